@@ -107,6 +107,18 @@ export default {
       { path: '^apps/$1/src/features/[^/]+/', pathNot: ['^apps/$1/src/features/$2/', '/features/[^/]+/index[.]ts$'] },
     ),
     forbid(
+      'startup-door',
+      'startup/ is imported by app.ts and commands/ only',
+      { path: '^apps/([^/]+)/src/', pathNot: ['^apps/[^/]+/src/(app[.]ts$|commands/|startup/)'] },
+      { path: '^apps/$1/src/startup/' },
+    ),
+    forbid(
+      'startup-features',
+      'startup/ knows no feature',
+      { path: '^apps/([^/]+)/src/startup/' },
+      { path: '^apps/$1/src/features/' },
+    ),
+    forbid(
       'package-door',
       'other packages are imported by their name, which leads to their index',
       { path: '^(packages|apps)/([^/]+)/' },
@@ -150,6 +162,7 @@ export default {
       { path: '^(packages|apps)/([^/]+)/', pathNot: listed },
       { path: '^(packages|apps)/', pathNot: '^$1/$2/' },
     ),
+    forbid('circle', 'no file imports another in a circle, types included', {}, { circular: true }),
     forbid('found', 'there is no such file', {}, { couldNotResolve: true }),
   ],
   options: {

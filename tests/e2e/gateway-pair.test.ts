@@ -13,7 +13,7 @@ import {
 } from '@chancery/testkit'
 import type { TestAuthority, TestGateway } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { RevocationBatch } from '../../apps/authority/src/features/crl/revocation-batch.ts'
+import { EntriesCache } from '../../apps/authority/src/features/crl/entries-cache.ts'
 
 const REFRESH_SECONDS = 10
 const REVOKED = ['Revoked { reason: "key_compromise" }']
@@ -95,7 +95,7 @@ async function seedEntries(count: number): Promise<void> {
       .values(rows.slice(at, at + 5000))
       .execute()
   // The stored state has no more than the last list.
-  vi.spyOn(RevocationBatch.prototype, 'remembered').mockReturnValue(undefined)
+  vi.spyOn(EntriesCache.prototype, 'find').mockReturnValue(undefined)
 }
 
 it('a list of 120,000 entries reaches the gateway: compressed, and with the certificate that was revoked last', async () => {

@@ -22,7 +22,7 @@ const CLEAN: Readonly<Record<string, string>> = {
   [`${AUTHORITY}/commands/start.ts`]: "import '../app.ts'",
   [`${AUTHORITY}/app.ts`]: "import './features.ts'\nimport './startup/core-jobs.ts'\nimport '@chancery/service-kit'",
   [`${AUTHORITY}/features.ts`]: "import './features/health/routes.ts'",
-  [`${AUTHORITY}/startup/core-jobs.ts`]: "import '../features/crl/current.ts'",
+  [`${AUTHORITY}/startup/core-jobs.ts`]: "import '../requests/read-fields.ts'",
   [`${AUTHORITY}/requests/read-fields.ts`]: "import '@chancery/contract'\nimport '../auth/nonces.ts'",
   [`${AUTHORITY}/auth/nonces.ts`]: "import '../signing/sign-record.ts'",
   [`${AUTHORITY}/signing/sign-record.ts`]: "import '../database/open.ts'",
@@ -58,12 +58,19 @@ const BROKEN: readonly (readonly [rule: string, file: string, text: string])[] =
   ['layers-authority-auth', `${AUTHORITY}/auth/nonces.ts`, "import '../features/crl/index.ts'"],
   ['layers-authority-database', `${AUTHORITY}/database/open.ts`, "import type { N } from '../auth/nonces.ts'"],
   ['layers-authority-features', `${AUTHORITY}/features/policy/routes.ts`, "import '../../app.ts'"],
-  ['layers-authority-signing', `${AUTHORITY}/signing/sign-record.ts`, "import '../startup/core-jobs.ts'"],
+  ['layers-authority-signing', `${AUTHORITY}/signing/sign-record.ts`, "import '../requests/read-fields.ts'"],
   ['layers-authority-app', `${AUTHORITY}/app.ts`, "import './commands/start.ts'"],
   ['layers-authority-limits', `${AUTHORITY}/requests/read-fields.ts`, "import '../features/crl/index.ts'"],
   ['feature-arrows-authority', `${AUTHORITY}/features/policy/routes.ts`, "import '../crl/index.ts'"],
   ['feature-arrows-authority-health', `${AUTHORITY}/features/health/routes.ts`, "import '../agents/index.ts'"],
   ['feature-door', `${AUTHORITY}/features/health/routes.ts`, "import '../crl/current.ts'"],
+  ['startup-door', `${AUTHORITY}/features/policy/routes.ts`, "import '../../startup/core-jobs.ts'"],
+  ['startup-door', `${AUTHORITY}/features/policy/routes.ts`, "import type { J } from '../../startup/core-jobs.ts'"],
+  ['startup-door', `${AUTHORITY}/features.ts`, "import './startup/core-jobs.ts'"],
+  ['startup-features', `${AUTHORITY}/startup/core-jobs.ts`, "import '../features/crl/current.ts'"],
+  ['startup-features', `${AUTHORITY}/startup/core-jobs.ts`, "import type { C } from '../features/crl/index.ts'"],
+  ['circle', `${AUTHORITY}/features/crl/current.ts`, "import { current } from './index.ts'\nexport const x = current"],
+  ['circle', `${AUTHORITY}/features/crl/current.ts`, "import type { C } from './index.ts'\nexport const current = 1"],
   ['domain-word', 'packages/service-kit/src/index.ts', 'export const certificateCount = 1'],
   ['domain-word', 'packages/service-kit/src/index.ts', "export const message = 'The OPERATOR // key'"],
 ]
@@ -105,8 +112,10 @@ describe('import rules', () => {
 
   it.for(BROKEN)('%s finds %s: %s', async ([rule, file, text]) => {
     const findings = await checkImports(writeTree({ ...CLEAN, [file]: text }))
-    expect(findings.map((finding) => finding.rule)).toEqual([rule])
-    expect(findings[0]?.file).toContain(file)
+    // An import upwards may close a circle besides.
+    const found = findings.filter((finding) => finding.rule === rule || finding.rule !== 'circle')
+    expect(found.map((finding) => finding.rule)).toEqual([rule])
+    expect(found[0]?.file).toContain(file)
   })
 
   it('refuse arrows that lead back to where they began', () => {

@@ -62,7 +62,7 @@ async function addMigration(folder: string): Promise<number> {
   const numbers = (await readdir(folder)).map((name) => Number(name.slice(0, 4)))
   const version = Math.max(...numbers) + 1
   const source = `import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 export const nextRelease: Migration = {
   version: ${version},

@@ -1,9 +1,9 @@
-import type { ColumnDataType } from 'kysely'
 import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { UnknownOutcomeError } from './database.ts'
 import type { Database, Tx } from './database.ts'
 import { lockMigrations } from './locks/migration.ts'
+import type { ColumnTypes, Migration } from './migration.ts'
 import { foundation } from './migrations/0001-foundation.ts'
 import { agents } from './migrations/0002-agents.ts'
 import { sovereignTrust } from './migrations/0003-sovereign-trust.ts'
@@ -31,24 +31,6 @@ import { listHeads } from './migrations/0024-list-heads.ts'
 import { servingReleases } from './migrations/0025-serving-releases.ts'
 import { issuedCounts } from './migrations/0026-issued-counts.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
-
-/** Column types the engines spell differently. */
-export interface ColumnTypes {
-  readonly backend: Database['engine']
-  readonly binary: ColumnDataType
-  readonly bigint: ColumnDataType
-}
-
-export interface Migration {
-  readonly version: number
-  /**
-   * The oldest schema version whose release may go on serving when this one was applied; its own when left out. A
-   * migration that only adds (tables, nullable columns, indexes) names the release before; what a release needs no more
-   * is removed by the one after it.
-   */
-  readonly servesFrom?: number
-  up(tx: Tx, types: ColumnTypes): Promise<void>
-}
 
 /** Forward only; a released migration is never edited. */
 const MIGRATIONS: readonly Migration[] = [

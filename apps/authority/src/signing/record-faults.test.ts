@@ -26,7 +26,7 @@ import { openTestStore } from '../features/evidence/evidence.suite.ts'
 import { checkRecords } from '../features/health/check-records.job.ts'
 import { recoverState } from '../recovery/recover.ts'
 import { isRevokedInAudit } from '../database/revoked-treaties.ts'
-import { RevocationBatch } from '../features/crl/revocation-batch.ts'
+import { EntriesCache } from '../features/crl/entries-cache.ts'
 
 let database: TestDatabase
 let na: TestAuthority
@@ -151,7 +151,7 @@ describe('the revocation list', () => {
     await restart()
     refused(await revoke(other), 503, 'service_unavailable')
     await rows().insertInto('crl_entries').values(row).execute()
-    await refreshList({ ...na.parts, batch: new RevocationBatch() })
+    await refreshList({ ...na.parts, entries: new EntriesCache() })
     expect((await readyz())['status']).toBe('ready')
     expect(await metric('crl_incomplete')).toBe('0')
     accepted(await revoke(other))
@@ -165,7 +165,7 @@ describe('the revocation list', () => {
     await restart()
     refused(await revoke(other), 503, 'service_unavailable')
     expect(await recoverState(na.parts)).toMatchObject({ revocations: 1, agents: 0 })
-    await refreshList({ ...na.parts, batch: new RevocationBatch() })
+    await refreshList({ ...na.parts, entries: new EntriesCache() })
     accepted(await revoke(other))
     expect(entryOf(await list(), lost)).toEqual(before)
   })

@@ -16,7 +16,7 @@ import {
   timestamp,
 } from '../reading/text.ts'
 import { asJson, signedBytes } from '../signing/forms.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 import { verifySignature } from '../signing/verify.ts'
 
 /** Where an agent is and what it can do, signed by its node key (protocol/core 13.1). */

@@ -4,7 +4,7 @@ import type { Instant } from '../canonical/time.ts'
 import { arrayOf, closed, nullable, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
 import { freeForm, identifier, plainText, requireOrder, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 
 export const STANDINGS = ['active', 'suspended', 'revoked'] as const
 export type AttestationStatus = (typeof STANDINGS)[number]

@@ -11,7 +11,7 @@ import type { Read } from '../reading/read.ts'
 import { identifier, plainText, timestamp } from '../reading/text.ts'
 import { MAX_ITEMS, closedPart, listOf, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 
 export type GateMode = 'enforce' | 'observe'
 

@@ -4,7 +4,7 @@ import { integer } from '../reading/shape.ts'
 import { digest, identifier, timestamp } from '../reading/text.ts'
 import { signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 
 /** A promise about a set of capabilities that shows none of them (protocol/trust-operations 7.2). */
 export type CapabilityCommitment = {

@@ -3,7 +3,7 @@ import type { Instant } from '../canonical/time.ts'
 import { identifier, matching, timestamp } from '../reading/text.ts'
 import { signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 
 /** Lets a verifier accept a proof once: a verifier that stored its id refuses the second use (protocol/trust-operations 7.5). */
 export type CapabilityNullifier = {

@@ -4,7 +4,7 @@ import { integer, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
 import { listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 import { voteForm } from './validator-vote.ts'
 import type { ValidatorVote } from './validator-vote.ts'
 

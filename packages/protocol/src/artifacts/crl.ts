@@ -4,7 +4,7 @@ import type { Instant } from '../canonical/time.ts'
 import { arrayOf, closed, integer, oneOf, readRecord, required, string, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
 import { identifier, requireOrder, signatures, timestamp, uncheckedSignatures } from '../reading/text.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 
 export const REVOCATION_REASONS = ['key_compromise', 'cessation_of_operation', 'superseded', 'unspecified'] as const
 export type RevocationReason = (typeof REVOCATION_REASONS)[number]

@@ -3,7 +3,7 @@ import type { Instant } from '../canonical/time.ts'
 import { identifier, label, timestamp } from '../reading/text.ts'
 import { closedPart, listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { Kind, RecordForm } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 import { volumeBytes } from './data-license-policy.ts'
 
 export type DeclaredSource = {

@@ -5,7 +5,7 @@ import { integer } from '../reading/shape.ts'
 import { identifier, label, timestamp } from '../reading/text.ts'
 import { listOf, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 
 /** What a licensor lets its data be used for (protocol/trust-operations 9.1). */
 export type DataLicensePolicy = {

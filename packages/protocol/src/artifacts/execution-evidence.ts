@@ -8,7 +8,7 @@ import { omit, orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { checkReceivedForm, readReceived, receivedDigest, signedProjection } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 
 export const EXECUTION_OUTCOMES = ['success', 'failure', 'partial'] as const
 export const RESOURCE_ACTIONS = ['create', 'rotate', 'revoke', 'update', 'delete'] as const

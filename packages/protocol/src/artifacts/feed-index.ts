@@ -5,7 +5,7 @@ import { FormError } from '../reading/form-error.ts'
 import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
 import { digest, identifier, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 import { MAX_READ_FEED_IDS, hasSortedIds, reasons } from './revocation-feed.ts'
 
 /** The most ids a sovereign may have in its feed: 256 parts of 8192. */

@@ -2,7 +2,7 @@ import type { JsonValue } from '../canonical/json-value.ts'
 import { arrayOf, closed, nullable, readRecord, required, string, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
 import { identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 import { asJson, verifyEvery } from '../signing/forms.ts'
 import type { Verdict } from './verdict.ts'
 

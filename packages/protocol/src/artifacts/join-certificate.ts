@@ -15,7 +15,7 @@ import {
   uncheckedSignatures,
 } from '../reading/text.ts'
 import { verifyList } from '../signing/forms.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 import { VALID, invalid } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
 

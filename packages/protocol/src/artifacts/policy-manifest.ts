@@ -3,7 +3,7 @@ import type { JsonValue } from '../canonical/json-value.ts'
 import { arrayOf, closed, integer, readRecord, required, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
 import { identifier, matching, plainText, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 
 /** What the network asks of its clients (protocol/core 10.1). */
 export type PolicyManifest = {

@@ -4,7 +4,7 @@ import type { Instant } from '../canonical/time.ts'
 import { arrayOf, closed, oneOf, readRecord, required, withDefault } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
 import { freeForm, identifier, plainText, publicKey, requireOrder, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 import { STANDINGS } from './attestation.ts'
 import type { AttestationStatus } from './attestation.ts'
 

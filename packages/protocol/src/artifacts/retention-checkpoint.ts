@@ -6,7 +6,7 @@ import type { Read } from '../reading/read.ts'
 import { identifier, timestamp } from '../reading/text.ts'
 import { orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 
 /** The last removed record of a resource: where its chain goes on. */
 export type ResourceHead = { readonly resource_sequence: number; readonly record_digest: string }

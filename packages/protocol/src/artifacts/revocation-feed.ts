@@ -6,7 +6,7 @@ import { arrayOf, closed, integer, object, readRecord, required, withDefault } f
 import type { Read } from '../reading/read.ts'
 import { identifier, plainText, signatures, timestamp } from '../reading/text.ts'
 import { verifyList } from '../signing/forms.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 
 /** The ids of one plain feed that we sign; the parts carry all. */
 export const MAX_FEED_IDS = 50_000

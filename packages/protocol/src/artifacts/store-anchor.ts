@@ -3,7 +3,7 @@ import { identifier, timestamp } from '../reading/text.ts'
 import { omit, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { asReceived, receivedDigest } from '../signing/received.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 
 /**
  * The authority's word about the head of its evidence store (protocol/trust-operations 6.12). Copies held elsewhere

@@ -5,7 +5,7 @@ import { boolean, string } from '../reading/shape.ts'
 import { identifier, timestamp } from '../reading/text.ts'
 import { orNull, signedOnceForm, yes } from '../reading/trust-form.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 
 /** What one validator says about a justification proof (protocol/trust-operations 8.1). */
 export type ValidatorVote = {

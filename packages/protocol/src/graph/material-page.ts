@@ -1,5 +1,27 @@
 import { compareCodePoints } from '../canonical/canonical-json.ts'
-import type { RevokedMaterial } from './recognition-graph.ts'
+import type { LifecycleState } from './lifecycle.ts'
+
+/** A treaty that ended … */
+export type EndedTreaty = {
+  readonly type: 'recognition_treaty'
+  readonly id: string
+  readonly lifecycle_state: LifecycleState
+  readonly reason: string | null
+  readonly revoked_at: string | null
+}
+
+/** … or an attestation its issuer withdrew. */
+export type WithdrawnAttestation = {
+  readonly type: 'membership_attestation'
+  readonly id: string
+  readonly issuer_sovereign_id: string
+  readonly feed_id: string
+  readonly sequence: number
+  readonly reason: string | null
+  readonly revoked_at: string
+}
+
+export type RevokedMaterial = EndedTreaty | WithdrawnAttestation
 
 /** The rows of revoked material that one connectome document carries at most; the others are read page by page. */
 export const MAX_CONNECTOME_ROWS = 10_000

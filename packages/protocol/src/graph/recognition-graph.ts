@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import type { Instant } from '../canonical/time.ts'
 import { isActiveState, treatyLifecycle } from './lifecycle.ts'
 import { sortMaterial } from './material-page.ts'
+import type { EndedTreaty, RevokedMaterial, WithdrawnAttestation } from './material-page.ts'
 import type { ExpiryRisk, LifecycleState, TreatyRecordState } from './lifecycle.ts'
 
 /** A stored treaty as the graph needs it; `treaty` is the signed record, needed only where it is shown. */
@@ -73,28 +74,6 @@ export interface GraphFacts<Treaty extends JsonValue = JsonValue> {
   readonly signedTreaty: (treaty_id: string) => Treaty
   readonly now: Instant
 }
-
-/** A treaty that ended … */
-export type EndedTreaty = {
-  readonly type: 'recognition_treaty'
-  readonly id: string
-  readonly lifecycle_state: LifecycleState
-  readonly reason: string | null
-  readonly revoked_at: string | null
-}
-
-/** … or an attestation its issuer withdrew. */
-export type WithdrawnAttestation = {
-  readonly type: 'membership_attestation'
-  readonly id: string
-  readonly issuer_sovereign_id: string
-  readonly feed_id: string
-  readonly sequence: number
-  readonly reason: string | null
-  readonly revoked_at: string
-}
-
-export type RevokedMaterial = EndedTreaty | WithdrawnAttestation
 
 export type RecognitionGraph<Treaty extends JsonValue = JsonValue> = {
   readonly sovereigns: readonly { readonly sovereign_id: string }[]

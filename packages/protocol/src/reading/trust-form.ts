@@ -1,6 +1,6 @@
 import { isJsonObject, member } from '../canonical/json-value.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 import { FormError } from './form-error.ts'
 import { described, orNullSchema } from './schema.ts'
 import type { Schema, SchemaOf } from './schema.ts'

@@ -1,12 +1,9 @@
 import { canonicalBytes } from '../canonical/canonical-json.ts'
 import { toBase64 } from '../canonical/base64.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
-import type { Signer } from './sign.ts'
+import type { Signature, Signer } from './sign.ts'
 import { verifyAny } from './verify-any.ts'
 import { verifySignature } from './verify.ts'
-
-/** Who signed (a label, never a reason to trust) and the signature over the record's canonical bytes. */
-export type Signature = { readonly key_id: string; readonly sig: string }
 
 /** Records with a list of signatures (protocol/core 1.6) … */
 export type SignedList = { readonly signatures: readonly Signature[] }

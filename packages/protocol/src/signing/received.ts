@@ -9,7 +9,7 @@ import type { FormMembers, RecordForm } from '../reading/trust-form.ts'
 import { VALID, invalid } from '../artifacts/verdict.ts'
 import type { Verdict } from '../artifacts/verdict.ts'
 import { asJson } from './forms.ts'
-import type { Signature } from './forms.ts'
+import type { Signature } from './sign.ts'
 import type { Signer } from './sign.ts'
 import { verifyAny } from './verify-any.ts'
 

@@ -3,6 +3,9 @@ import { toBase64 } from '../canonical/base64.ts'
 import { readSeed } from './keys.ts'
 import type { Ed25519Backend } from './platform.ts'
 
+/** Who signed (a label, never a reason to trust) and the signature over the record's canonical bytes. */
+export type Signature = { readonly key_id: string; readonly sig: string }
+
 /**
  * Something that can sign under one key. Implementers: a file, an environment variable, a token, a key service.
  * `sign` must return the 64 signature bytes for exactly these message bytes, and must never expose the private key.

@@ -1,7 +1,7 @@
 import { nextLoopTurn } from '#platform'
 import { fromBase64 } from '../canonical/base64.ts'
 import { FormError } from '../reading/form-error.ts'
-import type { Signature } from './forms.ts'
+import type { Signature } from './sign.ts'
 import { readPublicKey } from './keys.ts'
 import { verifySignatureBytes } from './verify.ts'
 

@@ -5,7 +5,7 @@ import { toUtf8 } from '../canonical/utf8.ts'
 import { FormError } from '../reading/form-error.ts'
 import { closed, integer, readRecord, required, string } from '../reading/shape.ts'
 import { requireOrder, signatures, timestamp } from '../reading/text.ts'
-import type { Signature } from '../signing/forms.ts'
+import type { Signature } from '../signing/sign.ts'
 import { verifySignature } from '../signing/verify.ts'
 
 /**

@@ -6,7 +6,7 @@ import { refreshIfDue } from '../../features/crl/refresh.job.ts'
 import type { LeaseParts } from './leases.ts'
 import { LeaseLostError, checkLease, withLease } from './leases.ts'
 import type { Lease } from './leases.ts'
-import { RevocationBatch } from '../../features/crl/revocation-batch.ts'
+import { EntriesCache } from '../../features/crl/entries-cache.ts'
 
 const clock = new ManualClock()
 let database: TestDatabase
@@ -172,7 +172,7 @@ describe('a holder that was paused', () => {
 
   it('publishes no list under a lost lease', async () => {
     const [opened] = openedParts()
-    const a = { ...opened, batch: new RevocationBatch() }
+    const a = { ...opened, entries: new EntriesCache() }
     await refreshIfDue(a, {})
     clock.advance(13 * 3600)
     const lost = { name: 'no-such-lease', token: 1 }

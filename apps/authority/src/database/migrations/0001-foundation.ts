@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Heads and stamps, nonces, audit, operator keys, policy and list versions, invites, certificates, limiter, leases. */
 export const foundation: Migration = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** The agent registry: one row per agent in order of registration, postings per capability, counters, tombstones. */
 export const agents: Migration = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Attestations, treaties, recognition policies, the own revocation feed and what was imported from others. */
 export const sovereignTrust: Migration = {

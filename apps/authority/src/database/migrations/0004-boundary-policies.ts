@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Boundary policies, one row per signed version. */
 export const boundaryPolicies: Migration = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Data license policies: all that were published, of which at most one is active. */
 export const dataUsage: Migration = {

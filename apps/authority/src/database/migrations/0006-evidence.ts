@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 import type { Tx } from '../database.ts'
 
 /** The evidence store: entries, their head, rejections, executor keys, checkpoints, anchors and the public log. */

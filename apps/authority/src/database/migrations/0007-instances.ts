@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Which instances run with which operators, and what was recovered when. */
 export const instances: Migration = {

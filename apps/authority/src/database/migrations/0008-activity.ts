@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** What the network looked like, one row a minute, kept for a day: the history behind the dashboard. */
 export const activity: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Withdrawn attestations a restored database no longer has: only the kept feed knew them. */
 export const recoveredRevocations: Migration = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** A number for every audit event, in an order that no later event can slip in before; see store/audit-numbers.ts. */
 export const auditNumbers: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Former keys of the authority, and the lists they go on signing (decision 0022). */
 export const keySuccession: Migration = {

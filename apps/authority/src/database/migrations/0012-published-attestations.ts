@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { isJsonObject, readJson } from '@chancery/protocol'
 import type { Tx } from '../database.ts'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 const PAGE_ROWS = 500
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** What stays of list versions whose text was removed, and the renewals of a key within an hour. */
 export const oldLists: Migration = {

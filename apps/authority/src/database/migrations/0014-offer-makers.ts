@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Through which operator key each own offer was made, while the offer stands. */
 export const offerMakers: Migration = {

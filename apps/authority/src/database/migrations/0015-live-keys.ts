@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Active nodes are counted by their keys, and the successor of a certificate is looked up for the roster. */
 export const liveKeys: Migration = {

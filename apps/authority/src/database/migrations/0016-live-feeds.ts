@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /**
  * The feed in parts. Texts of older versions give way to their digests, and ids that were pruned stay known. Nothing is

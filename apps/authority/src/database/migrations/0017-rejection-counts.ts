@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** How many rejected submissions of strangers became entries in the current minute and day, over all instances. */
 export const rejectionCounts: Migration = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** The next key as the root announces it, and which nodes hold its genesis block (decision 0022). */
 export const announcedKeys: Migration = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Feeds of others in parts: which parts are held, whether an issuer is known completely, how many ids it has. */
 export const importedParts: Migration = {

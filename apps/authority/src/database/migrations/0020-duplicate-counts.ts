@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** How many repeated submissions of evidence became audit events in the current minute and day, over all instances. */
 export const duplicateCounts: Migration = {

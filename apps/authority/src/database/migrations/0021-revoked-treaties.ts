@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { auditedTreaty } from '../revoked-treaties.ts'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Finds the audit event that says a treaty was revoked: the column beside the treaty is not signed. */
 export const revokedTreaties: Migration = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** When something last happened: a write that was made to see whether one can be made, a backup, a look at a feed. */
 export const moments: Migration = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Who made an invite, in which batch, and who withdrew it; what lists and withdrawals look them up by. */
 export const inviteMakers: Migration = {

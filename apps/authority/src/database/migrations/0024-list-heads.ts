@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** What is signed beside each list, and how large it is: counting the bytes of the text would read all of it. */
 export const listHeads: Migration = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /** Which releases may go on serving on a schema that is newer than theirs. */
 export const servingReleases: Migration = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /**
  * Counters of certificates, kept true by triggers: instances of the release before, which do not know them, are counted,

@@ -1,14 +1,6 @@
 import { SECURITY_HEADERS } from '@chancery/contract'
-import { compareCodePoints, findLostPaths, findTrustPath, isActiveEdge } from '@chancery/protocol'
-import type {
-  ConnectomeSummary,
-  Instant,
-  JsonObject,
-  LostPaths,
-  RecognitionEdge,
-  TrustFinding,
-  TrustPath,
-} from '@chancery/protocol'
+import { findLostPaths, findTrustPath } from '@chancery/protocol'
+import type { ConnectomeSummary, Instant, JsonObject, LostPaths, TrustPath } from '@chancery/protocol'
 import { CachedDocument } from '@chancery/service-kit'
 import type { ConnectomeParts } from './parts.ts'
 import { DatabaseThread } from '../../database/worker/thread.ts'
@@ -20,8 +12,8 @@ import type { MaterialRequest } from './material-pages.ts'
 import { outlineGraph } from './page-data.ts'
 import type { GraphPageData } from './page-data.ts'
 import type { TreatyTable } from './treaty-table.ts'
-import { buildViews, findTrustIn } from './views.ts'
-import type { TrustRequest } from './views.ts'
+import { acceptedBy, buildViews, findTrustIn } from './views.ts'
+import type { FindingWithDigest, TrustRequest } from './views.ts'
 
 /** One version of the graph, wherever its index lives. */
 export interface BuiltGraph {
@@ -45,14 +37,6 @@ export interface BuiltGraph {
   outline(words: string): Promise<GraphPageData>
   /** Who recognises this sovereign now. */
   acceptedBy(sovereign: string): Promise<readonly string[]>
-}
-
-/** A finding and the graph it rests on: both of one version. */
-export interface FindingWithDigest {
-  readonly finding: TrustFinding
-  /** The treaties of the path it rests on. */
-  readonly treaty_ids: readonly string[]
-  readonly graph_digest: string
 }
 
 /** Up to so many treaties and revocations a graph is built in milliseconds; a larger one gets a thread of its own. */
@@ -110,11 +94,6 @@ async function buildInline(parts: ConnectomeParts, refused: ReadonlySet<string>)
     outline: keepingWhole(async (words) => outlineGraph(graph, words)),
     acceptedBy: async (sovereign) => acceptedBy(graph.recognition_edges, sovereign),
   }
-}
-
-export function acceptedBy(edges: readonly RecognitionEdge[], sovereign: string): readonly string[] {
-  const active = edges.filter((edge) => edge.to === sovereign && isActiveEdge(edge))
-  return [...new Set(active.map((edge) => edge.from))].sort(compareCodePoints)
 }
 
 /** One making for all who ask; one that failed is not kept. */

@@ -3,8 +3,6 @@ import type { ConnectomeSummary, Instant, JsonObject, TrustPath } from '@chancer
 import { Transfer, etagOf } from '@chancery/service-kit'
 import { serveDatabaseCalls } from '../../database/worker/answer-calls.ts'
 import type { Database } from '../../database/database.ts'
-import { acceptedBy } from './builder.ts'
-import type { FindingWithDigest } from './builder.ts'
 import { DocumentWriter } from './documents.ts'
 import type { DocumentName } from './documents.ts'
 import { readGraphInput } from './facts.ts'
@@ -14,8 +12,8 @@ import type { MaterialRequest } from './material-pages.ts'
 import { outlineGraph } from './page-data.ts'
 import type { GraphPageData } from './page-data.ts'
 import type { TreatyTable } from './treaty-table.ts'
-import { buildViews, findTrustIn } from './views.ts'
-import type { TrustRequest, GraphViews } from './views.ts'
+import { acceptedBy, buildViews, findTrustIn } from './views.ts'
+import type { FindingWithDigest, GraphViews, TrustRequest } from './views.ts'
 
 /** What a version of the graph tells without being searched. */
 export interface BuiltFacts {

@@ -1,6 +1,6 @@
-import type { BuiltGraph, FindingWithDigest } from './builder.ts'
+import type { BuiltGraph } from './builder.ts'
 import type { LostPaths } from '@chancery/protocol'
-import type { TrustRequest } from './views.ts'
+import type { FindingWithDigest, TrustRequest } from './views.ts'
 import type { Feature } from '../../core.ts'
 import { GraphCache } from './graph-cache.ts'
 import type { ConnectomeParts } from './parts.ts'

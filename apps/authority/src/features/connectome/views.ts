@@ -1,7 +1,9 @@
 import {
   buildGraph,
+  compareCodePoints,
   findTrustPath,
   indexEdges,
+  isActiveEdge,
   findTrustPathProblem,
   nextBoundary,
   summarize,
@@ -10,6 +12,7 @@ import type {
   ConnectomeSummary,
   ImportedRevocation,
   Instant,
+  RecognitionEdge,
   RecognitionGraph,
   TreatyFact,
   TrustFinding,
@@ -30,6 +33,14 @@ export interface TrustRequest {
   readonly source: string
   readonly target: string
   readonly evaluated_at: string
+}
+
+/** A finding and the graph it rests on: both of one version. */
+export interface FindingWithDigest {
+  readonly finding: TrustFinding
+  /** The treaties of the path it rests on. */
+  readonly treaty_ids: readonly string[]
+  readonly graph_digest: string
 }
 
 /** The graph with ids where its documents have signed treaties, and what is derived from it. */
@@ -71,6 +82,11 @@ export function findTrustIn(
   const path = findTrustPath(views.index, asked.source, asked.target)
   const finding = findTrustPathProblem(path, (issuer) => views.withdrawals.get(issuer) ?? 0, asked.evaluated_at)
   return { finding, treaty_ids: path.path.map((edge) => edge.treaty_id) }
+}
+
+export function acceptedBy(edges: readonly RecognitionEdge[], sovereign: string): readonly string[] {
+  const active = edges.filter((edge) => edge.to === sovereign && isActiveEdge(edge))
+  return [...new Set(active.map((edge) => edge.from))].sort(compareCodePoints)
 }
 
 export function firstBoundary(treaties: readonly TreatyFact[], now: Instant): Instant | undefined {

@@ -10,12 +10,11 @@ import {
 import { ManualClock, accepted, seedTreaties, refused, startTestAuthority } from '@chancery/testkit'
 import type { SeededTreaty, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { acceptedBy } from './builder.ts'
 import type { BuiltGraph } from './builder.ts'
 import type { DocumentName } from './documents.ts'
 import { readGraphInput } from './facts.ts'
 import { findLostPaths } from '@chancery/protocol'
-import { buildViews } from './views.ts'
+import { acceptedBy, buildViews } from './views.ts'
 import type { GraphViews } from './views.ts'
 
 const clock = new ManualClock()

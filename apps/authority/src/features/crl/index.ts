@@ -3,6 +3,7 @@ import type { Crl as CrlRecord } from '@chancery/protocol'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import type { Tx } from '../../database/database.ts'
 import { serveList } from './current.ts'
+import { EntriesCache } from './entries-cache.ts'
 import { draftFirstList, runKeySuccession } from './key-succession.ts'
 import type { Succession } from './key-succession.ts'
 import { cacheFormerList } from './keys.ts'
@@ -39,10 +40,10 @@ export interface Crl extends Feature {
 }
 
 export function openCrl(parts: CrlParts): Crl {
-  const batch = new RevocationBatch()
-  const own = { ...parts, batch }
+  const own = { ...parts, entries: new EntriesCache() }
+  const batch = new RevocationBatch(own)
   return {
-    routes: crlRoutes(own),
+    routes: crlRoutes({ ...own, batch }),
     jobs: [
       { name: 'crl-refresh', everySeconds: 60, run: () => refreshList(own) },
       {
@@ -51,7 +52,7 @@ export function openCrl(parts: CrlParts): Crl {
         run: whenClockIsCorrect(parts.clockCheck, (signal) => removeOldLists(own, signal)),
       },
     ],
-    revoke: (revocation) => batch.revoke(own, revocation),
+    revoke: (revocation) => batch.revoke(revocation),
     serveList: () => serveList(own, {}),
     cacheFormerList: () => cacheFormerList(own),
     draftFirstList: () => draftFirstList(own),

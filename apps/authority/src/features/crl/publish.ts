@@ -8,7 +8,7 @@ import { dateAfter } from '../../clock/date-after.ts'
 import type { Tx } from '../../database/database.ts'
 import { raiseVersion } from '../../database/locks/domains.ts'
 import { loadSignedEntries, requireLiving } from './continuity.ts'
-import type { ListEntries } from './revocation-batch.ts'
+import type { ListEntries } from './entries-cache.ts'
 import { publishFormerList } from './former-key-list.ts'
 import { listText } from './list-text.ts'
 import type { CrlHeader } from './list-text.ts'
@@ -50,7 +50,7 @@ export async function publishVersion(
   const gathered = await gatherEntries(tx, parts, previous, change, isRestored || isPruned)
   const { text: entries, count } = gathered
   if (gathered.isRead && previous !== undefined && change.isRecovered !== true) {
-    const before = parts.batch.remembered(previous)?.text ?? (await loadSignedEntries(tx, parts, previous))
+    const before = parts.entries.find(previous)?.text ?? (await loadSignedEntries(tx, parts, previous))
     await requireLiving(tx, parts, { before, entries, now: clockNow })
   }
   const header = { crl_id: parts.ids.uuid(), sequence, issuer: parts.signer.keyId, issuedAt: now }
@@ -111,7 +111,7 @@ async function gatherEntries(
   change: Change,
   isChanged: boolean,
 ): Promise<{ readonly text: string; readonly count: number; readonly isRead: boolean }> {
-  const kept = parts.batch.remembered(previous)
+  const kept = parts.entries.find(previous)
   if (kept === undefined || isChanged || change.rewritten)
     return { ...(await joinEntries(parts.database, tx)), isRead: true }
   const added = change.appended.map((entry) => entry.entry_json)

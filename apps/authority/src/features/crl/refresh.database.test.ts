@@ -16,7 +16,7 @@ import {
 import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { refreshList } from './refresh.job.ts'
-import { RevocationBatch } from './revocation-batch.ts'
+import { EntriesCache } from './entries-cache.ts'
 
 let clock: ManualClock
 let na: TestAuthority
@@ -148,7 +148,7 @@ describe('superseded certificates', () => {
     expect(before.revoked_certificates.map((entry) => entry.certificate_id)).toEqual([first.cert_id])
     clock.advance(59)
     expect(await list()).toEqual(before)
-    await refreshList({ ...na.parts, batch: new RevocationBatch() })
+    await refreshList({ ...na.parts, entries: new EntriesCache() })
     expect(await list()).toEqual(before)
     refused(await late.heartbeat(second.cert_id), 403, 'certificate_superseded')
     clock.advance(1)
@@ -211,7 +211,7 @@ describe('superseded certificates', () => {
     await renewed(node, cert_id)
     await list()
     clock.advance(900)
-    await refreshList({ ...na.parts, batch: new RevocationBatch() })
+    await refreshList({ ...na.parts, entries: new EntriesCache() })
     const row = await na.core.database.read
       .selectFrom('crl_versions')
       .select('crl_json')

@@ -70,7 +70,7 @@ export async function refreshIfDue(parts: CrlState, details: JsonObject, lease?:
     await parts.audit.recordAll(tx, events)
     return published
   })
-  if (kept !== undefined) parts.batch.remember(kept)
+  if (kept !== undefined) parts.entries.set(kept)
   return version
 }
 

@@ -79,7 +79,7 @@ export async function revokeBatch(
     return { outcomes: answers, kept: published?.kept }
   })
   faultPoint('revoke-committed')
-  if (kept !== undefined) parts.batch.remember(kept)
+  if (kept !== undefined) parts.entries.set(kept)
   return outcomes
 }
 

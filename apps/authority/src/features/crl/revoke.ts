@@ -3,27 +3,32 @@ import { json, jsonText } from '@chancery/service-kit'
 import type { HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { CrlState } from './state.ts'
 import type { CrlParts } from './parts.ts'
+import type { CrlState } from './state.ts'
 import { readAttempt } from '../../requests/idempotency.ts'
 import { previewRevocation } from './preview.ts'
 import { lostByKey, lostByText, isOurs } from './unknown-certificates.ts'
 import type { LostCertificate } from './unknown-certificates.ts'
 import { readRevokeRequest } from './requests.ts'
 import type { RevokeRequest } from './requests.ts'
+import type { RevocationBatch } from './revocation-batch.ts'
+
+export interface RevokeParts extends CrlState {
+  readonly batch: RevocationBatch
+}
 
 /**
  * POST /admin/revoke
  * Withdraws certificates and publishes the list that says so, in one transaction; in force on every instance and for
  * every reader of the list from the next request on. Repeating it changes nothing.
  */
-export async function revoke(call: OperatorCall, parts: CrlState): Promise<HttpResponse> {
+export async function revoke(call: OperatorCall, parts: RevokeParts): Promise<HttpResponse> {
   const { isDryRun, ...request } = readRevokeRequest(call.body)
   const forgotten = await findLost(parts, request)
   if (isDryRun) return json(await previewRevocation(parts, { ...request, forgotten }))
   parts.signing.requireAllowed()
   const attempt = readAttempt(call, parts.clock.now())
-  const { text, status } = await parts.batch.revoke(parts, {
+  const { text, status } = await parts.batch.revoke({
     ...request,
     forgotten,
     attempt,

@@ -1,12 +1,12 @@
 import { crl } from '@chancery/contract'
 import type { Binding } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
-import type { CrlState } from './state.ts'
 import { current } from './current.ts'
 import { keys } from './keys.ts'
 import { revoke } from './revoke.ts'
+import type { RevokeParts } from './revoke.ts'
 
-export function crlRoutes(parts: CrlState): readonly Binding<unknown>[] {
+export function crlRoutes(parts: RevokeParts): readonly Binding<unknown>[] {
   return [
     bind(crl.current, (call) => current(call, parts)),
     bind(crl.keys, (call) => keys(call, parts)),

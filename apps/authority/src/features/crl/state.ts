@@ -1,8 +1,8 @@
-import type { RevocationBatch } from './revocation-batch.ts'
+import type { EntriesCache } from './entries-cache.ts'
 import type { CrlParts } from './parts.ts'
 
 /** The parts of the feature and its own state. */
 export interface CrlState extends CrlParts {
-  /** Revocations that wait share a version of the list. */
-  readonly batch: RevocationBatch
+  /** So that the next version only appends to the last one. */
+  readonly entries: EntriesCache
 }

@@ -3,7 +3,7 @@ import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { PublishedDocuments } from '../../requests/published-documents.ts'
 import { serveList } from './current.ts'
-import { RevocationBatch } from './revocation-batch.ts'
+import { EntriesCache } from './entries-cache.ts'
 
 let clock: ManualClock
 let na: TestAuthority
@@ -49,7 +49,7 @@ describe('a list that is due and cannot be signed', () => {
     loseSigner()
     clock.advance(13 * 3600)
     const { bytes } = await serveList(
-      { ...na.parts, batch: new RevocationBatch(), publishedDocuments: new PublishedDocuments() },
+      { ...na.parts, entries: new EntriesCache(), publishedDocuments: new PublishedDocuments() },
       {},
     )
     expect(Buffer.from(bytes).toString()).toBe(text)
@@ -62,7 +62,7 @@ describe('a list that is due and cannot be signed', () => {
     const { text } = await list()
     await na.core.database.read.deleteFrom('crl_entries').execute()
     // As after a restart: the process does not remember what it signed.
-    vi.spyOn(RevocationBatch.prototype, 'remembered').mockReturnValue(undefined)
+    vi.spyOn(EntriesCache.prototype, 'find').mockReturnValue(undefined)
     clock.advance(13 * 3600)
     expect((await list()).text).toBe(text)
     const { details } = refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')

@@ -13,7 +13,7 @@ import type { FeedRow, Freshness } from './feeds.ts'
 import type { ChangeState, RecentChange } from './recent-changes.ts'
 import { treatyChart } from './treaty-chart.ts'
 import { view } from './view.ts'
-import type { DashboardView, SuccessionView } from './view.ts'
+import type { DashboardView, SuccessionView } from './model.ts'
 
 /** More rows than somebody reads at three in the morning; the rest is one click away. */
 const TREATY_ROWS = 25

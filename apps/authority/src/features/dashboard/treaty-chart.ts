@@ -3,7 +3,7 @@ import type { Instant } from '@chancery/protocol'
 import { markup } from '@chancery/service-kit'
 import type { Markup } from '@chancery/service-kit'
 import { figure } from '../../pages/parts.ts'
-import type { DashboardView } from './view.ts'
+import type { DashboardView } from './model.ts'
 
 const DAYS = 30
 const WIDTH = 720

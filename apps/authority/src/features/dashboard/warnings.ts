@@ -1,4 +1,4 @@
-import type { DashboardView } from './view.ts'
+import type { DashboardView } from './model.ts'
 
 /** What may need somebody. */
 export type Watched = Pick<

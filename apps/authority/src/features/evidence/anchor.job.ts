@@ -1,7 +1,6 @@
 import { instantOf, seconds } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { EvidenceState } from './state.ts'
-import type { EvidenceParts } from './parts.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import { withLease } from '../../database/locks/leases.ts'
 import { readAnchor } from './anchor-record.ts'
@@ -14,26 +13,32 @@ const RETRY_SECONDS = 60
 
 /** Makes anchors by themselves: after an append, when the last anchor is older than the interval. */
 export class AnchorScheduler {
+  readonly #parts: EvidenceState
   #dueAt: Instant = 0n
   #running: Promise<void> | undefined
   #isAskedAgain = false
 
+  constructor(parts: EvidenceState) {
+    this.#parts = parts
+  }
+
   /** Not waited for by appends: whatever goes wrong here, the entry stands. */
-  wake(parts: EvidenceState): void {
+  wake(): void {
+    const parts = this.#parts
     const { anchorIntervalSeconds: interval } = parts.settings
     // An entry that came while the last anchor was made may not be under it.
     this.#isAskedAgain = this.#running !== undefined
     if (interval === 0 || this.#isAskedAgain || parts.clock.now() < this.#dueAt) return
     if (!parts.signing.isAllowed() || !parts.isServing()) return
-    this.#running = this.#run(parts, interval).finally(() => {
+    this.#running = this.#run(interval).finally(() => {
       this.#running = undefined
-      if (this.#isAskedAgain) this.wake(parts)
+      if (this.#isAskedAgain) this.wake()
     })
   }
 
   /** The job: also anchors what was appended while nobody could. */
-  async runNow(parts: EvidenceState): Promise<void> {
-    this.wake(parts)
+  async runNow(): Promise<void> {
+    this.wake()
     await this.#running
   }
 
@@ -41,7 +46,8 @@ export class AnchorScheduler {
     await this.#running
   }
 
-  async #run(parts: EvidenceState, interval: number): Promise<void> {
+  async #run(interval: number): Promise<void> {
+    const parts = this.#parts
     const retry = seconds(Math.min(RETRY_SECONDS, interval))
     try {
       this.#dueAt = parts.clock.now() + retry
@@ -58,11 +64,12 @@ export class AnchorScheduler {
         this.#dueAt = made.text === null ? 0n : parts.clock.now() + seconds(interval)
       })
     } catch (error) {
-      await this.#tell(parts, error)
+      await this.#tell(error)
     }
   }
 
-  async #tell(parts: EvidenceParts, error: unknown): Promise<void> {
+  async #tell(error: unknown): Promise<void> {
+    const parts = this.#parts
     parts.log.error('an anchor could not be made', { error })
     try {
       const { last_sequence: store_sequence } = await readEvidenceHead(parts.database.read)

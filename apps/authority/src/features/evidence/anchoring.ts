@@ -92,7 +92,7 @@ async function findBreak(
       limit: 1,
     })
     if (row === undefined) return 'anchored_entry_missing'
-    const found = await parts.appender.inspector.links(parts, {
+    const found = await parts.storeVerifier.links(parts, {
       after: last.store_sequence - 1,
       // What the anchored entry says of its predecessor; whether that is true is not the anchor's matter.
       digest: readEventLine(row.line)?.entry.prev_entry_digest ?? null,
@@ -101,7 +101,7 @@ async function findBreak(
     if (!('digest' in found) || found.digest !== last.entry_digest) return 'anchor_mismatch'
     start = { after: last.store_sequence, digest: last.entry_digest }
   }
-  const run = await parts.appender.inspector.links(parts, { ...start, through: head.last_sequence })
+  const run = await parts.storeVerifier.links(parts, { ...start, through: head.last_sequence })
   if (!('digest' in run)) return 'entry_mismatch'
   return run.digest === head.last_digest ? undefined : 'head_mismatch'
 }

@@ -88,7 +88,7 @@ export class AppendBatch {
   async reject(tx: Tx, rejected: Rejected): Promise<Refusal> {
     const { code, names } = rejected
     const now = this.#parts.clock.now()
-    const { rejections } = this.#parts.appender
+    const { rejections } = this.#parts
     const isKept =
       rejected.executor !== undefined || (await rejections.take(tx, 'rejected', this.#parts, rejected.cause))
     if (isKept) this.#appendRejection(rejected, now, 1)
@@ -105,7 +105,7 @@ export class AppendBatch {
 
   /** Anybody who has seen a record may send it again, so only so many of them are events of their own. */
   async tellDuplicate(tx: Tx, details: JsonObject, cause: JsonObject): Promise<void> {
-    if (await this.#parts.appender.rejections.take(tx, 'duplicate', this.#parts, cause))
+    if (await this.#parts.rejections.take(tx, 'duplicate', this.#parts, cause))
       this.tell({ type: 'evidence_duplicate', details: { ...details, count: 1 } })
     else this.#duplicates.push(this.#parts.clock.now())
   }
@@ -118,8 +118,8 @@ export class AppendBatch {
   /** Called after COMMIT only: what was rolled back is tried again. */
   countUncounted(): void {
     for (const { now, code, submitted_digest } of this.#uncounted)
-      this.#parts.appender.rejections.add(now, code, submitted_digest)
-    for (const now of this.#duplicates) this.#parts.appender.rejections.addDuplicate(now)
+      this.#parts.rejections.add(now, code, submitted_digest)
+    for (const now of this.#duplicates) this.#parts.rejections.addDuplicate(now)
   }
 
   #appendRejection({ code, names, cause, executor }: Rejected, now: Instant, count: number): void {

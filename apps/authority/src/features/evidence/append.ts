@@ -65,7 +65,7 @@ export async function appendBatch(
     await batch.keep(tx)
     return { answers, batch }
   })
-  parts.appender.publishAppended(kept.entries)
+  parts.listeners.publishAppended(kept.entries)
   kept.countUncounted()
   faultPoint('evidence-committed')
   return outcomes

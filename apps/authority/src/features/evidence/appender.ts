@@ -1,6 +1,6 @@
 import { Refusal } from '@chancery/contract'
 import { HOUR } from '@chancery/protocol'
-import type { ChainedEntry, Instant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import { BatchClosedError, BatchFullError, Batcher } from '@chancery/service-kit'
 import type { EvidenceState } from './state.ts'
 import { UnknownOutcomeError } from '../../database/database.ts'
@@ -9,40 +9,31 @@ import { translateDatabaseError } from '../../database/open.ts'
 import { AnchorScheduler } from './anchor.job.ts'
 import { appendBatch } from './append.ts'
 import type { AppendItem } from './append.ts'
-import { RejectionBook } from './rejections.ts'
-import { StoreVerifier } from './store-verifier.ts'
-import { ExecutorKeyCache } from './executor-key-cache.ts'
 
 /** As many as share one transaction (reliability 6). */
 const MAX_ITEMS = 100
 const MAX_WAITING = 2000
 
-/** Follows the chain. The transparency log is one; evidence does not know it. */
-export interface AppendListener {
-  /** Called after each commit, with the entries in the order of the chain. */
-  onAppended(entries: readonly ChainedEntry[]): void
-  /** Called before entries are removed. */
-  beforeRemoval(): Promise<void>
-}
-
 /** Where records wait for the chain: whatever arrives while a batch commits shares the next transaction. */
 export class EvidenceAppender {
-  readonly inspector = new StoreVerifier()
-  readonly executorKeys = new ExecutorKeyCache()
-  readonly rejections = new RejectionBook()
-  readonly #anchors = new AnchorScheduler()
-  readonly #listeners: AppendListener[] = []
-  #appends: Batcher<AppendItem, StoredResponse> | undefined
+  readonly #parts: EvidenceState
+  readonly #anchors: AnchorScheduler
+  readonly #appends: Batcher<AppendItem, StoredResponse>
+
+  constructor(parts: EvidenceState) {
+    this.#parts = parts
+    this.#anchors = new AnchorScheduler(parts)
+    this.#appends = new Batcher((items) => this.#run(items), { maxItems: MAX_ITEMS, maxWaiting: MAX_WAITING })
+  }
 
   /** Answers once the item's own batch is committed; throws its refusal, or 503 when the store could not take it. */
-  async append(parts: EvidenceState, item: AppendItem): Promise<StoredResponse> {
-    if (parts.rollbackCheck.isEvidenceBehind)
-      throw new Refusal('evidence_store_unavailable', { reason: 'evidence_missing' })
-    if (item.kind === 'rejection' && this.rejections.isFull(parts, item.cause)) {
-      this.rejections.add(parts.clock.now(), item.code, item.names().submitted_digest)
+  async append(item: AppendItem): Promise<StoredResponse> {
+    const { clock, rejections, rollbackCheck } = this.#parts
+    if (rollbackCheck.isEvidenceBehind) throw new Refusal('evidence_store_unavailable', { reason: 'evidence_missing' })
+    if (item.kind === 'rejection' && rejections.isFull(this.#parts, item.cause)) {
+      rejections.add(clock.now(), item.code, item.names().submitted_digest)
       throw new Refusal(item.code)
     }
-    this.#appends ??= new Batcher((items) => this.#run(parts, items), { maxItems: MAX_ITEMS, maxWaiting: MAX_WAITING })
     try {
       return await this.#appends.add(item)
     } catch (error) {
@@ -54,42 +45,28 @@ export class EvidenceAppender {
   }
 
   /** Appends what was counted of refused and repeated submissions in minutes or hours that are over by `now`. */
-  async appendSummaries(parts: EvidenceState, now: Instant = parts.clock.now()): Promise<void> {
-    await this.rejections.appendEnded(now, (item) => this.append(parts, item))
+  async appendSummaries(now: Instant = this.#parts.clock.now()): Promise<void> {
+    await this.#parts.rejections.appendEnded(now, (item) => this.append(item))
   }
 
   /** For entries that were appended while no anchor could be made. */
-  async anchorNow(parts: EvidenceState): Promise<void> {
-    if (parts.settings.evidenceStore) await this.#anchors.runNow(parts)
+  async anchorNow(): Promise<void> {
+    if (this.#parts.settings.evidenceStore) await this.#anchors.runNow()
   }
 
-  subscribe(listener: AppendListener): void {
-    this.#listeners.push(listener)
-  }
-
-  /** Called after COMMIT, with what was appended. */
-  publishAppended(entries: readonly ChainedEntry[]): void {
-    for (const listener of this.#listeners) listener.onAppended(entries)
-  }
-
-  /** Waits until every listener has all entries: those that are removed now cannot be read later. */
-  async prepareRemoval(): Promise<void> {
-    for (const listener of this.#listeners) await listener.beforeRemoval()
-  }
-
-  async close(parts: EvidenceState): Promise<void> {
+  async close(): Promise<void> {
+    const { clock, log } = this.#parts
     // Also those of the minute or hour that is not over: there will be no other chance.
-    await this.appendSummaries(parts, parts.clock.now() + HOUR).catch((error: unknown) =>
-      parts.log.warn('counts of refused evidence are lost', { error }),
+    await this.appendSummaries(clock.now() + HOUR).catch((error: unknown) =>
+      log.warn('counts of refused evidence are lost', { error }),
     )
-    await this.#appends?.close()
+    await this.#appends.close()
     await this.#anchors.close()
-    await this.inspector.close()
   }
 
-  async #run(parts: EvidenceState, items: readonly AppendItem[]): Promise<(StoredResponse | Error)[]> {
-    const outcomes = await this.#runApart(parts, items)
-    this.#anchors.wake(parts)
+  async #run(items: readonly AppendItem[]): Promise<(StoredResponse | Error)[]> {
+    const outcomes = await this.#runApart(items)
+    this.#anchors.wake()
     return outcomes
   }
 
@@ -97,17 +74,17 @@ export class EvidenceAppender {
    * A record the database itself will not have must not take the others with it: they are then tried one by one. Not
    * so when the database is gone, nor when nobody knows what became of the batch.
    */
-  async #runApart(parts: EvidenceState, items: readonly AppendItem[]): Promise<(StoredResponse | Error)[]> {
+  async #runApart(items: readonly AppendItem[]): Promise<(StoredResponse | Error)[]> {
     try {
-      return await appendBatch(parts, items)
+      return await appendBatch(this.#parts, items)
     } catch (error) {
       const isLost = error instanceof UnknownOutcomeError || translateDatabaseError(error) !== undefined
       if (isLost || items.length === 1 || !(error instanceof Error)) throw error
-      parts.log.warn('a batch of evidence was refused by the database', { items: items.length, error })
+      this.#parts.log.warn('a batch of evidence was refused by the database', { items: items.length, error })
       const outcomes: (StoredResponse | Error)[] = []
       for (const item of items)
         outcomes.push(
-          ...(await appendBatch(parts, [item]).catch((alone: unknown) => [
+          ...(await appendBatch(this.#parts, [item]).catch((alone: unknown) => [
             alone instanceof Error ? alone : new Error('not appended', { cause: alone }),
           ])),
         )

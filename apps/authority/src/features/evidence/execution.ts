@@ -17,19 +17,24 @@ import { requestDetails } from '../../audit/record.ts'
 import type { EvidenceState } from './state.ts'
 import type { SignatureCheck } from './check-submission.ts'
 import type { AppendItem } from './append.ts'
+import type { EvidenceAppender } from './appender.ts'
 import type { RejectionFields } from './rejections.ts'
+
+export interface ExecutionParts extends EvidenceState {
+  readonly appender: EvidenceAppender
+}
 
 /**
  * POST /evidence/execution
  * What was done on the strength of a decision. The signature is verified before the chain is locked; everything that
  * depends on the store is judged under the lock, in the order of protocol/trust-operations 6.5.
  */
-export async function execution(call: Call, parts: EvidenceState): Promise<HttpResponse> {
+export async function execution(call: Call, parts: ExecutionParts): Promise<HttpResponse> {
   const evidence = member(call.body, 'evidence')
   if (!isJsonObject(evidence)) throw new Refusal('invalid_evidence')
   const item = await readSubmission(parts, evidence, requestDetails(call))
   if (item.kind === 'execution' && item.verdict?.isGood === true) noteCaller(call, 'executor')
-  const { status, text } = await parts.appender.append(parts, item)
+  const { status, text } = await parts.appender.append(item)
   return jsonText(text, status)
 }
 
@@ -56,7 +61,7 @@ async function verifyBefore(
 ): Promise<SignatureCheck | undefined> {
   if (record.signature === null) return undefined
   const { key_id, sig } = record.signature
-  const key = await parts.appender.executorKeys.find(parts, key_id)
+  const key = await parts.executorKeys.find(parts, key_id)
   return key === undefined ? undefined : { key, isGood: await verifySignature(key, toUtf8(signed), sig) }
 }
 

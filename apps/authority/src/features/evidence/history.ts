@@ -12,7 +12,7 @@ export async function historyResponse(
   { truncated, lines }: History,
   resource?: string,
 ): Promise<HttpResponse> {
-  const report = await parts.appender.inspector.view(parts, lines, resource)
+  const report = await parts.storeVerifier.view(parts, lines, resource)
   const begin = writeJson({ ...named, truncated }).slice(0, -1)
   return jsonText(`${begin},"entries":[${lines.join(',')}],"verification":${writeJson(reportJson(report))}}`)
 }

@@ -6,11 +6,15 @@ import { findStoredResponse, storeResponse } from '../../requests/idempotency.ts
 import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
 import type { Feature } from '../../core.ts'
 import { EvidenceAppender } from './appender.ts'
-import type { AppendListener } from './appender.ts'
+import { AppendListeners } from './append-listeners.ts'
+import type { AppendListener } from './append-listeners.ts'
 import type { AppendItem } from './append.ts'
+import { ExecutorKeyCache } from './executor-key-cache.ts'
 import type { EvidenceParts } from './parts.ts'
+import { RejectionBook } from './rejections.ts'
 import { removeOldRejections } from './rejections.job.ts'
 import { evidenceRoutes } from './routes.ts'
+import { StoreVerifier } from './store-verifier.ts'
 import { sweepRemoved } from './sweep.job.ts'
 
 export { listDecidedContexts } from './decision-contexts.ts'
@@ -33,9 +37,12 @@ export interface SignedDecision {
  * the chain, together with the audit events and the idempotency record; with the store off only these two are kept.
  * When the store cannot take it the decision never leaves: 503 evidence_store_unavailable.
  */
-async function recordDecision(parts: EvidenceState, made: SignedDecision): Promise<StoredResponse> {
-  if (parts.settings.evidenceStore)
-    return parts.appender.append(parts, { kind: 'decision', ...made, proof: made.proof })
+async function recordDecision(
+  parts: EvidenceState,
+  appender: EvidenceAppender,
+  made: SignedDecision,
+): Promise<StoredResponse> {
+  if (parts.settings.evidenceStore) return appender.append({ kind: 'decision', ...made, proof: made.proof })
   const { attempt } = made
   if (attempt === undefined) {
     await parts.audit.recordAlone(made.events)
@@ -62,20 +69,29 @@ export interface Evidence extends Feature {
 }
 
 export function openEvidence(parts: EvidenceParts): Evidence {
-  const appender = new EvidenceAppender()
-  const own = { ...parts, appender }
+  const own: EvidenceState = {
+    ...parts,
+    storeVerifier: new StoreVerifier(),
+    executorKeys: new ExecutorKeyCache(),
+    rejections: new RejectionBook(),
+    listeners: new AppendListeners(),
+  }
+  const appender = new EvidenceAppender(own)
   return {
-    routes: evidenceRoutes(own),
+    routes: evidenceRoutes({ ...own, appender }),
     jobs: [
-      { name: 'evidence-anchor', everySeconds: 60, run: () => appender.anchorNow(own) },
-      { name: 'evidence-rejections', everySeconds: 15, run: () => appender.appendSummaries(own) },
+      { name: 'evidence-anchor', everySeconds: 60, run: () => appender.anchorNow() },
+      { name: 'evidence-rejections', everySeconds: 15, run: () => appender.appendSummaries() },
       { name: 'evidence-sweep', everySeconds: 60, run: (signal) => sweepRemoved(own, signal) },
     ],
-    recordDecision: (made) => recordDecision(own, made),
-    appendSummaries: (now) => appender.appendSummaries(own, now),
-    append: (item) => appender.append(own, item),
-    subscribe: (listener) => appender.subscribe(listener),
+    recordDecision: (made) => recordDecision(own, appender, made),
+    appendSummaries: (now) => appender.appendSummaries(now),
+    append: (item) => appender.append(item),
+    subscribe: (listener) => own.listeners.add(listener),
     removeOldRejections: () => removeOldRejections(own),
-    close: () => appender.close(own),
+    async close() {
+      await appender.close()
+      await own.storeVerifier.close()
+    },
   }
 }

@@ -43,7 +43,7 @@ export async function removePrefix(parts: EvidenceState, run: RetentionRun): Pro
     if (prefix.through <= head.removed_through) return removeNothing(parts, run)
     await verifyPrefix(parts, prefix)
     // Hashes of removed entries stay in the log: they must be there before the entries go.
-    await parts.appender.prepareRemoval()
+    await parts.listeners.prepareRemoval()
     faultPoint('retention-verified')
     const checkpoint = await storeBoundary(parts, run, head, prefix)
     if (checkpoint === undefined) continue
@@ -70,7 +70,7 @@ async function removeNothing(parts: EvidenceState, run: RetentionRun): Promise<s
 
 /** Nothing may vanish behind a signature that would not have verified before. */
 async function verifyPrefix(parts: EvidenceState, prefix: Prefix): Promise<void> {
-  const { failures } = await parts.appender.inspector.prefix(parts, prefix.through)
+  const { failures } = await parts.storeVerifier.prefix(parts, prefix.through)
   if (failures.length > 0) throw new Refusal('conflict', { reason: 'store_verification_failed' })
 }
 

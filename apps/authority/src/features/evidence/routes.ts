@@ -1,10 +1,10 @@
 import { evidence } from '@chancery/contract'
 import type { Binding } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
-import type { EvidenceState } from './state.ts'
 import { anchor } from './anchor.ts'
 import { anchors } from './anchors.ts'
 import { execution } from './execution.ts'
+import type { ExecutionParts } from './execution.ts'
 import { executorKeys } from './executor-keys.ts'
 import { exportLines } from './export.ts'
 import { registerKey } from './register-key.ts'
@@ -17,7 +17,7 @@ import { status } from './status.ts'
 import { vendors } from './vendors.ts'
 import { verify } from './verify.ts'
 
-export function evidenceRoutes(parts: EvidenceState): readonly Binding<unknown>[] {
+export function evidenceRoutes(parts: ExecutionParts): readonly Binding<unknown>[] {
   return [
     bind(evidence.execution, (call) => execution(call, parts)),
     bind(evidence.search, (call) => search(call, parts)),

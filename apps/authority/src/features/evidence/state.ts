@@ -1,8 +1,13 @@
-import type { EvidenceAppender } from './appender.ts'
+import type { AppendListeners } from './append-listeners.ts'
+import type { ExecutorKeyCache } from './executor-key-cache.ts'
 import type { EvidenceParts } from './parts.ts'
+import type { RejectionBook } from './rejections.ts'
+import type { StoreVerifier } from './store-verifier.ts'
 
 /** The parts of the feature and its own state. */
 export interface EvidenceState extends EvidenceParts {
-  /** Records that wait for the evidence chain share a transaction. */
-  readonly appender: EvidenceAppender
+  readonly storeVerifier: StoreVerifier
+  readonly executorKeys: ExecutorKeyCache
+  readonly rejections: RejectionBook
+  readonly listeners: AppendListeners
 }

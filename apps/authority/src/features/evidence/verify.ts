@@ -8,5 +8,5 @@ import type { EvidenceState } from './state.ts'
  * then 503, and a later call finds the finished report.
  */
 export function verify(_call: OperatorCall, parts: EvidenceState): Promise<JsonObject> {
-  return parts.appender.inspector.report(parts)
+  return parts.storeVerifier.report(parts)
 }

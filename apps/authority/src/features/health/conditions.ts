@@ -9,14 +9,13 @@ import { measureUnanchored } from '../evidence/index.ts'
 import { findNextExpiry } from '../recognition-treaties/index.ts'
 import { findOwnFeedTime } from '../revocation-feeds/index.ts'
 import type { Readiness } from './readiness.ts'
-import type { HealthState } from './state.ts'
 
 /** One reason why an authority is not healthy (protocol/core 22.1). */
 export interface Condition {
   readonly code: string
   readonly status: 'unhealthy' | 'degraded'
   /** A rejection says that it could not be asked: then nothing is healthy. */
-  holds(parts: HealthState, readiness: Readiness): boolean | Promise<boolean>
+  holds(parts: HealthParts, readiness: Readiness): boolean | Promise<boolean>
 }
 
 /** Lists and feeds are signed again after 12 hours. */

@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { editPolicies, publishAndEdit } from './edited-policy.suite.ts'
 import { HealthCheck } from './health-check.job.ts'
 import { HealthReports } from './report.ts'
-import type { HealthState } from './state.ts'
 
 interface Line {
   readonly level: string
@@ -36,8 +35,8 @@ describe('HealthCheck', () => {
     clock.advance(1)
     const { readiness } = na.features.health
     const metricsText = new SharedRead(() => na.core.metrics.registry.render())
-    const state: HealthState = { ...na.parts, log, readiness, metricsText, reports: new HealthReports(() => state) }
-    await watch.run(state)
+    const parts = { ...na.parts, log, readiness, metricsText }
+    await watch.run({ ...parts, reports: new HealthReports(parts) })
     return lines
   }
   let passed = 0

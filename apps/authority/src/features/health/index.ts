@@ -30,7 +30,7 @@ export function openHealth(parts: HealthParts): Health {
   const own: HealthState = {
     ...parts,
     readiness,
-    reports: new HealthReports(() => own),
+    reports: new HealthReports({ ...parts, readiness }),
     metricsText: new SharedRead(() => metrics.registry.render()),
   }
   const healthCheck = new HealthCheck()

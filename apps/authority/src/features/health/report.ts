@@ -1,8 +1,9 @@
 import { SharedRead } from '@chancery/service-kit'
-import type { HealthState } from './state.ts'
 import { CONDITIONS } from './conditions.ts'
 import type { Condition } from './conditions.ts'
 import { inTime } from './in-time.ts'
+import type { HealthParts } from './parts.ts'
+import type { Readiness } from './readiness.ts'
 
 export type HealthStatus = 'healthy' | 'degraded' | 'unhealthy'
 
@@ -12,36 +13,39 @@ export interface HealthReport {
   readonly reasons: readonly string[]
 }
 
+interface ReportParts extends HealthParts {
+  readonly readiness: SharedRead<Readiness>
+}
+
 /** Strangers may ask as often as they like: the database is asked once a second at most. */
 const CACHED_MS = 1000
 
 /** What `GET /health` says: asked together, each in bounded time, and kept for a second. */
 export class HealthReports {
-  readonly #parts: () => HealthState
+  readonly #parts: ReportParts
   readonly #loads: SharedRead<HealthReport>
   #last: { readonly report: HealthReport; readonly atMs: number } | undefined
 
-  constructor(parts: () => HealthState) {
+  constructor(parts: ReportParts) {
     this.#parts = parts
     this.#loads = new SharedRead(() => this.#load())
   }
 
   async read(): Promise<HealthReport> {
-    const { clock } = this.#parts()
+    const { clock } = this.#parts
     const last = this.#last
     if (last !== undefined && clock.monotonicMs() - last.atMs < CACHED_MS) return last.report
     return this.#loads.read()
   }
 
   async #load(): Promise<HealthReport> {
-    const parts = this.#parts()
-    const report = await findReasons(parts)
-    this.#last = { report, atMs: parts.clock.monotonicMs() }
+    const report = await findReasons(this.#parts)
+    this.#last = { report, atMs: this.#parts.clock.monotonicMs() }
     return report
   }
 }
 
-async function findReasons(parts: HealthState): Promise<HealthReport> {
+async function findReasons(parts: ReportParts): Promise<HealthReport> {
   const readiness = await parts.readiness.read()
   const found = await Promise.all(
     CONDITIONS.map(async (condition): Promise<Condition | 'unknown' | undefined> => {
