@@ -34,7 +34,8 @@ const onPostgres = {
   env: { CHANCERY_TEST_DATABASE: 'postgres' },
   globalSetup: ['tools/check/test-databases.ts'],
 }
-const endToEnd = { ...base, testTimeout: 60_000 }
+// Hooks start whole networks and browsers.
+const endToEnd = { ...base, testTimeout: 60_000, hookTimeout: 120_000 }
 
 /** CONTRIBUTING.md, Test tiers: which command runs which project. */
 export default defineConfig({

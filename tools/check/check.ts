@@ -22,8 +22,8 @@ interface Count {
 const MAX_STEP_SECONDS = 22 * 60
 /** Up to this many failed files run a second time, alone (docs/decisions/0029). */
 const MOST_SECOND_RUNS = 3
-/** The number of characters of a failed test run that are printed: its summary is at the end. */
-const MOST_OUTPUT = 20_000
+/** The number of characters of a failed test run that are printed. */
+const MOST_OUTPUT = 12_000
 /** A tier fails when it takes this many times its limit. */
 const TOLERANCE = 1.2
 
@@ -65,10 +65,10 @@ async function runStep(step: Step): Promise<Count> {
   const seconds = (performance.now() - started) / 1000
   const processor = processorBefore === undefined ? undefined : (childProcessorSeconds() ?? 0) - processorBefore
   const report = step.report === undefined ? undefined : await readReport(step.report)
-  // An error outside of every test never gets a second run, because that run could miss it.
-  const canRepeat = !isGood && report !== undefined && !output.includes('Unhandled Error')
-  const failures = canRepeat ? failedTests(report, ROOT) : []
-  const isGoodAlone = failures.length > 0 && (await runAlone(step, failures))
+  const failures = isGood || report === undefined ? [] : failedTests(report, ROOT)
+  // An unhandled error belongs to no file, so no file gets a second run: that run could miss the error.
+  const canRepeat = failures.length > 0 && !output.includes('Unhandled Error')
+  const isGoodAlone = canRepeat && (await runAlone(step, failures))
   const isAccepted = isGood || isGoodAlone
   const counted = report ? { passed: report.numPassedTests, failed: report.numFailedTests } : countLine(step, output)
   const tests = isGoodAlone && counted ? { passed: counted.passed + counted.failed, failed: 0 } : counted
@@ -80,14 +80,19 @@ async function runStep(step: Step): Promise<Count> {
   }
   if (report !== undefined) console.log(`slowest tests:\n${describeSlowest(timedTests(report, ROOT)).join('\n')}`)
   if (!isAccepted) {
-    // Without the thousands of lines about tests that passed.
-    const text = step.report === undefined ? output.trimEnd() : output.trimEnd().slice(-MOST_OUTPUT)
+    const text = step.report === undefined ? output.trimEnd() : summaryOf(output.trimEnd())
     console.log(`\n${text}\n\nrepeat with: ${step.repeat}\n`)
   }
   const isLate = isOverLimit(step.name, seconds, step)
   // A step that fails has at least one failure, also when it broke before its first test.
   const failed = Math.max(tests?.failed ?? 0, isAccepted ? 0 : 1) + (isLate ? 1 : 0)
   return { passed: tests?.passed ?? (isAccepted ? 1 : 0), failed }
+}
+
+/** Returns what Vitest prints after the thousands of lines about tests that passed. */
+function summaryOf(output: string): string {
+  const start = output.search(/^.*(?:Failed (?:Suites|Tests)|Unhandled Errors?) .*$/m)
+  return start === -1 ? output.slice(-MOST_OUTPUT) : output.slice(start, start + MOST_OUTPUT)
 }
 
 /** Reports a tier that takes too long. One core or a loaded machine proves nothing, so there it does not fail. */

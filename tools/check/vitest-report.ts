@@ -8,6 +8,8 @@ export interface Report {
   readonly testResults: readonly {
     readonly name: string
     readonly status: string
+    /** Why the file failed outside of its tests: an import, or a hook. */
+    readonly message?: string
     readonly assertionResults: readonly {
       readonly fullName: string
       readonly status: string
@@ -40,18 +42,23 @@ export async function readReport(path: string): Promise<Report | undefined> {
   }
 }
 
-/** Returns the failed tests. Returns none when a file broke outside of its tests: such a file never runs again. */
+/** Returns the failed tests. A file that failed in an import or a hook counts as one: its own tests then did not run. */
 export function failedTests(report: Report, root: string): readonly FailedTest[] {
-  const failures: FailedTest[] = []
-  for (const { name: path, status, assertionResults } of report.testResults) {
+  return report.testResults.flatMap(({ name: path, status, message = '', assertionResults }) => {
+    const file = relative(root, path)
     const failed = assertionResults.filter((test) => test.status === 'failed')
-    if (status === 'failed' && failed.length === 0) return []
-    for (const { fullName, failureMessages } of failed) {
-      const message = failureMessages.join('\n').split('\n').slice(0, 12).join('\n  ')
-      failures.push({ file: relative(root, path), name: fullName, message })
-    }
-  }
-  return failures
+    if (status === 'failed' && failed.length === 0)
+      return [{ file, name: 'outside of its tests', message: firstLines(message) }]
+    return failed.map(({ fullName, failureMessages }) => ({
+      file,
+      name: fullName,
+      message: firstLines(failureMessages.join('\n')),
+    }))
+  })
+}
+
+function firstLines(message: string): string {
+  return message.split('\n').slice(0, 12).join('\n  ')
 }
 
 export function timedTests(report: Report, root: string): readonly TimedTest[] {
