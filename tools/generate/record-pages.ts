@@ -4,7 +4,7 @@ import { SCHEMA_NAMES, recordSchema, recordSection } from '@chancery/protocol'
 import type { SchemaName } from '@chancery/protocol'
 import { code, page, section, table } from './markdown.ts'
 
-/** docs/reference/records.md and docs/reference/schemas: every record of the protocol, from the readers that judge it. */
+/** docs/reference/records.md and docs/reference/schemas: every record of the protocol, from the readers that check it. */
 
 /** The keywords our own schemas use. */
 interface Schema {
@@ -36,8 +36,8 @@ export const SCHEMA_FILES: Readonly<Record<string, () => string>> = Object.fromE
 export function recordsPage(): string {
   return page(
     'Records',
-    'Every record that is signed, exchanged or kept, member by member. Each has a JSON Schema (draft 2020-12), made from the reader that judges it. A schema checks the form of a record. It does not check signatures, the order of times or rules between members: for that use `chancery verify` ([offline verification](../offline-verification.md)).',
-    'Members are signed together with the record unless the protocol says otherwise; the last column says what may be left out. Names in the column "Form" that are not JSON types are defined at the end of the schema.',
+    'Every record that is signed, exchanged or stored, with its members. Each has a JSON Schema (draft 2020-12), generated from the reader that checks the record. A schema checks the form of a record. It does not check signatures, the order of times or rules between members. For these checks use `chancery verify` ([offline verification](../offline-verification.md)).',
+    'Members are signed with the record unless the protocol states otherwise. The last column shows which members may be omitted. Names in the column "Form" that are not JSON types are defined at the end of the schema.',
     ...SCHEMA_NAMES.map((name) => recordSectionText(name)),
   )
 }
@@ -49,7 +49,7 @@ function recordSectionText(name: SchemaName): string {
   const facts = [
     `[protocol/${place.page}](../protocol/${place.page}.md) ${place.section}`,
     `schema [${name}.json](schemas/${name}.json)`,
-    standingOf(name, schema),
+    signatureText(name, schema),
   ]
   return section(
     schema.title ?? name,
@@ -59,17 +59,17 @@ function recordSectionText(name: SchemaName): string {
   )
 }
 
-/** Who vouches for the record itself, and since when it can be relied on to stay as it is. */
-function standingOf(name: SchemaName, schema: Schema): string {
+/** Returns how the record is signed, and how stable its form is. */
+function signatureText(name: SchemaName, schema: Schema): string {
   const members = Object.keys(schema.properties ?? {})
   const field = ['signatures', 'signature'].find((each) => members.includes(each))
   const known: Readonly<Record<string, Artifact>> = ARTIFACTS
   const stability = known[name]?.stability
-  const signed = field === undefined ? 'signed by nobody itself' : `carries ${code(field)}`
+  const signed = field === undefined ? 'has no signature' : `signed in ${code(field)}`
   return stability === undefined ? signed : `${stability}, ${signed}`
 }
 
-/** One row for a member, followed by those of the closed object, or list of them, that stands there. */
+/** Returns one row for each member. The members of a closed object, or of a list of them, follow its row. */
 function memberRows(schema: Schema, before: string): string[][] {
   const properties = schema.properties ?? {}
   const needed = new Set(schema.required)

@@ -21,7 +21,7 @@ import { describeSettings } from '@chancery/service-kit'
 import type { SettingDefinitions } from '@chancery/service-kit'
 import { code, page, section, sentenceCase, table } from './markdown.ts'
 
-/** The pages of docs/reference, as text. Everything they say comes from a table the product itself uses. */
+/** Pages of docs/reference. All facts come from tables that the product uses. */
 
 export function routesPage(): string {
   const features = Object.entries<Readonly<Record<string, Route>>>({ ...ROUTES }).map(([name, routes]) =>
@@ -61,7 +61,7 @@ export function routesPage(): string {
     section(
       'Limits',
       'A counter that is not the limit of any route counts failures or keys.',
-      table(['Limit', 'Calls', 'Within seconds', 'Counted per', 'Counts', 'Kept', 'Setting'], limits),
+      table(['Limit', 'Calls', 'Within seconds', 'Counted per', 'Counts', 'Stored', 'Setting'], limits),
     ),
     section(
       'Trust gateway',
@@ -106,7 +106,7 @@ export function errorsPage(): string {
 export function settingsPage(): string {
   return page(
     'Settings',
-    'A flag overrules its variable, a variable of the environment the same one in the `--env-file` ([how settings are read](../operate/configure.md#how-settings-are-read)). Misspelt names and half-configured security stop the start, with all problems at once.',
+    'A flag overrides its variable. A variable of the environment overrides the same variable in the `--env-file` ([how settings are read](../operate/configure.md#how-settings-are-read)). A service does not start with misspelt names or incomplete security settings, and reports all problems at once.',
     section('Authority', settingsTable(ALL_AUTHORITY_SETTINGS)),
     section('Trust gateway', settingsTable(GATEWAY_SETTINGS)),
   )
@@ -125,11 +125,11 @@ function settingsTable(definitions: SettingDefinitions): string {
 export function auditEventsPage(): string {
   return page(
     'Audit events',
-    `Stored in the transaction of the change they tell of. Every event also has ${COMMON_AUDIT_DETAILS.map(code).join(', ')} where they exist.`,
+    `Each event is stored in the transaction of its change. Every event also has ${COMMON_AUDIT_DETAILS.map(code).join(', ')} where they exist.`,
     eventTable(AUDIT_EVENTS),
     section(
       'Trust gateway',
-      'Kept in the hash chain of its durable state and delivered from there.',
+      'The gateway stores events in the hash chain of its durable state and delivers them from there.',
       eventTable(GATEWAY_AUDIT_EVENTS),
     ),
   )

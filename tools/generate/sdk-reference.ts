@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 
 /**
  * docs/reference/client-library.md: what the library exports, taken from the declarations the compiler emits. Comments
- * and types are those of the sources, so the page cannot say anything else than the code.
+ * and types are copied from the sources.
  */
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -33,7 +33,7 @@ interface Declaration {
 }
 
 export function clientLibraryPage(): string {
-  // Only what changed is compiled; in `npm run check` nothing has.
+  // Compiles only changed files.
   execFileSync('tsc', ['-b', 'packages/sdk'], { cwd: ROOT, stdio: 'inherit' })
   const shown = new Set<string>()
   const sections = ENTRIES.map(([name, file, note]) => entrySection(name, file, note, shown))
@@ -103,7 +103,7 @@ function declarationOf(file: string, name: string): Declaration | undefined {
     text.slice(match.index, endOf(text, match.index + match[0].length)),
   )
   if (found.length > 0) return { file, text: found.map(tidy).join('\n') }
-  // A namespace stands for a whole file: `schedule.renewalTime`.
+  // A namespace contains all exports of a file: `schedule.renewalTime`.
   return declaredIn(file).length === 0
     ? undefined
     : {
@@ -114,7 +114,7 @@ function declarationOf(file: string, name: string): Declaration | undefined {
       }
 }
 
-/** The end of the declaration that is open at this place. */
+/** Returns the end of the declaration that is open at this position. */
 function endOf(text: string, from: number): number {
   let depth = 0
   for (let at = from; at < text.length; at += 1) {

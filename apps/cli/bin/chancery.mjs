@@ -1,6 +1,6 @@
 #!/bin/sh
 ':' //; exec node -- "$0" "$@"
-// Two readings: the shell runs the line above, JavaScript skips it. Without `--` Node.js itself would take an --env-file
-// of ours, wherever it stands on the line, and end with its own words where the file is missing.
-// A committed file: npm links no bin whose target does not exist yet when it installs.
+// The shell runs the line above; JavaScript skips it. Without `--`, Node.js would read an --env-file option of the
+// command itself, and exit with its own error if the file is missing.
+// This file is committed because npm links a bin only if its target exists during installation.
 import '../dist/main.js'

@@ -14,7 +14,7 @@ describe('stopSignal', () => {
 })
 
 describe('sleep', () => {
-  it('ends early when it is told to stop, and leaves nothing behind', async () => {
+  it('ends early when the signal aborts, and leaves no timer or listener', async () => {
     const controller = new AbortController()
     const started = performance.now()
     const slept = sleep(60_000, controller.signal)
@@ -24,7 +24,7 @@ describe('sleep', () => {
     expect(performance.now() - started).toBeLessThan(5000)
   })
 
-  it('lasts as long as it says', async () => {
+  it('lasts for the given time', async () => {
     const started = performance.now()
     await sleep(20, new AbortController().signal)
     expect(performance.now() - started).toBeGreaterThanOrEqual(19)

@@ -219,7 +219,7 @@ const BETA_ERRORS = {
 
 export type ErrorCode = keyof typeof STABLE_ERRORS | keyof typeof BETA_ERRORS
 
-/** Every code. Server, library, documents and tests read it; nothing else knows a status. */
+/** Every code. Server, library, documents and tests read it; no other table has a status. */
 export const ERRORS: Readonly<Record<ErrorCode, ErrorEntry>> = {
   ...withStability(STABLE_ERRORS, 'stable'),
   ...withStability(BETA_ERRORS, 'beta'),

@@ -13,7 +13,7 @@ type Unavailable = 'service_unavailable' | 'evidence_store_unavailable'
 /** Codes that need no additional reason. */
 export type RefusalCode = Exclude<ErrorCode, Unavailable>
 
-/** A known "no". The HTTP edge looks up the status; nothing below the edge knows one. */
+/** A refusal with a known code. Only the HTTP edge maps the code to a status. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: ErrorCode

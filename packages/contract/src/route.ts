@@ -65,7 +65,7 @@ export interface RouteFacts {
   readonly bodyLimit?: 'node' | 'small' | 'feed'
   /** large, feed: lists of tens of thousands of ids are normal here, so more values and names are read. */
   readonly readLimit?: 'large' | 'feed'
-  /** A withdrawal: when the admin limit is used up it spends from the limiter `revocation`, see limits.ts. */
+  /** A revocation. When the admin limit is used up, it counts against the limiter `revocation`, see limits.ts. */
   readonly reserve?: 'revocation'
   /** The last path parameter takes everything that is left, slashes included. */
   readonly tail?: true

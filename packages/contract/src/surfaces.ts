@@ -86,7 +86,7 @@ export function surfaceAccess(access: Access): SurfaceAccess {
   return CALLERS[access].access
 }
 
-/** What a caller must bring, in words. */
+/** Credentials of a caller, as text. */
 export function authHint(access: Access): string {
   return CALLERS[access].hint
 }

@@ -58,7 +58,7 @@ describe('explain', () => {
     [404, {}, 'chancery authority recover --audit'],
     [404, { cert_ids: ['a', 'b'] }, 'Remove a, b;'],
     [404, { cert_ids: ['a', 'b', 'c', 'd', 'e', 'f', 'g'] }, 'Remove a, b, c, d, e and 2 more'],
-  ])('tells a node (%s) from an operator about an unknown certificate: %j', (status, details, hint) => {
+  ])('gives nodes (%s) and operators different hints about an unknown certificate: %j', (status, details, hint) => {
     expect(explain(refused('certificate_not_found', { status, details })).hint).toContain(hint)
   })
 
@@ -93,7 +93,7 @@ describe('explain', () => {
     expect(explained.exitCode).toBe(1)
   })
 
-  it('tells a wrong call from a failure', () => {
+  it('distinguishes a usage error from a failure', () => {
     expect(explain(usageError('wrong', 'right'))).toEqual({
       code: 'usage',
       message: 'wrong',

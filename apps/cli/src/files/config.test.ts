@@ -67,7 +67,7 @@ describe('readConfig', () => {
     })
   })
 
-  it('warns of names nobody reads', () => {
+  it('warns of unknown names', () => {
     const { warnings } = readConfig('/c.toml', '[network]\nna_endpiont = "x"\n[oprator]\nkey_id = "y"\n')
     expect(warnings).toEqual([
       '/c.toml: network.na_endpiont is not a known name',

@@ -24,7 +24,7 @@ describe('screen', () => {
     expect(shown(`${EVIL}\n`)).toBe(`${SHOWN}\n`)
   })
 
-  it('keeps colours of our own, and takes no text from outside for one of them', () => {
+  it('prints colours of this program, and no control sequence in text from outside', () => {
     const { bad } = chooseStyle({ isTTY: true }, {}, false)
     expect(shown(bad(EVIL))).toBe(`\u001b[31m${SHOWN}\u001b[39m`)
     const forged = controlSequence('\u001b[2J').replace(/[0-9a-f]{8}-/, '00000000-')
@@ -48,7 +48,7 @@ describe('screen', () => {
     await waiting
   })
 
-  it('also stands before questions', async () => {
+  it('filters questions, too', async () => {
     const seen: string[] = []
     const prompts = screenedPrompts({
       confirm: async (question) => seen.push(question) > 0,

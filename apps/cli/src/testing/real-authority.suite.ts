@@ -24,7 +24,7 @@ export interface RealNetwork {
   close(): Promise<void>
 }
 
-/** With a name it is another sovereign, with keys of its own. */
+/** Starts a test network; with a name it is another network with other keys. */
 export async function openNetwork(
   settings: Readonly<Record<string, string>> = {},
   name?: string,

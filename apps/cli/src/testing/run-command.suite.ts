@@ -32,7 +32,7 @@ export interface CommandRun {
   readonly errorJson: () => JsonObject
 }
 
-/** A folder of its own, with a program that runs in it. */
+/** A temporary folder, with a program that runs in it. */
 export class TestContext {
   readonly folder: string
 
@@ -61,7 +61,7 @@ export class TestContext {
       now: options.now ?? (() => NOW),
       random: options.random ?? (() => 0.5),
       sleep: async (ms, signal) => {
-        if (options.sleep === undefined) throw new Error('nobody expected a wait')
+        if (options.sleep === undefined) throw new Error('unexpected wait')
         if (!signal.aborted) await options.sleep(ms)
       },
       stop: () => options.stop ?? new AbortController().signal,
@@ -108,5 +108,5 @@ function parse(text: string): JsonObject {
 }
 
 function unexpected(): Promise<never> {
-  throw new Error('nobody expected a question')
+  throw new Error('unexpected question')
 }

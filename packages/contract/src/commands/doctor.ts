@@ -1,7 +1,7 @@
 import { HOST_OPTIONS } from './authority.ts'
 import type { Command } from './command.ts'
 
-/** Looking at a deployment: from the inside, with its settings, and from the outside, like a verifier. */
+/** Commands that check a deployment: with its settings, and from outside like a verifier. */
 export const doctorCommands: readonly Command[] = [
   {
     path: ['doctor'],

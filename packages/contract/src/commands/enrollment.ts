@@ -2,7 +2,7 @@ import { REVOCATION_REASONS } from '@chancery/protocol'
 import type { Command, CommandOption } from './command.ts'
 import { LIST_OPTIONS, REVOKING_OPTIONS } from './revoking.ts'
 
-/** Of every command that speaks for a node. */
+/** Options of every command that signs with a node key. */
 export const NODE_HOME_OPTION: CommandOption = {
   flags: '--home <dir>',
   summary: 'Folder of the node, created by join; default: the files of the configuration',

@@ -36,7 +36,7 @@ const running: readonly Command[] = [
     path: ['gateway', 'doctor'],
     summary: 'Check a gateway and report what to do',
     description:
-      'Checks settings, policy, credentials and certificates that expire soon, lists, the durable state and its owner, the configured addresses and this instance. It can run next to a running gateway and changes nothing. Exit code 1 if a check fails.',
+      'Checks settings, policy, the expiry of credentials and certificates, lists, the durable state and its owner, the configured addresses and this instance. It can run next to a running gateway and changes nothing. Exit code 1 if a check fails.',
     arguments: [],
     options: [{ flags: '--offline', summary: 'Do not call the addresses of the policy and the collector' }, ENV_FILE],
     examples: [

@@ -1,6 +1,6 @@
 import type { CommandOption } from './command.ts'
 
-/** Understood by every command. Values on the line win over the configuration file. */
+/** Options of every command. They take precedence over the configuration file. */
 export const GLOBAL_OPTIONS: readonly CommandOption[] = [
   { flags: '--json', summary: 'Print one JSON document instead of text' },
   {

@@ -1,6 +1,6 @@
 import type { CommandOption } from './command.ts'
 
-/** Of every command that takes trust away: it shows what would follow, then asks. */
+/** Options of every command that revokes: it shows a preview, then asks for confirmation. */
 export const REVOKING_OPTIONS: readonly CommandOption[] = [
   { flags: '--dry-run', summary: 'Only show what would no longer be trusted' },
   { flags: '--yes', summary: 'Do not ask for confirmation' },

@@ -1,4 +1,4 @@
-/** One known "no" of the gateway: its status, the coarse class and the stable specific reason (protocol/gateway 6). */
+/** One refusal of the gateway: its status, the coarse class and the stable specific reason (protocol/gateway 6). */
 export interface GatewayErrorEntry {
   readonly status: number
   readonly code: string

@@ -5,12 +5,12 @@ import type { GatewayErrorName } from './errors.ts'
 export interface GatewayRefusalOptions extends ErrorOptions {
   /** Whole seconds for `Retry-After`, where a better value than 60 is known. */
   readonly retryAfterSeconds?: number
-  /** The work may have happened although this says no. */
+  /** The request may have been processed although it is refused. */
   readonly isOutcomeUncertain?: boolean
   readonly headers?: { readonly [name: string]: string }
 }
 
-/** A known "no" of the gateway. Thrown anywhere, turned into the flat error body at the edge. */
+/** A refusal of the gateway. Thrown anywhere; the edge turns it into the flat error body. */
 export class GatewayRefusal extends Error {
   override readonly name = 'GatewayRefusal'
   readonly error: GatewayErrorName

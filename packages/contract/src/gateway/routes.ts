@@ -5,7 +5,7 @@ export interface GatewayRoute {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly credential: GatewayCredential
-  /** Answered even when the process is full: an overloaded replica must still say how it is. */
+  /** Answered even when the process is full: an overloaded replica must still report its state. */
   readonly admission: 'exempt' | 'counted'
   /** One plain sentence for the reference pages. */
   readonly purpose: string

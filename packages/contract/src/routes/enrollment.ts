@@ -93,5 +93,5 @@ const facts = {
   },
 } as const
 
-/** How a node gets in, stays in and is counted (protocol/core 5 to 8, 19). */
+/** Invites, joins, renewals, heartbeats and the roster (protocol/core 5 to 8, 19). */
 export const enrollment: Routes<typeof facts> = routes(facts)

@@ -36,5 +36,5 @@ const facts = {
   },
 } as const
 
-/** The evidence store as a transparency log; ours alone, and off with the store (protocol/trust-operations 6.13). */
+/** The evidence store as a transparency log; disabled with the store (protocol/trust-operations 6.13). */
 export const evidenceLog: Routes<typeof facts> = routes(facts)

@@ -25,5 +25,5 @@ const facts = {
   },
 } as const
 
-/** A trust decision written down and signed (protocol/trust-operations 2). */
+/** Signed records of trust decisions (protocol/trust-operations 2). */
 export const trustEvidence: Routes<typeof facts> = routes(facts)

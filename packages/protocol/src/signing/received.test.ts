@@ -36,7 +36,7 @@ const passForm = signedOnceForm({
   open: yes(boolean),
   note: orNull(string),
   window: yes(window),
-  stamps: yes(listOf(closedPart({ name: yes(label), extra: omit(string) })), []),
+  labels: yes(listOf(closedPart({ name: yes(label), extra: omit(string) })), []),
   scope: yes(object, {}),
   lane: omit(closedPart({ code: yes(string), colour: orNull(string) })),
 })
@@ -55,7 +55,7 @@ const pass = {
   open: true,
   note: null,
   window: { from: '2030-01-01T00:00:00Z', until: '2030-02-01T00:00:00Z', grace: 1 },
-  stamps: [{ name: 'north' }],
+  labels: [{ name: 'north' }],
   scope: { anything: { goes: [1] } },
 } as const
 
@@ -90,7 +90,7 @@ describe('F1: reading', () => {
   it.each<[string, JsonValue, string]>([
     ['a text', 'x', ': an object is needed'],
     ['a null where no null is known', { ...pass, pass_id: null }, 'pass_id: a string is needed'],
-    ['a wrong type deep inside', { ...pass, stamps: [{ name: 5 }] }, 'stamps[0].name: a string is needed'],
+    ['a wrong type deep inside', { ...pass, labels: [{ name: 5 }] }, 'labels[0].name: a string is needed'],
     [
       'a broken rule of a part',
       { ...pass, window: { ...pass.window, until: pass.window.from } },
@@ -103,8 +103,8 @@ describe('F1: reading', () => {
     ],
     [
       'too many items',
-      { ...pass, stamps: Array.from({ length: 1025 }, () => ({ name: 'x' })) },
-      'stamps: has too many items',
+      { ...pass, labels: Array.from({ length: 1025 }, () => ({ name: 'x' })) },
+      'labels: has too many items',
     ],
     ['a signature without sig', { ...pass, signature: { key_id: 'k' } }, 'signature: key_id and sig are needed'],
     ['an unknown member', { ...pass, more: 1, window: { ...pass.window, more: 1 } }, 'read'],
@@ -118,10 +118,10 @@ describe('F1: reading', () => {
   })
 
   it('fills defaults in the typed record and leaves the wire alone', () => {
-    const { stamps: _s, scope: _c, note: _n, ...rest } = pass
+    const { labels: _s, scope: _c, note: _n, ...rest } = pass
     const value = { ...rest, lane: null }
     const { record, wire } = readReceived(passForm, value)
-    expect(record).toEqual({ ...rest, note: null, stamps: [], scope: {}, signature: null })
+    expect(record).toEqual({ ...rest, note: null, labels: [], scope: {}, signature: null })
     expect('lane' in record).toBe(false)
     expect(wire).toBe(value)
   })
@@ -139,7 +139,7 @@ describe('F1: reading', () => {
 
 describe('F2: the signed projection', () => {
   it('drops the signature and nulls of class omit at every depth, and nothing else', () => {
-    const value = { ...pass, lane: null, stamps: [{ name: 'north', extra: null }], stray: null, signature: null }
+    const value = { ...pass, lane: null, labels: [{ name: 'north', extra: null }], stray: null, signature: null }
     expect(canonicalJson(signedProjection(readReceived(passForm, value)))).toBe(canonicalJson({ ...pass, stray: null }))
   })
 
@@ -178,7 +178,7 @@ describe('F3 to F5', () => {
     ['nothing wrong', pass, 'ok'],
     ['an unknown member', { ...pass, more: 1 }, 'unknown_field'],
     ['an unknown member of a part', { ...pass, window: { ...pass.window, more: 1 } }, 'unknown_field'],
-    ['an unknown member in a list', { ...pass, stamps: [{ name: 'a', more: 1 }] }, 'unknown_field'],
+    ['an unknown member in a list', { ...pass, labels: [{ name: 'a', more: 1 }] }, 'unknown_field'],
     [
       'an unknown member of a part of class omit',
       { ...pass, lane: { code: 'c', colour: null, more: 1 } },

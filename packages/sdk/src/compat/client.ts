@@ -28,9 +28,9 @@ export function createCompatClient(options: ExistingOptions): ExistingClient {
   const own = toClientOptions(options)
   const connection = openConnection(own, readHeaders(options.headers))
   const client = toAreas(connection)
-  const keeper = options.outbox === undefined ? undefined : senderOf(client, connection, options.outbox)
+  const sender = options.outbox === undefined ? undefined : senderOf(client, connection, options.outbox)
   return {
-    ...withExistingNames(client, keeper),
+    ...withExistingNames(client, sender),
     ...rawTransport(connection),
     baseUrl: connection.endpoints[0] ?? '',
     baseUrls: connection.endpoints,

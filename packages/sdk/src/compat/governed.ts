@@ -49,12 +49,12 @@ export interface DoneAction extends Partial<Outcome> {
 /** Writes evidence of actions that another program governs: in the chains of decision and resource, stored and submitted. */
 export class ExecutionRecorder {
   readonly #options: RecorderOptions
-  readonly #keeper: EvidenceSender
+  readonly #sender: EvidenceSender
 
   constructor(options: RecorderOptions) {
     this.#options = options
     const { outbox = new MemoryOutbox(), clock = systemClock } = options
-    this.#keeper = new EvidenceSender({ ...options, outbox, clock, observe: () => undefined })
+    this.#sender = new EvidenceSender({ ...options, outbox, clock, observe: () => undefined })
   }
 
   /** Returns the stored record; a failed submission is tried again with the next one, or by {@link flush}. */
@@ -80,15 +80,15 @@ export class ExecutionRecorder {
               head: await storedResourceHead(client, resource.id),
             },
     }
-    const entry = await this.#keeper.begin(intent).catch((error: unknown) => {
+    const entry = await this.#sender.begin(intent).catch((error: unknown) => {
       throw new EvidenceNotStoredError(true, intent, { cause: error })
     })
-    const record = await this.#keeper.finish(entry, { outcome, outcome_detail })
-    await this.#keeper.flush()
+    const record = await this.#sender.finish(entry, { outcome, outcome_detail })
+    await this.#sender.flush()
     return record
   }
 
   flush(): ReturnType<EvidenceSender['flush']> {
-    return this.#keeper.flush()
+    return this.#sender.flush()
   }
 }

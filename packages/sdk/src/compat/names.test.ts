@@ -46,14 +46,14 @@ describe('existing names', () => {
       await governor.run(setup.action(() => Promise.resolve(), { resource: { id, action: 'rotate' } }))
     const outbox = new MemoryOutbox()
     const executor = { signer: await testSigner('rotator-1'), sovereignId: 'rotator' }
-    const keeper = new EvidenceSender({
+    const sender = new EvidenceSender({
       client: setup.client,
       executor,
       outbox,
       clock: () => setup.clock.now(),
       observe: () => undefined,
     })
-    const { evidenceStore, network } = withExistingNames(setup.client, keeper)
+    const { evidenceStore, network } = withExistingNames(setup.client, sender)
     const states = await evidenceStore.resourceStates()
     expect([...states].map(([id, { resource_sequence }]) => [id, resource_sequence])).toEqual([
       ['r/1', 2],

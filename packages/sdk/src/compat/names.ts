@@ -88,15 +88,15 @@ export interface ExistingNames {
   }
 }
 
-/** Returns the client under those names; a keeper adds the outbox of `evidenceStore`. */
-export function withExistingNames(client: Client, keeper?: EvidenceSender): ExistingNames {
+/** Returns the client under those names; with a sender, `evidenceStore` has an outbox. */
+export function withExistingNames(client: Client, sender?: EvidenceSender): ExistingNames {
   const { agents, attestations, connectome, consensus, dataUsage, disclosure, enrollment } = client
   return {
     agreement: client.agreements,
     boundary: client.boundary,
     policy: client.boundaryPolicies,
     evidence: { build: client.trustEvidence.issue, verify: client.trustEvidence.verify },
-    evidenceStore: evidenceStoreNames(client, keeper),
+    evidenceStore: evidenceStoreNames(client, sender),
     attestation: {
       issue: attestations.issue,
       revoke: attestations.revoke,

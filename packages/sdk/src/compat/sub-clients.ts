@@ -16,10 +16,10 @@ export interface ResourceState {
   readonly executed_at: string
 }
 
-/** The evidence store under the names code for other libraries knows. */
+/** The evidence store under the names of other libraries. */
 export interface EvidenceStoreNames {
   readonly submit: Client['evidence']['submit']
-  /** Keeps a signed record in the outbox; needs a keeper. */
+  /** Stores a signed record in the outbox; requires a sender. */
   enqueue(record: ExecutionEvidence): Promise<OutboxEntry>
   flushPending(): Promise<FlushReport>
   pendingHead(resourceId: string): Promise<ChainHead | undefined>
@@ -45,10 +45,10 @@ export interface EvidenceStoreNames {
 
 const MAX_PAGE = 1000
 
-export function evidenceStoreNames({ evidence }: Client, keeper: EvidenceSender | undefined): EvidenceStoreNames {
-  const requireKeeper = (): EvidenceSender => {
-    if (keeper === undefined) throw new TypeError('withExistingNames(client, keeper) is needed for the outbox')
-    return keeper
+export function evidenceStoreNames({ evidence }: Client, sender: EvidenceSender | undefined): EvidenceStoreNames {
+  const requireSender = (): EvidenceSender => {
+    if (sender === undefined) throw new TypeError('The outbox requires withExistingNames(client, sender).')
+    return sender
   }
   async function* iterate(filter: EvidenceFilter = {}, options?: CallOptions): AsyncGenerator<EvidenceEvent> {
     for (let after: number | null = filter.after_sequence ?? 0; after !== null;) {
@@ -65,9 +65,9 @@ export function evidenceStoreNames({ evidence }: Client, keeper: EvidenceSender 
   }
   return {
     submit: evidence.submit,
-    enqueue: (record) => requireKeeper().enqueue(record),
-    flushPending: () => requireKeeper().flush(),
-    pendingHead: (resourceId) => requireKeeper().pendingHead(resourceId),
+    enqueue: (record) => requireSender().enqueue(record),
+    flushPending: () => requireSender().flush(),
+    pendingHead: (resourceId) => requireSender().pendingHead(resourceId),
     search: evidence.page,
     iterate,
     status: evidence.status,

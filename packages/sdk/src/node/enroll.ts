@@ -38,7 +38,7 @@ export class JoinInterruptedError extends ChanceryError {
 type JoinNote = {
   readonly invite_token_fingerprint: string
   readonly asked_at: string
-  /** asked: the result is unknown. settled: refused, or its certificate is stored. */
+  /** `asked`: the result is unknown. `settled`: refused, or the certificate is stored. */
   readonly state: 'asked' | 'settled'
 }
 

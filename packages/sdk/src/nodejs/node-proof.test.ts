@@ -234,7 +234,7 @@ it('a proving fetch takes what fetch takes, and proves what the platform sends',
   served = await listen(createServer(httpNodeProof(options(), handler)))
   const { url } = served
   const send = signingFetch(() => ({ signer: node, certificate, audience: AUDIENCE, clock: () => NOW }))
-  const own = { 'x-own': 'kept' }
+  const own = { 'x-own': 'own' }
   const stream = (): ReadableStream => new Blob(['{"n":6}']).stream()
   const answers = [
     await send(`${url}/a?b=1#part`),
@@ -252,11 +252,11 @@ it('a proving fetch takes what fetch takes, and proves what the platform sends',
   expect(seen).toEqual([
     'GET /a?b=1',
     'GET /b%20c',
-    'POST /c {"n":1} kept',
-    'POST /d {"n":2} kept',
+    'POST /c {"n":1} own',
+    'POST /d {"n":2} own',
     'GET /e',
-    'PUT /f {"n":3} kept',
-    'POST /g n=4 kept',
+    'PUT /f {"n":3} own',
+    'POST /g n=4 own',
     'PATCH /h {"n":5}',
     'POST /i {"n":6}',
     'POST /j',

@@ -20,7 +20,7 @@ async function publicKey(home = 'node'): Promise<string> {
   return (await readFile(network.setup.path(home, 'node.pub'), 'utf8')).trim().split('\n').at(-1) ?? ''
 }
 
-/** Announces and rests so often; then it is told to stop. */
+/** Registers an agent, sleeps `rests` times, then stops. */
 function announce(
   rests: number,
   line = ANNOUNCE,
@@ -59,8 +59,8 @@ describe('agent register', () => {
     })
   })
 
-  it('refreshes after half the lifetime and withdraws when it is told to stop', async () => {
-    // Rests are at most 30 s long.
+  it('refreshes after half the lifetime and removes the agent when it is stopped', async () => {
+    // The command sleeps at most 30 s at a time.
     const ran = await announce(21)
     expect([ran.code, names(ran)]).toEqual([0, ['registered', 'refreshed', 'refreshed', 'withdrawn', 'stopped']])
     const [first, second] = ran.events()
@@ -71,7 +71,7 @@ describe('agent register', () => {
     )
   })
 
-  it('is found meanwhile, by everybody', async () => {
+  it('makes the agent public while it runs', async () => {
     let found: JsonObject = {}
     await announce(1, ANNOUNCE, async () => {
       found = (await network.run(`agent find llm:chat --url ${network.na.url} --json`)).json()
@@ -79,7 +79,7 @@ describe('agent register', () => {
     expect(found).toMatchObject({ count: 1, agents: [{ valid: true, descriptor: { agent_id: 'llm-1' } }] })
   })
 
-  it('tries again after a failure that time may heal', async () => {
+  it('retries after a temporary failure', async () => {
     // A newer announcement of the same key: refused until the clock has passed it.
     await network.run(`${ANNOUNCE} --once`, { now: () => network.clock.now() + 20_000_000n })
     const ran = await announce(8)
@@ -118,7 +118,7 @@ describe('agent register', () => {
     expect(stderr).toContain(problem)
   })
 
-  it('warns of an agent nobody can find', async () => {
+  it('warns of an agent that searches do not find', async () => {
     const { code, stderr } = await network.run(`${ANNOUNCE.replace('--capability llm:chat', '')} --once`)
     expect(code).toBe(0)
     expect(stderr).toContain('searches do not find')
@@ -168,7 +168,7 @@ describe('agent register --card', () => {
     expect(json()).toEqual({ cards: [card], left_out: 0 })
   })
 
-  it('refuses skills nobody could search for, with the reason', async () => {
+  it('refuses skills that cannot be searched for, with the reason', async () => {
     await writeFile(network.setup.path('bad.json'), JSON.stringify({ ...CARD, skills: [{ id: 'plan a route' }] }))
     const { code, stderr } = await network.run('agent register --home node --card bad.json --once')
     expect(code).toBe(1)

@@ -47,7 +47,7 @@ describe('readCard', () => {
     })
   })
 
-  it('says where the card is when it is told', () => {
+  it('uses the given card address', () => {
     expect(readCard(bytes(), { ...ALL, publishedAt: 'https://cdn/x.json' }).metadata).toMatchObject({
       card_url: 'https://cdn/x.json',
     })
@@ -91,7 +91,7 @@ describe('readCard', () => {
     expect(() => readCard(toUtf8(text), ALL)).toThrow(reason)
   })
 
-  it('does not look at what is named elsewhere', () => {
+  it('ignores fields that flags replace', () => {
     const facts = readCard(bytes({ name: 7, skills: [{ id: 'a b' }] }), { withSkills: false, withName: false })
     expect(facts).toMatchObject({ agent_id: undefined, capabilities: [] })
   })

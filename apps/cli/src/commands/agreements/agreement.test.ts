@@ -49,13 +49,13 @@ describe('an agreement', () => {
     expect(stdout).toContain('capability_check')
   })
 
-  it('with a strange context is refused with the member at fault', async () => {
+  it('with an invalid context is refused, and the error names the field', async () => {
     await writeFile(network.setup.path('context.json'), '{"context_freshness_seq":-1}')
     const { code, stderr } = await network.asOperator('decide agreement.json ledger.read --context context.json')
     expect([code, stderr.includes('context_freshness_seq')]).toEqual([1, true])
   })
 
-  it('that the authority signed for both is not told as signed by both, and no key counts for both', async () => {
+  it('that the authority signed for both is not shown as signed by both, and no key counts for both', async () => {
     const { code, stdout } = await network.asOperator('agreement verify agreement.json')
     expect([code, stdout.includes('signed it for a party')]).toEqual([0, true])
     const key = network.genesis.network_authority.public_key
@@ -63,7 +63,7 @@ describe('an agreement', () => {
     expect([same.code, same.stderr.includes('the same key')]).toEqual([2, true])
   })
 
-  it('judged under other keys does not hold', async () => {
+  it('is not valid under other keys', async () => {
     const { code, stdout } = await network.asOperator(`agreement verify agreement.json --offerer-key ${bolt.publicKey}`)
     expect([code, stdout.includes('(invalid_offerer_signature)')]).toEqual([1, true])
     const changed = { ...(await load('agreement.json')), expires_at: '2040-01-01T00:00:00Z' }
@@ -72,8 +72,8 @@ describe('an agreement', () => {
     expect([longer.code, longer.stdout.includes('another end')]).toEqual([1, true])
   })
 
-  it('offered to a stranger says that cannot be accepted it', async () => {
-    const { code, stderr } = await network.asOperator('agreement offer NOBODY-NET --capability x')
+  it('offered to an unknown network warns that it cannot be accepted', async () => {
+    const { code, stderr } = await network.asOperator('agreement offer UNKNOWN-NET --capability x')
     expect([code, stderr.includes('cannot be accepted')]).toEqual([0, true])
   })
 
@@ -91,10 +91,10 @@ describe('an agreement', () => {
 
 describe('trust evidence', () => {
   it('is built from a file and verified', async () => {
-    const found = { source_sovereign_id: 'A', target_sovereign_id: 'B', verdict: 'warn', reason: 'soon' }
+    const found = { source_sovereign_id: 'A', target_sovereign_id: 'B', verdict: 'warn', reason: 'expiring' }
     await writeFile(network.setup.path('found.json'), writeJson(found))
     const built = await network.asOperator('trust-evidence build found.json --out evidence.json')
-    expect([built.code, built.stdout.includes('warn (soon)')]).toEqual([0, true])
+    expect([built.code, built.stdout.includes('warn (expiring)')]).toEqual([0, true])
     expect((await network.asOperator('trust-evidence verify evidence.json')).code).toBe(0)
     const other = await network.asOperator(`trust-evidence verify evidence.json --issuer-key ${bolt.publicKey}`)
     expect([other.code, other.stdout.includes('no signature')]).toEqual([1, true])
@@ -103,7 +103,7 @@ describe('trust evidence', () => {
     expect([graph.code, graph.stdout.includes('another recognition graph')]).toEqual([1, true])
   })
 
-  it('of a verdict nobody knows is refused', async () => {
+  it('with an unknown verdict is refused', async () => {
     await writeFile(
       network.setup.path('odd.json'),
       '{"source_sovereign_id":"A","target_sovereign_id":"B","verdict":"x"}',

@@ -8,7 +8,7 @@ import { loadPublicKeys } from '../../files/public-keys.ts'
 import { describeTerms, loadAgreement } from './records.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
-  accepted: 'each party signed it with a key of its own.',
+  accepted: 'each party signed it with its own key.',
   accepted_for_both:
     'the key of the authority signed it for a party. Give the keys of both to see whether each signed.',
   missing_offerer_signature: 'it has no signature of the offerer.',
@@ -21,7 +21,7 @@ const REASONS: Readonly<Record<string, string>> = {
   terms_mismatch: 'it claims another end than the one that was signed. Do not use it.',
 }
 
-/** agreement verify: a verdict is a result, printed as one; the exit code is 1 when it is no. */
+/** Runs `agreement verify`; the exit code is 1 when the agreement is not valid. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const agreement = await loadAgreement(cwd, args.required('file'))

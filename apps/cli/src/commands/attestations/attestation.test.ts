@@ -78,10 +78,10 @@ describe('attestation list', () => {
     expect((await network.asOperator('attestation list --status revoked --json')).json()['count']).toBe(1)
     const all = (await network.asOperator('attestation list --all --json')).json()
     expect((all['attestations'] as readonly JsonObject[]).length).toBe(all['count'])
-    expect((await network.asOperator('attestation list --subject nobody')).stdout).toBe('No attestation.\n')
+    expect((await network.asOperator('attestation list --subject unknown')).stdout).toBe('No attestation.\n')
   })
 
-  it('asks as operator where members are nobody else’s business', async () => {
+  it('lists as operator where the network does not publish its members', async () => {
     await secret.asOperator('attestation issue dave --role role:client')
     const { stdout } = await secret.asOperator('attestation list')
     expect(stdout).toBe('1 attestation. Only operators can list them: add --signed.\n')
@@ -92,7 +92,7 @@ describe('attestation list', () => {
 })
 
 describe('attestation verify', () => {
-  it('judges by a policy file, and explains what is missing', async () => {
+  it('verifies with a policy file, and explains what is missing', async () => {
     await network.asOperator('attestation issue erin --role role:client --out erin.json')
     const none = await network.asOperator('attestation verify erin.json')
     expect([none.code, none.stderr.includes('--treaty <id>')]).toEqual([1, true])
@@ -125,10 +125,10 @@ describe('feed', () => {
     expect([own.code, own.stderr.includes('The own feed cannot be imported')]).toEqual([1, true])
   })
 
-  it('needs a key for a stranger', async () => {
-    const otherKey = await openNetwork({}, 'STRANGER-NET')
+  it('needs a key for a network without a treaty', async () => {
+    const otherKey = await openNetwork({}, 'OTHER-NET')
     const { code, stderr } = await network.asOperator(`feed import ${otherKey.na.url}`)
-    expect([code, stderr.includes('No active treaty names a key of STRANGER-NET')]).toEqual([1, true])
+    expect([code, stderr.includes('No active treaty names a key of OTHER-NET')]).toEqual([1, true])
     const wrong = await network.asOperator(
       `feed import ${otherKey.na.url} --issuer-key ${network.genesis.network_authority.public_key}`,
     )

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => network.close())
 
 describe('boundary-policy', () => {
-  it('goes from the example to a binding rule, shown before it binds', async () => {
+  it('activates the example after a preview', async () => {
     const valid = await network.asOperator('boundary-policy validate spending.policy.yaml')
     expect([valid.code, valid.stdout]).toEqual([0, 'Valid: spending would become version 1.\n'])
     const published = await network.asOperator('boundary-policy publish spending.policy.yaml --out signed.json')
@@ -33,7 +33,7 @@ describe('boundary-policy', () => {
     expect(list.stdout).toContain('The active set is healthy. Enforcement: optional.')
   })
 
-  it('decides by it', async () => {
+  it('decides with the active policy', async () => {
     const claims = '{"capabilities":["payment.send"]}'
     await writeFile(network.setup.path('claims.json'), claims)
     const issued = await network.asOperator('attestation issue vendor --role role:client --claims claims.json --json')
@@ -47,7 +47,7 @@ describe('boundary-policy', () => {
     expect((await network.asOperator('evaluate payment.send')).code).toBe(2)
   })
 
-  it('keeps versions, rolls back and takes out of force', async () => {
+  it('stores versions, rolls back and deactivates', async () => {
     await network.asOperator('boundary-policy publish spending.policy.yaml')
     expect((await network.asOperator('boundary-policy activate spending 2 --yes')).stdout).toContain(
       'Version 1 is out of force.',
@@ -63,7 +63,7 @@ describe('boundary-policy', () => {
     expect((await network.asOperator('boundary-policy activate spending x')).code).toBe(2)
   })
 
-  it('tells every issue of a bad policy', async () => {
+  it('reports every issue of an invalid policy', async () => {
     const text = await readFile(network.setup.path('spending.policy.yaml'), 'utf8')
     await writeFile(network.setup.path('bad.yaml'), text.replace('max_value.v1', 'max_value.v9'))
     const bad = await network.asOperator('boundary-policy validate bad.yaml')

@@ -67,7 +67,7 @@ cases:
       gates:
         ${policyId}/amount: fail
 
-  - name: a payment at night is allowed and noticed
+  - name: a payment at night is allowed with a notice
     context:
       requested_capability: payment.send
       requested_at: 2027-03-01T23:00:00Z

@@ -17,7 +17,7 @@ async function edit(file: string, from: string, to: string): Promise<() => Promi
 }
 
 describe('boundary-policy test', () => {
-  it('passes the example, needs no authority and tells what no case sees fail', async () => {
+  it('passes the example without an authority and lists gates that no case makes fail', async () => {
     const { code, stdout } = await setup.run('boundary-policy test . --require-coverage')
     expect(stdout).toContain('4 passed, 0 failed')
     expect(stdout).toContain('Gates reached by a case: 3 of 3')
@@ -84,7 +84,7 @@ describe('boundary-policy test', () => {
     expect(stdout).toMatch(/pay\/amount +expected pass, got not run/)
   })
 
-  it('tells the basis apart: claims are facts only under an attestation', async () => {
+  it('uses claims as facts only under an attestation', async () => {
     const folder = setup.path('vendors')
     await (await import('node:fs/promises')).mkdir(folder)
     const policy = {

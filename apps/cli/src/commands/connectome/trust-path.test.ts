@@ -7,9 +7,9 @@ function edge(from: string, to: string, lifecycle_state: RecognitionEdge['lifecy
   return { from, to, treaty_id: `${from}-${to}`, status: 'active', lifecycle_state, expiry_risk: 'low', ...times }
 }
 
-it('draws a line of hops', () => {
+it('prints the hops in one line', () => {
   const path = [edge('A', 'B', 'active'), edge('B', 'C', 'expiring_soon')]
-  expect(draw({ from: 'A', path })).toBe('A ──treaty──▶ B ──treaty, expires soon──▶ C')
+  expect(draw({ from: 'A', path })).toBe('A ──treaty──▶ B ──expiring treaty──▶ C')
 })
 
 it('lets no name forge a second line', () => {

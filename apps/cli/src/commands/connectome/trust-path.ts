@@ -7,7 +7,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import type { Style } from '../../output/style.ts'
 import { shellWord } from '../../output/shell-word.ts'
 
-/** trust path: a line of hops, or why there is none; the exit code is 1 then. */
+/** Runs `trust path`: prints the hops, or the reason why there is no path with exit code 1. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [from, to] = [args.required('from'), args.required('to')]
   const connection = await connect(context, options)
@@ -21,15 +21,15 @@ function describe(found: TrustPath, style: Style): string {
   const hops = `${found.hop_count} hop${found.hop_count === 1 ? '' : 's'}`
   const caution =
     found.hop_count > 1
-      ? `\nTreaties are not transitive: ${visible(found.from)} accepts members of ${visible(found.to)} only on a treaty of its own.`
+      ? `\nTreaties are not transitive: ${visible(found.from)} accepts members of ${visible(found.to)} only with its own treaty.`
       : ''
   return `${style.good(draw(found))}\n${hops}, by the treaties:\n${treaties.join('\n')}${caution}`
 }
 
-/** Returns `A ──treaty──▶ B ──treaty──▶ C`; a treaty that expires soon is labelled. */
+/** Returns `A ──treaty──▶ B ──treaty──▶ C`; a treaty in the state `expiring_soon` is labelled. */
 export function draw({ from, path }: Pick<TrustPath, 'from' | 'path'>): string {
   const hops = path.map(({ to, lifecycle_state: state }) => {
-    const label = state === 'expiring_soon' ? 'treaty, expires soon' : 'treaty'
+    const label = state === 'expiring_soon' ? 'expiring treaty' : 'treaty'
     return ` ──${label}──▶ ${visible(to)}`
   })
   return `${visible(from)}${hops.join('')}`

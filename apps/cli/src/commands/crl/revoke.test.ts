@@ -52,7 +52,7 @@ describe('revoke', () => {
     expect([await reasonOf(a.certId), await reasonOf(b.certId)]).toEqual(['unspecified', 'unspecified'])
   })
 
-  it('withdraws what a restored database has forgotten, by its file or by id and key', async () => {
+  it('revokes a certificate that a restored database lacks, by its file or by id and key', async () => {
     const [a, b] = [await joined(), await joined()]
     const db = network.na.core.database.read
     const keys = await db
@@ -99,8 +99,8 @@ describe('revoke', () => {
   })
 
   async function otherKey(): Promise<string> {
-    await network.run('keygen node --out stranger --force')
-    return readFile(network.setup.path('stranger.pub'), 'utf8')
+    await network.run('keygen node --out unknown --force')
+    return readFile(network.setup.path('unknown.pub'), 'utf8')
   }
 
   it('names the other certificates of the key, and ends them with --all-of-key', async () => {
@@ -138,13 +138,13 @@ describe('revoke', () => {
 
   it('changes nothing when one id is unknown, and names it', async () => {
     const { certId } = await joined()
-    const { code, stderr } = await network.asOperator(`revoke ${certId} nobody --yes`)
+    const { code, stderr } = await network.asOperator(`revoke ${certId} unknown-id --yes`)
     expect(code).toBe(1)
-    expect(stderr).toContain('Nothing was changed. Remove nobody')
+    expect(stderr).toContain('Nothing was changed. Remove unknown-id')
     expect(await reasonOf(certId)).toBeUndefined()
   })
 
-  it('asks first, and says what a lost key means', async () => {
+  it('asks first, and explains the effect of key_compromise', async () => {
     const [{ certId }, other] = [await joined(), await joined()]
     const questions: string[] = []
     const confirm = (question: string): Promise<boolean> => {

@@ -7,7 +7,7 @@ const CAPABILITY = 'pay.invoice'
 const EXECUTOR = 'HARBOUR-TREASURY'
 const AMOUNTS = [120, 480, 990, 1500, 75, 4000]
 
-/** A policy in two versions, decisions under it, some allowed and some not, and what was done on those that were. */
+/** Creates a policy in two versions, allowed and denied decisions, and the executions of the allowed ones. */
 export async function decide(operator: Client, now: Instant): Promise<void> {
   const [from, until] = [writeInstant(now - DAY), writeInstant(now + 60n * DAY)]
   for (const max of [500, 1000]) {
@@ -40,7 +40,7 @@ export async function decide(operator: Client, now: Instant): Promise<void> {
   }
 }
 
-/** Each invoice is a resource of its own, paid once. */
+/** Each invoice is a separate resource, paid once. */
 async function pay(operator: Client, executor: Signer, decision: BoundaryDecision, number: number): Promise<void> {
   const record = {
     evidence_id: `payment-${number}`,

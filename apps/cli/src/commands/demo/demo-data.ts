@@ -46,7 +46,7 @@ export const CAPABILITIES: readonly string[] = [
   'weigh.cargo',
 ]
 
-/** From the name alone. */
+/** Derives the key seed from the name, so that every demo has the same keys. */
 export function demoSeed(name: string): string {
   return toBase64(sha256(toUtf8(`chancery demo, known to everybody: ${name}`)))
 }

@@ -2,7 +2,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TestContext } from '../../testing/run-command.suite.ts'
 
-/** What is found is tested where it is looked for, in the authority; here is how it is told. */
+/** Tests the output only; the authority tests its checks. */
 describe('doctor', () => {
   let setup: TestContext
   beforeAll(async () => {

@@ -79,7 +79,7 @@ describe('join', () => {
     for (const secret of [token, seed]) expect(stdout + stderr).not.toContain(secret)
   })
 
-  it('asks for the hours it was told, and the invite has the last word', async () => {
+  it('requests the given hours, and the invite limits them', async () => {
     const token = await network.invite('--max-validity-hours 10 --role role:anchor --role role:service:index')
     const { json } = await network.run(line('--json --validity-hours 48'), { stdin: token })
     expect(json()['certificate']).toMatchObject({
@@ -253,7 +253,7 @@ describe('an answer', () => {
     }
   }
 
-  it('with a certificate of somebody else is not kept', async () => {
+  it('with a certificate of another node is not saved', async () => {
     const other = (await network.join('other', '--json')).json()['certificate'] as JsonObject
     const { code, stderr } = await joinAt((route) =>
       route === 'POST /join' ? { status: 201, json: other } : undefined,

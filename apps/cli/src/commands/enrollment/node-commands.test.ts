@@ -122,7 +122,7 @@ describe('renew', () => {
 })
 
 describe('status', () => {
-  // The clock of the test authority stands in 2030, its Date header tells the time of today: far apart.
+  // The clock of the test authority is in 2030, but its Date header has the current time.
   function status(more = ''): ReturnType<RealNetwork['run']> {
     return network.run(`status --home node ${more}`)
   }

@@ -28,9 +28,9 @@ const LISTED = { reason: 'unspecified', revoked_at: '2030-01-02T03:00:00Z' }
 
 const CASES: readonly (readonly [string, Partial<Findings>, string, boolean, string])[] = [
   ['all is well', {}, 'valid', true, 'chancery node run --home ./n'],
-  ['nobody checked the list', { revocation: { checked: false, why: 'x' } }, 'valid', true, 'nothing'],
-  ['it is time', { now: NOW + hours(144) }, 'expiring', true, 'chancery renew --home ./n'],
-  ['it is over', { now: NOW + hours(168) }, 'expired', false, 'chancery join --home ./n'],
+  ['the list was not checked', { revocation: { checked: false, why: 'x' } }, 'valid', true, 'nothing'],
+  ['renewal is due', { now: NOW + hours(144) }, 'expiring', true, 'chancery renew --home ./n'],
+  ['it has expired', { now: NOW + hours(168) }, 'expired', false, 'chancery join --home ./n'],
   [
     'it is listed',
     { revocation: { checked: true, sequence: 3, source: 'kept', entry: LISTED } },
@@ -46,12 +46,12 @@ const CASES: readonly (readonly [string, Partial<Findings>, string, boolean, str
     'do not use this certificate',
   ],
   ['there is none', { certificate: undefined }, 'missing', false, 'chancery invite'],
-  ['it lies ahead', { now: NOW - hours(1) }, 'not_yet_valid', false, 'correct the clock'],
+  ['its validity has not started', { now: NOW - hours(1) }, 'not_yet_valid', false, 'correct the clock'],
   ['a little ahead', { now: NOW - 300_000_000n }, 'valid', true, 'nothing'],
   ['the clock is wrong', { clockOffsetSeconds: 301 }, 'valid', false, 'refuses every proof'],
   ['the clock is off', { clockOffsetSeconds: -31 }, 'valid', true, 'correct the clock'],
   [
-    'nobody answers',
+    'the authority does not respond',
     { authorityProblem: 'No answer.', clockOffsetSeconds: undefined },
     'valid',
     false,

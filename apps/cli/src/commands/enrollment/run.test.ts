@@ -45,7 +45,7 @@ function times(count: number): Rest[] {
 }
 
 describe('node run', () => {
-  it('heartbeats at the pace the authority asks for and stops when it is told to', async () => {
+  it('sends heartbeats at the interval of the authority until it is stopped', async () => {
     const ran = await runNode(times(10))
     expect([ran.code, ran.stderr]).toEqual([0, ''])
     const events = ran.events()
@@ -83,7 +83,7 @@ describe('node run', () => {
     expect([...named(again, 'crl'), ...named(again, 'policy')]).toEqual([])
   })
 
-  it('fetches anew when its copies are damaged', async () => {
+  it('fetches the list again when the saved copy is damaged', async () => {
     await runNode(times(1))
     await writeFile(network.setup.path('node', 'crl.json'), '{"crl_id":')
     expect(named(await runNode(times(1)), 'crl')).toHaveLength(1)
@@ -101,7 +101,7 @@ describe('node run', () => {
     expect(named(ran, 'heartbeat').at(-1)).toMatchObject({ cert_id: renewed?.['cert_id'] })
   })
 
-  it('takes up a certificate that was renewed beside it', async () => {
+  it('uses a certificate that another process renewed', async () => {
     const ran = await runNode([...times(4), () => network.run('renew --home node'), ...times(5)])
     const { cert_id } = await saved('certificate.json')
     expect(named(ran, 'certificate')).toMatchObject([{ cert_id }])
@@ -130,7 +130,7 @@ describe('node run', () => {
     expect(failures.map((each) => each['failures'])).toEqual(failures.map((_each, index) => index + 1))
   }, 60_000)
 
-  it('tells beside each failed renewal how long the certificate lasts', async () => {
+  it('reports with each failed renewal how long the certificate is valid', async () => {
     const options = { random: () => 0.5, isTTY: true, env: { NO_COLOR: '1' } }
     const leave: Rest = () => network.na.authority.stopAccepting()
     const { stdout } = await runNode([leave, ...times(1), () => network.clock.advance(146 * 3600)], options)

@@ -49,7 +49,7 @@ export async function auditFile(
   }
 }
 
-/** Whole lines, about a block of them at a time; a longer line is a block of its own. */
+/** Returns blocks of whole lines; a line that is longer than a block is one block. */
 async function* readBlocks(handle: FileHandle): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let saved: Uint8Array[] = []
   for (;;) {

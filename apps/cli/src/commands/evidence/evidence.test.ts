@@ -83,7 +83,7 @@ describe('evidence status and search', () => {
     expect(status.stdout).toMatch(/entries +5/)
     const found = await network.asOperator('evidence search --resource kv/api')
     expect(found.stdout).toMatch(/3 .* execution .* success .* vendor-1 .* secret.rotate .* kv\/api/)
-    expect((await network.asOperator('evidence search --vendor nobody')).stdout).toContain('Nothing found.')
+    expect((await network.asOperator('evidence search --vendor unknown')).stdout).toContain('Nothing found.')
     const page = await network.asOperator('evidence search --limit 2')
     expect(page.stdout).toContain('More: add --after 2')
   })

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { TestContext } from '../../testing/run-command.suite.ts'
 
-it('pins no key of one network under the name of another, and asks nobody', async () => {
+it('refuses, without a request, to pin a key of one network under the name of another', async () => {
   const setup = await TestContext.make()
   try {
     await setup.run('keygen root --out root --key-id rs-1')

@@ -19,7 +19,7 @@ const NEXT = {
   withoutList: new Set<string>(),
 }
 
-it('pins the new key beside the old one, each with the address of its own list', () => {
+it('pins the new key in addition to the old one, each with the address of its own list', () => {
   const { entry, change } = followNetwork(BEFORE, NEXT)
   expect(change).toBe('added')
   expect(entry).toEqual({

@@ -79,7 +79,7 @@ describe('gateway state and audit', () => {
   })
   afterEach(() => gateway.stop())
 
-  it('floors, backup, verify and export beside the running gateway', async () => {
+  it('floors, backup, verify and export work while the gateway runs', async () => {
     const floors = await setup.run(`gateway state floors --env-file ${env}`)
     expect(JSON.parse(floors.stdout)).toMatchObject({ floors: [{ network: 'agency', issuer: 'na-main', sequence: 9 }] })
     await writeFile(setup.path('floors.json'), floors.stdout)

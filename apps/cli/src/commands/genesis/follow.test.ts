@@ -95,7 +95,7 @@ describe('commands of an operator over a key succession', () => {
     // Issued by the former key, and not signed again.
     const inspected = await setup.asOperator(inspect)
     expect([inspected.code, inspected.stderr]).toEqual([0, ''])
-    // Signed for the new key: the operator is heard also after the former one is gone.
+    // The request names the new key as audience, so it is accepted after the former key is removed.
     expect((await setup.asOperator('invite')).code).toBe(0)
   })
 })
@@ -123,7 +123,7 @@ describe('watch over a key succession', () => {
     expect(ran.code).toBe(0)
     const sequences = ran.events().map((event) => Number((event['crl'] as JsonObject)['sequence']))
     expect(sequences[2]).toBe((sequences[1] ?? 0) + 1)
-    // A later run begins with the state that was kept under the former key.
+    // A later run starts with the state that was stored under the former key.
     const again = await setup.run(`watch --url ${setup.url} --genesis genesis.json --state watch.json --json`)
     expect([again.code, again.json()['ok']]).toEqual([0, true])
   })

@@ -73,7 +73,7 @@ describe('genesis create', () => {
   })
 
   it('does not repeat a private key given by mistake', async () => {
-    // A fixed one: of random seeds one in sixteen is a public key as well, and then nobody can tell.
+    // Fixed, because one random seed in sixteen is also a valid public key and is not recognised as a seed.
     const seed = '+qi12ZNr+BMtKUew06QrViGG+9nSoyOLWv2HONZRUZY='
     const { code, stdout, stderr } = await setup.run(CREATE.replace('root.pub', seed))
     expect(code).toBe(2)
@@ -111,7 +111,7 @@ describe('genesis sign', () => {
     expect((await block()).signatures).toHaveLength(1)
   })
 
-  it('refuses the key of somebody else', async () => {
+  it('refuses a key that is not the root key', async () => {
     const { code, stderr } = await setup.run(SIGN.replace('root.key', 'na.key'))
     expect(code).toBe(1)
     expect(stderr).toContain('is not the root key of the block')

@@ -61,7 +61,7 @@ describe('network-policy show', () => {
     expect(stdout).toContain('not checked (no genesis block is configured)')
   })
 
-  it('does not trust anybody when the pin is gone', async () => {
+  it('refuses every authority when the pinned genesis block is missing', async () => {
     await rm(setup.path('na', 'genesis.json'))
     const { code, stderr } = await run('show')
     expect(code).toBe(1)
@@ -138,7 +138,7 @@ describe('network-policy publish', () => {
     expect(server.asked).toHaveLength(0)
   })
 
-  it('says which member to mend', async () => {
+  it('names the field to fix', async () => {
     await writeFile(setup.path('p.json'), '{"routing":{"max_hops":99}}')
     reply = () => refused('invalid_policy', { field: 'routing.max_hops' })
     const { code, stderr } = await run('publish p.json')

@@ -263,8 +263,8 @@ describe('operator revoke', () => {
   })
 
   it('explains a key the authority does not know', async () => {
-    await setup.run('keygen operator --out stranger --key-id stranger')
-    const { code, stderr } = await setup.run(`${line()} --operator-key stranger.key`)
+    await setup.run('keygen operator --out unknown --key-id unknown')
+    const { code, stderr } = await setup.run(`${line()} --operator-key unknown.key`)
     expect(code).toBe(1)
     expect(stderr).toContain('does not accept this signature')
     expect(server.asked).toMatchObject([{ isSigned: false }])

@@ -11,7 +11,7 @@ import { describeTreaty } from './describe.ts'
 import { isTreatyFile, loadTreaty } from './find-treaty.ts'
 import { treatyReasonText } from './reasons.ts'
 
-/** treaty inspect: a verdict is a result, printed as one; the exit code is 1 when it is no. */
+/** Runs `treaty inspect`; the exit code is 1 when the treaty is not valid. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const given = args.required('treaty')
@@ -31,7 +31,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   return { data, text, exitCode: verdict.accepted ? 0 : 1 }
 }
 
-/** With a pinned authority its word is not needed for its own signature. */
+/** Verifies the signature with the pinned keys, if the pinned authority issued the treaty. */
 async function requireOwnSignature(connection: Connection, treaty: RecognitionTreaty): Promise<void> {
   const keys = signersAt(connection, treaty)
   if (keys === undefined || treaty.issuer_sovereign_id !== connection.genesis?.network_name) return

@@ -14,7 +14,7 @@ const TREATY: Readonly<Record<string, string>> = {
 
 /** Recognition is not transitive: a treaty of another network never counts for a member. */
 const NOT_OURS =
-  'another network issued it, and recognition is not transitive. Issue a treaty of your own ' +
+  'another network issued it, and recognition is not transitive. Issue your own treaty ' +
   '(chancery federation bootstrap), or verify with keys you trust (--issuer-key).'
 
 const ATTESTATION: Readonly<Record<string, string>> = {

@@ -17,7 +17,7 @@ afterAll(() => network.close())
 
 let counter = 0
 
-/** A treaty with a sovereign nobody else knows. */
+/** Issues a treaty with a network that no other test uses. */
 async function issue(flags = '--role role:client --role role:service'): Promise<{ id: string; subject: string }> {
   counter += 1
   const subject = `PARTNER-${counter}`
@@ -39,7 +39,7 @@ describe('treaty issue', () => {
       expect(stdout).toContain(part)
   })
 
-  it('says that without a role nobody is accepted', async () => {
+  it('warns that a treaty without roles accepts no member', async () => {
     const { stderr, stdout } = await network.asOperator(`treaty issue EMPTY-NET --key ${key}`)
     expect(stderr).toContain('no member of the network is accepted')
     expect(stdout).toContain('none: no member is accepted')
@@ -157,7 +157,7 @@ describe('treaty list and inspect', () => {
     expect(cut.stdout).toMatch(/Shows 1 of \d+\. Add --all or --limit\./)
     const all = (await network.asOperator('treaty list --all --json')).json()
     expect(all['count']).toBe(all['total'])
-    expect((await network.asOperator('treaty list --subject NOBODY')).stdout).toBe('No treaty.\n')
+    expect((await network.asOperator('treaty list --subject UNKNOWN')).stdout).toBe('No treaty.\n')
   })
 
   it('inspects a file, and finds out that it was changed', async () => {

@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => network.close())
 
-/** Puts a record into a file of the world, as somebody else would write it. */
+/** Writes a record to a file of the test setup. */
 async function file(name: string, record: ForeignObject): Promise<void> {
   await writeFile(network.setup.path(name), wireText(record))
 }
@@ -34,7 +34,7 @@ describe('verify', () => {
     expect(Object.keys(KIND_WORDS)).toEqual(RECORD_KINDS)
   })
 
-  it('holds what the authority signed against its genesis block, without asking anybody', async () => {
+  it('verifies records of the authority with its genesis block, without a request', async () => {
     await network.asOperator('attestation issue alice --role role:client --out alice.json')
     await network.asOperator('feed export --out feed.json')
     const policy = await network.asOperator('network-policy show --json')
@@ -96,7 +96,7 @@ describe('verify', () => {
     expect([other.code, other.json()]).toMatchObject([1, { valid: false, kind: null, reason: 'unrecognized' }])
   })
 
-  it('is called with one ground', async () => {
+  it('requires either --genesis or --key', async () => {
     const both = await network.run(`verify alice.json --genesis genesis.json --key ${partner.publicKey}`)
     expect([both.code, both.stderr.includes('not both')]).toEqual([2, true])
     expect((await network.run('verify nothing.json --genesis genesis.json')).stderr).toContain('no such file')

@@ -52,7 +52,7 @@ async function loadTrustInputs({ cwd, now }: CommandContext, options: Options): 
   const offererKeys = await loadPublicKeys(cwd, options, 'offerer-key')
   const responderKeys = await loadPublicKeys(cwd, options, 'responder-key')
   const file = options.text('genesis')
-  // Whose word counts must not be left open.
+  // Both together would not state which keys are trusted.
   if (file !== undefined && keys.length > 0) throw usageError('Give --key or --genesis, not both.')
   const given = options.text('commitment')
   return {

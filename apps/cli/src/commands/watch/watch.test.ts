@@ -93,7 +93,7 @@ describe('watch', () => {
     })
   })
 
-  it('goes on quietly while numbers rise or stay', async () => {
+  it('reports no problem while sequences rise or stay', async () => {
     expect((await watch()).code).toBe(0)
     expect((await watch()).code).toBe(0)
     published = { crl: await list(6, { ids: ['cert-2'] }), feed: await feedOf(4, ['att-1', 'att-2', 'att-3']) }
@@ -106,7 +106,7 @@ describe('watch', () => {
     expect((await watch()).json()['crl']).toMatchObject({ problems: [] })
   })
 
-  it('goes on over the state of an earlier release, which kept a digest of all that was signed', async () => {
+  it('continues from the state of an earlier release, which stored a digest of the signed bytes', async () => {
     await watch()
     const { authority } = JSON.parse(await readFile(setup.path(state), 'utf8')) as JsonObject
     const { signatures: _, ...signed } = published.crl as JsonObject
@@ -127,7 +127,7 @@ describe('watch', () => {
 
   it('ends with 1 and names what is wrong with the list', async () => {
     const wrong: [string, () => Promise<JsonValue>, Instant?][] = [
-      ['unauthentic', () => list(6, { seed: 'somebody else' })],
+      ['unauthentic', () => list(6, { seed: 'another key' })],
       ['rollback', () => list(4)],
       ['equivocation', () => list(5, { ids: ['cert-1', 'cert-2'] })],
       ['equivocation', () => list(5, { ids: ['cert-1', 'cert-2'], at: NOW - 2n * HOUR })],
@@ -171,7 +171,7 @@ describe('watch', () => {
     }
   })
 
-  it('does not take what it refused for what it saw', async () => {
+  it('does not store a list that it refused', async () => {
     await watch()
     published = { ...published, crl: await list(4) }
     expect((await watch()).json()['crl']).toMatchObject({ problems: ['rollback'] })
@@ -183,7 +183,7 @@ describe('watch', () => {
     ['whose list was lost', (saved: JsonObject) => ({ ...saved, crl: null })],
     ['whose list has no number', (saved: JsonObject) => ({ ...saved, crl: { sequence: '7', digest: 'd' } })],
     ['whose feed was not counted', (saved: JsonObject) => ({ ...saved, feed: { sequence: 7, digest: 'd' } })],
-  ])('refuses to begin anew over a state it does not understand: one %s', async (_what, damage) => {
+  ])('refuses to start again over a state it does not understand: one %s', async (_what, damage) => {
     await watch()
     const saved = JSON.parse(await readFile(setup.path(state), 'utf8')) as JsonObject
     await writeFile(setup.path(state), JSON.stringify(damage(saved)))
@@ -198,7 +198,7 @@ describe('watch', () => {
     expect((await setup.run(`watch --url ${server.url} --json`, { now: () => NOW })).code).toBe(2)
   })
 
-  it('tells of an authority that nobody reaches', async () => {
+  it('reports an authority that cannot be reached', async () => {
     const ran = await setup.run(`watch --url http://127.0.0.1:1 --genesis genesis.json --json`, {
       now: () => NOW,
       sleep: () => undefined,
