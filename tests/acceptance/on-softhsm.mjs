@@ -1,5 +1,5 @@
 // Starts an authority whose key is in a SoftHSM token, from a settings file that names a key file: for an acceptance kit
-// that makes keys of its own. node tests/acceptance/on-softhsm.mjs FILE.env
+// that creates its own keys. node tests/acceptance/on-softhsm.mjs FILE.env
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ const keyFile = lines.find((line) => line.startsWith('NA_PRIVATE_KEY_FILE='))?.s
 const folder = join(dirname(envFile), 'token')
 const env = { ...process.env }
 let settingsFile = envFile
-// A start that is to be refused for its key is left as it is.
+// Settings without a key file stay unchanged: the start is refused, as the kit expects.
 if (keyFile !== undefined) {
   const seed = readFileSync(keyFile, 'utf8')
     .split('\n')

@@ -1,4 +1,4 @@
-/** One guarantee that must hold in a browser. It holds when `run` returns, and is broken when it throws. */
+/** One guarantee in a browser. It is met when `run` returns, and broken when it throws. */
 export interface PageTest {
   readonly name: string
   run(): void | Promise<void>
@@ -15,7 +15,7 @@ export interface PageResult {
   readonly problem: string | undefined
 }
 
-/** Fails the test with what was seen and what was expected. */
+/** Fails the test with the actual and the expected value. */
 export function equal<Value>(seen: Value, expected: Value): void {
   const [left, right] = [JSON.stringify(seen), JSON.stringify(expected)]
   if (left !== right) throw new Error(`gave ${left} instead of ${right}`)

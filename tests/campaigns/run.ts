@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import type { Campaign } from './lib/campaign.ts'
 
-/** Loaded when asked for: a campaign may need a database or a browser that the others do not. */
+/** Loaded when needed: a campaign may require a database or a browser. */
 const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['audit-forward', () => import('./audit/forward.ts')],
   ['ci', () => import('./ci.ts')],
@@ -59,7 +59,7 @@ const USAGE = 'npm run campaign -- NAME [--count N] [--seed S] [--nodes N], or -
 
 process.exitCode = await main(process.argv.slice(2))
 
-/** 0 when no rule was violated, 1 when one was, 2 when the call was wrong. */
+/** Returns 0 without violations, 1 with violations, 2 for a usage error. */
 async function main(args: string[]): Promise<number> {
   const call = readCall(args)
   if (typeof call === 'string') {

@@ -23,16 +23,16 @@ export class InstanceEndedError extends Error {
 
 export interface BalancedInstances {
   readonly url: string
-  /** Past the balancer, to the one or the other. */
+  /** Addresses of the instances, without the balancer. */
   readonly instanceUrls: readonly string[]
   /**
-   * SIGTERM, then the same again on the same port, of another release when `tree` says so; ready when it resolves.
-   * Gives the exit code.
+   * Sends SIGTERM and starts the instance again on the same port, with the release of `tree` if given; resolves when it
+   * is ready. Returns the exit code.
    */
   restart(index: number, tree?: string): Promise<number>
-  /** One command to the balancer, as an operator sends it. */
+  /** Sends one command to the balancer, like an operator. */
   command(line: string): Promise<string>
-  /** Resolves with the exit code of the first that ended badly, or 0. */
+  /** Resolves with the first exit code that is not 0, or 0. */
   stop(): Promise<number>
 }
 
@@ -65,7 +65,7 @@ export async function startBalancedInstances(
     return codes.find((code) => code !== 0) ?? 0
   }
   try {
-    // All at once: whoever comes first migrates, under a lock, and the others wait for it.
+    // All start at once: the first one migrates under a lock, and the others wait for it.
     const started = await Promise.allSettled(ports.map((_, index) => start(index, firstTree)))
     for (const outcome of started) if (outcome.status === 'fulfilled') children.push(outcome.value)
     for (const outcome of started) if (outcome.status === 'rejected') throw outcome.reason
@@ -95,7 +95,7 @@ export async function startBalancedInstances(
   }
 }
 
-/** What the file says, with what several instances need; their own names, ports and marks. */
+/** Returns the settings of the file, with separate names, ports and marks for the instances. */
 function instanceSettings(settings: Settings, folder: string, index: number, port: number): Settings {
   return {
     NA_DRAIN_SECONDS: '1',
@@ -116,7 +116,10 @@ function writeEnv(settings: Settings): string {
     .join('')
 }
 
-/** In a group of its own: a signal to whoever started us is passed on once, not heard twice. From sources as we are, or built. */
+/**
+ * Starts the process in a separate process group, so that it gets a signal to the parent only once, from the parent.
+ * Runs sources or the build, like this process.
+ */
 async function startInstance(tree: string, file: string, url: string): Promise<ChildProcess> {
   const child = fork(join(tree, 'tests', 'instances', 'instance.ts'), [file], {
     detached: true,
@@ -128,7 +131,7 @@ async function startInstance(tree: string, file: string, url: string): Promise<C
   return child
 }
 
-/** Resolves when the path is answered with 200; `check` may end the waiting by throwing. */
+/** Resolves when the path returns 200; `check` may end the wait by throwing. */
 async function answering(url: string, path: string, check: () => void): Promise<void> {
   for (let attempt = 0; attempt < READY_ATTEMPTS; attempt += 1) {
     check()

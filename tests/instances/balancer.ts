@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
 export interface Balancer {
-  /** One command to HAProxy's own socket, as an operator sends it. Gives its answer. */
+  /** Sends one command to the socket of HAProxy, like an operator. Returns the response. */
   command(line: string): Promise<string>
   stop(): Promise<void>
 }
 
-/** In front of what it stands: an authority has a backend of its own for documents, a gateway has not. */
+/** Kind of the servers: an authority has a separate backend for documents, a gateway has not. */
 export type Balanced = 'authority' | 'gateway'
 
 interface BalancerFacts {
@@ -24,13 +24,13 @@ interface BalancerFacts {
 }
 
 /**
- * HAProxy in front of some instances, as operators run it: it asks each for its readiness, sends requests only to the
- * ready ones, says whence a request came, and passes on everything else as it is.
+ * HAProxy in front of some instances, as operators run it. It checks the readiness of each instance, sends requests
+ * only to ready ones, adds the address of the caller, and forwards everything else unchanged.
  */
 export async function startBalancer(facts: BalancerFacts): Promise<Balancer> {
   const file = join(facts.folder, 'haproxy.cfg')
   await writeFile(file, configure(facts))
-  // The kernel ends it with this process, should that be killed.
+  // The kernel ends HAProxy with this process, also when this process is killed.
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', 'haproxy', '-db', '-q', '-f', file], {
     stdio: ['ignore', 'inherit', 'inherit'],
     detached: true,
@@ -79,7 +79,7 @@ function authorities({ upstream }: BalancerFacts): string[] {
     '  default_backend instances',
     ...backend('instances', '/readyz'),
     ...servers,
-    // What is signed and public is had from memory while the database is away.
+    // Instances serve signed public documents from memory while the database is unreachable.
     ...backend('documents', '/readyz?for=reads'),
     ...servers,
   ]
@@ -90,8 +90,8 @@ function gateways({ upstream }: BalancerFacts): string[] {
 }
 
 /**
- * Two checks take a server out, one brings it back: in a rolling restart the one that came back is seen before the next
- * one is taken out.
+ * Two failed checks remove a server, one successful check adds it. So in a rolling restart the restarted server is
+ * added before the next one is removed.
  */
 function serversOf(name: string, upstream: readonly number[]): string[] {
   return upstream.map((port, index) => `  server ${name}${index + 1} 127.0.0.1:${port} check inter 200 fall 2 rise 1`)
@@ -106,7 +106,7 @@ function backend(name: string, check: string): string[] {
     '  balance roundrobin',
     `  option httpchk GET ${check}`,
     '  retry-on conn-failure',
-    // A connection that waits for its next request may be closed by an instance that stops: such a one is not used.
+    // An instance that stops may close an idle connection, so idle connections are not reused.
     '  http-reuse never',
   ]
 }

@@ -1,6 +1,6 @@
 import { commands } from '@chancery/authority'
 
-// Whoever started it is gone, however it ended: no server is left behind.
+// The parent process has ended, so this server ends, too.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 
 const [envFile = ''] = process.argv.slice(2)

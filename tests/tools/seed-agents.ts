@@ -7,8 +7,8 @@ import pg from 'pg'
 
 /**
  * Fills the PostgreSQL database of an authority with live agents of five capabilities each, the same for the same
- * count, seed and time. Postings, counters and certificates are those that registering would have left. Keys and
- * signatures are made up: nobody can refresh these agents, and a reader who verifies them will not like them.
+ * count, seed and time. Postings, counters and certificates are those that registering creates. Keys and signatures are
+ * invented, so these agents cannot be refreshed and do not verify.
  *
  *   npx node --conditions=development tests/tools/seed-agents.ts --database URL --count N [--seed TEXT] [--at INSTANT]
  *
@@ -19,13 +19,13 @@ export interface SeedAgentsOptions {
   readonly count: number
   readonly seed?: string
   readonly network?: string
-  /** The newest announcement; the others are spread over the five minutes before. By default now. */
+  /** The newest registration; the others are spread over the five minutes before. By default now. */
   readonly at?: Instant
   readonly log?: (line: string) => void
 }
 
 const SPREAD_SECONDS = 300
-/** Agents behind one rare tag. */
+/** Number of agents with one rare tag. */
 export const RARE_HITS = 20
 
 /** One tag of each frequency: about a seventh, a hundredth and a thousandth of all agents, and about twenty. */
@@ -50,7 +50,7 @@ export async function seedAgents(options: SeedAgentsOptions): Promise<void> {
       writeSortable(at + DAY / 2n),
     ])
     log('registrations')
-    // An index made at once, in order, is many times quicker than one that grows at random places.
+    // Building an index at once, in order, is many times faster than random inserts.
     await client.query('alter table agent_capabilities drop constraint agent_capabilities_key')
     await client.query(
       'insert into agent_capabilities (capability, node_public_key) select unnest(array[t1, t2, t3, t4, t5]), k from seed_agents',
@@ -71,7 +71,7 @@ export async function seedAgents(options: SeedAgentsOptions): Promise<void> {
   }
 }
 
-/** Key and tags of every agent. The tags follow from digests, so they have nothing to do with the order in time. */
+/** Returns key and tags of every agent. The tags come from digests, so they do not depend on the order in time. */
 const PLAN = `
 create temporary table seed_agents on commit drop as
 select n, encode(h, 'base64') as k,

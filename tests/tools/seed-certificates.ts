@@ -8,9 +8,9 @@ import { testSeed } from '@chancery/testkit'
 import pg from 'pg'
 
 /**
- * Fills the PostgreSQL database of an authority with certificates, as many as wanted and the same in every run: ids,
- * node keys and signatures follow from seed, index and time. Every record is really signed with the test authority's
- * key, by worker threads; 1,000,000 rows take some minutes.
+ * Fills the PostgreSQL database of an authority with certificates. Ids, node keys and signatures depend on seed, index
+ * and time only, so every run gives the same. Worker threads sign every record with the test authority's key; 1,000,000
+ * rows take some minutes.
  *
  *   npx node --conditions=development tests/tools/seed-certificates.ts --database URL --count N
  *     [--from INDEX] [--seed TEXT] [--network NAME] [--at INSTANT] [--revoked N]
@@ -24,11 +24,11 @@ export interface SeedOptions {
   readonly from?: number
   readonly seed?: string
   readonly network?: string
-  /** When all of them were issued and last heard of; by default the start of this UTC day. */
+  /** Time of issue and last heartbeat of all certificates; by default the start of this UTC day. */
   readonly at?: Instant
-  /** When nodes were last heard of, if not at `at`. */
+  /** Time of the last heartbeat, if not `at`. */
   readonly heardAt?: Instant
-  /** So many of the first are revoked and entered into the list of the next version. */
+  /** Number of certificates, from the first on, that are revoked and go into the next list. */
   readonly revoked?: number
   readonly log?: (line: string) => void
 }
@@ -46,7 +46,7 @@ interface Task {
   readonly at: Instant
 }
 
-/** The private seed of a seeded node, base64: a load generator can act as any of them. */
+/** Returns the private seed of a seeded node in base64, so that a load generator can sign for it. */
 export function seededNodeSeed(seed: string, index: number): string {
   return createHash('sha256').update(`seeded/${seed}/node/${index}`).digest('base64')
 }
@@ -70,7 +70,7 @@ export async function seedCertificates(options: SeedOptions): Promise<void> {
   try {
     const ends = { next: from, end: from + count }
     let stored = 0
-    // One connection: batches wait here for their turn, which also bounds what the workers run ahead.
+    // One connection: batches wait in a queue, which also limits how far the workers run ahead.
     let turn: Promise<void> = Promise.resolve()
     const drain = async (worker: Worker): Promise<void> => {
       while (ends.next < ends.end) {
@@ -130,7 +130,7 @@ async function store(client: pg.Client, batch: Batch, at: Instant, heardAt: Inst
   })
 }
 
-/** As a revocation leaves them, but for list and audit events: the next version of the list will name them all. */
+/** Writes the rows of a revocation without list and audit events; the next list contains them. */
 async function revokeFirst(client: pg.Client, seed: string, from: number, count: number, at: Instant): Promise<void> {
   const reason = 'cessation_of_operation'
   for (let done = 0; done < count; done += BATCH) {
@@ -152,7 +152,7 @@ async function revokeFirst(client: pg.Client, seed: string, from: number, count:
   }
 }
 
-/** In a worker: makes the rows of one batch. */
+/** Runs in a worker: makes the rows of one batch. */
 function makeBatch({ seed, network, at }: Task, first: number, size: number): Batch {
   const authority = createPrivateKey({
     key: Buffer.concat([PKCS8, Buffer.from(testSeed('na'), 'base64')]),

@@ -16,9 +16,9 @@ import type { Instant, RecognitionTreaty, Signer } from '@chancery/protocol'
 import pg from 'pg'
 
 /**
- * Fills the PostgreSQL database of an authority with treaties between many sovereigns, the same in every run: who
- * recognises whom follows from seed and index. No route stores treaties of others, so this is the only way to a large
- * graph. The authority's own key signs each of them: a row without its signature counts for nothing.
+ * Fills the PostgreSQL database of an authority with treaties between many networks. Seed and index determine the
+ * treaties, so every run gives the same. No route stores treaties of other networks, so a large graph needs this tool.
+ * The authority's own key signs each of them, because the authority ignores a row without its signature.
  *
  *   npx node --conditions=development tests/tools/seed-treaties.ts --database URL --key FILE --treaties N [--sovereigns N]
  *     [--from INDEX] [--seed TEXT] [--at INSTANT]
@@ -34,7 +34,7 @@ export interface SeedTreatiesOptions {
   /** First index, to add to what was seeded before. */
   readonly from?: number
   readonly seed?: string
-  /** When all of them were issued; by default the start of this UTC day. */
+  /** Time of issue of all treaties; by default the start of this UTC day. */
   readonly at?: Instant
   readonly log?: (line: string) => void
 }
@@ -47,7 +47,7 @@ export interface SeededTreaty {
 }
 
 const BATCH = 2000
-/** Long enough that no lifecycle changes while something is measured. */
+/** Long enough that no lifecycle state changes during a measurement. */
 const VALIDITY_HOURS = 8760
 const REVOKED_EVERY = 50
 const SUBJECT_KEY = 'FWxV5KPAG28PqQ20lCvRmUsOjMVzadpN56I1bkBPX1o='
@@ -56,7 +56,7 @@ export function seededSovereign(index: number): string {
   return `sovereign-${String(index).padStart(6, '0')}`
 }
 
-/** Treaty number `index` of a graph of so many sovereigns; nobody recognises itself. */
+/** Returns treaty number `index` of a graph of `sovereigns` networks; no network recognises itself. */
 export function seededTreaty(seed: string, index: number, sovereigns: number): SeededTreaty {
   const digest = createHash('sha256').update(`seeded/${seed}/treaty/${index}`).digest()
   const from = digest.readUInt32BE(0) % sovereigns

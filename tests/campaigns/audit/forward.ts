@@ -21,7 +21,7 @@ export const defaultCount = 100_000
 
 const STREAM = { NA_AUDIT_NATS_STREAM: 'CAMPAIGN', NA_AUDIT_NATS_SUBJECT: 'campaign.audit' }
 const WRITERS = 4
-/** So that the writers are still at it when most kills happen. */
+/** Long enough that the writers still run when most kills happen. */
 const EVENTS_PER_KILL = 4000
 
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
@@ -61,7 +61,7 @@ async function prepare(testDatabase: TestDatabase): Promise<void> {
   await database.close()
 }
 
-/** Transactions of different length at once, so that many commit in another order than they inserted. */
+/** Runs transactions of different length at once, so that many commit in another order than they inserted. */
 async function writeEvents(
   testDatabase: TestDatabase,
   count: number,
@@ -83,7 +83,7 @@ async function writeEvents(
         [ids, '2026-01-01T00:00:00.000000Z'],
       )
       if (random.chance(30)) await pause(random.below(60))
-      // An aborted one leaves a hole that nobody may wait for.
+      // An aborted transaction leaves a gap in the sequence. The forwarder must not wait for it.
       const isKept = !random.chance(3)
       await client.query(isKept ? 'commit' : 'rollback')
       if (isKept) for (const id of ids) written.add(id)
@@ -123,7 +123,7 @@ async function forwardThroughKills(
   return { forwarder_kills: forwarder_kills + 1, broker_kills }
 }
 
-/** The command itself, from sources. */
+/** Runs the command from sources. */
 function startForwarder(settings: Readonly<Record<string, string>>, ...words: readonly string[]): ChildProcess {
   const main = fileURLToPath(new URL('../../../apps/cli/src/main.ts', import.meta.url))
   return spawn(process.execPath, ['--conditions=development', main, 'audit', 'forward', ...words], {

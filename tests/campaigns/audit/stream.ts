@@ -5,11 +5,11 @@ export interface RecordedStream {
   readonly messages: number
   /** Content by Nats-Msg-Id. */
   readonly byId: ReadonlyMap<string, string>
-  /** One id with two contents, or an id that is not that of its event. */
+  /** Ids with two contents, or an id that is not that of its event. */
   readonly contradictions: number
 }
 
-/** Everything a stream holds, read as any other consumer would. */
+/** Reads the whole stream like any other consumer. */
 export async function readStream(url: string, stream: string): Promise<RecordedStream> {
   const connection = await connect({ servers: url })
   try {

@@ -9,9 +9,9 @@ import { QUIET_READS_PER_MINUTE, text, loggedEvents } from './setup.ts'
 const READ = '/admin/policy/history'
 const REFUSED = '401 admin_auth_failed'
 
-/** Protocol/core 11.3, check 9. */
+/** protocol/core 11.3, check 9. */
 const operatorStamp: Check = {
-  name: 'stamp of an operator',
+  name: 'timestamp of an operator',
   async prepare(stage, compare) {
     const call = async (signedAt: bigint): Promise<string> =>
       loggedEvents(await stage.na.as('standard')('GET', READ, undefined, { timestamp: writeInstant(signedAt) }))
@@ -28,7 +28,7 @@ const operatorStamp: Check = {
   },
 }
 
-/** Protocol/core 11.3, check 11: spent is spent, whatever a clock says later. */
+/** protocol/core 11.3, check 11: a spent nonce stays spent, whatever the clock shows later. */
 const operatorNonce: Check = {
   name: 'spent nonce of an operator',
   async prepare(stage, compare) {
@@ -40,7 +40,7 @@ const operatorNonce: Check = {
   },
 }
 
-/** Protocol/core 5.1. */
+/** protocol/core 5.1. */
 const nodeProof: Check = {
   name: 'proof of a node',
   async prepare(stage, compare) {
@@ -56,7 +56,7 @@ const nodeProof: Check = {
       async judge() {
         const isFresh = isWithinTolerance(stage.made, stage.now)
         compare('sent late', isFresh ? '200' : '401 node_auth_failed', await post('/heartbeat', kept))
-        // The invite is looked at first; it outlives the proof in all but the longest patterns.
+        // The invite is checked first. It expires after the proof in all but the longest patterns.
         const isInvited = stage.now <= stage.made + hours(720)
         const refusal = isInvited ? '401 node_auth_failed' : '403 invalid_invite_token'
         compare('joined late', isFresh ? '201' : refusal, await post('/join', join))
@@ -65,7 +65,7 @@ const nodeProof: Check = {
   },
 }
 
-/** Protocol/core 5.2, check 7, and 6. */
+/** protocol/core 5.2, check 7, and 6. */
 const inviteLife: Check = {
   name: 'life of an invite',
   async prepare(stage, compare) {
@@ -86,7 +86,7 @@ const inviteLife: Check = {
   },
 }
 
-/** Reliability 5.2: an answer is kept for a day, and not forgotten because a clock was ahead for a while. */
+/** Reliability 5.2: a response is stored for a day. It is not purged because a clock was ahead for a while. */
 const idempotencyKey: Check = {
   name: 'life of an idempotency key',
   async prepare(stage, compare) {
@@ -109,11 +109,11 @@ const idempotencyKey: Check = {
   },
 }
 
-/** Protocol/core 21; a moved wall clock neither opens a window nor closes one. */
+/** protocol/core 21: a moved wall clock neither opens nor closes a rate limit window. */
 const limiterWindow: Check = {
   name: 'window of a limiter',
   async prepare(stage, compare) {
-    // Nothing is there to be read, but reading is counted.
+    // The record does not exist, but the read is counted.
     const [within, over] = ['404 no_policy', '429 rate_limit_exceeded']
     const read = async (): Promise<string> =>
       loggedEvents(await stage.quiet.request('GET', '/data-usage/policy', { from: '127.0.0.9' }))

@@ -2,25 +2,28 @@ import type { Instant } from '@chancery/protocol'
 import type { Stage } from './setup.ts'
 import type { Random } from '../lib/random.ts'
 
-/** Says what a rule expects, worked out from the rule and the clock alone, beside what the authority did. */
+/** Compares what a rule expects, computed from the rule and the clock alone, with what the authority did. */
 export type Compare = (what: string, expected: Outcome, got: Outcome) => void
 export type Outcome = string | number | boolean
 
-/** One rule of the protocol in which time decides. */
+/** One rule of the protocol that depends on time. */
 export interface Check {
   readonly name: string
-  /** Makes its facts at the moment `stage.made`. */
+  /** Creates the test data at the time `stage.made`. */
   prepare(stage: Stage, compare: Compare): Promise<Trial>
 }
 
-/** The facts of one check on their way through one pattern. */
+/** The test data of one check during one pattern. */
 export interface Trial {
-  /** The clock has come to rest once more; the last time right before the judgement. */
+  /** Called whenever the clock is steady; the last time directly before the verification. */
   atRest?(): Promise<void>
   judge?(): Promise<void>
 }
 
-/** The tolerance for signed timestamps (protocol/core 21), written down a second time on purpose. */
+/**
+ * The tolerance for signed timestamps (protocol/core 21). Not imported, so that the check is independent of the
+ * product.
+ */
 export const TOLERANCE: Instant = 300_000_000n
 
 export function isWithinTolerance(stamp: Instant, now: Instant): boolean {
@@ -35,7 +38,7 @@ export function earlier(a: Instant, b: Instant): Instant {
   return a < b ? a : b
 }
 
-/** Right at a bound, one microsecond beside it, or farther off. */
+/** Exactly at a bound, one microsecond from it, or farther away. */
 export function near(bound: Instant, random: Random): Instant {
   return bound + random.pick([0n, 1n, -1n, 1_000_000n, -1_000_000n, 1_800_000_000n, -1_800_000_000n])
 }

@@ -6,7 +6,7 @@ import { RECORD_CHECKS } from './record-checks.ts'
 import { TRUST_CHECKS } from './trust-checks.ts'
 import { CLOCK_CHECK_CHECKS } from './clock-check-checks.ts'
 
-/** Every rule in which time decides; none looks at what another did. */
+/** Every rule that depends on time. The checks are independent of each other. */
 export const CHECKS: readonly Check[] = [
   ...ACCESS_CHECKS,
   ...NODE_CHECKS,

@@ -5,7 +5,7 @@ import { loggedEvents } from './setup.ts'
 
 const DIFFERS = 'this clock differs from that of the database'
 const OFF = 'the clock is not compared with the database'
-/** A comparison takes its time, and time runs on meanwhile: no skew may lie within a second above a bound. */
+/** A comparison takes time while the clock runs, so no skew may be within a second above a bound. */
 const GRAIN = 3_300_000n
 const SMALL = 1_700_000n
 
@@ -13,8 +13,8 @@ let published = 0
 const policy = (): { policy_id: string } => ({ policy_id: `watched-${(published += 1)}` })
 
 /**
- * Reliability 8: over two seconds from the database a warning, over thirty a halt, and a jump of over five is compared
- * at once; switched off, no jump stops anything, and the start says so.
+ * Reliability 8: an offset over two seconds from the database gives a warning, over thirty stops signing, and a jump
+ * over five seconds is compared at once. With the check off, no jump stops signing, and the start logs this.
  */
 const comparison: Check = {
   name: 'comparison with the database',
@@ -33,7 +33,7 @@ const comparison: Check = {
       async atRest() {
         const [before, skew] = [clock.skew, coarse(stage.skew)]
         clock.skew = skew
-        // Nothing was awaited: no comparison has been made since.
+        // No wait since the move, so no comparison was made yet.
         const isJump = size(skew - before) > seconds(5)
         compare('halted at the jump', isJump || isOff(before), clockCheck.isHalted())
         await clockCheck.check()

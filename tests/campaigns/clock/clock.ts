@@ -12,7 +12,7 @@ import { seededRandom } from '../lib/random.ts'
 import type { Random } from '../lib/random.ts'
 
 export const summary = 'what clocks do (jumps, drift, standing still) against every rule in which time decides'
-/** Each pattern with each check. */
+/** Number of patterns times number of checks. */
 export const defaultCount = 720
 
 interface ClockTrust {
@@ -58,7 +58,7 @@ async function playRounds(ground: ClockTrust, count: number, seed: number): Prom
   }
 }
 
-/** All facts are made, the clock does what it does, and each is judged; one authority has them all. */
+/** Creates all test data in one authority, moves the clock, and runs every check. */
 async function playPattern(
   ground: ClockTrust,
   pattern: Pattern,
@@ -92,7 +92,7 @@ async function prepare(each: ClockCase, stage: Stage): Promise<void> {
   each.trial = await each.check.prepare(stage, compare)
 }
 
-/** A check that cannot go on has found something, too. */
+/** A check that throws is also a violation. */
 async function attempt(each: ClockCase, work: () => Promise<void>): Promise<void> {
   try {
     await work()

@@ -7,11 +7,11 @@ import type { Check } from './check.ts'
 import { text, loggedEvents } from './setup.ts'
 import type { Stage } from './setup.ts'
 
-/** How far the last one of a kind may be ahead before somebody has to hear of it (reliability 8). */
+/** How far the latest record of a kind may be dated ahead before the authority must log it (reliability 8). */
 const alarmsOf = (stage: Stage, head: string): number =>
   stage.lines.filter((line) => line.includes('"alarm":true') && line.includes(`"head":"${head}"`)).length
 
-/** Reliability 8: never dated before its predecessor, yet no revocation waits for a clock. */
+/** Reliability 8: no list is dated before its predecessor, and no revocation waits for a clock. */
 const listDates: Check = {
   name: 'dates of the revocation list',
   async prepare(stage, compare) {
@@ -24,7 +24,7 @@ const listDates: Check = {
         const next = await revokeOne(stage)
         compare('issued_at', writeInstant(stage.highest), next.issued_at)
         compare('next_update', writeInstant(stage.highest + hours(24)), next.next_update)
-        compare('a number of its own', true, next.sequence > last.sequence)
+        compare('a higher sequence', true, next.sequence > last.sequence)
         const entry = entryOf(next, next.cert_id)
         compare('the certificate is listed', writeInstant(now), entry?.revoked_at ?? 'not listed')
         compare('alarms about its predecessor', isAhead ? 1 : 0, Math.min(1, alarmsOf(stage, 'crl') - before))
@@ -34,7 +34,7 @@ const listDates: Check = {
   },
 }
 
-/** Protocol/core 9.2: an entry is left out an hour after its certificate ended, and not before. */
+/** protocol/core 9.2: an entry is left out one hour after its certificate expired, and not earlier. */
 const listPruning: Check = {
   name: 'pruning of the revocation list',
   async prepare(stage, compare) {
@@ -53,7 +53,10 @@ const listPruning: Check = {
   },
 }
 
-/** Protocol/core 9.2 and 2: signed anew when twelve hours remain, inside the key's window; else it stays as it is. */
+/**
+ * protocol/core 9.2 and 2: a list is signed again when twelve hours remain, inside the key window; otherwise it stays
+ * unchanged.
+ */
 const listRefresh: Check = {
   name: 'refresh of the revocation list',
   async prepare(stage, compare) {
@@ -89,7 +92,7 @@ const feedDates: Check = {
       async atRest() {
         const before = alarmsOf(stage, 'feed')
         const isAhead = instantOf(text(last, 'issued_at')) - stage.now > TOLERANCE
-        // Protocol/core 18.2: one that is twelve hours old was signed again before.
+        // protocol/core 18.2: a feed is signed again before it is twelve hours old.
         const resigned = stage.now >= instantOf(text(last, 'issued_at')) + hours(12) ? 1 : 0
         const next = await withdraw()
         compare('issued_at', writeInstant(stage.highest), text(next, 'issued_at'))
@@ -151,14 +154,17 @@ const evidenceDates: Check = {
   },
 }
 
-/** Protocol/trust-operations 6.12, row 2: refused over five minutes before the last one, else never before it. */
+/**
+ * protocol/trust-operations 6.12, row 2: an anchor more than five minutes before the last one is refused; otherwise it
+ * is never dated before the last one.
+ */
 const anchorDates: Check = {
   name: 'dates of anchors',
   async prepare(stage, compare) {
     const attestation = await attestForLong(stage.na)
     let last: Instant | undefined
     const anchor = async (): Promise<void> => {
-      // Something new to be anchored.
+      // Adds an entry to anchor.
       await decideOn(stage.na, attestation)
       const answer = await stage.na.as('standard')('POST', '/admin/evidence/anchors', {})
       const isAhead = last !== undefined && last - stage.now > TOLERANCE
@@ -173,7 +179,7 @@ const anchorDates: Check = {
   },
 }
 
-/** Revokes a certificate of its own and gives the list as a relying party reads it. */
+/** Revokes a certificate and returns the list as a relying party reads it. */
 async function revokeOne({ na }: Stage, validityHours = 8760): Promise<Crl & { readonly cert_id: string }> {
   const [planted] = await seedCertificates(na.parts, {
     count: 1,
@@ -185,13 +191,13 @@ async function revokeOne({ na }: Stage, validityHours = 8760): Promise<Crl & { r
   return { ...(await fetchCrl(na.url, na.genesis.network_authority.public_key)), cert_id }
 }
 
-/** Protocol/core 2. */
+/** protocol/core 2. */
 export function isInsideGenesis({ genesis }: TestAuthority, now: Instant): boolean {
   const { valid_from, valid_to } = genesis.network_authority
   return instantOf(valid_from) <= now && now < instantOf(valid_to)
 }
 
-/** An attestation that is in force through every pattern that does not go back; decisions are recorded either way. */
+/** An attestation that is in force in every pattern that does not go back. Decisions are recorded in both cases. */
 export async function attestForLong(na: TestAuthority, validity_hours = 26_280): Promise<JsonObject> {
   const claims = { capabilities: [EXECUTED_CAPABILITY] }
   const body = { subject_id: 'vendor-1', roles: ['role:client'], claims, validity_hours }
@@ -204,7 +210,7 @@ export async function decideOn(na: TestAuthority, attestation: JsonObject): Prom
   return answer['decision'] as JsonObject
 }
 
-/** The envelopes of the store, in their order. */
+/** Returns the envelopes of the store in their order. */
 export async function exportEntries(na: TestAuthority): Promise<readonly JsonObject[]> {
   const lines = (await na.as('standard')('GET', '/admin/evidence/export')).text.split('\n').slice(0, -1)
   return lines.map((line) => {

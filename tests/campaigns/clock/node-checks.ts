@@ -6,7 +6,7 @@ import { earlier, isWithinTolerance, later } from './check.ts'
 import type { Check } from './check.ts'
 import { text, loggedEvents } from './setup.ts'
 
-/** Protocol/core 7, checks 11 and 12: the authority grants no tolerance. */
+/** protocol/core 7, checks 11 and 12: the authority grants no tolerance. */
 const certificateLife: Check = {
   name: 'life of a certificate',
   async prepare(stage, compare) {
@@ -35,8 +35,8 @@ const certificateLife: Check = {
 }
 
 /**
- * Protocol/core 7 and 9.2: refused from the end of the grace time on; listed then or, gathered with others, at most a
- * minute later; and a listed certificate stays listed.
+ * protocol/core 7 and 9.2: a renewed certificate is refused from the end of the grace period on. It is listed then, or
+ * at most a minute later in a batch. A listed certificate stays listed.
  */
 const supersededCertificate: Check = {
   name: 'superseded certificate',
@@ -65,7 +65,10 @@ const supersededCertificate: Check = {
   },
 }
 
-/** Protocol/core 19: active for five minutes after a heartbeat; one of the future has not been five minutes ago. */
+/**
+ * protocol/core 19: a node is active for five minutes after a heartbeat. A heartbeat dated in the future is not older
+ * than that.
+ */
 const roster: Check = {
   name: 'roster of active nodes',
   async prepare(stage, compare) {
@@ -79,9 +82,9 @@ const roster: Check = {
   },
 }
 
-/** Protocol/core 13.2, checks 7 and 10, and 13.4, check 5. */
+/** protocol/core 13.2, checks 7 and 10, and 13.4, check 5. */
 const agentPapers: Check = {
-  name: 'papers of agents',
+  name: 'records of agents',
   async prepare(stage, compare) {
     const { na, made } = stage
     const [late, leaving, gone] = [await stage.oldNode(), await stage.oldNode(), await stage.oldNode()]
@@ -92,7 +95,7 @@ const agentPapers: Check = {
     accepted(await announce(na, withdrawn))
     accepted(await remove(na, gone.node, await signAgentDelete(writeInstant(made), gone.node.signer)))
     return {
-      // A delete outlives every descriptor that is not newer: a clock that was ahead for a while changes nothing.
+      // A delete is stored longer than any descriptor that is not newer, also after a clock was ahead for a while.
       atRest: async () =>
         compare('a withdrawn one again', '400 descriptor_expired', loggedEvents(await announce(na, withdrawn))),
       async judge() {
@@ -112,13 +115,13 @@ const agentPapers: Check = {
   },
 }
 
-/** Protocol/core 13.3: an expired registration is in no answer. */
+/** protocol/core 13.3: no response contains an expired registration. */
 const agentListing: Check = {
   name: 'listing of an agent',
   async prepare(stage, compare) {
     const { na, made, target, random } = stage
     const { node } = await stage.oldNode()
-    // Ends right where the pattern does, if an agent may live that long.
+    // Expires exactly where the pattern ends, if an agent may live that long.
     const life = later(1n, earlier(DAY, target - made + random.pick([0n, 1n, -1n, seconds(60)])))
     accepted(await announce(na, await announcement(node, made, made + life, 'clock:listed')))
     return {

@@ -2,16 +2,16 @@ import { DAY, hours, seconds } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Random } from '../lib/random.ts'
 
-/** What a clock does until it rests again: true time passes, and somebody or something moves the wall clock besides. */
+/** A clock pattern: true time passes, and an administrator or a fault moves the wall clock. */
 export interface Move {
   readonly passes: Instant
-  /** Of the wall clock alone; the monotonic clock does not notice. */
+  /** Moves the wall clock only. The monotonic clock does not change. */
   readonly steps: Instant
 }
 
 export interface Pattern {
   readonly name: string
-  /** What the clock shows when the facts are made. */
+  /** Time of the clock when the test data is created. */
   readonly start: string
   moves(random: Random): readonly Move[]
 }
@@ -21,14 +21,14 @@ const STEPS = 16
 
 const pass = (passes: Instant): Move => ({ passes, steps: 0n })
 const step = (steps: Instant): Move => ({ passes: 0n, steps })
-/** A bound is missed or met by anything from one microsecond to a second. */
+/** A bound is met exactly, or missed by one microsecond to one second. */
 const hair = (random: Random): Instant => random.pick([1n, 1000n, seconds(1), BigInt(1 + random.below(1_000_000))])
 const between = (random: Random, least: number, most: number): Instant =>
   BigInt(Math.round(least * 1_000_000) + random.below(Math.round((most - least) * 1_000_000)))
 const pattern = (name: string, moves: Pattern['moves'], start = MIDDAY): Pattern => ({ name, start, moves })
 
 /**
- * What clocks do between the making of a paper and its judgement. Sizes stand at the bounds of the protocol: five
+ * Clock patterns between the creation of a record and its verification. The sizes are the bounds of the protocol: five
  * minutes of tolerance, fifteen of grace, twelve hours before a list ends, its day, the window of the genesis block.
  */
 export const PATTERNS: readonly Pattern[] = [
@@ -42,7 +42,7 @@ export const PATTERNS: readonly Pattern[] = [
   pattern('a hair less than five minutes', (random) => [pass(seconds(300) - hair(random))]),
   pattern('five minutes to the microsecond', () => [pass(seconds(100)), pass(seconds(200))]),
   pattern('a hair over five minutes forwards', (random) => [step(seconds(300) + hair(random))]),
-  // The minute behind it is the longest a superseded certificate may wait for others to be listed with.
+  // One minute more is the longest time a superseded certificate may wait for its list.
   pattern('a hair over the grace time', (random) => [
     pass(seconds(900) - 1n),
     pass(hair(random) + 1n),
@@ -60,7 +60,7 @@ export const PATTERNS: readonly Pattern[] = [
   pattern('a hair over five minutes back', (random) => [step(-seconds(300) - hair(random))]),
   pattern('an hour back', (random) => [pass(seconds(30)), step(-between(random, 3600, 7200))]),
   pattern('over a day back', (random) => [step(-DAY - hair(random) - between(random, 0, 86_400))]),
-  // Far enough that everything with an end has ended by the wrong clock, and none of it by the right one.
+  // Far enough that all test data has expired by the wrong clock, and none by the correct one.
   pattern('weeks forwards and back again', (random) => [
     step(40n * DAY),
     { passes: seconds(40), steps: -40n * DAY },
@@ -71,7 +71,7 @@ export const PATTERNS: readonly Pattern[] = [
     { passes: seconds(60), steps: hours(13) },
     pass(between(random, 1, 600)),
   ]),
-  // Over the end of a month, of a year and of a day, in small steps to both sides.
+  // Crosses the end of a day, a month and a year in small steps in both directions.
   pattern(
     'drift over the turn of the year',
     (random) =>

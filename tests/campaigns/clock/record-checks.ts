@@ -17,7 +17,7 @@ import { text, loggedEvents } from './setup.ts'
 
 const read = (record: ForeignObject): JsonObject => readJson(wireText(record)) as JsonObject
 
-/** Protocol/trust-operations 9.3, rows 5 and 6. */
+/** protocol/trust-operations 9.3, rows 5 and 6. */
 const dataUsage: Check = {
   name: 'intent and data license',
   async prepare(stage, compare) {
@@ -45,7 +45,7 @@ const dataUsage: Check = {
   },
 }
 
-/** Protocol/trust-operations 8.4, row 11. */
+/** protocol/trust-operations 8.4, row 11. */
 const consensusLife: Check = {
   name: 'life of a consensus',
   async prepare(stage, compare) {
@@ -69,7 +69,7 @@ const consensusLife: Check = {
   },
 }
 
-/** Protocol/trust-operations 5.9, row 5, and 5.6, row 6. */
+/** protocol/trust-operations 5.9, row 5, and 5.6, row 6. */
 const boundaryPolicy: Check = {
   name: 'window of a boundary policy',
   async prepare(stage, compare) {
@@ -98,7 +98,7 @@ const boundaryPolicy: Check = {
         compare('activated', isOver ? '409 boundary_policy_activation_refused' : '200', await change('activate'))
         if (isOver) return
         const decision = await decideOn(na, attestation)
-        // Going back, the attestation is not in force yet; the policy is no reason either way.
+        // After a step back the attestation is not in force yet, so the policy does not matter.
         const expected = stage.now < made ? 'attestation_not_yet_valid' : 'none'
         compare('denied', expected, text(decision, 'denial_reason', 'none'))
         compare('withdrawn', '200', await change('deactivate'))
@@ -107,7 +107,7 @@ const boundaryPolicy: Check = {
   },
 }
 
-/** Protocol/trust-operations 6.11: a prefix older than the cutoff, behind a checkpoint that has to be signed. */
+/** protocol/trust-operations 6.11: retention removes a prefix that is older than the cutoff and signs a checkpoint. */
 const retentionAge: Check = {
   name: 'age of evidence to be removed',
   async prepare(stage, compare) {
@@ -124,14 +124,14 @@ const retentionAge: Check = {
         compare('answer', isSigned ? '200' : '503 service_unavailable', loggedEvents(answer))
         if (!isSigned || removed === 0) return
         compare('removed entries', removed, Number(accepted(answer)['removed_count']))
-        // The checkpoint is an entry, and dated as entries are.
+        // The checkpoint is an entry and is dated like one.
         dates = [...kept, later(dates.at(-1) ?? now, now)]
       },
     }
   },
 }
 
-/** Protocol/core 2: outside the window of the key nothing is signed, and all that is stored is served. */
+/** protocol/core 2: outside the key window nothing is signed, and stored records are still served. */
 const genesisWindow: Check = {
   name: 'window of the genesis block',
   async prepare(stage, compare) {

@@ -10,15 +10,15 @@ import type { Move, Pattern } from './patterns.ts'
 import type { OwnServer } from '../lib/private-postgres.ts'
 import type { Random } from '../lib/random.ts'
 
-/** An authority whose clock is compared with that of its PostgreSQL; one for the whole campaign. */
+/** An authority that compares its clock with that of its PostgreSQL; one for the whole campaign. */
 export interface CheckedAuthority {
   readonly na: TestAuthority
   readonly clock: SkewedClock
-  /** What it logged so far. */
+  /** Returns the logged events. */
   readonly lines: readonly string[]
 }
 
-/** The real clock with its wall moved: only that can be compared with the clock of a real database. */
+/** The real clock with an offset, because only that can be compared with the clock of a real database. */
 export class SkewedClock implements Clock {
   skew: Instant = 0n
   now(): Instant {
@@ -29,41 +29,41 @@ export class SkewedClock implements Clock {
   }
 }
 
-/** Where one pattern is played: everything it moves has one clock. */
+/** Setup of one pattern. All authorities share one clock. */
 export interface Stage {
-  /** With facts of every kind; its key window is not looked at, so that it signs at any time. */
+  /** Has test data of every kind. It does not check its key window, so that it can sign at any time. */
   readonly na: TestAuthority
-  /** Nobody publishes here but its own jobs; it looks at the window of its key, and counts calls closely. */
+  /** Only the jobs of this authority publish. It checks its key window and has low rate limits. */
   readonly quiet: TestAuthority
   readonly watched: CheckedAuthority
   readonly random: Random
-  /** What `na` logged so far. */
+  /** Returns the events that `na` logged. */
   readonly lines: readonly string[]
-  /** What the clock showed when the facts were made. */
+  /** Time of the clock when the test data was created. */
   readonly made: Instant
-  /** What it will show when they are judged: facts may be made to end right there. */
+  /** Time of the clock when the checks run, so that test data can expire exactly then. */
   readonly target: Instant
   readonly now: Instant
-  /** The highest it ever showed at rest, `made` included. */
+  /** Highest time that the steady clock showed, `made` included. */
   readonly highest: Instant
-  /** True time since the facts were made. */
+  /** True time since the test data was created. */
   readonly passed: Instant
-  /** How far the wall clock is from the true time, in which it was right when the facts were made. */
+  /** Offset of the wall clock from the true time. It was 0 when the test data was created. */
   readonly skew: Instant
-  /** A node that was admitted long before, so that no certificate of its stands in the way. */
+  /** Returns a node that joined long before, so that it has no other certificate in the test period. */
   oldNode(): Promise<{ readonly node: NodeCaller; readonly cert_id: string }>
-  /** A node nobody has admitted yet. */
+  /** Returns a node that has not joined. */
   newNode(): Promise<NodeCaller>
 }
 
-/** Founded so long before: certificates of old nodes are good for all that a pattern does. */
+/** Created so long before that certificates of old nodes are valid during every pattern. */
 const FOUNDED_BEFORE = 60n * DAY
 const OLD_NODES = 5
 export const QUIET_READS_PER_MINUTE = 3
 
 export interface OpenClockSetup extends Stage {
   readonly moves: readonly Move[]
-  /** Moves the clock, then lets the jobs of both authorities run once, as they do in a running authority. */
+  /** Moves the clock, then runs the jobs of both authorities once. */
   move(move: Move): Promise<void>
   close(): Promise<void>
 }
@@ -153,7 +153,7 @@ export async function openWatched(server: OwnServer): Promise<CheckedAuthority> 
   return { na: await startTestAuthority({ clock, log, database, settings: { NA_CLOCK_CHECK: 'on' } }), clock, lines }
 }
 
-/** Of one engine each, so that both see every pattern and both kinds of facts. */
+/** One engine each, so that both engines get every pattern and both kinds of test data. */
 async function openDatabase(
   backend: Backend,
   server: OwnServer,
@@ -176,7 +176,7 @@ function openLog(): [string[], ReturnType<typeof createLog>] {
   return [lines, createLog({ level: 'info', format: 'json', destination })]
 }
 
-/** Wall clock and monotonic clock together. */
+/** Moves the wall clock and the monotonic clock together. */
 function passTime(clock: ManualClock, passes: Instant): void {
   clock.advance(Number(passes) / 1_000_000)
 }
@@ -185,18 +185,18 @@ let nodesMade = 0
 async function makeNode(na: TestAuthority, clock: ManualClock): Promise<NodeCaller> {
   nodesMade += 1
   const name = `clock-${nodesMade}`
-  // An agent's signature is labelled with its key.
+  // The signature of an agent is labelled with its key.
   const signer = await testSigner((await testSigner('node', name)).publicKey, name)
   return nodeCaller(na.url, signer, () => clock.now())
 }
 
-/** `200`, or `403 certificate_expired`. */
+/** Returns `200`, or `403 certificate_expired`. */
 export function loggedEvents(answer: TestResponse): string {
   const error = isJsonObject(answer.json) ? answer.json['error'] : undefined
   return isJsonObject(error) ? `${answer.status} ${text(error, 'code')}` : String(answer.status)
 }
 
-/** A member that must be a text; null only where `absent` says what it stands for. */
+/** Returns a member that must be a text. Null is allowed only with `absent`, which replaces it. */
 export function text(record: JsonObject, name: string, absent?: string): string {
   const value = record[name] ?? absent
   if (typeof value !== 'string') throw new TypeError(`${name} is not a text`)

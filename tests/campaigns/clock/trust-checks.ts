@@ -25,7 +25,7 @@ import type { Stage } from './setup.ts'
 const read = (record: ForeignObject): JsonObject => readJson(wireText(record)) as JsonObject
 const post = (na: TestAuthority, target: string, body: JsonObject): Promise<TestResponse> =>
   na.request('POST', target, { body })
-/** Before anything a pattern reaches. */
+/** Earlier than any time in a pattern. */
 const early = ({ made, target }: Stage): Instant => earlier(made, target) - 3n * DAY
 
 interface Window {
@@ -33,7 +33,7 @@ interface Window {
   readonly until: Instant
 }
 
-/** Two windows: one that ends about where the clock will be, one that begins there, tolerance included. */
+/** Returns two windows: one ends about where the clock will be, the other begins there, tolerance included. */
 function windowsAround(stage: Stage, tolerance: Instant): readonly Window[] {
   const { target, random } = stage
   return [
@@ -50,7 +50,7 @@ const validityOf = ({ from, until }: Window): ForeignObject => ({
 const verdictOn = ({ from, until }: Window, now: Instant): string =>
   from - TOLERANCE <= now && now <= until + TOLERANCE ? 'accepted' : 'outside_validity_window'
 
-/** Protocol/core 17.1, check 6. */
+/** protocol/core 17.1, check 6. */
 const attestationWindow: Check = {
   name: 'window of an attestation',
   async prepare(stage, compare) {
@@ -71,7 +71,7 @@ const attestationWindow: Check = {
   },
 }
 
-/** Protocol/core 17.2, check 7. */
+/** protocol/core 17.2, check 7. */
 const treatyWindow: Check = {
   name: 'window of a treaty',
   async prepare(stage, compare) {
@@ -90,7 +90,7 @@ const treatyWindow: Check = {
   },
 }
 
-/** Protocol/trust-operations 3.5, 3.8 and 4.3: a vouching treaty in force, an offer that stands, terms that run. */
+/** protocol/trust-operations 3.5, 3.8 and 4.3: the treaty with the party key, the offer and the terms are in force. */
 const agreementTerms: Check = {
   name: 'offer and terms of an agreement',
   async prepare(stage, compare) {
@@ -134,7 +134,7 @@ const agreementTerms: Check = {
   },
 }
 
-/** Protocol/trust-operations 4.10, row 2, and 6.5, row 12. */
+/** protocol/trust-operations 4.10, row 2, and 6.5, row 12. */
 const decisionLife: Check = {
   name: 'life of a decision',
   async prepare(stage, compare) {
@@ -161,7 +161,9 @@ const decisionLife: Check = {
   },
 }
 
-/** Protocol/trust-operations 4.3: no tolerance on an own attestation, and no decision outlives its basis. */
+/**
+ * protocol/trust-operations 4.3: no tolerance on an own attestation, and no decision is valid longer than its basis.
+ */
 const attestationBasis: Check = {
   name: 'decision on an attestation',
   async prepare(stage, compare) {
@@ -182,7 +184,7 @@ const attestationBasis: Check = {
   },
 }
 
-/** Protocol/core 15.3, 20.1 and 20.5: what is shown is so now, also after a clock was set back. */
+/** protocol/core 15.3, 20.1 and 20.5: views show the state of now, also after a clock was set back. */
 const shownStates: Check = {
   name: 'shown treaties and feeds',
   async prepare(stage, compare) {

@@ -11,10 +11,10 @@ const TREATIES_PER_SOVEREIGN = 20
 const MAX_PAINT_MS = 3000
 const MIN_FRAMES = 20
 const GESTURE_MS = 3000
-/** Waited for and reported, however slow the machine is. */
+/** Maximum wait. The real time is measured and reported. */
 const PATIENCE_MS = 240_000
 
-/** One authority with so many treaties among a twentieth as many sovereigns, and a browser that looks at its map. */
+/** One authority with `treaties` treaties among a twentieth as many networks, and a browser that shows its map. */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const na = await startTestAuthority({ network: 'S-0' })
   const browser = await openBrowser()
@@ -29,7 +29,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
         to: `S-${random.below(sovereigns)}`,
       })),
     )
-    // The graph is built once for all readers; the first of them is not this one.
+    // The graph is built once for all readers. This first read builds it.
     await na.request('GET', '/connectome.json?view=edges')
     const watched = await openPage(browser, na.url)
     const figures = await measure(watched.page, () => visit(watched, `${na.url}/connectome`, PATIENCE_MS))
@@ -54,7 +54,7 @@ async function measure(page: Page, open: () => Promise<void>) {
     "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity",
   )
   const layingOut = await frames(page, "['ArrowLeft', 'ArrowRight']")
-  // By then the layout has come to rest, and the whole picture was drawn.
+  // The layout is then complete, and the whole picture was drawn.
   await page.waitForTimeout(60_000)
   return {
     firstPaintMs: Math.round(firstPaintMs),
@@ -66,7 +66,7 @@ async function measure(page: Page, open: () => Promise<void>) {
   }
 }
 
-/** Frames a second while a key is pressed in every one of them. */
+/** Frames per second while a key is pressed in each frame. */
 function frames(page: Page, keys: string): Promise<number> {
   return page.evaluate<number>(`new Promise((done) => {
     const canvas = document.querySelector('canvas')
@@ -83,7 +83,7 @@ function frames(page: Page, keys: string): Promise<number> {
   })`)
 }
 
-/** The same with a pointer that is really moved. */
+/** Frames per second while a real pointer is moved. */
 async function drag(page: Page): Promise<number> {
   const box = await page.locator('canvas').boundingBox()
   if (box === null) throw new Error('the map is not there')

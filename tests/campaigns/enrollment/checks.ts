@@ -3,16 +3,16 @@ import { checkLists } from './list-checks.ts'
 import { text } from '../lib/rows.ts'
 import type { Row, Rows } from '../lib/rows.ts'
 
-/** What the check is told besides the database. */
+/** Inputs of the check besides the database. */
 export interface CheckOptions {
   readonly authorityKey: string
-  /** Certificates and invites that were put into the database, not issued: they have no audit event. */
+  /** Seeded certificates and invites. They have no audit event. */
   readonly planted?: ReadonlySet<string>
 }
 
 /**
- * What must hold of an enrollment database at any moment, read straight from its tables: nothing is there by half, and
- * every change has its audit event. Gives one sentence per violation.
+ * Checks the rules of an enrollment database that are always true: no change is stored in part, and every change has
+ * its audit event. Returns one sentence per violation.
  */
 export async function checkEnrollment(rows: Rows, options: CheckOptions): Promise<string[]> {
   const certificates = await rows.query('select * from issued_certs')
@@ -66,7 +66,7 @@ function checkCertificates(certificates: readonly Row[], events: Events, options
   }
   const known = new Set(certificates.map((row) => text(row, 'cert_id')))
   for (const id of [...issued.keys(), ...renewed.keys()])
-    if (!known.has(id)) violations.push(`an event tells of certificate ${id}, which is not there`)
+    if (!known.has(id)) violations.push(`an event names certificate ${id}, which does not exist`)
   return violations
 }
 
@@ -119,7 +119,7 @@ function checkSuccession(certificates: readonly Row[]): string[] {
   return violations
 }
 
-/** Nothing unexpired of a burnt key may be in use. */
+/** No unexpired certificate of a compromised key may be in use. */
 function checkCompromisedKeys(certificates: readonly Row[]): string[] {
   const burnt = new Set(
     certificates.filter((row) => row['revocation_reason'] === 'key_compromise').map((row) => row['node_public_key']),
@@ -127,5 +127,5 @@ function checkCompromisedKeys(certificates: readonly Row[]): string[] {
   const now = new Date().toISOString()
   return certificates
     .filter((row) => burnt.has(row['node_public_key']) && row['status'] === 'issued' && text(row, 'expires_at') > now)
-    .map((row) => `certificate ${text(row, 'cert_id')}: in use although its key is burnt`)
+    .map((row) => `certificate ${text(row, 'cert_id')}: in use although its key is compromised`)
 }

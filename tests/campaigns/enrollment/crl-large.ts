@@ -16,7 +16,7 @@ import { LoopProbe, readGauge } from '../lib/loop-probe.ts'
 
 export const summary =
   'a revocation list of 100,000 entries: event loop while it is rebuilt, ETag and 304, bulk revocation'
-/** Entries before anything is revoked over HTTP. */
+/** Entries before the first revocation over HTTP. */
 export const defaultCount = 100_000
 
 const SEED = 'crl-large'
@@ -25,16 +25,16 @@ const BULK_SECONDS = 60
 const PER_REQUEST = 1000
 const REBUILDS = 30
 const LOOP_MS = 50
-/** A period of the authority's own gauge. */
+/** Period of the gauge of the authority. */
 const PERIOD_MS = 31_000
 
 export async function run({ count, log }: CampaignOptions): Promise<CampaignResult> {
   const network = await createTestNetwork('LARGE-NET')
-  // A server of its own: 15 MB lists and bulk writes would be felt by everyone else on the shared one.
+  // A separate server, because 15 MB lists and bulk writes would slow down other users of the shared one.
   const server = await startTemporaryPostgres()
   const settings = { DATABASE_URL: server.url }
   try {
-    // Migrates and ends: the seeded entries belong to the first list that is built after the next start.
+    // Migrates and stops. The seeded entries go into the first list after the next start.
     await (await startAuthorityProcess({ network, settings })).stop()
     const at = systemClock.now() - HOUR
     const facts = { count: count + REBUILDS + 2 * BULK, revoked: count, seed: SEED, network: network.name, at }
@@ -109,7 +109,7 @@ class LargeList {
     return (answer.json ?? {}) as JsonObject
   }
 
-  /** One rebuild a second for longer than the authority's own gauge looks back, and a probe from outside. */
+  /** Rebuilds the list every second for longer than a gauge period, and measures with a probe from outside. */
   async #rebuildUnderWatch(): Promise<void> {
     const idle = await this.#watch(() => Promise.resolve())
     this.#log(`idle: event loop delay inside p99 ${idle.inside.toFixed(1)} ms, probe ${figures(idle.delays)}`)
@@ -124,15 +124,15 @@ class LargeList {
     this.#log(`rebuilds of ${this.#next} entries: ${figures(builds)}`)
     this.#log(`rebuilding: event loop delay inside p99 ${inside.toFixed(1)} ms, probe ${figures(delays)}`)
     this.#require(inside <= LOOP_MS, `event loop delay p99 ${inside.toFixed(1)} ms`)
-    // From outside the answer itself and the scheduling of two processes come on top.
+    // From outside, the response time and the scheduling of two processes are added.
     const outside = percentile(delays, 0.99)
     this.#require(outside <= 2 * LOOP_MS, `probe p99 ${outside.toFixed(1)} ms`)
   }
 
-  /** Does something every second; gives the delays of the event loop during that time, by its own gauge and a probe. */
+  /** Calls `act` every second; returns the event loop delays of that time, by the gauge and by a probe. */
   async #watch(work: () => Promise<void>): Promise<{ inside: number; delays: readonly number[] }> {
     const gauge = (): Promise<number> => readGauge(this.#process.url, 'chancery_event_loop_delay_p99_seconds')
-    // The gauge tells the worse of the period before and the one that runs: two looks begin a new one.
+    // The gauge reports the larger value of the last and the current period. Two reads start a new period.
     for (let look = 0; look < 2; look += 1) {
       await gauge()
       await pause(PERIOD_MS)

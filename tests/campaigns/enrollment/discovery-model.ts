@@ -27,7 +27,7 @@ export const summary =
   'random lives of agents (announce, delete, expire, purge, replay) on two instances against a model'
 export const defaultCount = 10_000
 
-/** So many lives run side by side under one clock; one address holds at most half of the 256 places. */
+/** Number of agents that run side by side under one clock. One address may have at most half of the 256 slots. */
 const GROUP = 100
 const STEPS = 10
 const TOLERANCE = seconds(300)
@@ -43,15 +43,15 @@ interface Act {
   readonly body: JsonObject
 }
 
-/** What protocol/core 13 says is known of one key, and nothing is ever forgotten. */
+/** State of one key by protocol/core 13. The model never deletes anything. */
 interface State {
   readonly newest: Instant | undefined
   readonly deleted: Instant | undefined
-  /** The registration, unless a delete took it. */
+  /** The registration, unless it was deleted. */
   readonly held: Act | undefined
 }
 
-/** The answer of an act and what it leaves behind. */
+/** Response to an action, and the state after it. */
 function apply(state: State, act: Act, now: Instant): { readonly answer: string; readonly state: State } {
   const refuse = (answer: string): { answer: string; state: State } => ({ answer, state })
   if (act.kind === 'register') {
@@ -66,7 +66,7 @@ function apply(state: State, act: Act, now: Instant): { readonly answer: string;
   return { answer: '200', state: { ...state, deleted: act.at, held: undefined } }
 }
 
-/** One key with every state it may be in: of two acts at once nobody knows which came first. */
+/** One key with every possible state. The order of two simultaneous actions is unknown. */
 interface Life {
   readonly signer: Signer
   readonly sent: Act[]
@@ -97,7 +97,7 @@ export async function run(options: CampaignOptions): Promise<CampaignResult> {
   try {
     for (let done = 0; done < options.count; done += GROUP) {
       const size = Math.min(GROUP, options.count - done)
-      // Every group has keys of its own, so it may begin at the same moment as the last one.
+      // Every group has separate keys, so it may begin at the time of the last one.
       clock.set(start)
       await runGroup(track, size)
       if ((done / GROUP) % 4 === 3) options.log(`${done + size} lives, ${track.violations.length} violations`)
@@ -125,7 +125,7 @@ async function runGroup(track: Track, size: number): Promise<void> {
   for (let step = 0; step < STEPS; step += 1) {
     const plans: { life: Life; acts: Act[] }[] = []
     for (const life of lives) {
-      // Now and then two at once on one key.
+      // Sometimes two actions on one key run at once.
       const acts: Act[] = []
       for (let left = random.chance(25) ? 2 : 1; left > 0; left -= 1)
         acts.push(await nextAct(life, clock.now(), random))
@@ -140,7 +140,7 @@ async function runGroup(track: Track, size: number): Promise<void> {
   await checkBooks(track)
 }
 
-/** Nobody reads what a certificate says here, only that there is one. */
+/** Only the existence of the certificate matters, not its content. */
 async function seedCertificates({ rows, clock }: Track, lives: readonly Life[]): Promise<void> {
   const items = lives.map(({ signer }) => ({
     cert_id: `model-${signer.publicKey}`,
@@ -160,7 +160,7 @@ async function newSigner(random: Random): Promise<Signer> {
   return seedSigner((await seedSigner('node', seed)).publicKey, seed)
 }
 
-/** A new announcement or delete around now, or any envelope of before once more. */
+/** Returns a new registration or delete dated about now, or repeats any earlier envelope. */
 async function nextAct(life: Life, now: Instant, random: Random): Promise<Act> {
   const { signer, sent } = life
   const [first, ...more] = sent
@@ -222,7 +222,7 @@ async function perform(track: Track, life: Life, acts: readonly Act[]): Promise<
   life.states = distinct(possible)
 }
 
-/** The state after these acts in this order, if their answers are what came. */
+/** Returns the state after these actions in this order, if the responses match. */
 function follow(
   state: State,
   order: readonly number[],
@@ -264,7 +264,7 @@ function describeResponse(answer: TestResponse): string {
   return typeof code === 'string' ? `${answer.status} ${code}` : String(answer.status)
 }
 
-/** What each instance shows under each tag is what some possible state of every key says. */
+/** Checks that each instance shows a possible state of every key under each tag. */
 async function checkAnswers(track: Track, lives: readonly Life[]): Promise<void> {
   const now = track.clock.now()
   const shown = await Promise.all(
@@ -289,7 +289,7 @@ async function checkAnswers(track: Track, lives: readonly Life[]): Promise<void>
   }
 }
 
-/** Postings are those of the listed rows, and counters their numbers. */
+/** Checks that postings are those of the listed rows, and that counters match them. */
 async function checkBooks({ rows, violations }: Track): Promise<void> {
   const listed = await rows.query('select node_public_key, capabilities_json from agent_registrations where listed = 1')
   const expected = listed.flatMap((row) =>

@@ -11,7 +11,7 @@ import type { KillTarget, KillTargetParts } from '../lib/kill-target.ts'
 export const summary = 'kill -9 of an authority at named points of join, renew and revoke; nothing acknowledged is lost'
 export const defaultCount = 100
 
-/** The points of apps/authority/src/faults/fault-points.ts. */
+/** Points of apps/authority/src/faults/fault-points.ts. */
 export const POINTS = [
   'join-read',
   'join-proved',
@@ -27,7 +27,7 @@ export const POINTS = [
   'crl-stored',
 ] as const
 
-/** Every version holds the whole list, and every check reads them all. */
+/** Every version contains the whole list, and every check reads all versions. */
 const KILLS_PER_DATABASE = 8
 const LOAD_SECONDS = 30
 const MAX_HITS_BEFORE = 12
@@ -41,7 +41,7 @@ export async function run(options: CampaignOptions): Promise<CampaignResult> {
   }
 }
 
-/** A recorder outside keeps what was acknowledged; every start shows what is left after the kill before. */
+/** Stores acknowledged results outside the authority. Every start checks the state after the last kill. */
 class EnrollmentTarget implements KillTarget {
   readonly violations: string[] = []
   acks = 0
@@ -50,7 +50,7 @@ class EnrollmentTarget implements KillTarget {
   #database: TestDatabase | undefined
   #process: AuthorityProcess | undefined
   #acks = new Acks()
-  /** The kill whose traces the next start shows. */
+  /** The kill that the next start checks. */
   #last = ''
 
   constructor(network: TestNetwork, parts: KillTargetParts) {
@@ -70,7 +70,7 @@ class EnrollmentTarget implements KillTarget {
       this.#last = `${backend} at ${point}`
       await this.#loadUntilDead(this.#process)
     } catch (error) {
-      // Its own job makes the first list: a point of publishing may be met before anyone is served.
+      // The job of the authority signs the first list, so a publishing point may be reached before the first request.
       if (!(error instanceof EndedAtStartError && error.ending === 'SIGKILL')) throw error
     }
     await waitUntilIdle(this.#database)
@@ -112,7 +112,7 @@ class EnrollmentTarget implements KillTarget {
     else if (ending !== 'SIGKILL') this.#note(`ended by ${ending}`)
   }
 
-  /** Straight in the database, and only after an authority has opened it again. */
+  /** Read directly from the database, after an authority has opened it again. */
   async #inspect(database: TestDatabase): Promise<void> {
     const { publicKey } = this.#network.authority
     const found = await withRows(database, async (rows) => [

@@ -11,7 +11,10 @@ interface List {
 
 const HOUR_MS = 3_600_000
 
-/** Versions without gap or fork, each verifying and continuing the last; revoked rows, entries and events agree. */
+/**
+ * Checks that versions have no gap or fork, that each verifies and follows the last one, and that revoked rows, entries
+ * and events agree.
+ */
 export async function checkLists(
   rows: Rows,
   certificates: readonly Row[],
@@ -37,17 +40,20 @@ export async function checkLists(
     violations.push(...checkContinues(previous, list, expiry, removed))
     previous = list
   }
-  if (previous === undefined && published.size > 0) violations.push('events tell of lists that are not there')
+  if (previous === undefined && published.size > 0) violations.push('events name lists that do not exist')
   violations.push(...checkRevoked(previous, certificates, events))
   violations.push(...(await checkEntries(rows, previous)))
   const [head] = await rows.query("select version from heads where name = 'crl'")
   const lists = versions.length + removed.size
   if (Number(head?.['version']) !== lists)
-    violations.push(`the stamp says ${text(head, 'version')} changes, there are ${lists} lists`)
+    violations.push(`the version counts ${text(head, 'version')} changes, there are ${lists} lists`)
   return violations
 }
 
-/** The next number, not dated back, every entry that is not pruned in its place and with no lower reason. */
+/**
+ * Checks that a list has the next sequence and no earlier date, and has every entry that is not pruned, in order and
+ * with no lower reason.
+ */
 function checkContinues(
   previous: List | undefined,
   list: List,
@@ -94,11 +100,11 @@ function checkRevoked(active: List | undefined, certificates: readonly Row[], ev
   return violations
 }
 
-/** The rows the next list is built from are the entries of the active one. */
+/** Checks that the rows of the next list are the entries of the active one. */
 async function checkEntries(rows: Rows, active: List | undefined): Promise<string[]> {
   const kept = await rows.query('select entry_json from crl_entries order by position')
   const listed = active?.revoked_certificates ?? []
   const ids = kept.map((row) => (JSON.parse(text(row, 'entry_json')) as { certificate_id: string }).certificate_id)
   const isSame = ids.length === listed.length && listed.every((entry, index) => entry.certificate_id === ids[index])
-  return isSame ? [] : [`${ids.length} entries are kept, ${listed.length} are listed, or in another order`]
+  return isSame ? [] : [`${ids.length} entries are stored, ${listed.length} are listed, or in another order`]
 }

@@ -8,11 +8,11 @@ import { newSigner } from '../lib/seed.ts'
 import type { Random } from '../lib/random.ts'
 import { text } from '../lib/rows.ts'
 
-/** What goes on at an authority until it dies: invites, joins, renewals, heartbeats, revocations, readers of the list. */
+/** Load on an authority until it is killed: invites, joins, renewals, heartbeats, revocations, readers of the list. */
 export interface Load {
-  /** Resolves when the authority no longer answers, or after `seconds`; true when it died. */
+  /** Resolves when the authority no longer responds, or after `seconds`; true when it was killed. */
   run(seconds: number): Promise<boolean>
-  /** Answers outside the specified codes. */
+  /** Responses that the specification does not allow. */
   readonly violations: readonly string[]
 }
 
@@ -23,7 +23,7 @@ interface Member {
 
 const WORKERS = 6
 const REASONS = ['unspecified', 'cessation_of_operation', 'superseded', 'key_compromise'] as const
-/** A node may be refused because another worker revoked its certificate or burnt its key meanwhile. */
+/** A node may be refused because another worker revoked its certificate or reported its key as compromised. */
 const NODE_REFUSALS = ['certificate_revoked', 'node_key_compromised', 'certificate_superseded']
 
 export function createLoad(process: AuthorityProcess, acks: Acks, random: Random): Load {
@@ -31,7 +31,7 @@ export function createLoad(process: AuthorityProcess, acks: Acks, random: Random
   const violations: string[] = []
   let isDead = false
 
-  /** The answer's object when it has this status; undefined for the refusals that may be, and a note for all others. */
+  /** Returns the body if it has this status; undefined for allowed refusals. Notes every other response. */
   const take = (answer: TestResponse, status: number, allowed: readonly string[] = []): JsonObject | undefined => {
     if (answer.status === status && isJsonObject(answer.json)) return answer.json
     const error = isJsonObject(answer.json) ? answer.json['error'] : undefined
@@ -88,7 +88,7 @@ export function createLoad(process: AuthorityProcess, acks: Acks, random: Random
 
   const work = async (until: number): Promise<void> => {
     while (!isDead && performance.now() < until) {
-      // A broken connection is the kill: what was under way has an unknown outcome and is in nobody's book.
+      // A broken connection is the kill. The outcome of running calls is unknown, so they are not recorded.
       await step().catch(() => {
         isDead = true
       })

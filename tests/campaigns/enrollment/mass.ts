@@ -28,7 +28,7 @@ interface Operation {
   readonly status: number
   readonly calls: number
   readonly warmUp: number
-  /** Between calls, so that none is answered from what the last one left in memory. */
+  /** Waits between calls, so that no call uses the cached result of the last one. */
   readonly pauseMs: number
 }
 
@@ -42,8 +42,8 @@ const OPERATIONS: readonly Operation[] = [
 ]
 
 /**
- * Two databases and two authorities in one run, asked in turn call by call: whatever else the machine does then slows
- * both alike, and the ratio of the medians tells what the number of certificates costs.
+ * Calls two authorities with two databases alternately. Other load on the machine slows both equally, so the ratio of
+ * the medians shows the cost of the number of certificates.
  */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const network = await createTestNetwork('MASS-NET')
@@ -115,7 +115,7 @@ class Site {
     const process = await startAuthorityProcess({ network, settings: database.settings })
     const started = performance.now()
     const now = systemClock.now()
-    // Every node counts as active for as long as the measurement lasts.
+    // Every node counts as active during the measurement.
     const facts = { count: size, seed: SEED, network: network.name, at: now - HOUR, heardAt: now + HOUR }
     await seedCertificates({ database: database.settings['DATABASE_URL'] ?? '', log, ...facts })
     const rows = await openRows(database)
@@ -124,7 +124,7 @@ class Site {
     return new Site(size, { process, database, rows, random })
   }
 
-  /** Signed before the clock starts. */
+  /** Signed before the measurement starts. */
   async prepare(path: Operation['path'], count: number): Promise<KeptRequest[]> {
     if (path === '/nodes') return Array.from({ length: count }, () => ({ method: 'GET', path }))
     const isJoin = path === '/join'

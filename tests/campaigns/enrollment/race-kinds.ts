@@ -41,7 +41,7 @@ export const sameInvite: Race = async (track) => {
     track.notes.violation(`same invite: ${winners} answers 201, ${issued.length} certificates`)
 }
 
-/** One signed heartbeat, or one nonce with an invite each: taken once. */
+/** One signed heartbeat, or one nonce with several invites: accepted once. */
 export const sameNonce: Race = async (track) => {
   const signer = await newSigner(track.random)
   const [cert_id = ''] = await certificates(track, [signer.publicKey])
@@ -66,7 +66,7 @@ export const sameNonce: Race = async (track) => {
     track.notes.violation(`same join nonce: ${winners} certificates, ${used.length} invites used`)
 }
 
-/** Many certificates at once: all served, no gap, and no version that no batch asked for. */
+/** Many revocations at once: all succeed, the sequence has no gap, and there is no version without a batch. */
 export const differentRevocations: Race = async (track) => {
   const signers = await Promise.all(times(track.callers).map(() => newSigner(track.random)))
   const ids = await certificates(
@@ -84,9 +84,9 @@ export const differentRevocations: Race = async (track) => {
     if (answer.status === 200) sequences.add((answer.json as JsonObject)['crl_sequence'])
   }
   const after = await lastSequence()
-  // A version is told to those who shared its batch: one that nobody was told of would be one too many.
+  // Every response names the version of its batch, so each version must be named in a response.
   if (sequences.size !== after - before)
-    track.notes.violation(`different revocations: ${after - before} versions, ${sequences.size} told`)
+    track.notes.violation(`different revocations: ${after - before} versions, ${sequences.size} in responses`)
   const together = await track.rows.query('select count(*) as n from crl_versions group by xmin having count(*) > 1')
   if (together.length > 0) track.notes.violation('different revocations: two versions in one transaction')
   for (const answer of await Promise.all(readers)) track.notes.list(answer)
@@ -98,7 +98,7 @@ export const differentRevocations: Race = async (track) => {
   }
 }
 
-/** Renewals against revocations of one certificate: it ends revoked, and exactly the acknowledged successors exist. */
+/** Renewals and revocations of one certificate: it ends revoked, and exactly the acknowledged successors exist. */
 export const renewAgainstRevoke: Race = async (track) => {
   const signer = await newSigner(track.random)
   const [cert_id = ''] = await certificates(track, [signer.publicKey])
@@ -124,7 +124,7 @@ export const renewAgainstRevoke: Race = async (track) => {
   track.notes.judge('renew after revoke', late, ['403 certificate_revoked'])
 }
 
-/** A key is burnt while it joins and renews: afterwards nothing of it is in use. */
+/** A key is reported as compromised while it joins and renews: afterwards none of its certificates is in use. */
 export const joinAgainstCompromise: Race = async (track) => {
   const signer = await newSigner(track.random)
   const [cert_id = ''] = await certificates(track, [signer.publicKey])
@@ -146,12 +146,16 @@ export const joinAgainstCompromise: Race = async (track) => {
     }),
   )
   const inUse = (await rowsOfKey(track, signer.publicKey)).filter((row) => row['status'] === 'issued')
-  if (inUse.length > 0) track.notes.violation(`join or burn: ${inUse.length} certificates of a burnt key are in use`)
+  if (inUse.length > 0)
+    track.notes.violation(`join or compromise: ${inUse.length} certificates of a compromised key are in use`)
   const late = await track.node(signer, 0).join(tokens.at(-1) ?? '')
   track.notes.judge('join after burn', late, ['403 node_key_compromised'])
 }
 
-/** One certificate revoked for different reasons at once: the gravest stands, in row and list, and the key is burnt. */
+/**
+ * One certificate is revoked for different reasons at once: row and list have the most severe reason, and the key is
+ * compromised.
+ */
 export const mixedReasons: Race = async (track) => {
   const signer = await newSigner(track.random)
   const [cert_id = ''] = await certificates(track, [signer.publicKey])
@@ -163,12 +167,12 @@ export const mixedReasons: Race = async (track) => {
   for (const answer of answers) track.notes.judge('mixed reasons', answer, ['200'])
   const [row] = await track.rows.query(`select revocation_reason from issued_certs where cert_id = '${cert_id}'`)
   if (text(row, 'revocation_reason') !== 'key_compromise')
-    track.notes.violation(`mixed reasons: ${text(row, 'revocation_reason')} stands`)
+    track.notes.violation(`mixed reasons: ${text(row, 'revocation_reason')} is stored`)
   const late = await track.node(signer, 0).join(token)
   track.notes.judge('join after burn', late, ['403 node_key_compromised'])
 }
 
-/** Keys that hold certificates join again while those are revoked, all in another order: nobody waits for nobody. */
+/** Keys with certificates join again while these are revoked, in different orders: no deadlock. */
 export const rejoinAgainstRevoke: Race = async (track) => {
   const half = times(Math.ceil(track.callers / 2))
   const signers = await Promise.all(half.map(() => newSigner(track.random)))

@@ -20,7 +20,7 @@ export const summary = 'rounds of racing joins, nonces, renewals and revocations
 export const defaultCount = 200
 
 const CALLERS = 50
-/** Every version holds the whole list: a fresh database now and then keeps a long run small. */
+/** Every version contains the whole list, so a long run changes to a new database from time to time. */
 const ROUNDS_PER_DATABASE = 25
 
 const RACES: readonly Race[] = [

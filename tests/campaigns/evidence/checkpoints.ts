@@ -9,12 +9,12 @@ import { seededRandom } from '../lib/random.ts'
 
 export const summary =
   'checkpoints of a growing log: each root, signature and every proof between two of them by another implementation'
-/** Checkpoints; each is held against every other. */
+/** Number of checkpoints. Each is compared with every other. */
 export const defaultCount = 1000
 
 const SHOWN = 10
 
-/** A signed checkpoint as somebody outside keeps it. */
+/** A signed checkpoint as a witness stores it. */
 interface Seen {
   readonly size: number
   readonly root: Buffer
@@ -42,7 +42,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
         const proof = (await consistencyProof(older.size, newer.size, read)).map((hash) => Buffer.from(hash))
         expect(proves(older, newer, proof), () => `${older.size} is not proved to be in ${newer.size}`)
         if (pairs % 50 !== 0) continue
-        // Somebody who was shown another history: neither implementation takes the proof for it.
+        // A witness with another history: neither implementation accepts the proof for it.
         const forked = { ...older, root: createHash('sha256').update(older.root).digest() }
         const facts = { older: forked.size, newer: newer.size, olderRoot: forked.root, newerRoot: newer.root, proof }
         expect(!proves(forked, newer, proof) && !verifyConsistency(facts), () => `a fork at ${older.size} passes`)
@@ -56,7 +56,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   return { cases: count, violations: violations.length }
 }
 
-/** Lets the store grow by a few entries at a time, and keeps every checkpoint it publishes. */
+/** Adds a few entries at a time, and returns every published checkpoint. */
 async function growAndWatch(na: TestAuthority, count: number, seed: number): Promise<readonly Seen[]> {
   const random = seededRandom(seed)
   const operator = na.as('privileged')
@@ -82,11 +82,11 @@ function readCheckpoint(note: string, na: TestAuthority): Seen {
   const blob = Buffer.from(/^— \S+ (\S+)\n$/.exec(signed)?.[1] ?? '', 'base64')
   const x = Buffer.from(na.genesis.network_authority.public_key, 'base64').toString('base64url')
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
-  if (!verify(null, Buffer.from(`${text}\n`), key, blob.subarray(4))) throw new Error(`nobody signed ${note}`)
+  if (!verify(null, Buffer.from(`${text}\n`), key, blob.subarray(4))) throw new Error(`invalid signature of ${note}`)
   return { size: Number(size), root: Buffer.from(root ?? '', 'base64') }
 }
 
-/** Digests of all entries, taken from the text of the export. */
+/** Returns the digests of all entries from the text of the export. */
 async function readLeaves(na: TestAuthority): Promise<readonly Buffer[]> {
   const leaves: Buffer[] = []
   for (;;) {
@@ -100,7 +100,7 @@ async function readLeaves(na: TestAuthority): Promise<readonly Buffer[]> {
   }
 }
 
-/** The product's own nodes, out of the tiles it serves; each asked for once. */
+/** Reads nodes from the tiles that the product serves, each tile once. */
 function storedNodes(na: TestAuthority, size: number): NodeReader {
   const nodes = nodesFromTiles(size, async (name) => {
     const response = await fetch(`${na.url}/evidence-log/tile/${tilePath(name)}`)
@@ -121,7 +121,7 @@ function sha(...parts: readonly Uint8Array[]): Buffer {
   return hash.digest()
 }
 
-/** MTH of RFC 6962, section 2.1, word by word; complete subtrees are remembered. */
+/** MTH of RFC 6962, section 2.1, as defined there. Complete subtrees are cached. */
 class Tree {
   readonly #leaves: readonly Buffer[]
   readonly #known = new Map<string, Buffer>()
@@ -146,7 +146,7 @@ class Tree {
   }
 }
 
-/** The largest power of two smaller than a width of two or more. */
+/** Returns the largest power of two smaller than a width of two or more. */
 function splitOf(width: number): number {
   let power = 1
   while (power * 2 < width) power *= 2
@@ -154,8 +154,8 @@ function splitOf(width: number): number {
 }
 
 /**
- * PROOF(m, D[n]) of RFC 6962, section 2.1.2, read the way it is defined: down the tree and back up, taking the hashes
- * in the order in which the definition puts them. The product goes the other way round, by the bits of the sizes.
+ * PROOF(m, D[n]) of RFC 6962, section 2.1.2, as defined there: down the tree and back up, with the hashes in that
+ * order. The product uses another algorithm, by the bits of the sizes.
  */
 function proves(older: Seen, newer: Seen, proof: readonly Buffer[]): boolean {
   const rest = [...proof]

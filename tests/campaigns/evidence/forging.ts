@@ -1,12 +1,12 @@
 import { canonicalJson, chainEntry, readEventLine } from '@chancery/protocol'
 import type { Random } from '../lib/random.ts'
 
-/** The first anchored entry behind so many: the store of the campaign is anchored at these places. */
+/** Returns the first anchored entry after `at`. The store of the campaign is anchored at these positions. */
 export function nextAnchored(count: number): number {
   return [3, 9, 15].find((place) => place > count) ?? 15
 }
 
-/** One character taken out, put in or exchanged, anywhere in the line. */
+/** Removes, adds or replaces one character anywhere in the line. */
 export function editLine(line: string, random: Random): string {
   const place = random.below(line.length)
   switch (random.below(3)) {
@@ -22,8 +22,8 @@ export function editLine(line: string, random: Random): string {
 }
 
 /**
- * What an owner of the database does who knows the rules: changes one record and computes every digest and link behind
- * it anew. The signature of the record still tells.
+ * Changes one record and computes every later digest and link again, like a database owner who has read the rules. The
+ * signature of the record is still invalid.
  */
 export function forgeFrom(lines: readonly string[], at: number): readonly string[] {
   const shown = lines.slice(0, at)

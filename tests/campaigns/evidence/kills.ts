@@ -17,7 +17,7 @@ export const summary =
   'kill -9 of an authority at named points of append, anchor, log and retention; nothing acked is lost'
 export const defaultCount = 200
 
-/** The points of apps/authority/src/faults/fault-points.ts. */
+/** Points of apps/authority/src/faults/fault-points.ts. */
 export const POINTS = [
   'evidence-locked',
   'evidence-inserted',
@@ -39,10 +39,10 @@ export const POINTS = [
 
 const LOAD_SECONDS = 30
 const TWO_DAYS_MS = 2 * 86_400_000
-/** Few enough that every point is also met in a young store, in another order each time. */
+/** Small enough that every point is also reached in a new store, in another order each time. */
 const KILLS_PER_DATABASE = 5
 const MOVED_CLOCK = new URL('../lib/moved-clock.ts', import.meta.url).href
-/** Processes look every 20 ms. */
+/** Jobs run every 20 ms. */
 const CLOCK_SETTLES_MS = 100
 export const SETTINGS = {
   EVIDENCE_STORE: 'on',
@@ -60,11 +60,11 @@ export async function run(options: CampaignOptions): Promise<CampaignResult> {
   }
 }
 
-/** What somebody was answered, and what must therefore be there until retention may take it. */
+/** Acknowledged results. They must be stored until retention may remove them. */
 export interface EvidenceAcks {
   readonly decisions: Set<string>
   readonly executions: Set<string>
-  /** The highest position that was said to be anchored. */
+  /** Highest sequence that was acknowledged as anchored. */
   anchoredThrough: number
 }
 
@@ -72,7 +72,7 @@ export function noEvidenceAcks(): EvidenceAcks {
   return { decisions: new Set(), executions: new Set(), anchoredThrough: 0 }
 }
 
-/** A recorder outside keeps what was acknowledged; every start shows what is left after the kill before. */
+/** Stores acknowledged results outside the authority. Every start checks the state after the last kill. */
 class EvidenceTarget implements KillTarget {
   readonly violations: string[] = []
   acks = 0
@@ -81,10 +81,10 @@ class EvidenceTarget implements KillTarget {
   #database: TestDatabase | undefined
   #folder: string | undefined
   #process: AuthorityProcess | undefined
-  /** How far the time of this database has moved on, so that retention finds something old. */
+  /** Offset of the clock of this database, so that retention finds old entries. */
   #offsetMs = 0
   #acked = noEvidenceAcks()
-  /** The kill whose traces the next start shows. */
+  /** The kill that the next start checks. */
   #last = ''
 
   constructor(network: TestNetwork, parts: KillTargetParts) {
@@ -104,7 +104,8 @@ class EvidenceTarget implements KillTarget {
       if (point.startsWith('retention-')) await this.#growOld(this.#process)
       await this.#loadUntilDead(this.#process)
     } catch (error) {
-      // Its own jobs sign the first checkpoint of the log: that point may be met before anyone is served.
+      // The jobs of the authority sign the first checkpoint of the log, so that point may be reached before the first
+      // request.
       const isMet = error instanceof EndedAtStartError ? error.ending === 'SIGKILL' : await this.#diedAt(point)
       if (!isMet) throw error
     }
@@ -152,13 +153,13 @@ class EvidenceTarget implements KillTarget {
     return file
   }
 
-  /** Only a job meets its point while nobody asks for it: that start has then shown nothing, and the next one will. */
+  /** Only a job reaches this point when there are no requests. Such a start was not checked; the next one is. */
   async #diedAt(point: string): Promise<boolean> {
     if (this.#process === undefined || !point.startsWith('log-')) return false
     return (await endingOf(this.#process)) === 'SIGKILL'
   }
 
-  /** Entries for retention to remove: made now, and then two days pass. Whatever is older may be gone afterwards. */
+  /** Creates entries for retention, then moves the clock by two days. Older entries may be removed afterwards. */
   async #growOld(process: AuthorityProcess): Promise<void> {
     const story = await EvidenceScenario.open(served(process, this.#offsetMs))
     for (let count = 0; count < 4; count += 1) await story.execute(decisionOf(await story.decide()))
@@ -181,7 +182,7 @@ class EvidenceTarget implements KillTarget {
     if (ending !== 'SIGKILL') this.#note(isDead ? `ended by ${ending}` : 'the point was never met')
   }
 
-  /** Several at once, so that a batch has more than one. Whoever gets no answer was never acknowledged. */
+  /** Sends several at once, so that a batch has more than one. A call without a response counts as not acknowledged. */
   async #round(story: EvidenceScenario): Promise<void> {
     const work = Array.from({ length: 4 }, async () => {
       const answer = this.#take('a decision', await story.decide(), 201)
@@ -197,12 +198,12 @@ class EvidenceTarget implements KillTarget {
       this.#acked.anchoredThrough = Math.max(this.#acked.anchoredThrough, Number(made?.['store_sequence'] ?? 0))
     }
     const retain = async (): Promise<unknown> => this.#take('retention', await story.retain(), 200, 409)
-    // Only a broken connection rejects here, and that is the kill.
+    // Only a broken connection rejects, which is the kill.
     await Promise.allSettled([...work, anchor(), retain()])
     await pause(20)
   }
 
-  /** The answer if it is the first of those that may be; every other status is a violation. */
+  /** Returns the body if the status is the first allowed one; every status that is not allowed is a violation. */
   #take(what: string, answer: TestResponse, wanted: number, ...allowed: number[]): TestResponse | undefined {
     if (answer.status === wanted) {
       this.acks += 1
@@ -219,14 +220,14 @@ class EvidenceTarget implements KillTarget {
   }
 }
 
-/** A job of the log has work as soon as it starts; under load its second or third piece is met. */
+/** A job of the log has work at the start; under load the second or third run reaches the point. */
 function hitsBefore(point: string, random: number): number {
   if (point.startsWith('evidence-')) return random
   if (point.startsWith('log-')) return 1 + (random % 2)
   return point.startsWith('anchor-') ? random % 2 : 0
 }
 
-/** Everything acknowledged is there once; chain, anchors and log hold. */
+/** Checks that every acknowledged entry is stored once, and that chain, anchors and log are valid. */
 export async function inspectStore(process: AuthorityProcess, acked: EvidenceAcks, offsetMs = 0): Promise<string[]> {
   const { operator, request } = served(process, offsetMs)
   const violations: string[] = []
@@ -247,13 +248,13 @@ export async function inspectStore(process: AuthorityProcess, acked: EvidenceAck
   return [...violations, ...(await inspectLog(request, status))]
 }
 
-/** The store goes on. */
+/** The store accepts new entries. */
 export async function inspectGoingOn(process: AuthorityProcess, offsetMs = 0): Promise<string[]> {
   const story = await EvidenceScenario.open(served(process, offsetMs))
   return (await story.decide()).status === 201 ? [] : ['no decision can be stored afterwards']
 }
 
-/** The log catches up by itself, and never says more than the store holds. */
+/** The log reaches the size of the store without a request, and never exceeds it. */
 async function inspectLog(request: AuthorityProcess['request'], status: JsonObject): Promise<string[]> {
   const last = Number(status['last_store_sequence'] ?? 0)
   for (let tries = 0; tries < 100; tries += 1) {

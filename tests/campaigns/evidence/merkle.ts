@@ -25,7 +25,7 @@ const SHOWN = 10
 const issuer = foreignSovereign('ISSUER-NET')
 const PIECES = ['ledger', '.', 'read', 'ü', '\ue000', '\u{1f600}', '0', ' ', 'A', 'a', '\u00e9', 'e\u0301'] as const
 
-/** One set with a proof that holds and one that was forged. */
+/** One set with a valid proof and a forged one. */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const random = seededRandom(seed)
   let violations = 0
@@ -55,12 +55,12 @@ async function tryOne(random: Random): Promise<string | undefined> {
   if (!(await judge(proof))) return 'a good proof is refused'
   const forged = forge(proof, capabilities, random)
   if (JSON.stringify(forged) === JSON.stringify(proof)) return undefined
-  // Through the reader, as every proof of a stranger comes.
+  // Uses the strict reader, like for every received proof.
   const read = readReceived(membershipProofForm, asJson(forged)).record
   return (await judge(read)) ? `a forgery holds: ${JSON.stringify(forged)}` : undefined
 }
 
-/** One to forty texts, each once. */
+/** One to forty different texts. */
 function randomSet(random: Random): readonly string[] {
   const size = 1 + random.below(random.chance(20) ? 40 : 6)
   const found = new Set<string>()
@@ -71,7 +71,7 @@ function randomSet(random: Random): readonly string[] {
   return [...found]
 }
 
-/** Another member, another place, another tree: everything somebody might try without the hash of a secret. */
+/** Forgeries that need no secret hash: another member, another position, another tree. */
 function forge(
   proof: CapabilityMembershipProof,
   capabilities: readonly string[],
@@ -86,7 +86,7 @@ function forge(
   const claimed = random.chance(50) ? 'vault.open' : (capabilities[random.below(capabilities.length)] ?? '')
   switch (random.below(9)) {
     case 0:
-      // Another capability under the same path, with or without its own hash.
+      // Another capability with the same path, with or without its own hash.
       return { ...proof, revealed_capability: claimed }
     case 1:
       return claimed === proof.revealed_capability
@@ -101,7 +101,7 @@ function forge(
     case 5:
       return { ...proof, merkle_path: [...path, { sibling_hash: merkleLeaf(''), is_left: random.chance(50) }] }
     case 6:
-      // The leaf that fills up every tree.
+      // The leaf that pads every tree.
       return { ...proof, revealed_capability: '', leaf_hash: merkleLeaf('') }
     case 7:
       return { ...proof, leaf_hash: flip(proof.leaf_hash, random) }

@@ -10,7 +10,7 @@ import type { Random } from '../lib/random.ts'
 
 type Tx = Kysely<Tables>
 
-/** One way to change the tables: what was done, and the places that may be blamed for it. */
+/** One way to change the tables, and the positions where an error may be reported for it. */
 interface Change {
   readonly way: string
   readonly places: readonly number[]
@@ -23,7 +23,7 @@ export interface RowCase {
   readonly findings: readonly StoreFinding[]
 }
 
-/** The tables of one authority, its guards taken away, to be changed by whoever owns the database. */
+/** The tables of one authority without their triggers, as a database owner can change them. */
 export class TamperedTables {
   readonly #na: TestAuthority
   readonly #lines: readonly string[]
@@ -43,7 +43,7 @@ export class TamperedTables {
     return new TamperedTables(na, lines)
   }
 
-  /** Changes something, has the authority inspect its store, and takes the change back. */
+  /** Changes the tables, lets the authority verify its store, and undoes the change. */
   async tryOne(random: Random): Promise<RowCase> {
     const { database, signer, genesis } = this.#na.core
     const { way, places, apply } = chooseChange(this.#lines, random)
@@ -119,7 +119,7 @@ const setHead = (tx: Tx, last_sequence: number, last_digest: string | null): Pro
 
 const digestOf = (line: string | undefined): string | null => readEventLine(line ?? '')?.entryDigest ?? null
 
-/** The head says the same: only an anchor knows that there was more. */
+/** The head agrees, so only an anchor shows that entries are missing. */
 function truncatedWithHead(lines: readonly string[], at: number): Change {
   return {
     way: 'truncate with the head',
@@ -163,11 +163,14 @@ function exchangedRows(lines: readonly string[], at: number, random: Random): Ch
   }
 }
 
-/** Everything behind a place computed anew, columns and head included. The signature of the changed record tells. */
+/**
+ * Computes everything after a position again, columns and head included. The signature of the changed record is
+ * invalid.
+ */
 function forgedRows(lines: readonly string[], at: number): Change {
   const shown = forgeFrom(lines, at)
   return {
-    way: 'forge anew',
+    way: 'recompute',
     places: [at + 1],
     apply: async (tx) => {
       for (const [index, line] of shown.entries()) {
@@ -197,14 +200,14 @@ function changedHead(lines: readonly string[], random: Random): Change {
   ])
 }
 
-/** A row more than were ever appended; the head knows of it or not. */
+/** Adds a row that was never appended, with or without the head. */
 function strayRow(lines: readonly string[], random: Random): Change {
   const end = lines.length
   const isKnown = random.chance(50)
   const line = lines[random.below(end)] ?? ''
   return {
     way: 'add a row',
-    // Its line claims to be the one it was copied from.
+    // The line has the sequence of the line it was copied from.
     places: [end + 1, readEventLine(line)?.entry.store_sequence ?? 0],
     apply: async (tx) => {
       const row = {
@@ -236,7 +239,7 @@ const NO_NAMES = {
   record_digest: null,
 }
 
-/** Anchors stand at 3, 9 and 15; without the second the third follows nothing. */
+/** Anchors are at 3, 9 and 15; without the second one the third has no predecessor. */
 function changedAnchor(random: Random): Change {
   const anchors = sql.table('evidence_anchors')
   return random.pick<Change>([
@@ -254,7 +257,7 @@ function changedAnchor(random: Random): Change {
         ),
     },
     {
-      way: 'spoil an anchor',
+      way: 'damage an anchor',
       places: [9],
       apply: (tx) => sql`update ${anchors} set anchor_json = 'x' where anchor_sequence = 2`.execute(tx),
     },

@@ -3,13 +3,13 @@ import type { BoundaryDecision, JsonObject, Signer } from '@chancery/protocol'
 import { EXECUTED_CAPABILITY as CAPABILITY, signExecution, testSigner } from '@chancery/testkit'
 import type { SendOptions, TestResponse } from '@chancery/testkit'
 
-/** Whoever serves the routes: an authority in this process, or one of its own. */
+/** The server of the routes: an authority in this process, or in another one. */
 export interface Served {
   request(method: string, target: string, options?: SendOptions): Promise<TestResponse>
   operator(method: string, target: string, body?: JsonObject): Promise<TestResponse>
 }
 
-/** What happens around an evidence store: a member, an executor, decisions, and what is done on them. */
+/** Creates the data of an evidence store: a member, an executor, decisions and their executions. */
 export class EvidenceScenario {
   readonly #served: Served
   readonly #executor: Signer
@@ -24,7 +24,7 @@ export class EvidenceScenario {
     const story = new EvidenceScenario(served, await testSigner('rotator-key'))
     const { keyId, publicKey } = story.#executor
     const key = { key_id: keyId, public_key: publicKey, executor_sovereign_id: 'rotator' }
-    // Registered once for a database, however often a story is opened on it.
+    // Registered once per database, also when several scenarios use it.
     await served.operator('POST', '/admin/evidence/executor-keys', key)
     const member = { subject_id: 'vendor-1', roles: ['role:client'], claims: { capabilities: [CAPABILITY] } }
     const answer = await served.operator('POST', '/admin/attestations', member)

@@ -42,7 +42,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   return { cases: count, violations: violations.length }
 }
 
-/** Callers go on while the server dies and comes back; whoever gets no answer was never acknowledged. */
+/** Callers continue while the server is killed and restarted. A call without a response counts as not acknowledged. */
 async function loadAndKill(
   process: AuthorityProcess,
   server: TemporaryPostgres,
@@ -75,7 +75,7 @@ async function loadAndKill(
   if (lost !== undefined) throw new Error('a caller could not reach the authority', { cause: lost.reason })
 }
 
-/** Not before the last of its processes is gone: until then the server refuses to start on their memory. */
+/** Waits for its last process: until then the server refuses to start, because the shared memory is in use. */
 async function startAgain(server: TemporaryPostgres): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     await pause(500)
@@ -87,7 +87,7 @@ async function startAgain(server: TemporaryPostgres): Promise<void> {
   }
 }
 
-/** The server and everything it started, at once, as when the machine loses its power. */
+/** Kills the server and all its processes at once, as in a power failure. */
 async function killServer(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => undefined)
@@ -113,7 +113,7 @@ function endProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended with the others.
+    // The process ended with the others.
   }
 }
 

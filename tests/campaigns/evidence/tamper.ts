@@ -10,18 +10,18 @@ import { seededRandom } from '../lib/random.ts'
 import type { Random } from '../lib/random.ts'
 
 export const summary =
-  'exports and stored rows edited, cut, reordered and forged anew from a place on: all found, at the right place'
+  'exports and stored rows edited, cut, reordered and recomputed from a position on: all detected, at the right position'
 export const defaultCount = 100_000
 
 const SHOWN = 10
 
-/** A sound export with what an auditor holds. */
+/** A valid export, and the inputs of an auditor. */
 interface Audit {
   readonly lines: readonly string[]
   check(lines: readonly string[]): Promise<readonly StoreFinding[]>
 }
 
-/** One way to tamper: the lines that are shown, and the places that may be blamed for it. */
+/** One way to tamper: the changed lines, and the positions where an error may be reported for it. */
 interface Tampered {
   readonly way: string
   readonly lines: readonly string[]
@@ -36,7 +36,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     let violations = 0
     for (let done = 0; done < count; done += 1) {
       const { audit, tables } = done % 2 === 0 ? onFile : onServer
-      // Half of the cases change what was exported, half what is stored.
+      // Half of the cases change the export, half the stored rows.
       const { way, places, findings } = done % 4 < 2 ? await tryExport(audit, random) : await tables.tryOne(random)
       ways.set(way, (ways.get(way) ?? 0) + 1)
       const [first] = findings
@@ -57,14 +57,14 @@ async function tryExport(audit: Audit, random: Random) {
   return { way, places, findings: await audit.check(lines) }
 }
 
-/** A store, what was exported from it, and its tables. */
+/** A store, its export, and its tables. */
 interface Prepared {
   readonly audit: Audit
   readonly tables: TamperedTables
   stop(): Promise<void>
 }
 
-/** Fifteen entries of all kinds but checkpoints, anchored at three places, the last one included. */
+/** Fifteen entries of all kinds but checkpoints, anchored at three positions, including the last one. */
 async function prepare(backend: Backend): Promise<Prepared> {
   const settings = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
   const na = await startTestAuthority({ backend, settings })
@@ -117,13 +117,13 @@ function tamper(lines: readonly string[], random: Random): Tampered {
     case 3:
       return { way: 'repeat', lines: lines.toSpliced(at, 0, lines[at] ?? ''), places: [at + 1] }
     case 4:
-      return { way: 'forge anew', lines: forgeFrom(lines, at), places: [at + 1] }
+      return { way: 'recompute', lines: forgeFrom(lines, at), places: [at + 1] }
     default:
       return edited(lines, at, random)
   }
 }
 
-/** The line itself is blamed, or the place it now claims to be. */
+/** The error is reported at the line itself, or at the position it now has. */
 function edited(lines: readonly string[], at: number, random: Random): Tampered {
   const changed = editLine(lines[at] ?? '', random)
   const claimed = readEventLine(changed)?.entry.store_sequence
@@ -131,7 +131,7 @@ function edited(lines: readonly string[], at: number, random: Random): Tampered 
   return { way: 'edit', lines: lines.with(at, changed), places }
 }
 
-/** A gap shows at the next entry; a missing end only against an anchor. */
+/** A gap is detected at the next entry; a missing end only with an anchor. */
 function removed(lines: readonly string[], at: number): Tampered {
   return { way: 'remove', lines: lines.toSpliced(at, 1), places: [at === lines.length - 1 ? at + 1 : at + 2] }
 }
@@ -140,11 +140,11 @@ function exchanged(lines: readonly string[], at: number, random: Random): Tamper
   const other = (at + 1 + random.below(lines.length - 1)) % lines.length
   const [first, second] = [Math.min(at, other), Math.max(at, other)]
   const shown = lines.with(first, lines[second] ?? '').with(second, lines[first] ?? '')
-  // A run may begin right behind an anchor: then the line after its first is the one that does not fit.
+  // A run may begin directly after an anchor. Then the line after its first one does not fit.
   return { way: 'exchange', lines: shown, places: first === 0 ? [second + 1, second === 1 ? 1 : 2] : [second + 1] }
 }
 
-/** Everything behind a place is gone: the first anchor behind it misses its entry. */
+/** Everything after a position is missing, so the first anchor after it has no entry. */
 function cut(lines: readonly string[], at: number): Tampered {
   return { way: 'cut', lines: lines.slice(0, at), places: [nextAnchored(at)] }
 }

@@ -36,7 +36,7 @@ async function openSetup(): Promise<FaultSetup> {
   }
 }
 
-/** One process that works for an instance: the server then ends all others too, and recovers by itself. */
+/** Kills one server process of an instance. The server then ends all others, too, and recovers without help. */
 async function killOne(server: TemporaryPostgres): Promise<string[]> {
   const client = new pg.Client({ connectionString: server.url })
   client.on('error', () => undefined)

@@ -26,14 +26,14 @@ async function openSetup(): Promise<FaultSetup> {
     fleet,
     databaseUrl: () => server.primaryUrl,
     async breakAndMend(index, random) {
-      // Made anew under load: a base copy of a server that goes on writing.
+      // Creates the standby again under load, from a base copy of the running server.
       if (!isFirst) await server.restoreStandby()
       isFirst = false
       await pause(200 + random.below(500))
       const kind = KINDS[index % KINDS.length] ?? 'killed'
       if (kind === 'starved') {
         server.starveStandby()
-        // Longer than a statement or a request may take: whoever is still waiting must not be told that all is well.
+        // Longer than the time limit of a statement or request, so waiting calls must not succeed.
         await pause(STARVED_MS + random.below(6000))
       }
       await server.failOver(kind === 'cut off' ? 'cut off' : 'killed')

@@ -7,12 +7,14 @@ import { seededRandom } from '../lib/random.ts'
 import type { Random } from '../lib/random.ts'
 import { openRows } from '../lib/rows.ts'
 
-/** Where the cases of a fault campaign happen; a fresh one now and then, since every list holds the whole. */
+/**
+ * Setup of the cases of a fault campaign. It is replaced from time to time, because every list contains all entries.
+ */
 export interface FaultSetup {
   readonly fleet: FaultInstances
-  /** The database itself, past whatever is between it and the instances. */
+  /** Direct connection to the database, without the proxies of the instances. */
   readonly databaseUrl: () => string
-  /** Breaks something under load and mends it; gives what it found wrong by itself. */
+  /** Causes a fault under load and ends it; returns the violations it found itself. */
   breakAndMend(index: number, random: Random): Promise<readonly string[]>
   close(): Promise<void>
 }
@@ -20,7 +22,7 @@ export interface FaultSetup {
 const CASES_PER_SETUP = 10
 const READY_SECONDS = 20
 
-/** Each case: load, a fault under it, load again, and then the promises are checked. */
+/** Each case: load, a fault under load, load again, then the checks. */
 export async function runFaultCases(
   options: CampaignOptions,
   openSetup: (random: Random) => Promise<FaultSetup>,

@@ -6,8 +6,8 @@ import { text } from '../lib/rows.ts'
 import type { Row, Rows } from '../lib/rows.ts'
 
 /**
- * Promises 2, 3 and 4 (docs/operate/reliability.md) after a fault: what was acknowledged is there, what was certainly
- * refused is not, nothing is there by half, no sequence has a gap or two contents, and nothing spent is taken again.
+ * Checks promises 2, 3 and 4 (docs/operate/reliability.md) after a fault: acknowledged changes are stored, refused ones
+ * are not, no change is stored in part, no sequence has a gap or two contents, and no spent nonce is accepted.
  */
 export async function checkPromises(
   fleet: FaultInstances,
@@ -27,7 +27,7 @@ export async function checkPromises(
   ]
 }
 
-/** Everything else somebody was told of. */
+/** All other acknowledged results. */
 async function checkBooks(recorder: FaultRecorder, rows: Rows): Promise<string[]> {
   const ids = async (statement: string): Promise<Set<string>> =>
     new Set((await rows.query(statement)).map((row: Row) => text(row, 'id')))
@@ -48,7 +48,7 @@ async function checkBooks(recorder: FaultRecorder, rows: Rows): Promise<string[]
   ]
 }
 
-/** What `chancery authority verify-db` says: lists, feeds, policies, evidence chain and anchors. */
+/** Runs `chancery authority verify-db`: lists, feeds, policies, evidence chain and anchors. */
 export async function checkInspection(fleet: FaultInstances): Promise<string[]> {
   const outcome = await commands.verifyDatabase({ flags: {}, envFile: fleet.envFile })
   return outcome.ok ? outcome.problems.map((problem) => `verify-db: ${problem}`) : [`verify-db: ${outcome.message}`]
@@ -60,14 +60,14 @@ export async function checkReplays(fleet: FaultInstances, recorder: FaultRecorde
   for (const call of recorder.spent)
     for (const [index, process] of fleet.processes.entries()) {
       const answer = await process.as('standard')('GET', '/admin/policy/history', undefined, call)
-      // 503 below the floor that a recovery has set.
+      // 503 for timestamps before the floor that a recovery has set.
       if (answer.status !== 401 && answer.status !== 503)
         violations.push(`instance ${index + 1} answered ${answer.status} to the spent nonce ${call.nonce}`)
     }
   return violations
 }
 
-/** All instances show the same list, feed and policy, byte for byte. */
+/** All instances serve the same list, feed and policy, byte for byte. */
 async function checkServedAlike(fleet: FaultInstances): Promise<string[]> {
   const violations: string[] = []
   for (const path of ['/crl', '/sovereign-revocation-feed', '/policy']) {

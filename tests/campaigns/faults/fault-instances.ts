@@ -5,30 +5,30 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createTestNetwork, startAuthorityProcess } from '@chancery/testkit'
 import type { AuthorityProcess, TestNetwork } from '@chancery/testkit'
 
-/** Three instances of one authority in HA mode, each a process of its own, to be cut off, paused and killed. */
+/** Three instances of one authority in HA mode, as separate processes that can be cut off, paused and killed. */
 export interface FaultInstances {
   readonly network: TestNetwork
   readonly processes: readonly AuthorityProcess[]
   /** Settings for commands on the authority's machine. */
   readonly envFile: string
-  /** One of the two places of the high-water mark. */
+  /** One of the two high-water mark files. */
   readonly markFile: string
-  /** Moves the clocks of all instances; settled when it resolves. */
+  /** Moves the clocks of all instances; resolves when all have the new time. */
   moveClock(ms: number): Promise<void>
-  /** How far they are moved. */
+  /** Current offset of the clocks. */
   readonly clockOffsetMs: number
-  /** Gives the instances that are not ready, or do not say what is wanted, within the time. */
+  /** Returns the instances that are not ready, or do not report the expected value, within the time. */
   awaitReady(seconds: number, wanted?: 200 | 503): Promise<readonly number[]>
   close(): Promise<void>
 }
 
 export interface InstancesOptions {
-  /** Each instance may have a way of its own to the database. Empty when `settings` name an SQLite file. */
+  /** Database URL of each instance, so that each can have its own proxy. Empty when `settings` name an SQLite file. */
   readonly databaseUrl: (index: number) => string
-  /** For commands; the first instance's unless given. */
+  /** Database URL for commands; by default that of the first instance. */
   readonly directUrl?: string
   readonly settings?: Readonly<Record<string, string>>
-  /** What only one of them is started with. */
+  /** Additional settings of single instances. */
   readonly settingsOf?: (index: number) => Readonly<Record<string, string>>
   readonly instances?: number
 }
@@ -40,11 +40,11 @@ const SETTINGS = {
   NA_CLOCK_CHECK: 'off',
   EVIDENCE_STORE: 'on',
   NA_ANCHOR_INTERVAL_SECONDS: '0',
-  // An alarm is expected here; only what ends a process is worth reading.
+  // The campaign causes alarms, so only fatal events are printed.
   LOG_LEVEL: 'fatal',
 }
 const MOVED_CLOCK = new URL('../lib/moved-clock.ts', import.meta.url).href
-/** Twice the interval at which instances look. */
+/** Twice the interval of the checks of an instance. */
 const CLOCK_SETTLES_MS = 60
 
 export async function openFaultInstances(options: InstancesOptions): Promise<FaultInstances> {
@@ -57,7 +57,7 @@ export async function openFaultInstances(options: InstancesOptions): Promise<Fau
     ...options.settings,
     ...locationAt(options.databaseUrl(index)),
     NA_INSTANCE_ID: `na${index + 1}`,
-    // All in one folder, as instances on one shared disk: whoever writes last is the highest.
+    // One shared folder: the last writer has the highest mark.
     NA_HIGH_WATER_FILES: [1, 2].map((place) => join(folder, `na-${place}.mark`)).join(','),
     CHANCERY_MOVED_CLOCK_FILE: clockFile,
     ...options.settingsOf?.(index),
@@ -101,7 +101,7 @@ export async function openFaultInstances(options: InstancesOptions): Promise<Fau
   const direct = options.directUrl ?? options.databaseUrl(0)
   await writeFile(fleet.envFile, toEnv({ ...network.settings, ...forCommands, ...locationAt(direct) }), { mode: 0o600 })
   try {
-    // One after the other: the first migrates.
+    // Starts one after the other, because the first one migrates.
     for (let index = 0; index < (options.instances ?? 3); index += 1)
       processes.push(
         await startAuthorityProcess({

@@ -15,7 +15,10 @@ import { text } from '../lib/rows.ts'
 const WORKERS = 6
 const CAPABILITY = 'secret.rotate'
 const KEPT_CALLS = 40
-/** Another worker may have withdrawn the certificate or burnt the key meanwhile; a busy list is told to come again. */
+/**
+ * Another worker may have revoked the certificate or reported the key as compromised. A busy list asks the caller to
+ * retry.
+ */
 const REFUSALS = ['certificate_revoked', 'node_key_compromised', 'certificate_superseded', 'crl_publish_contention']
 
 interface Member {
@@ -23,15 +26,15 @@ interface Member {
   readonly signer: Signer
 }
 
-/** A call that was accepted: its nonce is spent, for good and everywhere. */
+/** An accepted call. Its nonce is spent permanently on every instance. */
 export interface SpentCall {
   readonly nonce: string
   readonly timestamp: string
 }
 
 /**
- * Works at all instances of a fleet and keeps, outside of it, everything that was acknowledged and everything that was
- * certainly refused. Whoever got no answer, or was told that the outcome is unknown, stands in neither book.
+ * Calls all instances and stores, outside of them, every acknowledged and every refused change. A call without a
+ * response, or with an unknown outcome, is not recorded.
  */
 export class FaultRecorder {
   readonly acks = new Acks()
@@ -44,7 +47,7 @@ export class FaultRecorder {
   readonly spent: SpentCall[] = []
   readonly notes = new RaceNotes()
   unavailable = 0
-  /** What the last request was told that was refused. */
+  /** Response to the last refused request. */
   lastRefusal = ''
   unknown = 0
   acked = 0
@@ -65,7 +68,7 @@ export class FaultRecorder {
     return systemClock.now() + BigInt(this.#fleet.clockOffsetMs) * 1000n
   }
 
-  /** Before any fault: a member whom decisions are about. */
+  /** Creates the member of the decisions, before any fault. */
   async open(): Promise<void> {
     const claims = { capabilities: [CAPABILITY] }
     const body = { subject_id: 'vendor-1', roles: ['role:client'], claims, validity_hours: 24 }
@@ -79,7 +82,7 @@ export class FaultRecorder {
     this.#work = Promise.all(Array.from({ length: WORKERS }, () => this.#toil()))
   }
 
-  /** Resolves when every call that was under way has ended. */
+  /** Resolves when every running call has ended. */
   async stop(): Promise<void> {
     this.#isWorking = false
     await this.#work
@@ -87,12 +90,12 @@ export class FaultRecorder {
 
   async #toil(): Promise<void> {
     while (this.#isWorking) {
-      // No answer at all: a connection of ours broke with the instance it went to. Nothing is known.
+      // No response: the connection broke with its instance. The outcome is unknown.
       const before = this.acked
       await this.#step().catch(() => {
         this.unknown += 1
       })
-      // Refused or cut off: a client waits before it tries again.
+      // Refused or cut off. A client waits before it retries.
       if (this.acked === before) await pause(20)
     }
   }
@@ -108,7 +111,9 @@ export class FaultRecorder {
     return process.as('privileged')(method, target, body, { timestamp: writeInstant(this.now()) })
   }
 
-  /** The object of a success; undefined for what may happen in a fault, and a note for everything else. */
+  /**
+   * Returns the body of a success; undefined for outcomes that are allowed during a fault. Notes every other response.
+   */
   #take(answer: TestResponse, status: number): JsonObject | undefined {
     const body = isJsonObject(answer.json) ? answer.json : {}
     if (answer.status === status) {

@@ -6,7 +6,9 @@ import { run as runTransitions } from './transition-kills.ts'
 export const summary = 'kill -9 of a service at every named point: under every kind of change, enrollment and evidence'
 export const defaultCount = 100
 
-/** Of a hundred, so that a hundred meet every point of the three once, and those with load on both engines. */
+/**
+ * Shares of a hundred kills: each point of the three campaigns is reached once, and points under load on both engines.
+ */
 const PARTS = [
   { run: runTransitions, percent: 44 },
   { run: runEnrollment, percent: 24 },

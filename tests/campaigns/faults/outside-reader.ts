@@ -27,10 +27,12 @@ export const defaultCount = 40
 const KILLS_PER_DATABASE = 5
 const LOAD_SECONDS = 20
 const [LEAST_MS, SPREAD_MS] = [300, 1500]
-/** More facts than a graph may have that is built without a thread. */
+/** More facts than the authority handles without a thread. */
 const FOREIGN_IDS = 1500
 
-/** A program and its arguments; `{file}` stands for the database. Copies are of no use, but they may be made. */
+/**
+ * A program and its arguments; `{file}` is replaced by the path of the database. A copy may be made, but is not usable.
+ */
 const READERS: readonly [readonly string[], ...(readonly string[])[]] = [
   ['sqlite3', '-cmd', '.timeout 3000', '{file}', 'select count(*) from issued_certs'],
   ['sqlite3', '-cmd', '.timeout 3000', '{file}', '.backup {file}.copy'],
@@ -74,7 +76,7 @@ async function readOneDatabase(network: TestNetwork, random: Random, kills: numb
       process = await startAuthorityProcess({ network, settings: database.settings })
       violations.push(...(await checkAcks(process, database, acks)))
       if (kill === 0) await fillGraph(process)
-      // Each answer comes from a thread with a connection of its own.
+      // Each response comes from a thread with a separate connection.
       for (const path of ['/recognition-graph', '/connectome.json']) accepted(await process.request('GET', path))
       if (kill < kills) violations.push(...(await killWhileReading(process, database, acks, random)))
       await process.kill()
@@ -104,11 +106,11 @@ async function killWhileReading(
   return load.violations
 }
 
-/** One program after another: most of them end, and with that close the file, while the authority writes. */
+/** Runs one program after another. Most of them end, and so close the file, while the authority writes. */
 async function readUntil(isDead: { readonly value: boolean }, file: string, random: Random): Promise<void> {
   while (!isDead.value) {
     const [program = '', ...rest] = random.pick(READERS).map((part) => part.replaceAll('{file}', file))
-    // It may find the file busy, or no log to copy.
+    // The program may find the file busy, or no log to copy.
     await new Promise<void>((resolve) => {
       execFile(program, rest, { timeout: 10_000 }, (error) => {
         if (error?.code === 'ENOENT') throw new Error(`the program ${program} is not installed`)

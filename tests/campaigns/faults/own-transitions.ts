@@ -6,7 +6,7 @@ import { newSigner } from '../lib/seed.ts'
 import { count, name, operate, prepared } from './transition.ts'
 import type { PreparedRequest, TestSetup, Transition } from './transition.ts'
 
-/** Keys that may be withdrawn: one for each round on a database. */
+/** Keys that may be revoked: one for each round on a database. */
 export const SPARE_OPERATORS = ['spare-1', 'spare-2', 'spare-3', 'spare-4'] as const
 
 async function joined(scene: TestSetup): Promise<{ readonly cert_id: string; readonly signer: Signer }> {
@@ -32,7 +32,7 @@ async function revokedCertificate(scene: TestSetup): Promise<PreparedRequest> {
 
 export const inviteCreated: Transition = {
   event: 'invite_created',
-  // A repeat is refused: the token is a secret, so the first answer was not kept.
+  // A repeat is refused: the token is a secret, so the first response was not stored.
   prepare: async (scene) => ({
     send: operate(scene, '/admin/invite', {}),
     status: 201,

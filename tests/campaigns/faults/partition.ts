@@ -38,7 +38,7 @@ async function openSetup(cuts: { count: number }): Promise<FaultSetup> {
     databaseUrl: () => direct.href,
     async breakAndMend(index, random) {
       const kind = KINDS[index % KINDS.length] ?? 'cut'
-      // One of them, or all: with all cut off nobody can write, and nobody may say so either.
+      // Cuts off one instance or all. With all cut off no write is possible, and none may be acknowledged.
       const one = random.below(INSTANCES)
       const hit = random.chance(25) ? proxies : proxies.filter((_, each) => each === one)
       const before = cuts.count
@@ -59,9 +59,9 @@ function split(proxy: FaultProxy, kind: (typeof KINDS)[number], random: Random, 
   if (kind === 'cut') proxy.isolate(true)
   else if (kind === 'stalled') proxy.stall(true)
   else {
-    // Before the server hears of it, after it heard, or before its answer arrives.
+    // Before the server receives COMMIT, after it received it, or before its response arrives.
     proxy.decide = (direction, piece) => {
-      // To its end: BEGIN names an isolation level that is called "committed", too.
+      // Matches the whole statement, because BEGIN names the isolation level "read committed".
       const isCommit = piece.includes(direction === 'to-server' ? 'commit\0' : 'COMMIT\0')
       if (!isCommit || !random.chance(20)) return 'pass'
       cuts.count += 1

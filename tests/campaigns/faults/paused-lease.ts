@@ -13,7 +13,7 @@ import type { OwnServer } from '../lib/private-postgres.ts'
 export const summary = 'an instance is paused while it holds a lease; another takes over; the late writes must fail'
 export const defaultCount = 5
 
-/** Where the holder stands still: between its steps, and inside the transaction that writes. */
+/** Where the lease holder is paused: between its steps, or inside the writing transaction. */
 const POINTS = [
   'retention-found',
   'retention-verified',
@@ -22,7 +22,7 @@ const POINTS = [
   'retention-committed',
 ] as const
 const DAY_MS = 86_400_000
-/** The lease of the paused one has ended for the others. */
+/** For the other instances the lease of the paused one has ended. */
 const LATER_MS = 400_000
 const TAKEOVER_SECONDS = 40
 const PAUSE_SECONDS = 15
@@ -84,7 +84,7 @@ async function fill(served: Served): Promise<void> {
   }
 }
 
-/** The paused one may hold locks: the database ends its transaction after ten seconds, and then it goes on. */
+/** The paused instance may have locks. The database ends its transaction after ten seconds. */
 async function takeOver(successor: Served): Promise<TestResponse | undefined> {
   const end = performance.now() + TAKEOVER_SECONDS * 1000
   while (performance.now() < end) {
@@ -95,9 +95,9 @@ async function takeOver(successor: Served): Promise<TestResponse | undefined> {
   return undefined
 }
 
-/** Nobody is told of it twice; that it was done once, the store says. */
+/** At most one response may report removed entries. `inspect` checks that the store was changed once. */
 function judge(late: TestResponse, taken: TestResponse | undefined): string[] {
-  if (taken === undefined) return [`nobody took over within ${TAKEOVER_SECONDS} s`]
+  if (taken === undefined) return [`no instance took over within ${TAKEOVER_SECONDS} s`]
   const [first, second] = [removedBy(late), removedBy(taken)]
   const violations: string[] = []
   if (![200, 409, 503].includes(late.status)) violations.push(`the paused one answered ${late.status} ${late.text}`)
@@ -116,7 +116,7 @@ async function inspect(served: Served): Promise<string[]> {
   return page['count'] === 1 ? [] : [`${JSON.stringify(page['count'])} checkpoints for one prefix`]
 }
 
-/** True once the kernel says that it stands still. */
+/** True when the kernel reports the process as stopped. */
 async function isPaused(pid: number): Promise<boolean> {
   const end = performance.now() + PAUSE_SECONDS * 1000
   while (performance.now() < end) {
@@ -133,7 +133,7 @@ interface Served {
   retain(): Promise<TestResponse>
 }
 
-/** An instance that lives at another time, and an operator who lives there, too. */
+/** An instance with a moved clock, and an operator with the same clock. */
 async function serve(
   network: TestNetwork,
   offsetMs: number,

@@ -11,8 +11,9 @@ const LIMIT = 20
 const FAULTS = ['down', 'slow', 'flushed'] as const
 
 /**
- * Each case breaks Redis in the middle of a burst three times over the limit. A window that changes its place begins
- * anew there, and the minute may end meanwhile, so at most four times the limit may pass; each further one is unlimited.
+ * Each case breaks Redis during a burst of three times the limit. A window that moves to the database starts again
+ * there, and the minute may end meanwhile. So at most four times the limit may pass; each further request is a
+ * violation.
  */
 export async function run({ count, log }: CampaignOptions): Promise<CampaignResult> {
   const redis = await startTemporaryRedis()
@@ -60,6 +61,6 @@ async function inject(redis: TemporaryRedis, fault: (typeof FAULTS)[number]): Pr
 async function heal(redis: TemporaryRedis, fault: (typeof FAULTS)[number]): Promise<void> {
   if (fault === 'down') await redis.start()
   if (fault === 'slow') redis.thaw()
-  // Long enough that the limiter has found it again.
+  // Long enough for the limiter to connect again.
   await pause(2500)
 }

@@ -6,7 +6,10 @@ export const summary =
   'an operator key revoked on one of three instances, and calls captured there, tried on all of them'
 export const defaultCount = 200
 
-/** Each case: a key works everywhere, is revoked on one, and must fail at once everywhere; a captured call likewise. */
+/**
+ * Each case: a key is accepted by all instances, is revoked on one, and is then refused by all at once, like a repeated
+ * call.
+ */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const random = seededRandom(seed)
   const fleet = await startInstances(count)

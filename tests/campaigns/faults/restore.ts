@@ -18,7 +18,8 @@ import { seededRandom } from '../lib/random.ts'
 import type { Random } from '../lib/random.ts'
 import { text } from '../lib/rows.ts'
 
-export const summary = 'a backup taken under load is restored behind three instances: noticed, nobody served, recovered'
+export const summary =
+  'a backup taken under load is restored behind three instances: detected, all requests refused, recovered'
 export const defaultCount = 3
 
 const COMMAND = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'src', 'main.ts')
@@ -80,7 +81,7 @@ async function operators(): Promise<Readonly<Record<string, string>>> {
   return { OPERATOR_PUBLIC_KEYS_JSON: JSON.stringify(keys), OPERATOR_KEY_TIERS_JSON: JSON.stringify(names) }
 }
 
-/** Without any connection of the instances: they notice only that the server was away for a moment. */
+/** Restores without any connection of the instances. They only detect that the server was unreachable for a moment. */
 async function offline(proxy: FaultProxy, work: () => Promise<void>): Promise<void> {
   proxy.isolate(true)
   await pause(100)
@@ -88,7 +89,7 @@ async function offline(proxy: FaultProxy, work: () => Promise<void>): Promise<vo
   proxy.isolate(false)
 }
 
-/** What the network lived through, and what may not be forgotten of it. */
+/** Records of the network before the restore. None of them may be lost. */
 class RestoreScenario {
   readonly #fleet: FaultInstances
   readonly #recorder: FaultRecorder
@@ -114,7 +115,7 @@ class RestoreScenario {
     this.#invites.push(await this.#invite())
   }
 
-  /** While everybody goes on working. What was acknowledged before it began is inside, whatever else is. */
+  /** Takes the backup under load. It contains at least everything that was acknowledged before it began. */
   async backUp(): Promise<void> {
     this.#recorder.start()
     await this.#command('backup', '--to', this.#backup)
@@ -122,7 +123,7 @@ class RestoreScenario {
     await this.#command('rehearse', '--from', this.#backup)
   }
 
-  /** The instances run, but cannot reach the database: what they remember of it is older or newer than the backup. */
+  /** The instances run but cannot reach the database. Their caches are older or newer than the backup. */
   async restore(): Promise<void> {
     const report = await this.#command('restore', '--from', this.#backup)
     if (report?.['recovery_needed'] !== true) this.#violation('restore did not notice that the backup is old')
@@ -136,11 +137,11 @@ class RestoreScenario {
     await this.#awaitMark()
   }
 
-  /** Nobody is decided for on the old state. */
+  /** No decision may be made on the old state. */
   async notice(): Promise<void> {
     await this.#expectHalted()
     for (const [index, process] of this.#fleet.processes.entries()) {
-      // One that is still held in memory may be shown; it is one that was published before.
+      // A cached list may be served, if it was published before.
       const list = await process.request('GET', '/crl')
       if (list.status === 200) this.#recorder.notes.list(list)
       else this.#expect('a list', list, 503)
@@ -155,7 +156,7 @@ class RestoreScenario {
   async recover(): Promise<void> {
     await this.#command('recover')
     await this.#expectAll('after the recovery', 200)
-    // Everything signed before the floor is refused, fresh or spent.
+    // Every signature with a timestamp before the floor is refused, with a new or a spent nonce.
     for (const sentence of await checkReplays(this.#fleet, this.#recorder)) this.#violation(sentence)
     this.#expect('a call before the floor', await this.#operate(0, 'GET', '/admin/policy/history'), 503)
     await this.#fleet.moveClock(FLOOR_MS)
@@ -163,7 +164,7 @@ class RestoreScenario {
     for (const sentence of await checkInspection(this.#fleet)) this.#violation(sentence)
   }
 
-  /** As an operator runs it; gives what it reports to programs, if it reports anything. */
+  /** Runs the command like an operator; returns its JSON output, if any. */
   async #command(name: string, ...more: string[]): Promise<JsonObject | undefined> {
     const args = ['authority', name, '--env-file', this.#fleet.envFile, ...more, '--json']
     try {
@@ -182,12 +183,12 @@ class RestoreScenario {
     if (process === undefined) return
     const list = await process.request('GET', '/crl')
     const lost = [...this.#recorder.acks.revocations.keys()].filter((id) => !list.text.includes(id))
-    if (lost.length > 0) this.#violation(`instance ${index + 1} forgot ${lost.length} revocations`)
+    if (lost.length > 0) this.#violation(`instance ${index + 1} lost ${lost.length} revocations`)
     if (sequenceOf(list) <= this.#recorder.acks.lastSequence)
       this.#violation(`list ${sequenceOf(list)} was given before`)
     const feed = await process.request('GET', '/sovereign-revocation-feed')
     const kept = [...this.#recorder.withdrawn].filter((id) => !feed.text.includes(id))
-    if (kept.length > 0) this.#violation(`instance ${index + 1} forgot ${kept.length} withdrawn attestations`)
+    if (kept.length > 0) this.#violation(`instance ${index + 1} lost ${kept.length} revoked attestations`)
     if (sequenceOf(feed) <= this.#highestFeed) this.#violation(`feed ${sequenceOf(feed)} was given before`)
     const gone = await process.as('standard')('GET', '/admin/policy/history', undefined, {
       signer: await testSigner(GONE),
@@ -225,7 +226,7 @@ class RestoreScenario {
     return process.as('privileged')(method, target, body, { timestamp: writeInstant(this.#recorder.now()) })
   }
 
-  /** The mark is written within seconds of a change; what is newer than it cannot be noticed. */
+  /** The mark is written within seconds of a change. A newer change cannot be detected. */
   async #awaitMark(): Promise<void> {
     const end = performance.now() + MARKED_SECONDS * 1000
     while (performance.now() < end) {
@@ -245,7 +246,7 @@ class RestoreScenario {
       this.#violation(`instance ${index + 1} ${when}: its readiness is not ${status} within ${NOTICED_SECONDS} s`)
   }
 
-  /** Not merely away: known to be behind. */
+  /** Reported as rolled back, not only as unreachable. */
   async #expectHalted(): Promise<void> {
     const end = performance.now() + NOTICED_SECONDS * 1000
     for (const [index, process] of this.#fleet.processes.entries()) {

@@ -54,7 +54,7 @@ export async function restartGateways({ count, log }: CampaignOptions): Promise<
 
 interface Pair {
   readonly verify: () => Promise<string>
-  /** SIGTERM, then the same again on the same port; ready when it resolves. Gives the exit code. */
+  /** Sends SIGTERM and starts the gateway again on the same port; resolves when it is ready. Returns the exit code. */
   readonly restart: (index: number) => Promise<string | number>
   readonly close: () => Promise<void>
 }

@@ -8,20 +8,20 @@ import { startOwnServer } from '../lib/private-postgres.ts'
 import { LAST_RELEASE, makeNextRelease, unpackCommit } from '../lib/release-trees.ts'
 import { RollingLoad } from './rolling-load.ts'
 
-/** As few as can be restarted without a pause. */
+/** The smallest number that can be restarted without an interruption. */
 const INSTANCES = 2
 const SHOWN = 20
-/** Load without a restart before and after, so that each kind of request met each release. */
+/** Load without a restart before and after, so that each kind of request is sent to each release. */
 const CALM_MS = 1000
 
-/** The last release refuses to start with them. The load does not meet their limits. */
+/** The last release refuses to start with these settings. The load stays below their limits. */
 const NEWER_SETTINGS = ['NA_RATE_LIMIT_REVOCATION_PER_MINUTE', 'NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR']
 
 interface Rolled {
   readonly instances: BalancedInstances
   readonly load: RollingLoad
   readonly violation: (sentence: string) => void
-  /** SIGTERM and start of one instance, of another release when `tree` says so. */
+  /** SIGTERM and start of one instance, with the release of `tree` if given. */
   readonly replace: (index: number, tree?: string) => Promise<void>
 }
 
@@ -34,8 +34,8 @@ export function restartInstances(options: CampaignOptions): Promise<CampaignResu
 }
 
 /**
- * The last release turns not ready as soon as the schema is newer, although it goes on answering. So the operator tells
- * the balancer beforehand not to ask the instance that stays, and takes it out by hand (docs/operate/upgrade.md).
+ * The last release reports not ready when the schema is newer, although it still serves. So the operator first disables
+ * the health check of the remaining instance in the balancer, and removes it by hand (docs/operate/upgrade.md).
  */
 export async function upgradeFromLastRelease(options: CampaignOptions): Promise<CampaignResult> {
   const release = await unpackCommit(LAST_RELEASE)
@@ -49,7 +49,7 @@ export async function upgradeFromLastRelease(options: CampaignOptions): Promise<
       }
       await command('disable health instances/na2', 'disable health documents/na2')
       await replace(0, OWN_RELEASE)
-      // Now it is not ready, and is sent requests all the same.
+      // The instance is not ready now, but still gets requests.
       if ((await readinessOf(instances, 1)).status !== 503) violation('the last release is ready on a newer schema')
       await pause(CALM_MS)
       await command('set server instances/na2 state drain', 'set server documents/na2 state drain')
@@ -62,7 +62,7 @@ export async function upgradeFromLastRelease(options: CampaignOptions): Promise<
   }
 }
 
-/** From this release to one with one more migration: no step beside the restarts is needed. */
+/** From this release to one with one more migration: only restarts are needed. */
 export async function upgradeToNextRelease(options: CampaignOptions): Promise<CampaignResult> {
   const next = await makeNextRelease()
   try {
@@ -79,7 +79,7 @@ export async function upgradeToNextRelease(options: CampaignOptions): Promise<Ca
   }
 }
 
-/** The release that was not unpacked: these sources. */
+/** This release, which is not unpacked: these sources. */
 const OWN_RELEASE = new URL('../../..', import.meta.url).pathname
 
 async function readinessOf({ instanceUrls }: BalancedInstances, index: number) {
@@ -88,7 +88,7 @@ async function readinessOf({ instanceUrls }: BalancedInstances, index: number) {
   return { status, warnings: Array.isArray(warnings) ? warnings.map(String) : [] }
 }
 
-/** Two instances of a release behind the documented balancer, load on it, and one case for each restart. */
+/** Two instances of a release behind the documented balancer under load, with one case for each restart. */
 async function underLoad(
   { seed, log }: CampaignOptions,
   firstTree: string | undefined,

@@ -11,7 +11,7 @@ import { text } from '../lib/rows.ts'
 const WORKERS = 6
 const FIRST_MEMBERS = 4
 const CAPABILITY = 'secret.rotate'
-/** Those that every release serves. */
+/** Requests that every release serves. */
 const DOCUMENTS = ['/crl', '/policy', '/genesis', '/sovereign.json', '/sovereign-revocation-feed'] as const
 
 interface Member {
@@ -19,9 +19,9 @@ interface Member {
   readonly node: NodeCaller
 }
 
-/** What callers do all day: read documents, report heartbeats, join, ask for decisions, have them verified. */
+/** Typical load: reads documents, sends heartbeats, joins, requests decisions and verifies them. */
 export class RollingLoad {
-  /** Each request that was not answered as it is without a restart. */
+  /** Each request with another response than without a restart. */
   readonly failures: string[] = []
   readonly served = new Map<string, number>()
   slowestMs = 0
@@ -43,7 +43,7 @@ export class RollingLoad {
     this.#random = seededRandom(seed)
   }
 
-  /** Before anything is restarted. Throws when the instances do not even serve at rest. */
+  /** Runs before the first restart. Throws if the instances do not serve without faults. */
   async open(): Promise<void> {
     const member = { subject_id: 'vendor-1', roles: ['role:client'], claims: { capabilities: [CAPABILITY] } }
     const { json } = await this.#operate('POST', '/admin/attestations', { ...member, validity_hours: 24 })
@@ -58,7 +58,7 @@ export class RollingLoad {
     this.#work = Promise.all(Array.from({ length: WORKERS }, () => this.#toil()))
   }
 
-  /** Resolves when every request that was under way has ended. */
+  /** Resolves when every running request has ended. */
   async stop(): Promise<void> {
     this.#isWorking = false
     await this.#work
@@ -81,7 +81,7 @@ export class RollingLoad {
     return this.#verify()
   }
 
-  /** On connections that are kept. */
+  /** Uses keep-alive connections. */
   #read(): Promise<unknown> {
     const path = this.#random.pick(DOCUMENTS)
     return this.#note('read', 200, async () => {

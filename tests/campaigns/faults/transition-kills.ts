@@ -20,7 +20,7 @@ import type { KillTarget, KillTargetParts } from '../lib/kill-target.ts'
 
 export const summary =
   'kill -9 of an authority before and after the COMMIT of each kind of change: whole or not at all, and made once'
-/** Both moments of every change on both engines. */
+/** Both points of every change on both engines. */
 export const defaultCount = 4 * TRANSITIONS.length
 
 const ROUNDS_PER_DATABASE = SPARE_OPERATORS.length
@@ -41,7 +41,7 @@ interface Parts extends KillTargetParts {
   readonly seed: number
 }
 
-/** A change in the middle of which a process was killed, and what was counted before it. */
+/** A change during which a process was killed, and the counts before it. */
 interface Interrupted {
   readonly name: string
   readonly deed: PreparedRequest
@@ -52,7 +52,7 @@ interface Interrupted {
   readonly isDone: boolean
 }
 
-/** Every start shows what became of the last change, and is killed in the next. */
+/** Every start checks the last change, and is killed during the next. */
 class TransitionTarget implements KillTarget {
   readonly violations: string[] = []
   acks = 0
@@ -61,7 +61,7 @@ class TransitionTarget implements KillTarget {
   #folder: string | undefined
   #process: AuthorityProcess | undefined
   #last: Interrupted | undefined
-  /** The change before the last: acknowledged, and still there after whatever was killed since. */
+  /** The change before the last. It was acknowledged, and must still be stored after later kills. */
   #acked: { readonly statements: readonly string[]; readonly numbers: readonly number[] } | undefined
 
   constructor(parts: Parts) {
@@ -75,7 +75,7 @@ class TransitionTarget implements KillTarget {
     const database = (this.#database ??= await this.#createDatabase())
     const transition = TRANSITIONS[turn % TRANSITIONS.length]
     if (transition === undefined) return
-    // The engines begin at different moments: both moments of every change soon had their turn.
+    // The engines start with different points, so that a short run covers both points of every change.
     const isDone = (round + seed + (backend === 'sqlite' ? 0 : 1)) % 2 === 1
     const point = `${isDone ? 'committed' : 'audited'}:${transition.event}`
     const process = await this.#start(database, { CHANCERY_FAULT_POINT: point })
@@ -100,7 +100,7 @@ class TransitionTarget implements KillTarget {
     this.#acked = undefined
   }
 
-  /** With its first list and policy, so that no job makes them where a change is to be killed. */
+  /** Has its first list and policy, so that no job creates them during a kill. */
   async #createDatabase(): Promise<TestDatabase> {
     const database = await this.#parts.createDatabase()
     this.#database = database
@@ -141,7 +141,10 @@ class TransitionTarget implements KillTarget {
     this.#last = { name, deed, event, signed, before, isDone }
   }
 
-  /** There whole or not at all; the captured request is refused; repeated, it is made once; and all of it holds. */
+  /**
+   * Checks that the change is stored whole or not at all, that the captured request is refused, that a repeat makes the
+   * change once, and that the database is valid.
+   */
   async #settle(database: TestDatabase, process: AuthorityProcess): Promise<void> {
     const last = this.#last
     if (last === undefined) return
@@ -163,16 +166,18 @@ class TransitionTarget implements KillTarget {
     this.#last = undefined
   }
 
-  /** Spent before the change was made, and refused as spent: any other reason would say nothing of the nonce. */
+  /**
+   * The nonce was spent before the change, so the request is refused as a replay. Another reason would not prove that.
+   */
   async #replay(rows: Rows, process: AuthorityProcess, { name, deed, signed }: Interrupted): Promise<void> {
     const { status } = await deed.send(process, signed)
     const told = `select count(*) as n from audit_events where event_type = 'admin_auth_failed' and event_json like '%"nonce_replay"%' and event_json like '%${signed.nonce}%'`
     const [count] = await countAll(rows, [told])
     if (status !== 401 || count !== 1)
-      this.violations.push(`${name}: the captured request was answered ${status}, ${count} replays told`)
+      this.violations.push(`${name}: the captured request was answered ${status}, ${count} replays audited`)
   }
 
-  /** The kill in the next change took nothing from the one before it. */
+  /** The kill during the next change must not remove the change before it. */
   async #compareAcked(rows: Rows, { name }: Interrupted): Promise<void> {
     if (this.#acked === undefined) return
     const { statements, numbers } = this.#acked
@@ -191,7 +196,7 @@ class TransitionTarget implements KillTarget {
   async #inspect(rows: Rows, name: string): Promise<void> {
     const inspected = await commands.verifyDatabase({ flags: {}, envFile: join(this.#folder ?? '', 'authority.env') })
     const problems = inspected.ok ? [...inspected.problems] : [inspected.message]
-    // It reads settings from its surroundings, too: the database that was looked at must be this one.
+    // The command also reads environment variables, so this checks that it used this database.
     const [events] = await countAll(rows, ['select count(*) as n from audit_events'])
     const seen = inspected.ok ? (inspected.counts['audit event'] ?? 0) : 0
     if (seen < (events ?? 0)) problems.push(`${seen} of ${events} audit events were read`)
@@ -199,7 +204,7 @@ class TransitionTarget implements KillTarget {
   }
 }
 
-/** The event and every effect: all go up together. */
+/** Counts of the event and of every effect: all must rise together. */
 function countsOf(event: string, deed: PreparedRequest): readonly string[] {
   return [`select count(*) as n from audit_events where event_type = '${event}'`, ...deed.effects]
 }

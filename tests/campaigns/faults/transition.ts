@@ -5,10 +5,10 @@ import type { AuthorityProcess, TestResponse, TestNetwork } from '@chancery/test
 import type { Random } from '../lib/random.ts'
 import type { Rows } from '../lib/rows.ts'
 
-/** One change of an authority's state, told by one audit event in the same transaction. */
+/** One change of an authority's state, with one audit event in the same transaction. */
 export interface Transition {
   readonly event: AuditEventType
-  /** Makes whatever the change needs; nothing of it may tell the same event. */
+  /** Creates what the change needs, without the audit event of the change. */
   prepare(scene: TestSetup): Promise<PreparedRequest>
 }
 
@@ -17,28 +17,28 @@ export interface TestSetup {
   readonly network: TestNetwork
   readonly random: Random
   readonly rows: Rows
-  /** How often the same change was made on this database before. */
+  /** How often this change was made on this database before. */
   readonly round: number
 }
 
-/** Fixed where a request is to be repeated byte for byte. */
+/** Fixed when a request is to be repeated byte for byte. */
 export interface Signed {
   readonly nonce: string
   readonly timestamp: string
 }
 
-/** A change that is about to be made, by a request that can be sent again, signed anew. */
+/** A prepared change: a request that can be sent again with a new signature. */
 export interface PreparedRequest {
   send(process: AuthorityProcess, signed?: Signed): Promise<TestResponse>
-  /** When it changes something. */
+  /** Status when the request changes something. */
   readonly status: number
-  /** When it was made before. */
+  /** Status when the change was made before. */
   readonly again: number
-  /** Numbers, each of which goes up by one with the change. */
+  /** Counts that rise by one with the change. */
   readonly effects: readonly string[]
   /** The same request makes another change of its kind. */
   readonly repeats?: true
-  /** A node's word, good for as long as its time: it has no nonce that could be spent. */
+  /** A statement signed by a node, valid for its lifetime. It has no nonce. */
   readonly hasNoNonce?: true
 }
 
@@ -47,7 +47,10 @@ export type Body = Readonly<Record<string, JsonObject[string]>>
 export const name = ({ random }: TestSetup, kind: string): string => `${kind}-${random.next()}-${random.next()}`
 export const count = (table: string, where = '1 = 1'): string => `select count(*) as n from ${table} where ${where}`
 
-/** A request of an operator that is signed each time it is sent; what creates carries the same key each time. */
+/**
+ * Prepares an operator request that is signed each time it is sent. A creating request has the same idempotency key
+ * each time.
+ */
 export function operate(scene: TestSetup, target: string, body: Body): PreparedRequest['send'] {
   const headers = { 'Idempotency-Key': name(scene, 'deed') }
   return (process, signed) => process.as('privileged')('POST', target, body, { headers, ...signed })

@@ -3,8 +3,8 @@ import type { Transition } from './transition.ts'
 import * as trust from '../trust/transitions.ts'
 
 /**
- * Every kind of change. Neighbours tell different events, also in what they prepare: the start that shows what became of
- * one change is the one that will be killed in the next.
+ * Every kind of change. Neighbours have different events, also in their preparation, because one start checks a change
+ * and is killed during the next.
  */
 export const TRANSITIONS: readonly Transition[] = [
   own.inviteCreated,

@@ -17,9 +17,9 @@ export const summary =
 export const defaultCount = 50_000
 
 const CALLERS = 16
-/** Of so many answers of the collector one is lost: what it took comes again. */
+/** One of this many responses of the collector is lost, so the events are sent again. */
 const LOST_ANSWER = 15
-/** The longest pause between two tries, and time to deliver. */
+/** The longest delay between two attempts, and time to deliver. */
 const WAIT_SECONDS = 600
 const caller = testClient('caller', ['agency'], { requests_per_minute: 1_000_000 })
 
@@ -28,10 +28,13 @@ interface Delivered {
   readonly event: JsonObject & { readonly sequence: number; readonly hash: string }
 }
 
-/** Down at first; then it takes events, sometimes only some of a body, and sometimes its answer is lost. */
+/**
+ * A collector that is down at first. Then it accepts events, sometimes only a part of a body, and sometimes its
+ * response is lost.
+ */
 class Collector {
   isUp = false
-  /** By id, in the order of the first sight. */
+  /** By id, in the order of first arrival. */
   readonly seen = new Map<string, string>()
   readonly sequences: number[] = []
   readonly problems: string[] = []
@@ -43,7 +46,7 @@ class Collector {
     this.#random = random
   }
 
-  /** The ids to acknowledge; undefined when the answer is to be lost. */
+  /** Returns the ids to acknowledge; undefined when the response is to be lost. */
   take(events: readonly Delivered[]): readonly string[] | undefined {
     const isCut = this.#random.chance(10)
     const taken = isCut ? events.slice(0, 1 + this.#random.below(events.length)) : events
@@ -102,7 +105,7 @@ function check({ seen, sequences }: Collector, answered: ReadonlySet<string>, pe
   return found
 }
 
-/** Request ids of everything that was answered with success. */
+/** Request ids of all successful responses. */
 async function callOften({ url }: TestGateway, count: number): Promise<ReadonlySet<string>> {
   const agent = new Agent({ keepAlive: true, maxSockets: CALLERS })
   const answered = new Set<string>()

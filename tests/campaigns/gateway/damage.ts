@@ -47,8 +47,8 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   }
   for (const violation of violations.slice(0, 20)) log(`violation: ${violation}`)
   log(`${refused} of ${count} refused; the others had lost nothing`)
-  // A campaign in which nothing is refused has damaged nothing.
-  if (refused === 0) violations.push('no damage was noticed')
+  // Without any refusal, the campaign has not damaged a file.
+  if (refused === 0) violations.push('no damage was detected')
   return { cases: count, violations: violations.length }
 }
 
@@ -73,7 +73,7 @@ interface DamageSetup {
   readonly exported: string
 }
 
-/** State with a list, a sticky set and a chain of events. */
+/** Creates state with a list, a set of withdrawn certificates and a chain of events. */
 async function makeState(home: string): Promise<DamageSetup> {
   const entries = (ids: readonly string[]) => ids.map((certificate_id) => ({ certificate_id }))
   const first = await testList(by, systemClock.now(), {
@@ -97,7 +97,7 @@ async function makeState(home: string): Promise<DamageSetup> {
   return { home, file, whole: await readFile(file), policy: old, exported }
 }
 
-/** What a start on the damaged file makes of it: a refusal, or a list of what it forgot. */
+/** Starts on the damaged file: returns a refusal, or the records that are missing. */
 async function tryStart(world: DamageSetup): Promise<'refused' | string[]> {
   const { home, policy } = world
   let exported: string
@@ -106,7 +106,7 @@ async function tryStart(world: DamageSetup): Promise<'refused' | string[]> {
     exported = await exportAll(home)
     gateway = await startTestGateway({ policy, state: 'kept', home })
   } catch (error) {
-    // Anything but a problem the operator is told of would be a crash.
+    // Any error that is not explained to the operator counts as a crash.
     if (commands.expectedLines(error) === undefined) return [`the start fails with ${String(error)}`]
     return 'refused'
   }
@@ -116,7 +116,7 @@ async function tryStart(world: DamageSetup): Promise<'refused' | string[]> {
   const certificates = await Promise.all(ids.map((cert_id) => testCertificate(by, systemClock.now(), { cert_id })))
   const { body } = await gateway.request('POST', '/verify/batch', { token: caller.token, body: { certificates } })
   const results = body['results'] as unknown as { trusted: boolean }[]
-  for (const [at, { trusted }] of results.entries()) if (trusted) found.push(`${ids[at]} is forgotten`)
+  for (const [at, { trusted }] of results.entries()) if (trusted) found.push(`${ids[at]} is no longer refused`)
   await gateway.stop('keep')
   return found
 }

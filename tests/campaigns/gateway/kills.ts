@@ -26,7 +26,7 @@ export const summary =
   'kill -9 of a gateway at named points of checkpoint and outbox; no revocation and no event is lost'
 export const defaultCount = 100
 
-/** The points of apps/gateway/src/faults/fault-points.ts. */
+/** Points of apps/gateway/src/faults/fault-points.ts. */
 const POINTS = [
   'checkpoint-begun',
   'checkpoint-written',
@@ -46,19 +46,19 @@ const MAX_HITS_BEFORE = 6
 const by = await testIssuer('agency')
 const caller = testClient('caller', ['agency'])
 
-/** What the world outside the gateway has seen; the gateway may never say less afterwards. */
+/** Results that callers and the collector received. They must still be true after a restart. */
 class Recorder {
-  /** Highest list a caller was shown. */
+  /** Highest list sequence in a response. */
   sequence = 1
-  /** Certificates a caller saw refused. */
+  /** Certificates that were refused in a response. */
   readonly denied = new Set<string>()
-  /** Requests that were answered. */
+  /** Requests with a response. */
   readonly answered = new Set<string>()
-  /** Events the collector has acknowledged, by id. */
+  /** Events that the collector acknowledged, by id. */
   readonly delivered = new Map<string, string>()
 }
 
-/** Each with a gateway of its own: most of a kill is waiting for a list or a delivery. */
+/** Each lane has its own gateway, because most of the time a kill waits for a list or a delivery. */
 const LANES = 3
 
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
@@ -70,7 +70,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   const total = (pick: (lane: Lane) => number): number => lanes.reduce((sum, lane) => sum + pick(lane), 0)
   log(
     `${total(({ killed }) => killed)} of ${count} ended by kill -9; ${total(({ seen }) => seen.answered.size)} answers, ` +
-      `${total(({ seen }) => seen.denied.size)} denials and ${total(({ seen }) => seen.delivered.size)} deliveries kept`,
+      `${total(({ seen }) => seen.denied.size)} denials and ${total(({ seen }) => seen.delivered.size)} deliveries still valid`,
   )
   return { cases: count, violations: violations.length }
 }
@@ -81,7 +81,7 @@ interface Lane {
   readonly violations: readonly string[]
 }
 
-/** Every third kill, so that each lane meets every point. */
+/** Every third kill, so that each lane reaches every point. */
 async function runLane(lane: number, { count, seed, log }: CampaignOptions): Promise<Lane> {
   const random = seededRandom(seed)
   const seen = new Recorder()
@@ -108,7 +108,7 @@ async function runLane(lane: number, { count, seed, log }: CampaignOptions): Pro
   return { seen, killed, violations }
 }
 
-/** Asks until the process dies or the time is over. */
+/** Sends requests until the process ends or the time is over. */
 async function strike(gateway: GatewayProcess | undefined, seen: Recorder): Promise<string | number> {
   if (gateway === undefined) return 'SIGKILL'
   const end = performance.now() + LOAD_SECONDS * 1000
@@ -137,7 +137,7 @@ async function ask(gateway: GatewayProcess, seen: Recorder): Promise<void> {
   if (judged.body['trusted'] === false) seen.denied.add(cert_id)
 }
 
-/** The files alone: whole, not behind what was seen, and every answered request with both its events. */
+/** Checks the files alone: complete, not older than the results, and both events for every request with a response. */
 async function checkState(env: Readonly<Record<string, string>>, seen: Recorder): Promise<string[]> {
   const settings = requireValues(readGatewaySettings({ flags: {}, env }))
   const found: string[] = []
@@ -155,7 +155,7 @@ async function checkState(env: Readonly<Record<string, string>>, seen: Recorder)
       exported += lines
     })
   } catch (error) {
-    // An unfinished write is rolled back by the next start; the check after it looks again.
+    // The next start rolls back an unfinished write, so the check runs again after it.
     if (commands.expectedLines(error) === undefined) throw error
     return []
   }
@@ -170,7 +170,7 @@ async function checkState(env: Readonly<Record<string, string>>, seen: Recorder)
   return found
 }
 
-/** A clean start on what is left: it serves, and refuses everything it once refused. */
+/** Starts again on the remaining files: the gateway serves, and refuses every certificate that it refused before. */
 async function checkService(env: Readonly<Record<string, string>>, seen: Recorder): Promise<string[]> {
   const gateway = await startGatewayProcess(env)
   if (gateway === undefined) return ['the gateway does not start any more']
@@ -192,7 +192,7 @@ async function checkService(env: Readonly<Record<string, string>>, seen: Recorde
 
 interface CampaignSetup {
   readonly env: Readonly<Record<string, string>>
-  /** Sequence of the list the server gives out now; each list names one certificate and leaves out all earlier ones. */
+  /** Sequence of the current list of the server. Each list names one certificate and leaves out all earlier ones. */
   offered: number
   close(): Promise<void>
 }
@@ -247,7 +247,7 @@ async function openSetup(seen: Recorder): Promise<CampaignSetup> {
   return world
 }
 
-/** Issued one after another within the last hours, whenever they are asked for. */
+/** Issue times within the last hours, in order. */
 async function listNumber(sequence: number): Promise<string> {
   const issuedAgo = seconds(40_000 - sequence * 10)
   return writeJson(

@@ -13,11 +13,11 @@ import type { Behaviour } from './malicious-lists.ts'
 import { seededRandom } from '../lib/random.ts'
 
 export const summary =
-  'hostile list servers: every behaviour against a gateway of its own policy; nothing is wrongly accepted'
+  'malicious list servers: every behaviour against a separate network of a gateway; nothing is wrongly accepted'
 /** Rounds; each has every behaviour once. */
 export const defaultCount = 3
 
-/** Silence is given up after 10 s, two at a time; everything else comes at once. */
+/** The gateway stops waiting for a silent server after 10 s, two at a time. All other behaviours need no wait. */
 const ROUND_SECONDS = 120
 const ROUNDS_AT_ONCE = 3
 
@@ -33,7 +33,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   return { cases: count * BEHAVIOURS.length, violations: violations.length }
 }
 
-/** One gateway with a network for each behaviour, so that a slow server could also hold up the others. */
+/** One gateway with a network for each behaviour, so that a slow server could also delay the others. */
 async function runRound(round: number, seed: number): Promise<string[]> {
   const issuers = await Promise.all(BEHAVIOURS.map((_behaviour, at) => testIssuer(`network-${at}`)))
   const server = await openServer(issuers, seed + round)
@@ -42,7 +42,7 @@ async function runRound(round: number, seed: number): Promise<string[]> {
     issuers.map(({ network }) => network),
   )
   const policy = testPolicy(await networksOf(issuers, server), [caller])
-  // Every other round with durable state: what is refused must not reach it either.
+  // Every other round has durable state, which must not contain a refused list either.
   const gateway = await startTestGateway({ policy, ...(round % 2 === 0 ? { state: 'new' as const } : {}) })
   try {
     await untilTried(gateway, caller)
@@ -104,7 +104,7 @@ async function untilTried(gateway: TestGateway, caller: TestClient): Promise<voi
   }
 }
 
-/** The held list stays in force, whole; only the honest server moves it. */
+/** Checks that the current list stays in force unchanged until the valid server sends a newer one. */
 async function check(
   { name, outcome }: Behaviour,
   by: TestIssuer,
@@ -117,9 +117,9 @@ async function check(
   const sequence = network?.revocation.sequence
   const isAccepted = sequence !== STORED_SEQUENCE
   if (isAccepted !== isHonest) found.push(`${name}: list ${sequence} is in force`)
-  if (network?.last_refresh?.outcome !== outcome) found.push(`${name}: told as ${network?.last_refresh?.outcome}`)
+  if (network?.last_refresh?.outcome !== outcome) found.push(`${name}: reported as ${network?.last_refresh?.outcome}`)
   if (network?.suspect !== (outcome === 'equivocation')) found.push(`${name}: suspect is ${network?.suspect}`)
-  // The honest list leaves `held` out; it stays refused even then.
+  // The valid list leaves out `held`, which must stay refused.
   if (await isTrusted('held', by, gateway, caller)) found.push(`${name}: a revoked certificate is trusted`)
   if ((await isTrusted('fresh', by, gateway, caller)) === isHonest) found.push(`${name}: another list is in force`)
   if (!(await isTrusted('other', by, gateway, caller))) found.push(`${name}: a good certificate is refused`)

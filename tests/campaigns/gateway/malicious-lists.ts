@@ -7,7 +7,7 @@ import { testIssuer, testList } from '@chancery/testkit'
 import type { TestEntry, TestIssuer } from '@chancery/testkit'
 import type { Random } from '../lib/random.ts'
 
-/** What a list server answers instead of the next honest list, and what the gateway must make of it. */
+/** Response of a list server instead of the next valid list, and the expected result in the gateway. */
 export interface Behaviour {
   readonly name: string
   readonly outcome:
@@ -24,7 +24,7 @@ export interface Behaviour {
 
 export interface Offer {
   readonly by: TestIssuer
-  /** Honest, authentic and newer; it leaves out what the held list revokes. */
+  /** Valid, authentic and newer; it leaves out what the current list revokes. */
   readonly newer: RevocationList
   readonly random: Random
 }
@@ -48,7 +48,7 @@ const MAX_LIST_BYTES = 64 * 1024 * 1024
 
 const send = (response: ServerResponse, body: string | Uint8Array): void => void response.writeHead(200).end(body)
 
-/** Sends a text made from the honest list. */
+/** Sends a text made from the valid list. */
 const text =
   (make: (offer: Offer) => string | Uint8Array | Promise<string | Uint8Array>): Behaviour['answer'] =>
   async (response, offer) =>
@@ -132,7 +132,7 @@ const malformed: readonly (readonly [string, Behaviour['answer']])[] = [
   ['a list behind a wall of space', text(({ newer }) => ' '.repeat(1024 * 1024) + writeJson(newer))],
   ['a byte order mark', text(({ newer }) => `\uFEFF${writeJson(newer)}`)],
   ['broken UTF-8', text(({ newer }) => Buffer.concat([Buffer.from(writeJson(newer)), Buffer.from([0xc3, 0x28])]))],
-  ['a list in a coding nobody asked for', (response, { newer }) => coded(response, writeJson(newer))],
+  ['a list in a coding that was not requested', (response, { newer }) => coded(response, writeJson(newer))],
   ['a repeated member', text(({ newer }) => writeJson(newer).replace('{', '{"sequence":10,'))],
   ['an unknown member', edited((list) => ({ ...list, extra: 1 }))],
   ['a missing member', edited(({ crl_id: _id, ...list }) => list)],
@@ -153,7 +153,7 @@ const unauthentic: readonly (readonly [string, Behaviour['answer']])[] = [
   ['a signature of nothing', edited((list) => ({ ...list, signatures: signedBy(list, 'A'.repeat(86)) }))],
   ['a signature under another key id', edited((list) => ({ ...list, signatures: signedBy(list, '', 'another') }))],
   ['the same key id with another key', async (response) => signedByUnknownKey(response, 'na-main')],
-  ['the honest list of another issuer', async (response) => signedByUnknownKey(response, 'na-other')],
+  ['the valid list of another issuer', async (response) => signedByUnknownKey(response, 'na-other')],
   [
     'an entry of another issuer',
     signedAs({ entries: [{ certificate_id: 'fresh' }, { certificate_id: 'x', issuer: 'another' }] }),
@@ -168,7 +168,7 @@ const judged: readonly (readonly [string, Behaviour['outcome'], Behaviour['answe
   ['a list from the future', 'stale', signedAs({ issuedAgo: -seconds(3600) })],
 ]
 
-/** At least thirty ways to lie, and the honest one that shows that the others were refused for what they are. */
+/** At least thirty malicious responses, and a valid one, which proves that the others were refused for their defect. */
 export const BEHAVIOURS: readonly Behaviour[] = [
   ...unreachable.map(([name, answer]) => ({ name, outcome: 'unreachable', answer }) as const),
   ...tooLarge.map(([name, answer]) => ({ name, outcome: 'too_large', answer }) as const),

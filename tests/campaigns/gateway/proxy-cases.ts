@@ -2,11 +2,11 @@ import { OPERATOR_HEADERS } from '@chancery/contract'
 import type { GatewayOperation } from '@chancery/contract'
 import type { Random } from '../lib/random.ts'
 
-/** One request to the gateway, written piece by piece, and what has to come of it. */
+/** One request to the gateway, built in parts, and the expected result. */
 export interface ProxyCase {
   readonly what: string
   readonly method: string
-  /** As it stands in the request line. */
+  /** As sent in the request line. */
   readonly target: string
   readonly headers: readonly (readonly [string, string])[]
   readonly body: Buffer | undefined
@@ -72,7 +72,7 @@ const BAD_KEYS = [
   `${NODE_KEY.slice(0, -2)}B=`,
 ]
 
-/** Encoded as forms are; the campaign's own, so that it does not believe the product's. */
+/** Form encoding, implemented here so that it is independent of the product. */
 function formEncode(text: string): string {
   return [...Buffer.from(text)]
     .map((byte) => {
@@ -83,7 +83,7 @@ function formEncode(text: string): string {
     .join('')
 }
 
-/** Some of the characters percent-encoded that need not be: another spelling of the same. */
+/** Percent-encodes some characters that need no encoding: another spelling of the same text. */
 function respell(text: string, random: Random): string {
   return [...Buffer.from(text)]
     .map((byte) => {
@@ -156,7 +156,7 @@ const MUTATIONS: readonly Mutation[] = [
     if (parameters.length === 0) return
     const name = pick(random, parameters)
     const bad = name === 'node_public_key' ? BAD_KEYS : name === 'resource_id' ? BAD_PATHS : BAD_NAMES
-    // A letter of another script is fine in the two that take them.
+    // A letter of another script is valid in these two.
     const values = name === 'vendor_id' ? bad.filter((value) => value !== 'café') : bad
     setPair(draft, name, pick(random, values))
     refuse(draft, 'a bad parameter')
@@ -262,7 +262,7 @@ const MUTATIONS: readonly Mutation[] = [
     ]
     draft.headers = [...draft.headers.filter((header) => header[0] !== name), ...pick(random, bad)]
     if (admin) refuse(draft, 'a bad operator header')
-    else draft.what = 'operator headers nobody asked for'
+    else draft.what = 'operator headers that are not needed'
   },
   (draft, _operation, random) => {
     const name = pick(random, Object.values(OPERATOR_HEADERS))
@@ -289,7 +289,7 @@ const MUTATIONS: readonly Mutation[] = [
   (draft, _operation, random) => {
     const twice = pick(random, ['Host', 'Authorization', 'Content-Type', 'Content-Length'] as const)
     draft.headers.push([twice, twice === 'Content-Length' ? '0' : 'x'])
-    // Added where there was none it stands there once, and is an ordinary header.
+    // Added where there was none, the header is sent once and is an ordinary header.
     if (draft.body !== undefined || twice === 'Host' || twice === 'Authorization') refuse(draft, 'a header twice')
     else draft.what = 'a lonely body header'
   },
@@ -343,7 +343,7 @@ function nested(depth: number): string {
   return `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
 }
 
-/** The n-th case of an operation: the plain one first, then each mutation in turn, with other values every round. */
+/** Returns case number n of an operation: the plain one first, then each mutation, with other values every round. */
 export function proxyCase(operation: GatewayOperation, index: number, token: string, random: Random): ProxyCase {
   const isRead = operation.method === 'GET'
   const draft: Draft = {
@@ -364,7 +364,7 @@ export function proxyCase(operation: GatewayOperation, index: number, token: str
     rawTarget: undefined,
   }
   for (const name of operation.parameters) setPair(draft, name, pick(random, GOOD[name] ?? GOOD_NAMES))
-  // Some need a parameter, a query or a body; then the next one has its turn.
+  // Some mutations need a parameter, a query or a body; otherwise the next one is used.
   for (let n = index; draft.what === ''; n += 1) MUTATIONS[n % MUTATIONS.length]?.(draft, operation, random)
   return finish(draft, operation)
 }

@@ -33,7 +33,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   try {
     for (let index = 0; cases < count; index += 1) {
       for (const operation of GATEWAY_OPERATIONS.slice(0, count - cases)) {
-        // Each operation begins elsewhere in the list, so that a short run meets every mutation.
+        // Each operation starts at another mutation, so that a short run has every mutation.
         const each = proxyCase(operation, index + GATEWAY_OPERATIONS.indexOf(operation), caller.token, random)
         const complaint = await judge(each, operation, { gateway, recorder, token: caller.token })
         cases += 1
@@ -74,7 +74,7 @@ interface World {
   readonly token: string
 }
 
-/** What went wrong, in words; undefined when nothing did. */
+/** Returns a description of the violation, or undefined. */
 async function judge(each: ProxyCase, operation: GatewayOperation, world: World): Promise<string | undefined> {
   const { recorder } = world
   const connections = recorder.connections()
@@ -125,7 +125,7 @@ interface Answered {
   readonly text: string
 }
 
-/** Over a connection of its own, byte for byte. */
+/** Sends the bytes over a separate connection. */
 function ask({ method, target, headers, body, isChunked }: ProxyCase, port: number): Promise<Answered> {
   const framed = body === undefined ? [] : isChunked ? chunks(body) : [body]
   const framing =

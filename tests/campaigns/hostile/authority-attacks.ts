@@ -10,7 +10,7 @@ import { exchange, post, readLittle, withhold } from './raw-requests.ts'
 import type { RawResponse } from './raw-requests.ts'
 import type { Random } from '../lib/random.ts'
 
-/** What an attack got, and what was wrong with it. */
+/** The responses to an attack, and the violations found. */
 export interface Outcome {
   readonly statuses: readonly number[]
   readonly complaints: readonly string[]
@@ -44,7 +44,7 @@ const BODIES = [
 ].map((bodies) => [...bodies].map(([path, text]) => ({ path, body: Buffer.from(text) })))
 
 function costly(random: Random): { readonly path: string; readonly body: Buffer } {
-  // Small bodies cost most for their size and are drawn most.
+  // Small bodies cost most for their size and are drawn most often.
   const bodies = BODIES[random.chance(60) ? 0 : random.below(BODIES.length)] ?? []
   return bodies[random.below(bodies.length)] ?? { path: '/', body: Buffer.alloc(0) }
 }
@@ -181,7 +181,7 @@ const oddRequests: Attack<AuthoritySetup> = {
 }
 
 const slowReaders: Attack<AuthoritySetup> = {
-  name: 'answers nobody reads',
+  name: 'unread responses',
   async run({ url }, from, random) {
     const path = random.pick(['/crl', '/connectome.json', '/recognition-graph', '/swagger.json', '/'])
     await readLittle({ url, from }, path, 1 + random.below(20), 20 + random.below(60))

@@ -5,19 +5,19 @@ import type { Outcome } from './authority-attacks.ts'
 import type { AuthoritySetup, GatewaySetup } from './setup.ts'
 import { text as textOf } from '../lib/rows.ts'
 
-/** Another caller is served within this time, whatever an attack left behind. */
+/** Another caller gets a response within this time, during and after an attack. */
 const SERVED_MS = 5000
-/** What an attack took is given back within this time after it ended. */
+/** The authority releases all resources of an attack within this time after its end. */
 const RELEASED_MS = 8000
 const MEMORY_MAX_KB = 1_500_000
 
-/** No failure of ours, whatever was sent. */
+/** No 5xx, whatever was sent. */
 export function checkOutcome({ statuses, complaints }: Outcome): string[] {
   const failures = statuses.filter((status) => status === 500)
   return [...complaints, ...failures.map((status) => `answered with ${status}`)]
 }
 
-/** Others are served. */
+/** Other callers are served. */
 export async function checkServed({ authority, node, certId }: AuthoritySetup, from: string): Promise<string[]> {
   const found: string[] = []
   const started = performance.now()
@@ -50,14 +50,14 @@ const HELD = [
   'chancery_http_body_bytes',
 ] as const
 
-/** No place and no byte of a body is held when no request is open. */
+/** No slot and no body memory is in use when no request is open. */
 export async function checkReleased({ url }: AuthoritySetup): Promise<string[]> {
   const deadline = performance.now() + RELEASED_MS
   for (;;) {
     const { text: metrics } = await send(url, 'GET', '/metrics', { from: '127.9.9.9' })
     const held = HELD.flatMap((name) => samplesOf(metrics, name))
     const kept = held.filter(({ value }) => value !== 0)
-    if (held.length < HELD.length) return ['the metrics do not tell what is held']
+    if (held.length < HELD.length) return ['the metrics do not show used slots and memory']
     if (kept.length === 0) return []
     if (performance.now() > deadline) return kept.map(({ line }) => `still held: ${line}`)
     await pause(20)
@@ -71,15 +71,18 @@ function samplesOf(text: string, name: string): readonly { readonly line: string
     .map((line) => ({ line, value: Number(line.split(' ').at(-1)) }))
 }
 
-/** Of strangers: entries of their own, and one sum for each code (protocol/trust-operations 6.14). */
+/**
+ * Stored refusals of unauthenticated callers: separate entries, and one sum for each code (protocol/trust-operations
+ * 6.14).
+ */
 const REJECTIONS_PER_MINUTE = 60 + 20
 
-/** What strangers made the authority keep is bounded by time, not by what they sent. */
+/** The number of rows that unauthenticated callers cause is limited by time, not by what they send. */
 export async function checkStored(stage: AuthoritySetup): Promise<string[]> {
   const minutes = Math.ceil((Date.now() - stage.startedAt) / 60_000) + 1
   const found: string[] = []
   const lists = await countRows(stage, 'crl_versions')
-  if (lists > minutes + stage.revocations + 3) found.push(`${lists} lists are kept after ${minutes} minutes`)
+  if (lists > minutes + stage.revocations + 3) found.push(`${lists} lists are stored after ${minutes} minutes`)
   const rejections =
     (await countRows(stage, "evidence_entries where entry_kind = 'rejection'")) +
     (await countRows(stage, 'evidence_rejections'))

@@ -27,7 +27,7 @@ const lateBodies: Attack<GatewaySetup> = {
       Array.from({ length: 1 + random.below(3) }, () => finishLate({ url, from }, { path, body, headers }, LATE_MS)),
     )
     const served = answers.filter(({ status }) => status === 200)
-    return outcomeOf(answers, served.length > 0 ? ['a body that came too late was judged'] : [])
+    return outcomeOf(answers, served.length > 0 ? ['a body that came too late was verified'] : [])
   },
 }
 
@@ -41,7 +41,7 @@ const badTokens: Attack<GatewaySetup> = {
       post({ url, from }, { path: '/verify', body, headers: bearer(encodeURI(token())) }),
     )
     const answers = await Promise.all(attempts)
-    // The same address, with a credential that is good.
+    // The same address with a valid credential.
     const good = await post({ url, from }, { path: '/verify', body, headers: bearer(client.token) })
     const complaints = answers.some(({ status }) => status === 200) ? ['a bad token was taken'] : []
     if (good.status !== 200) complaints.push(`a good token was answered with ${good.status} after bad ones`)

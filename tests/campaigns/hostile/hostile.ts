@@ -14,12 +14,12 @@ export const summary =
 export const defaultCount = 10_000
 
 const SHOWN = 30
-/** What is kept is counted so often; the rest is checked after each case. */
+/** Stored rows are counted after this many cases; all other checks run after each case. */
 const KEPT_EVERY = 50
 
 interface Lane {
   readonly name: string
-  /** One case: the complaints about it. */
+  /** Runs one case and returns its violations. */
   strike(index: number, random: Random): Promise<{ readonly attack: string; readonly found: readonly string[] }>
 }
 
@@ -61,12 +61,12 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   return { cases: count, violations }
 }
 
-/** A case that could not be carried out says nothing about the rules, so it counts as one that broke them. */
+/** A case that could not run counts as a violation. */
 function failed(error: unknown): Awaited<ReturnType<Lane['strike']>> {
   return { attack: 'failed', found: [error instanceof Error ? error.message : String(error)] }
 }
 
-/** Every case has an address of its own, so that no limit is met because of an earlier case. */
+/** Every case has its own address, so that no limit is reached because of an earlier case. */
 function address(first: number, index: number): string {
   return `127.${first + (index >> 16)}.${(index >> 8) & 0xff}.${index & 0xff}`
 }
@@ -78,7 +78,7 @@ function authorityLane(stage: AuthoritySetup): Lane {
     strike: async (index, random) => {
       const attack = random.pick(attacks)
       const [from, other] = [address(20, index), address(60, index)]
-      // Others ask while the attack is under way, and again when it is over.
+      // Other callers send requests during the attack, and again after it.
       const [outcome, during] = await Promise.all([attack.run(stage, from, random), checkServed(stage, other)])
       const after = [...(await checkServed(stage, other)), ...(await checkReleased(stage))]
       const kept = index % KEPT_EVERY < 3 ? await checkStored(stage) : []

@@ -11,7 +11,7 @@ import type { RawResponse } from './raw-requests.ts'
 const RENEWALS_PER_HOUR = 6
 let nodes = 0
 
-/** A node of its own for each case, invited by an operator who calls from elsewhere. */
+/** Creates a new node for each case. The inviting operator has another address. */
 async function joined(stage: AuthoritySetup, from: string): Promise<{ node: NodeCaller; certId: string }> {
   nodes += 1
   const node = nodeCaller(stage.url, await testSigner(`hostile-${stage.backend}-${process.pid}-${nodes}`), () =>

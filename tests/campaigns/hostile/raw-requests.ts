@@ -3,13 +3,13 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Where to call, and from which of the addresses of this machine. */
+/** Target of the calls, and the local address to call from. */
 export interface Place {
   readonly url: string
   readonly from: string
 }
 
-/** Status of an answer; 0 when the connection ended without one. */
+/** Status of the response; 0 when the connection ended without one. */
 export interface RawResponse {
   readonly status: number
   readonly text: string
@@ -22,7 +22,7 @@ function open({ url, from }: Place): Socket {
   return socket
 }
 
-/** Sends bytes as they are and waits for an answer, or for the end of the connection. */
+/** Sends bytes unchanged and waits for a response, or for the end of the connection. */
 export function exchange(place: Place, bytes: string | Buffer, limitMs: number): Promise<RawResponse> {
   return new Promise((resolve) => {
     const socket = open(place)
@@ -48,7 +48,7 @@ export interface Post {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** One request; gone after `leaveAfterMs`, when that is given, whatever has come. */
+/** Sends one request. With `leaveAfterMs` it closes the connection after that time. */
 export function post(place: Place, { path, body, headers }: Post, leaveAfterMs?: number): Promise<RawResponse> {
   const { hostname, port } = new URL(place.url)
   return new Promise((resolve) => {
@@ -85,7 +85,7 @@ export interface Withheld {
   readonly headers?: readonly string[]
 }
 
-/** Connections that announce a body, send a part of it and keep silent for a while; then they go. */
+/** Opens connections that announce a body, send a part of it, wait, and close. */
 export async function withhold(place: Place, plan: Withheld, forMs: number): Promise<readonly RawResponse[]> {
   const { hostname } = new URL(place.url)
   const piece = Buffer.alloc(plan.sent, 0x20)
@@ -113,7 +113,7 @@ export async function withhold(place: Place, plan: Withheld, forMs: number): Pro
   })
 }
 
-/** Asks for a document and takes only its beginning; then the connection is cut. */
+/** Requests a document, reads only its beginning, and closes the connection. */
 export async function readLittle(place: Place, path: string, connections: number, forMs: number): Promise<void> {
   const { hostname } = new URL(place.url)
   const sockets = Array.from({ length: connections }, () => {
@@ -126,7 +126,7 @@ export async function readLittle(place: Place, path: string, connections: number
   for (const socket of sockets) socket.destroy()
 }
 
-/** The end of a body comes after a pause, in one piece. */
+/** Sends the end of a body after a pause, in one piece. */
 export async function finishLate(place: Place, plan: Post, pauseMs: number): Promise<RawResponse> {
   const { hostname } = new URL(place.url)
   const bytes = Buffer.from(plan.body)

@@ -32,14 +32,14 @@ import type {
 import { openRows } from '../lib/rows.ts'
 import type { Rows } from '../lib/rows.ts'
 
-/** A real authority under the usual limits, and the others it must go on serving. */
+/** A real authority with the usual limits, and the other callers that it must serve. */
 export interface AuthoritySetup {
   readonly backend: Backend
   readonly url: string
   readonly network: TestNetwork
   readonly authority: AuthorityProcess
   readonly rows: Rows
-  /** Another caller, who does nothing wrong. */
+  /** Another caller, which does nothing wrong. */
   readonly node: NodeCaller
   readonly certId: string
   /** Recognised by a treaty of this authority, for role:client. */
@@ -62,7 +62,7 @@ export interface GatewaySetup {
   stop(): Promise<void>
 }
 
-/** The usual limits; only the key of the one other node is used more often than a node would. */
+/** The usual limits; only the key of the other node is used more often than a node would use it. */
 const SETTINGS = {
   ...Object.fromEntries(Object.values(LIMITERS).map((limiter) => [limiter.setting, String(limiter.default)])),
   [LIMITERS['node-key'].setting]: '100000000',
@@ -107,14 +107,14 @@ export async function openAuthority(backend: Backend): Promise<AuthoritySetup> {
   }
 }
 
-/** A deadline so short that a body can miss it, and so few places that a lost one is missed. */
+/** A deadline short enough for a body to miss it, and so few slots that a leaked one is detected. */
 const GATEWAY_SETTINGS = {
   GATEWAY_TIMEOUT_MS: '1000',
   GATEWAY_MAX_INFLIGHT: '8',
   GATEWAY_LOG_LEVEL: 'error',
 }
 
-/** A real gateway before a real authority. */
+/** A real gateway with a real authority. */
 export async function openGateway({ authority, network }: AuthoritySetup): Promise<GatewaySetup> {
   const home = await mkdtemp(join(tmpdir(), 'chancery-hostile-'))
   const client = testClient('other', [network.name], {

@@ -2,14 +2,14 @@ import { sha256Hex } from '@chancery/protocol'
 import { text } from './rows.ts'
 import type { Row, Rows } from './rows.ts'
 
-/** Everything an authority acknowledged, kept outside of it: what must be there whatever happens to the process. */
+/** Everything an authority acknowledged, stored outside of it. It must be stored whatever happens to the process. */
 export class Acks {
-  /** The answer, byte for byte, by certificate id. */
+  /** The response, byte for byte, by certificate id. */
   readonly certificates = new Map<string, string>()
-  /** The gravest reason acknowledged. */
+  /** The most severe reason that was acknowledged. */
   readonly revocations = new Map<string, string>()
   readonly invites = new Set<string>()
-  /** The highest list anybody was told of. */
+  /** The highest list sequence in a response. */
   lastSequence = -1
 
   revoked(cert_id: string, reason: string): void {
@@ -20,7 +20,7 @@ export class Acks {
     return this.certificates.size + this.revocations.size + this.invites.size
   }
 
-  /** One sentence for each acknowledgement that the database does not bear out. */
+  /** Returns one sentence for each acknowledged change that the database lacks. */
   async check(rows: Rows): Promise<string[]> {
     const violations: string[] = []
     const stored = new Map<string, Row>()
@@ -43,7 +43,8 @@ export class Acks {
       if (!digests.has(sha256Hex(token)))
         violations.push(`acknowledged invite ${sha256Hex(token).slice(0, 16)} is gone`)
     const [last] = await rows.query('select max(sequence) as s from crl_versions')
-    if (Number(last?.['s'] ?? -1) < this.lastSequence) violations.push(`list ${this.lastSequence} was told and is gone`)
+    if (Number(last?.['s'] ?? -1) < this.lastSequence)
+      violations.push(`list ${this.lastSequence} was acknowledged and is missing`)
     return violations
   }
 }

@@ -1,9 +1,9 @@
-/** What every campaign is given; the same seed and count must give the same cases. */
+/** Input of every campaign; the same seed and count must give the same cases. */
 export interface CampaignOptions {
   readonly count: number
   readonly seed: number
   readonly log: (line: string) => void
-  /** How large the fleet is, for campaigns that have one. */
+  /** Number of nodes, for campaigns that have them. */
   readonly nodes?: number
 }
 

@@ -8,7 +8,7 @@ import type { BalancedInstances } from '../../instances/balanced-instances.ts'
 import { withMoreOperators } from './more-operators.ts'
 import { startOwnServer } from './private-postgres.ts'
 
-/** Three instances behind a balancer on a PostgreSQL of their own, with as many more operators as a campaign needs. */
+/** Three instances behind a balancer on a separate PostgreSQL, with additional operators as needed. */
 export interface Fleet {
   readonly instances: BalancedInstances
   readonly network: TestNetwork
@@ -24,7 +24,7 @@ export interface Fleet {
   close(): Promise<number>
 }
 
-/** Fixed where a call is to be repeated byte for byte. */
+/** Fixed when a call is to be repeated byte for byte. */
 export interface Signed {
   readonly nonce: string
   readonly timestamp: string
@@ -66,7 +66,7 @@ export async function startInstances(
   }
 }
 
-/** One request that needs no key, from an address the balancer would name. */
+/** One request without a key, from an address that the balancer would name. */
 export function callFrom(
   url: string,
   address: string,

@@ -6,27 +6,27 @@ import { startOwnServer } from './private-postgres.ts'
 import { seededRandom } from './random.ts'
 import type { Random } from './random.ts'
 
-/** One engine whose authority is killed again and again. */
+/** One engine whose authority is killed repeatedly. */
 export interface KillTarget {
   readonly violations: readonly string[]
-  /** What was acknowledged so far. */
+  /** Everything acknowledged before. */
   readonly acks: number
-  /** The kill of this turn; the first is 0. */
+  /** Runs kill number `index`, starting at 0. */
   kill(turn: number): Promise<void>
-  /** A last start, which is not killed, shows what is left after the last kill. */
+  /** Starts once more without a kill, to check the state after the last kill. */
   finish(): Promise<void>
-  /** Leaves nothing behind, whatever happened. */
+  /** Removes all files and processes. */
   close(): Promise<void>
 }
 
 export interface KillTargetParts {
   readonly backend: Backend
-  /** Its own: draws of two engines side by side would come in another order each time. */
+  /** A separate one, because the order of draws of two engines is not fixed. */
   readonly random: Random
   readonly createDatabase: () => Promise<TestDatabase>
 }
 
-/** Kills on both engines side by side, in turn: most of a kill is the waiting of the next start. */
+/** Kills on both engines at the same time, because most of a kill is the wait for the next start. */
 export async function killBoth(
   { count, seed, log }: CampaignOptions,
   create: (parts: KillTargetParts) => KillTarget,
@@ -56,7 +56,7 @@ export async function killBoth(
 
 const DEAD_WITHIN_MS = 10_000
 
-/** How a process ended by itself, within a moment; the campaign's own kill afterwards is not taken for the fault. */
+/** Returns the exit of a process that ended by itself within a short time. The campaign's own kill does not count. */
 export async function endingOf(process: AuthorityProcess, withinMs = DEAD_WITHIN_MS): Promise<string | number> {
   const ending = await Promise.race([process.exited, pause(withinMs, 'nothing', { ref: false })])
   await process.kill()

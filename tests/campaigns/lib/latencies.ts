@@ -14,7 +14,7 @@ export interface KeptRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A caller on kept connections: what it measures is the answer, not the handshake. */
+/** A caller with keep-alive connections, so that it measures the response without the handshake. */
 export class KeepAliveClient {
   readonly #agent = new Agent({ keepAlive: true })
   readonly #url: URL
@@ -40,7 +40,7 @@ export class KeepAliveClient {
           resolve({ status: answer.statusCode ?? 0, text, etag: answer.headers.etag, milliseconds })
         })
       })
-      // A kept connection may be closed in the moment it is used again; asking once more is safe for reads only.
+      // A keep-alive connection may be closed at the moment it is used again. A retry is safe for reads only.
       call.on('error', (error) => {
         if (method === 'GET' && call.reusedSocket) resolve(this.send({ method, path, headers }))
         else reject(error)
@@ -54,7 +54,7 @@ export class KeepAliveClient {
   }
 }
 
-/** The value that the given share of the values stays under; not-a-number when there are none. */
+/** Returns the quantile for a share; not-a-number without values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN

@@ -9,8 +9,8 @@ interface ProbeTask {
 }
 
 /**
- * Asks for the cheapest route every few milliseconds: whatever holds the authority's event loop holds these up, too.
- * In a thread of its own, so that the campaign's own work is not taken for the authority's.
+ * Calls the cheapest route every few milliseconds: whatever blocks the event loop of the authority also delays these
+ * calls. Runs in a separate thread, so that work of the campaign is not measured.
  */
 export class LoopProbe {
   readonly #worker: Worker
@@ -20,7 +20,7 @@ export class LoopProbe {
     this.#worker = new Worker(new URL(import.meta.url), { workerData: task, execArgv: process.execArgv })
   }
 
-  /** Milliseconds of every answer. */
+  /** Milliseconds of every response. */
   async stop(): Promise<readonly number[]> {
     const told = once(this.#worker, 'message')
     this.#worker.postMessage('stop')
@@ -40,7 +40,7 @@ async function probe({ probe: url, everyMs }: ProbeTask): Promise<void> {
   })
   let due = performance.now()
   while (isRunning) {
-    // One that waits does not keep the next from being sent: a held loop is met by many.
+    // A waiting call does not delay the next one, so many calls measure a blocked loop.
     under.push(caller.send({ method: 'GET', path: '/healthz' }).then(({ milliseconds }) => delays.push(milliseconds)))
     due += everyMs
     await pause(Math.max(0, due - performance.now()))
@@ -50,7 +50,7 @@ async function probe({ probe: url, everyMs }: ProbeTask): Promise<void> {
   parentPort?.postMessage(delays)
 }
 
-/** One gauge of GET /metrics. */
+/** Returns one gauge of GET /metrics. */
 export async function readGauge(url: string, name: string): Promise<number> {
   const caller = new KeepAliveClient(url)
   try {

@@ -1,8 +1,8 @@
 import { readFileSync, watchFile } from 'node:fs'
 
 /**
- * Loaded before anything else in a process that is to live at another time (reliability 8): moved by a fixed number of
- * milliseconds, or by what a file says at the moment, so that a campaign can let days pass.
+ * Loaded first in a process with a moved clock (reliability 8): moved by a fixed number of milliseconds, or by the
+ * number in a file, so that a campaign can let days pass.
  */
 const real = Date.now.bind(Date)
 const file = process.env['CHANCERY_MOVED_CLOCK_FILE']
@@ -12,7 +12,7 @@ Date.now = () => real() + offset
 if (file !== undefined) {
   const read = (): void => {
     const text = readFileSync(file, 'utf8')
-    // Empty for the moment in which it is written again.
+    // Empty while the file is being written again.
     if (text !== '') offset = Number(text)
   }
   read()

@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
-/** As apps/authority/src/database/migrate.ts wants them, without its types: the tables of the next release are not known. */
+/**
+ * Same form as in apps/authority/src/database/migrate.ts, without its types, because the tables of the next release
+ * have none.
+ */
 interface NextMigration {
   readonly version: number
   readonly servesFrom?: number
@@ -18,7 +21,7 @@ const adds = (released: number): NextMigration => ({
   },
 })
 
-/** Creates a table, fills it, and then reads rows that it did not expect. */
+/** Creates a table, fills it, and then fails on unexpected rows. */
 const failsMidway = (version: number, released: number): NextMigration => ({
   version,
   servesFrom: released,

@@ -2,7 +2,7 @@ import { registerHooks } from 'node:module'
 import type { LoadHookContext } from 'node:module'
 
 /**
- * Loaded first in a process that plays the next release: this release with further migrations, chosen by
+ * Loaded first in a process that simulates the next release: this release with further migrations, chosen by
  * CHANCERY_NEXT_RELEASE (next-release-migrations.ts).
  */
 const LIST = /(const MIGRATIONS: readonly Migration\[\] = \[[^\]]*)\]/

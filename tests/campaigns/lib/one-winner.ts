@@ -21,7 +21,7 @@ export const defaultCount = 20
 
 const CALLERS = 50
 const INSTANCES = 3
-/** Chains and lists grow: a fresh database now and then keeps a long run small. */
+/** Chains and lists grow, so a long run changes to a new database from time to time. */
 const ROUNDS_PER_DATABASE = 25
 
 export const ONE_WINNER: readonly Race[] = [
@@ -37,7 +37,7 @@ export function run(options: CampaignOptions): Promise<CampaignResult> {
   return runTracks({ ...options, callers: CALLERS }, ONE_WINNER, [retention])
 }
 
-/** Each round runs every race once: `races` on one track, `dated` on another where days pass. */
+/** Each round runs every race once: `races` with the real clock, `dated` with a clock that moves by days. */
 export async function runTracks(
   options: CampaignOptions & { readonly callers: number },
   races: readonly Race[],
@@ -62,7 +62,7 @@ export async function runTracks(
   return { cases: count, violations: notes.violations.length }
 }
 
-/** Two more operators, who will try to revoke each other. */
+/** Two more operators, who try to revoke each other. */
 async function settings(): Promise<Readonly<Record<string, string>>> {
   const names = ['op-privileged', 'op-standard', 'race-a', 'race-b']
   const keys: Record<string, string> = {}

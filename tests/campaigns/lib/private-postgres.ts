@@ -2,10 +2,10 @@ import { startTemporaryPostgres } from '@chancery/testkit'
 import type { TestDatabase } from '@chancery/testkit'
 import pg from 'pg'
 
-/** A PostgreSQL server of a campaign's own: what others do on the shared one, or take from it, is not felt here. */
+/** A PostgreSQL server for one campaign, so that users of the shared server do not affect it. */
 export interface OwnServer {
   createDatabase(): Promise<TestDatabase>
-  /** Statements of an administrator, one after the other. */
+  /** Runs statements of an administrator, one after the other. */
   command(...statements: readonly string[]): Promise<void>
   remove(): Promise<void>
 }

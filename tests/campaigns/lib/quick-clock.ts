@@ -1,6 +1,6 @@
 /**
- * Loaded before anything else in a process whose wall clock shall run quicker (reliability 8). Processes that are given
- * the same start and rate share one clock; timers and monotonic time stay as they are.
+ * Loaded first in a process whose wall clock runs faster (reliability 8). Processes with the same start and rate share
+ * one clock; timers and monotonic time do not change.
  */
 const real = Date.now.bind(Date)
 const start = Number(process.env['CHANCERY_CLOCK_START'] ?? real())

@@ -13,27 +13,27 @@ import type { Random } from './random.ts'
 import { openRows } from './rows.ts'
 import type { Rows } from './rows.ts'
 
-/** Several authorities on one fresh PostgreSQL database, and what a round writes down. */
+/** Several authorities on one new PostgreSQL database, and the results of a round. */
 export interface RaceTrack {
   readonly network: TestNetwork
   readonly processes: readonly AuthorityProcess[]
-  /** One after the other in turn. */
+  /** Returns the authorities one after the other. */
   at(index: number): AuthorityProcess
-  /** Lets time pass for all of them; only on a track that was opened with a clock of its own. */
+  /** Moves the clock of all authorities; only with a test clock. */
   advance(ms: number): Promise<void>
   now(): Instant
   readonly rows: Rows
   readonly random: Random
   readonly callers: number
-  /** Certificates and invites put into the database behind the authorities' backs. */
+  /** Certificates and invites that were inserted directly into the database. */
   readonly planted: Set<string>
   readonly notes: RaceNotes
-  /** A node that calls one of them in turn. */
+  /** A node that calls the authorities one after the other. */
   node(signer: Signer, index: number): NodeCaller
   close(): Promise<void>
 }
 
-/** Counts answers and violations over all rounds. */
+/** Counts responses and violations over all rounds. */
 export class RaceNotes {
   readonly answers = new Map<string, number>()
   readonly violations: string[] = []
@@ -43,7 +43,7 @@ export class RaceNotes {
     this.violations.push(sentence)
   }
 
-  /** Counts an answer; one that the specification does not allow here is a violation. */
+  /** Counts a response; one that the specification does not allow here is a violation. */
   judge(race: string, answer: TestResponse, allowed: readonly string[]): string {
     const what = describeResponse(answer)
     const name = `${race}: ${what}`
@@ -52,7 +52,7 @@ export class RaceNotes {
     return what
   }
 
-  /** One number may only ever have one content, whoever serves it. */
+  /** One sequence may only ever have one content, on every instance. */
   list(answer: TestResponse): void {
     const sequence = isJsonObject(answer.json) ? Number(answer.json['sequence']) : -1
     const digest = createHash('sha256').update(answer.text).digest('hex')
@@ -61,13 +61,13 @@ export class RaceNotes {
     this.#lists.set(sequence, digest)
   }
 
-  /** Numbers begin again with a new database. */
+  /** Sequences start again with a new database. */
   forgetLists(): void {
     this.#lists.clear()
   }
 }
 
-/** `201`, or `403 certificate_revoked`. */
+/** Returns `201`, or `403 certificate_revoked`. */
 function describeResponse(answer: TestResponse): string {
   const error = isJsonObject(answer.json) ? answer.json['error'] : undefined
   const code = isJsonObject(error) ? error['code'] : undefined
@@ -84,7 +84,7 @@ export interface TrackFacts {
 }
 
 const MOVED_CLOCK = new URL('moved-clock.ts', import.meta.url).href
-/** Instances look every 20 ms. */
+/** Jobs run every 20 ms. */
 const CLOCK_SETTLES_MS = 60
 
 export async function openRaceTrack(facts: TrackFacts): Promise<RaceTrack> {
@@ -95,7 +95,7 @@ export async function openRaceTrack(facts: TrackFacts): Promise<RaceTrack> {
   await writeFile(clockFile, '0')
   let offsetMs = 0
   const processes: AuthorityProcess[] = []
-  // One after the other: the first migrates.
+  // Starts one after the other, because the first one migrates.
   for (let index = 0; index < (facts.instances ?? 2); index += 1) {
     const settings = { ...database.settings, ...facts.settings, CHANCERY_MOVED_CLOCK_FILE: clockFile }
     processes.push(await startAuthorityProcess({ network, settings, execArgv: ['--import', MOVED_CLOCK] }))

@@ -1,4 +1,4 @@
-/** Repeatable numbers: a violation is reported with the seed that finds it again. Not for secrets. */
+/** Repeatable random numbers: a violation is reported with its seed. Not for secrets. */
 export interface Random {
   /** 0 to 2^32 - 1. */
   next(): number

@@ -1,12 +1,12 @@
-/** How often gateways fetch their lists here; the shortest interval a policy may name. */
+/** Fetch interval of the gateways; the shortest interval a policy may have. */
 export const PULL_SECONDS = 10
 /** An interval with its jitter, a fetch, and a busy machine. */
 export const REFUSED_AT_MOST_MS = PULL_SECONDS * 1100 + 5000
 
-/** For how long callers were refused one after the other. A call that reached nobody says nothing. */
+/** Measures for how long callers were refused without interruption. A call without a response does not count. */
 export class RefusedCalls {
   readonly #since = new Map<string, number>()
-  /** Told once until the next call is accepted. */
+  /** Reports once until the next call is accepted. */
   readonly #told = new Set<string>()
   refusals = 0
   longestRefusedMs = 0
@@ -16,7 +16,7 @@ export class RefusedCalls {
     this.#told.delete(caller)
   }
 
-  /** The milliseconds since the first refusal, once they are too many. */
+  /** Returns the milliseconds since the first refusal, once they exceed the limit. */
   refused(caller: string): number | undefined {
     this.refusals += 1
     const since = this.#since.get(caller) ?? performance.now()

@@ -5,20 +5,20 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** The sources of a release in a folder of their own, with the modules of this checkout. */
+/** The sources of a release in a separate folder, with the modules of this checkout. */
 export interface ReleaseTree {
   readonly folder: string
   remove(): Promise<void>
 }
 
-/** Stands for the last release: its schema has version 11, and it does not know `servesFrom`. */
+/** Used as the last release: its schema has version 11, and it does not support `servesFrom`. */
 export const LAST_RELEASE = '8c66572d85eb24876bdffe958b6a2b583f624ac8'
 
 const OWN = join(import.meta.dirname, '..', '..', '..')
-/** What an instance of an authority needs beside its modules. */
+/** Files that an instance of an authority needs besides its modules. */
 const PARTS = ['apps', 'packages', 'tests/instances', 'package.json', 'tsconfig.base.json', 'tsconfig.json']
 
-/** The sources of a commit. The clone must have its history. */
+/** Returns the sources of a commit. The clone must have its history. */
 export async function unpackCommit(commit: string): Promise<ReleaseTree> {
   const known = await promisify(execFile)('git', ['cat-file', '-t', commit], { cwd: OWN }).catch(() => undefined)
   if (known?.stdout.trim() !== 'commit')
@@ -35,7 +35,10 @@ export async function unpackCommit(commit: string): Promise<ReleaseTree> {
   })
 }
 
-/** These sources with one more migration, which adds a table, a column and an index and lets this release go on. */
+/**
+ * Returns these sources with one more migration, which adds a table, a column and an index and is compatible with this
+ * release.
+ */
 export async function makeNextRelease(): Promise<ReleaseTree> {
   return makeTree(async (folder) => {
     for (const part of PARTS)

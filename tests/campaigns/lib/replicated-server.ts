@@ -3,17 +3,17 @@ import { startFaultProxy, startTemporaryPostgres, startTemporaryStandby } from '
 import type { FaultProxy, TemporaryPostgres, TemporaryStandby } from '@chancery/testkit'
 import pg from 'pg'
 
-/** A primary with a synchronous standby, and one address that leads to whichever of them is in charge. */
+/** A primary with a synchronous standby, and one address that always connects to the current primary. */
 export interface ReplicatedServer {
-  /** The address instances are given; it survives a failover. */
+  /** The address for instances; it survives a failover. */
   readonly url: string
-  /** The one in charge, past the address. */
+  /** Direct address of the current primary. */
   readonly primaryUrl: string
-  /** The standby takes over. The old primary is killed before, or cut off and killed when the standby is in charge. */
+  /** Promotes the standby. The old primary is killed before, or cut off and killed after the promotion. */
   failOver(how: 'killed' | 'cut off'): Promise<void>
-  /** Nothing more reaches the standby: what is committed now must not be acknowledged. A failover mends it. */
+  /** Cuts off the standby, so that commits must not be acknowledged. A failover ends this. */
   starveStandby(): void
-  /** Makes a new standby for the one in charge and waits until it is synchronous. */
+  /** Creates a new standby for the current primary and waits until it is synchronous. */
   restoreStandby(): Promise<void>
   remove(): Promise<void>
 }
@@ -38,7 +38,7 @@ export async function startReplicatedServer(): Promise<ReplicatedServer> {
       const old = primary
       proxy.isolate(true)
       if (how === 'killed') await old.kill()
-      // What was held back on the way is lost with the way.
+      // Delayed data is lost when the proxy closes.
       link.isolate(true)
       await next.promote()
       primary = next

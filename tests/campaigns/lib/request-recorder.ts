@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** One request as it came over the wire, nothing joined, dropped or decoded. */
+/** One request as it was sent, nothing joined, dropped or decoded. */
 export interface RecordedRequest {
   readonly method: string
   readonly target: string
@@ -23,7 +23,7 @@ export interface Recorder {
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'
 const LINES_ANSWER = ANSWER.replace('application/json', 'application/x-ndjson')
 
-/** An authority that only listens. Reads the wire itself, so that no HTTP library hides what was sent. */
+/** A server that records requests. It reads the bytes itself, so that no HTTP library changes what was sent. */
 export async function startRecorder(): Promise<Recorder> {
   const requests: RecordedRequest[] = []
   const sockets = new Set<Socket>()
@@ -60,7 +60,10 @@ export async function startRecorder(): Promise<Recorder> {
   }
 }
 
-/** The first whole request; a length in any other form than digits would leave the rest as a second one, and show. */
+/**
+ * Returns the first complete request. A length that is not only digits would leave the rest as a second request, which
+ * is detected.
+ */
 function cutRequest(held: Buffer): RecordedRequest | undefined {
   const end = held.indexOf('\r\n\r\n')
   if (end < 0) return undefined

@@ -5,10 +5,10 @@ import pg from 'pg'
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** The database of an authority, read and filled behind its back. */
+/** Reads and fills the database of an authority directly. */
 export interface Rows {
   readonly backend: 'sqlite' | 'postgres'
-  /** Statements without parameters, in the words both engines share. */
+  /** Statements without parameters, in the SQL that both engines share. */
   query(text: string): Promise<readonly Row[]>
   /** One row per item; every item has the same members. */
   insert(table: string, items: readonly Row[]): Promise<void>
@@ -54,7 +54,7 @@ function openSqlite(path: string): Rows {
   }
 }
 
-/** A member as text; empty when it is absent or no scalar. */
+/** Returns a member as text; empty when it is absent or no scalar. */
 export function text(row: Row | undefined, name: string): string {
   const value = row?.[name]
   if (typeof value === 'string') return value
@@ -62,8 +62,8 @@ export function text(row: Row | undefined, name: string): string {
 }
 
 /**
- * For one look at a database whose authority is killed again and again. No connection of a campaign stays open over a
- * kill: with one, SQLite would not have to recover its log at the next start, as it must after a crash.
+ * Opens the database of a killed authority for one check. No connection of a campaign stays open during a kill:
+ * otherwise SQLite would not have to recover its log at the next start, as it must after a crash.
  */
 export async function withRows<Result>(database: TestDatabase, look: (rows: Rows) => Promise<Result>): Promise<Result> {
   const rows = await openRows(database)
@@ -76,7 +76,7 @@ export async function withRows<Result>(database: TestDatabase, look: (rows: Rows
 
 const SILENCE_SECONDS = 20
 
-/** The server works on for a moment after its client was killed: what it commits then is committed. */
+/** The server still works for a moment after its client was killed. What it commits then is committed. */
 export async function waitUntilIdle(database: TestDatabase): Promise<void> {
   if (database.settings['DATABASE_URL'] === undefined) return
   const busy = `select pid from pg_stat_activity where application_name = 'chancery-authority' and datname = current_database()`

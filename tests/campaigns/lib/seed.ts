@@ -17,13 +17,13 @@ import type { TestNetwork } from '@chancery/testkit'
 import type { Random } from './random.ts'
 import type { Rows } from './rows.ts'
 
-/** A node key that the seed of a run gives again. */
+/** Returns a node key that depends only on the seed of a run. */
 export function newSigner(random: Random): Promise<Signer> {
   const numbers = [random.next(), random.next(), random.next(), random.next()].join('/')
   return seedSigner('node', toBase64(sha256(toUtf8(`campaign/${numbers}`))))
 }
 
-/** Invites without an operator: tokens whose digests are in the database. Gives the tokens. */
+/** Inserts invites directly: tokens whose digests are in the database. Returns the tokens. */
 export async function seedInvites(rows: Rows, random: Random, count: number): Promise<string[]> {
   const now = systemClock.now()
   const tokens = Array.from({ length: count }, () => `t-${random.next()}-${random.next()}-${random.next()}`)
@@ -40,7 +40,7 @@ export async function seedInvites(rows: Rows, random: Random, count: number): Pr
   return tokens
 }
 
-/** Certificates without joins, signed by the authority's key. */
+/** Inserts certificates without joins, signed by the authority's key. */
 export async function seedCertificates(
   rows: Rows,
   network: TestNetwork,
@@ -76,7 +76,7 @@ export async function seedCertificates(
   return planted
 }
 
-/** A version 4 UUID out of hex digits. */
+/** Makes a version 4 UUID out of hex digits. */
 export function toUuid(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

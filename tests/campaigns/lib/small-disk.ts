@@ -10,7 +10,7 @@ const BLOCK = Buffer.alloc(1 << 16)
 /** A file system of a few megabytes in memory, which a campaign can fill to the last byte. Needs root. */
 export interface SmallDisk {
   readonly folder: string
-  /** Until a write is refused with ENOSPC. */
+  /** Writes until a write fails with ENOSPC. */
   fill(): Promise<void>
   /** Removes what `fill` wrote. */
   free(): Promise<void>
@@ -20,7 +20,7 @@ export interface SmallDisk {
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   const folder = await mkdtemp(join(tmpdir(), 'chancery-disk-'))
   await run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder])
-  // PostgreSQL runs as another user and must get past this folder.
+  // PostgreSQL runs as another user and must be able to enter this folder.
   await chmod(folder, 0o755)
   const filler = join(folder, 'filler')
   return {
@@ -28,7 +28,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
     async fill() {
       const file = await open(filler, 'a')
       try {
-        // Blocks first, then single bytes for the rest of the last page.
+        // Writes blocks first, then single bytes for the rest of the last page.
         for (const piece of [BLOCK, BLOCK.subarray(0, 4096), BLOCK.subarray(0, 1)]) {
           let isRoom = true
           while (isRoom) isRoom = await fits(() => file.appendFile(piece))

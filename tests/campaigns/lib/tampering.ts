@@ -2,7 +2,7 @@ import { FloatNumber, foreignSovereign } from '@chancery/testkit'
 import type { ForeignObject, ForeignValue } from '@chancery/testkit'
 import type { Random } from './random.ts'
 
-/** A key that signed nothing here: put in place of texts, keys included. */
+/** A key without any signature here. It replaces texts, also keys. */
 const STRANGER = foreignSovereign('THIRD-NET').publicKey
 
 /** The text of the signature; its label selects nothing and may be anything (protocol/core 1.6). */
@@ -33,7 +33,7 @@ export function* tamperSignatures(
   yield { what: 'too many signatures', value: Array.from({ length: 9 }, () => signature) }
 }
 
-/** Copies of a value with one place changed, removed, added or retyped, however deep. */
+/** Returns copies of a value with one member changed, removed, added or retyped, at any depth. */
 export function* changes(
   value: ForeignValue,
   random: Random,

@@ -4,31 +4,31 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Something that Prometheus scrapes; `read` gives the text of /metrics and rejects when nobody answers. */
+/** A scrape target; `read` returns the text of /metrics and rejects when the target does not respond. */
 export interface ScrapeTarget {
   readonly job: 'chancery-authority' | 'chancery-gateway'
   readonly instance: string
   read(): Promise<string>
 }
 
-/** What must hold for the alerts at one scrape. */
+/** Expected alerts at one scrape. */
 interface Expectation {
   readonly scrape: number
   readonly when: string
   readonly firing: readonly string[]
-  /** May fire or not; every alert outside `firing` and this list must be quiet. */
+  /** May fire or not. Every alert that is neither here nor in `firing` must not fire. */
   readonly allowed: readonly string[]
 }
 
 export const RULES = join(import.meta.dirname, '..', '..', '..', 'deploy', 'prometheus', 'alerts.yaml')
-/** The interval of deploy/prometheus/prometheus.yaml: one scrape of a campaign stands for one of Prometheus. */
+/** The interval of deploy/prometheus/prometheus.yaml. One scrape of a campaign counts as one of Prometheus. */
 const STEP_SECONDS = 15
 const SCRAPE_TIMEOUT_MS = 10_000
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/
 
 /**
- * Scrapes real services before, during and after a fault, faster than Prometheus does, and lets promtool evaluate the
- * deployed rules on what it read: each scrape is a sample of its series, 15 seconds after the one before.
+ * Scrapes real services before, during and after a fault, faster than Prometheus does. Then promtool evaluates the
+ * deployed rules on the samples: each scrape is a sample of its series, 15 seconds after the one before.
  */
 export class Alarms {
   readonly #names: ReadonlySet<string>
@@ -46,12 +46,12 @@ export class Alarms {
     return new Alarms(new Set(rules.match(/\b(?:chancery|gateway)_[a-z0-9_]+/g)), targets)
   }
 
-  /** Another target from now on, such as an instance that was added to the scrape configuration. */
+  /** Adds a target, such as an instance that was added to the scrape configuration. */
   add(target: ScrapeTarget): void {
     this.#targets.push(target)
   }
 
-  /** Ends after `forMs` at the latest, where scrapes take longer than `everyMs`. */
+  /** Ends after `forMs` at the latest, also when scrapes take longer than `everyMs`. */
   async scrape(count: number, everyMs: number, forMs = Number.POSITIVE_INFINITY): Promise<void> {
     const end = performance.now() + forMs
     for (let done = 0; done < count && performance.now() < end; done += 1) {
@@ -63,12 +63,12 @@ export class Alarms {
     }
   }
 
-  /** Exactly these alerts fire at the last scrape; `allowed` ones may. */
+  /** Expects exactly these alerts at the last scrape; `allowed` ones may also fire. */
   expect(when: string, firing: readonly string[], allowed: readonly string[] = []): void {
     this.#expectations.push({ scrape: this.#scrapes.length - 1, when, firing, allowed })
   }
 
-  /** One sentence for each alert that did not do what was expected of it. */
+  /** Returns one sentence for each alert that did not behave as expected. */
   async verdict(): Promise<string[]> {
     const folder = await mkdtemp(join(tmpdir(), 'chancery-alarms-'))
     try {
@@ -96,7 +96,7 @@ export class Alarms {
     for (const line of text?.split('\n') ?? []) {
       const [, name = '', labels = '', value = ''] = SAMPLE.exec(line) ?? []
       if (!this.#names.has(name)) continue
-      // As Prometheus does it: labels of its own win.
+      // Like Prometheus: labels of the target take precedence.
       const others = labels.replaceAll(/(^|,)(job|instance)="/g, '$1exported_$2="')
       series.set(`${name}{${own}${others === '' ? '' : `,${others}`}}`, toValue(value))
     }
@@ -152,7 +152,7 @@ function toValues(values: readonly (string | undefined)[]): string {
   return values.map((value, index) => value ?? (values[index - 1] === undefined ? '_' : 'stale')).join(' ')
 }
 
-/** promtool reads no exponents behind a sign. */
+/** promtool does not read exponents after a sign. */
 function toValue(text: string): string {
   const value = Number(text.replace('Inf', 'Infinity'))
   if (Number.isNaN(value)) return 'NaN'
@@ -160,7 +160,7 @@ function toValue(text: string): string {
   return Number.isInteger(value) ? value.toFixed(0) : value.toFixed(9)
 }
 
-/** Undefined when the test passes, else what promtool found. */
+/** Returns undefined when the test passes, else the output of promtool. */
 function runPromtool(file: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     execFile('promtool', ['test', 'rules', file], (error, stdout, stderr) => {

@@ -27,10 +27,10 @@ import { text, withRows } from '../lib/rows.ts'
 const MAIN = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'src', 'main.ts')
 const MOVED_CLOCK = new URL('../lib/moved-clock.ts', import.meta.url).href
 const NOTICED_SECONDS = 20
-/** The clock of an instance is compared every 30 seconds. */
+/** An instance compares its clock every 30 seconds. */
 const READY_SECONDS = 45
 
-/** One of two instances has a clock that is 41 seconds or more off, ahead or behind. */
+/** One of two instances has a clock offset of 41 seconds or more, ahead or behind. */
 export const clockOff: OperateCase = {
   name: 'clock of one instance off',
   async run(random) {
@@ -97,7 +97,7 @@ async function moveAndSetRight(facts: {
   return [...findings.violations, ...(await checkPromises(fleet, recorder, rows)), ...(await alarms.verdict())]
 }
 
-/** Nothing is signed with a time that has not come. */
+/** Nothing is signed with a future time. */
 async function datedAhead(rows: Parameters<typeof checkPromises>[2]): Promise<string[]> {
   const latest = writeSortable(systemClock.now() + seconds(5))
   const found: string[] = []
@@ -108,7 +108,7 @@ async function datedAhead(rows: Parameters<typeof checkPromises>[2]): Promise<st
   return found
 }
 
-/** `chancery doctor` on the machine whose clock is wrong. */
+/** Runs `chancery doctor` on the machine whose clock is wrong. */
 function doctorAt({ envFile }: FaultInstances, offsetMs: number): Promise<string> {
   const args = ['--conditions=development', '--import', MOVED_CLOCK, MAIN, 'doctor', '--env-file', envFile, '--json']
   const env = { CHANCERY_MOVED_CLOCK_MS: String(offsetMs) }

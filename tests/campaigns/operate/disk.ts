@@ -55,13 +55,13 @@ export const diskFullOnPostgres: OperateCase = {
   run: (random) => onSmallPostgres(random, 'data'),
 }
 
-/** Where a new segment of the write-ahead log cannot be made, PostgreSQL ends itself. */
+/** PostgreSQL stops when it cannot create a new segment of the write-ahead log. */
 export const logDiskFullOnPostgres: OperateCase = {
   name: 'disk full, PostgreSQL needs a new segment of its log',
   run: (random) => onSmallPostgres(random, 'write-ahead log'),
 }
 
-/** Read on each instance before the fault, as a balancer's readers do: an instance serves from memory what it has read. */
+/** Reads each document on each instance before the fault, because an instance serves cached documents. */
 const DOCUMENTS = ['/crl', '/genesis']
 
 interface FullDisk {
@@ -113,7 +113,7 @@ async function fillAndFree(full: FullDisk): Promise<readonly string[]> {
   await disk.fill()
   if (kind === 'write-ahead log') await endSegments(full)
   await whileFull(full, findings)
-  // Two minutes and a half of rule time, as the longest of the alerts waits for two.
+  // 150 seconds of rule time: the longest wait of these alerts is two minutes.
   await alarms.scrape(14, 300)
   const firing = kind === 'data' ? ['ChanceryDiskFull', 'ChanceryNotReady'] : ['ChanceryNotReady']
   alarms.expect('while the disk is full', firing, [...FOLLOWING, ...WITHOUT_STANDBY, 'ChanceryDiskFull'])
@@ -150,7 +150,7 @@ async function whileFull({ fleet, kind }: FullDisk, findings: Findings): Promise
     findings.require((await doctorOn(fleet, 'database-writes')) === 'bad', 'doctor does not say that the disk is full')
 }
 
-/** Until the server has ended: it needs a segment that it cannot make. */
+/** Writes until the server stops because it cannot create a segment. */
 async function endSegments({ server }: FullDisk): Promise<void> {
   for (let tries = 0; tries < 100 && server !== undefined; tries += 1) {
     const client = new pg.Client({ connectionString: server.url, connectionTimeoutMillis: 5000 })
@@ -168,7 +168,7 @@ async function endSegments({ server }: FullDisk): Promise<void> {
   }
 }
 
-/** As an operator does it when the server has ended itself. */
+/** Restarts the server like an operator. */
 async function startIfEnded(server: TemporaryPostgres): Promise<void> {
   for (let tries = 0; tries < 20; tries += 1) {
     const client = new pg.Client({ connectionString: server.url, connectionTimeoutMillis: 5000 })

@@ -25,7 +25,7 @@ import type { OperateCase } from './tools.ts'
 const SEED = 'operate'
 const BOUND = 1_048_576
 const LARGER = 16 * BOUND
-/** About 154 bytes each: two thirds of the bound, and more than it. */
+/** About 154 bytes each: two thirds of the limit, and more than the limit. */
 const HALF = 4500
 const MORE = 4000
 const PER_REQUEST = 1000
@@ -33,7 +33,7 @@ const UNREAD_SECONDS = 5
 const REFRESH_SECONDS = 10
 const READ_SECONDS = 40
 
-/** A list grows past half of the bound of a gateway, and then past the bound. */
+/** A list grows past half of the limit of a gateway, and then past the limit. */
 export const listOverBound: OperateCase = {
   name: 'revocation list over the bound of a gateway',
   async run() {
@@ -77,7 +77,7 @@ class ListSetup {
     this.#caller = testClient('caller', [network.name], { metrics: true })
   }
 
-  /** On the same port each time: the gateway has its address. */
+  /** On the same port each time, because the gateway has its address. */
   async startAuthority(readerBytes: number): Promise<void> {
     this.#port ||= await freePort()
     await this.#authority?.stop()
@@ -125,7 +125,7 @@ class ListSetup {
     await alarms.scrape(28, 150)
     const over = ['ChanceryCrlLarge', 'GatewayCrlUnread', 'GatewayNotReady']
     alarms.expect('over the bound', over, ['GatewayCrlLarge', 'GatewayCrlRefreshFailing'])
-    // As docs/operate/monitoring.md says it: larger bounds, gateways first.
+    // As docs/operate/monitoring.md describes: raise the limits, gateways first.
     await this.startGateway(LARGER)
     await findings.until('the gateway reads the list with a larger bound', READ_SECONDS, async () => {
       const { status } = (await this.#gateway?.request('GET', '/ready')) ?? {}
@@ -151,7 +151,7 @@ class ListSetup {
     const at = systemClock.now() - HOUR
     const facts = { count: HALF + MORE + 1, revoked: HALF, seed: SEED, network: this.#network.name, at }
     await seedCertificates({ database: this.#server.url, ...facts })
-    // Seeded entries belong to the first list that is built after a start.
+    // Seeded entries go into the first list after a start.
     await this.startAuthority(BOUND)
     this.#revoked = HALF
     await this.#revoke(1)
@@ -174,7 +174,7 @@ class ListSetup {
       UNREAD_SECONDS + READ_SECONDS,
       async () => (await this.#gateway?.request('GET', '/ready'))?.status === 503,
     )
-    // Revoked by the list that cannot be read, and any other: nobody there knows which is which.
+    // The certificate is revoked in the list that cannot be read. The gateway cannot distinguish it from any other.
     for (const index of [this.#revoked - 1, undefined])
       findings.require((await this.#verdict(index)) === false, 'a certificate is trusted although the list is not read')
     await this.#healthAndDoctor('bad')
@@ -198,7 +198,7 @@ class ListSetup {
     this.#revoked += count
   }
 
-  /** Whether the gateway trusts the seeded certificate of an index, or one that was never revoked. */
+  /** Returns whether the gateway trusts the seeded certificate of an index, or one that was never revoked. */
   async #verdict(index: number | undefined): Promise<unknown> {
     const id = index === undefined ? {} : { cert_id: seededCertificateId(SEED, index) }
     const certificate = await testCertificate(this.#by, systemClock.now(), id)

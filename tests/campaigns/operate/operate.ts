@@ -32,7 +32,7 @@ export function run(options: CampaignOptions): Promise<CampaignResult> {
   return runOperateCases(options, CASES)
 }
 
-/** Case after case, from the first again when `count` is larger. What cannot be set up is a violation. */
+/** Runs the cases in order, and starts again when `count` is larger. A case that cannot be set up is a violation. */
 export async function runOperateCases(
   { count, seed, log }: CampaignOptions,
   cases: readonly OperateCase[],

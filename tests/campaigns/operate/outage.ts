@@ -37,7 +37,7 @@ const DOCUMENTS = [
   '/sovereign-revocation-feed/index',
 ]
 
-/** How the database goes away, and comes back. */
+/** How the database becomes unreachable and reachable again. */
 interface Outage {
   begin(): Promise<void>
   end(): Promise<void>
@@ -52,14 +52,14 @@ export const databaseGone: OperateCase = {
     }),
 }
 
-/** The network drops every packet: no connection is refused, none is answered. */
+/** The network drops every packet: connections are neither refused nor accepted. */
 export const databaseSilent: OperateCase = {
   name: `PostgreSQL silent for ${GONE_SECONDS} s behind HAProxy`,
   run: (random) =>
     behindHaproxy(random, (_server, proxy) => ({
       begin: async () => proxy.stall(true),
       end: async () => {
-        // What was held back is lost: nobody waits a minute for a packet.
+        // Delayed packets are lost, because no connection waits a minute for them.
         proxy.cutAll()
         proxy.stall(false)
       },
@@ -175,7 +175,7 @@ function throughDoor(process: AuthorityProcess, url: string, network: TestNetwor
   }
 }
 
-/** Two readers of one document after another, until they are stopped. */
+/** Two readers that fetch one document after another until they are stopped. */
 class DocumentReaders {
   readonly #failed: string[] = []
   #served = 0

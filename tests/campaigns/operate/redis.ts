@@ -21,11 +21,11 @@ import type { Rows } from '../lib/rows.ts'
 
 const LIMIT = 20
 const BACK_SECONDS = 20
-/** A call of Redis may take 100 ms, which a busy machine exceeds now and then. */
+/** A call of Redis may take 100 ms, which a busy machine sometimes exceeds. */
 const STILL_SECONDS = 60
 const WATCHER = testClient('watcher', [], { metrics: true })
 
-/** Under the limiter of two instances and under the shared quotas of a gateway. */
+/** Redis fails while it counts the limits of two instances and the shared quotas of a gateway. */
 export const redisGone: OperateCase = {
   name: 'Redis gone',
   async run(random) {
@@ -107,7 +107,7 @@ async function stopAndStart({ fleet, redis, rows, random }: Setup): Promise<read
   }
 }
 
-/** As docs/operate/incidents.md has it looked at. */
+/** The check of docs/operate/incidents.md. */
 async function standStill({ processes }: FaultInstances): Promise<boolean> {
   const count = (): Promise<number[]> =>
     Promise.all(processes.map(({ url }) => readGauge(url, 'chancery_limiter_fallbacks_total')))

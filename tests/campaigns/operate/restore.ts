@@ -32,7 +32,9 @@ const NOTICED_SECONDS = 20
 const MARKED_SECONDS = 20
 const FLOOR_MS = 301_000
 
-/** A backup is restored although certificates were issued after it: docs/operate/point-in-time-recovery.md, steps 5 to 12. */
+/**
+ * Restores a backup although certificates were issued after it: docs/operate/point-in-time-recovery.md, steps 5 to 12.
+ */
 export const oldRestore: OperateCase = {
   name: 'old restore with later certificates',
   async run(random) {
@@ -64,7 +66,7 @@ export const oldRestore: OperateCase = {
   },
 }
 
-/** What becomes of a certificate: `known` is in the backup, all others were issued after it. */
+/** Expected state of a certificate: `known` is in the backup, all others were issued after it. */
 type Fate = 'known' | 'adopted' | 'unknown' | 'revoked' | 'lost key' | 'turns up later'
 
 interface Member {
@@ -93,7 +95,7 @@ class RestoreScenario {
     return new RestoreScenario(fleet, random, await Alarms.open(authorityTargets(fleet.processes)))
   }
 
-  /** One certificate before the backup, five after it: two of them revoked again, one that nobody's export names. */
+  /** One certificate before the backup, five after it. Two of them are revoked, and one is in no export. */
   async before(): Promise<void> {
     await this.#join('known')
     await this.#command('authority', 'backup', '--to', join(this.#folder, 'backup'))
@@ -202,14 +204,17 @@ class RestoreScenario {
     return [...findings.violations, ...(await checkInspection(this.#fleet)), ...(await this.#alarms.verdict())]
   }
 
-  /** Neither an export nor a file named it: id and key are taken at the operator's word. */
+  /** No export or file has this certificate, so the authority uses id and key from the operator. */
   async #revokeForgotten(): Promise<void> {
     const { cert_id, node } = this.#member('turns up later')
     const bare = await this.#operate('POST', '/admin/revoke', { cert_id })
-    this.#findings.require(bare.text.includes('"certificate_not_found"'), `a forgotten id was answered ${bare.status}`)
+    this.#findings.require(
+      bare.text.includes('"certificate_not_found"'),
+      `the status for a missing id is ${bare.status}`,
+    )
     const body = { cert_id, node_public_key: node.key, reason: 'cessation_of_operation' }
     const answer = await this.#operate('POST', '/admin/revoke', body)
-    this.#findings.require(answer.status === 200, `a forgotten certificate was answered ${answer.status}`)
+    this.#findings.require(answer.status === 200, `the status for a missing certificate is ${answer.status}`)
     await this.#expectListed('turns up later', cert_id)
   }
 
@@ -234,7 +239,7 @@ class RestoreScenario {
 
   #member(name: Fate): Member {
     const member = this.#members.get(name)
-    if (member === undefined) throw new Error(`nobody joined as ${name}`)
+    if (member === undefined) throw new Error(`no node joined as ${name}`)
     return member
   }
 
@@ -265,7 +270,7 @@ class RestoreScenario {
     return this.#first.as('privileged')(method, target, body, { timestamp: writeInstant(this.#now()) })
   }
 
-  /** As an operator runs it, with the settings of the service; gives what it printed. */
+  /** Runs a command like an operator, with the settings of the service; returns its output. */
   #command(...args: string[]): Promise<string> {
     const all = ['--conditions=development', COMMAND, ...args, '--env-file', this.#fleet.envFile]
     return new Promise((resolve) => {

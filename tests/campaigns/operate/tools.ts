@@ -7,15 +7,15 @@ import type { ScrapeTarget } from './alarms.ts'
 import type { FaultInstances } from '../faults/fault-instances.ts'
 import type { Random } from '../lib/random.ts'
 
-/** One fault that an operator meets. Gives one sentence for each violation; throws when it cannot be set up. */
+/** One fault from operation. Returns one sentence for each violation; throws when it cannot be set up. */
 export interface OperateCase {
   readonly name: string
   run(random: Random, log: (line: string) => void): Promise<readonly string[]>
 }
 
-/** No commit waits for a standby in these setups: the alert for it fires when ten minutes of rule time are over. */
+/** These setups have no standby. The alert for a missing standby fires after ten minutes of rule time. */
 export const WITHOUT_STANDBY = ['ChancerySyncStandbyMissing'] as const
-/** Follow from refused writes: they may fire with the alert that names the cause, and must end with it. */
+/** Alerts that refused writes cause. They may fire with the alert that names the cause, and must end with it. */
 export const FOLLOWING = ['ChanceryServerErrors', 'ChanceryJobFailing', 'ChanceryAuditWriteFailed'] as const
 /** Fifteen minutes of rule time, the longest range of a rule, and two more. */
 export const SCRAPES_AFTER = 70
@@ -31,7 +31,7 @@ export class Findings {
     if (!isGood) this.add(sentence)
   }
 
-  /** Whether it holds within the time; a violation when not. */
+  /** Adds a violation unless the condition becomes true within the time. */
   async until(sentence: string, seconds: number, holds: () => Promise<boolean>): Promise<boolean> {
     const end = performance.now() + seconds * 1000
     for (;;) {
@@ -48,7 +48,7 @@ export function authorityTargets(processes: readonly AuthorityProcess[]): Scrape
   return processes.map((process, index) => authorityTarget(`na${index + 1}`, () => process))
 }
 
-/** `current` gives the process that is at this place of the scrape configuration now, if there is one. */
+/** `current` returns the process at this address of the scrape configuration, if there is one. */
 export function authorityTarget(instance: string, current: () => AuthorityProcess | undefined): ScrapeTarget {
   return {
     job: 'chancery-authority',
@@ -73,7 +73,7 @@ export async function requireJobsRecover(processes: readonly AuthorityProcess[],
     })
 }
 
-/** The members of /readyz, from an answer or from a refusal. */
+/** Returns the members of /readyz, also from a refusal. */
 export async function readinessOf(process: AuthorityProcess): Promise<JsonObject> {
   const { json } = await process.request('GET', '/readyz')
   const body = isJsonObject(json) ? json : {}
@@ -96,7 +96,7 @@ export async function healthOf(process: AuthorityProcess): Promise<{ status: unk
   return { status: body['status'], reasons: Array.isArray(body['reasons']) ? body['reasons'] : [] }
 }
 
-/** What `chancery doctor` says of one check, with the settings of the service. */
+/** Returns the result of one check of `chancery doctor`, with the settings of the service. */
 export async function doctorOn({ envFile }: Pick<FaultInstances, 'envFile'>, check: string): Promise<string> {
   const findings = await commands.diagnose({ flags: {}, envFile })
   return findings.find((finding) => finding.check === check)?.status ?? 'absent'

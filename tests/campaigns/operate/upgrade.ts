@@ -17,7 +17,7 @@ import type { Rows } from '../lib/rows.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'src', 'main.ts')
 const NEXT_RELEASE = new URL('../lib/next-release.ts', import.meta.url).href
-/** The releases of next-release-migrations.ts that do not start, and the version they leave behind. */
+/** The releases of next-release-migrations.ts that do not start, and the schema version after the attempt. */
 const BROKEN = [
   ['fails at once', 0],
   ['changes a table', 0],
@@ -25,7 +25,7 @@ const BROKEN = [
 ] as const
 const READY_SECONDS = 30
 
-/** A release whose migration fails midway is started beside two instances under load; then a good one is. */
+/** Starts a release whose migration fails midway next to two instances under load, then a working one. */
 export const brokenUpgrade: OperateCase = {
   name: 'broken schema upgrade',
   async run(random) {
@@ -106,7 +106,7 @@ async function upgrade(setup: Setup): Promise<readonly string[]> {
   }
 }
 
-/** Since the last look. */
+/** Since the last check. */
 function requireNoFailures(recorder: FaultRecorder, when: string, findings: Findings): void {
   const { unavailable, unknown, lastRefusal } = recorder
   const sentence = `${when}: ${unavailable} requests were refused (${lastRefusal}), ${unknown} got no certain answer`
@@ -130,7 +130,7 @@ async function expectRefusedStart(setup: Setup, release: string, findings: Findi
   }
 }
 
-/** `verify-db` of the new release: this one knows no newer schema. */
+/** Runs `verify-db` of the new release, because this release does not support a newer schema. */
 function inspectNext({ envFile }: FaultInstances): Promise<string[]> {
   const args = ['--conditions=development', '--import', NEXT_RELEASE, MAIN, 'authority', 'verify-db']
   return new Promise((resolve) => {
@@ -163,7 +163,7 @@ function startNext({ fleet, url }: Setup, release: string): Promise<AuthorityPro
   })
 }
 
-/** A report that reads the table for a long time: a migration that changes the table waits for it. */
+/** A long read of the table. A migration that changes the table waits for it. */
 async function lockTable(url: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: url, application_name: 'campaign' })
   await client.connect()

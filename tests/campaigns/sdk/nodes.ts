@@ -12,12 +12,12 @@ import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
 
 export const summary = 'nodes of the library in one process on a quick clock: all alive, all renewed, memory flat'
-/** Nodes. A large fleet runs for ten minutes, a small one for one. */
+/** Number of nodes. Many nodes run for ten minutes, few for one. */
 export const defaultCount = 1000
 
 const LARGE = 200
 const PACE_SECONDS = 120
-/** Certificates live an hour, so each node renews after 40 to 46 minutes. */
+/** Certificates are valid for an hour, so each node renews after 40 to 46 minutes. */
 const VALIDITY_HOURS = 1
 const SIMULATED_MINUTES = 50
 /** protocol/core 12: how long a heartbeat counts. */
@@ -25,7 +25,7 @@ const ACTIVE_SECONDS = 300
 const JOINING_AT_ONCE = 16
 
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
-  // A call that takes a second takes `rate` seconds of quick time: quicker than this, signatures would be stale.
+  // A call that takes a second takes `rate` seconds of fast time. With a higher rate, signatures would expire.
   const rate = count >= LARGE ? 5 : 60
   const clock = new QuickClock(rate)
   const network = await createTestNetwork('FLEET-NET')
@@ -77,14 +77,14 @@ class QuickClock {
   }
 }
 
-/** What happened to one node. */
+/** Results of one node. */
 interface Diary {
   readonly node: Node
   beats: number
   renewals: number
   failures: string[]
   lastBeat: bigint
-  /** How much later than asked the latest heartbeat was, in seconds of quick time. */
+  /** Maximum delay of a heartbeat, in seconds of fast time. */
   latest: number
   ended: Error | undefined
 }
@@ -146,7 +146,7 @@ class Fleet {
     })
   }
 
-  /** Looks at the fleet from outside ten times: the authority must count every node as active. */
+  /** Checks ten times that the authority counts every node as active. */
   async watch(na: AuthorityProcess, network: TestNetwork, log: (line: string) => void): Promise<string[]> {
     const reader = this.#operator(na, network)
     const violations: string[] = []
@@ -155,7 +155,7 @@ class Fleet {
       const at = until - SIMULATED_MINUTES + (SIMULATED_MINUTES * look) / 10
       while (this.#clock.minutes() < at) await pause(50)
       const { nodes } = await reader.enrollment.roster()
-      // After a renewal the old certificate may still be in its grace time: nodes are counted by key.
+      // After a renewal the old certificate may still be in its grace period, so nodes are counted by key.
       const keys = new Set(Object.values(nodes).map(({ node_public_key }) => node_public_key)).size
       if (keys !== this.#diaries.length) violations.push(`look ${look}: ${keys} of ${this.#diaries.length} are active`)
       this.#heap.push(usedMegabytes())
@@ -170,11 +170,11 @@ class Fleet {
       if (ended !== undefined) violations.push(`node ${index} ended: ${ended.message}`)
       if (renewals < 1) violations.push(`node ${index} renewed ${renewals} times`)
       if (failures.length > 0) violations.push(`node ${index} failed: ${failures.join(', ')}`)
-      // Beyond this the authority would have counted it as gone between two looks.
+      // With a longer delay the authority would have counted the node as inactive between two checks.
       if (latest > ACTIVE_SECONDS - PACE_SECONDS * 1.1)
         violations.push(`node ${index} beat ${latest.toFixed(0)} s late`)
     }
-    // The first look still sees what joining left behind; from the second on nothing may grow.
+    // The first check still includes memory of the joins. From the second check on, memory must not grow.
     const [, second = 0, ...later] = this.#heap
     const last = later.at(-1) ?? second
     if (last > second * 1.1 + 2) violations.push(`the heap grew from ${second.toFixed(1)} to ${last.toFixed(1)} MB`)

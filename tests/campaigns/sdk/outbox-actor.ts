@@ -3,21 +3,21 @@ import { createClient, GovernedActionRunner, seedSigner } from '@chancery/sdk'
 import type { GovernedStep, pinAttestation } from '@chancery/sdk'
 import { FileOutbox } from '@chancery/sdk/nodejs'
 
-/** What the campaign tells the program it kills. */
+/** Arguments of the program that the campaign kills. */
 export interface ActorTask {
   readonly url: string
   readonly authorityKey: string
   readonly operatorSeed: string
   readonly executorSeed: string
   readonly outbox: string
-  /** Where the action itself leaves its effect. */
+  /** File for the effects of the actions. */
   readonly effects: string
   readonly attestation: { readonly attestation_id: string } & Record<string, unknown>
   readonly expectedAttestation: ReturnType<typeof pinAttestation>
-  /** Dies at this step, when it was met so often before; lives until it is killed without one. */
+  /** Exits at this step when it is reached for this many times; without a step it runs until it is killed. */
   readonly dieAt?: GovernedStep
   readonly after?: number
-  /** Submits what waits and ends. */
+  /** Submits queued records and exits. */
   readonly drain?: true
 }
 
@@ -40,7 +40,7 @@ async function act({ url, authorityKey, outbox: folder, ...rest }: ActorTask): P
   })
   if (rest.drain === true) return drain(governor)
   for (let count = 0; ; count += 1) {
-    // Two at a time: chains of resources must hold when actions end in any order.
+    // Two at a time: chains of resources must be valid when actions end in any order.
     await Promise.allSettled([0, 1].map((side) => once(governor, rest, authorityKey, `kv/${(count + side) % 3}`)))
     await governor.flush({ force: true })
   }
@@ -58,7 +58,7 @@ async function once(
     expectedPolicies: 'none',
     expectedAttestation,
     resource: { id: resource, action: 'rotate' },
-    // The effect of an action, in a place of its own; a kill between its two halves is what `partial` is for.
+    // Stores the effect of an action in a separate file. A kill between its two halves gives the outcome `partial`.
     run: ({ decision_id }) => Promise.resolve(appendFileSync(effects, `${decision_id}\n`)),
   })
 }

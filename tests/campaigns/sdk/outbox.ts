@@ -67,7 +67,7 @@ function stepOf(index: number): GovernedStep {
   return STEPS[(index - Math.floor(index / 5)) % STEPS.length] ?? STEPS[0]
 }
 
-/** One authority with its database, one outbox, and whoever is running on it. */
+/** One authority with its database, one outbox, and the running program. */
 class World {
   readonly #network: TestNetwork
   readonly #database: TestDatabase
@@ -89,13 +89,13 @@ class World {
     const folder = await mkdtemp(join(tmpdir(), 'chancery-outbox-'))
     const world = new World(await createTestNetwork('OUTBOX-NET'), await createTestDatabase('sqlite'), folder)
     await world.#startAuthority()
-    // One address for ever, whichever process answers behind it.
+    // One fixed address for all processes of the authority.
     world.#proxy = await startFaultProxy(world.#target)
     world.#task = await world.#prepare()
     return world
   }
 
-  /** The program dies at the step; the next one finds what it left. */
+  /** The program exits at the step; the next one continues with its outbox. */
   async kill(step: GovernedStep, random: Random): Promise<string | undefined> {
     const actor = this.#start({ dieAt: step, after: random.below(4) })
     const isDead = await Promise.race([once(actor, 'exit').then(() => true), pause(CASE_SECONDS * 1000, false)])
@@ -105,7 +105,7 @@ class World {
     return actor.signalCode === 'SIGKILL' ? undefined : `ended by ${actor.signalCode ?? actor.exitCode}`
   }
 
-  /** The authority dies in the middle of the work and comes back; then the program is killed wherever it is. */
+  /** The authority is killed during the work and restarted; then the program is killed at any point. */
   async outage(random: Random): Promise<string | undefined> {
     const before = this.effects().length
     const actor = this.#start({})
@@ -122,7 +122,7 @@ class World {
     return ending === null ? undefined : `the program ended by itself with ${ending}`
   }
 
-  /** What was really done, by decision. */
+  /** Effects of the actions, by decision. */
   effects(): readonly string[] {
     try {
       return readFileSync(join(this.#folder, 'effects'), 'utf8').split('\n').slice(0, -1)
@@ -171,7 +171,7 @@ class World {
     if (new Set(done).size !== done.length) violations.push('an action was done twice on one decision')
     for (const id of done)
       if (records.get(id)?.length !== 1) violations.push(`${id} has ${records.get(id)?.length ?? 0} records`)
-    // The other way round a record without an effect must say that nobody saw the end.
+    // A record without an effect must state that the outcome is unknown.
     const known = new Set(done)
     for (const [id, outcomes] of records) {
       if (outcomes.length !== 1) violations.push(`${id} has ${outcomes.length} records`)

@@ -29,8 +29,8 @@ interface AuditEvent {
 }
 
 /**
- * An auditor who holds the first block and follows its root. Everything published is kept, evidence and audit events are
- * exported again and again, and all of it must verify with the newest block and its history.
+ * An auditor who has the first block and follows its root. The auditor stores all published records and exports
+ * evidence and audit events repeatedly. All of it must verify with the newest block and its history.
  */
 export class Auditor {
   readonly found: string[] = []
@@ -59,7 +59,7 @@ export class Auditor {
     return { records: this.#kept.length, exports: this.#exports.length, audit_events: this.#events.length }
   }
 
-  /** Keeps what is published now, and what others were given. */
+  /** Stores the records that are published now, and those that others received. */
   async collect(records: readonly JsonObject[], anchor: JsonObject): Promise<void> {
     for (const path of PUBLISHED) {
       const answer = await fetch(`${this.#parts.url}${path}`)
@@ -70,13 +70,13 @@ export class Auditor {
     await writeFile(join(this.#parts.folder, 'anchors', name), writeJson(anchor))
   }
 
-  /** Follows the root, exports evidence and audit events, verifies both, and looks at the log as a witness does. */
+  /** Follows the root, exports evidence and audit events, verifies both, and checks the log like a witness. */
   async audit(settings: Readonly<Record<string, string>>): Promise<void> {
     const { folder, url } = this.#parts
     await this.#try('genesis', 'follow', '--genesis', join(folder, 'genesis.json'), '--url', url)
     const file = join(folder, `evidence-${this.#exports.length}.jsonl`)
     const config = ['--config', join(folder, 'chancery.toml')]
-    // Those of this moment: an anchor that was made later covers more than the export.
+    // Anchors of this moment, because a later anchor covers more than the export.
     await cp(join(folder, 'anchors'), `${file}.anchors`, { recursive: true })
     if (await this.#try('evidence', 'export', '--out', file, ...config)) {
       this.#exports.push(file)
@@ -86,7 +86,7 @@ export class Auditor {
     await this.#exportEvents(settings)
   }
 
-  /** Everything once more, with the newest block and history given by hand. */
+  /** Verifies everything again, with the newest block and history as files. */
   async finish(newest: SignedKey, expected: Readonly<Record<string, number>>): Promise<void> {
     const { folder, url } = this.#parts
     await this.#verifyRecords(newest)
@@ -118,7 +118,7 @@ export class Auditor {
     return ['--executor-keys', join(this.#parts.folder, 'executors.json'), '--anchors', `${file}.anchors`]
   }
 
-  /** By the library, at the time each was issued. */
+  /** Verifies with the library, at the time each record was issued. */
   async #verifyRecords({ genesisFile, historyFile = '' }: SignedKey): Promise<void> {
     const [genesis, history] = await Promise.all(
       [genesisFile, historyFile].map(async (file) => readJson(await readFile(file, 'utf8'))),
@@ -138,7 +138,7 @@ export class Auditor {
     }
   }
 
-  /** From where the last export ended: a cursor is good over successions. */
+  /** Continues where the last export ended. A cursor stays valid over successions. */
   async #exportEvents(settings: Readonly<Record<string, string>>): Promise<void> {
     const last = this.#events.at(-1)
     const after = last === undefined ? [] : ['--after', `${last.sequence}:${last.event_id}`]
@@ -148,7 +148,7 @@ export class Auditor {
     this.#events.push(...lines.map((line) => JSON.parse(line) as AuditEvent))
   }
 
-  /** No number is left out or given twice, and each succession is told as often as it was made. */
+  /** Checks that no sequence is missing or repeated, and that each succession has its events. */
   #checkEvents(expected: Readonly<Record<string, number>>): void {
     const ids = new Set(this.#events.map(({ event_id }) => event_id))
     if (ids.size !== this.#events.length) this.found.push('an audit event was exported twice')
@@ -158,8 +158,8 @@ export class Auditor {
         break
       }
     for (const [type, count] of Object.entries(expected)) {
-      const told = this.#events.filter(({ event_type }) => event_type === type).length
-      if (told !== count) this.found.push(`${told} events ${type} are told, ${count} happened`)
+      const audited = this.#events.filter(({ event_type }) => event_type === type).length
+      if (audited !== count) this.found.push(`${audited} events ${type} are in the audit log, ${count} expected`)
     }
   }
 

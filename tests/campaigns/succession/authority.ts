@@ -12,7 +12,7 @@ const READY_WITHIN_MS = 30_000
 
 type Settings = Readonly<Record<string, string>>
 
-/** The authority whose keys change, by the commands of docs/operate/keys.md. It is killed and started again and again. */
+/** The authority whose keys change, by the commands of docs/operate/keys.md. It is killed and restarted repeatedly. */
 export class SuccessionAuthority implements Served {
   readonly url: string
   readonly #network: TestNetwork
@@ -56,7 +56,7 @@ export class SuccessionAuthority implements Served {
     return new SuccessionAuthority({ network, database, own }, process, state)
   }
 
-  /** The key that signs. */
+  /** The current signing key. */
   get state(): SignedKey {
     return this.#state
   }
@@ -81,7 +81,7 @@ export class SuccessionAuthority implements Served {
     return this.#process.request(method, target, options)
   }
 
-  /** As an operator who follows the keys. */
+  /** An operator who follows the keys. */
   operator(method: string, target: string, body?: JsonObject): Promise<TestResponse> {
     const { privileged } = this.#network.operators
     return operatorCaller(this.url, privileged, this.#state.publicKey, () => systemClock.now())(method, target, body)
@@ -104,19 +104,19 @@ export class SuccessionAuthority implements Served {
     this.#events.authority_key_announced += 1
   }
 
-  /** Killed inside; announced again afterwards. */
+  /** Kills the command, then announces the key again. */
   async announceKilled(next: SignedKey, point: `${'audited' | 'committed'}:authority_key_announced`): Promise<void> {
     await this.#kill(point, next, 'announce')
     if (point === 'committed:authority_key_announced') this.#events.authority_key_announced += 1
   }
 
-  /** True when the switch was committed all the same. */
+  /** True when the switch was committed before the kill. */
   async switchKilled(next: SignedKey, point: string): Promise<boolean> {
     await this.#kill(point, next, 'switch')
     return point.startsWith('committed:')
   }
 
-  /** The switch, which may have been made before, and the start with the new key. */
+  /** Switches, unless that was done before, and starts with the new key. */
   async switchTo(next: SignedKey): Promise<void> {
     await this.step('switch', next)
     this.#events.authority_key_succeeded += 1
@@ -124,7 +124,7 @@ export class SuccessionAuthority implements Served {
     await this.back()
   }
 
-  /** Blocks changed and the key did not: started with the settings of the newer block. */
+  /** The blocks changed but the key did not, so the authority starts with the settings of the newer block. */
   async goOnWith(next: SignedKey): Promise<void> {
     this.#state = next
     await this.back()
@@ -143,7 +143,7 @@ export class SuccessionAuthority implements Served {
     await (isKilled ? this.#process.kill() : this.#process.stop())
   }
 
-  /** At the same address: nodes were told it once. */
+  /** Starts at the same address, which nodes have stored. */
   async back(): Promise<void> {
     const settings = { ...this.settings(), PORT: new URL(this.url).port }
     this.#process = await startAuthorityProcess({ network: this.#network, settings })
@@ -160,7 +160,7 @@ export class SuccessionAuthority implements Served {
     await this.back()
   }
 
-  /** Keys of the nodes that were heard of lately. */
+  /** Keys of the nodes with a recent heartbeat. */
   async activeNodes(): Promise<ReadonlySet<string>> {
     const { nodes } = (await this.operator('GET', '/nodes')).json as unknown as {
       readonly nodes: Readonly<Record<string, { readonly node_public_key: string }>>

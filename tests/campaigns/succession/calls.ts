@@ -5,7 +5,7 @@ import type { Served } from '../evidence/scenario.ts'
 
 const DECISIONS_AT_ONCE = 3
 
-/** What one stretch of work left behind. */
+/** Results of one period of load. */
 export interface Work {
   /** Issued and not revoked. */
   readonly member: JsonObject
@@ -14,7 +14,7 @@ export interface Work {
   readonly anchor: JsonObject
 }
 
-/** What goes on in the network meanwhile: members come and go, decisions are made, carried out and anchored. */
+/** Load in the network: members join and are revoked, decisions are made, executed and anchored. */
 export class Business {
   readonly #served: Served
   readonly #story: EvidenceScenario

@@ -10,7 +10,7 @@ export const CLI: string = fileURLToPath(new URL('../../../apps/cli/src/main.ts'
 
 type Settings = Readonly<Record<string, string>>
 
-/** Runs a command as an operator would; gives what it printed. */
+/** Runs a command like an operator; returns its output. */
 export async function chancery(settings: Settings, ...words: readonly string[]): Promise<string> {
   const env = { PATH: process.env['PATH'], HOME: tmpdir(), ...COMPILE_CACHE, ...settings }
   const { stdout } = await execute(process.execPath, ['--conditions=development', CLI, ...words], {

@@ -18,7 +18,7 @@ const RELOADED_WITHIN_MS = 30_000
 interface Gateway {
   readonly policyFile: string
   readonly env: Readonly<Record<string, string>>
-  /** Undefined while it is being started again. */
+  /** Undefined during a restart. */
   process: GatewayProcess | undefined
 }
 
@@ -30,7 +30,7 @@ export interface GatewayParts {
   readonly key: { readonly keyId: string; readonly publicKey: string }
 }
 
-/** Gateways that judge every certificate in use all the while. They follow by the command an operator uses. */
+/** Gateways that verify every certificate in use all the time. They follow by the command of an operator. */
 export class Gateways {
   readonly found: string[] = []
   readonly #parts: GatewayParts
@@ -77,12 +77,12 @@ export class Gateways {
     }
   }
 
-  /** `gateway follow` and SIGHUP, as docs/operate/keys.md says; then waits until the gateway shows the key. */
+  /** `gateway follow` and SIGHUP, as in docs/operate/keys.md; then waits until the gateway shows the key. */
   async follow(keyId: string): Promise<void> {
     await Promise.all(this.#gateways.map((gateway) => this.#followOne(gateway, keyId)))
   }
 
-  /** kill -9 of one gateway. It starts again from its own files while the authority may be away. */
+  /** Kills one gateway with SIGKILL. It starts again from its files, also while the authority is down. */
   async killOne(random: Random): Promise<void> {
     const one = this.#gateways[random.below(this.#gateways.length)]
     const running = one?.process
@@ -101,7 +101,7 @@ export class Gateways {
         await pause(BETWEEN_ROUNDS_MS)
       }
     })()
-    // Told when it is awaited at the end.
+    // Reported when it is awaited at the end.
     this.#judging.catch(() => undefined)
   }
 
@@ -142,7 +142,7 @@ export class Gateways {
     for (let at = 0; at < certificates.length; at += JUDGED_AT_ONCE) {
       const some = certificates.slice(at, at + JUDGED_AT_ONCE)
       const request = { token: this.#client.token, body: { certificates: some } }
-      // One that is being killed reaches nobody.
+      // A gateway that is being killed does not respond.
       const answer = await process?.request('POST', '/verify/batch', request).catch(() => undefined)
       if (answer === undefined) return
       const results = (answer.body['results'] ?? []) as readonly JsonObject[]

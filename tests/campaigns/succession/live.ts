@@ -5,7 +5,7 @@ import type { Undone } from './rounds.ts'
 
 export const summary =
   'nodes, gateways, an auditor and a partner follow key successions with kills, two of them undone: none is lost'
-/** Successions; `--nodes` says how many nodes go through them. An even seed runs on SQLite, an odd one on PostgreSQL. */
+/** Number of successions; `--nodes` is the number of nodes. An even seed runs on SQLite, an odd one on PostgreSQL. */
 export const defaultCount = 20
 
 const DEFAULT_NODES = 300
@@ -17,7 +17,7 @@ export async function run({ count, seed, log, nodes = DEFAULT_NODES }: CampaignO
   const started = performance.now()
   const told = new Set<string>()
   let done = 0
-  /** As soon as they are found: a long run that is stopped has told of them. */
+  /** Printed at once, so that a stopped run has reported them. */
   const tell = (): void => {
     const news = rounds.allFound().filter((line) => !told.has(line))
     for (const line of news.slice(0, MAX_PRINTED)) log(`violation: ${line}`)

@@ -6,16 +6,16 @@ import { Node, RefusedError } from '@chancery/sdk'
 import type { NodeDocument, NodeStore } from '@chancery/sdk'
 import { RefusedCalls } from '../lib/refused-calls.ts'
 
-/** What the process is told by its first argument. */
+/** First argument of the process. */
 export interface NodesTask {
   readonly url: string
-  /** The first block; whatever came after it nodes have to follow. */
+  /** The first block. Nodes must follow all later ones. */
   readonly genesisFile: string
   /** A folder for each node, with its invite. */
   readonly folders: readonly string[]
 }
 
-/** What it tells the campaign. */
+/** Messages to the campaign. */
 export type NodesMessage =
   | { readonly kind: 'started' }
   | { readonly kind: 'certificate'; readonly folder: string; readonly certificate: JoinCertificate }
@@ -32,7 +32,7 @@ export interface NodeFigures {
 const STARTING_AT_ONCE = 8
 const FIGURES_EVERY_MS = 2000
 
-/** The files of one node. A file is replaced whole; what a killed process wrote is kept by the system. */
+/** The files of one node. A file is replaced atomically. Writes of a killed process stay in the page cache. */
 class FolderStore implements NodeStore {
   readonly #folder: string
 
@@ -124,7 +124,8 @@ class NodesProcess {
     })
     node.on('stopped', ({ error }) => found(`a node is lost: ${error?.message ?? 'it stopped'}`))
     node.on('unfollowed', ({ reason }) => found(`a node does not follow: ${reason}`))
-    // One that missed the lists of an undone key knows only that the root names another one: it waits for that.
+    // A node that missed the lists of an undone key only detects that the root names another key. It waits for that
+    // list.
     node.on('listRefused', (refused) => {
       if (refused.reason !== 'not_signed') found(`a node refuses a list: ${JSON.stringify(refused)}`)
     })
@@ -141,7 +142,7 @@ function tell(message: NodesMessage): void {
   process.send?.(message)
 }
 
-// The campaign is gone, however it ended: nothing is left behind.
+// The campaign has ended, so this process ends, too.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 const task = JSON.parse(process.argv[2] ?? '') as NodesTask
 const genesis = readGenesisBlock(readJson(await readFile(task.genesisFile, 'utf8')))

@@ -20,7 +20,7 @@ const JOINING_AT_ONCE = 2
 interface Crew {
   readonly task: NodesTask
   process: ChildProcess
-  /** Of the process that runs; those of killed ones are in `past`. */
+  /** Counts of the running process; those of killed ones are in `past`. */
   figures: NodeFigures | undefined
 }
 
@@ -31,14 +31,16 @@ interface CommandNode {
 
 export interface NodesParts {
   readonly url: string
-  /** The block every node begins with. */
+  /** The first block of every node. */
   readonly genesisFile: string
   readonly folder: string
   readonly random: Random
   readonly invite: () => Promise<string>
 }
 
-/** Nodes of the library in a few processes, and nodes of the command line in one each. All are killed now and then. */
+/**
+ * Nodes of the library in a few processes, and nodes of the command line in one process each. All are killed sometimes.
+ */
 export class Fleet {
   readonly found: string[] = []
   readonly #parts: NodesParts
@@ -93,7 +95,7 @@ export class Fleet {
     this.#size += count
   }
 
-  /** kill -9 of one process with its many nodes; they go on from their disks. */
+  /** Kills one process with its many nodes; they continue from their files. */
   async killCrew(): Promise<void> {
     const crew = this.#crews[this.#parts.random.below(this.#crews.length)]
     if (crew === undefined) return
@@ -110,7 +112,7 @@ export class Fleet {
     one.process = this.#runCommand(one.home)
   }
 
-  /** `chancery renew` beside a running node: it takes the certificate up from the disk. */
+  /** Runs `chancery renew` next to a running node, which reads the new certificate from the disk. */
   async renewOneByCommand(): Promise<void> {
     const one = this.#commands[this.#parts.random.below(Math.max(this.#commands.length, 1))]
     if (one !== undefined) await chancery({}, 'renew', '--home', one.home)
@@ -179,7 +181,7 @@ export class Fleet {
     return child
   }
 
-  /** What `node run` tells: one JSON line for each event. */
+  /** Output of `node run`: one JSON line for each event. */
   #noteLine(home: string, line: string): void {
     const { event, code, action } = JSON.parse(line) as { event: string; code?: string; action?: string }
     if (event === 'heartbeat') {

@@ -25,8 +25,8 @@ interface PartnerParts {
 }
 
 /**
- * Another sovereign with an authority of its own. Its operator follows the root of the other one, replaces the treaty
- * and imports the feed, all by commands; a program of its own reads the feed by the library.
+ * A partner network with its own authority. Its operator follows the root of the other network, replaces the treaty and
+ * imports the feed, all by commands. A separate program reads the feed with the library.
  */
 export class Partner {
   readonly found: string[] = []
@@ -79,7 +79,7 @@ export class Partner {
     return this.#imports
   }
 
-  /** As keys.md says: the newest block of the root, and a treaty with its key beside the one before. */
+  /** As in docs/operate/keys.md: the newest block of the root, and a second treaty with its key. */
   async follow(): Promise<void> {
     const peer = join(this.#parts.folder, 'peer', 'genesis.json')
     await chancery({}, 'genesis', 'follow', '--genesis', peer, '--url', this.#parts.url)
@@ -94,7 +94,7 @@ export class Partner {
     this.#treaty = isJsonObject(done['treaty'] ?? null) ? (done['treaty'] as JsonObject) : this.#treaty
   }
 
-  /** Imports the feed, and judges a member that must be accepted and one that was revoked. */
+  /** Imports the feed, and verifies a member that must be accepted and one that was revoked. */
   async pull(member: JsonObject, revoked: JsonObject | undefined): Promise<void> {
     try {
       const sequence = (await this.#operate('feed', 'import', this.#parts.url))['sequence'] as number
@@ -119,10 +119,11 @@ export class Partner {
     const body = { attestation, treaty: this.#treaty }
     const answer = await this.#na.request('POST', '/attestations/verify-with-treaty', { body })
     const reason = isJsonObject(answer.json ?? null) ? (answer.json as JsonObject)['reason'] : undefined
-    if (reason !== wanted) this.found.push(`the partner judges a member: ${answer.text.slice(0, 300)}, not ${wanted}`)
+    if (reason !== wanted)
+      this.found.push(`verdict of the partner on a member: ${answer.text.slice(0, 300)}, expected ${wanted}`)
   }
 
-  /** By the library: it follows the root and must always be able to read the feed. */
+  /** Reads the feed with the library, which follows the root. This must always succeed. */
   async #read(): Promise<void> {
     const outcome = await this.#reader.follow(createClient({ url: this.#parts.url }))
     if (outcome !== 'changed' && outcome !== 'unchanged') this.found.push(`the partner does not follow: ${outcome}`)

@@ -35,7 +35,7 @@ interface Cached {
   readonly certificate: JoinCertificate
   /** When its revocation was acknowledged. */
   revokedAt?: number
-  /** The gateway has refused it once: from then on always. */
+  /** The gateway has refused it once, so it must refuse it from then on. */
   isKnown?: true
 }
 
@@ -44,7 +44,7 @@ export interface Rehearsal {
   readonly facts: JsonObject
 }
 
-/** One succession, from pinning to the last look, with the commands an operator uses. */
+/** One succession, from pinning to the last check, with the commands of an operator. */
 export async function rehearseSuccession(backend: Backend, random: Random): Promise<Rehearsal> {
   const folder = await mkdtemp(join(tmpdir(), 'chancery-succession-'))
   const [network, database] = [await createTestNetwork('HEIR-NET'), await createTestDatabase(backend)]
@@ -71,9 +71,9 @@ export async function rehearseSuccession(backend: Backend, random: Random): Prom
     const downAt = performance.now()
     load.serve(undefined)
     await na.stop()
-    // No node of this campaign follows by itself: gateways were told by hand.
+    // The gateways of this campaign are updated by command; no node follows automatically.
     await command(network, after, 'authority', 'key-succession', '--yes')
-    // The same address: gateways were told it once.
+    // The same address, which the gateways have.
     na = await startAuthorityProcess({ network, settings: { ...after, PORT: new URL(na.url).port } })
     load.serve(na)
     const away_ms = Math.round(performance.now() - downAt)
@@ -94,7 +94,7 @@ export async function rehearseSuccession(backend: Backend, random: Random): Prom
   }
 }
 
-/** The root signs block and history; gives the settings of the new key. */
+/** The root signs block and history; returns the settings of the new key. */
 async function prepare(folder: string, network: TestNetwork): Promise<Record<string, string>> {
   const at = (name: string): string => join(folder, name)
   const next = await testSigner(NEW_KEY)
@@ -145,7 +145,7 @@ async function pinBoth(url: string, network: TestNetwork, firstList: string): Pr
   return startTestGateway({ policy: testPolicy({ 'HEIR-NET': entry }, [client]), state: 'new' })
 }
 
-/** What the authority itself says afterwards, with callers who still know the old key only. */
+/** Checks the authority afterwards with callers that have only the old key. */
 async function checkAuthority(na: AuthorityProcess, network: TestNetwork, load: Load): Promise<void> {
   const next = await testSigner(NEW_KEY)
   const listed = async (target: string, key: string): Promise<Set<string>> => {
@@ -170,7 +170,7 @@ async function checkAuthority(na: AuthorityProcess, network: TestNetwork, load: 
   if (!history.text.includes(network.authority.publicKey)) load.found.push('the key history does not name the old key')
 }
 
-/** Nodes that join, operators that revoke, and a relying party that judges all the while. */
+/** Nodes that join, operators that revoke, and a relying party that verifies all the time. */
 class Load {
   readonly held: Cached[] = []
   readonly found: string[] = []
@@ -207,7 +207,7 @@ class Load {
     this.#judging = this.#judge(gateway)
   }
 
-  /** Everything acknowledged must be known everywhere by now; then each certificate once more. */
+  /** All acknowledged revocations must have arrived everywhere by now; then each certificate is verified again. */
   async settle(): Promise<void> {
     await pause(SEEN_AFTER_MS)
     this.#isJudging = false
@@ -259,13 +259,13 @@ class Load {
     const isTrusted = await this.#isTrusted(gateway, one.certificate)
     this.#judged += 1
     const { cert_id, issued_by } = one.certificate
-    // While the authority is away nobody can learn of a revocation; the list that is held is still in force.
+    // While the authority is down, no new revocation can arrive, and the current list is still in force.
     const knowable = Math.max(wasRevokedAt ?? 0, this.#servingSince)
     const isDue = wasRevokedAt !== undefined && this.#na !== undefined && askedAt - knowable > SEEN_AFTER_MS
     const isSeen = isDue || one.isKnown === true
     if (wasRevokedAt !== undefined && isTrusted === false) one.isKnown = true
     if (isSeen && isTrusted !== false) this.found.push(`revoked ${cert_id} of ${issued_by} is accepted`)
-    // A revocation that was acknowledged while we asked may count already.
+    // A revocation that was acknowledged during the request may already count.
     if (one.revokedAt === undefined && isTrusted !== true)
       this.found.push(`valid ${cert_id} of ${issued_by} is refused`)
   }
@@ -276,7 +276,7 @@ class Load {
     return answer.status === 200 ? (answer.body['trusted'] as boolean) : undefined
   }
 
-  /** By the old key in the name of the new one, and the other way round; by a stranger in the name of each. */
+  /** Signed by the old key under the id of the new one, and the other way round; by an unknown key under each id. */
   async #forge(): Promise<readonly JsonObject[]> {
     const [old, next, stranger] = [this.#network.authority, await testSigner(NEW_KEY), await testSigner('stranger')]
     const real = this.held[0]?.certificate

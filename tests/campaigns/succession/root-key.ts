@@ -12,11 +12,11 @@ export interface SignedKey {
   readonly genesisFile: string
   /** Absent for the first key. */
   readonly historyFile?: string
-  /** What an authority with this key has beside the settings of its network. */
+  /** Settings of an authority with this key, in addition to those of its network. */
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** Where the root key is kept: signs blocks and histories by the command of docs/operate/keys.md. */
+/** The owner of the root key: signs blocks and histories with the command of docs/operate/keys.md. */
 export class Root {
   readonly #folder: string
   #count = 0
@@ -37,7 +37,7 @@ export class Root {
     return { key, publicKey, genesisFile: kept, settings: {} }
   }
 
-  /** The block that names the next key, which may be the one before: then the succession is undone. */
+  /** Returns the block with the next key. The key before as next key undoes the succession. */
   async succeed(present: SignedKey, next: TestKey): Promise<SignedKey> {
     this.#count += 1
     const [out, historyOut] = [this.#at(`genesis-${this.#count}.json`), this.#at(`history-${this.#count}.json`)]

@@ -16,16 +16,16 @@ import { Root } from './root-key.ts'
 import type { SignedKey } from './root-key.ts'
 
 const GATEWAYS = 3
-/** Each is a process of its own; the others share a few. */
+/** Nodes in a separate process each; the others share a few processes. */
 const COMMAND_NODES = 10
 const LIBRARY_PROCESSES = 2
-/** Heartbeats come every five seconds; restarts and a busy machine take their time, too. */
+/** Heartbeats are sent every five seconds. Restarts and a busy machine take more time. */
 const PATIENCE_MS = 240_000
 const CHECK_EVERY_MS = 1000
-/** A command that is started from sources costs more than what it asks for. */
+/** A command from sources costs more than its request. */
 const ASK_EVERY_MS = 3000
 
-/** Where the switch is killed, another point each time. Up to the last one nothing may have changed. */
+/** Points where the switch is killed, another one each time. Before the last one nothing may have changed. */
 const SWITCH_POINTS = [
   'switch-identity-stored',
   'crl-signed',
@@ -50,7 +50,7 @@ interface Everybody {
   readonly business: Business
 }
 
-/** Key successions of one network, each with everybody who has to follow. */
+/** Key successions of one network, with everything that has to follow. */
 export class SuccessionRounds {
   readonly found: string[] = []
   readonly #random: Random
@@ -135,7 +135,7 @@ export class SuccessionRounds {
     await na.command('authority', 'verify-db').catch((error: unknown) => this.found.push(`verify-db: ${said(error)}`))
     await auditor.audit(na.settings())
     await auditor.finish(na.state, na.events)
-    // Stopped before the rest ends, so that an end is not taken for a refusal.
+    // Stopped first, so that a closed connection is not counted as a refusal.
     await gateways.stop()
   }
 
@@ -159,18 +159,18 @@ export class SuccessionRounds {
     }
   }
 
-  /** In reverse order; each is tried whatever became of the others. */
+  /** In reverse order. Each is stopped even if another one fails. */
   async close(): Promise<void> {
     for (const close of this.#closing.toReversed())
       await close().catch((error: unknown) => this.found.push(`at the end: ${said(error)}`))
   }
 
   get #all(): Everybody {
-    if (this.#everybody === undefined) throw new Error('nobody is there yet')
+    if (this.#everybody === undefined) throw new Error('the participants are not started')
     return this.#everybody
   }
 
-  /** Until every node has told the authority that it holds the new block. */
+  /** Waits until every node has reported the new block to the authority. */
   async #announce(next: SignedKey): Promise<void> {
     const { na, fleet, gateways, partner } = this.#all
     const kill = this.#random.below(4)
@@ -188,7 +188,7 @@ export class SuccessionRounds {
     await this.#until('followers', async () => (await na.step('status', next)).includes(wanted), ASK_EVERY_MS)
   }
 
-  /** Killed inside, at the next point; before its COMMIT the old key must be able to go on. */
+  /** Kills the switch at the next point. Before its COMMIT the old key must still work. */
   async #switch(next: SignedKey): Promise<string> {
     const { na, gateways, fleet } = this.#all
     const point = SWITCH_POINTS[this.#switches++ % SWITCH_POINTS.length] ?? SWITCH_POINTS[0]
@@ -206,7 +206,7 @@ export class SuccessionRounds {
     return point
   }
 
-  /** Announced, followed, and taken back by the root: the key never changes. */
+  /** Announced, followed, and undone by the root: the key never changes. */
   async #undoAnnounced(before: SignedKey, next: SignedKey): Promise<void> {
     const { na, root, gateways } = this.#all
     const back = await root.succeed(next, before.key)
@@ -216,7 +216,7 @@ export class SuccessionRounds {
     await gateways.follow(back.key.keyId)
   }
 
-  /** Meanwhile nodes are killed, an operator renews one by hand, an auditor exports and the partner imports. */
+  /** At the same time nodes are killed, an operator renews one by hand, an auditor exports and the partner imports. */
   async #renew(): Promise<void> {
     const { na, fleet, auditor } = this.#all
     const disturb = async (): Promise<void> => {
@@ -234,7 +234,7 @@ export class SuccessionRounds {
     ])
   }
 
-  /** The last one waits until no certificate of the old key is in use; the others are told not to. */
+  /** The last one waits until no certificate of the old key is in use; the others do not wait. */
   async #retire(isLast: boolean): Promise<void> {
     const { na, gateways } = this.#all
     if (isLast)
@@ -248,7 +248,7 @@ export class SuccessionRounds {
     await gateways.follow(na.state.key.keyId)
   }
 
-  /** Something happens under the present key; the partner and the auditor see it. */
+  /** Makes calls under the current key; the partner and the auditor check them. */
   async #work(): Promise<void> {
     const { fleet, business, partner, auditor } = this.#all
     const { member, revoked, decision, anchor } = await business.work()
@@ -262,7 +262,7 @@ export class SuccessionRounds {
     while (performance.now() < end) {
       if (await isDone()) return
       const lost = this.#all.fleet.found[0]
-      // What is lost does not come back: the campaign says so at once.
+      // Reports the violation at once, because a lost node does not recover.
       if (lost !== undefined) throw new Error(`waiting for ${what}: ${lost}`)
       await pause(everyMs)
     }

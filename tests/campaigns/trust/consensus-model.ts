@@ -15,7 +15,7 @@ const assembler = foreignSovereign('ASSEMBLER-NET')
 const stranger = foreignSovereign('STRANGER-NET')
 const validators = ['v0-net', 'v1-net', 'v2-net', 'v3-net'].map((name) => foreignSovereign(name))
 
-/** What the dice said about one vote; the model knows nothing else. */
+/** Random input of one vote; the model uses nothing else. */
 interface VoteFacts {
   readonly validator: number
   readonly approves: boolean
@@ -51,7 +51,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   return { cases: count, violations }
 }
 
-/** Mostly good parts, so that the late reasons are reached as well. */
+/** Mostly valid parts, so that the later reasons are also reached. */
 function throwDice(random: Random): ProofFacts {
   const some = (percent: number): number[] => validators.map((_, i) => i).filter(() => random.chance(percent))
   const isCopied = random.chance(10)
@@ -61,7 +61,7 @@ function throwDice(random: Random): ProofFacts {
     signed: random.chance(94) ? 'well' : random.pick(['by another', 'not']),
     isAboutAnother: random.chance(1),
     context: random.chance(2) ? null : isCopied ? 'same' : `context-${random.below(4)}`,
-    // Around a deviation of half a minute, where the score is decided.
+    // Near a deviation of half a minute, which decides the score.
     seconds: random.chance(70) ? random.below(80) : random.pick([0, 24, 25, 26, 50, 300]),
   })
   return {

@@ -7,19 +7,19 @@ import { seededRandom } from '../lib/random.ts'
 import type { Random } from '../lib/random.ts'
 
 export const summary = 'feeds of other sovereigns imported in random orders, against a model (protocol/core 18.3)'
-/** One order each: a handful of imports, good and bad, and what they leave behind. */
+/** Number of orders. Each is a few valid and invalid imports, followed by a check. */
 export const defaultCount = 10_000
 
 const SHOWN = 10
 const LANES = 8
-/** Every second order belongs to one of these: their history goes through the whole campaign. */
+/** Every second order belongs to one of these networks, whose state lasts for the whole campaign. */
 const KNOWN = 20
 const MAX_JUMP = 1_000_000
 
-/** What must be true of one issuer, kept by nothing but the rules. */
+/** Expected state of one issuer, computed from the rules only. */
 interface Model {
   readonly issuer: ForeignSovereign
-  /** Pinned by a treaty: no keys have to be sent. */
+  /** Pinned by a treaty, so no keys have to be sent. */
   readonly isPinned: boolean
   last: number | undefined
   readonly revoked: Set<string>
@@ -36,7 +36,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     const report: Report = { log, violations: 0 }
     const known = await Promise.all(Array.from({ length: KNOWN }, (_, i) => recognise(na, `KNOWN-${i}`)))
     let imports = 0
-    // Each lane has its own orders and its own share of the known sovereigns: the same seed gives the same cases.
+    // Each lane has its own orders and its own share of the networks, so the same seed gives the same cases.
     const lanes = Array.from({ length: LANES }, async (_, lane) => {
       const own = known.filter((__, i) => i % LANES === lane)
       for (let order = lane; order < count; order += LANES) {
@@ -84,7 +84,7 @@ async function recognise(na: TestAuthority, name: string): Promise<Model> {
   return { issuer, isPinned: true, last: undefined, revoked: new Set() }
 }
 
-/** Some feeds in a random order, some of them twice, some forged; after each the answer is the one the model gives. */
+/** Imports feeds in a random order, some of them twice, some forged; each response must be that of the model. */
 async function runOrder(
   na: TestAuthority,
   model: Model,
@@ -167,7 +167,7 @@ function codeOf({ json }: TestResponse): string {
   return String((json as { error?: { code?: unknown } } | undefined)?.error?.code)
 }
 
-/** Revoked stays revoked, and nothing else is. */
+/** Revoked attestations stay revoked, and no other is revoked. */
 async function checkStored(na: TestAuthority, model: Model, complainOf: (problem: string) => void): Promise<void> {
   const db = na.core.database.read
   const issuer = model.issuer.sovereign_id
@@ -181,7 +181,7 @@ async function checkStored(na: TestAuthority, model: Model, complainOf: (problem
   if (!isSame) complainOf(`stored ${[...stored].sort().join(' ')} instead of ${[...model.revoked].sort().join(' ')}`)
 }
 
-/** What a stranger is told about a revoked and about an unrevoked attestation of this issuer. */
+/** Returns the public verification of a revoked and an unrevoked attestation of this issuer. */
 async function checkVerdicts(
   na: TestAuthority,
   model: Model,

@@ -17,7 +17,7 @@ export const defaultCount = 200_000
 const REFERENCE = join(import.meta.dirname, 'json_reference.py')
 const SHOWN = 10
 
-/** Every document must be refused by both sides, or read by both and written to the same text. */
+/** Both readers must refuse a document, or both must read it and write the same text. */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const folder = await mkdtemp(join(tmpdir(), 'chancery-json-'))
   try {
@@ -26,7 +26,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
       for (const document of documents(count, seed)) yield `${Buffer.from(document).toString('base64')}\n`
     }
     await pipeline(Readable.from(lines()), createWriteStream(input))
-    // Once for all documents: starting an interpreter costs more than thousands of them.
+    // One process for all documents, because starting an interpreter costs more than thousands of them.
     await promisify(execFile)('python3', [REFERENCE, input, output])
     const answers = (await readFile(output, 'ascii')).split('\n')
     return compare(answers, { count, seed, log })
@@ -53,13 +53,13 @@ function compare(answers: readonly string[], { count, seed, log }: CampaignOptio
   return { cases, violations }
 }
 
-/** Made twice from the seed instead of kept: the documents of a long run do not fit into memory. */
+/** Generated twice from the seed, because the documents of a long run do not fit into memory. */
 function* documents(count: number, seed: number): Generator<Uint8Array> {
   const random = seededRandom(seed)
   for (let i = 0; i < count; i += 1) yield makeDocument(random)
 }
 
-/** In the form of json_reference.py. What is neither a text nor a refusal agrees with nothing and is a violation. */
+/** In the form of json_reference.py. A result that is neither a text nor a refusal is a violation. */
 function answer(document: Uint8Array): string {
   try {
     const written = canonicalJson(readJsonBytes(document))

@@ -1,8 +1,8 @@
 import type { Random } from '../lib/random.ts'
 
 /**
- * Documents on both sides of every rule of protocol/core 1.1 to 1.3: about half are valid, the others miss by little.
- * Bytes, since ill-formed UTF-8 is one of the ways to miss.
+ * Documents at every rule of protocol/core 1.1 to 1.3: about half are valid, the others almost valid. Bytes, because
+ * ill-formed UTF-8 is one of the errors.
  */
 export function makeDocument(random: Random): Uint8Array {
   const kind = random.below(100)
@@ -18,7 +18,7 @@ function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
-/** A value with everything a reader can stumble over; containers get rarer with depth. */
+/** Returns a value with all difficult forms; containers get rarer with depth. */
 function value(random: Random, depth: number): string {
   const kind = random.below(depth === 0 ? 60 : 100 + depth * 20)
   if (kind < 30) return pad(random, object(random, depth))
@@ -31,7 +31,7 @@ function value(random: Random, depth: number): string {
   )
 }
 
-/** White space of JSON, and now and then what is white space elsewhere. */
+/** White space of JSON, and sometimes characters that are white space elsewhere. */
 function pad(random: Random, text: string): string {
   if (random.chance(80)) return text
   const space = random.chance(2)
@@ -57,20 +57,20 @@ function object(random: Random, depth: number): string {
   const names: string[] = []
   for (let count = random.below(6); count > 0; count -= 1) {
     const name = random.pick(NAMES)
-    // Mostly distinct; a repeated name is usually spelled another way the second time.
+    // Mostly distinct names; a repeated name is usually spelled differently.
     if (!names.includes(name) || random.chance(8)) names.push(name)
   }
   const members = names.map((name) => `${pad(random, memberName(random, name))}:${value(random, depth + 1)}`)
   return `{${members.join(',')}}`
 }
 
-/** Seldom with an unpaired surrogate, which the reader must find in names as well as in values. */
+/** Rarely with an unpaired surrogate, which the reader must find in names as well as in values. */
 function memberName(random: Random, name: string): string {
   const spelled = spell(random, name)
   return random.chance(1) ? `"${unit(random, 0xd800 + random.below(0x800))}${spelled.slice(1)}` : spelled
 }
 
-/** One of the many spellings of a string. */
+/** Returns one of the many spellings of a string. */
 function spell(random: Random, text: string): string {
   let out = '"'
   for (const character of text)
@@ -104,7 +104,7 @@ function string(random: Random): string {
   return `${out}"`
 }
 
-/** A part of a string: valid in 97 of 100 cases. */
+/** Returns a part of a string: valid in 97 of 100 cases. */
 function piece(random: Random): string {
   const kind = random.below(100)
   if (kind < 35) return spell(random, String.fromCharCode(0x20 + random.below(0x60))).slice(1, -1)
@@ -141,7 +141,7 @@ const MALFORMED = [
   '1/2', '\u22121',
 ] as const
 
-/** A number token of any form. */
+/** Returns a number token of any form. */
 function number(random: Random): string {
   const kind = random.below(100)
   if (kind < 4) return random.pick(MALFORMED)
@@ -152,14 +152,14 @@ function number(random: Random): string {
   return respell(random, spellDouble(random, anyDouble(random)))
 }
 
-/** Integers around the bounds of exactness and range, sometimes written as doubles. */
+/** Returns an integer near the limits of exactness and range, sometimes written as a double. */
 function nearEdge(random: Random): string {
   const exact = random.pick(EDGES) + BigInt(random.below(9) - 4)
   const text = String(random.chance(50) ? exact : -exact)
   return random.chance(70) ? text : text + random.pick(['.0', 'e0', '.5', 'E+0', '.000000000000000000001', 'e1', 'e-1'])
 }
 
-/** The exact middle between two doubles, or just beside it: rounding must look at every digit. */
+/** Returns the exact middle between two doubles, or a number next to it: rounding must use every digit. */
 function halfway(random: Random): string {
   const mantissa = (2n ** 52n + ((BigInt(random.next()) << 20n) | BigInt(random.below(2 ** 20)))) * 2n + 1n
   const shift = random.below(random.chance(20) ? 1000 : 60)
@@ -179,7 +179,7 @@ function digits(random: Random, length: number): string {
   return `${sign}${whole}${fraction}e${random.pick(['', '+', '-'])}${random.below(random.chance(50) ? 20 : 340)}`
 }
 
-/** All bit patterns are equally likely, denormals by their own draw. */
+/** All bit patterns are equally likely; denormals have a separate draw. */
 function anyDouble(random: Random): number {
   const view = new DataView(new ArrayBuffer(8))
   view.setUint32(0, random.chance(10) ? random.next() & 0x800fffff : random.next())
@@ -197,7 +197,7 @@ function spellDouble(random: Random, double: number): string {
   return String(double)
 }
 
-/** The same number in other letters: capital exponent, leading zeros in it, zeros behind the fraction. */
+/** Spells the number differently: capital exponent, leading zeros in it, zeros after the fraction. */
 function respell(random: Random, text: string): string {
   if (random.chance(60)) return text
   return text
@@ -209,7 +209,7 @@ function respell(random: Random, text: string): string {
     .replace(/(\.\d+)/, (fraction) => fraction + random.pick(['', '0', '000']))
 }
 
-/** Around the bound of 64 levels, seldom far beyond it. */
+/** About 64 levels, which is the limit, rarely many more. */
 function deep(random: Random): string {
   const levels = random.chance(5) ? 200 + random.below(3000) : 60 + random.below(9)
   const closers: string[] = []
@@ -223,7 +223,7 @@ function deep(random: Random): string {
   return out + random.pick(['1', '[]', '{}', '"]"', 'null']) + closers.toReversed().join('')
 }
 
-/** A small wound: what is left is seldom valid, and when it is, both readers must still agree. */
+/** Makes a small change. The result is rarely valid, and both readers must still agree. */
 function damage(random: Random, bytes: Uint8Array): Uint8Array {
   const at = random.below(bytes.length + 1)
   const [before, after] = [bytes.subarray(0, at), bytes.subarray(at)]

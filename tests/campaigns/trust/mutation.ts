@@ -21,7 +21,7 @@ export const summary =
 /** Every single change of 26 records, then random edits of their texts. */
 export const defaultCount = 100_000
 
-/** One of so many random edits is presented over HTTP as well. */
+/** One of this many random edits is also sent over HTTP. */
 const PRESENTED = 10
 const AT_ONCE = 16
 const SHOWN = 10
@@ -32,7 +32,7 @@ interface Mutant {
   readonly text: string
 }
 
-/** Counts what was refused and how; accepted or broken is a violation. */
+/** Counts refusals by kind. An accepted change or an internal error is a violation. */
 class Tally {
   cases = 0
   violations = 0
@@ -76,7 +76,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   }
 }
 
-/** A campaign over records that do not hold untouched would prove nothing. */
+/** Every unchanged record must be valid; otherwise the campaign would prove nothing. */
 async function requireHolding(na: TestAuthority, target: Target): Promise<void> {
   const verdict = await verifyRecordOfKind(target.kind, target.record, target.trust)
   if (!verdict.ok) throw new Error(`the untouched ${target.kind} does not hold: ${verdict.reason}`)
@@ -85,7 +85,7 @@ async function requireHolding(na: TestAuthority, target: Target): Promise<void> 
   if (!isAccepted(answer)) throw new Error(`the untouched ${target.kind} is refused: ${answer.text.slice(0, 300)}`)
 }
 
-/** Each record as every other kind, in the library and at every verify route. */
+/** Presents each record as every other kind, to the library and to every verify route. */
 async function crossKinds(na: TestAuthority, targets: readonly Target[], tally: Tally): Promise<void> {
   for (const target of targets) {
     if (detectRecordKind(target.record) !== target.kind) tally.complain(`${target.kind} is not recognised`)
@@ -146,7 +146,7 @@ function isAccepted({ status, json }: TestResponse): boolean {
   return json['accepted'] === true || json['valid'] === true
 }
 
-/** Every way to change one place of the record, except those that leave what is proved untouched. */
+/** Returns every change of one member, except changes that leave the proved part unchanged. */
 function* fieldChanges(target: Target, random: Random): Generator<Mutant> {
   const record = toForeign(target.record) as ForeignObject
   const original = target.partOf(target.record)
@@ -167,7 +167,7 @@ function* fieldChanges(target: Target, random: Random): Generator<Mutant> {
   }
 }
 
-/** The same value in the words of the testkit: a double stays one. */
+/** Converts the value to the types of the testkit, so that a double stays a double. */
 function toForeign(value: JsonValue): ForeignValue {
   if (value instanceof JsonFloat) return new FloatNumber(value.value)
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map(toForeign)
@@ -175,7 +175,7 @@ function toForeign(value: JsonValue): ForeignValue {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toForeign(member)]))
 }
 
-/** One to three characters of the text replaced, removed, put in or doubled. */
+/** Replaces, removes, adds or doubles one to three characters of the text. */
 function textEdit(targets: readonly Target[], random: Random): Mutant {
   for (;;) {
     const target = targets[random.below(targets.length)]
@@ -188,7 +188,7 @@ function textEdit(targets: readonly Target[], random: Random): Mutant {
   }
 }
 
-/** Where the signature begins: it is the last member, and its label may be anything. */
+/** Start of the signature: it is the last member, and its label may be anything. */
 function provedEnd(text: string): number {
   const at = text.search(/,"signatures?":/)
   return at < 0 ? text.length : at
@@ -209,7 +209,7 @@ function edit(text: string, at: number, random: Random): string {
   }
 }
 
-/** A text that is no JSON is a change, too: it must be refused, and never break anything. */
+/** A text that is not JSON must be refused without an internal error. */
 function isChanged(target: Target, value: JsonValue | undefined, original: string): boolean {
   return value === undefined || target.partOf(value) !== original
 }

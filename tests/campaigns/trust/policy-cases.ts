@@ -3,7 +3,7 @@ import type { ForeignObject, ForeignValue } from '@chancery/testkit'
 import type { ReferenceGate, ReferencePolicy, ReferenceQuestion } from './policy-reference.ts'
 import type { Random } from '../lib/random.ts'
 
-/** Few values and few names, so that policies and requests meet, and the awkward ones among them. */
+/** Few values and names, including difficult ones, so that policies and requests often match. */
 const NUMBERS: readonly [ForeignValue, ...ForeignValue[]] = [
   0,
   1,
@@ -65,7 +65,7 @@ const PROBLEMS = [
 ] as const
 
 const HOUR = 3_600_000_000n
-/** Somewhere in the years 2026 and 2027, to the microsecond. */
+/** A time in the years 2026 and 2027, in microseconds. */
 const START = 1_767_225_600_000_000n
 
 export function makeQuestion(random: Random): ReferenceQuestion {
@@ -141,7 +141,7 @@ function makeGate(random: Random, index: number): ReferenceGate {
   return {
     gate_id: `g${index}`,
     gate_type,
-    // Not in the order they are written.
+    // Not in the written order.
     order: (index * 7 + random.below(7)) ^ 5,
     mode: random.chance(80) ? 'enforce' : 'observe',
     config: makeConfig(random, gate_type),
@@ -205,7 +205,7 @@ function makeClaims(random: Random): ForeignObject {
   return claims
 }
 
-/** Names as they come: one that belongs to every JavaScript object is a name like any other. */
+/** Includes names of the JavaScript object prototype, which must be ordinary names. */
 function makeObject(random: Random, depth: number): ForeignObject {
   const out = Object.create(null) as Record<string, ForeignValue>
   for (const name of KEYS) {

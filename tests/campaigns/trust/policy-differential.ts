@@ -43,13 +43,13 @@ export function run({ count, seed, log }: CampaignOptions): Promise<CampaignResu
   return Promise.resolve({ cases: count, violations })
 }
 
-/** What came up, so that a generator that stopped meeting its policies is noticed. */
+/** Counts of outcomes, to detect a generator whose requests no longer match its policies. */
 function countKind(seen: Map<string, number>, line: string): void {
   const kind = line.startsWith('gate ') ? `outcome ${line.split(' ').at(-1)}` : line.replace(/'.*/, "'…'")
   seen.set(kind, (seen.get(kind) ?? 0) + 1)
 }
 
-/** The same lines from the product. */
+/** Returns the lines of the product. */
 function decideByEngine(question: ReferenceQuestion): readonly string[] {
   const { policies, context, now } = question
   return describeEvaluation(
@@ -82,7 +82,7 @@ function toBasis({ attestation, terms }: ReferenceQuestion): AgreementBasis | At
   }
 }
 
-/** As the product would have read it from the wire. */
+/** Reads the policy as the product reads it from a request. */
 function toProduct(value: ForeignObject): JsonObject {
   return readJson(wireText(value)) as JsonObject
 }

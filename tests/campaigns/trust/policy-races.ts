@@ -51,13 +51,13 @@ interface Race {
 async function race({ server, notes, random, rounds, callers, log }: Race): Promise<void> {
   const network = await createTestNetwork('POLICY-NET')
   const database = await server.createDatabase()
-  // One after the other: the first migrates.
+  // Starts one after the other, because the first one migrates.
   const first = await startAuthorityProcess({ network, settings: database.settings })
   const second = await startAuthorityProcess({ network, settings: database.settings })
   const rows = await openRows(database)
   try {
     for (let round = 0; round < rounds; round += 1) {
-      // A new policy now and then, so that first versions race, too.
+      // Starts a new policy from time to time, so that first versions also race.
       const policy_id = `policy-${Math.floor(round / 10)}`
       const reading = checkActive(rows, policy_id, notes)
       await Promise.all(

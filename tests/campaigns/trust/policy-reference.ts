@@ -3,8 +3,8 @@ import { FloatNumber, canonicalText } from '@chancery/testkit'
 import type { ForeignObject, ForeignValue } from '@chancery/testkit'
 
 /**
- * Boundary policies judged by a second hand: written from the rules of protocol/trust-operations 5 with plain loops and
- * fractions, and nothing of the product in it. Slow on purpose; it prepares nothing and shares nothing.
+ * Second implementation of boundary policies: written from protocol/trust-operations 5 with plain loops and fractions,
+ * without code of the product. It has no optimisation.
  */
 
 export interface ReferenceGate {
@@ -24,7 +24,7 @@ export interface ReferencePolicy {
   /** Microseconds. */
   readonly from: bigint
   readonly until: bigint
-  /** What a check of its row would have found. */
+  /** Result of the check of its row. */
   readonly problem: string | undefined
 }
 
@@ -36,7 +36,7 @@ export interface ReferenceQuestion {
   readonly now: bigint
 }
 
-/** One line for each thing that must agree. */
+/** Returns one line for each result that must agree. */
 export function decideByReference(question: ReferenceQuestion): readonly string[] {
   const { context, now } = question
   const builtIn = builtInSteps(question)
@@ -80,7 +80,7 @@ export function decideByReference(question: ReferenceQuestion): readonly string[
 
 type Step = [name: string, passed: boolean, reason: string]
 
-/** The gates before the policies; the window always holds here. */
+/** The gates before the policies; the time window always passes here. */
 function builtInSteps({ context, attestation, terms }: ReferenceQuestion): Step[] {
   const wanted = textOf(context, 'requested_capability')
   const claims = attestation?.['claims']
@@ -197,7 +197,7 @@ function isSingle(value: ForeignValue): boolean {
 
 type Fraction = readonly [numerator: bigint, denominator: bigint]
 
-/** The exact value of a number: a double is a whole number times a power of two. */
+/** Returns the exact value of a number: a double is a whole number times a power of two. */
 function fractionOf(value: ForeignValue): Fraction | undefined {
   if (typeof value === 'bigint') return [value, 1n]
   if (typeof value === 'number') return [BigInt(value), 1n]
@@ -276,7 +276,7 @@ function attestationClaim(
   return (claim as ForeignValue[]).some((each) => same(each, fact)) ? 'pass' : 'fail'
 }
 
-/** By the platform's calendar, which the product does not use. */
+/** Uses the calendar of the platform, which the product does not use. */
 function timeWindow(config: ForeignObject, now: bigint): string {
   const date = new Date(Number(now / 1000n))
   const [weekday, hour] = [date.getUTCDay() === 0 ? 7 : date.getUTCDay(), date.getUTCHours()]

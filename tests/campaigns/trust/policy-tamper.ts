@@ -8,7 +8,7 @@ import type { Rows } from '../lib/rows.ts'
 import { seededRandom } from '../lib/random.ts'
 
 export const summary = 'every byte of stored policies flipped in turn: all denied, health says why, none activated'
-/** More than the rows have: every byte once. */
+/** More than the bytes of the rows, so that every byte is changed once. */
 export const defaultCount = 100_000
 
 const SHOWN = 10
@@ -27,7 +27,7 @@ export async function runTamper(options: CampaignOptions & { readonly backend: B
     const bench = await prepare(na, rows)
     const random = seededRandom(seed)
     const flips = bench.flips()
-    // A small run takes some of them, a large one all.
+    // A small run uses some of them, a large one all.
     const chosen =
       flips.length <= count ? flips : Array.from({ length: count }, () => flips[random.below(flips.length)])
     const reasons = new Map<string, number>()
@@ -56,7 +56,7 @@ interface Bench {
   readonly na: TestAuthority
   readonly rows: Rows
   flips(): readonly Flip[]
-  /** What a request that all policies allow is told now. */
+  /** Returns the response to a request that all policies allow. */
   evaluate(): Promise<JsonObject>
   isAllowed(): Promise<boolean>
 }
@@ -149,7 +149,7 @@ function textOf(object: JsonObject, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Behind the authority's back: no version stamp moves. */
+/** Writes directly to the database, so that no version changes. */
 async function write(rows: Rows, { column }: Flip, policy_id: string, value: string): Promise<void> {
   const text = (word: string): string => `'${word.replaceAll("'", "''")}'`
   const set = column === 'version' ? String(Number(value)) : text(value)

@@ -25,7 +25,7 @@ import { text } from '../lib/rows.ts'
 const CAPABILITY = EXECUTED_CAPABILITY
 const DAY_MS = 86_400_000
 const RETENTION_TRIES = 100
-/** Replaced by a newer one, older than what is stored, or nothing there to delete. */
+/** Replaced by a newer one, older than the stored one, or nothing to delete. */
 const AGENT_ANSWERS = ['200', '400 descriptor_expired', '401 signed_at_outside_window', '404 agent_not_registered']
 
 const times = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
@@ -45,16 +45,16 @@ function member(answer: TestResponse, name: string): string {
   return text(isJsonObject(answer.json) ? answer.json : undefined, name)
 }
 
-/** Exactly one of the answers is the winning one. */
+/** Exactly one response is the winning one. */
 function oneWinner(track: RaceTrack, race: string, kinds: readonly string[], winning: string, stored: number): void {
   const winners = kinds.filter((kind) => kind === winning).length
   if (winners !== 1 || stored !== 1) track.notes.violation(`${race}: ${winners} winners, ${stored} stored`)
 }
 
-/** Each of the last two keys revokes the other: one is left. */
+/** Each of the last two keys revokes the other: one remains. */
 export const lastTwoKeys: Race = async (track) => {
   const ids = ['race-a', 'race-b'] as const
-  // Every other key is withdrawn behind the authorities' backs; afterwards all are back.
+  // Every other key is revoked directly in the database; afterwards all are restored.
   await setRevoked(track, ['op-privileged', 'op-standard'])
   const answers = await Promise.all(
     times(track.callers).map(async (index) => {
@@ -64,7 +64,7 @@ export const lastTwoKeys: Race = async (track) => {
       return call('POST', `/admin/operator-keys/${other}/revoke`, {})
     }),
   )
-  // The winner may call again and hears that it was done already.
+  // The winner may call again and gets the response that it was done already.
   const allowed = ['200', '401 admin_auth_failed', '409 last_active_operator_key']
   for (const answer of answers) track.notes.judge('last two keys', answer, allowed)
   const first = answers.filter((answer) => answer.text.includes('"already_revoked":false')).length
@@ -85,7 +85,7 @@ async function setRevoked(track: RaceTrack, ids: readonly string[]): Promise<voi
   await track.rows.query("update heads set version = version + 1 where name = 'operator-keys'")
 }
 
-/** One number, many contents: one is taken. */
+/** One sequence, many contents: one is accepted. */
 export const sameFeedSequence: Race = async (track) => {
   const issuer = foreignSovereign(`ISSUER-${track.random.next()}`)
   const treaty = { subject_sovereign_id: issuer.sovereign_id, subject_public_keys: [issuer.publicKey] }
@@ -104,7 +104,7 @@ export const sameFeedSequence: Race = async (track) => {
   if (ids.length !== 1) track.notes.violation(`same feed sequence: ${ids.length} withdrawals`)
 }
 
-/** What the evidence races stand on: a member, an executor's key, and decisions. */
+/** Setup of the evidence races: a member, an executor key, and decisions. */
 async function decide(track: RaceTrack, index: number): Promise<TestResponse> {
   const claims = { capabilities: [CAPABILITY] }
   const body = { subject_id: `vendor-${track.random.next()}`, roles: ['role:client'], claims }
@@ -116,7 +116,7 @@ function decisionOf(answer: TestResponse): BoundaryDecision {
   return (answer.json as JsonObject)['decision'] as unknown as BoundaryDecision
 }
 
-/** One position in a decision's chain, many records: one stands there. */
+/** Many records for one position in the chain of a decision: one is stored. */
 export const sameEvidencePosition: Race = async (track) => {
   const executor = await testSigner('race-executor')
   const key = { key_id: executor.keyId, public_key: executor.publicKey, executor_sovereign_id: 'rotator' }
@@ -138,7 +138,7 @@ export const sameEvidencePosition: Race = async (track) => {
   oneWinner(track, 'same position', kinds, '201', stored.length)
 }
 
-/** Decisions at once: all kept, one after the other without a gap. */
+/** Decisions at once: all are stored, without a gap in the sequence. */
 export const evidenceAppends: Race = async (track) => {
   const count = async (): Promise<number> =>
     Number((await track.rows.query('select last_sequence as n from evidence_head'))[0]?.['n'])
@@ -154,7 +154,7 @@ export const evidenceAppends: Race = async (track) => {
   if (!report.text.includes('"verified":true')) track.notes.violation(`appends: ${report.text.slice(0, 200)}`)
 }
 
-/** One key for one request, however often it comes: done once, and all who are answered hear the same. */
+/** One idempotency key for one request, sent many times: done once, and all responses are equal. */
 export const sameIdempotencyKey: Race = async (track) => {
   const headers = { 'Idempotency-Key': `race-${track.random.next()}-${track.random.next()}` }
   const subject_id = `once-${track.random.next()}-${track.random.next()}`
@@ -172,7 +172,7 @@ export const sameIdempotencyKey: Race = async (track) => {
     track.notes.violation(`same idempotency key: ${texts.size} answers, ${stored.length} records`)
 }
 
-/** An agent registered and deleted at once: what is shown in the end is what some order gives, on every instance. */
+/** An agent is registered and deleted at once: every instance shows the result of one possible order. */
 export const sameAgent: Race = async (track) => {
   const signer = await newSigner(track.random)
   const [certificate] = await seedCertificates(track.rows, track.network, track.random, [signer.publicKey])
@@ -211,12 +211,12 @@ export const sameAgent: Race = async (track) => {
     track.notes.violation(`same agent: ${listed.length} listed, ${postings.length} found`)
 }
 
-/** Old entries, many who want them gone: one run removes them, once. Days pass on this track. */
+/** Many callers request retention of old entries: one run removes them, once. This race moves the clock by days. */
 export const retention: Race = async (track) => {
   for (let count = 0; count < 2; count += 1) track.notes.judge('old decision', await decide(track, count), ['201'])
   await track.advance(2 * DAY_MS)
   const removed: number[] = []
-  // The rows of the last run may still be on their way out under the same lease: then all are told to come again.
+  // The last run may still remove rows under the same lease. Then all callers get a retry response.
   for (let attempt = 0; removed.length === 0 && attempt < RETENTION_TRIES; attempt += 1) {
     const answers = await Promise.all(
       times(track.callers).map((index) =>

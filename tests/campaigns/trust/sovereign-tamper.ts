@@ -18,7 +18,7 @@ import type { Random } from '../lib/random.ts'
 import { changes, tamperSignatures } from '../lib/tampering.ts'
 
 export const summary = 'every field of attestation, treaty and feed changed, removed, added, retyped: none accepted'
-/** About forty times every field of the three records. */
+/** About forty changes of every field of the three records. */
 export const defaultCount = 20_000
 
 const SHOWN = 10
@@ -26,11 +26,11 @@ const AT_ONCE = 16
 const partner = foreignSovereign('PARTNER-NET')
 const third = foreignSovereign('THIRD-NET')
 
-/** One signed record, and where it is presented. */
+/** One signed record, and the routes it is sent to. */
 interface Target {
   readonly name: string
   readonly record: ForeignObject
-  /** What members mean when they are left out: such a removal is the same record. */
+  /** Default values of members: leaving out a member with its default is the same record. */
   readonly defaults: ForeignObject
   readonly present: (record: ForeignObject) => Promise<readonly TestResponse[]>
 }
@@ -68,7 +68,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   }
 }
 
-/** What every route says to one tampered record; accepted or broken is a complaint. */
+/** Sends one tampered record to every route; an accepted record or an internal error is a violation. */
 async function askAbout(
   target: Target,
   { what, record }: Tampered,
@@ -159,7 +159,7 @@ function makeTargets(na: TestAuthority, ownTreaty: string, random: Random, round
   ]
 }
 
-/** An accepted feed spends its sequence, so the untouched one is imported under the next number before. */
+/** An accepted feed uses its sequence, so the unchanged feed is imported before with the next sequence. */
 function feedTarget(na: TestAuthority, round: number): Target {
   const ids = ['a-1', 'b-ë', 'c-\ue000', 'c-\u{1f600}']
   const reasons = { revocation_reasons: { 'a-1': 'left', 'c-\u{1f600}': 'grüße' } }
@@ -182,7 +182,7 @@ interface Tampered {
   readonly record: ForeignObject
 }
 
-/** Every way to tamper with every place, except those that leave the same record or touch a mere label. */
+/** Returns every change of every member, except those that leave the same record or change only a label. */
 function* tamper({ record, defaults }: Target, random: Random): Generator<Tampered> {
   const { signatures = [], ...content } = record
   const filled = (value: ForeignObject): string => canonicalText({ ...defaults, ...value })

@@ -3,20 +3,23 @@ import type { JsonObject, JsonValue, RecordKindName } from '@chancery/protocol'
 import { EXAMPLES } from '../../../packages/protocol/src/offline/examples.suite.ts'
 import type { Example } from '../../../packages/protocol/src/offline/examples.suite.ts'
 
-/** One worked example, what of it is proved, and where it can be presented. */
+/** One worked example, the part of it that is proved, and the routes that verify it. */
 export interface Target extends Example {
-  /** The part a change of which must be noticed, as canonical text; another text of the same part is the same record. */
+  /**
+   * The proved part as canonical text; a change of it must be detected. Another text of the same part is the same
+   * record.
+   */
   partOf(record: JsonValue): string
   readonly route: Route | undefined
 }
 
 export interface Route {
   readonly path: string
-  /** The body, with the text of a record in its place. */
+  /** Returns the request body with the text of a record. */
   bodyOf(text: string): string
 }
 
-/** Signed bytes of these two are a fixed list (protocol/trust-operations 3.4); nobody signs the rest. */
+/** The signed bytes of these two are a fixed list (protocol/trust-operations 3.4); the other members are not signed. */
 const AGREED = [
   'agreed_terms',
   'graph_digest',
@@ -27,7 +30,7 @@ const AGREED = [
   'responder_sovereign_id',
 ]
 
-/** What a member left out means in protocol/core: leaving it out where it has this value is the same record. */
+/** Default values of members in protocol/core: leaving out a member with its default is the same record. */
 const DEFAULTS: Partial<Record<RecordKindName, JsonObject>> = {
   'genesis-block': {
     allowed_crypto_suites: ['ed25519', 'x25519'],
@@ -53,7 +56,7 @@ const DEFAULTS: Partial<Record<RecordKindName, JsonObject>> = {
 }
 
 export function makeTargets(): readonly Target[] {
-  // A recognition policy is signed by nobody: every well-formed one is as good as another.
+  // A recognition policy has no signature, so every well-formed one is valid.
   return EXAMPLES.filter(({ kind }) => kind !== 'recognition-policy').map((example) => ({
     ...example,
     partOf: (record) => canonicalJson(provedPart(example.kind, record)),
@@ -66,7 +69,7 @@ function provedPart(kind: RecordKindName, record: JsonValue): JsonValue {
   const { signature: _one, signatures: _many, ...rest } = record
   if (kind === 'agreement-record' || kind === 'capability-counter') return pick(record, AGREED)
   if (kind !== 'capability-membership-proof') return filled(rest, DEFAULTS[kind] ?? {})
-  // Unsigned: only what leads to the root proves anything, and of a step only these two members are read.
+  // Unsigned: only the path to the root proves anything, and of a step only these two members are read.
   const { merkle_path: path, ...proof } = pick(rest, [
     'commitment_id',
     'revealed_capability',
@@ -104,7 +107,7 @@ function textOf(kind: RecordKindName): string {
   return writeJson(exampleOf(kind).record)
 }
 
-/** Where anybody may have such a record verified, with the keys its example is known by. */
+/** Public routes that verify such a record, with the keys of its example. */
 function routeOf(kind: RecordKindName): Route | undefined {
   const { trust: ground } = exampleOf(kind)
   const keys = writeJson(ground.keys)
@@ -157,7 +160,7 @@ function routeOf(kind: RecordKindName): Route | undefined {
   }
 }
 
-/** The value of a text, or undefined when it is no JSON. */
+/** Returns the value of a text, or undefined when it is not JSON. */
 export function tryRead(text: string): JsonValue | undefined {
   try {
     return readJson(text)

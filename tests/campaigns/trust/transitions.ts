@@ -130,7 +130,8 @@ export const boundaryPolicyActivated: Transition = {
     await prepared(scene, '/admin/boundary-policies', boundaryPolicy(policy_id, 2))
     const version = (number: number, active: 0 | 1): string =>
       `policy_id = '${policy_id}' and version = ${number} and active = ${active}`
-    // Behind its back, since activating tells the event that is waited for: one version must give way to the other.
+    // Directly in the database, because activating writes the event that is counted: one version must replace the
+    // other.
     await scene.rows.query(`update boundary_policies set active = 1, activated_at = created_at where ${version(1, 0)}`)
     return {
       send: operate(scene, `/admin/boundary-policies/${policy_id}/activate`, { version: 2 }),
@@ -196,7 +197,7 @@ export const dataLicensePolicyCreated: Transition = {
 
 export const capabilityOfferBuilt: Transition = {
   event: 'capability_offer_built',
-  // Signed and given away, not kept: what must be there once is the answer under its key.
+  // Signed and returned, not stored. Only the response under its idempotency key must exist once.
   async prepare(scene) {
     const body = {
       responder_sovereign_id: name(scene, 'PARTNER'),

@@ -4,7 +4,7 @@ import { checkWeakKeys } from '../../../packages/protocol/src/vectors/weak-keys.
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 
 export const summary = 'forged signatures under points of small order, refused by every backend (protocol/core 1.5)'
-/** The matrix is fixed: neither count nor seed changes it. One such part per backend. */
+/** The matrix is fixed: count and seed do not change it. One part per backend. */
 export const defaultCount = 12_544 * BACKENDS.length
 
 export async function run({ log }: CampaignOptions): Promise<CampaignResult> {
