@@ -36,7 +36,7 @@ export const STEPS = [
   'intent-stored',
   'action-done',
   'evidence-signed',
-  'evidence-kept',
+  'evidence-stored',
   'evidence-submitted',
   'evidence-removed',
 ] as const satisfies readonly GovernedStep[]

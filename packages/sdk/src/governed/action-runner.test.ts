@@ -39,7 +39,7 @@ describe('an allowed action', () => {
       'intent-stored',
       'action-done',
       'evidence-signed',
-      'evidence-kept',
+      'evidence-stored',
       'evidence-submitted',
       'evidence-removed',
     ])

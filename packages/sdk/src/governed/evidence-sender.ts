@@ -27,7 +27,7 @@ export interface SenderOptions {
   readonly observe: (step: SenderStep) => void
 }
 
-export type SenderStep = 'evidence-signed' | 'evidence-kept' | 'evidence-submitted' | 'evidence-removed'
+export type SenderStep = 'evidence-signed' | 'evidence-stored' | 'evidence-submitted' | 'evidence-removed'
 
 /** What one round of submissions came to. */
 export interface FlushReport {
@@ -155,7 +155,7 @@ export class EvidenceSender {
     const record = await this.#sign(entry.intent, outcome)
     this.#parts.observe('evidence-signed')
     await this.#parts.outbox.update({ id: entry.id, ...waiting(record) })
-    this.#parts.observe('evidence-kept')
+    this.#parts.observe('evidence-stored')
     return record
   }
 

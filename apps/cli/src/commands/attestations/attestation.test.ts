@@ -126,18 +126,16 @@ describe('feed', () => {
   })
 
   it('needs a key for a network without a treaty', async () => {
-    const otherKey = await openNetwork({}, 'OTHER-NET')
-    const { code, stderr } = await network.asOperator(`feed import ${otherKey.na.url}`)
+    const other = await openNetwork({}, 'OTHER-NET')
+    const { code, stderr } = await network.asOperator(`feed import ${other.na.url}`)
     expect([code, stderr.includes('No active treaty names a key of OTHER-NET')]).toEqual([1, true])
     const wrong = await network.asOperator(
-      `feed import ${otherKey.na.url} --issuer-key ${network.genesis.network_authority.public_key}`,
+      `feed import ${other.na.url} --issuer-key ${network.genesis.network_authority.public_key}`,
     )
     expect([wrong.code, wrong.stderr.includes('signed with another key')]).toEqual([1, true])
-    const key = otherKey.genesis.network_authority.public_key
-    const supplied = await network.asOperator(
-      `feed import ${otherKey.na.url} --issuer STRANGER-NET --issuer-key ${key}`,
-    )
+    const key = other.genesis.network_authority.public_key
+    const supplied = await network.asOperator(`feed import ${other.na.url} --issuer OTHER-NET --issuer-key ${key}`)
     expect([supplied.code, supplied.stdout.includes('the keys you supplied')]).toEqual([0, true])
-    await otherKey.close()
+    await other.close()
   })
 })
