@@ -29,7 +29,7 @@ export function describeModel(setup: () => ConsoleSetup): void {
       expect(page.tile('Active nodes')).toContain(`of ${number(nodes, 'tracked')} certificates in force`)
       expect(page.tile('Certificates issued')).toContain(number(certificates, 'issued'))
       expect(page.tile('Certificates issued')).toContain(`${number(certificates, 'revoked')} revoked`)
-      expect(page.tile('Treaties in force')).toContain(`${number(treaty_summary, 'expiring_soon')} ending soon`)
+      expect(page.tile('Treaties in force')).toContain(`${number(treaty_summary, 'expiring_soon')} ending within 72 h`)
       expect(page.tile('Sovereigns')).toContain(number(connectome_summary, 'sovereign_count'))
       expect(page.rows('Treaties by urgency')).toEqual(
         rows(model['treaties']).map((row) => [
@@ -67,7 +67,7 @@ export function describeModel(setup: () => ConsoleSetup): void {
         rows(model['revocation_blast_radius']).map((row) => [
           row['issuer_sovereign_id'],
           row['id'],
-          (row['affected_accepting_sovereigns'] as string[]).join(', ') || 'nobody now',
+          (row['affected_accepting_sovereigns'] as string[]).join(', ') || 'none',
         ]),
       )
     })

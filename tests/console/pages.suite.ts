@@ -31,10 +31,7 @@ export function describePages(setup: () => ConsoleSetup): void {
 
   describe('without script', () => {
     it.each([
-      [
-        '/',
-        ['1 thing to look at', 'OSPREY-GRID', 'Active nodes', 'spending', 'Attestation issued', 'When treaties end'],
-      ],
+      ['/', ['1 warning.', 'OSPREY-GRID', 'Active nodes', 'spending', 'Attestation issued', 'When treaties end']],
       ['/connectome', ['OLD-LIGHTHOUSE', 'northwind-member-0311', 'Revocation blast radius']],
       ['/connectome?from=DEMO-HARBOUR&to=FJORD-BANK', ['Treaties in force lead there']],
       ['/atlas', ['MERIDIAN-HEALTH', 'Graph digest']],

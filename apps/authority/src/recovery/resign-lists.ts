@@ -33,7 +33,7 @@ export async function resignLists(parts: RecoveryParts, told: Instant): Promise<
   if (difference > CLOCK_TOLERANCE || difference < -CLOCK_TOLERANCE)
     throw new ClockError(`this clock shows ${writeInstant(clock.now())}: over 300 s from the time that was given`)
   if (rollbackCheck.isHalted())
-    throw new NothingToRecoverError('the database is behind what was published: run chancery authority recover first')
+    throw new NothingToRecoverError('the database is rolled back: run chancery authority recover first')
   const redated = await database.write(async (tx) => {
     // A long list takes longer than any statement of a request may.
     if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)

@@ -111,11 +111,11 @@ describe('GET /', () => {
   })
 
   it('begins with the one sentence that matters', async () => {
-    expect(await text('/')).toContain('<h1>All quiet. Nothing needs you.</h1>')
+    expect(await text('/')).toContain('<h1>No problems.</h1>')
     await seed()
-    expect(await text('/')).toContain('<h1>1 thing to look at.</h1>')
+    expect(await text('/')).toContain('<h1>1 warning.</h1>')
     na.authority.turnNotReady()
-    expect(await text('/')).toContain('<h1>Not ready: this instance should get no traffic.</h1>')
+    expect(await text('/')).toContain('<h1>Not ready: this instance must not receive traffic.</h1>')
   })
 
   it('draws the day and leaves minutes nobody counted empty', async () => {

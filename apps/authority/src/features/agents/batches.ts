@@ -8,7 +8,7 @@ import { registerAgents } from './queries/registrations.ts'
 import type { RegistrationOutcome, RegistrationRow } from './queries/registrations.ts'
 import { countAgents } from './queries/agents.ts'
 
-/** Where announcements wait for the next transaction, and the public count. */
+/** Queue of registrations for the next transaction, and the public count of agents. */
 export interface AgentBatches {
   readonly registrations: Batcher<RegistrationRow, RegistrationOutcome>
   readonly count: AdaptiveCount

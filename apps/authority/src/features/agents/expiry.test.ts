@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-/** Announces with random lives, clocks that move forwards and backwards, purges in between. */
+/** Registers agents with random lifetimes while the clock moves forwards and backwards, with purges in between. */
 const step = fc.oneof(
   fc.record({
     kind: fc.constant('announce' as const),
@@ -32,13 +32,13 @@ const step = fc.oneof(
     lifetime: fc.oneof(fc.integer({ min: 1, max: 1_200_000_000 }), fc.constantFrom(1, 600_000_000, 86_400_000_000)),
   }),
   fc.record({ kind: fc.constant('set' as const), by: fc.integer({ min: -700_000_000, max: 1_300_000_000 }) }),
-  // To the very moment something ends, and next to it.
+  // The exact moment at which something ends, and moments near it.
   fc.record({ kind: fc.constant('edge' as const), node: fc.nat(3), by: fc.integer({ min: -1, max: 1 }) }),
   fc.constant({ kind: 'purge' as const }),
 )
 
 const TAGS = ['expiring', 'expiring:too']
-/** The last descriptor of each key that was accepted. */
+/** The last accepted descriptor of each key. */
 const held = new Map<string, { readonly expires: Instant }>()
 
 async function announce(signer: Signer, at: Instant, expires: Instant): Promise<void> {
@@ -62,7 +62,8 @@ async function checkAnswers(): Promise<void> {
   for (const target of ['/agents?capability=expiring', '/agents?capability=expiring%3Atoo&limit=2']) {
     const answer = accepted(await na.request('GET', target))
     const shown = (answer['agents'] as JsonObject[]).map((agent) => String(agent['node_public_key']))
-    // Never one that has expired. A clock set back may miss what a purge has taken out meanwhile.
+    // An expired agent is never returned. After the clock was set back, an agent may be missing because a purge removed
+    // it.
     for (const key of shown) expect(alive).toContain(key)
     if (answer['total'] !== undefined) expect(Number(answer['total'])).toBeLessThanOrEqual(alive.length)
   }
@@ -75,7 +76,7 @@ async function checkAnswers(): Promise<void> {
 }
 
 describe('an expired agent', () => {
-  it('is in no answer, whatever the clock does', async () => {
+  it('is in no response, whatever the clock does', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
         for (const each of steps) {
@@ -97,7 +98,7 @@ describe('an expired agent', () => {
     )
   }, 60_000)
 
-  it('is shown until the moment it ends, and not in that moment', async () => {
+  it('is returned until the moment it ends, and not in that moment', async () => {
     const [signer] = nodes
     if (signer === undefined) throw new Error('no nodes')
     clock.set(clock.now() + 90_000_000_000n)
@@ -113,10 +114,10 @@ describe('an expired agent', () => {
     expect(await isShown()).toBe(false)
   })
 
-  it('stays withdrawn when a clock was ahead for a while', async () => {
+  it('stays removed when a clock was ahead temporarily', async () => {
     const [, , signer] = nodes
     if (signer === undefined) throw new Error('no nodes')
-    // What this clock shows has been so for long: the jump that follows is the only one.
+    // The clock has been stable for long, so the jump that follows is the only one.
     na.core.purgeClock.daily.now()
     clock.advance(90_000)
     expect(na.core.purgeClock.daily.now()).toBe(clock.now())
@@ -136,7 +137,7 @@ describe('an expired agent', () => {
     refused(again, 400, 'descriptor_expired')
   })
 
-  it('cannot be replaced by an older one that would still live, before or after a purge', async () => {
+  it('cannot be replaced by an older descriptor that is still valid, before or after a purge', async () => {
     const [, signer] = nodes
     if (signer === undefined) throw new Error('no nodes')
     clock.set(clock.now() + 90_000_000_000n)

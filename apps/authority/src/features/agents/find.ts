@@ -7,7 +7,7 @@ import { findDescriptor } from './queries/agents.ts'
 
 /**
  * GET /agents/{node_public_key}
- * One descriptor, as received; an expired one is not there.
+ * Returns one descriptor as it was received. An expired agent is not found.
  */
 export async function find(call: Call, parts: AgentsParts): Promise<HttpResponse> {
   const text = await findDescriptor(

@@ -5,12 +5,15 @@ import { unlistAgents } from './queries/agents.ts'
 
 const BATCH = 500
 
-/** Takes expired agents out of the postings, and forgets rows no replay could use any more. Queries filter anyway. */
+/**
+ * Removes expired agents from the postings, and deletes rows that no longer protect against a replay. Queries filter
+ * expired agents in any case.
+ */
 export async function purgeAgents(parts: AgentsParts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && (await purgeExpired(parts)) === BATCH);
   const db = parts.database.read
   const now = parts.purgeClock.daily.now()
-  // Until then the row says which descriptor was the newest, so an older one cannot be replayed after its successor.
+  // Until then the row records the newest descriptor, so that an older one cannot be replayed.
   const forgotten = writeSortable(now - seconds(MAX_AGENT_LIFETIME_SECONDS) - CLOCK_TOLERANCE)
   await db.deleteFrom('agent_registrations').where('listed', '=', 0).where('registered_at', '<', forgotten).execute()
   await db.deleteFrom('agent_capability_counts').where('agents', '<=', 0).execute()
@@ -30,7 +33,7 @@ async function purgeExpired(parts: AgentsParts): Promise<number> {
   const keys = candidates.map((row) => row.node_public_key)
   await parts.database.write(async (tx) => {
     await lockNodeKeys(parts.database, tx, keys)
-    // Asked again under the lock: one of them may have been refreshed meanwhile.
+    // Checked again under the lock, because an agent may have been refreshed in the meantime.
     const expired = await tx
       .selectFrom('agent_registrations')
       .select('node_public_key')

@@ -50,7 +50,7 @@ async function shown(na: TestAuthority, tag: string): Promise<string[]> {
   return (answer['agents'] as JsonObject[]).map((agent) => String(agent['agent_id']))
 }
 
-/** Counters, postings and listed rows say the same. */
+/** Checks that counters, postings and listed rows agree. */
 async function checkBooks(na: TestAuthority): Promise<void> {
   const db = na.core.database.read
   const postings = await db.selectFrom('agent_capabilities').selectAll().execute()
@@ -65,13 +65,13 @@ async function checkBooks(na: TestAuthority): Promise<void> {
   expect(new Map(counters.map((row) => [row.capability, Number(row.agents)]))).toEqual(counts)
 }
 
-describe('racers on one key', () => {
+describe('concurrent requests for one key', () => {
   it.each([1, 2, 3, 4])(
-    'round %i: the end is one that some order allows',
+    'round %i: the final state is possible in some order',
     async (round) => {
       const { signer } = await newNode()
       const [base, tag] = [systemClock.now(), `race-${counter}`]
-      // Announcements and deletes of a few moments, so that many meet at the same one.
+      // Registrations and deletes use few distinct times, so that many have the same one.
       const acts = await Promise.all(
         Array.from({ length: RACERS }, async (_, index) => {
           const moment = (index * 7 * round) % 10
@@ -106,8 +106,8 @@ describe('racers on one key', () => {
       const [registered, deleted] = [times('register'), times('delete')]
       const newest = registered.reduce((most, at) => (at > most ? at : most), 0n)
       const lastDelete = deleted.reduce((most, at) => (at > most ? at : most), 0n)
-      // A delete needs signed_at at or after the registration, an announcement must be later than any delete:
-      // so the later of the two decides, and in the same moment the delete.
+      // A delete needs signed_at at or after the registration. A registration must be later than every delete. So the
+      // later of the two decides, and at the same time the delete.
       const names = await shown(b, tag)
       expect(await shown(a, tag)).toEqual(names)
       if (newest > lastDelete) {
@@ -115,7 +115,7 @@ describe('racers on one key', () => {
         const winners = done.filter((act) => act.kind === 'register' && act.at === newest)
         expect(winners.map((act) => ('id' in act ? act.id : ''))).toContain(names[0])
       } else expect(names).toEqual([])
-      // Between two first registrations there is a delete.
+      // There is a delete between two first registrations.
       const ofKey = async (type: string): Promise<number> =>
         (await a.auditEvents(type)).filter(
           (event) => (event['details'] as JsonObject)['node_public_key'] === signer.publicKey,
@@ -128,14 +128,14 @@ describe('racers on one key', () => {
     60_000,
   )
 
-  it('many keys with the same tags at once: counters are what the postings say', async () => {
+  it('many keys with the same tags at once: counters equal the postings', async () => {
     const nodes = await Promise.all(Array.from({ length: RACERS }, () => newNode()))
     for (let round = 0; round < 3; round += 1) {
       const base = systemClock.now()
       const answers = await Promise.all(
         nodes.map(async ({ signer }, index) => {
           const na = (index + round) % 2 === 0 ? a : b
-          // In another order each time: whoever locks counters as they come would wait in a circle.
+          // The order differs each time. Locking the counters in this order would cause a deadlock.
           const tags = ['shared-a', 'shared-b', 'shared-c', `own-${(index + round) % 5}`]
           const body = await describeAgent(signer, base, 'x', index % 2 === 0 ? tags : tags.toReversed())
           if (index % 5 !== round) return na.request('POST', '/agents', { body })
@@ -151,7 +151,7 @@ describe('racers on one key', () => {
 
 describe('revoking the certificate', () => {
   it.each(['cessation_of_operation', 'key_compromise'])(
-    '%s on one instance takes the agent out of the next answer of the other',
+    '%s on one instance removes the agent from the next response of the other',
     async (reason) => {
       const tag = `revoked-${counter}`
       for (let round = 0; round < 3; round += 1) {
@@ -168,7 +168,7 @@ describe('revoking the certificate', () => {
     },
   )
 
-  it('while the node announces itself: it never stays', async () => {
+  it('while the node registers: the agent never stays', async () => {
     const tag = `revoked-${counter}-racing`
     for (let round = 0; round < 5; round += 1) {
       const { signer, cert_id } = await newNode()

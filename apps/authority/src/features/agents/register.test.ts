@@ -96,14 +96,14 @@ describe('POST /agents', () => {
         expires_at: writeInstant(clock.now() + seconds(600)),
       })
       const signed: Record<string, JsonValue> = { ...(await signList(draft, signer)) }
-      // Members at their defaults may stay away; then they stay away in the answer, too.
+      // A member that is absent because of its default stays absent in the response.
       delete signed['metadata']
       const answer = await post({ ...signed, endpoint })
       expect(accepted(answer)).toEqual({ status: 'registered', expires_at: signed['expires_at'] })
       expect(accepted(await na.request('GET', path(signer)))).toEqual({ ...signed, endpoint })
     })
 
-    it('audits the first registration and no refresh', async () => {
+    it('audits the first registration and not a refresh', async () => {
       const signer = await newNode()
       const first = await register(signer)
       const [event, ...more] = await eventsOf(na, first)
@@ -123,7 +123,7 @@ describe('POST /agents', () => {
       }
     })
 
-    it('replaces name, place and tags of the key: one registration per key', async () => {
+    it('replaces name, endpoint and tags of the key: one registration per key', async () => {
       const [signer, tag] = [await newNode(), `t-${counter}`]
       accepted(await register(signer, { capabilities: [`${tag}-a`, `${tag}-b`] }))
       clock.advance(1)
@@ -142,8 +142,8 @@ describe('POST /agents', () => {
       ['none', []],
       ['64', Array.from({ length: 64 }, (_, index) => `tag-${index}`)],
       ['of 128 characters', ['x'.repeat(128), '😀'.repeat(128)]],
-      ['that look like patterns', ['%', '_', '*', "'", '\\']],
-    ])('takes capabilities: %s', async (_, capabilities) => {
+      ['that resemble patterns', ['%', '_', '*', "'", '\\']],
+    ])('accepts capabilities: %s', async (_, capabilities) => {
       const signer = await newNode()
       accepted(await register(signer, { capabilities }))
       for (const tag of capabilities.slice(0, 5)) {
@@ -152,14 +152,14 @@ describe('POST /agents', () => {
       }
     })
 
-    it('ignores further signatures as long as one of the node key verifies', async () => {
+    it('ignores further signatures if one signature of the node key verifies', async () => {
       const [signer, other] = [await newNode(), await newKey()]
       const descriptor = await describeAgent(signer)
       const wrong = { key_id: other.publicKey, sig: Buffer.alloc(64, 1).toString('base64') }
       accepted(await post({ ...descriptor, signatures: [wrong, ...(descriptor['signatures'] as JsonObject[])] }))
     })
 
-    it('does not mind a predecessor that was superseded', async () => {
+    it('accepts a key whose earlier certificate was superseded', async () => {
       const signer = await newNode()
       await seedCertificates(na.parts, { count: 1, node_public_key: signer.publicKey })
       await revoke(signer, 'superseded')
@@ -167,7 +167,7 @@ describe('POST /agents', () => {
     })
   })
 
-  describe('the edges of time', () => {
+  describe('limits of time', () => {
     it.each([
       ['300 s ahead', seconds(300), seconds(600), true],
       ['300.000001 s ahead', seconds(300) + 1n, seconds(600), false],
@@ -180,14 +180,14 @@ describe('POST /agents', () => {
       else refused(answer, 400, 'descriptor_expired')
     })
 
-    it('the descriptor in its last moment is accepted and shown to nobody', async () => {
+    it('accepts the descriptor in its last moment and returns it in no response', async () => {
       const signer = await newNode()
       accepted(await register(signer, { at: clock.now() - SECOND, lifetime: SECOND, capabilities: ['last-moment'] }))
       refused(await na.request('GET', path(signer)), 404, 'agent_not_registered')
       expect(accepted(await na.request('GET', '/agents?capability=last-moment'))['count']).toBe(0)
     })
 
-    it('an older descriptor than the stored one is refused, one of the same time is not', async () => {
+    it('refuses an older descriptor than the stored one, and accepts one of the same time', async () => {
       const signer = await newNode()
       const old = await describeAgent(signer, { agent_id: 'old' })
       accepted(await post(old))
@@ -199,7 +199,7 @@ describe('POST /agents', () => {
       expect(accepted(await na.request('GET', path(signer)))).toMatchObject({ agent_id: 'fresh' })
     })
 
-    it('what was signed up to a delete cannot come back after it, what is signed later can', async () => {
+    it('refuses a descriptor signed before a delete, and accepts one signed after it', async () => {
       const signer = await newNode()
       const old = await describeAgent(signer)
       accepted(await post(old))
@@ -211,7 +211,7 @@ describe('POST /agents', () => {
       refused(await post(atDelete), 400, 'descriptor_expired')
       const later = await register(signer, { at: clock.now() + 1n })
       accepted(later)
-      // A second first registration, since the first one was taken back.
+      // This is a second first registration, because the first one was removed.
       expect((await eventsOf(na, later)).map((event) => event['event_type'])).toEqual(['agent_registered'])
     })
   })
@@ -220,7 +220,7 @@ describe('POST /agents', () => {
     it.each<[string, (body: Record<string, JsonValue>) => void, string]>([
       ['no agent_id', (body) => delete body['agent_id'], 'agent_id'],
       ['a long agent_id', (body) => void (body['agent_id'] = 'x'.repeat(129)), 'agent_id'],
-      ['a key that is none', (body) => void (body['node_public_key'] = 'AAAA'), 'node_public_key'],
+      ['an invalid key', (body) => void (body['node_public_key'] = 'AAAA'), 'node_public_key'],
       [
         '65 tags',
         (body) => void (body['capabilities'] = Array.from({ length: 65 }, (_, i) => `t${i}`)),
@@ -234,23 +234,31 @@ describe('POST /agents', () => {
       ['no endpoint', (body) => delete body['endpoint'], 'endpoint'],
       ['port 0', (body) => void (body['endpoint'] = { host: 'h', port: 0, scheme: 'ws' }), 'endpoint'],
       ['a scheme in capitals', (body) => void (body['endpoint'] = { host: 'h', port: 1, scheme: 'WS' }), 'endpoint'],
-      ['more about the endpoint', (body) => void (body['endpoint'] = { host: 'h', port: 1, path: '/' }), 'endpoint'],
+      [
+        'an unknown member of the endpoint',
+        (body) => void (body['endpoint'] = { host: 'h', port: 1, path: '/' }),
+        'endpoint',
+      ],
       ['large metadata', (body) => void (body['metadata'] = { a: 'x'.repeat(4089) }), 'metadata'],
       ['an unknown member', (body) => void (body['more'] = 1), 'more'],
-      ['a time that is none', (body) => void (body['registered_at'] = 'now'), 'registered_at'],
+      ['an invalid time', (body) => void (body['registered_at'] = 'now'), 'registered_at'],
       ['an end before the start', (body) => void (body['expires_at'] = body['registered_at'] ?? ''), ''],
-      ['a life too long', (body) => void (body['expires_at'] = writeInstant(clock.now() + DAY + 1n)), 'expires_at'],
+      [
+        'a lifetime that is too long',
+        (body) => void (body['expires_at'] = writeInstant(clock.now() + DAY + 1n)),
+        'expires_at',
+      ],
     ])('%s', async (_, spoil, field) => {
       const body = await describeAgent(await newNode())
       spoil(body)
-      // Check 3 stands before check 4.
+      // Check 3 comes before check 4.
       for (const signatures of [body['signatures'] ?? [], []]) {
         const error = refused(await post({ ...body, signatures }), 400, 'invalid_agent_descriptor')
         expect((error['details'] as JsonObject)['field']).toContain(field)
       }
     })
 
-    it('bounds the whole descriptor at 16,384 canonical bytes', async () => {
+    it('limits the whole descriptor to 16,384 canonical bytes', async () => {
       const signer = await newNode()
       const sized = async (size: number): Promise<JsonObject> => {
         // Each é is six canonical characters.
@@ -281,7 +289,7 @@ describe('POST /agents', () => {
   })
 })
 
-/** The checks 3 to 10 of protocol/core 13.2 in their order, each as a defect; of two the earlier one answers. */
+/** Checks 3 to 10 of protocol/core 13.2 in their order, each as a defect. When two fail, the earlier one decides. */
 interface Draft {
   readonly signer: Signer
   facts: Facts
@@ -299,7 +307,7 @@ interface Defect {
 
 const DEFECTS: readonly Defect[] = [
   {
-    name: 'not of the schema',
+    name: 'a schema violation',
     status: 400,
     code: 'invalid_agent_descriptor',
     part: 'schema',
@@ -325,7 +333,7 @@ const DEFECTS: readonly Defect[] = [
     },
   },
   {
-    name: 'a signature of other bytes',
+    name: 'a signature over other bytes',
     status: 401,
     code: 'invalid_signature',
     part: 'signature',
@@ -372,7 +380,7 @@ const DEFECTS: readonly Defect[] = [
     apply: ({ signer }) => revoke(signer, 'cessation_of_operation'),
   },
   {
-    name: 'older than what is known',
+    name: 'older than the stored descriptor',
     status: 400,
     code: 'descriptor_expired',
     part: 'time',
@@ -385,10 +393,10 @@ const DEFECTS: readonly Defect[] = [
 
 async function sendWith(defects: readonly Defect[]): Promise<TestResponse> {
   const signer = await newNode()
-  // A second one: a key with a revoked certificate may still hold a valid one.
+  // A second certificate: a key with a revoked certificate may still have a valid one.
   await seedCertificates(na.parts, { count: 1, node_public_key: signer.publicKey })
   const draft: Draft = { signer, facts: {}, edit: () => undefined }
-  // Last check first: what came before must still work while a later defect is prepared.
+  // The last check first, so that preparing a later defect does not depend on an earlier one.
   for (const defect of defects.toReversed()) await defect.apply(draft)
   const body = await describeAgent(signer, draft.facts)
   draft.edit(body)
@@ -410,7 +418,7 @@ describe('POST /agents, order of checks', () => {
     refused(await sendWith([first, second]), first.status, first.code)
   })
 
-  it('a burnt key stays out even with nothing in the list', async () => {
+  it('refuses a compromised key even if the list is empty', async () => {
     const signer = await newNode()
     await revoke(signer, 'key_compromise')
     await seedCertificates(na.parts, { count: 1, node_public_key: signer.publicKey })
@@ -418,7 +426,7 @@ describe('POST /agents, order of checks', () => {
     refused(await register(signer), 403, 'node_key_revoked')
   })
 
-  it('a refused descriptor leaves nothing behind', async () => {
+  it('a refused descriptor changes nothing', async () => {
     const signer = await newKey()
     const answer = await register(signer, { capabilities: [`refused-${counter}`] })
     refused(answer, 403, 'node_has_no_active_certificate')

@@ -23,8 +23,8 @@ const MAX_BYTES = 16_384
 
 /**
  * POST /agents
- * Announces or refreshes an agent. The signature is judged before anything stored, so nobody can probe the
- * certificates of strangers; an older descriptor never replaces a newer one.
+ * Registers or refreshes an agent. The signature is verified before any stored state is read, so an unauthenticated
+ * caller cannot probe certificates of others. An older descriptor never replaces a newer one.
  */
 export async function register(call: Call, parts: AgentsState): Promise<JsonObject> {
   const descriptor = readDescriptor(call.body)
@@ -35,7 +35,7 @@ export async function register(call: Call, parts: AgentsState): Promise<JsonObje
   if (descriptor.network_name !== expected) throw new Refusal('descriptor_network_mismatch', { expected })
   const now = parts.clock.now()
   const isAhead = instantOf(descriptor.registered_at) - CLOCK_TOLERANCE > now
-  // After a recovery nobody knows what was withdrawn since the backup: no descriptor from before it counts.
+  // Deletes made after the backup may be lost in a recovery, so descriptors signed before the recovery are refused.
   const isForgotten = instantOf(descriptor.registered_at) <= parts.rollbackCheck.replayFloor
   if (isAhead || isForgotten || now > instantOf(descriptor.expires_at)) throw new Refusal('descriptor_expired')
 
@@ -71,7 +71,7 @@ function toRow(call: Call, parts: AgentsParts, descriptor: AgentDescriptor): Reg
   return {
     node_public_key,
     agent_id,
-    // As received: what is served must verify under the node's own signature.
+    // Stored as received, because it must verify under the node's own signature.
     descriptor_json: writeJson(call.body),
     capabilities,
     capabilities_json: writeJson(capabilities),

@@ -53,7 +53,7 @@ const remove = (signer: Signer, body: Readonly<Record<string, JsonValue>>): Prom
   na.request('DELETE', path(signer.publicKey), { body })
 
 describe('DELETE /agents/{node_public_key}', () => {
-  it('takes the agent out of every answer and audits it', async () => {
+  it('removes the agent from every response and audits it', async () => {
     const signer = await newAgent()
     const tag = `tag-${signer.publicKey.slice(0, 8)}`
     const answer = await remove(signer, await envelope(signer))
@@ -73,14 +73,14 @@ describe('DELETE /agents/{node_public_key}', () => {
     refused(await remove(signer, await envelope(signer)), 404, 'agent_not_registered')
   })
 
-  it('takes the key from the path with its slashes as they are, too', async () => {
+  it('accepts the key in the path with unencoded slashes', async () => {
     let signer = await newAgent()
     while (!signer.publicKey.includes('/')) signer = await newAgent()
     const answer = await na.request('DELETE', `/agents/${signer.publicKey}`, { body: await envelope(signer) })
     accepted(answer)
   })
 
-  it('the version may stay away', async () => {
+  it('accepts an envelope without a version', async () => {
     const signer = await newAgent()
     const { version: _, ...body } = await envelope(signer)
     accepted(await remove(signer, body))
@@ -100,7 +100,7 @@ describe('DELETE /agents/{node_public_key}', () => {
     else refused(answer, 401, 'signed_at_outside_window')
   })
 
-  it('an envelope from before a refresh does not remove it; one of the same moment does', async () => {
+  it('an envelope signed before a refresh does not remove the agent; one of the same moment does', async () => {
     const signer = await newAgent()
     const old = await envelope(signer)
     clock.advance(1)
@@ -110,7 +110,7 @@ describe('DELETE /agents/{node_public_key}', () => {
     accepted(await remove(signer, await envelope(signer)))
   })
 
-  it('a replayed envelope does not remove what was registered after it', async () => {
+  it('a replayed envelope does not remove a later registration', async () => {
     const signer = await newAgent()
     const body = await envelope(signer)
     accepted(await remove(signer, body))
@@ -119,7 +119,7 @@ describe('DELETE /agents/{node_public_key}', () => {
     accepted(await na.request('GET', path(signer.publicKey)))
   })
 
-  it('an expired registration is not registered', async () => {
+  it('an expired registration counts as not registered', async () => {
     const signer = await newAgent()
     clock.advance(600)
     refused(await remove(signer, await envelope(signer)), 404, 'agent_not_registered')
@@ -134,7 +134,7 @@ interface Defect {
   apply(draft: { body: Record<string, JsonValue>; target: string; readonly signer: Signer }): Promise<void> | void
 }
 
-/** The checks 2 to 8 of protocol/core 13.4 in their order. */
+/** Checks 2 to 8 of protocol/core 13.4 in their order. */
 const DEFECTS: readonly Defect[] = [
   {
     name: 'no signature',
@@ -144,7 +144,7 @@ const DEFECTS: readonly Defect[] = [
     apply: ({ body }) => void delete body['signature'],
   },
   {
-    name: 'a signature that is no text',
+    name: 'a signature that is not a string',
     status: 401,
     code: 'delete_signature_required',
     part: 'signature',
@@ -165,7 +165,7 @@ const DEFECTS: readonly Defect[] = [
     apply: ({ body }) => void (body['version'] = 'v2'),
   },
   {
-    name: 'a time that is none',
+    name: 'an invalid time',
     status: 400,
     code: 'invalid_signed_at',
     part: 'time',
@@ -179,7 +179,7 @@ const DEFECTS: readonly Defect[] = [
     apply: async (draft) => {
       const { version, signature } = draft.body
       const fresh = await envelope(draft.signer, clock.now() - seconds(301))
-      // A defect applied before stays.
+      // A defect applied earlier stays.
       draft.body = { ...fresh, ...(version === 'v2' ? { version } : {}) }
       if (typeof signature !== 'string') delete draft.body['signature']
       else if (signature.startsWith('AAAA')) draft.body['signature'] = signature
@@ -193,7 +193,7 @@ const DEFECTS: readonly Defect[] = [
     apply: ({ body }) => void (body['signature'] = Buffer.alloc(64).toString('base64')),
   },
   {
-    name: 'a path key that is none',
+    name: 'an invalid key in the path',
     status: 401,
     code: 'invalid_signature',
     part: 'key',

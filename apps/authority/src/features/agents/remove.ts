@@ -16,7 +16,7 @@ import { insertTombstone, loadForRemoval, unlistAgents } from './queries/agents.
 
 /**
  * DELETE /agents/{node_public_key}
- * Only the key itself takes its agent out, with an envelope no older than the registration it removes.
+ * Removes an agent. Only its own key can do this, with an envelope no older than the registration.
  */
 export async function remove(call: Call, parts: AgentsParts): Promise<JsonObject> {
   const key = call.params['node_public_key'] ?? ''
@@ -48,7 +48,7 @@ async function checkEnvelope(body: JsonObject, key: string, now: Instant): Promi
   return instant
 }
 
-/** No descriptor of before the delete can be alive later than this, however long it was meant to live. */
+/** No descriptor signed before the delete can be valid after this time, whatever lifetime it states. */
 function removeAfter(signedAt: Instant): Instant {
   return signedAt + seconds(MAX_AGENT_LIFETIME_SECONDS) + CLOCK_TOLERANCE
 }

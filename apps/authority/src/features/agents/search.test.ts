@@ -50,7 +50,7 @@ async function search(capability: string, more = ''): Promise<JsonObject> {
 const keysOf = (answer: JsonObject): unknown[] =>
   (answer['agents'] as JsonObject[]).map((agent) => agent['node_public_key'])
 
-/** Every page to the end by cursor or by offset. */
+/** Reads all pages, by cursor or by offset. */
 async function walk(capability: string, limit: number, by: 'next_cursor' | 'next_offset'): Promise<unknown[]> {
   const keys: unknown[] = []
   let place = ''
@@ -67,7 +67,7 @@ async function walk(capability: string, limit: number, by: 'next_cursor' | 'next
 }
 
 describe('GET /agents?capability', () => {
-  it('gives what has exactly this tag', async () => {
+  it('returns agents that have exactly this tag', async () => {
     const exact = await newAgent(['exact', 'exact:more', 'Exact2'])
     await newAgent(['exac', 'exactly', 'ex_ct', 'e%'])
     expect(keysOf(await search('exact'))).toEqual([exact.publicKey])
@@ -77,7 +77,7 @@ describe('GET /agents?capability', () => {
     expect(await search('e%')).toMatchObject({ count: 1 })
   })
 
-  it('gives descriptors that verify elsewhere, and nothing about paging to who did not ask', async () => {
+  it('returns descriptors that verify elsewhere, and no paging members unless the caller asks for pages', async () => {
     const signer = await newAgent(['verifies', 'verifies', 'b'])
     const answer = await search('verifies')
     expect(Object.keys(answer)).toEqual(['count', 'capability', 'agents'])
@@ -85,7 +85,7 @@ describe('GET /agents?capability', () => {
     expect(verifiesWithNodeCrypto(JSON.stringify(agent), signer.publicKey)).toBe(true)
   })
 
-  it('newest first, and a refresh makes new', async () => {
+  it('newest first, and a refresh makes an agent the newest', async () => {
     const agents: Signer[] = []
     for (let index = 0; index < 5; index += 1) {
       agents.push(await newAgent(['newest']))
@@ -100,7 +100,7 @@ describe('GET /agents?capability', () => {
 
   describe('pages', () => {
     const HUGE = 'pages:huge'
-    // The counter of the most common tag stands for the size of the registry and decides which way is cheaper.
+    // The counter of the most common tag represents the size of the registry and decides which plan is cheaper.
     const plans = [
       ['from the postings', () => setCount(HUGE, 1_000_000_000)],
       ['from the newest', () => setCount(HUGE, 1)],
@@ -116,7 +116,7 @@ describe('GET /agents?capability', () => {
     beforeAll(async () => {
       for (let index = 0; index < 40; index += 1) {
         await newAgent(index % 2 === 0 ? ['paged', 'other'] : index % 3 === 0 ? ['paged'] : ['other'])
-        // Several share a moment.
+        // Several agents share one time.
         if (index % 4 === 0) clock.advance(1)
       }
       const rows = await db()
@@ -131,7 +131,7 @@ describe('GET /agents?capability', () => {
       whole = rows.map((row) => row.node_public_key)
     })
 
-    it.each(plans)('%s: one after the other they are the whole list', async (_, force) => {
+    it.each(plans)('%s: the pages together are the whole list', async (_, force) => {
       await force()
       expect(whole).toHaveLength(27)
       expect(keysOf(await search('paged'))).toEqual(whole)
@@ -157,7 +157,7 @@ describe('GET /agents?capability', () => {
       })
     })
 
-    it.each(plans)('%s: a cursor goes on behind an agent that has gone, and shows nothing twice', async (_, force) => {
+    it.each(plans)('%s: a cursor continues after a removed agent and repeats none', async (_, force) => {
       await force()
       const agents: Signer[] = []
       for (let index = 0; index < 8; index += 1) agents.push(await newAgent([`gone-${counter - index}`, 'gone']))
@@ -195,7 +195,7 @@ describe('GET /agents?capability', () => {
     })
   })
 
-  it('a total is exact up to 10,000 matches and null above, expired ones not counted', async () => {
+  it('a total is exact up to 10,000 matches and null above; expired agents are not counted', async () => {
     const at = writeSortable(clock.now())
     const [live, past] = [writeSortable(clock.now() + seconds(60)), writeSortable(clock.now())]
     const seed = async (from: number, count: number, expires_at: string): Promise<void> => {
@@ -230,7 +230,7 @@ describe('GET /agents?capability', () => {
     expect((await search('many', '&limit=1'))['total']).toBe(10_000)
     await seed(10_001, 1, live)
     expect((await search('many', '&limit=1'))['total']).toBeNull()
-    // Unasked, but rows were left out: then the answer speaks of paging.
+    // The caller did not ask for pages, but rows were left out, so the response has paging members.
     const answer = await search('many')
     expect(answer).toMatchObject({ count: 1000, total: null, next_offset: 1000, next_cursor: expect.any(String) })
     expect(await search('many', '&limit=1&offset=10000')).toMatchObject({ count: 1, next_offset: null })
@@ -238,21 +238,24 @@ describe('GET /agents?capability', () => {
 })
 
 describe('GET /agents', () => {
-  it.each(['/agents', '/agents?capability=', '/agents?limit=5'])('%s says how many and never which', async (target) => {
-    const before = accepted(await na.request('GET', target))
-    expect(before).toEqual({ count: expect.any(Number), capability: null })
-    await newAgent(['counted'])
-    await newAgent([], 10)
-    const count = Number(before['count'])
-    expect(accepted(await na.request('GET', target))).toEqual({ count: count + 2, capability: null })
-    clock.advance(10)
-    const after = accepted(await na.request('GET', target))
-    expect(Number(after['count'])).toBeLessThan(count + 2)
-  })
+  it.each(['/agents', '/agents?capability=', '/agents?limit=5'])(
+    '%s returns the number of agents and no agent',
+    async (target) => {
+      const before = accepted(await na.request('GET', target))
+      expect(before).toEqual({ count: expect.any(Number), capability: null })
+      await newAgent(['counted'])
+      await newAgent([], 10)
+      const count = Number(before['count'])
+      expect(accepted(await na.request('GET', target))).toEqual({ count: count + 2, capability: null })
+      clock.advance(10)
+      const after = accepted(await na.request('GET', target))
+      expect(Number(after['count'])).toBeLessThan(count + 2)
+    },
+  )
 })
 
 describe('GET /agents/{node_public_key}', () => {
-  it('gives the descriptor for the key as it is and percent encoded', async () => {
+  it('returns the descriptor for the key, unencoded and percent encoded', async () => {
     let signer = await newAgent(['one'])
     while (!signer.publicKey.includes('/')) signer = await newAgent(['one'])
     const answers = await Promise.all(
@@ -265,7 +268,7 @@ describe('GET /agents/{node_public_key}', () => {
     refused(await na.request('GET', `/agents/${encodeURIComponent(key)}`), 404, 'agent_not_registered')
   })
 
-  it('reading writes nothing, however many have expired', async () => {
+  it('reading writes nothing, however many agents have expired', async () => {
     await newAgent(['read-only'], 5)
     clock.advance(5)
     const rows = () => db().selectFrom('agent_registrations').selectAll().orderBy('node_public_key').execute()

@@ -9,8 +9,8 @@ import type { AgentRow, AgentPosition } from './queries/search.ts'
 
 /**
  * GET /agents
- * With a capability: the descriptors that have exactly this tag, as they were received. Without: how many there are,
- * never which.
+ * With a capability: the descriptors that have exactly this tag, as they were received. Without: only the number of
+ * agents.
  */
 export async function search(call: Call, parts: AgentsState): Promise<HttpResponse> {
   const capability = call.query.first('capability') ?? ''
@@ -38,7 +38,7 @@ export async function search(call: Call, parts: AgentsState): Promise<HttpRespon
   return jsonText(responseText(capability, shown, writeJson(paging)))
 }
 
-/** Put together from stored texts: descriptors are never parsed and written again on their way out. */
+/** Joins stored texts. Descriptors are never parsed and serialised again. */
 function responseText(capability: string, shown: readonly AgentRow[], paging: string): string {
   const agents = shown.map((agent) => agent.descriptor_json).join(',')
   const more = paging === '{}' ? '' : `,${paging.slice(1, -1)}`

@@ -3,6 +3,6 @@ import type { AgentsParts } from './parts.ts'
 
 /** The parts of the feature and its own state. */
 export interface AgentsState extends AgentsParts {
-  /** Announcements that wait share a transaction. */
+  /** Queued registrations share a transaction. */
   readonly batches: AgentBatches
 }

@@ -20,12 +20,12 @@ import { findOfferMaker } from './queries.ts'
 
 const REJECTED = 'accept_rejected'
 
-/** Drafts the record, once it is known to be acceptable. */
+/** Drafts the record, after the checks that it is acceptable. */
 type Draft = (now: Instant) => AgreementRecord
 
 /**
  * POST /admin/agreements/accept
- * Signs the agreement that follows from an offer, or from a counter to our own offer.
+ * Signs the agreement that follows from an offer, or from a counter to an own offer.
  */
 export async function accept(call: OperatorCall, parts: AgreementsParts): Promise<HttpResponse> {
   const { offer, counter, original_offer } = call.body
@@ -84,8 +84,8 @@ async function fromCounter(
 }
 
 /**
- * An offer of our own that the other side did not answer becomes an agreement by our word alone. With
- * NA_OWN_OFFER_ACCEPTANCE=second-key that takes two operator keys; an offer whose maker is not known is refused.
+ * Accepting an own offer that the other party did not answer makes an agreement that only this authority signed. With
+ * NA_OWN_OFFER_ACCEPTANCE=second-key it takes two operator keys, and an offer without a stored maker is refused.
  */
 async function requireSecondKey(call: OperatorCall, parts: AgreementsParts, offer_id: string): Promise<void> {
   if (parts.settings.ownOfferAcceptance === 'any-key') return

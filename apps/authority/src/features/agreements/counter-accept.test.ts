@@ -57,11 +57,11 @@ const counter = (offer: JsonValue, changes: JsonObject = {}): Promise<TestRespon
 const theirCounter = (offer: JsonObject, changes: ForeignObject = {}, by = bolt): JsonObject =>
   read(foreignCounter(by, offer, clock.now(), changes))
 
-/** What both routes refuse in an offer. */
+/** Offers that both routes refuse. */
 const BAD_OFFERS: readonly (readonly [string, () => JsonObject])[] = [
   ['between two others', () => theirOffer({ responder_sovereign_id: 'third-net' })],
   ['signed by an unknown key', () => theirOffer({}, stranger)],
-  ['signed by nobody', () => ({ ...theirOffer(), signatures: [] })],
+  ['without a signature', () => ({ ...theirOffer(), signatures: [] })],
   ['changed after signing', () => ({ ...theirOffer(), graph_digest: 'f'.repeat(64) })],
   ['with a signed unknown member', () => theirOffer({ extra: 1 })],
   ['that has expired', () => theirOffer({ expires_at: '2026-01-02T03:04:05.677999Z' })],
@@ -69,7 +69,7 @@ const BAD_OFFERS: readonly (readonly [string, () => JsonObject])[] = [
 ]
 
 describe('POST /admin/agreements/counter', () => {
-  it('201: signs the seven agreed members and copies the rest of a foreign offer', async () => {
+  it('201: signs the seven agreed members and copies the rest of the partner’s offer', async () => {
     const offer = theirOffer({ requested_terms: foreignTerms(clock.now(), { freshness_commitment: 3 }) })
     const answer = await counter(offer)
     const record = accepted(answer, 201)
@@ -88,7 +88,7 @@ describe('POST /admin/agreements/counter', () => {
     expect(detailsOf(events[0])).toMatchObject({ offer_id: offer['offer_id'], capabilities: ['ledger.read'] })
   })
 
-  it('201: its own offer, in place of the responder', async () => {
+  it('201: its own offer, on behalf of the responder', async () => {
     const record = accepted(await counter(await ownOffer()), 201)
     expect(record['responder_evidence']).toMatchObject({ source_sovereign_id: 'bolt-net', issued_by: 'na-test' })
   })
@@ -96,8 +96,8 @@ describe('POST /admin/agreements/counter', () => {
   it.each<[string, JsonObject, string]>([
     ['no offer', { offer: null }, 'missing_counter_fields'],
     ['no capabilities', { capabilities: [] }, 'missing_counter_fields'],
-    ['a scope that is a text', { scope: 'x' }, 'missing_counter_fields'],
-    ['an offer that is a text', { offer: 'x' }, 'invalid_offer'],
+    ['a scope that is a string', { scope: 'x' }, 'missing_counter_fields'],
+    ['an offer that is a string', { offer: 'x' }, 'invalid_offer'],
     ['no valid_from', { valid_from: null }, 'invalid_timestamps'],
     ['an inverted window', { valid_until: '2026-01-01T00:00:00Z' }, 'invalid_timestamp_order'],
   ])('400: %s', async (_name, changes, code) => {
@@ -113,7 +113,7 @@ describe('POST /admin/agreements/counter', () => {
     expect(error['details']).toEqual({ reason: 'capability_not_offered' })
   })
 
-  it('422: an offer of a sovereign no treaty vouches for', async () => {
+  it('422: an offer of a sovereign without a treaty', async () => {
     const gone = foreignSovereign('gone-net')
     const offer = read(foreignOffer(gone, 'TEST-NET', clock.now()))
     refused(await counter(offer), 422, 'counter_rejected')
@@ -121,7 +121,7 @@ describe('POST /admin/agreements/counter', () => {
 })
 
 describe('POST /admin/agreements/accept', () => {
-  it('201: a foreign offer, with one signature of ours', async () => {
+  it('201: a partner’s offer, with one signature of this authority', async () => {
     const offer = theirOffer()
     const answer = await post('accept', { offer })
     const record = accepted(answer, 201)
@@ -142,7 +142,7 @@ describe('POST /admin/agreements/accept', () => {
     expect(detailsOf(events[0])).toMatchObject({ agreement_id: record['agreement_id'], offer_id: offer['offer_id'] })
   })
 
-  it('201: the counter of the responder keeps its signature and gains ours', async () => {
+  it('201: the counter of the responder keeps its signature and gets one of this authority', async () => {
     const original_offer = await ownOffer()
     const answered = theirCounter(original_offer)
     const record = accepted(await post('accept', { counter: answered, original_offer }), 201)
@@ -153,7 +153,7 @@ describe('POST /admin/agreements/accept', () => {
     expect(record['agreed_terms']).toEqual(answered['agreed_terms'])
   })
 
-  it('201: the counter form wins when an offer is there, too', async () => {
+  it('201: uses the counter form if the body has both forms', async () => {
     const original_offer = await ownOffer()
     const body = { counter: theirCounter(original_offer), original_offer, offer: original_offer }
     const record = accepted(await post('accept', body), 201)
@@ -192,7 +192,7 @@ describe('POST /admin/agreements/accept', () => {
     refused(await post('accept', { counter: answered, original_offer }), 422, 'accept_rejected')
   })
 
-  it('422: a counter of a stranger, or to an offer that is not ours or over', async () => {
+  it('422: a counter signed by an unknown key, or to an offer that is not an own one or has expired', async () => {
     const own = await ownOffer()
     const cases: readonly JsonObject[] = [
       { counter: theirCounter(own, {}, stranger), original_offer: own },
@@ -237,7 +237,7 @@ describe('NA_OWN_OFFER_ACCEPTANCE=second-key', () => {
     accepted(await ask('privileged', 'accept', { offer }), 201)
   })
 
-  it('nor through a counter that we signed in place of the other side', async () => {
+  it('the key that made an own offer cannot accept a counter signed on behalf of the other party', async () => {
     const offer = await offered()
     const own = accepted(await ask('standard', 'counter', { offer, ...TERMS }), 201)
     const body = { counter: own, original_offer: offer }
@@ -245,13 +245,13 @@ describe('NA_OWN_OFFER_ACCEPTANCE=second-key', () => {
     accepted(await ask('privileged', 'accept', body), 201)
   })
 
-  it('a counter that the other side signed is its consent, and so is its own offer', async () => {
+  it('accepts a counter that the other party signed, and an offer that it made', async () => {
     const offer = await offered()
     accepted(await ask('standard', 'accept', { counter: theirCounter(offer), original_offer: offer }), 201)
     accepted(await ask('standard', 'accept', { offer: theirOffer() }), 201)
   })
 
-  it('an own offer whose maker is not known is refused', async () => {
+  it('refuses an own offer whose maker is not stored', async () => {
     const offer = await offered()
     const id = String(offer['offer_id'])
     await strict.core.database.read.deleteFrom('offer_makers').where('offer_id', '=', id).execute()

@@ -8,8 +8,8 @@ import { readCounterRequest } from './requests.ts'
 
 /**
  * POST /admin/agreements/counter
- * Answers an offer with other terms, never with more than it holds. The authority may counter its own offer in place of
- * the responder; what follows is an agreement it issued itself.
+ * Responds to an offer with other terms, never with more than it offers. The authority may counter its own offer on
+ * behalf of the responder; the resulting agreement is its own.
  */
 export async function counter(call: OperatorCall, parts: AgreementsParts): Promise<HttpResponse> {
   const { offer, terms } = readCounterRequest(call.body)

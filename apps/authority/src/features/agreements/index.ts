@@ -12,9 +12,8 @@ import { agreementRoutes } from './routes.ts'
 import { writeSortable } from '@chancery/protocol'
 
 /**
- * Reads a presented agreement and refuses one this authority has no ground to trust, telling so in the audit trail
- * (protocol/trust-operations 3.10). Keys of the request are never looked at: whoever presents a paper must not choose
- * by whose key it is judged.
+ * Reads a presented agreement. An agreement that is not trusted is refused and audited (protocol/trust-operations
+ * 3.10). Keys in the request are ignored, because the presenter must not choose the keys that verify the record.
  */
 export async function loadTrustedAgreement(
   call: OperatorCall,

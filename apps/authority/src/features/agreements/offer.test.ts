@@ -47,7 +47,7 @@ const evidenceOf = async (answer: TestResponse): Promise<JsonObject> =>
 
 describe('POST /admin/agreements/offer', () => {
   describe('201', () => {
-    it('signs the offer with evidence from the graph of this moment, and audits it', async () => {
+    it('signs the offer with evidence from the current graph, and audits it', async () => {
       const answer = await offer()
       const record = accepted(answer, 201)
       const graph = (await na.request('GET', '/recognition-graph')).json as JsonObject
@@ -85,7 +85,7 @@ describe('POST /admin/agreements/offer', () => {
       })
       const events = await eventsOf(na, answer)
       expect(events.map((event) => event['event_type'])).toEqual(['capability_offer_built'])
-      // No scope: an event tells what happened, not what was said.
+      // No scope: an audit event records what happened, not the content.
       expect(detailsOf(events[0])).toEqual({
         offer_id: record['offer_id'],
         offerer_sovereign_id: 'TEST-NET',
@@ -97,7 +97,7 @@ describe('POST /admin/agreements/offer', () => {
       })
     })
 
-    it('verifies with nothing of the product', async () => {
+    it('verifies with independent code', async () => {
       expect(verifiesWithNodeCrypto((await offer({ scope: {} })).text, ownKey)).toBe(true)
     })
 
@@ -116,7 +116,7 @@ describe('POST /admin/agreements/offer', () => {
       expect(revoked).toMatchObject({ verdict: 'block', reason: 'direct_treaty_revoked' })
     })
 
-    it('warns of a treaty that ends soon, and escalates over withdrawn attestations', async () => {
+    it('warns of a treaty near its expiry, and escalates over revoked attestations', async () => {
       await treaty('soon-net', foreignSovereign('soon-net').publicKey, { validity_hours: 48 })
       const soon = await evidenceOf(await offer({ responder_sovereign_id: 'soon-net' }))
       expect(soon).toMatchObject({ verdict: 'warn', reason: 'treaty_expiring_soon', trusted: true })
@@ -131,7 +131,7 @@ describe('POST /admin/agreements/offer', () => {
       expect(pressure['signals']).toHaveLength(2)
     })
 
-    it('writes times in UTC, whatever offset they came with', async () => {
+    it('writes times in UTC, whatever offset the request has', async () => {
       const times = {
         valid_from: '2026-01-01T02:00:00+02:00',
         valid_until: '2027-01-01T00:00:00',
@@ -145,7 +145,7 @@ describe('POST /admin/agreements/offer', () => {
       expect(record['expires_at']).toBe('2026-06-01T00:00:00.123456Z')
     })
 
-    it('gives a repeated try its first answer', async () => {
+    it('returns the first response for a repeated request', async () => {
       const options = { headers: { 'Idempotency-Key': 'offer-1' } }
       const first = await offer({}, options)
       const second = await offer({}, options)

@@ -9,14 +9,14 @@ import { insertOfferMaker } from './queries.ts'
 
 /**
  * POST /admin/agreements/offer
- * Offers capabilities to another sovereign. Built whatever the trust verdict is: the offer records it, and whoever
- * counters or accepts looks at it.
+ * Offers capabilities to another sovereign. The offer is signed whatever the trust verdict is. It records the verdict
+ * for the party that counters or accepts.
  */
 export async function offer(call: OperatorCall, parts: AgreementsParts): Promise<HttpResponse> {
   const { terms, ...request } = readOfferRequest(call.body)
   const own = parts.genesis.network_name
   const { responder_sovereign_id } = request
-  // Nobody agrees with himself: such a record would be one party's word for both.
+  // The two parties must differ. Otherwise one party signs for both.
   if (responder_sovereign_id === own) throw new Refusal('offer_rejected', { field: 'responder_sovereign_id' })
   const parties = { source: own, target: responder_sovereign_id }
   const evidence = await parts.trustEvidence.issueFinding(parties, 'offer_rejected')

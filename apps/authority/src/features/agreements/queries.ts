@@ -10,7 +10,7 @@ export async function insertOfferMaker(tx: Tx, row: OfferMaker): Promise<void> {
   await tx.insertInto('offer_makers').values(row).execute()
 }
 
-/** The operator key an own offer was made through; undefined when the offer is over or was made before this was kept. */
+/** Returns the operator key that made an own offer. Undefined when the offer has expired or no maker was stored. */
 export async function findOfferMaker(db: Tx, offer_id: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('offer_makers')
@@ -20,7 +20,7 @@ export async function findOfferMaker(db: Tx, offer_id: string): Promise<string |
   return row?.operator_public_key
 }
 
-/** Offers that are over cannot be accepted by any key. */
+/** No key can accept expired offers. */
 export async function purgeOfferMakers(db: Tx, before: string): Promise<void> {
   await db.deleteFrom('offer_makers').where('expires_at', '<', before).execute()
 }

@@ -6,7 +6,7 @@ import { readOrRefuse, readTime, requirePresent } from '../../requests/read-fiel
 
 const names = form.listOf(field.label, { min: 1 }).read
 
-/** What a party asks for, before it becomes terms. */
+/** The terms as requested. */
 export interface TermsRequest {
   readonly capabilities: readonly string[]
   readonly scope: JsonObject

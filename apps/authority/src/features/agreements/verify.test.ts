@@ -57,7 +57,7 @@ async function reason(record: JsonObject, more: JsonObject = keys): Promise<Json
 }
 
 describe('POST /agreements/verify', () => {
-  it('accepts a record both parties signed, and one key may stand for both', async () => {
+  it('accepts a record that both parties signed, and one key may sign for both', async () => {
     expect(await reason(agreement())).toBe('accepted')
     const both = { offerer_public_keys: [a.publicKey], responder_public_keys: [a.publicKey] }
     expect(await reason(agreement({}, [a]), both)).toBe('accepted')
@@ -72,7 +72,7 @@ describe('POST /agreements/verify', () => {
     expect(await reason(make())).toBe(wanted)
   })
 
-  it('notices a member signed but unknown, one left out, and a longer time limit', async () => {
+  it('detects a signed unknown member, a missing member and a longer time limit', async () => {
     const terms = foreignTerms(clock.now())
     expect(await reason(agreement({ agreed_terms: { ...terms, more: 1 } }))).toBe('unknown_field')
     const { freshness_commitment: _gone, ...short } = terms
@@ -82,7 +82,7 @@ describe('POST /agreements/verify', () => {
     expect(await reason({ ...agreement(), graph_digest: 'f' })).toBe('invalid_offerer_signature')
   })
 
-  it('binds an own record to the graph as it stands, unless keys are brought', async () => {
+  it('binds an own record to the current graph, unless the caller sends keys', async () => {
     const record = await ownAgreement()
     expect(await reason(record, {})).toBe('accepted')
     await treaty('later-net')
@@ -100,10 +100,10 @@ describe('POST /agreements/verify', () => {
 
   it.each<[string, JsonObject, string]>([
     ['no agreement', { agreement: null }, 'missing_agreement'],
-    ['a text', { agreement: 'x' }, 'invalid_agreement'],
+    ['a string', { agreement: 'x' }, 'invalid_agreement'],
     ['an empty object', { agreement: {} }, 'invalid_agreement'],
-    ['keys that are none', { offerer_public_keys: ['AAAA'] }, 'invalid_public_keys'],
-    ['keys that are a text', { responder_public_keys: 'x' }, 'invalid_public_keys'],
+    ['invalid keys', { offerer_public_keys: ['AAAA'] }, 'invalid_public_keys'],
+    ['keys that are a string', { responder_public_keys: 'x' }, 'invalid_public_keys'],
   ])('400: %s', async (_name, changes, code) => {
     refused(await post({ agreement: agreement(), ...keys, ...changes }), 400, code)
   })

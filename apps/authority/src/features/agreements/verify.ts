@@ -7,8 +7,8 @@ import { recordVerification } from '../../requests/record-verification.ts'
 
 /**
  * POST /agreements/verify
- * Whether an agreement holds under the keys of its parties. Without keys of the offerer it is judged as one of ours,
- * and then it must rest on the graph as it stands now. Writes nothing.
+ * Verifies an agreement with the keys of its parties. Without keys of the offerer it is verified as an own record,
+ * which must match the current graph. Writes nothing.
  */
 export async function verify(call: Call, parts: AgreementsParts): Promise<JsonObject> {
   const given = requirePresent(call.body, 'agreement', 'missing_agreement')

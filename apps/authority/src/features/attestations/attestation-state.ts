@@ -6,18 +6,18 @@ import { CachedByText } from '../../database/cached-by-text.ts'
 import { readAttestationStates } from './queries/attestation-state.ts'
 import type { AttestationStateRow } from './queries/attestation-state.ts'
 
-/** Texts whose signature was checked, at most so many characters of them: about as many bytes. */
+/** Maximum size, in characters, of the cache of verified texts. */
 const MAX_CACHED_CHARACTERS = 8_000_000
 
-/** A stored attestation and what its text alone says. */
+/** A stored attestation and the facts that follow from its text alone. */
 export interface AttestationState {
   readonly stored: StoredAttestation
   readonly checked: CheckedAttestation
 }
 
 /**
- * What decisions rest on. The row and its withdrawals are read for every question, and those that wait share one
- * statement; what follows from the text alone is kept for equal texts: an edited row has another text, and is checked.
+ * Reads attestations for decisions. Row and revocations are read for every decision; queued reads share one statement.
+ * The result of verifying a text is cached by that text, so an edited row is verified again.
  */
 export class AttestationReader {
   readonly #parts: Pick<AttestationsParts, 'database' | 'ownKeys' | 'log'>
@@ -36,7 +36,7 @@ export class AttestationReader {
     )
   }
 
-  /** An attestation this authority issued, with everything that could have withdrawn it; undefined when there is none. */
+  /** Returns an attestation of this authority with its revocations, or undefined. */
   async find(attestation_id: string): Promise<AttestationState | undefined> {
     const row = await this.#reads.add(attestation_id)
     if (row === undefined) return undefined
@@ -57,7 +57,7 @@ export class AttestationReader {
     const known = this.#checked.find(text)
     if (known !== undefined) return known
     const checked = await checkAttestationText(text, this.#parts.ownKeys.all)
-    // The caller learns that the attestation is invalid; that the row was edited is for the operator.
+    // The caller learns only that the attestation is invalid. The operator is warned of the edited row.
     if (!checked.isSigned)
       this.#parts.log.error('a stored attestation does not verify', { alarm: true, attestation_id })
     this.#checked.keep(text, checked)

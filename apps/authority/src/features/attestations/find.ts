@@ -9,8 +9,8 @@ import { rowText } from './view.ts'
 
 /**
  * GET /attestations/{attestation_id}
- * The signed record and what became of it. A network that keeps its membership to itself shows it to operators only: the
- * public feed names ids, and each would open a record. The refusal is the same whether there is one or not.
+ * Returns the signed record and its state. With NA_PUBLIC_ATTESTATION_LIST=off only operators may read it, because the
+ * public feed names ids and each would reveal a record. The refusal is the same whether the id exists or not.
  */
 export async function find(call: Call | OperatorCall, parts: AttestationsParts): Promise<CachedDocument> {
   if (!parts.settings.publicAttestationList && !('operator' in call)) throw new Refusal('admin_auth_failed')

@@ -79,8 +79,8 @@ const isVerified = (record: object): Promise<boolean> =>
   verifyList(asJson(record) as JsonObject & SignedList, [partner.publicKey])
 const read = (record: ForeignObject): JsonValue => readJson(wireText(record))
 
-describe('foreign records', () => {
-  it('of every kind verify, whatever text, numbers and names they hold', async () => {
+describe('records of another implementation', () => {
+  it('of every kind verify, whatever text, numbers and names they contain', async () => {
     await fc.assert(
       fc.asyncProperty(freeForm, freeForm, async (one, other) => {
         const attestation = foreignAttestation(partner, clock.now(), { claims: one })
@@ -111,7 +111,7 @@ describe('foreign records', () => {
     ['ë in two characters', { name: 'zo\u00eb' }, { name: 'zoe\u0308' }],
     ['-0.0 read as 0.0', { limit: new FloatNumber(-0) }, { limit: new FloatNumber(0) }],
     ['null left out', { name: null }, {}],
-  ])('%s is another record', async (_what, signed, changed) => {
+  ])('%s is a different record', async (_what, signed, changed) => {
     const record = foreignAttestation(partner, clock.now(), { claims: signed })
     expect(await isVerified(readAttestation(read(record)))).toBe(true)
     expect(await isVerified(readAttestation(read({ ...record, claims: changed })))).toBe(false)
@@ -124,7 +124,7 @@ describe('foreign records', () => {
     expect(await isVerified(readRevocationFeed(read(feed)))).toBe(true)
   })
 
-  it('with any instant of the grammar: the text is signed as it was written', async () => {
+  it('with any instant of the grammar: the text is signed as written', async () => {
     for (const valid_from of [
       '2026-01-02T03:04:05',
       '2026-01-02T03:04:05.123456789Z',
@@ -138,7 +138,7 @@ describe('foreign records', () => {
   })
 })
 
-describe('foreign records over HTTP', () => {
+describe('records of another implementation over HTTP', () => {
   let na: TestAuthority
   beforeAll(async () => {
     na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
@@ -183,14 +183,15 @@ describe('foreign records over HTTP', () => {
     expect(accepted(imported)).toMatchObject({ accepted: true, revoked_count: 3 })
   })
 
-  it('and our own records verify there: claims come back in the number forms that were signed', async () => {
+  it('own records verify in the other implementation: claims have the number forms that were signed', async () => {
     const body = readJson(wireText({ subject_id: 'zoë', roles: ['role:client'], claims })) as JsonObject
     const issued = await na.as('privileged')('POST', '/admin/attestations', body)
     const { signatures, ...rest } = accepted(issued, 201) as JsonObject & SignedList
     const { createPublicKey, verify } = await import('node:crypto')
     const x = Buffer.from(na.genesis.network_authority.public_key, 'base64').toString('base64url')
     const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
-    // The foreign canonical text of what was answered: claims as asked for, the rest plain texts.
+    // The canonical text that the other implementation makes of the response: claims as requested, the rest plain
+    // strings.
     const foreign = canonicalText({ ...(JSON.parse(canonicalJson(rest)) as ForeignObject), claims })
     expect(verify(null, Buffer.from(foreign), publicKey, Buffer.from(signatures[0]?.sig ?? '', 'base64'))).toBe(true)
   })

@@ -6,7 +6,7 @@ import { attestationRoutes } from './routes.ts'
 export { listRevokedAttestations, markAttestationRevoked } from './queries/attestations.ts'
 
 export interface Attestations extends Feature {
-  /** Attestations that decisions rest on, read for each of them. */
+  /** Reads attestations for decisions, each time again. */
   readonly reader: AttestationReader
 }
 

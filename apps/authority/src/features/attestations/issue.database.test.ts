@@ -32,7 +32,7 @@ const count = async (): Promise<number> => Number(accepted(await na.request('GET
 
 describe('POST /admin/attestations', () => {
   describe('201', () => {
-    it('signs, keeps and audits the whole record in one step', async () => {
+    it('signs, stores and audits the whole record in one transaction', async () => {
       const chosen = {
         ...REQUEST,
         roles: ['role:client', 'role:service:index'],
@@ -63,7 +63,7 @@ describe('POST /admin/attestations', () => {
       expect(row).toEqual({ attestation, status: 'active', revoked_at: null, revocation_reason: null })
       const events = await eventsOf(na, answer)
       expect(events.map((event) => event['event_type'])).toEqual(['membership_attestation_issued'])
-      // No claims and no keys: an event tells what happened, not what was said.
+      // No claims and no keys: an audit event records what happened, not the content.
       expect(detailsOf(events[0])).toEqual({
         attestation_id: id,
         issuer_sovereign_id: 'TEST-NET',
@@ -75,7 +75,7 @@ describe('POST /admin/attestations', () => {
       })
     })
 
-    it('fills the defaults, and null means the default of key and claims', async () => {
+    it('fills in the defaults, and null means the default of key and claims', async () => {
       for (const body of [REQUEST, { ...REQUEST, subject_public_key: null, claims: null }]) {
         const answer = await issue({ ...body, subject_id: 'plain' })
         const attestation = accepted(answer, 201)
@@ -95,13 +95,13 @@ describe('POST /admin/attestations', () => {
         'claims that are named like members of an object',
         { claims: JSON.parse('{"__proto__":1,"constructor":2}') as JsonObject },
       ],
-    ])('takes %s', async (_what, change) => {
+    ])('accepts %s', async (_what, change) => {
       const attestation = accepted(await issue({ ...REQUEST, ...change }), 201)
       expect(attestation).toMatchObject('validity_hours' in change ? {} : change)
       expect(await verifyList(readAttestation(attestation), [na.genesis.network_authority.public_key])).toBe(true)
     })
 
-    it('does not care whether the subject has one already', async () => {
+    it('issues a second attestation for a subject', async () => {
       const ids = await Promise.all(
         Array.from({ length: 5 }, async () => accepted(await issue(REQUEST), 201)['attestation_id']),
       )
@@ -152,12 +152,12 @@ describe('POST /admin/attestations', () => {
       expect(await eventsOf(na, answer)).toEqual([])
     })
 
-    it('names every member it does not know, before anything else', async () => {
+    it('names every unknown member, before any other problem', async () => {
       const error = refused(await issue({ validityHours: 1, role: 'x' }), 400, 'unexpected_field')
       expect(error['details']).toEqual({ fields: ['validityHours', 'role'] })
     })
 
-    it('of two failures names the first of the table', async () => {
+    it('names the first failure of the table when there are two', async () => {
       const failures: readonly [string, JsonObject][] = [
         ['missing_attestation_subject', { subject_id: '' }],
         ['invalid_role', { roles: ['x'] }],
@@ -171,7 +171,7 @@ describe('POST /admin/attestations', () => {
           refused(await issue({ ...REQUEST, ...second, ...first }), 400, code)
     })
 
-    it('refuses a key that is not of prime order: two signers could own it', async () => {
+    it('refuses a key that is not of prime order, because two signers could own it', async () => {
       // The base point plus the point of order 2.
       const subject_public_key = Buffer.alloc(32, 0x99).fill(0x95, 0, 1).toString('base64')
       refused(await issue({ ...REQUEST, subject_public_key }), 400, 'invalid_public_key')
@@ -188,7 +188,7 @@ describe('POST /admin/attestations', () => {
   })
 
   describe('NA_ALLOWED_ROLES', () => {
-    it('narrows what may be granted', async () => {
+    it('limits what may be granted', async () => {
       const own = await startTestAuthority({ settings: { NA_ALLOWED_ROLES: 'role:client,role:service:*' } })
       try {
         const grant = (roles: string[]): Promise<TestResponse> =>
@@ -206,7 +206,7 @@ describe('POST /admin/attestations', () => {
     const once = (body: JsonObject, idempotencyKey: string, as = 'privileged'): Promise<TestResponse> =>
       issue(body, { headers: { 'Idempotency-Key': idempotencyKey } }, as)
 
-    it('issues once and gives the same answer again, byte for byte', async () => {
+    it('issues once and returns the same response again, byte for byte', async () => {
       const before = await count()
       const first = await once(REQUEST, 'a-1')
       clock.advance(10)
@@ -223,17 +223,17 @@ describe('POST /admin/attestations', () => {
       expect(await count()).toBe(before)
     })
 
-    it('knows keys per operator', async () => {
+    it('separates keys of different operators', async () => {
       const first = accepted(await once(REQUEST, 'a-3'), 201)
       expect(accepted(await once(REQUEST, 'a-3', 'second'), 201)['attestation_id']).not.toBe(first['attestation_id'])
     })
 
-    it('does not remember a refused call', async () => {
+    it('does not store a refused call', async () => {
       refused(await once({ ...REQUEST, roles: [] }, 'a-4'), 400, 'missing_attestation_subject')
       accepted(await once(REQUEST, 'a-4'), 201)
     })
 
-    it('issues once when many send the same call at once', async () => {
+    it('issues once when many callers send the same call at once', async () => {
       const before = await count()
       const answers = await Promise.all(
         Array.from({ length: 8 }, () => once({ ...REQUEST, subject_id: 'many' }, 'a-5')),
@@ -250,7 +250,7 @@ describe('POST /admin/attestations', () => {
   })
 
   describe('503', () => {
-    it('signs nothing after the window of the genesis block', async () => {
+    it('signs nothing after the validity period of the genesis block', async () => {
       const own = new ManualClock()
       const late = await startTestAuthority({ clock: own, settings })
       try {

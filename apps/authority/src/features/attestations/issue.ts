@@ -12,7 +12,7 @@ import { insertAttestation } from './queries/attestations.ts'
 
 /**
  * POST /admin/attestations
- * Portable evidence of membership, in this sovereign's name only.
+ * Issues evidence of membership in this sovereign.
  */
 export async function issue(call: OperatorCall, parts: AttestationsParts): Promise<HttpResponse> {
   const own = parts.genesis.network_name

@@ -15,7 +15,7 @@ interface List {
 
 const clock = new ManualClock()
 const settings = { NA_CLOCK_CHECK: 'off' }
-/** In order of issue; pairs share an instant, so that ids must break the tie. */
+/** In order of issue. Pairs share an instant, so that the id decides their order. */
 const issued: { id: string; at: string; subject: string }[] = []
 let na: TestAuthority
 
@@ -44,14 +44,14 @@ const ids = ({ attestations }: List): string[] => attestations.map((row) => row.
 const all = (): string[] => issued.map(({ id }) => id)
 
 describe('GET /attestations', () => {
-  it('gives every attestation by time of issue, then id, without words about pages', async () => {
+  it('returns every attestation by time of issue, then id, without paging members', async () => {
     const whole = await list()
     expect(ids(whole)).toEqual(all())
     expect(Object.keys(whole)).toEqual(['count', 'attestations'])
     expect(whole.count).toBe(23)
   })
 
-  it('gives rows as GET of one gives them', async () => {
+  it('returns the same rows as GET of one attestation', async () => {
     for (const row of (await list()).attestations.slice(2, 6)) {
       const one = await na.request('GET', `/attestations/${row.attestation.attestation_id}`)
       expect(one.json).toEqual(row)
@@ -81,7 +81,7 @@ describe('GET /attestations', () => {
   })
 
   describe('published=true', () => {
-    it('keeps those whose claims say public_mesh exactly true, page by page', async () => {
+    it('filters by the claim public_mesh exactly true, page by page', async () => {
       const own = await startTestAuthority({ clock: new ManualClock(), settings })
       try {
         const issueWith = async (subject_id: string, claims: JsonObject): Promise<void> => {
@@ -117,21 +117,24 @@ describe('GET /attestations', () => {
   })
 
   describe('pages', () => {
-    it.each([1, 2, 7, 22, 23, 24, 1000])('of %i by cursor give the whole list, each once', async (limit) => {
-      const seen: string[] = []
-      let query = `?limit=${limit}`
-      for (let pages = 0; pages < 30; pages += 1) {
-        const page = await list(query)
-        seen.push(...ids(page))
-        expect(page.count).toBeLessThanOrEqual(limit)
-        expect(page.total).toBe(23)
-        if (page.next_cursor === null || page.next_cursor === undefined) break
-        query = `?limit=${limit}&cursor=${page.next_cursor}`
-      }
-      expect(seen).toEqual(all())
-    })
+    it.each([1, 2, 7, 22, 23, 24, 1000])(
+      'of %i by cursor contain the whole list, each attestation once',
+      async (limit) => {
+        const seen: string[] = []
+        let query = `?limit=${limit}`
+        for (let pages = 0; pages < 30; pages += 1) {
+          const page = await list(query)
+          seen.push(...ids(page))
+          expect(page.count).toBeLessThanOrEqual(limit)
+          expect(page.total).toBe(23)
+          if (page.next_cursor === null || page.next_cursor === undefined) break
+          query = `?limit=${limit}&cursor=${page.next_cursor}`
+        }
+        expect(seen).toEqual(all())
+      },
+    )
 
-    it.each([1, 5, 23])('of %i by offset give the whole list', async (limit) => {
+    it.each([1, 5, 23])('of %i by offset contain the whole list', async (limit) => {
       const seen: string[] = []
       let offset: number | null | undefined = 0
       while (typeof offset === 'number') {
@@ -142,7 +145,7 @@ describe('GET /attestations', () => {
       expect(seen).toEqual(all())
     })
 
-    it('keep their filter and count only what matches', async () => {
+    it('apply their filter and count only matches', async () => {
       const first = await list('?status=active&limit=10')
       expect([first.total, first.count, first.next_offset]).toEqual([19, 10, 10])
       const second = await list(`?status=active&limit=10&cursor=${first.next_cursor ?? ''}`)
@@ -150,7 +153,7 @@ describe('GET /attestations', () => {
       expect([...ids(first), ...ids(second)]).toEqual(all().slice(4))
     })
 
-    it('say so when asked, also when everything fits', async () => {
+    it('have paging members on request, also when everything fits', async () => {
       expect(await list('?limit=1000')).toMatchObject({ count: 23, total: 23, next_offset: null, next_cursor: null })
       expect(await list('?offset=23')).toMatchObject({
         count: 0,
@@ -162,7 +165,7 @@ describe('GET /attestations', () => {
       expect(await list('?offset=10000')).toMatchObject({ count: 0, total: 23 })
     })
 
-    it('a cursor does not move when attestations are issued behind it', async () => {
+    it('a cursor does not move when attestations are issued after it', async () => {
       const own = await startTestAuthority({ clock: new ManualClock(), settings })
       try {
         const listed = async (query: string): Promise<List> =>
@@ -210,12 +213,12 @@ describe('GET /attestations', () => {
     })
   })
 
-  describe('carrying operator headers', () => {
+  describe('with operator headers', () => {
     it('is the list for a standard operator', async () => {
       expect(accepted(await na.as('standard')('GET', '/attestations?limit=3'))['count']).toBe(3)
     })
 
-    it('that do not verify is refused, never the public answer', async () => {
+    it('that do not verify is refused, and does not get the public response', async () => {
       refused(
         await na.request('GET', '/attestations', { headers: { 'X-Admin-Key-Id': 'op-standard' } }),
         401,
@@ -248,12 +251,12 @@ describe('GET /attestations with NA_PUBLIC_ATTESTATION_LIST=off', () => {
     ['?status=nonsense', 0],
     ['?limit=1', 3],
     ['?published=true', 0],
-  ])('shows strangers a number: %s', async (query, count) => {
+  ])('shows unauthenticated callers a number: %s', async (query, count) => {
     expect(accepted(await closed.request('GET', `/attestations${query}`))).toEqual({ count })
   })
 
   it.each(['?subject_id=a', '?issuer_sovereign_id=TEST-NET', '?status=active&subject_id=a', '?subject_id='])(
-    'refuses the filter %s to strangers: members could be asked for one by one',
+    'refuses the filter %s to unauthenticated callers, who could query members one by one',
     async (query) => {
       refused(await closed.request('GET', `/attestations${query}`), 401, 'admin_auth_failed')
     },
@@ -270,14 +273,14 @@ describe('GET /attestations with NA_PUBLIC_ATTESTATION_LIST=off', () => {
     })
   })
 
-  it('answers bad headers with 401, not with the number', async () => {
+  it('refuses bad headers with 401 and does not return the number', async () => {
     const stale = { timestamp: '2001-01-01T00:00:00Z' }
     refused(await closed.as('standard')('GET', '/attestations', undefined, stale), 401, 'admin_auth_failed')
   })
 })
 
 describe('GET /attestations/{attestation_id} with NA_PUBLIC_ATTESTATION_LIST=off', () => {
-  it('is for operators: a stranger gets the same refusal for every id, also for one the public feed names', async () => {
+  it('is for operators: an unauthenticated caller gets the same refusal for every id, also for one in the public feed', async () => {
     const closed = await startTestAuthority({ settings: { NA_PUBLIC_ATTESTATION_LIST: 'off' } })
     try {
       await issueOn(closed, 'hidden-member')

@@ -12,7 +12,7 @@ import { rowText } from './view.ts'
 
 /**
  * GET /attestations
- * Public unless the network keeps its membership to itself; then strangers get a number.
+ * Public unless NA_PUBLIC_ATTESTATION_LIST=off; then unauthenticated callers get a number only.
  */
 export async function list(call: Call | OperatorCall, parts: AttestationsParts): Promise<HttpResponse | JsonObject> {
   const filter = {
@@ -23,7 +23,7 @@ export async function list(call: Call | OperatorCall, parts: AttestationsParts):
   }
   const db = parts.database.read
   if (!parts.settings.publicAttestationList && !('operator' in call)) {
-    // A filter would let a stranger ask for one member after another.
+    // A filter would let an unauthenticated caller query members one by one.
     if (filter.issuer_sovereign_id !== undefined || filter.subject_id !== undefined)
       throw new Refusal('admin_auth_failed')
     return { count: await countAllAttestations(db, filter) }

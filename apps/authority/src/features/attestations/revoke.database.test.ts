@@ -34,7 +34,7 @@ const feed = async (): Promise<RevocationFeed> =>
 
 describe('POST /admin/attestations/{attestation_id}/revoke', () => {
   describe('200', () => {
-    it('marks, lists in the feed and audits in one step; the signed record stays', async () => {
+    it('marks, lists in the feed and audits in one transaction; the signed record stays', async () => {
       const id = await issue()
       const [signed, before] = [(await find(id))['attestation'], await feed()]
       clock.advance(60)
@@ -62,14 +62,14 @@ describe('POST /admin/attestations/{attestation_id}/revoke', () => {
       })
     })
 
-    it('says unspecified when no reason is given', async () => {
+    it('uses the reason unspecified when none is given', async () => {
       const id = await issue()
       accepted(await revoke(id))
       expect(await find(id)).toMatchObject({ revocation_reason: 'unspecified' })
       expect((await feed()).revocation_reasons[id]).toBe('unspecified')
     })
 
-    it('repeated, keeps the first time and reason, leaves the feed and audits nothing', async () => {
+    it('repeated, keeps the first time and reason, and adds nothing to the feed or the audit log', async () => {
       const id = await issue()
       accepted(await revoke(id, { reason: 'first' }))
       const [row, list] = [await find(id), (await na.request('GET', '/sovereign-revocation-feed')).text]
@@ -81,11 +81,11 @@ describe('POST /admin/attestations/{attestation_id}/revoke', () => {
       expect(await eventsOf(na, again)).toEqual([])
     })
 
-    it('takes a reason of 256 characters', async () => {
+    it('accepts a reason of 256 characters', async () => {
       accepted(await revoke(await issue(), { reason: '\u{1f600}'.repeat(256) }))
     })
 
-    it('counts each of parallel revocations once: the sequence has no gap', async () => {
+    it('counts each of several parallel revocations once: the sequence has no gap', async () => {
       const ids = await Promise.all(Array.from({ length: 6 }, () => issue()))
       const before = (await feed()).sequence
       const answers = await Promise.all([...ids, ...ids].map((id) => revoke(id)))
@@ -105,7 +105,7 @@ describe('POST /admin/attestations/{attestation_id}/revoke', () => {
     it.each<JsonValue>(['', 'x'.repeat(257), 'a\nb', 7, null, [], {}])('refuses the reason %j', async (reason) => {
       const id = await issue()
       refused(await revoke(id, { reason }), 400, 'invalid_input')
-      // The form of the request comes before what it is about.
+      // The form of the request is checked before the attestation.
       refused(await revoke('unknown', { reason }), 400, 'invalid_input')
       expect(await find(id)).toMatchObject({ status: 'active' })
     })
@@ -116,7 +116,7 @@ describe('POST /admin/attestations/{attestation_id}/revoke', () => {
       expect(await find(id)).toMatchObject({ status: 'active' })
     })
 
-    it('names every member it does not know', async () => {
+    it('names every unknown member', async () => {
       const error = refused(await revoke(await issue(), { cause: 'x', dryRun: true }), 400, 'unexpected_field')
       expect(error['details']).toEqual({ fields: ['cause', 'dryRun'] })
     })
@@ -150,7 +150,7 @@ describe('POST /admin/attestations/{attestation_id}/revoke', () => {
   })
 
   describe('dry_run', () => {
-    it('says what would stop being accepted and changes nothing', async () => {
+    it('returns what would stop being accepted and changes nothing', async () => {
       const id = await issue()
       const [row, list] = [await find(id), (await na.request('GET', '/sovereign-revocation-feed')).text]
       const answer = await revoke(id, { dry_run: true, reason: 'only asking' })
@@ -187,7 +187,7 @@ describe('POST /admin/attestations/{attestation_id}/revoke', () => {
       }
     })
 
-    it('of one that is revoked already says that nothing would change', async () => {
+    it('of a revoked attestation reports no change', async () => {
       const id = await issue()
       accepted(await revoke(id))
       expect(accepted(await revoke(id, { dry_run: true }))).toEqual({
@@ -200,7 +200,7 @@ describe('POST /admin/attestations/{attestation_id}/revoke', () => {
       })
     })
 
-    it('is then what happens', async () => {
+    it('equals what then happens', async () => {
       const id = await issue()
       const policy = {
         local_sovereign_id: 'TEST-NET',
@@ -226,7 +226,7 @@ describe('POST /admin/attestations/{attestation_id}/revoke', () => {
   })
 
   describe('503', () => {
-    it('revokes nothing after the window of the genesis block: the feed could not be signed', async () => {
+    it('revokes nothing after the validity period of the genesis block, because the feed could not be signed', async () => {
       const own = new ManualClock()
       const late = await startTestAuthority({ clock: own, settings })
       try {
@@ -243,7 +243,7 @@ describe('POST /admin/attestations/{attestation_id}/revoke', () => {
     })
   })
 
-  it('never lists an attestation of somebody else', async () => {
+  it('never lists an attestation of another issuer', async () => {
     const stranger = await testSigner('stranger')
     expect((await feed()).issuer_sovereign_id).toBe('TEST-NET')
     expect(await verifyList(await feed(), [stranger.publicKey])).toBe(false)

@@ -9,7 +9,7 @@ import { findAttestation, markAttestationRevoked } from './queries/attestations.
 
 /**
  * POST /admin/attestations/{attestation_id}/revoke
- * Withdraws an attestation and signs the feed that tells other sovereigns, in one transaction. The signed record stays.
+ * Revokes an attestation and signs the feed for other sovereigns, in one transaction. The signed record stays.
  */
 export async function revoke(call: OperatorCall, parts: AttestationsParts): Promise<JsonObject> {
   refuseUnknownMembers(call.body, ['reason', 'dry_run'])
@@ -46,13 +46,13 @@ function withdraw(
   })
 }
 
-/** Nothing was changed: a withdrawal that others cannot be told of would hold here only. */
+/** Nothing was changed, because other sovereigns would not receive this revocation. */
 function reportUnpublished(parts: AttestationsParts, error: unknown): void {
   parts.metrics.feedPublishFailures.increase()
   parts.log.error('an attestation was not revoked: its feed could not be published', { alarm: true, error })
 }
 
-/** What would stop being trusted, without touching anything. */
+/** Returns what would stop being accepted. Changes nothing. */
 async function preview(parts: AttestationsParts, attestation_id: string): Promise<JsonObject> {
   const held = await findAttestation(parts.database.read, attestation_id)
   if (held === undefined) throw new Refusal('attestation_not_found')

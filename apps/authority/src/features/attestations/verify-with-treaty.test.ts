@@ -23,7 +23,7 @@ let na: TestAuthority
 let own: JsonObject
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
-  // The first list is published by a job; then the authority is quiet.
+  // A job publishes the first list. After that the authority writes nothing on its own.
   accepted(await na.request('GET', '/crl'))
   own = await issueTreaty({ subject_sovereign_id: 'PARTNER-NET', subject_public_keys: [partner.publicKey] })
 })
@@ -60,14 +60,14 @@ describe('POST /attestations/verify-with-treaty', () => {
     })
   })
 
-  it('leaves no row behind', async () => {
+  it('writes no row', async () => {
     const before = (await eventsOfCallers(na)).length
     await verify(member(), own)
     await verify(member({ roles: [] }), own)
     expect((await eventsOfCallers(na)).length).toBe(before)
   })
 
-  describe('a treaty that does not hold is told with its reason', () => {
+  describe('reports an invalid treaty with its reason', () => {
     it.each<[string, () => JsonObject, JsonObject]>([
       ['treaty_not_held', () => ({ ...own, issued_by: 'x' }), {}],
       ['treaty_not_held', () => ({ ...own, treaty_id: 'unknown' }), {}],
@@ -103,7 +103,7 @@ describe('POST /attestations/verify-with-treaty', () => {
       expect(answer).toMatchObject({ accepted: false, reason: expected })
     })
 
-    it('treaty_locally_revoked after it was revoked here', async () => {
+    it('treaty_locally_revoked after the treaty was revoked here', async () => {
       const treaty = await issueTreaty({
         subject_sovereign_id: 'PARTNER-NET',
         subject_public_keys: [partner.publicKey],
@@ -113,12 +113,12 @@ describe('POST /attestations/verify-with-treaty', () => {
         await na.as('privileged')('POST', `/admin/recognition-treaties/${String(treaty['treaty_id'])}/revoke`, {}),
       )
       expect(await reason(member(), treaty)).toBe('treaty_locally_revoked')
-      // The treaty comes first: what the member is does not matter any more.
+      // The treaty is checked first, so the member is not checked any more.
       expect(await reason(member({ roles: [] }), treaty)).toBe('treaty_locally_revoked')
     })
   })
 
-  describe('a member that is not accepted is told with its reason', () => {
+  describe('reports a refused member with its reason', () => {
     it.each<[string, ForeignObject]>([
       ['attestation_bad_status', { status: 'revoked' }],
       ['attestation_outside_validity_window', { status: 'suspended' }],
@@ -146,7 +146,7 @@ describe('POST /attestations/verify-with-treaty', () => {
       expect(await reason(member({ attestation_id: 'here' }), own)).toBe('accepted')
     })
 
-    it('attestation_locally_revoked of an own member that another sovereign’s treaty recognises', async () => {
+    it('attestation_locally_revoked for an own member that another sovereign’s treaty recognises', async () => {
       const issued = accepted(
         await na.as('privileged')('POST', '/admin/attestations', { subject_id: 'x', roles: ['role:client'] }),
         201,
@@ -164,10 +164,10 @@ describe('POST /attestations/verify-with-treaty', () => {
     })
   })
 
-  describe('recognition is never passed on', () => {
+  describe('recognition is not transitive', () => {
     const third = foreignSovereign('THIRD-NET')
-    // PARTNER-NET is recognised for role:client. What it signs for THIRD-NET is its own affair.
-    it.each(['role:client', 'role:operator'])('a partner’s treaty lets no third in as %s', async (role) => {
+    // PARTNER-NET is recognised for role:client. What it signs for THIRD-NET has no effect here.
+    it.each(['role:client', 'role:operator'])('a partner’s treaty admits no third network as %s', async (role) => {
       const theirs = asJson(foreignTreaty(partner, third, clock.now(), { scope: { allowed_roles: [role] } }))
       const guest = asJson(foreignAttestation(third, clock.now(), { roles: [role] }))
       const refusal = {
@@ -183,7 +183,7 @@ describe('POST /attestations/verify-with-treaty', () => {
       expect(await reason(guest, own)).toBe('treaty_wrong_subject')
     })
 
-    it('keys the caller chose give the caller’s judgement, and it says that it does not count here', async () => {
+    it('with keys of the caller the verdict is the caller’s, and counts_here is false', async () => {
       const theirs = asJson(foreignTreaty(partner, third, clock.now()))
       const guest = asJson(foreignAttestation(third, clock.now()))
       expect(await verify(guest, theirs, { treaty_issuer_public_keys: [partner.publicKey] })).toMatchObject({
@@ -198,14 +198,14 @@ describe('POST /attestations/verify-with-treaty', () => {
       })
     })
 
-    it('the treaty itself is still told genuine under the partner’s keys, without counting', async () => {
+    it('reports the treaty as valid under the partner’s keys, with counts_here false', async () => {
       const theirs = asJson(foreignTreaty(partner, third, clock.now()))
       const answer = accepted(await na.request('POST', '/recognition-treaties/verify', { body: { treaty: theirs } }))
       expect(answer).toMatchObject({ accepted: true, trust_basis: 'recognized_issuer_keys', counts_here: false })
     })
   })
 
-  it('the scope of the treaty is what makes the issuer', () => {
+  it('the scope of the treaty decides who the issuer is', () => {
     expect(toRecognizedIssuer(readRecognitionTreaty(own))).toMatchObject({
       allowed_roles: ['role:client'],
       accepted_statuses: ['active', 'suspended'],
@@ -219,8 +219,8 @@ describe('POST /attestations/verify-with-treaty', () => {
       ['no attestation', () => ({ treaty: own })],
       ['an unknown member in the treaty', () => ({ attestation: member(), treaty: { ...own, extra: 1 } })],
       ['an unknown member in the attestation', () => ({ attestation: { ...member(), extra: 1 }, treaty: own })],
-      // The form of the records comes before the form of the keys.
-      ['both records and keys broken', () => ({ attestation: null, treaty: own, treaty_issuer_public_keys: 'x' })],
+      // The form of the records is checked before the form of the keys.
+      ['both records and keys malformed', () => ({ attestation: null, treaty: own, treaty_issuer_public_keys: 'x' })],
     ])('%s', async (_what, body) => {
       refused(await post(body()), 422, 'invalid_attestation_or_treaty')
     })

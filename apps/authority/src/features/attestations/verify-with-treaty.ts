@@ -9,8 +9,8 @@ import { isWithdrawn } from './verify.ts'
 
 /**
  * POST /attestations/verify-with-treaty
- * A foreign member, accepted because one direct treaty recognises its sovereign: an own one, or one whose issuer's keys
- * the caller chose; then the judgement is the caller's and `counts_here` is false. Writes nothing.
+ * Verifies a member of a partner network under one direct treaty: an own one, or one whose issuer keys the caller
+ * sends. In the second case the verdict is the caller's and `counts_here` is false. Writes nothing.
  */
 export async function verifyWithTreaty(call: Call, parts: AttestationsParts): Promise<JsonObject> {
   const { attestation, treaty } = readOrRefuse('invalid_attestation_or_treaty', () => ({

@@ -33,7 +33,7 @@ const ENTRY = {
 const POLICY = { local_sovereign_id: 'TEST-NET', recognized_issuers: [ENTRY] }
 
 const post = (body: JsonObject): Promise<TestResponse> => na.request('POST', '/attestations/verify', { body })
-/** The foreign text goes out as its sender wrote it. */
+/** Sends the text of the other implementation unchanged. */
 const verify = async (attestation: ForeignObject, policy: JsonObject = POLICY): Promise<JsonObject> => {
   const rawBody = `{"attestation":${wireText(attestation)},"recognition_policy":${canonicalJson(policy)}}`
   return accepted(
@@ -51,7 +51,7 @@ async function importFeed(ids: readonly string[], sequence: number): Promise<voi
   accepted(await na.as('privileged')('POST', '/admin/sovereign-revocation-feeds/import', body))
 }
 
-/** Everything that changes with the world; a public call must leave all of it alone. */
+/** All stored state. A public call must not change any of it. */
 async function traces(): Promise<unknown> {
   const db = na.core.database.read
   const [heads, events] = [await db.selectFrom('heads').selectAll().orderBy('name').execute(), await na.auditEvents()]
@@ -59,7 +59,7 @@ async function traces(): Promise<unknown> {
 }
 
 describe('POST /attestations/verify', () => {
-  it('accepts a member of a recognised sovereign, with these four members and no other', async () => {
+  it('accepts a member of a recognised sovereign, and returns these four members only', async () => {
     const attestation = member({ claims: { note: 'Zoë 😀' } })
     const before = await traces()
     expect(await verify(attestation)).toEqual({
@@ -104,7 +104,7 @@ describe('POST /attestations/verify', () => {
       ['role_not_allowed', () => member({ roles: ['role:client', 'role:operator'] }), POLICY],
       ['role_not_allowed', () => member(), entry({ allowed_roles: [] })],
       ['missing_signature', () => ({ ...member(), signatures: [] }), POLICY],
-      ['invalid_signature', () => ({ ...member(), subject_id: 'someone else' }), POLICY],
+      ['invalid_signature', () => ({ ...member(), subject_id: 'another name' }), POLICY],
       ['invalid_signature', () => member(), entry({ public_keys: [stranger.publicKey] })],
       ['accepted', () => member(), entry({ public_keys: [stranger.publicKey, partner.publicKey] })],
     ])('%s', async (expected, attestation, policy) => {
@@ -115,12 +115,12 @@ describe('POST /attestations/verify', () => {
       expect(await traces()).toEqual(before)
     })
 
-    it('an absent list of signatures is a missing one, not a broken form', async () => {
+    it('an absent list of signatures is reported as missing, not as malformed', async () => {
       const { signatures: _dropped, ...unsigned } = member()
       expect(await reason(unsigned)).toBe('missing_signature')
     })
 
-    it('of several failures the first of the table decides', async () => {
+    it('the first failure of the table decides', async () => {
       const policy = { ...POLICY, revoked_attestation_ids: ['listed'] }
       const worst = { ...member({ attestation_id: 'listed', status: 'suspended', roles: [] }), signatures: [] }
       expect(await reason({ ...worst, issuer_sovereign_id: 'STRANGER-NET' }, policy)).toBe('unknown_issuer')
@@ -138,7 +138,7 @@ describe('POST /attestations/verify', () => {
     })
   })
 
-  it('takes 300 s of clock difference on both sides and no more', async () => {
+  it('accepts 300 s of clock skew in both directions and no more', async () => {
     const attestation = member({ valid_from: '2026-01-02T03:09:05Z', expires_at: '2026-01-03T00:00:00Z' })
     expect(await reason(attestation)).toBe('accepted')
     expect(
@@ -151,19 +151,19 @@ describe('POST /attestations/verify', () => {
     )
   })
 
-  it('an imported feed of that issuer withdraws, whatever policy is supplied; a feed of another does not', async () => {
+  it('an imported feed of the issuer revokes under any policy; a feed of another issuer does not', async () => {
     const id = 'withdrawn-1'
     await importFeed([id], 1)
     expect(await reason(member({ attestation_id: id }))).toBe('locally_revoked')
     const other = foreignAttestation(stranger, clock.now(), { attestation_id: id })
     const policy = entry({ sovereign_id: 'STRANGER-NET', public_keys: [stranger.publicKey] })
     expect(await reason(other, policy)).toBe('accepted')
-    // A later feed that omits the id changes nothing.
+    // A later feed without the id changes nothing.
     await importFeed(['withdrawn-2'], 2)
     expect(await reason(member({ attestation_id: id }))).toBe('locally_revoked')
   })
 
-  it('an own attestation that was revoked here is refused under any policy', async () => {
+  it('refuses an own revoked attestation under any policy', async () => {
     const own = accepted(
       await na.as('privileged')('POST', '/admin/attestations', { subject_id: 'x', roles: ['role:client'] }),
       201,
@@ -177,7 +177,7 @@ describe('POST /attestations/verify', () => {
   })
 
   describe('400', () => {
-    it('missing_recognition_policy when none is sent and none is active; then the active one counts', async () => {
+    it('missing_recognition_policy when none is sent and none is active; then the active one applies', async () => {
       const own = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
       try {
         const body = { attestation: readJson(wireText(member())) }
@@ -189,7 +189,7 @@ describe('POST /attestations/verify', () => {
         expect(accepted(await ask())['reason']).toBe('accepted')
         accepted(await publish(entry({ allowed_roles: [] })))
         expect(accepted(await ask())['reason']).toBe('role_not_allowed')
-        // A supplied policy is only the caller's own judgement.
+        // A policy in the request changes only the response to that caller.
         expect(
           accepted(
             await own.request('POST', '/attestations/verify', { body: { ...body, recognition_policy: POLICY } }),
@@ -207,9 +207,9 @@ describe('POST /attestations/verify', () => {
     it.each<[string, () => JsonObject]>([
       ['no attestation', () => ({ recognition_policy: POLICY })],
       ['attestation null', () => ({ attestation: null, recognition_policy: POLICY })],
-      ['attestation a text', () => ({ attestation: 'x', recognition_policy: POLICY })],
+      ['attestation a string', () => ({ attestation: 'x', recognition_policy: POLICY })],
       ['an unknown member', () => ({ attestation: { ...good(), extra: 1 }, recognition_policy: POLICY })],
-      ['a status nobody knows', () => ({ attestation: { ...good(), status: 'expired' }, recognition_policy: POLICY })],
+      ['an unknown status', () => ({ attestation: { ...good(), status: 'expired' }, recognition_policy: POLICY })],
       ['policy null', () => ({ attestation: good(), recognition_policy: null })],
       ['policy a list', () => ({ attestation: good(), recognition_policy: [] })],
       ['a policy without a name', () => ({ attestation: good(), recognition_policy: { recognized_issuers: [] } })],
@@ -226,7 +226,7 @@ describe('POST /attestations/verify', () => {
     })
   })
 
-  it('counts calls of its own route only', async () => {
+  it('counts calls of this route only', async () => {
     const own = await startTestAuthority({ settings: { NA_RATE_LIMIT_VERIFY_PER_MINUTE: '2' } })
     try {
       const body = { attestation: {} }

@@ -12,7 +12,7 @@ import { isOwnAttestationRevoked } from './queries/attestations.ts'
 
 /**
  * POST /attestations/verify
- * Whether an attestation is accepted under a recognition policy: the caller's, or this sovereign's own. Writes nothing.
+ * Verifies an attestation under a recognition policy: the caller's, or the active one. Writes nothing.
  */
 export async function verify(call: Call, parts: AttestationsParts): Promise<JsonObject> {
   const attestation = readOrRefuse('invalid_attestation_or_policy', () =>
@@ -37,7 +37,7 @@ async function choosePolicy(body: JsonObject, parts: AttestationsParts): Promise
   return active
 }
 
-/** Withdrawn by its issuer: in our own store when we issued it, through an imported feed otherwise. */
+/** Returns whether the issuer revoked it: from own rows for an own attestation, otherwise from an imported feed. */
 export async function isWithdrawn(parts: AttestationsParts, attestation: Attestation): Promise<boolean> {
   const db = parts.database.read
   if (

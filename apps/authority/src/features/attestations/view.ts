@@ -2,7 +2,7 @@ import type { AttestationRow } from './queries/attestations.ts'
 import { canonicalJson } from '@chancery/protocol'
 import { toWireTime } from '../../requests/list-position.ts'
 
-/** A row as it is answered: the signed record untouched, what became of it beside it. */
+/** Returns a row for a response: the signed record unchanged, and its state next to it. */
 export function rowText(row: AttestationRow): string {
   const rest = canonicalJson({
     status: row.status,

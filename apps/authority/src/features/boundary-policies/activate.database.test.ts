@@ -38,7 +38,7 @@ async function publishTwice(): Promise<string> {
 }
 
 describe('POST /admin/boundary-policies/{policy_id}/activate', () => {
-  it('200: puts a version in force, replaces it, rolls back, and changes nothing the second time', async () => {
+  it('200: activates a version, replaces it, rolls back, and changes nothing the second time', async () => {
     const id = await publishTwice()
     const answers: JsonObject[] = []
     for (const version of [1, 2, 2, 1]) {
@@ -68,7 +68,7 @@ describe('POST /admin/boundary-policies/{policy_id}/activate', () => {
     for (const word of ['activate', 'deactivate']) refused(await act(word, id, version), 400, 'invalid_policy_version')
   })
 
-  it('404: knows neither other versions nor other policies', async () => {
+  it('404: an unknown version and an unknown policy', async () => {
     const id = await publishTwice()
     for (const word of ['activate', 'deactivate']) {
       refused(await act(word, id, 99), 404, 'boundary_policy_not_found')
@@ -77,7 +77,7 @@ describe('POST /admin/boundary-policies/{policy_id}/activate', () => {
     }
   })
 
-  it('409: refuses a version that has ended', async () => {
+  it('409: refuses an expired version', async () => {
     const window = { valid_from: '2020-01-01T00:00:00Z', valid_until: writeInstant(clock.now() - 1n) }
     const policy = await publishPolicy(na, window)
     const { details } = refused(
@@ -119,7 +119,7 @@ describe('POST /admin/boundary-policies/{policy_id}/activate', () => {
 })
 
 describe('POST /admin/boundary-policies/{policy_id}/deactivate', () => {
-  it('200 once, then 409: takes the active version out of force and no other', async () => {
+  it('200 once, then 409: deactivates the active version and no other', async () => {
     const id = await publishTwice()
     accepted(await act('activate', id, 1))
     refused(await act('deactivate', id, 2), 409, 'boundary_policy_not_active')
@@ -132,7 +132,7 @@ describe('POST /admin/boundary-policies/{policy_id}/deactivate', () => {
 })
 
 describe('the active set', () => {
-  it('shows what is in force, with health, and survives a restart', async () => {
+  it('shows the active policies with their health, and survives a restart', async () => {
     const database = await createTestDatabase()
     const first = await startTestAuthority({ database })
     const policy = await publishPolicy(first, { selector: { capabilities: ['never.x'] } })
@@ -158,7 +158,7 @@ describe('the active set', () => {
     await database.drop()
   })
 
-  it('is unhealthy once a policy in it has ended, until it is taken out', async () => {
+  it('is unhealthy after a policy in it has expired, until the policy is deactivated', async () => {
     const policy = await publishPolicy(na, { valid_until: writeInstant(clock.now() + DAY) })
     await activatePolicy(na, policy)
     expect(accepted(await na.request('GET', '/health'))['boundary_policies']).toBe('healthy')
@@ -209,7 +209,7 @@ describe('GET /admin/boundary-policies', () => {
     refused(await na.as('standard')('GET', '/admin/boundary-policies?limit=x'), 400, 'invalid_page')
   })
 
-  it('401: only for operators; 404 for the history of a policy nobody published', async () => {
+  it('401: only for operators; 404 for the history of an unknown policy', async () => {
     for (const target of ['', '/active', '/x/history'])
       refused(await na.request('GET', `/admin/boundary-policies${target}`), 401, 'admin_auth_failed')
     refused(await na.as('standard')('GET', '/admin/boundary-policies/x/history'), 404, 'boundary_policy_not_found')

@@ -15,8 +15,8 @@ import type { PolicyRow } from './queries.ts'
 
 /**
  * POST /admin/boundary-policies/{policy_id}/activate
- * Puts one stored version in force in place of the one before. The stored bytes are checked again first: a version
- * that would make the whole set unhealthy must not get in.
+ * Makes one stored version the active one. Its stored bytes are checked again first, because an invalid version would
+ * make the whole set unhealthy.
  */
 export async function activate(call: OperatorCall, parts: BoundaryPoliciesState): Promise<JsonObject> {
   const version = readVersion(call.body)
@@ -37,7 +37,7 @@ export async function activate(call: OperatorCall, parts: BoundaryPoliciesState)
       return { policy_id, version, previous_version, active: true }
     })
   } catch (error) {
-    // Only a writer that does not hold the head can get there first; the database then keeps one active version.
+    // Only a writer without the lock can be faster. The database still allows one active version only.
     if (isUniqueViolation(error)) throw new Refusal('boundary_policy_activation_conflict', {}, { cause: error })
     throw error
   }

@@ -6,13 +6,13 @@ import { ownKeysAt } from '../../signing/own-keys.ts'
 import { listActiveRows } from './queries.ts'
 import type { ActiveRow } from './queries.ts'
 
-/** The active policies, checked, in resolution order. Read for every request that depends on them. */
+/** The active policies, verified, in resolution order. Read for every request that depends on them. */
 export type ActivePolicies = SharedRead<readonly CheckedPolicy[]>
 
 /**
- * Reads the stored text of every active row for each question and compares it with what was checked before; only a row
- * whose bytes differ is parsed and verified again. No version stamp is trusted: an edit made in the database itself,
- * which bumps none, is seen by the next request. Requests that wait share one read.
+ * Reads the stored text of every active row for each request and compares it with the verified text. Only a changed row
+ * is parsed and verified again. Version numbers are not used, because an edit made directly in the database does not
+ * raise one. Queued requests share one read.
  */
 export function openActivePolicies({
   database,

@@ -6,7 +6,7 @@ import { describeActive } from './view.ts'
 
 /**
  * GET /admin/boundary-policies/active
- * The policies in force, whether they may decide, and what gates this authority can run.
+ * Returns the active policies, their health, and the gates that this authority supports.
  */
 export async function active(_call: OperatorCall, parts: BoundaryPoliciesState): Promise<JsonObject> {
   const set = await parts.active.read()

@@ -2,7 +2,7 @@ import type { BoundaryPoliciesState } from './state.ts'
 import type { Tx } from '../../database/database.ts'
 import { raiseVersion } from '../../database/locks/domains.ts'
 
-/** Runs a change of boundary policies in one transaction that holds their head; callers here wait for their turn. */
+/** Runs a change of boundary policies in one transaction that locks their domain row. Callers of this process queue. */
 export function changePolicies<Result>(
   parts: BoundaryPoliciesState,
   work: (tx: Tx) => Promise<Result>,
@@ -12,7 +12,7 @@ export function changePolicies<Result>(
     database.write(async (tx) => {
       await database.lockDomain(tx, 'boundary-policies')
       const result = await work(tx)
-      // No decision trusts this stamp; the mark kept outside does, and so notices a policy that came back with a backup.
+      // No decision uses this version. The high-water mark does, and so detects a policy that a backup restored.
       await raiseVersion(tx, 'boundary-policies')
       return result
     }),

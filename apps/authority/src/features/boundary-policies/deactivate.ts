@@ -10,7 +10,7 @@ import { findPolicyVersion, withdrawVersion } from './queries.ts'
 
 /**
  * POST /admin/boundary-policies/{policy_id}/deactivate
- * Takes a version out of force. Its bytes are not looked at: a broken policy must be removable.
+ * Deactivates a version. Its bytes are not checked, so that an invalid policy can be deactivated.
  */
 export async function deactivate(call: OperatorCall, parts: BoundaryPoliciesState): Promise<JsonObject> {
   const version = readVersion(call.body)

@@ -10,7 +10,7 @@ import { boundaryPolicyRoutes } from './routes.ts'
 export type { PolicySetView } from './policy-health.ts'
 
 export interface BoundaryPolicies extends Feature {
-  /** The policies in force, checked against their stored bytes at each question. */
+  /** The active policies, compared with their stored bytes at each request. */
   readonly active: ActivePolicies
   describe(): Promise<PolicySetView>
 }

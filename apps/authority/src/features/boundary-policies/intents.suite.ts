@@ -4,7 +4,7 @@ import type { TestAuthority } from '@chancery/testkit'
 
 let counter = 0
 
-/** An intent nobody can find fault with. */
+/** An intent without issues. */
 export function intent(members: JsonObject = {}): JsonObject {
   counter += 1
   return {

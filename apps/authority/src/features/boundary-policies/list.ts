@@ -9,7 +9,7 @@ import { describeRows } from './view.ts'
 
 /**
  * GET /admin/boundary-policies
- * Every stored version: by policy, newest first.
+ * Returns every stored version: by policy, newest first.
  */
 export async function list(call: OperatorCall, parts: BoundaryPoliciesParts): Promise<JsonObject> {
   const { rows, paging } = await readVersions(call, parts, undefined)

@@ -16,7 +16,10 @@ export type PolicySetView = {
   }[]
 }
 
-/** The active set for public pages: ids, ends and counts; never selectors or limits, which tell how to get around them. */
+/**
+ * The active set for public pages: ids, expiry and counts. Selectors and limits are left out, because they show how to
+ * evade them.
+ */
 export async function describePolicySet(parts: BoundaryPoliciesState): Promise<PolicySetView> {
   const set = await parts.active.read()
   const problems = findSetProblems(set, parts.clock.now())

@@ -19,7 +19,7 @@ const validate = (body: JsonObject): Promise<TestResponse> =>
 const countRows = async (): Promise<number> =>
   (await na.core.database.read.selectFrom('boundary_policies').select('version').execute()).length
 
-/** Independent of the product's own digest: the signature taken off, hashed by the platform. */
+/** Independent of the product's own digest: removes the signature and hashes with the platform. */
 function digestOf({ signature: _signature, ...body }: JsonObject): string {
   return createHash('sha256').update(canonicalJson(body)).digest('hex')
 }
@@ -56,14 +56,14 @@ describe('POST /admin/boundary-policies', () => {
       expect(rows).toMatchObject([{ version: 1, active: 0, policy_digest: digestOf(policy) }])
     })
 
-    it('counts versions up per policy, without gaps, for parallel publishers too', async () => {
+    it('numbers versions per policy without gaps, also for parallel publishers', async () => {
       const body = intent()
       const answers = await Promise.all(Array.from({ length: 8 }, () => publish(body)))
       const versions = answers.map((answer) => Number(accepted(answer, 201)['version']))
       expect(versions.sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
     })
 
-    it('keeps config and gates as they were sent, integers and doubles apart', async () => {
+    it('stores config and gates as they were sent, and distinguishes integers from doubles', async () => {
       const config = { path: 'request_parameters.x', max: new JsonFloat(10), inclusive: false }
       const gates = [gate({ gate_id: 'b', order: 5, config }), gate({ gate_id: 'a', order: 1 })]
       const policy = await publishPolicy(na, { gates })
@@ -72,7 +72,7 @@ describe('POST /admin/boundary-policies', () => {
       expect(kept[0]?.['config']).toEqual(config)
     })
 
-    it('writes the window in UTC', async () => {
+    it('writes the validity period in UTC', async () => {
       const window = { valid_from: '2027-01-01T02:00:00+02:00', valid_until: '2028-01-01T00:00:00.5-01:00' }
       expect(await publishPolicy(na, window)).toMatchObject({
         valid_from: '2027-01-01T00:00:00Z',
@@ -80,7 +80,7 @@ describe('POST /admin/boundary-policies', () => {
       })
     })
 
-    it('records who published what', async () => {
+    it('records the publisher and the version', async () => {
       const policy = await publishPolicy(na)
       const events = await na.auditEvents('boundary_policy_published')
       expect(events.map((event) => event['details'])).toContainEqual({
@@ -93,7 +93,7 @@ describe('POST /admin/boundary-policies', () => {
       })
     })
 
-    it('answers a repeated Idempotency-Key with the same version', async () => {
+    it('returns the same version for a repeated Idempotency-Key', async () => {
       const body = intent()
       const send = () =>
         na.as('privileged')('POST', '/admin/boundary-policies', body, { headers: { 'Idempotency-Key': 'publish-1' } })
@@ -120,16 +120,16 @@ describe('POST /admin/boundary-policies', () => {
       ['unknown members', intent({ zeta: 1, alpha: 2 }), 'unexpected_field', ['alpha', 'zeta']],
       ['no policy_id', intent({ policy_id: '' }), 'missing_policy_id'],
       ['a numeric policy_id', intent({ policy_id: 5 }), 'missing_policy_id'],
-      ['no window', intent({ valid_from: null }), 'missing_validity_window'],
+      ['no validity period', intent({ valid_from: null }), 'missing_validity_window'],
       ['an unreadable time', intent({ valid_from: 'soon' }), 'invalid_boundary_policy'],
-      ['gates that are no list', intent({ gates: {} }), 'invalid_boundary_policy'],
+      ['gates that are not a list', intent({ gates: {} }), 'invalid_boundary_policy'],
       ['an order of 1.0', intent({ gates: [gate({ order: new JsonFloat(1) })] }), 'invalid_boundary_policy'],
       ['an unknown mode', intent({ gates: [gate({ mode: 'warn' })] }), 'invalid_boundary_policy'],
       ['an unknown member of a gate', intent({ gates: [gate({ extra: 1 })] }), 'invalid_boundary_policy'],
       ['a long description', intent({ description: 'x'.repeat(1025) }), 'invalid_boundary_policy'],
       ['a policy with issues', intent({ gates: [] }), 'boundary_policy_invalid'],
     ]
-    it.each(cases)('refuses %s and keeps nothing', async (_title, body, code, fields) => {
+    it.each(cases)('refuses %s and stores nothing', async (_title, body, code, fields) => {
       const before = await countRows()
       const { details } = refused(await publish(body), 400, code) as { details: JsonObject }
       if (fields !== undefined) expect(details['fields']).toEqual(fields)
@@ -145,7 +145,7 @@ describe('POST /admin/boundary-policies', () => {
       expect(answer.text).not.toContain('canary-9')
     })
 
-    it('lists the issues as validation does', async () => {
+    it('lists the same issues as validation', async () => {
       const body = intent({ policy_id: 'a b', gates: [gate({ gate_type: 'no.v1' })] })
       const { details } = refused(await publish(body), 400, 'boundary_policy_invalid') as { details: JsonObject }
       const verdict = accepted(await validate(body))
@@ -176,7 +176,7 @@ describe('a policy that selects by parent_kinds', () => {
     },
   )
 
-  it('of attestations alone does not: that kind is not the caller’s word', async () => {
+  it('of attestations only does not warn, because the caller does not choose that kind', async () => {
     const body = intent({ selector: { parent_kinds: ['attestation'] } })
     expect(accepted(await validate(body))['warnings']).toEqual([])
     expect(detailsOf((await eventsOf(na, await publish(body)))[0])).not.toHaveProperty('warnings')
@@ -184,7 +184,7 @@ describe('a policy that selects by parent_kinds', () => {
 })
 
 describe('POST /admin/boundary-policies/validate', () => {
-  it('answers 200 with the next version, stores nothing and leaves an event', async () => {
+  it('returns 200 with the next version, stores nothing and records an event', async () => {
     const body = intent()
     const before = await countRows()
     expect(accepted(await validate(body))).toEqual({
@@ -204,7 +204,7 @@ describe('POST /admin/boundary-policies/validate', () => {
     ])
   })
 
-  it('answers 200 with every issue', async () => {
+  it('returns 200 with every issue', async () => {
     const body = intent({ gates: [gate({ gate_id: 'Big' })], selector: { capabilities: ['*'] } })
     const { valid, issues } = accepted(await validate(body))
     expect(valid).toBe(false)

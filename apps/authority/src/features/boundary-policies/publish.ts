@@ -20,19 +20,19 @@ import { changePolicies } from './change.ts'
 import { readGoodIntent } from './requests.ts'
 import { insertVersion, lastVersion } from './queries.ts'
 
-/** How often a version number that somebody else took is followed by the next one. */
+/** Number of attempts when another writer has used the version number. */
 const ATTEMPTS = 5
 
 /**
  * POST /admin/boundary-policies
- * Signs the intent as the next version and keeps it, inactive: nothing binds before it is activated.
+ * Signs the intent as the next version and stores it inactive. It has no effect until it is activated.
  */
 export async function publish(call: OperatorCall, parts: BoundaryPoliciesState): Promise<HttpResponse> {
   const intent = readGoodIntent(call.body)
   parts.signing.requireAllowed()
   const now = parts.clock.now()
   const attempt = readAttempt(call, now)
-  // Publishers of one network wait for each other, so that versions have no gaps and nobody starts over.
+  // Publishers queue, so that versions have no gaps and no publisher has to retry.
   return changePolicies(parts, async (tx) => {
     const earlier = attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(now))
     if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
@@ -52,7 +52,7 @@ interface StoredVersion {
   readonly policy_digest: string
 }
 
-/** The unique key decides; it can only be taken by a writer that does not hold the head. */
+/** The unique key decides. Only a writer without the lock can use the number first. */
 async function storeNext(
   tx: Tx,
   parts: BoundaryPoliciesParts,

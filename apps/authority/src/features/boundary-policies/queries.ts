@@ -14,10 +14,10 @@ export interface PolicyRow {
   readonly deactivated_at: string | null
 }
 
-/** What a decision needs of the active rows: their bytes, every time. */
+/** The bytes of the active rows, which every decision reads. */
 export type ActiveRow = Pick<PolicyRow, 'policy_id' | 'version' | 'policy_json' | 'policy_digest'>
 
-/** Read for every decision, so prepared once where the engine can. */
+/** Read for every decision, so prepared once where the engine supports it. */
 export async function listActiveRows({
   native: engine,
   read: db,
@@ -46,7 +46,7 @@ export async function lastVersion(db: Tx, policy_id: string): Promise<number> {
   return Number(row?.version ?? 0)
 }
 
-/** Adds a version, inactive; false when somebody else took the number. */
+/** Adds an inactive version. Returns false when another writer has used the number. */
 export async function insertVersion(
   tx: Tx,
   row: Pick<PolicyRow, 'policy_id' | 'version' | 'policy_json' | 'policy_digest' | 'created_at'>,
@@ -62,7 +62,7 @@ export async function insertVersion(
   return true
 }
 
-/** The version in force; the caller holds the head. */
+/** Returns the active version. The caller has the lock. */
 export async function findActiveVersion(tx: Tx, policy_id: string): Promise<number | null> {
   const row = await tx
     .selectFrom('boundary_policies')
@@ -89,7 +89,7 @@ export async function switchVersion(tx: Tx, policy_id: string, version: number, 
     .execute()
 }
 
-/** Takes a version out of force; false when it was not in force. One statement decides. */
+/** Deactivates a version. Returns false when it was not active. One statement decides. */
 export async function withdrawVersion(tx: Tx, policy_id: string, version: number, now: string): Promise<boolean> {
   const row = await tx
     .updateTable('boundary_policies')
@@ -102,7 +102,7 @@ export async function withdrawVersion(tx: Tx, policy_id: string, version: number
   return row !== undefined
 }
 
-/** A place in the list of all versions: by policy_id, newest version first. */
+/** A position in the list of all versions: by policy_id, newest version first. */
 export interface VersionPosition {
   readonly policy_id: string
   readonly version: number

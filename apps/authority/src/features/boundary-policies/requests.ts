@@ -3,7 +3,7 @@ import { findPolicyIssues, readPolicyIntent } from '@chancery/protocol'
 import type { BoundaryPolicyIntent, JsonObject, JsonValue, PolicyIssue } from '@chancery/protocol'
 import { shorten } from '../../requests/read-fields.ts'
 
-/** The authority's own: a caller who could choose one would choose what was signed. */
+/** Assigned by the authority. A caller must not choose them. */
 const ASSIGNED = ['version', 'signature', 'issued_at', 'issued_by', 'issuer_sovereign_id']
 const MEMBERS = ['policy_id', 'description', 'valid_from', 'valid_until', 'selector', 'gates']
 
@@ -12,7 +12,7 @@ export interface IntentRequest {
   readonly issues: readonly PolicyIssue[]
 }
 
-/** An intent with its validation issues; protocol/trust-operations 5.2, rows 1 to 5 refuse in this order. */
+/** Reads an intent with its validation issues. Rows 1 to 5 of protocol/trust-operations 5.2 refuse in this order. */
 export function readIntentRequest(body: JsonObject): IntentRequest {
   refuseMembers(Object.keys(body).filter((name) => ASSIGNED.includes(name)))
   refuseMembers(Object.keys(body).filter((name) => !MEMBERS.includes(name)))
@@ -25,7 +25,7 @@ export function readIntentRequest(body: JsonObject): IntentRequest {
   return { intent: reading.intent, issues: findPolicyIssues(reading.intent, reading) }
 }
 
-/** An intent that could be published; otherwise its issues, as a refusal. */
+/** Reads an intent that can be published. Refuses an intent with issues. */
 export function readGoodIntent(body: JsonObject): BoundaryPolicyIntent {
   const { intent, issues } = readIntentRequest(body)
   if (issues.length > 0) throw new Refusal('boundary_policy_invalid', { valid: false, issues: issues.map(toJson) })
@@ -44,7 +44,7 @@ function isAbsent(value: JsonValue | undefined): boolean {
   return value === undefined || value === null || value === ''
 }
 
-/** The version to put in or out of force. */
+/** The version to activate or deactivate. */
 export function readVersion(body: JsonObject): number {
   const version = body['version']
   if (typeof version !== 'number' || !Number.isSafeInteger(version) || version < 1)

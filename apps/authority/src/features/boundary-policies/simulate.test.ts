@@ -50,7 +50,7 @@ describe('POST /admin/boundary-policies/simulate', () => {
     })
   })
 
-  it('200: judges claims, time and kind as they are supposed', async () => {
+  it('200: evaluates claims, time and kind as the request states them', async () => {
     const gates = [
       gate({ gate_id: 'app', gate_type: 'attestation_claim.v1', config: { path: 'attributes.app', claim: 'apps' } }),
       gate({ gate_id: 'day', gate_type: 'time_window.v1', order: 1, config: { weekdays: [1] } }),
@@ -74,7 +74,7 @@ describe('POST /admin/boundary-policies/simulate', () => {
     expect((sample as JsonObject[]).map((each) => each['index'])).toEqual([1, 2])
   })
 
-  it('200: takes 1000 requests, shows 20 changes, stores nothing and signs nothing', async () => {
+  it('200: accepts 1000 requests, shows 20 changes, stores nothing and signs nothing', async () => {
     const before = await eventsOfCallers(na)
     const contexts = Array.from({ length: 1000 }, (_, i) => spend(i))
     const answer = accepted(await simulate({ intent: limit(499), contexts }))
@@ -85,7 +85,7 @@ describe('POST /admin/boundary-policies/simulate', () => {
     expect(rows).toHaveLength(1)
   })
 
-  it('200: judges what was really asked, from the evidence store', async () => {
+  it('200: evaluates the decisions in the evidence store', async () => {
     const other = await startTestAuthority({ settings: { EVIDENCE_STORE: 'on' } })
     try {
       const claims = { capabilities: ['pay'], apps: ['billing'] }
@@ -118,7 +118,7 @@ describe('POST /admin/boundary-policies/simulate', () => {
     }
   })
 
-  it('404: has no decisions to look at while the evidence store is off', async () => {
+  it('404: has no decisions to simulate while the evidence store is disabled', async () => {
     refused(await simulate({ intent: limit(1), decisions: {} }), 404, 'evidence_store_disabled')
   })
 
@@ -137,7 +137,7 @@ describe('POST /admin/boundary-policies/simulate', () => {
     ],
     ['an unreadable time', { intent: limit(1), contexts: [{ ...spend(1), requested_at: 'x' }] }, 'invalid_context'],
     ['a policy with issues', { intent: limit(1, { gates: [] }), contexts: [spend(1)] }, 'boundary_policy_invalid'],
-    ['a version of the caller', { intent: limit(1, { version: 5 }), contexts: [spend(1)] }, 'unexpected_field'],
+    ['a version chosen by the caller', { intent: limit(1, { version: 5 }), contexts: [spend(1)] }, 'unexpected_field'],
   ])('400: refuses %s', async (_title, body, code) => {
     refused(await simulate(body), 400, code)
   })

@@ -11,14 +11,14 @@ import { readSimulatedRequests } from './simulated-requests.ts'
 import type { SimulationInput } from './simulated-requests.ts'
 import { lastVersion } from './queries.ts'
 
-/** Changed answers that are shown one by one; all are counted. */
+/** Number of changed results that are returned. All are counted. */
 const SAMPLE = 20
-/** Requests judged before others get a turn. */
+/** Number of requests evaluated before the event loop continues. */
 const CASES_PER_LOOP_TURN = 25
 
 /**
  * POST /admin/boundary-policies/simulate
- * How requests would be decided with this policy in force, against how they are decided now. Signs and stores nothing.
+ * Compares decisions under this policy with decisions under the active policies. Signs and stores nothing.
  */
 export async function simulate(call: OperatorCall, parts: BoundaryPoliciesState): Promise<JsonObject> {
   refuseUnknownMembers(call.body, ['intent', 'contexts', 'decisions'])
@@ -65,7 +65,7 @@ async function countChanges(
   return { ...counts, sample }
 }
 
-/** By its place: a fact of the request is never repeated. */
+/** Identified by position, so that no fact of the request is repeated. */
 function describe(place: JsonObject, { change, active, candidate }: SimulatedCase): JsonObject {
   return { ...place, change, active: { ...active }, candidate: { ...candidate } }
 }

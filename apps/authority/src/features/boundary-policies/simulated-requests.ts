@@ -5,18 +5,18 @@ import type { BoundaryPoliciesParts } from './parts.ts'
 import { readMember } from '../../requests/read-fields.ts'
 import { listDecidedContexts } from '../evidence/index.ts'
 
-/** At most so many requests are simulated at once; each costs two evaluations. */
+/** Maximum number of requests in one simulation. Each costs two evaluations. */
 const MAX_REQUESTS = 1000
 
-/** A request to be judged under two sets of policies. */
+/** A request to evaluate under two sets of policies. */
 export interface SimulationInput {
   readonly facts: Facts
   readonly at: Instant
-  /** Where it is a stored decision: its place in the evidence store. */
+  /** Position in the evidence store, for a stored decision. */
   readonly store_sequence?: number
 }
 
-/** The requests of a simulation: `contexts` as they are supposed, or the `decisions` of a range of the evidence store. */
+/** The requests of a simulation: `contexts` as sent, or the `decisions` of a range of the evidence store. */
 export async function readSimulatedRequests(
   body: JsonObject,
   parts: BoundaryPoliciesParts,
@@ -41,7 +41,7 @@ function readContexts(value: JsonValue | undefined, parts: BoundaryPoliciesParts
   })
 }
 
-/** What was really asked, under the policies of today; claims are read from the attestations as they are stored now. */
+/** Returns stored decisions as requests under the current policies. Claims come from the attestations as stored now. */
 async function readDecisions(range: JsonObject, parts: BoundaryPoliciesParts): Promise<readonly SimulationInput[]> {
   if (!parts.settings.evidenceStore) throw new Refusal('evidence_store_disabled')
   const after = readMember(range['after_sequence'], 0, shape.integer(0, Number.MAX_SAFE_INTEGER), 'invalid_page')

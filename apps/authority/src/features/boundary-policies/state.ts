@@ -4,8 +4,8 @@ import type { BoundaryPoliciesParts } from './parts.ts'
 
 /** The parts of the feature and its own state. */
 export interface BoundaryPoliciesState extends BoundaryPoliciesParts {
-  /** The boundary policies in force, checked against their stored bytes at each question. */
+  /** The active boundary policies, compared with their stored bytes at each request. */
   readonly active: ActivePolicies
-  /** Changes of boundary policies, one after the other. */
+  /** Runs changes of boundary policies one after the other. */
   readonly queue: SerialQueue
 }

@@ -9,7 +9,7 @@ import { lastVersion } from './queries.ts'
 
 /**
  * POST /admin/boundary-policies/validate
- * What is wrong with an intent, without signing or storing it.
+ * Returns the issues of an intent. Signs and stores nothing.
  */
 export async function validate(call: OperatorCall, parts: BoundaryPoliciesParts): Promise<JsonObject> {
   const { intent, issues } = readIntentRequest(call.body)

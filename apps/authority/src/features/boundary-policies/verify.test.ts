@@ -20,7 +20,7 @@ const verify = (policy: JsonValue, keys?: JsonValue): Promise<TestResponse> =>
 const reasonOf = async (policy: JsonValue, keys?: JsonValue): Promise<JsonValue | undefined> =>
   accepted(await verify(policy, keys))['reason']
 
-/** Signed by somebody else, in the form the members given make. */
+/** Signed by another key, in the form of the given members. */
 async function foreign(members: JsonObject, drop: readonly string[] = []): Promise<[JsonObject, string]> {
   const signer = await testSigner('foreign')
   const kept = Object.entries({ ...own, ...members }).filter(([name]) => !drop.includes(name))
@@ -29,7 +29,7 @@ async function foreign(members: JsonObject, drop: readonly string[] = []): Promi
 }
 
 describe('POST /boundary-policies/verify', () => {
-  it('200: judges by the own key, or by the keys that are sent', async () => {
+  it('200: verifies with the own key, or with the keys of the request', async () => {
     const before = (await eventsOfCallers(na)).length
     expect(accepted(await verify(own))).toMatchObject({
       valid: true,
@@ -45,7 +45,7 @@ describe('POST /boundary-policies/verify', () => {
     expect(await eventsOfCallers(na)).toHaveLength(before)
   })
 
-  it('200: tells a missing signature, a changed member and a form nobody may sign', async () => {
+  it('200: reports a missing signature, a changed member and an invalid form', async () => {
     expect(await reasonOf({ ...own, signature: null })).toBe('missing_signature')
     expect(await reasonOf({ ...own, description: 'other' })).toBe('invalid_signature')
     const selector = own['selector'] as JsonObject
@@ -62,7 +62,7 @@ describe('POST /boundary-policies/verify', () => {
     )
   })
 
-  it('400: refuses what is no policy, whoever signed it', async () => {
+  it('400: refuses a malformed policy, whatever key signed it', async () => {
     const gates = own['gates'] as JsonObject[]
     const [unknown, key] = await foreign({ extra: 1 })
     refused(await verify(unknown, [key]), 400, 'invalid_policy')

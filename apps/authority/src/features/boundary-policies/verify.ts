@@ -17,7 +17,7 @@ import { recordVerification } from '../../requests/record-verification.ts'
 
 /**
  * POST /boundary-policies/verify
- * Whether a policy is exactly what one of the keys signed. Writes nothing.
+ * Verifies that one of the keys signed exactly this policy. Writes nothing.
  */
 export async function verify(call: Call, parts: BoundaryPoliciesParts): Promise<JsonObject> {
   const given = call.body['policy']
@@ -25,7 +25,7 @@ export async function verify(call: Call, parts: BoundaryPoliciesParts): Promise<
   const received = readOrRefuse('invalid_policy', () => readReceived(BOUNDARY_POLICY_FORM, given))
   if (!isWellFormed(received.record)) throw new Refusal('invalid_policy')
   const form = checkReceivedForm(received)
-  // The type is closed: a member nobody knows is refused before anyone asks who signed it.
+  // The type is closed: an unknown member is refused before the signature is checked.
   if (!form.ok && form.reason === 'unknown_field') throw new Refusal('invalid_policy')
   const keys = readTrustKeys(call.body, 'issuer_public_keys', ownKeysAt(parts.ownKeys, received.record.issued_at))
   const verdict = await verifyReceivedPlainly(received, keys)

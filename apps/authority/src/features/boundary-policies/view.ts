@@ -4,10 +4,10 @@ import type { BoundaryPolicy, CheckedPolicy, JsonObject } from '@chancery/protoc
 import { toWireTime } from '../../requests/list-position.ts'
 import type { PolicyRow } from './queries.ts'
 
-/** Rows whose text is parsed before others get a turn. */
+/** Number of texts parsed before the event loop continues. */
 const ROWS_PER_LOOP_TURN = 32
 
-/** Stored versions as lists show them; `withPolicy` adds the signed body. Each text is checked as it is read. */
+/** Stored versions for lists; `withPolicy` adds the signed body. Each text is checked when it is read. */
 export async function describeRows(rows: readonly PolicyRow[], withPolicy: boolean): Promise<JsonObject[]> {
   const out: JsonObject[] = []
   for (const row of rows) {
@@ -18,7 +18,7 @@ export async function describeRows(rows: readonly PolicyRow[], withPolicy: boole
   return out
 }
 
-/** What the text says is shown only while it is what was published. */
+/** The content of the text is shown only if it is the published text. */
 function describeRow(row: PolicyRow, policy: BoundaryPolicy | undefined): JsonObject {
   const facts = {
     policy_id: row.policy_id,
@@ -35,7 +35,7 @@ function describeRow(row: PolicyRow, policy: BoundaryPolicy | undefined): JsonOb
   return { ...facts, description, valid_from, valid_until, gate_count: gates.length, global: isGlobal(selector) }
 }
 
-/** One policy in force, as the active route shows it; nulls where its text cannot be believed. */
+/** One active policy for the active route. Members are null when its text does not verify. */
 export function describeActive({ policy_id, version, policy, policy_digest }: CheckedPolicy): JsonObject {
   return {
     policy_id,

@@ -5,14 +5,17 @@ import type { BoundaryParts } from './parts.ts'
 import { agreementContext, readContext, requireAgreedParties, requireParentKind, requireParty } from './context.ts'
 import type { EvaluateRequest } from './requests.ts'
 
-/** What a decision rests on, and the request as the authority understands it. */
+/** The basis of a decision, and the request as the authority reads it. */
 export interface ResolvedBasis {
   readonly basis: AgreementBasis | AttestationBasis
-  /** The context at the time of the decision, which is chosen once everything is loaded. */
+  /** Returns the context for the time of the decision, which is chosen after everything is loaded. */
   readonly contextAt: (now: Instant) => ContextRecord
 }
 
-/** The basis a request names. An agreement nobody can trust is refused; an attestation that cannot be used denies. */
+/**
+ * Loads the basis of a request. An agreement that is not trusted is refused. An attestation that cannot be used leads
+ * to a denial.
+ */
 export function resolveBasis(
   call: OperatorCall,
   parts: BoundaryParts,

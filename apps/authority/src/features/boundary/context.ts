@@ -4,7 +4,7 @@ import type { AgreementRecord, ContextRecord, Instant, JsonObject, JsonValue } f
 import type { BoundaryParts } from './parts.ts'
 import { readOrRefuse } from '../../requests/read-fields.ts'
 
-/** What a caller may say about a request; who the parties are and when it was made is not theirs to say. */
+/** Members that the caller may set. The authority sets the parties and the time. */
 export interface ContextRequest {
   readonly context_id: string | undefined
   readonly parent_kind: 'agreement' | 'delegation' | 'direct' | undefined
@@ -25,7 +25,7 @@ const ABSENT: ContextRequest = {
   attributes: {},
 }
 
-/** The `context` of decide and evaluate (protocol/trust-operations 4.1); null and empty texts are absent. */
+/** The `context` of decide and evaluate (protocol/trust-operations 4.1). Null and empty strings count as absent. */
 export function readContext(given: JsonValue | undefined): ContextRequest {
   if (given === undefined || given === null) return ABSENT
   if (!isJsonObject(given)) throw new Refusal('invalid_context')
@@ -45,19 +45,19 @@ export function readContext(given: JsonValue | undefined): ContextRequest {
   }))
 }
 
-/** Refuses a context that names other parties than the agreement binds. */
+/** Refuses a context with other parties than those of the agreement. */
 export function requireAgreedParties(asked: ContextRequest, agreement: AgreementRecord): void {
   requireParty(asked.requester_sovereign_id, agreement.responder_sovereign_id, 'requester_sovereign_id')
   requireParty(asked.provider_sovereign_id, agreement.offerer_sovereign_id, 'provider_sovereign_id')
 }
 
-/** With NA_REQUIRE_PARENT_KIND=on: a kind that is left out would count as direct, and pass policies for the others. */
+/** With NA_REQUIRE_PARENT_KIND=on: a missing kind would count as direct, and pass policies for other kinds. */
 export function requireParentKind(asked: ContextRequest, parts: BoundaryParts): void {
   if (parts.settings.requireParentKind && asked.parent_kind === undefined)
     throw new Refusal('invalid_context', { field: 'parent_kind' })
 }
 
-/** The context under the agreement basis: its parties are those of the agreement, whatever the caller says. */
+/** The context under the agreement basis. The parties come from the agreement, not from the caller. */
 export function agreementContext(facts: {
   readonly asked: ContextRequest
   readonly agreement: AgreementRecord
@@ -80,7 +80,7 @@ export function agreementContext(facts: {
   }
 }
 
-/** A party that is named must be the one the basis binds. */
+/** A named party must be the one that the basis names. */
 export function requireParty(named: string | undefined, bound: string, place: string): void {
   if (named !== undefined && named !== bound) throw new Refusal('context_party_mismatch', { field: place })
 }

@@ -43,7 +43,7 @@ async function ownAgreement(responder = 'bolt-net', changes: JsonObject = {}): P
   const offer = accepted(await na.as('standard')('POST', '/admin/agreements/offer', request), 201)
   return accepted(await na.as('standard')('POST', '/admin/agreements/accept', { offer }), 201)
 }
-/** Between two recognised sovereigns, signed by whom the caller names. */
+/** Between two recognised sovereigns, signed with the given keys. */
 function agreement(changes: ForeignObject = {}, signers: readonly ForeignSovereign[] = [bolt, cedar]): JsonObject {
   const record = foreignAgreement({ offerer: 'bolt-net', responder: 'cedar-net' }, clock.now(), changes)
   return readJson(wireText(signAgreed(record, ...signers))) as JsonObject
@@ -94,7 +94,7 @@ describe('POST /admin/boundary/decide', () => {
       expect(JSON.stringify(events)).not.toContain('canary')
     })
 
-    it('a denial is an answer and stops at the first gate', async () => {
+    it('a denial is a 201 response and stops at the first gate', async () => {
       const denied = accepted(await decide(await ownAgreement(), { requested_capability: 'ledger' }), 201)
       expect([denied['authorized'], denied['denial_reason']]).toEqual([false, 'capability out of scope'])
       expect(gates(denied)).toEqual([['capability_check', false]])
@@ -108,12 +108,12 @@ describe('POST /admin/boundary/decide', () => {
       expect(accepted(await decide(fresh, { context: { context_freshness_seq: 5 } }), 201)['authorized']).toBe(true)
     })
 
-    it('a grant ends with the agreement it rests on', async () => {
+    it('a grant ends with its agreement', async () => {
       const short = await ownAgreement('bolt-net', { valid_until: '2026-01-02T03:06:00Z' })
       expect(accepted(await decide(short), 201)['decision_valid_until']).toBe('2026-01-02T03:06:00Z')
     })
 
-    it('gives a repeated try its first decision', async () => {
+    it('returns the first decision for a repeated request', async () => {
       const record = await ownAgreement()
       const body = { agreement: record, requested_capability: 'ledger.read' }
       const options = { headers: { 'Idempotency-Key': 'decide-1' } }
@@ -126,11 +126,11 @@ describe('POST /admin/boundary/decide', () => {
     it.each<[string, JsonObject, string]>([
       ['no agreement', { agreement: null }, 'missing_boundary_fields'],
       ['no capability', { requested_capability: '' }, 'missing_boundary_fields'],
-      ['an agreement that is a text', { agreement: 'x' }, 'invalid_agreement'],
+      ['an agreement that is a string', { agreement: 'x' }, 'invalid_agreement'],
       ['a context that is a list', { context: [] }, 'invalid_context'],
       ['parameters that are a list', { context: { request_parameters: [] } }, 'invalid_context'],
-      ['a text for parameters', { context: { request_parameters: '' } }, 'invalid_context'],
-      ['a text for the sequence', { context: { context_freshness_seq: '' } }, 'invalid_context'],
+      ['a string for parameters', { context: { request_parameters: '' } }, 'invalid_context'],
+      ['a string for the sequence', { context: { context_freshness_seq: '' } }, 'invalid_context'],
       ['a negative sequence', { context: { context_freshness_seq: -1 } }, 'invalid_context'],
       ['a parent kind of the other basis', { context: { parent_kind: 'attestation' } }, 'invalid_context'],
       ['another requester', { context: { requester_sovereign_id: 'x' } }, 'context_party_mismatch'],
@@ -208,7 +208,7 @@ describe('POST /admin/boundary/decide', () => {
       refused(await decide(record), 422, 'agreement_untrusted')
     })
 
-    it('a treaty whose stored text was changed behind our back vouches for nobody', async () => {
+    it('a treaty whose stored text was edited confirms no key', async () => {
       const eve = foreignSovereign('eve-net')
       const signed = await treaty('eve-net', foreignSovereign('somebody').publicKey)
       const forged = { ...signed, subject_public_keys: [eve.publicKey] }
@@ -222,7 +222,7 @@ describe('POST /admin/boundary/decide', () => {
       expect(error['details']).toEqual({ reason: 'unknown_party', party: 'offerer' })
     })
 
-    it('keys of the request add nothing', async () => {
+    it('keys in the request are ignored', async () => {
       const eve = foreignSovereign('nobody-net')
       const record = agreement({ offerer_sovereign_id: 'nobody-net' }, [eve, cedar])
       refused(await decide(record, { offerer_public_keys: [eve.publicKey] }), 422, 'agreement_untrusted')

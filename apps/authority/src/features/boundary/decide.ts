@@ -20,7 +20,7 @@ import { agreementContext, readContext, requireAgreedParties, requireParentKind 
 
 /**
  * POST /admin/boundary/decide
- * Decides on the agreement alone; boundary policies are never asked. A denial is an answer (201, signed).
+ * Decides on the agreement alone, without boundary policies. A denial is a signed 201 response.
  */
 export async function decide(call: OperatorCall, parts: BoundaryParts): Promise<HttpResponse> {
   await refuseWhereEnforced(call, parts)
@@ -44,7 +44,7 @@ export async function decide(call: OperatorCall, parts: BoundaryParts): Promise<
   const decision = await parts.signing.signFormOr('boundary_eval_failed', boundaryDecisionForm, draft)
   const { decision_id, context_id, agreement_id, authorized } = decision
   const details = { decision_id, context_id, agreement_id, requested_capability, authorized, ...requestDetails(call) }
-  // Kept before it is answered: a decision nobody can find later must never leave.
+  // Stored before the response is sent: every decision that leaves must be found later.
   const { text, status } = await parts.evidence.recordDecision({
     decision,
     context,
@@ -55,18 +55,18 @@ export async function decide(call: OperatorCall, parts: BoundaryParts): Promise<
   return jsonText(text, status)
 }
 
-/** Where policies are enforced, a decision that asks none of them is refused, and the attempt is on record. */
+/** Where policies are enforced, a decision without policies is refused, and the attempt is audited. */
 async function refuseWhereEnforced(call: OperatorCall, parts: BoundaryParts): Promise<void> {
   if (parts.settings.boundaryPolicyEnforcement !== 'required') return
   const asked = call.body['requested_capability']
-  // Cutting may leave half a character, which nothing can store.
+  // Cutting may leave half of a surrogate pair, which cannot be stored.
   const named = typeof asked === 'string' ? { requested_capability: asked.slice(0, 256).toWellFormed() } : {}
   const details = { ...named, ...requestDetails(call) }
   await parts.audit.record(parts.database.read, { type: 'boundary_legacy_decide_refused', details })
   throw new Refusal('boundary_policy_required')
 }
 
-/** The capability that decide and evaluate are asked about. */
+/** The requested capability of decide and evaluate. */
 export function readCapability(body: JsonObject): string {
   return readOrRefuse('missing_boundary_fields', () =>
     field.label(body['requested_capability'] ?? null, 'requested_capability'),

@@ -55,7 +55,7 @@ async function agree(on = na): Promise<JsonObject> {
   return accepted(await on.as('standard')('POST', '/admin/agreements/accept', { offer }), 201)
 }
 
-/** Puts a policy in force for the time of one test. */
+/** Activates a policy during one test. */
 async function withPolicy(members: JsonObject, work: (policy: JsonObject) => Promise<void>): Promise<void> {
   const body = { valid_from: '2020-01-01T00:00:00Z', valid_until: '2090-01-01T00:00:00Z', ...members }
   const policy = accepted(await na.as('privileged')('POST', '/admin/boundary-policies', body), 201)
@@ -81,7 +81,7 @@ const digest = (value: JsonValue): string => createHash('sha256').update(canonic
 
 describe('POST /admin/boundary/evaluate', () => {
   describe('201 on an attestation', () => {
-    it('signs a grant with both bindings and an account that fits it', async () => {
+    it('signs a grant with both bindings and a matching explanation', async () => {
       const attestation = await attest()
       const context = { context_id: 'ctx-1', request_parameters: { amount: 5 }, attributes: { region: 'eu' } }
       const answer = accepted(await evaluate(ask(attestation, { context })), 201)
@@ -122,7 +122,7 @@ describe('POST /admin/boundary/evaluate', () => {
       )
     })
 
-    it('lets policies read the claims, deny, and say which of them did', async () => {
+    it('lets policies read the claims and deny, and names the policy that denied', async () => {
       const attestation = await attest({ capabilities: ['secret.rotate'], apps: ['billing'] })
       const gates = [
         {
@@ -153,9 +153,9 @@ describe('POST /admin/boundary/evaluate', () => {
     })
 
     it.each<[string, () => Promise<JsonObject>, string]>([
-      ['nobody stored', () => Promise.resolve({ attestation_id: 'nobody' }), 'attestation_not_found'],
+      ['is not stored', () => Promise.resolve({ attestation_id: 'nobody' }), 'attestation_not_found'],
       [
-        'was withdrawn',
+        'was revoked',
         async () => {
           const attestation = await attest()
           const target = `/admin/attestations/${String(attestation['attestation_id'])}/revoke`
@@ -165,7 +165,7 @@ describe('POST /admin/boundary/evaluate', () => {
         'attestation_revoked',
       ],
       [
-        'was edited in the store',
+        'was edited in the database',
         async () => {
           const attestation = await attest()
           const db = na.core.database.read
@@ -191,7 +191,7 @@ describe('POST /admin/boundary/evaluate', () => {
       expect(await verifyReceived(readReceived(boundaryDecisionForm, decision), keys)).toEqual({ ok: true })
     })
 
-    it('sees an edit and a withdrawal of an attestation it has decided on before', async () => {
+    it('detects an edit and a revocation of an attestation that it has used before', async () => {
       const attestation = await attest()
       const id = String(attestation['attestation_id'])
       const db = na.core.database.read
@@ -212,7 +212,7 @@ describe('POST /admin/boundary/evaluate', () => {
       expect(await reason()).toBe('attestation_revoked')
     })
 
-    it('gives each of many who ask at once the answer to their own attestation', async () => {
+    it('gives each of many concurrent callers the decision on their own attestation', async () => {
       const subjects = Array.from({ length: 20 }, (_, index) => `vendor-${100 + index}`)
       const attested = await Promise.all(subjects.map((subject) => attest(undefined, subject)))
       const unknown = { ...attested[0], attestation_id: 'nobody' }
@@ -221,7 +221,7 @@ describe('POST /admin/boundary/evaluate', () => {
       expect(bound).toEqual([...subjects, null])
     })
 
-    it('denies a requester who is not the subject, and the end of its time', async () => {
+    it('denies a requester that is not the subject, and an expired attestation', async () => {
       const attestation = await attest()
       const borrowed = ask(attestation, { context: { requester_sovereign_id: 'vendor-2' } })
       expect((await decisionOf(borrowed))['denial_reason']).toBe('attestation_subject_mismatch')
@@ -232,7 +232,7 @@ describe('POST /admin/boundary/evaluate', () => {
       expect((await decisionOf(ask(attestation)))['denial_reason']).toBe('attestation_expired')
     })
 
-    it('records who was decided about and why, and no fact', async () => {
+    it('records the subject and the reason, and no fact', async () => {
       const attestation = await attest()
       const context = { request_parameters: { amount: 'canary-71' }, attributes: { note: 'canary-72' } }
       await withPolicy({ policy_id: 'audited', gates: [limit()] }, async () => {
@@ -260,7 +260,7 @@ describe('POST /admin/boundary/evaluate', () => {
       })
     })
 
-    it('answers a repeated Idempotency-Key with the same decision', async () => {
+    it('returns the same decision for a repeated Idempotency-Key', async () => {
       const body = ask(await attest())
       const send = (): Promise<TestResponse> =>
         na.as('standard')('POST', '/admin/boundary/evaluate', body, { headers: { 'Idempotency-Key': 'evaluate-1' } })
@@ -293,7 +293,7 @@ describe('POST /admin/boundary/evaluate', () => {
       })
     })
 
-    it('is not reached by an agreement nobody vouches for', async () => {
+    it('refuses an agreement without a treaty for its parties', async () => {
       const agreement = { ...(await agree()), responder_sovereign_id: 'nobody' }
       const { details } = refused(
         await evaluate({ agreement, requested_capability: 'ledger.read' }),
@@ -313,7 +313,11 @@ describe('POST /admin/boundary/evaluate', () => {
       ['a numeric capability', { attestation_id: 'x', requested_capability: 5 }, 'missing_boundary_fields'],
       ['a numeric id', { attestation_id: 5, requested_capability: 'x' }, 'invalid_attestation_id'],
       ['an empty id', { attestation_id: '', requested_capability: 'x' }, 'invalid_attestation_id'],
-      ['an endless id', { attestation_id: 'x'.repeat(129), requested_capability: 'x' }, 'invalid_attestation_id'],
+      [
+        'an id that is too long',
+        { attestation_id: 'x'.repeat(129), requested_capability: 'x' },
+        'invalid_attestation_id',
+      ],
       ['an empty agreement', { agreement: {}, requested_capability: 'x' }, 'missing_boundary_fields'],
       ['a malformed agreement', { agreement: { offer_id: 'x' }, requested_capability: 'x' }, 'invalid_agreement'],
       ['a list as context', { attestation_id: 'x', requested_capability: 'x', context: [] }, 'invalid_context'],
@@ -338,7 +342,7 @@ describe('POST /admin/boundary/evaluate', () => {
 })
 
 describe('revocation_seq_checked', () => {
-  it('is the sequence of the own feed in force, whatever was imported; 0 for an unknown attestation', async () => {
+  it('is the sequence of the current own feed, whatever was imported; 0 for an unknown attestation', async () => {
     const [leaver, member] = [await attest(), await attest()]
     accepted(await na.as('privileged')('POST', `/admin/attestations/${String(leaver['attestation_id'])}/revoke`, {}))
     const { sequence } = accepted(await na.request('GET', '/sovereign-revocation-feed'))
@@ -351,7 +355,7 @@ describe('revocation_seq_checked', () => {
 })
 
 describe('NA_REQUIRE_PARENT_KIND=on', () => {
-  it('refuses both decisions on an agreement without a kind, and asks nothing more of attestations', async () => {
+  it('refuses both decisions on an agreement without a kind, and requires nothing more of attestations', async () => {
     const strict = await startTestAuthority({
       clock,
       settings: { NA_CLOCK_CHECK: 'off', NA_REQUIRE_PARENT_KIND: 'on' },

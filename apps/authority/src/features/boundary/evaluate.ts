@@ -26,8 +26,8 @@ import { readEvaluateRequest } from './requests.ts'
 
 /**
  * POST /admin/boundary/evaluate
- * Decides under the active policies. A denial is an answer (201, signed); only a malformed request, or an agreement
- * nobody can trust, is refused.
+ * Decides under the active policies. A denial is a signed 201 response. Only a malformed request, or an agreement that
+ * is not trusted, is refused.
  */
 export async function evaluate(call: OperatorCall, parts: BoundaryParts): Promise<HttpResponse> {
   const request = readEvaluateRequest(call.body)
@@ -60,7 +60,7 @@ export async function evaluate(call: OperatorCall, parts: BoundaryParts): Promis
   )
   const event = decisionMade(call, context, decision, evaluation)
   const text = `{"decision":${decisionText},"justification_proof":${proofText}}`
-  // Kept before it is answered: a decision nobody can find later must never leave.
+  // Stored before the response is sent: every decision that leaves must be found later.
   const kept = await parts.evidence.recordDecision({
     decision,
     context,
@@ -72,7 +72,7 @@ export async function evaluate(call: OperatorCall, parts: BoundaryParts): Promis
   return jsonText(kept.text, kept.status)
 }
 
-/** What was looked at, also when it could not be used. */
+/** The basis that was read, also when it could not be used. */
 function bindAttestation(basis: AttestationBasis): AttestationBinding {
   return {
     attestation_id: basis.attestation_id,

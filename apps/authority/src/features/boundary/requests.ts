@@ -3,7 +3,7 @@ import { isJsonObject, isPlainText } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { readCapability } from './decide.ts'
 
-/** On what a decision is to rest, as it was sent. */
+/** The basis of a decision, as sent. */
 export type BasisRequest =
   | { readonly kind: 'agreement'; readonly given: JsonValue }
   | { readonly kind: 'attestation'; readonly attestation_id: string }

@@ -49,12 +49,12 @@ async function verdict(record: JsonObject, more: JsonObject = {}): Promise<reado
 }
 
 describe('POST /boundary/verify', () => {
-  it('tells a genuine grant from a genuine denial', async () => {
+  it('distinguishes a valid grant from a valid denial', async () => {
     expect(await verdict(decision)).toEqual([true, true, 'authorized'])
     expect(await verdict(await decide('vault.open'))).toEqual([true, false, 'unauthorized_capability_out_of_scope'])
   })
 
-  it('refuses one that is unsigned, changed or of another key, repeating what it claims', async () => {
+  it('refuses an unsigned or changed decision and one of another key, and repeats its claims', async () => {
     expect(await verdict({ ...decision, signature: null })).toEqual([false, true, 'missing_signature'])
     expect(await verdict({ ...decision, context_id: 'x' })).toEqual([false, true, 'invalid_signature'])
     expect(await verdict({ ...decision, more: 1 })).toEqual([false, true, 'invalid_signature'])
@@ -65,7 +65,7 @@ describe('POST /boundary/verify', () => {
     expect(await verdict(turned)).toEqual([false, true, 'invalid_signature'])
   })
 
-  it('refuses a decision 300 seconds old and tells so before its signature', async () => {
+  it('refuses a decision 300 seconds old and reports its age before its signature', async () => {
     clock.advance(300)
     expect(await verdict(decision)).toEqual([true, true, 'authorized'])
     clock.advance(0.000001)
@@ -87,9 +87,9 @@ describe('POST /boundary/verify', () => {
 
   it.each<[string, JsonObject, string]>([
     ['no decision', { decision: null }, 'missing_decision'],
-    ['a text', { decision: 'x' }, 'invalid_decision'],
+    ['a string', { decision: 'x' }, 'invalid_decision'],
     ['an empty object', { decision: {} }, 'invalid_decision'],
-    ['keys that are none', { operator_public_keys: ['AAAA'] }, 'invalid_public_keys'],
+    ['invalid keys', { operator_public_keys: ['AAAA'] }, 'invalid_public_keys'],
   ])('400: %s', async (_name, changes, code) => {
     refused(await post({ decision, ...changes }), 400, code)
   })

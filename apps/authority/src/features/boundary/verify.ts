@@ -8,8 +8,8 @@ import { recordVerification } from '../../requests/record-verification.ts'
 
 /**
  * POST /boundary/verify
- * Whether a decision is genuine and in force, and what it says. Accepted is not permitted: only `authorized` of an
- * accepted decision is. Writes nothing.
+ * Verifies a decision and returns its content. Accepted does not mean permitted: check `authorized` as well. Writes
+ * nothing.
  */
 export async function verify(call: Call, parts: BoundaryParts): Promise<JsonObject> {
   const given = requirePresent(call.body, 'decision', 'missing_decision')

@@ -8,7 +8,7 @@ import { drawMap } from './map.ts'
 
 /**
  * GET /atlas
- * The map of sovereigns with the digest of the graph it was drawn from, so that two readers can compare what they see.
+ * Shows the map of sovereigns with the digest of its graph, so that two readers can compare their graphs.
  */
 export async function atlasPage(call: Call, parts: ConnectomeState): Promise<HttpResponse> {
   const words = call.query.first('q') ?? ''
@@ -34,7 +34,7 @@ export async function atlasPage(call: Call, parts: ConnectomeState): Promise<Htt
         { name: 'Recognised by', cell: (row) => figure(row.recognised_by), isNumber: true },
       ],
       outline.sovereigns,
-      'No sovereign fits.',
+      'No sovereign matches.',
     )}</div>${left > 0 && markup`<p class="quiet">${figure(left)} more: narrow the search, or read /atlas.json.</p>`}</section>`,
   })
 }

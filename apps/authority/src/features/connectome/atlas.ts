@@ -3,7 +3,7 @@ import type { ConnectomeState } from './state.ts'
 
 /**
  * GET /atlas.json
- * The map and the digest of the graph it was drawn from.
+ * Returns the map and the digest of its graph.
  */
 export async function atlas(_call: Call, parts: ConnectomeState): Promise<CachedDocument> {
   return (await parts.graph.current(parts)).document('atlas')

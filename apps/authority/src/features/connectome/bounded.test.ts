@@ -15,7 +15,7 @@ beforeAll(async () => {
   ])
   const imported_at = '2026-01-02T03:04:05.000000Z'
   const rows = Array.from({ length: COUNT }, (_, i) => ({
-    // The last two issuers withdrew one id each of the same name.
+    // The last two issuers each revoked one attestation, both with the same id.
     issuer_sovereign_id: i === COUNT - 1 ? 'OTHER' : 'PARTNER',
     attestation_id: i === COUNT - 1 ? `a-${number(COUNT - 2)}` : `a-${number(i)}`,
     feed_id: 'f',
@@ -35,12 +35,12 @@ type Page = { revoked_trust_material: JsonObject[]; revocation_blast_radius: Jso
 async function read(query: string): Promise<Page> {
   const answer = await na.request('GET', `/connectome.json${query}`)
   expect(answer.status).toBe(200)
-  // Longer than what the strict reader of the testkit takes.
+  // Longer than the limit of the testkit's strict reader.
   return JSON.parse(answer.text) as Page
 }
 
 describe('GET /connectome.json of a large graph', () => {
-  it('carries 10,000 rows of revoked material, counts all, and says where the others are', async () => {
+  it('has 10,000 rows of revoked material, the count of all, and a link to the others', async () => {
     const whole = await read('')
     expect(whole.revoked_trust_material).toHaveLength(10_000)
     expect(whole.revocation_blast_radius).toHaveLength(10_000)
@@ -55,7 +55,7 @@ describe('GET /connectome.json of a large graph', () => {
     expect(rest.revocation_blast_radius).toHaveLength(50)
   })
 
-  it('pages give every row once, in order, also where two issuers share an id', async () => {
+  it('pages contain every row once, in order, also where two issuers share an id', async () => {
     const seen: string[] = []
     let cursor: string | null = ''
     while (cursor !== null) {

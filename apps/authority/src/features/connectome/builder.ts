@@ -15,40 +15,43 @@ import type { TreatyTable } from './treaty-table.ts'
 import { acceptedBy, buildViews, findTrustIn } from './views.ts'
 import type { FindingWithDigest, TrustRequest } from './views.ts'
 
-/** One version of the graph, wherever its index lives. */
+/** One version of the graph, with its index in this thread or in a worker. */
 export interface BuiltGraph {
-  /** Made when first asked for, then kept. */
+  /** Made at the first request, then cached. */
   document(name: DocumentName): Promise<CachedDocument>
-  /** A page of what was revoked. */
+  /** A page of revoked material. */
   materialPage(asked: MaterialRequest): Promise<JsonObject>
   /** H(C(graph)). */
   digest(): Promise<string>
   readonly summary: ConnectomeSummary
   readonly treatyTable: TreatyTable
   readonly staleAt: Instant | undefined
-  /** False when the thread that holds its index is gone. */
+  /** False when the thread with its index has ended. */
   isAlive(): boolean
   trustPath(from: string, to: string): Promise<TrustPath>
-  /** What this version says about a sovereign, with its digest. */
+  /** Returns the finding about a sovereign in this version, with its digest. */
   trustFinding(asked: TrustRequest): Promise<FindingWithDigest>
-  /** What ending one treaty would cut off. */
+  /** Returns the impact of ending one treaty. */
   lostPaths(treaty_id: string): Promise<LostPaths>
-  /** What a page shows of it, narrowed to sovereigns whose name contains the words. */
+  /** Returns the page data, filtered to sovereigns whose name contains the words. */
   outline(words: string): Promise<GraphPageData>
-  /** Who recognises this sovereign now. */
+  /** Returns the sovereigns that recognise this one now. */
   acceptedBy(sovereign: string): Promise<readonly string[]>
 }
 
-/** Up to so many treaties and revocations a graph is built in milliseconds; a larger one gets a thread of its own. */
+/**
+ * Up to this number of treaties and revocations, the graph is built on the event loop in milliseconds. A larger graph
+ * gets a separate thread.
+ */
 const INLINE_FACTS = 1000
 
 export class GraphBuilder {
   #thread: DatabaseThread | undefined
 
-  /** Without the treaties that were found not to be signed. */
+  /** Excludes treaties whose signature does not verify. */
   async build(parts: ConnectomeParts, refused: ReadonlySet<string>): Promise<BuiltGraph> {
     if ((await countFacts(parts)) <= INLINE_FACTS) return buildInline(parts, refused)
-    // A thread that died is replaced; those who waited for it were refused.
+    // A dead thread is replaced. Its queued requests were refused.
     if (this.#thread === undefined || this.#thread.hasEnded)
       this.#thread = new DatabaseThread('./graph-thread', import.meta.url, { place: parts.settings.databaseLocation })
     return buildInThread(this.#thread, { now: parts.clock.now(), refused })
@@ -96,7 +99,7 @@ async function buildInline(parts: ConnectomeParts, refused: ReadonlySet<string>)
   }
 }
 
-/** One making for all who ask; one that failed is not kept. */
+/** Shares one build among all callers. A failed build is not cached. */
 function keeping<Name extends string, Value>(make: (name: Name) => Promise<Value>): (name: Name) => Promise<Value> {
   const kept = new Map<Name, Promise<Value>>()
   return (name) => {
@@ -109,18 +112,18 @@ function keeping<Name extends string, Value>(make: (name: Name) => Promise<Value
   }
 }
 
-/** The outline of the whole graph is what most readers ask for; searches are many and not kept. */
+/** Most requests are for the whole graph, so only that page data is cached. */
 function keepingWhole(make: (words: string) => Promise<GraphPageData>): (words: string) => Promise<GraphPageData> {
   const whole = keeping<'', GraphPageData>(make)
   return (words) => (words === '' ? whole('') : make(words))
 }
 
-/** Views derive from stored records and grant nothing: they carry an ETag and are not stored by caches. */
+/** Views are derived from stored records and grant nothing. They have an ETag, and caches must not store them. */
 function toDocument(bytes: Uint8Array, etag?: string): CachedDocument {
   return new CachedDocument(bytes, SECURITY_HEADERS['Cache-Control'], undefined, etag)
 }
 
-/** A graph whose index lives in a thread. */
+/** A graph with its index in a worker thread. */
 async function buildInThread(thread: DatabaseThread, built: GraphAnswers['build']['argument']): Promise<BuiltGraph> {
   const ask = <Name extends keyof GraphAnswers>(
     name: Name,

@@ -20,14 +20,14 @@ import type { MaterialRequest } from './material-pages.ts'
 import { pageTreatyTexts } from './queries.ts'
 import type { TextPosition } from './queries.ts'
 
-/** The documents that are made of the graph when somebody asks for them. */
+/** The documents that are made of the graph at the first request. */
 export type DocumentName = 'graph' | 'connectome' | 'edges' | 'atlas'
 
 type Outline = RecognitionGraph<string>
 
 /**
- * Writes documents of one version of the graph. Signed texts are read page by page and copied as they are stored: a
- * graph of 200,000 treaties is never held as objects.
+ * Writes documents of one version of the graph. Signed texts are read page by page and copied as stored, so that
+ * 200,000 treaties are never in memory as objects.
  */
 export class DocumentWriter {
   readonly #db: Tx
@@ -50,7 +50,9 @@ export class DocumentWriter {
     return joinBytes(chunks)
   }
 
-  /** Rows of revoked material behind a place, with whom each touches: strangers read a large graph in pages. */
+  /**
+   * Rows of revoked material after a position, with the sovereigns that each affects. Large graphs are read in pages.
+   */
   materialPage(asked: MaterialRequest): JsonObject {
     const { rows, end } = pageMaterial(this.#material(), asked)
     return {
@@ -67,7 +69,7 @@ export class DocumentWriter {
     return end === undefined ? whole : { ...whole, next_cursor: writeMaterialPosition(end) }
   }
 
-  /** Sorted when first asked for: a million rows are not sorted once per page. */
+  /** Sorted at the first request, so that a million rows are not sorted once per page. */
   #material(): readonly RevokedMaterial[] {
     this.#sorted ??= sortMaterial(this.#graph.revoked_trust_material)
     return this.#sorted
@@ -77,7 +79,7 @@ export class DocumentWriter {
   digest(): Promise<string> {
     if (this.#digest === undefined) {
       this.#digest = this.#computeDigest()
-      // A failed reading is not kept: the next caller reads again.
+      // A failed read is not cached: the next caller reads again.
       this.#digest.catch(() => (this.#digest = undefined))
     }
     return this.#digest
@@ -100,7 +102,7 @@ export class DocumentWriter {
     }
   }
 
-  /** The outline member by member, with texts in place of the ids. */
+  /** The page data member by member, with signed texts in place of ids. */
   async *#fill(
     outline: JsonObject,
     names: readonly string[],
@@ -126,9 +128,10 @@ export class DocumentWriter {
     while (pending.size > 0) {
       const page = await pageTreatyTexts(this.#db, after)
       after = page.at(-1)
-      // Treaties are never deleted: an id without a row means that the store lost one, and no document may hide that.
-      if (after === undefined) throw new Error(`${pending.size} active treaties are not in the store`)
-      // Another instance may have added treaties since: they belong to the next version of the graph.
+      // Treaties are never deleted. An id without a row means that the database lost one, and no document may hide
+      // that.
+      if (after === undefined) throw new Error(`${pending.size} active treaties are not in the database`)
+      // Treaties that another instance has added since belong to the next version of the graph.
       const texts = page
         .filter(({ treaty_id }) => pending.delete(treaty_id))
         .map(({ treaty_json }) => form(treaty_json))

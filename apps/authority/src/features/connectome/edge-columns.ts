@@ -5,7 +5,7 @@ const STATES: readonly LifecycleState[] = ['active', 'expiring_soon', 'expired',
 const RISKS: readonly ExpiryRisk[] = ['none', 'low', 'medium', 'high', 'expired']
 
 /**
- * Edges as columns of numbers: `from` and `to` are places in `sovereigns`, `state` one in `lifecycle_states`, `risk` one in
+ * Edges as columns of numbers: `from` and `to` are indexes of `sovereigns`, `state` of `lifecycle_states`, `risk` of
  * `expiry_risks`.
  */
 export type EdgeColumns = {
@@ -18,7 +18,7 @@ export type EdgeColumns = {
   readonly risk: readonly number[]
 }
 
-/** What a map needs of the graph and nothing else: a tenth of the size, since no name is repeated. */
+/** The part of the graph that a map needs. It has a tenth of the size, because no name is repeated. */
 export function listEdgeColumns(graph: RecognitionGraph<string>): EdgeColumns {
   const sovereigns = graph.sovereigns.map(({ sovereign_id }) => sovereign_id)
   const places = new Map(sovereigns.map((id, place) => [id, place]))

@@ -5,7 +5,7 @@ import { badge, figure, identifier, table, when } from '../../pages/parts.ts'
 import { lifecycleTone } from './lifecycle-tone.ts'
 import type { GraphPageData } from './page-data.ts'
 
-/** Treaties as rows; what is not shown is counted. */
+/** Renders treaties as rows, and the number of those not shown. */
 export function edgeTable(edges: GraphPageData['edges'], total: number, empty: string): Markup {
   const left = total - edges.length
   return markup`${table(

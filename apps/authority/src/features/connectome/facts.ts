@@ -9,7 +9,7 @@ import type { GraphInput } from './views.ts'
 export async function readGraphInput(
   db: Tx,
   now: Instant,
-  /** Treaties that were found not to be signed by this authority. */
+  /** Treaties without a valid signature of this authority. */
   refused: ReadonlySet<string> = new Set(),
 ): Promise<GraphInput> {
   const [rows, revocations] = await Promise.all([listTreatyFacts(db), listImportedRevocations(db)])

@@ -48,7 +48,7 @@ describe('the graph in memory', () => {
     expect(await built()).toBe(first)
   })
 
-  it('is built anew when a treaty is issued or revoked, or a feed is imported', async () => {
+  it('is built again when a treaty is issued or revoked, or a feed is imported', async () => {
     const empty = await built()
     const { treaty_id } = await issueTreaty()
     const issued = await built()
@@ -62,7 +62,7 @@ describe('the graph in memory', () => {
     expect(await built()).toBe(await built())
   })
 
-  it('stays when nothing of it changes: other records, refused calls, repeated revocations, dry runs', async () => {
+  it('stays when its content does not change: other records, refused calls, repeated revocations, dry runs', async () => {
     const { treaty_id } = await issueTreaty()
     const { treaty_id: gone } = await issueTreaty()
     await post(`/admin/recognition-treaties/${String(gone)}/revoke`, {})
@@ -78,7 +78,7 @@ describe('the graph in memory', () => {
     expect(await built()).toBe(first)
   })
 
-  it('is built anew at each boundary of a lifecycle, and at no other time', async () => {
+  it('is built again at each boundary of a lifecycle, and at no other time', async () => {
     await issueTreaty(74)
     const seen: string[] = []
     let last: BuiltGraph | undefined
@@ -103,7 +103,7 @@ describe('the graph in memory', () => {
     ])
   })
 
-  it('is built anew when the clock is set back behind its building', async () => {
+  it('is built again when the clock is set back to before its creation', async () => {
     await issueTreaty(1)
     const start = clock.now()
     const active = async (): Promise<number> => (await built()).summary.active_edge_count
@@ -115,7 +115,7 @@ describe('the graph in memory', () => {
     expect(await built()).toBe(await built())
   })
 
-  it('has another digest and ETag behind each boundary', async () => {
+  it('has another digest and ETag after each boundary', async () => {
     await issueTreaty(73)
     const tags = new Set<string>()
     for (const seconds of [0, 3600, 48 * 3600, 24 * 3600]) {
@@ -126,7 +126,7 @@ describe('the graph in memory', () => {
     expect(tags.size).toBe(4)
   })
 
-  it('never answers from before a change that was answered: each writer sees its own treaty', async () => {
+  it('includes every change made before the request: each writer sees its own treaty', async () => {
     const counts = await Promise.all(
       Array.from({ length: 12 }, async () => {
         const { treaty_id } = await issueTreaty()

@@ -7,12 +7,12 @@ import { GraphBuilder } from './builder.ts'
 import type { BuiltGraph } from './builder.ts'
 import { listSignedTreaties } from './queries.ts'
 
-/** So often a question is asked again without the treaties that did not verify. */
+/** Number of retries without the treaties that did not verify. */
 const MAX_REQUESTED = 8
 
 interface Cached extends BuiltGraph {
   readonly stamp: string
-  /** What the clock showed before it was built: set back behind that, what had ended may be in force. */
+  /** Clock reading before the build. If the clock is set back to before it, expired treaties may be active again. */
   readonly builtAt: Instant
 }
 
@@ -25,7 +25,7 @@ export class GraphCache {
   #held: Cached | undefined
   #build: SharedRead<Cached> | undefined
   readonly #verified = new WeakMap<BuiltGraph, Set<string>>()
-  /** Treaties that were found not to be signed. Asked again when treaties changed: one may have been put right. */
+  /** Treaties without a valid signature. Cleared when treaties change, because one may have been repaired. */
   #refused = new Set<string>()
   #refusedUnder = ''
 
@@ -34,7 +34,7 @@ export class GraphCache {
     const held = this.#held
     const isFresh = held?.isAlive() === true && held.stamp === versionOf(versions) && isCurrent(held, parts.clock.now())
     if (isFresh) return held
-    // Shared by all who wait, and started after each of them asked.
+    // Shared by all queued callers, and started after each of them arrived.
     this.#build ??= new SharedRead(async () => {
       const builtAt = parts.clock.now()
       const before = versionOf(await parts.versions.read())
@@ -48,8 +48,8 @@ export class GraphCache {
   }
 
   /**
-   * An answer that rests on treaties, of which each was verified. One that is not signed by this authority is taken out
-   * of the graph, and the question is asked again: it must neither count nor hide one that does.
+   * Returns a result after every treaty it depends on was verified. A treaty without a valid signature is removed from
+   * the graph and the query is repeated, so that it neither counts nor hides a valid one.
    */
   async ask<Value>(
     parts: ConnectomeParts,
@@ -64,7 +64,7 @@ export class GraphCache {
     throw new RecordFault('treaties', 'too many treaties of the graph do not verify')
   }
 
-  /** Each treaty once for each version of the graph: it holds what the rows said when it was built. */
+  /** Each treaty is verified once per version of the graph, which has the rows of its build time. */
   async #areSigned(parts: ConnectomeParts, graph: BuiltGraph, ids: readonly string[]): Promise<boolean> {
     const verified = this.#verified.get(graph) ?? new Set<string>()
     this.#verified.set(graph, verified)

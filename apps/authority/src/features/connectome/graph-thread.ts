@@ -15,22 +15,22 @@ import type { TreatyTable } from './treaty-table.ts'
 import { acceptedBy, buildViews, findTrustIn } from './views.ts'
 import type { FindingWithDigest, GraphViews, TrustRequest } from './views.ts'
 
-/** What a version of the graph tells without being searched. */
+/** Facts of a version of the graph that need no search. */
 export interface BuiltFacts {
   readonly summary: ConnectomeSummary
   readonly treatyTable: TreatyTable
   readonly staleAt: Instant | undefined
 }
 
-/** A body is handed over, not copied, with its ETag: hashing it would hold up the event loop. */
+/** A body is transferred, not copied, with its ETag: hashing it would block the event loop. */
 export interface WrittenDocument {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly etag: string
 }
 
 /**
- * What may be asked of the graph thread, and what it gives. All searches are answered from the newest graph, which is
- * never older than the one asked of.
+ * Calls of the graph thread and their results. Searches use the newest graph, which is never older than the requested
+ * one.
  */
 export interface GraphAnswers {
   readonly build: {
@@ -54,7 +54,7 @@ type GraphOperations = {
   [Name in keyof GraphAnswers]: (argument: GraphAnswers[Name]['argument']) => Answered<Name>
 }
 
-/** Builds and searches large graphs beside the event loop, on a connection of its own; it only reads. */
+/** Builds and searches large graphs in a separate thread, with its own connection. It only reads. */
 serveDatabaseCalls(({ read: db }) => operationsOn(db))
 
 function operationsOn(db: Database['read']): GraphOperations {

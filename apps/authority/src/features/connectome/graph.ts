@@ -3,7 +3,7 @@ import type { ConnectomeState } from './state.ts'
 
 /**
  * GET /recognition-graph
- * Who recognises whom: the view every other one derives from, and no source of trust itself.
+ * Returns the recognition graph. All other views are derived from it. It is not a source of trust.
  */
 export async function graph(_call: Call, parts: ConnectomeState): Promise<CachedDocument> {
   return (await parts.graph.current(parts)).document('graph')

@@ -10,15 +10,15 @@ export { lifecycleTone } from './lifecycle-tone.ts'
 export type { TreatyRow, TreatySummary } from './treaty-table.ts'
 
 export interface Connectome extends Feature {
-  /** The recognition graph as it stands now. */
+  /** The current recognition graph. */
   current(): Promise<BuiltGraph>
-  /** Who recognises this sovereign now, as far as this authority knows. */
+  /** Returns the sovereigns that recognise this one now, according to stored treaties. */
   acceptedBy(sovereign: string): Promise<readonly string[]>
-  /** What ending a treaty would cut off. */
+  /** Returns the impact of ending a treaty. */
   previewTreatyEnd(treaty_id: string): Promise<LostPaths>
-  /** H(C(g)) of the recognition graph as it stands now (protocol/trust-operations 2.2). */
+  /** Returns H(C(g)) of the current recognition graph (protocol/trust-operations 2.2). */
   graphDigest(): Promise<string>
-  /** What the recognition graph says about a sovereign now, and the digest of that very graph. */
+  /** Returns the current finding about a sovereign, and the digest of the same graph. */
   findTrustNow(asked: TrustRequest): Promise<Omit<FindingWithDigest, 'treaty_ids'>>
 }
 

@@ -11,7 +11,7 @@ import {
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-/** What one instance was told holds on every instance from the next request on (reliability 1.5 and 13). */
+/** A change made on one instance applies on every instance from the next request on (reliability 1.5 and 13). */
 describe.runIf(process.env['CHANCERY_TEST_DATABASE'] === 'postgres')('two instances on one database', () => {
   const settings = { NA_HA_MODE: 'on' }
   const partner = foreignSovereign('PARTNER-NET')
@@ -20,7 +20,7 @@ describe.runIf(process.env['CHANCERY_TEST_DATABASE'] === 'postgres')('two instan
   beforeEach(async () => {
     a = await startTestAuthority({ settings })
     b = await startTestAuthority({ settings, database: a.database })
-    // Both hold the graph already.
+    // Both have cached the graph.
     for (const na of [a, b]) accepted(await na.request('GET', '/recognition-graph'))
   })
   afterEach(async () => {
@@ -65,7 +65,7 @@ describe.runIf(process.env['CHANCERY_TEST_DATABASE'] === 'postgres')('two instan
     }
   })
 
-  it('a feed imported on one withdraws on the other, and its sequence is spent on both', async () => {
+  it('a feed imported on one revokes on the other, and its sequence is used on both', async () => {
     await issue(a)
     const feed = readJson(wireText(foreignFeed(partner, 1, ['gone']))) as JsonObject
     await post(a, '/admin/sovereign-revocation-feeds/import', { feed })
@@ -88,7 +88,7 @@ describe.runIf(process.env['CHANCERY_TEST_DATABASE'] === 'postgres')('two instan
     )
   })
 
-  it('parallel imports on both let each sequence through once', async () => {
+  it('parallel imports on both accept each sequence once', async () => {
     await issue(a)
     const feeds = Array.from(
       { length: 6 },
@@ -105,7 +105,7 @@ describe.runIf(process.env['CHANCERY_TEST_DATABASE'] === 'postgres')('two instan
     for (const answer of answers) expect([200, 409]).toContain(answer.status)
   })
 
-  it('a recognition policy published on one rules on the other, as soon as it is published', async () => {
+  it('a recognition policy published on one applies on the other from the next request', async () => {
     const attestation = readJson(wireText(foreignAttestation(partner, a.core.clock.now())))
     const reason = async (na: TestAuthority): Promise<unknown> =>
       accepted(await na.request('POST', '/attestations/verify', { body: { attestation } }))['reason']

@@ -9,12 +9,12 @@ const TONES: Readonly<Record<LifecycleState, Tone>> = {
   replaced: 'ended',
 }
 
-/** How a page colours a treaty. */
+/** The colour of a treaty on a page. */
 export function lifecycleTone(state: LifecycleState): Tone {
   return TONES[state]
 }
 
-/** How a map draws one: those that end within a day stand out from those that end within three. */
+/** The colour of a treaty on a map, which distinguishes the end within one day from the end within three. */
 export function edgeTone({ lifecycle_state, expiry_risk }: RecognitionEdge): Tone | 'urgent' {
   return lifecycle_state === 'expiring_soon' && expiry_risk === 'high' ? 'urgent' : TONES[lifecycle_state]
 }

@@ -14,8 +14,8 @@ interface Place {
 }
 
 /**
- * The network drawn by the server: the best connected sovereign in the middle, the others around it. It needs no
- * script; the script puts a map to move in about its place.
+ * Draws the network as SVG: the best connected sovereign in the middle, the others around it. It needs no script; the
+ * script replaces it with an interactive map.
  */
 export function drawMap(outline: GraphPageData): Markup {
   const busiest = [...outline.sovereigns].sort(
@@ -50,7 +50,7 @@ function placeAround([centre = '', ...others]: readonly string[]): ReadonlyMap<s
   return places
 }
 
-/** Bent a little to its right, so that two sovereigns that recognise each other have two lines. */
+/** Curves the line to its right, so that two sovereigns that recognise each other have two lines. */
 function drawEdge(places: ReadonlyMap<string, Place>, from: string, to: string, tone: string): Markup | undefined {
   const [a, b] = [places.get(from), places.get(to)]
   if (a === undefined || b === undefined) return undefined

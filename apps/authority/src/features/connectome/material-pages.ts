@@ -23,7 +23,7 @@ export function writeMaterialPosition({ type, id, issuer_sovereign_id }: Materia
   return writeCursor(writeJson({ type, id, ...(issuer_sovereign_id === undefined ? {} : { issuer_sovereign_id }) }))
 }
 
-/** A cursor we wrote holds an object; one of another list does not. */
+/** An own cursor contains an object; a cursor of another list does not. */
 function readMaterialPosition(place: string): MaterialPosition {
   const found = place.startsWith('{') ? readJson(place) : null
   if (!isJsonObject(found)) throw new Refusal('invalid_page')

@@ -3,7 +3,7 @@ import type { RecognitionEdge, RecognitionGraph } from '@chancery/protocol'
 
 export type SovereignRow = {
   readonly sovereign_id: string
-  /** Active treaties it issued, and active treaties that name it. */
+  /** Number of active treaties it issued, and of active treaties that name it. */
   readonly recognises: number
   readonly recognised_by: number
 }
@@ -16,7 +16,7 @@ export type BlastRow = {
   readonly revoked_at: string
 }
 
-/** As much of the graph as a page shows, with how much there is. Rows follow the order of /connectome.json. */
+/** The part of the graph that a page shows, with totals. Rows are in the order of /connectome.json. */
 export type GraphPageData = {
   readonly sovereigns: readonly SovereignRow[]
   readonly sovereign_count: number
@@ -30,7 +30,7 @@ const MAX_SOVEREIGNS = 300
 const MAX_EDGES = 500
 const MAX_BLASTS = 100
 
-/** Sovereigns whose name contains the words, and every treaty that touches one of them; no words mean all. */
+/** Sovereigns whose name contains the words, and every treaty that names one of them. No words select all. */
 export function outlineGraph(graph: RecognitionGraph<string>, words: string): GraphPageData {
   const wanted = words.toLowerCase()
   const fits = (id: string): boolean => id.toLowerCase().includes(wanted)

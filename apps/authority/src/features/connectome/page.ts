@@ -12,7 +12,7 @@ import { findVerifiedPath } from './verified-path.ts'
 
 /**
  * GET /connectome
- * Who recognises whom, whom each imported revocation touches, and the path between two sovereigns.
+ * Shows the treaties, the sovereigns affected by each imported revocation, and the path between two sovereigns.
  */
 export async function page(call: Call, parts: ConnectomeState): Promise<HttpResponse> {
   const [words, from, to] = ['q', 'from', 'to'].map((name) => call.query.first(name) ?? '')
@@ -24,12 +24,12 @@ export async function page(call: Call, parts: ConnectomeState): Promise<HttpResp
     path: '/connectome',
     title: 'Connectome',
     content: markup`<h1>Connectome</h1>
-<p class="lead">Every treaty this authority knows, as an edge: who recognises whom, and how it stands.</p>
+<p class="lead">Every treaty that this authority stores, as an edge: issuer, recognised sovereign and state.</p>
 <section class="tiles" aria-label="Figures" data-live="figures">${tiles(built.summary)}</section>
 <section class="card"><h2>Map</h2>${drawMap(outline)}</section>
 <section class="card" id="trust-path"><h2>Trust path</h2>${pathForm(from ?? '', to ?? '')}${path !== undefined && describePath(path)}</section>
-<section class="card"><h2>Treaties</h2>${searchForm('/connectome', words ?? '', { from: from ?? '', to: to ?? '' })}<div data-live="edges">${edgeTable(outline.edges, outline.edge_count, 'No treaty fits.')}</div></section>
-<section class="card"><h2>Revocation blast radius</h2><p class="quiet">Attestations other sovereigns withdrew, and who accepted their issuer.</p><div data-live="blast">${blasts(outline)}</div></section>`,
+<section class="card"><h2>Treaties</h2>${searchForm('/connectome', words ?? '', { from: from ?? '', to: to ?? '' })}<div data-live="edges">${edgeTable(outline.edges, outline.edge_count, 'No treaty matches.')}</div></section>
+<section class="card"><h2>Revocation blast radius</h2><p class="quiet">Attestations that other sovereigns revoked, and the sovereigns that accepted their issuer.</p><div data-live="blast">${blasts(outline)}</div></section>`,
   })
 }
 
@@ -85,11 +85,11 @@ function blasts(outline: GraphPageData): Markup {
       {
         name: 'Accepted by',
         cell: (row) =>
-          row.affected_accepting_sovereigns.length === 0 ? 'nobody now' : row.affected_accepting_sovereigns.join(', '),
+          row.affected_accepting_sovereigns.length === 0 ? 'none' : row.affected_accepting_sovereigns.join(', '),
       },
       { name: 'Imported', cell: (row) => when(toDisplay(row.revoked_at)) },
     ],
     outline.blast_radius,
-    'Nothing was withdrawn by others.',
+    'No imported revocations.',
   )}${left > 0 && markup`<p class="quiet">${figure(left)} more in /connectome.json.</p>`}`
 }

@@ -3,7 +3,7 @@ import type { SignedTreatyRow } from '../../signing/verified-treaties.ts'
 import type { Database, Tx } from '../../database/database.ts'
 import { isRevokedInAudit } from '../../database/revoked-treaties.ts'
 
-/** Everything the graph needs of every treaty, in order of issue and without the signed texts. */
+/** Returns every treaty for the graph, in order of issue and without the signed texts. */
 export function listTreatyFacts(db: Tx): Promise<readonly TreatyFact[]> {
   return db
     .selectFrom('recognition_treaties')
@@ -43,7 +43,7 @@ export function listSignedTreaties(
     .execute()
 }
 
-/** Where a page of texts ended. */
+/** The last position of a page of texts. */
 export interface TextPosition {
   readonly issued_at: string
   readonly treaty_id: string
@@ -51,7 +51,7 @@ export interface TextPosition {
 
 const TEXTS_PER_PAGE = 1000
 
-/** Signed texts in order of issue, whatever became of the treaties. */
+/** Signed texts in order of issue, in any state. */
 export function pageTreatyTexts(
   db: Tx,
   after: TextPosition | undefined,

@@ -5,9 +5,9 @@ import { readMaterialPage } from './material-pages.ts'
 
 /**
  * GET /connectome.json
- * The graph in reading order, counted, with what each imported revocation touches. It carries at most 10,000 rows of
- * revoked material; `view=revoked` gives all of them in pages. `view=edges` gives its edges only, as columns, for maps of
- * large graphs.
+ * Returns the graph in reading order, with counts and the sovereigns that each imported revocation affects. It has at
+ * most 10,000 rows of revoked material; `view=revoked` returns all of them in pages. `view=edges` returns only its
+ * edges, as columns, for maps of large graphs.
  */
 export async function summary(call: Call, parts: ConnectomeState): Promise<CachedDocument | JsonObject> {
   const view = call.query.first('view')

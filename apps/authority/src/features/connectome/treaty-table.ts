@@ -29,12 +29,12 @@ export type TreatyRow = {
 
 export type TreatyTable = { readonly summary: TreatySummary; readonly rows: readonly TreatyRow[] }
 
-/** More rows than a page can show; the rest is in /recognition-treaties. */
+/** Maximum number of rows on a page. The rest is in /recognition-treaties. */
 const MAX_ROWS = 1000
 
 const RISK_ORDER: readonly ExpiryRisk[] = ['high', 'expired', 'medium', 'low', 'none']
 
-/** Treaties by how soon they need somebody, and how many stand how (protocol/core 20.5). Pure, built with the graph. */
+/** Treaties by the time of their end, and counts per state (protocol/core 20.5). Pure, built with the graph. */
 export function buildTreatyTable(facts: readonly TreatyFact[], now: Instant): TreatyTable {
   const judged = facts.map((fact) => ({ fact, lifecycle: treatyLifecycle(fact, now) }))
   judged.sort(

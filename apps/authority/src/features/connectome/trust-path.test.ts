@@ -25,7 +25,7 @@ const find = async (query: string): Promise<TrustPath> =>
 const treaties = ({ path }: TrustPath): string[] => path.map(({ treaty_id }) => treaty_id)
 
 describe('GET /connectome/trust-path', () => {
-  it('gives the edges of the path as the graph has them', async () => {
+  it('returns the edges of the path as the graph has them', async () => {
     const found = await find('from=A&to=C')
     const { recognition_edges } = accepted(await na.request('GET', '/recognition-graph')) as unknown as {
       recognition_edges: { treaty_id: string }[]
@@ -42,7 +42,7 @@ describe('GET /connectome/trust-path', () => {
 
   it.each<[string, Partial<TrustPath>, readonly string[]]>([
     ['source=A&target=B', { trusted: true, hop_count: 1 }, ['a-b']],
-    // The names come before their aliases, the first value before the second.
+    // Names take precedence over their aliases, and the first value over the second.
     ['from=A&source=B&to=B&target=C', { trusted: true, hop_count: 1 }, ['a-b']],
     ['from=A&to=B&to=C', { trusted: true, hop_count: 1 }, ['a-b']],
     ['from=A&to=Zo%C3%AB+%26+Co', { trusted: true, hop_count: 1, to: 'Zoë & Co' }, ['a-zoë']],
@@ -77,7 +77,7 @@ describe('GET /connectome/trust-path', () => {
     expect(await na.auditEvents('recognition_treaty_issued')).toHaveLength(events)
   })
 
-  it('moves with the next request after a treaty ends', async () => {
+  it('changes with the next request after a treaty ends', async () => {
     const own = new ManualClock()
     const alone = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'off' } })
     try {

@@ -6,7 +6,7 @@ import { findVerifiedPath } from './verified-path.ts'
 
 /**
  * GET /connectome/trust-path
- * How one sovereign comes to know of another. Explains the graph; it makes no treaty transitive.
+ * Returns the path from one sovereign to another. It explains the graph and makes no treaty transitive.
  */
 export async function trustPath(call: Call, parts: ConnectomeState): Promise<JsonObject> {
   const from = call.query.first('from') ?? call.query.first('source') ?? ''

@@ -1,7 +1,7 @@
 import type { TrustPath } from '@chancery/protocol'
 import type { ConnectomeState } from './state.ts'
 
-/** The path between two sovereigns, each treaty of it verified. */
+/** Returns the path between two sovereigns after verifying each of its treaties. */
 export function findVerifiedPath(parts: ConnectomeState, from: string, to: string): Promise<TrustPath> {
   return parts.graph.ask(
     parts,

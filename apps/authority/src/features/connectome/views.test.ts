@@ -18,7 +18,7 @@ const clock = new ManualClock('2026-01-02T03:04:05Z')
 const settings = { NA_CLOCK_CHECK: 'off' }
 const names = ['TEST-NET', 'B', 'Zoë', '\ue000', '\u{1f600}', 'a', 'C'] as const
 
-/** Every pair, in all lifecycles; issued in an order that is no other order. */
+/** Every pair, in all lifecycle states, issued in an order that equals no sort order. */
 function manyTreaties(): SeededTreaty[] {
   const pairs = names.flatMap((from) => names.filter((to) => to !== from).map((to) => ({ from, to })))
   return pairs.map(({ from, to }, i) => ({
@@ -65,7 +65,7 @@ const edgesOf = (view: JsonObject): readonly RecognitionEdge[] =>
   view['recognition_edges'] as unknown as RecognitionEdge[]
 
 describe('GET /recognition-graph', () => {
-  it('says of every stored treaty what GET /recognition-treaties says, in its order', async () => {
+  it('agrees with GET /recognition-treaties on every stored treaty, in its order', async () => {
     const [graph, stored] = [await get('/recognition-graph'), await rows()]
     expect(Object.keys(graph).sort()).toEqual([
       'active_treaties',
@@ -128,7 +128,7 @@ describe('GET /recognition-graph', () => {
 })
 
 describe('GET /connectome.json', () => {
-  it('counts what the list of treaties and the imported feed hold', async () => {
+  it('counts the listed treaties and the imported feed', async () => {
     const stored = await rows()
     const state = (...states: string[]): number =>
       stored.filter(({ lifecycle }) => states.includes(lifecycle.state)).length
@@ -155,7 +155,7 @@ describe('GET /connectome.json', () => {
     expect(connectome['sovereigns']).toEqual(graph['sovereigns'])
   })
 
-  it('says who is touched by each imported revocation', async () => {
+  it('names the sovereigns affected by each imported revocation', async () => {
     const [graph, connectome] = [await get('/recognition-graph'), await get('/connectome.json')]
     const active = edgesOf(graph).filter(
       (edge) =>
@@ -215,7 +215,7 @@ describe('GET /connectome.json?view=edges', () => {
 })
 
 describe.each(['/recognition-graph', '/connectome.json', '/atlas.json'])('GET %s', (path) => {
-  it('carries a strong ETag, answers 304 to whoever has it, and is stored by no cache', async () => {
+  it('has a strong ETag, returns 304 to a caller that has it, and is stored by no cache', async () => {
     const first = await na.request('GET', path)
     const etag = String(first.headers.etag)
     expect(etag).toMatch(/^"[^"]+"$/)

@@ -21,14 +21,14 @@ import type {
 import { buildTreatyTable } from './treaty-table.ts'
 import type { TreatyTable } from './treaty-table.ts'
 
-/** Everything the graph is made of, without the signed texts: they are many times larger and few ask for them. */
+/** The facts of the graph without the signed texts, which are many times larger and rarely requested. */
 export interface GraphInput {
   readonly treaties: readonly TreatyFact[]
   readonly revocations: readonly ImportedRevocation[]
   readonly now: Instant
 }
 
-/** Who asks about whom, and when. */
+/** The two sovereigns of a finding, and the time. */
 export interface TrustRequest {
   readonly source: string
   readonly target: string
@@ -48,14 +48,14 @@ export interface GraphViews {
   readonly graph: RecognitionGraph<string>
   readonly summary: ConnectomeSummary
   readonly index: TrustIndex
-  /** How many attestations of each issuer were withdrawn. */
+  /** Number of revoked attestations of each issuer. */
   readonly withdrawals: ReadonlyMap<string, number>
   readonly treatyTable: TreatyTable
-  /** When a lifecycle state or risk next changes by itself. */
+  /** When a lifecycle state or risk next changes with time. */
   readonly staleAt: Instant | undefined
 }
 
-/** Pure: the same facts at the same time give the same views on every instance. */
+/** Pure: equal facts at the same time give equal views on every instance. */
 export function buildViews(input: GraphInput): GraphViews {
   const graph = buildGraph({ ...input, signedTreaty: (treaty_id) => treaty_id })
   return {
@@ -74,7 +74,7 @@ function countWithdrawals(revocations: readonly ImportedRevocation[]): ReadonlyM
   return counts
 }
 
-/** What the graph says about one sovereign in the eyes of another (protocol/trust-operations 2.5). */
+/** Returns the finding about one sovereign from the view of another (protocol/trust-operations 2.5). */
 export function findTrustIn(
   views: Pick<GraphViews, 'index' | 'withdrawals'>,
   asked: TrustRequest,

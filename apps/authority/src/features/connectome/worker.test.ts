@@ -36,12 +36,12 @@ afterAll(() => na.stop())
 
 /** More than 1,000 treaties: built and searched in a thread. */
 const inThread = (): Promise<BuiltGraph> => na.features.connectome.current()
-/** The same by the code of small graphs. */
+/** The same graph, built by the code for small graphs. */
 const inline = async (): Promise<GraphViews> => buildViews(await readGraphInput(na.core.database.read, clock.now()))
 const documentText = async (built: BuiltGraph, name: DocumentName): Promise<string> =>
   Buffer.from((await built.document(name)).bytes).toString()
 
-/** The documents made the plain way: the whole graph as objects, with every signed treaty in it. */
+/** The documents made from the whole graph as objects, with every signed treaty. */
 async function plainDocuments(
   { core }: TestAuthority,
   now: bigint,
@@ -64,7 +64,7 @@ async function plainDocuments(
 }
 
 describe('a graph of more than 1,000 treaties', () => {
-  it('has the bytes that the inline path gives', async () => {
+  it('has the same bytes as the inline path', async () => {
     const [thread, views, plain] = [await inThread(), await inline(), await plainDocuments(na, clock.now())]
     for (const name of ['graph', 'connectome', 'atlas'] as const)
       expect(await documentText(thread, name)).toBe(plain[name])
@@ -76,7 +76,7 @@ describe('a graph of more than 1,000 treaties', () => {
     expect((await na.request('GET', '/atlas.json')).text).toBe(plain.atlas)
   })
 
-  it('gives the same paths, losses and recognitions', async () => {
+  it('returns the same paths, impacts and recognitions', async () => {
     const [thread, views] = [await inThread(), await inline()]
     for (let i = 0; i < 60; i += 1) {
       const [from, to] = [`S${(i * 31) % 215}`, i % 7 === 0 ? 'Zoë 😀' : `S${(i * 17) % 215}`]
@@ -90,7 +90,7 @@ describe('a graph of more than 1,000 treaties', () => {
       expect(await thread.lostPaths(treaty_id)).toEqual(findLostPaths(views.graph.recognition_edges, treaty_id))
   })
 
-  it('is the same graph on both sides of the border, and the thread follows changes and boundaries', async () => {
+  it('is the same graph below and above the size limit, and the thread follows changes and boundaries', async () => {
     const own = new ManualClock()
     const other = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'off' } })
     try {
@@ -124,20 +124,20 @@ describe('a graph of more than 1,000 treaties', () => {
     }
   })
 
-  it('answers many at once', async () => {
+  it('serves many requests at once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, i) => na.request('GET', `/connectome/trust-path?from=S${i}&to=S${i + 3}`)),
     )
     for (const answer of answers) accepted(answer)
   })
 
-  it('refuses while its thread cannot work and gets another one afterwards', async () => {
+  it('refuses while its thread fails and starts another one afterwards', async () => {
     const own = await startTestAuthority({ clock: new ManualClock(), settings: { NA_CLOCK_CHECK: 'off' } })
     try {
       await seedTreaties(own.parts, planted)
       const { settings } = own.parts
       const real = settings.databaseLocation
-      // A thread that cannot open its database dies at its start.
+      // A thread that cannot open its database ends at its start.
       Object.assign(settings, { databaseLocation: { kind: 'sqlite', path: '/nowhere/authority.db' } })
       refused(await own.request('GET', '/recognition-graph'), 503, 'service_unavailable')
       Object.assign(settings, { databaseLocation: real })

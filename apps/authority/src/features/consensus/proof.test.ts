@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => na.stop())
 
 let turn = 0
-/** Far enough from the last one to look independent. */
+/** Different enough from the last one to count as independent. */
 function vote(by: ForeignSovereign, changes: ForeignObject = {}): JsonObject {
   turn = (turn + 1) % 5
   return foreignVote(by, about, clock.now() - seconds(turn * 60), changes)
@@ -50,7 +50,7 @@ const PUBLIC_KEYS = { 'v1-net': v1.publicKey, 'v2-net': v2.publicKey }
 
 describe('POST /admin/consensus/proof', () => {
   describe('201', () => {
-    it('signs the votes as they came, for five minutes, and audits it', async () => {
+    it('signs the votes as sent, for five minutes, and audits it', async () => {
       const votes = [vote(v1), vote(v2), vote(v1, { vote: false })]
       const answer = await assemble({ votes })
       const proof = accepted(answer, 201)
@@ -94,14 +94,14 @@ describe('POST /admin/consensus/proof', () => {
       ['no votes', { votes: null }],
       ['votes as an object', { votes: {} }],
       ['no validators', { validator_sovereign_ids: null }],
-      ['validators as a text', { validator_sovereign_ids: 'v1-net' }],
+      ['validators as a string', { validator_sovereign_ids: 'v1-net' }],
       ['no threshold', { required_threshold: null }],
     ])('missing_proof_fields for %s', async (_name, changes) => {
       refused(await assemble(changes), 400, 'missing_proof_fields')
     })
 
     it.each<[string, () => JsonObject]>([
-      ['a vote that is a text', () => ({ votes: ['x'] })],
+      ['a vote that is a string', () => ({ votes: ['x'] })],
       ['a vote without its time', () => ({ votes: [{ ...vote(v1), voted_at: null }] })],
       ['a vote of 1', () => ({ votes: [{ ...vote(v1), vote: 1 }] })],
       ['1025 votes', () => ({ votes: Array<JsonValue>(1025).fill(vote(v1)) })],
@@ -113,13 +113,13 @@ describe('POST /admin/consensus/proof', () => {
 
     it.each<[string, JsonObject]>([
       ['zero', { required_threshold: 0 }],
-      ['less than nothing', { required_threshold: -1 }],
-      ['more than there are validators', { required_threshold: 4 }],
-      ['a text', { required_threshold: '2' }],
+      ['less than zero', { required_threshold: -1 }],
+      ['more than the number of validators', { required_threshold: 4 }],
+      ['a string', { required_threshold: '2' }],
       ['2.0', { required_threshold: new JsonFloat(2) }],
       ['true', { required_threshold: true }],
       ['two of one validator named twice', { validator_sovereign_ids: ['v1-net', 'v1-net'] }],
-      ['one of nobody', { required_threshold: 1, validator_sovereign_ids: [] }],
+      ['one without validators', { required_threshold: 1, validator_sovereign_ids: [] }],
     ])('invalid_threshold for %s', async (_name, changes) => {
       refused(await assemble(changes), 400, 'invalid_threshold')
     })
@@ -136,11 +136,11 @@ describe('POST /admin/consensus/proof', () => {
       ['one validator twice', 'threshold_not_met', () => ({ votes: [vote(v1), vote(v1)] })],
       ['a vote against', 'threshold_not_met', () => ({ votes: [vote(v1), vote(v2, { vote: false })] })],
       ['an unsigned vote', 'threshold_not_met', () => ({ votes: [vote(v1), { ...vote(v2), signature: null }] })],
-      ['a validator nobody named', 'threshold_not_met', () => ({ votes: [vote(v1), vote(v4)] })],
+      ['a validator that is not listed', 'threshold_not_met', () => ({ votes: [vote(v1), vote(v4)] })],
       ['another proof', 'proof_id_mismatch', () => ({ votes: [vote(v1), vote(v2, { proof_id: 'x' })] })],
       ['another decision', 'proof_id_mismatch', () => ({ votes: [vote(v1), vote(v2, { decision_id: 'x' })] })],
       [
-        'copies of one another',
+        'identical votes',
         'cascade_detected',
         () => ({ votes: [vote(v1, { context_digest: 'same' }), vote(v2, { context_digest: 'same' })] }),
       ],
@@ -153,7 +153,7 @@ describe('POST /admin/consensus/proof', () => {
         }),
       ],
       [
-        'a vote in the own name that counts for nothing, unsigned',
+        'an unsigned vote in the own name that would not count',
         'invalid_vote_signature',
         () => ({ votes: [vote(v1), vote(v2), { ...vote(v4), validator_sovereign_id: 'TEST-NET', signature: null }] }),
       ],

@@ -21,8 +21,8 @@ import { requireOwnJustification } from './vote.ts'
 
 /**
  * POST /admin/consensus/proof
- * Signs the collected votes when enough distinct validators approve. Whose votes they are is for the verifier, who
- * knows the keys; only the own ones are checked here.
+ * Signs the collected votes when enough distinct validators approve. The verifier has the keys of the validators and
+ * checks their votes; only own votes are checked here.
  */
 export async function proof(call: OperatorCall, parts: ConsensusParts): Promise<HttpResponse> {
   const request = readAssemblyRequest(call.body)
@@ -68,7 +68,7 @@ function assess(request: AssemblyRequest): { counting: number; scores: CascadeSc
   return { counting: counting.length, scores }
 }
 
-/** A vote in our own name that we did not cast must not get our signature around it. */
+/** A vote in our name that we did not cast must not be signed by us. */
 async function requireOwnVotes(parts: ConsensusParts, votes: readonly Received<ValidatorVote>[]): Promise<void> {
   const own = votes.filter(({ record }) => record.validator_sovereign_id === parts.genesis.network_name)
   const slices = new CheckSlices()

@@ -60,7 +60,10 @@ function requireList(body: JsonObject, name: string): JsonValue {
   return value
 }
 
-/** The key of each validator. A text that is no key counts as none; one key for two would let one party count twice. */
+/**
+ * Reads the key of each validator. Invalid key text counts as no key. One key for two validators would let one party
+ * count twice.
+ */
 export function readValidatorKeys(body: JsonObject): ReadonlyMap<string, string> {
   const given = body['validator_public_keys']
   const entries = isJsonObject(given) ? Object.entries(given) : []

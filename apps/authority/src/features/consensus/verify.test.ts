@@ -48,7 +48,7 @@ async function reason(proof: JsonObject, changes: JsonObject = {}): Promise<stri
 }
 
 describe('POST /consensus/verify', () => {
-  it('accepts a foreign proof under the given keys and writes nothing', async () => {
+  it('accepts a partner’s proof under the given keys and writes nothing', async () => {
     const before = (await eventsOfCallers(na)).length
     expect(await reason(proofOf(two()))).toBe('valid')
     expect(await reason(proofOf(two()), { validator_public_keys: { ...publicKeys, more: 'no key' } })).toBe('valid')
@@ -78,7 +78,7 @@ describe('POST /consensus/verify', () => {
     expect(await reason(make(), changes)).toBe(expected)
   })
 
-  it('answers others while it verifies a thousand votes', async () => {
+  it('serves other requests while it verifies a thousand votes', async () => {
     const votes = Array.from({ length: 1024 }, () => vote(v1))
     const proof = proofOf(votes, { required_threshold: 1 })
     const pending = reason(proof)
@@ -90,7 +90,7 @@ describe('POST /consensus/verify', () => {
       answered += 1
     }
     expect(await pending).toBe('valid')
-    // Verified on the event loop it would answer once before and once after.
+    // If votes were verified on the event loop, it would respond once before and once after.
     expect(answered).toBeGreaterThan(5)
   })
 
@@ -101,11 +101,11 @@ describe('POST /consensus/verify', () => {
     })
 
     it.each<[string, (proof: JsonObject) => JsonValue]>([
-      ['a text', () => 'x'],
-      ['a vote that is a text', (proof) => ({ ...proof, votes: ['x'] })],
+      ['a string', () => 'x'],
+      ['a vote that is a string', (proof) => ({ ...proof, votes: ['x'] })],
       ['no id', (proof) => ({ ...proof, consensus_id: null })],
-      ['a time nobody can read', (proof) => ({ ...proof, expires_at: 'soon' })],
-      ['a threshold as a text', (proof) => ({ ...proof, required_threshold: '2' })],
+      ['an unreadable time', (proof) => ({ ...proof, expires_at: 'soon' })],
+      ['a threshold as a string', (proof) => ({ ...proof, required_threshold: '2' })],
       ['1025 votes', (proof) => ({ ...proof, votes: Array<JsonValue>(1025).fill(vote(v1)) })],
     ])('invalid_proof for %s', async (_name, change) => {
       refused(await post({ ...BY, proof: change(proofOf(two())) }), 400, 'invalid_proof')
@@ -115,7 +115,7 @@ describe('POST /consensus/verify', () => {
       ['nothing', null],
       ['a list', []],
       ['an empty object', {}],
-      ['a text', 'x'],
+      ['a string', 'x'],
     ])('missing_validator_public_keys for %s', async (_name, keys) => {
       const body = { proof: proofOf(two()), validator_public_keys: keys }
       refused(await post(body), 400, 'missing_validator_public_keys')

@@ -12,7 +12,7 @@ const MANY_VOTES = 64
 
 /**
  * POST /consensus/verify
- * Whether enough independent validators approved, under the keys the caller knows them by. Writes nothing.
+ * Verifies that enough independent validators approved, with the keys that the caller sends. Writes nothing.
  */
 export async function verify(call: Call, parts: ConsensusParts): Promise<JsonObject> {
   const presented = requirePresent(call.body, 'proof', 'missing_proof')
@@ -23,7 +23,7 @@ export async function verify(call: Call, parts: ConsensusParts): Promise<JsonObj
     'assembler_public_keys',
     ownKeysAt(parts.ownKeys, proof.record.reached_at),
   )
-  // Reading a thousand votes and building their signed bytes are two long steps: others get a turn in between.
+  // Reading a thousand votes and building their signed bytes are two long steps. The event loop continues in between.
   if (proof.record.votes.length > MANY_VOTES) await setImmediate()
   const verdict = await verifyConsensusProof(proof, { assemblerKeys, validatorKeys, now: parts.clock.now() })
   const reason = verdict.ok ? 'valid' : verdict.reason

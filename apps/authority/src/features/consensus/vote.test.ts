@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-/** As this authority signs it; no route of this feature makes one. */
+/** As this authority signs it. No route of this feature makes one. */
 async function ownJustification(changes: ForeignObject = {}): Promise<JsonObject> {
   const { signature: _other, ...draft } = foreignJustification(stranger, clock.now(), changes)
   return signOnce(readJson(wireText(draft)) as JsonObject, await seedSigner('na-test', testSeed('na')))
@@ -65,7 +65,7 @@ describe('POST /admin/consensus/vote', () => {
       expect(accepted(await cast({ vote: false, reason: null }), 201)).toMatchObject({ vote: false, reason: null })
     })
 
-    it('names a context of its own each time', async () => {
+    it('uses a new context each time', async () => {
       const [one, two] = [accepted(await cast(), 201), accepted(await cast(), 201)]
       expect(one['context_digest']).toMatch(/^[0-9a-f]{64}$/)
       expect(one['context_digest']).not.toBe(two['context_digest'])
@@ -87,10 +87,10 @@ describe('POST /admin/consensus/vote', () => {
     })
 
     it.each<[string, () => JsonObject]>([
-      ['a text', () => ({ justification_proof: 'x' })],
+      ['a string', () => ({ justification_proof: 'x' })],
       ['no trace', () => ({ justification_proof: { ...justification, trace: null } })],
       [
-        'entries as a text',
+        'entries as a string',
         () => ({
           justification_proof: { ...justification, trace: { ...(justification['trace'] as JsonObject), entries: 'x' } },
         }),
@@ -106,7 +106,7 @@ describe('POST /admin/consensus/vote', () => {
       ['signed by another', () => readJson(wireText(foreignJustification(stranger, clock.now())))],
       ['unsigned', () => ({ ...justification, signature: null })],
       ['changed since', () => ({ ...justification, decision_id: 'other' })],
-      ['with a member nobody knows, signed by this authority', () => ownJustification({ extra: 1 })],
+      ['with an unknown member, signed by this authority', () => ownJustification({ extra: 1 })],
     ])('justification_untrusted for one %s', async (_name, make) => {
       const answer = await cast({ justification_proof: await make() })
       refused(answer, 422, 'justification_untrusted')

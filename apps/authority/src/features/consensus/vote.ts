@@ -10,7 +10,7 @@ import { readVoteRequest } from './requests.ts'
 
 /**
  * POST /admin/consensus/vote
- * Signs the vote of this authority on a justification proof it issued itself.
+ * Signs the vote of this authority on its own justification proof.
  */
 export async function vote(call: OperatorCall, parts: ConsensusParts): Promise<HttpResponse> {
   const { justification, ...said } = readVoteRequest(call.body)
@@ -32,7 +32,7 @@ export async function vote(call: OperatorCall, parts: ConsensusParts): Promise<H
   })
 }
 
-/** Nobody may have this authority vote on, or assemble, a justification somebody else invented. */
+/** The authority must not vote on, or assemble, a justification that another party made. */
 export async function requireOwnJustification(
   parts: ConsensusParts,
   justification: Received<JustificationProof>,

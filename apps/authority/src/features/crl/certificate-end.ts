@@ -2,7 +2,10 @@ import { FormError, JsonError, instantOf, readJoinCertificate, readJson, verifyL
 import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { OwnKeys } from '../../signing/own-keys.ts'
 
-/** When a certificate ends by its own signed text; undefined when the text is none of ours. A column could say anything. */
+/**
+ * Returns when a certificate ends by its own signed text, because a column may have been edited. Undefined when this
+ * authority did not sign the text.
+ */
 export async function signedEnd(
   text: string | undefined,
   cert_id: string,

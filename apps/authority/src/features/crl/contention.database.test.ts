@@ -12,8 +12,8 @@ import type { TestAuthority } from '@chancery/testkit'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-/** SQLite has one writer at a time: whoever waits there waits for the file, not for the list. */
-describe.skipIf(currentBackend() === 'sqlite')('the head of the list, held by another', () => {
+/** PostgreSQL only. SQLite has one writer at a time, and callers wait for the file. */
+describe.skipIf(currentBackend() === 'sqlite')('the lock of the list, owned by another transaction', () => {
   let na: TestAuthority
   let holder: pg.Client
   beforeEach(async () => {
@@ -28,7 +28,7 @@ describe.skipIf(currentBackend() === 'sqlite')('the head of the list, held by an
     await na.stop()
   })
 
-  it('ends a revocation and a first reader with 409 after the lock wait, and neither changes anything', async () => {
+  it('ends a revocation and a first reader with 409 after the lock timeout, and neither changes anything', async () => {
     const node = nodeCaller(na.url, await testSigner('node', 'contention'), () => na.core.clock.now())
     const { cert_id } = await enroll(na, node)
     const [revocation, reader] = await Promise.all([

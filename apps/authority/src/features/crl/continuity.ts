@@ -9,13 +9,15 @@ import { readEntry, signedEntries, splitEntries } from './signed-list.ts'
 import { chunks, findActiveVersion, joinEntries, loadCrlText } from './queries.ts'
 import type { CrlVersion } from './queries.ts'
 
-/** No certificate lives longer: after it an entry may go although its certificate is unknown. */
+/**
+ * Longer than any certificate is valid. After this time an entry may be removed although its certificate is unknown.
+ */
 const LONGEST_LIFE = 366n * DAY
-/** So many of what is missing are named. */
+/** Maximum number of missing entries that are named. */
 const NAMED = 5
-const NOT_AS_SIGNED = 'the last list in the database is not as it was signed'
+const NOT_AS_SIGNED = 'the latest stored list does not verify'
 
-/** What a check needs; the doctor has nothing else. */
+/** Inputs of the check. */
 export interface ListBasis {
   readonly ownKeys: Pick<OwnKeys, 'all'>
   readonly recordFaults: RecordFaults
@@ -24,8 +26,8 @@ export interface ListBasis {
 type Entry = NonNullable<ReturnType<typeof readEntry>>
 
 /**
- * Refuses to go on unless the next list names everything that the last signed one names and that is alive. Rows are not
- * signed: without this, one that was deleted would be a withdrawal that this authority itself takes back.
+ * Refuses to publish unless the next list has every unexpired entry of the last signed list. Rows are not signed.
+ * Without this check, deleting a row would undo a revocation.
  */
 export async function requireLiving(
   tx: Tx,
@@ -37,7 +39,7 @@ export async function requireLiving(
   clearFault(recordFaults, 'crl', problem)
 }
 
-/** The same of the rows as they are, for those who only look; undefined when the next list would be whole. */
+/** Runs the check on the stored rows without publishing. Undefined when the next list would be complete. */
 export async function findListFault(
   database: Pick<Database, 'engine' | 'read'>,
   ownKeys: Pick<OwnKeys, 'all'>,
@@ -46,12 +48,12 @@ export async function findListFault(
   const active = await findActiveVersion(database.read)
   if (active === undefined) return undefined
   const before = await loadSignedEntries(database.read, { ownKeys }, active)
-  // Without what the next list would leave out by the column alone.
+  // Excludes entries that the next list would leave out by the column alone.
   const { text: entries } = await joinEntries(database, database.read, writeSortable(now - HOUR))
   return before === undefined ? NOT_AS_SIGNED : findDropped(database.read, ownKeys, { before, entries, now })
 }
 
-/** The signed entries of a version; undefined when its text does not verify. */
+/** Returns the signed entries of a version. Undefined when its text does not verify. */
 export async function loadSignedEntries(
   tx: Tx,
   { ownKeys }: Pick<ListBasis, 'ownKeys'>,
@@ -60,7 +62,7 @@ export async function loadSignedEntries(
   return signedEntries(await loadCrlText(tx, sequence), sequence, ownKeys.all)
 }
 
-/** Which living entries of `before` are not in `entries`, in words; undefined when all are. */
+/** Describes the unexpired entries of `before` that are not in `entries`. Undefined when all are. */
 export async function findDropped(
   tx: Tx,
   ownKeys: Pick<OwnKeys, 'all'>,
@@ -72,7 +74,7 @@ export async function findDropped(
   return `${dropped.length} living entries of the last signed list are missing: ${names.join(', ')}`
 }
 
-/** The texts of those entries, as they were signed. */
+/** Returns the texts of those entries, as they were signed. */
 export async function listDropped(
   tx: Tx,
   ownKeys: Pick<OwnKeys, 'all'>,
@@ -94,14 +96,17 @@ export async function listDropped(
   return unexplained.filter((text) => !ended.has(text))
 }
 
-/** The reason may have been raised, and another key may list it now; nothing else of an entry changes. */
+/** The reason may have been raised, and another key may list the entry now. Nothing else of an entry changes. */
 function isCarriedOn(was: Entry | undefined, changed: ReadonlyMap<string, Entry>): boolean {
   const is = was === undefined ? undefined : changed.get(was.certificate_id)
   if (was === undefined || is?.revoked_at !== was.revoked_at) return false
   return is.reason === was.reason || is.reason === 'key_compromise'
 }
 
-/** Those whose certificate ended before `cutoff`, by its own signed text: a column could say anything. */
+/**
+ * Excludes entries whose certificate ended before `cutoff` by its own signed text, because a column may have been
+ * edited.
+ */
 async function listEnded(
   tx: Tx,
   ownKeys: Pick<OwnKeys, 'all'>,

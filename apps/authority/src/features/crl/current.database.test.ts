@@ -14,10 +14,10 @@ describe('GET /crl', () => {
   afterAll(() => na.stop())
 
   describe('200', () => {
-    it('lets racing first readers cause one empty list: sequence 0, signed, stored and audited once', async () => {
+    it('lets concurrent first readers cause one empty list: sequence 0, signed, stored and audited once', async () => {
       const answers = await Promise.all(Array.from({ length: 12 }, () => na.request('GET', '/crl')))
       const [first] = answers
-      if (first === undefined) throw new Error('no answer')
+      if (first === undefined) throw new Error('no response')
       const list = accepted(first)
       expect(list).toEqual({
         crl_id: expect.stringMatching(UUID4),
@@ -38,7 +38,7 @@ describe('GET /crl', () => {
       ])
     })
 
-    it('comes with a signed head, also in a 304, for readers who cannot take it in', async () => {
+    it('has a signed head, also in a 304, for readers that cannot read the whole list', async () => {
       const full = await na.request('GET', '/crl')
       const list = accepted(full)
       const again = await na.request('GET', '/crl', { headers: { 'If-None-Match': String(full.headers.etag) } })
@@ -55,7 +55,7 @@ describe('GET /crl', () => {
       })
     })
 
-    it('can be kept by a CDN: strong ETag over the bytes, its own caching rule, 304', async () => {
+    it('can be cached by a CDN: strong ETag over the bytes, its own caching rule, 304', async () => {
       const { headers, text } = await na.request('GET', '/crl')
       expect(headers['content-type']).toBe('application/json')
       expect(headers['cache-control']).toBe('public, max-age=30, must-revalidate')
@@ -89,7 +89,7 @@ describe('GET /crl', () => {
       expect(accepted(await na.request('GET', '/crl'))['sequence']).toBe(1)
     })
 
-    it('holds after a restart', async () => {
+    it('is the same after a restart', async () => {
       const before = (await na.request('GET', '/crl')).text
       const again = await startTestAuthority({ database: na.database, clock, settings: { NA_CLOCK_CHECK: 'off' } })
       expect((await again.request('GET', '/crl')).text).toBe(before)

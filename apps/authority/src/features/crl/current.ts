@@ -11,19 +11,19 @@ import type { CrlVersion } from './queries.ts'
 import { isListDue, refreshIfDue, listTimes } from './refresh.job.ts'
 import type { ListTimes } from './refresh.job.ts'
 
-/** After a list could not be signed, readers wait so long before one of them tries again. The job tries every minute. */
+/** After a failure to sign a list, requests wait this long before the next attempt. The job tries every minute. */
 const TRY_AGAIN = seconds(10)
 
 /**
  * GET /crl
- * The active list, byte for byte as it was signed. The first reader of a new network causes the empty one, and a
- * reader who comes when the next version is due gets that.
+ * Returns the active list, byte for byte as signed. The first request of a new network creates the empty list. A
+ * request made when the next version is due gets that version.
  */
 export function current(call: Call, parts: CrlState): Promise<CachedDocument> {
   return serveList(parts, { request_id: call.requestId, remote_addr: call.remoteAddress })
 }
 
-/** The same for whoever is no request: `cause` is for the audit, should a new version be signed. */
+/** Returns the current list outside a request. `cause` is audited if a new version is signed. */
 export function serveList(parts: CrlState, cause: JsonObject): Promise<CachedDocument> {
   const served = parts.publishedDocuments.serve(parts, 'crl', {
     isDue: ({ times }, versions, now) => times === undefined || isListDue(times, versions, now),
@@ -49,7 +49,7 @@ interface Current {
   readonly times: ListTimes
 }
 
-/** A list that cannot be signed again is served until its end: its signature still holds (reliability 2). */
+/** A list that cannot be signed again is served until its end, because its signature is still valid (reliability 2). */
 async function bringUpToDate(parts: CrlState, cause: JsonObject): Promise<Current> {
   try {
     const version = await refreshIfDue(parts, cause)
@@ -59,7 +59,7 @@ async function bringUpToDate(parts: CrlState, cause: JsonObject): Promise<Curren
     const held = await findActiveVersion(parts.database.read)
     const now = parts.clock.now()
     if (held === undefined || now >= held.nextUpdate) throw error
-    parts.log.error('the revocation list could not be signed again', { alarm: true, error })
+    parts.log.error('cannot sign the revocation list again', { alarm: true, error })
     return { version: held, times: { refreshAt: now + TRY_AGAIN, gatherAt: now + TRY_AGAIN } }
   }
 }

@@ -9,8 +9,9 @@ import { listText } from './list-text.ts'
 import { signedEntries } from './signed-list.ts'
 
 /**
- * The list of the former key, in the transaction of every version of the current one and under the same number, until
- * its last certificate has ended (decision 0022). It names the revoked certificates that this key issued.
+ * Signs the list of the former key. It is signed in the transaction of every version of the current list, with the same
+ * sequence, until the last certificate of that key has ended (decision 0022). It has the revoked certificates that this
+ * key issued.
  */
 export async function publishFormerList(
   tx: Tx,
@@ -20,8 +21,8 @@ export async function publishFormerList(
   const live = await findActiveFormerKey(tx, issuedAt)
   if (live === undefined) return
   const { formerSigner } = parts.ownKeys
-  // The start refuses without it; here for a key that was taken away since.
-  if (formerSigner?.publicKey !== live.public_key) throw new Error('the former key is not at hand')
+  // The start refuses without this key. It may have been removed since.
+  if (formerSigner?.publicKey !== live.public_key) throw new Error('the former key is not available')
   const entries = await joinFormerEntries(parts.database, tx, formerSigner.keyId, parts.signer.keyId)
   const last = await findFormerList(tx, formerSigner.keyId)
   if (last !== undefined) {
@@ -39,7 +40,7 @@ export async function publishFormerList(
   assertStored(crl_json, kept?.crl_json)
 }
 
-/** The former key whose certificates are still in use; there is one at most. */
+/** Returns the former key whose certificates are still in use. There is at most one. */
 export async function findActiveFormerKey(
   tx: Tx,
   now: Instant,
@@ -60,19 +61,19 @@ export async function findFormerList(
     .executeTakeFirst()
 }
 
-/** A list as a key signs it, verified before anybody sees it. */
+/** A list as a key signs it, verified before it is published. */
 export async function signList(signer: Signer, body: string): Promise<string> {
   const message = toUtf8(body)
   const sig = toBase64(await signer.sign(message))
   if (!(await verifySignature(signer.publicKey, message, sig)))
-    throw new Error('the key made a signature that does not verify')
+    throw new Error('the key produced a signature that does not verify')
   return `${body.slice(0, -1)},"signatures":[${writeJson({ key_id: signer.keyId, sig })}]}`
 }
 
 /**
- * Entries are kept in the spelling of the current key; the issuer of each is the last word of its list. One whose
- * certificate this database does not know, after a recovery, or knows by id and key only, may be of either key: it is
- * named by both.
+ * Entries are stored with the issuer of the current key. The issuer is the last value of each entry. A certificate may
+ * be missing in the database after a recovery, or stored with id and key only. Either key may have issued it, so both
+ * lists name it.
  */
 async function joinFormerEntries(database: Database, tx: Tx, former: string, current: string): Promise<string> {
   const [from, to] = [issuerText(current), issuerText(former)]
@@ -91,7 +92,7 @@ async function joinFormerEntries(database: Database, tx: Tx, former: string, cur
   return rows[0]?.text ?? ''
 }
 
-/** As it stands in an entry. Key ids have no character that JSON would spell differently. */
+/** The key id as an entry has it. Key ids have no character that JSON escapes. */
 export function issuerText(keyId: string): string {
   return `"issuer":"${keyId}"`
 }

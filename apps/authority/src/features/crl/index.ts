@@ -28,11 +28,11 @@ export type { LostCertificate } from './unknown-certificates.ts'
 
 export interface Crl extends Feature {
   revoke(revocation: Revocation): Promise<RevocationOutcome>
-  /** Reads the current list, and keeps it in memory. */
+  /** Reads the current list, and caches it. */
   readonly serveList: () => Promise<unknown>
   readonly cacheFormerList: () => Promise<void>
   draftFirstList(): Promise<string>
-  /** `within` runs in the same transaction: what else is signed again with the new key. */
+  /** `within` runs in the same transaction: it signs other records again with the new key. */
   runKeySuccession(within?: (tx: Tx) => Promise<void>): Promise<Succession>
   resignList(tx: Tx, previous: CrlVersion): Promise<number>
   restoreEntries(tx: Tx, list: CrlRecord, sequence: number): Promise<number>

@@ -53,7 +53,7 @@ describe('two instances on one database', () => {
     }
   })
 
-  it('a key burnt on one cannot join at the other', async () => {
+  it('a key compromised on one cannot join at the other', async () => {
     const [first, second] = both()
     const node = await nodeAt(second)
     const { cert_id } = await enroll(second, node)
@@ -72,7 +72,7 @@ describe('two instances on one database', () => {
     }
   })
 
-  it('a signed call is taken once over both', async () => {
+  it('a signed call is accepted once over both', async () => {
     const [first, second] = both()
     const node = await nodeAt(first)
     const { cert_id } = await enroll(first, node)
@@ -85,7 +85,7 @@ describe('two instances on one database', () => {
     }
   })
 
-  it('revocations on both give one list without a gap', async () => {
+  it('revocations on both publish lists without a gap', async () => {
     const [first, second] = both()
     const node = await nodeAt(first)
     const ids: string[] = []

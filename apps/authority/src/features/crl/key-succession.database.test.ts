@@ -52,7 +52,7 @@ const nodeAt = async (url: string, name: string): Promise<NodeCaller> =>
 const start = (more: Record<string, string> = {}): Promise<TestAuthority> =>
   startTestAuthority({ clock, database, settings: { NA_HIGH_WATER_FILES: join(folder, 'mark'), ...more } })
 
-/** Settings of a started authority with the new key in place of the old. */
+/** Settings of a started authority with the new key in place of the former one. */
 async function withFeatures<Result>(
   given: AuthoritySettings,
   work: (features: Features) => Promise<Result>,
@@ -112,13 +112,13 @@ afterAll(async () => {
 })
 
 describe('a key succession', () => {
-  it('is refused by a start that did not go through it, and needs the former key', async () => {
+  it('is refused by a start without the succession command, and needs the former key', async () => {
     await expect(start(settings)).rejects.toThrow('chancery authority key-succession')
     const { NA_FORMER_PRIVATE_KEY_FILE: _key, ...without } = settings
     await expect(start(without)).rejects.toThrow('chancery authority key-succession')
   })
 
-  it('gives two lists under one number, each of one issuer, and stops an instance that was forgotten', async () => {
+  it('publishes two lists with one sequence, each of one issuer, and stops an instance that still has the old settings', async () => {
     const forgotten = na
     const target = await settingsOf(settings)
     const before = await fetchCrl(forgotten.url, old.publicKey)
@@ -170,7 +170,7 @@ describe('a key succession', () => {
     expect(accepted(await na.request('GET', '/key-history'))['former_keys']).toHaveLength(1)
   })
 
-  it('serves the list of the old key while the database is away, until that list ends', async () => {
+  it('serves the list of the former key while the database is unavailable, until that list ends', async () => {
     const { text } = await na.request('GET', '/crl/keys/na-test')
     const away = vi.spyOn(na.core.versions, 'read').mockRejectedValue(new DatabaseUnavailableError('away'))
     try {
@@ -185,14 +185,14 @@ describe('a key succession', () => {
     expect(na.features.publishedDocuments.holds('crl-key-na-test', clock.now())).toBe(true)
   })
 
-  it('still hears nodes and operators who know the old key only', async () => {
+  it('still accepts nodes and operators that have the former key only', async () => {
     const node = await nodeAt(na.url, 'heir-c')
     accepted(await node.heartbeat(certificates[2] ?? '', { audience: old.publicKey }))
     accepted(await node.heartbeat(certificates[2] ?? '', { audience: next.publicKey }))
     refused(await node.heartbeat(certificates[2] ?? '', { audience: root.publicKey }), 401, 'node_auth_failed')
   })
 
-  it('keeps the old list fresh, and ends it with the last certificate of the old key', async () => {
+  it('keeps the former list fresh, and ends it with the last certificate of the former key', async () => {
     const sequence = (await fetchCrl(na.url, old.publicKey, '/crl/keys/na-test')).sequence
     clock.advance(13 * 3600)
     const later = await fetchCrl(na.url, next.publicKey)
@@ -208,7 +208,7 @@ describe('a key succession', () => {
     ['trust-evidence', '/trust-evidence/verify', 'evidence', 'issued_at', trustEvidenceForm],
     ['boundary-policy', '/boundary-policies/verify', 'policy', 'issued_at', BOUNDARY_POLICY_FORM],
     ['boundary-decision', '/boundary/verify', 'decision', 'decision_made_at', boundaryDecisionForm],
-  ] as const)('takes a %s of the old key only with a date of its time', async (kind, path, name, date, form) => {
+  ] as const)('accepts a %s of the former key only with a date of its time', async (kind, path, name, date, form) => {
     const example = EXAMPLES.find((each) => each.kind === kind)?.record
     const judge = async (at: string): Promise<boolean> => {
       const draft = { ...example, [date]: at, signature: null }
@@ -221,11 +221,11 @@ describe('a key succession', () => {
       return (answer['accepted'] ?? answer['valid']) as boolean
     }
     expect(await judge(na.genesis.network_authority.valid_from)).toBe(true)
-    // Whoever finds the old key later must not be able to speak for the authority of today.
+    // An attacker that gets the former key later must not be able to sign for the current authority.
     expect(await judge(writeInstant(clock.now()))).toBe(false)
   })
 
-  it('hears nobody who signs for the old key once that is put away', async () => {
+  it('refuses requests signed for the former key after it is removed from the settings', async () => {
     const { NA_FORMER_PRIVATE_KEY_FILE: _key, ...without } = settings
     await na.stop()
     na = await start(without)
@@ -233,12 +233,12 @@ describe('a key succession', () => {
     const beat = (audience: string): ReturnType<NodeCaller['heartbeat']> =>
       node.heartbeat(certificates[2] ?? '', { audience })
     refused(await beat(old.publicKey), 401, 'node_auth_failed')
-    // The proof holds, and the certificate has ended meanwhile.
+    // The proof is valid, and the certificate has ended in the meantime.
     refused(await beat(next.publicKey), 403, 'certificate_expired')
   })
 })
 
-/** As a start reads them. */
+/** Settings as a start reads them. */
 async function settingsOf(more: Record<string, string>): Promise<AuthoritySettings> {
   const { readAuthoritySettings } = await import('../../settings/authority-settings.ts')
   const values = { ...database.settings, NA_HIGH_WATER_FILES: join(folder, 'mark'), NA_CLOCK_CHECK: 'off', ...more }

@@ -10,7 +10,7 @@ import { publishVersion } from './publish.ts'
 import type { Tx } from '../../database/database.ts'
 import { findActiveVersion, joinEntries } from './queries.ts'
 
-/** Why there is no succession; the message is for the operator. */
+/** Explains to the operator why the succession is not possible. */
 export class KeySuccessionError extends Error {
   override readonly name = 'KeySuccessionError'
 }
@@ -21,38 +21,40 @@ export interface Succession {
   readonly listsUntil: string
 }
 
-/** After the last certificate the list may still be asked for by those whose clocks are behind. */
+/** After its last certificate, the list may still be requested by readers with a slow clock. */
 const LIST_MARGIN = HOUR
 
 /**
- * Makes the database the new key's, in one audited transaction with the first list of the new key and the next list of
- * the old one (decision 0022). Everything that makes it impossible is looked at before anything changes.
+ * Transfers the database to the new key, in one audited transaction with the first list of the new key and the next
+ * list of the former one (decision 0022). All preconditions are checked before anything changes.
  */
 export async function runKeySuccession(
   parts: CrlState,
-  /** In the same transaction: what else is signed again with the new key. */
+  /** Runs in the same transaction: signs other records again with the new key. */
   within: (tx: Tx) => Promise<void> = () => Promise.resolve(),
 ): Promise<Succession> {
   const { database, ownKeys, signer, genesis } = parts
   const { formerSigner } = ownKeys
   if (formerSigner === undefined)
-    throw new KeySuccessionError('NA_FORMER_PRIVATE_KEY_FILE: is required: the old key goes on signing its own list')
+    throw new KeySuccessionError(
+      'NA_FORMER_PRIVATE_KEY_FILE: is required: the former key continues to sign its own list',
+    )
   return database.write(async (tx) => {
     await database.lockDomain(tx, 'crl')
     const held = await tx.selectFrom('authority_identity').selectAll().executeTakeFirst()
-    if (held === undefined) throw new KeySuccessionError('the database is new: there is nothing to succeed to')
+    if (held === undefined) throw new KeySuccessionError('the database is empty: there is no key to replace')
     if (held.network_name !== genesis.network_name)
       throw new KeySuccessionError(`the database belongs to network ${held.network_name}`)
     if (held.public_key === signer.publicKey) throw new KeySuccessionError('the database already belongs to this key')
     if (held.public_key !== formerSigner.publicKey)
-      throw new KeySuccessionError('the database belongs to a key that is not the given former one')
+      throw new KeySuccessionError('the database belongs to another key than the given former key')
     const now = parts.clock.now()
-    // The way back: the former key is the current one again, and its own list goes on as the list of all.
+    // The way back: the former key becomes the current one again, and its own list continues as the list of all.
     await tx.deleteFrom('former_keys').where('public_key', '=', signer.publicKey).execute()
     const live = await findActiveFormerKey(tx, now)
     if (live !== undefined)
       throw new KeySuccessionError(
-        `certificates of the key before, ${live.key_id}, are in use until ${live.lists_until}`,
+        `certificates of the previous key, ${live.key_id}, are in use until ${live.lists_until}`,
       )
     const last = await tx
       .selectFrom('issued_certs')
@@ -88,13 +90,13 @@ export async function runKeySuccession(
 }
 
 /**
- * The list that gateways pin the new key with before the switch, signed by the new key and stored nowhere. It has the
- * number of the current list, so that the first one after the switch is higher.
+ * Signs the list with which gateways pin the new key before the switch. It is not stored. It has the sequence of the
+ * current list, so that the first list after the switch is higher.
  */
 export async function draftFirstList(parts: CrlParts): Promise<string> {
   const { database, signer, ownKeys } = parts
   const active = await findActiveVersion(database.read)
-  if (active === undefined) throw new KeySuccessionError('there is no revocation list yet: read GET /crl once')
+  if (active === undefined) throw new KeySuccessionError('there is no revocation list yet: request GET /crl once')
   const { text } = await joinEntries(database, database.read)
   const [from, to] = [issuerText(ownKeys.formerSigner?.keyId ?? ''), issuerText(signer.keyId)]
   const now = parts.clock.now()

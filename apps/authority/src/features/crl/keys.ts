@@ -10,18 +10,18 @@ import { findFormerList, findActiveFormerKey } from './former-key-list.ts'
 
 /**
  * GET /crl/keys/{key_id}
- * The list of one key of this authority: the active one, or that of a former key while its certificates are in use.
- * Gateways are pointed here, so that a key succession changes no address.
+ * Returns the list of one key of this authority: the active list, or that of a former key while its certificates are in
+ * use. Gateways use this address, so that a key succession changes no address.
  */
 export async function keys(call: Call, parts: CrlState): Promise<CachedDocument> {
   const keyId = call.params['key_id'] ?? ''
   if (keyId === parts.signer.keyId) return current(call, parts)
-  // Only a key of the history has a place in memory: callers choose the id.
+  // Only keys of the history are cached, because callers choose the id.
   if (!parts.ownKeys.former.some(({ key_id }) => key_id === keyId)) throw new Refusal('key_list_not_found')
   return serveFormerList(parts, keyId)
 }
 
-/** Takes the list of the former key into memory, where one is in use, so that it is served while the database is away. */
+/** Caches the list of the former key, if one is in use, so that it is served while the database is unavailable. */
 export async function cacheFormerList(parts: CrlParts): Promise<void> {
   const live = await findActiveFormerKey(parts.database.read, parts.clock.now())
   if (live !== undefined) await serveFormerList(parts, live.key_id)
@@ -30,7 +30,7 @@ export async function cacheFormerList(parts: CrlParts): Promise<void> {
 function serveFormerList(parts: CrlParts, keyId: string): Promise<CachedDocument> {
   const source = {
     load: () => loadFormerList(parts, keyId),
-    // Retiring a key changes no list, and its list ends by time alone.
+    // Retiring a key changes no list. Its list ends by time alone.
     isDue: ({ validUntil }: ServedDocument) => validUntil === undefined || parts.clock.now() >= validUntil,
   }
   return parts.publishedDocuments.serve(parts, 'crl', source, { name: `crl-key-${keyId}` })

@@ -15,7 +15,7 @@ const entry: fc.Arbitrary<CrlEntry> = fc.record({
 })
 
 describe('listText', () => {
-  it('is the canonical form of the list as a whole, whatever the entries are', () => {
+  it('is the canonical form of the whole list, whatever the entries are', () => {
     const facts = fc.record({
       crl_id: fc.uuid(),
       sequence: fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
@@ -25,7 +25,7 @@ describe('listText', () => {
     })
     fc.assert(
       fc.property(facts, ({ now, entries, ...header }) => {
-        // The other way: built as an object, sorted and spelled by the canonical writer.
+        // Built as an object, sorted and serialised by the canonical writer.
         const { signatures: _, ...unsigned } = draftCrl({ ...header, now, entries })
         expect(listText({ ...header, issuedAt: now }, entries.map(entryText).join(','))).toBe(canonicalJson(unsigned))
       }),
@@ -34,7 +34,7 @@ describe('listText', () => {
 })
 
 describe('a served list', () => {
-  it('is, text for text, the canonical form of what it parses to: built by appending, joined anew, pruned, rewritten', async () => {
+  it('equals the canonical form of its parsed content: built by appending, joined again, pruned, rewritten', async () => {
     const clock = new ManualClock()
     const na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
     try {
@@ -57,10 +57,10 @@ describe('a served list', () => {
       expect(await check()).toBe(1)
       await revoke({ cert_id: long })
       expect(await check()).toBe(2)
-      // An entry gets another reason: every entry is read again.
+      // An entry gets another reason, so every entry is read again.
       await revoke({ cert_id: long, reason: 'key_compromise' })
       expect(await check()).toBe(2)
-      // One entry falls out.
+      // One entry is pruned.
       clock.advance(2 * 3600 + 1)
       await revoke({ cert_id: longer })
       expect(await check()).toBe(2)

@@ -1,7 +1,7 @@
 import { CRL_VALIDITY, canonicalJson, writeInstant } from '@chancery/protocol'
 import type { CrlEntry, Instant } from '@chancery/protocol'
 
-/** What a version says besides its entries. */
+/** The members of a version besides its entries. */
 export interface CrlHeader {
   readonly crl_id: string
   readonly sequence: number
@@ -9,14 +9,14 @@ export interface CrlHeader {
   readonly issuedAt: Instant
 }
 
-/** One entry in its signed spelling. */
+/** One entry in its signed form. */
 export function entryText(entry: CrlEntry): string {
   return canonicalJson(entry)
 }
 
 /**
- * C(list without signatures), put together from entries that are already spelled: a list of 100,000 is an append and a
- * join instead of parsing and sorting 14 MB. The member order is the canonical one; a test compares both ways.
+ * Builds C(list without signatures) from serialised entries. For 100,000 entries this is an append and a join instead
+ * of parsing and sorting 14 MB. The members are in canonical order; a test compares both ways.
  */
 export function listText(header: CrlHeader, entries: string): string {
   const text = (value: string): string => canonicalJson(value)

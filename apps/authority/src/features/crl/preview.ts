@@ -10,7 +10,7 @@ import type { RevokeRequest } from './requests.ts'
 
 const SAMPLE = 20
 
-/** Living certificates of the same keys that a revocation leaves, counted and sampled. */
+/** Unexpired certificates of the same keys that a revocation does not revoke, counted and sampled. */
 export function countOthers(ofKey: readonly RevocableCertificate[], ended?: ReadonlySet<string>): JsonObject {
   const left = ofKey.map((certificate) => certificate.cert_id).filter((id) => ended?.has(id) !== true)
   return { count: left.length, sample: left.slice(0, SAMPLE) }
@@ -20,7 +20,7 @@ type PreviewedRevocation = Pick<RevokeRequest, 'cert_ids' | 'form' | 'reason' | 
   readonly forgotten: readonly LostCertificate[]
 }
 
-/** What a revocation would take away, counted and sampled; nothing changes and nothing is audited. */
+/** Returns what a revocation would revoke, counted and sampled. Changes and audits nothing. */
 export async function previewRevocation(parts: CrlParts, request: PreviewedRevocation): Promise<JsonObject> {
   const db = parts.database.read
   const now = writeSortable(parts.clock.now())
@@ -37,7 +37,7 @@ export async function previewRevocation(parts: CrlParts, request: PreviewedRevoc
   const others = isCompromise || request.allOfKey ? ofKey : []
   const fresh = [...found, ...others].filter((certificate) => certificate.status !== 'revoked')
   const affected = new Set(fresh.map((certificate) => certificate.cert_id))
-  // Revoked before, but not as a lost key: the list would say so from now on, and the key could not join again.
+  // It was revoked for another reason. The list would now name key_compromise, and the key could not join again.
   const raised = isCompromise
     ? found.filter((each) => each.status === 'revoked' && each.revocation_reason !== 'key_compromise')
     : []

@@ -22,15 +22,17 @@ export interface Change {
   /** True when an entry that was listed before got another text. */
   readonly rewritten: boolean
   readonly details: JsonObject
-  /** A recovery put back what any list names: the last one in the database need not be whole. */
+  /** A recovery restored the entries of any list, so the latest list in the database may be incomplete. */
   readonly isRecovered?: true
-  /** Dated now although its predecessor is dated ahead: a recovery from a clock that was (reliability 8). */
+  /**
+   * Dated now although its predecessor is dated in the future: a recovery from a clock that was ahead (reliability 8).
+   */
   readonly isRedated?: true
 }
 
 /**
- * Signs and keeps the next version. The caller holds the list's head, so sequences have no gap and no fork. What it
- * gives back may be remembered only after COMMIT.
+ * Signs and stores the next version. The caller has the lock of the list, so sequences have no gap and no fork. The
+ * result may be cached only after COMMIT.
  */
 export async function publishVersion(
   tx: Tx,
@@ -39,13 +41,13 @@ export async function publishVersion(
   sequence: number,
   change: Change,
 ): Promise<{ readonly version: CrlVersion; readonly kept: ListEntries; readonly text: string }> {
-  // Read once: a clock that jumps meanwhile must not date the list by one time and prune it by another.
+  // Read once, so that a clock jump cannot date the list by one time and prune it by another.
   const clockNow = parts.clock.now()
   const now = change.isRedated === true ? clockNow : dateAfter(parts, 'crl', previous?.issuedAt, clockNow)
   await requireCurrentKey(tx, parts)
   await appendEntries(tx, change.appended)
   const isRestored = await restorePruned(tx, parts, previous, clockNow)
-  // By the clock, not by the date of the list: what a wrong one dated must not end entries before their time.
+  // By the clock, not by the date of the list: a list dated by a wrong clock must not end entries early.
   const isPruned = await pruneEntries(tx, writeSortable(clockNow - HOUR))
   const gathered = await gatherEntries(tx, parts, previous, change, isRestored || isPruned)
   const { text: entries, count } = gathered
@@ -57,7 +59,7 @@ export async function publishVersion(
   const body = listText(header, entries)
   const signature = await parts.signing.signText(body)
   const text = `${body.slice(0, -1)},"signatures":[${signature}]}`
-  // Canonical form is ASCII: as many bytes as characters.
+  // Canonical form is ASCII: one byte per character.
   const bytes = text.length
   const version = { sequence, issuedAt: now, nextUpdate: now + CRL_VALIDITY, entries: count, bytes }
   faultPoint('crl-signed')
@@ -78,7 +80,7 @@ export async function publishVersion(
   return { version, kept: { sequence, issuedAt: now, text: entries, count }, text }
 }
 
-/** Stands beside the list in its answers, for readers who cannot take the list itself in. */
+/** Sent with the list in its responses, for readers that cannot read the whole list. */
 async function signHead(
   parts: CrlParts,
   { crl_id, issuer }: CrlHeader,
@@ -96,14 +98,14 @@ async function signHead(
   return writeJson(await parts.signing.sign(head))
 }
 
-/** Under the head lock: an instance that was left running over a key succession must not publish behind the new key. */
+/** Under the lock: an instance left running over a key succession must not publish after the new key. */
 async function requireCurrentKey(tx: Tx, { signer }: CrlParts): Promise<void> {
   const held = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
   if (held !== undefined && held.public_key !== signer.publicKey)
     throw new Refusal('service_unavailable', { reason: 'key_succeeded' })
 }
 
-/** Appends to what this process remembers of the last version, or asks the database for everything. */
+/** Appends to the cached entries of the last version, or reads all entries from the database. */
 async function gatherEntries(
   tx: Tx,
   parts: CrlState,
@@ -115,7 +117,7 @@ async function gatherEntries(
   if (kept === undefined || isChanged || change.rewritten)
     return { ...(await joinEntries(parts.database, tx)), isRead: true }
   const added = change.appended.map((entry) => entry.entry_json)
-  // What this process signed itself, and more: nothing can be missing.
+  // It contains everything that this process signed, so nothing can be missing.
   const text = [...(kept.text === '' ? [] : [kept.text]), ...added].join(',')
   return { text, count: kept.count + added.length, isRead: false }
 }

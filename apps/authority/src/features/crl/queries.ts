@@ -10,7 +10,7 @@ export interface CrlVersion {
   readonly issuedAt: Instant
   readonly nextUpdate: Instant
   readonly entries: number
-  /** Of its text; undefined of a version of an earlier release. */
+  /** Size of its text. Undefined for a version of an earlier release. */
   readonly bytes?: number | undefined
 }
 
@@ -49,7 +49,7 @@ export async function loadCrl(
     .executeTakeFirstOrThrow()
 }
 
-/** The sequence is the primary key: one number can only ever have one content. */
+/** The sequence is the primary key: one sequence can have one content only. */
 export async function insertVersion(
   tx: Tx,
   row: {
@@ -73,7 +73,7 @@ export interface NewEntry {
   readonly expires_at: string
 }
 
-/** Appends entries; positions are numbered under the head lock, so the order of addition is kept. */
+/** Appends entries. Positions are assigned under the lock, in the order of addition. */
 export async function appendEntries(tx: Tx, entries: readonly NewEntry[]): Promise<void> {
   const last = await tx
     .selectFrom('crl_entries')
@@ -100,7 +100,7 @@ export async function findEntries(tx: Tx, cert_ids: readonly string[]): Promise<
   return found
 }
 
-/** Gives an entry another reason; its place in the list stays. */
+/** Changes the reason of an entry. Its position in the list stays. */
 export async function rewriteEntry(tx: Tx, entry: NewEntry): Promise<void> {
   await tx
     .updateTable('crl_entries')
@@ -109,17 +109,17 @@ export async function rewriteEntry(tx: Tx, entry: NewEntry): Promise<void> {
     .execute()
 }
 
-/** Leaves out entries whose certificate expired before `cutoff`; true when there were any. */
+/** Removes entries whose certificate expired before `cutoff`. Returns whether there were any. */
 export async function pruneEntries(tx: Tx, cutoff: string): Promise<boolean> {
   const pruned = await tx.deleteFrom('crl_entries').where('expires_at', '<', cutoff).returning('position').execute()
   return pruned.length > 0
 }
 
-/** All entries in order, joined by the database: one value instead of 100,000 rows through the driver. */
+/** Returns all entries in order, joined by the database: one value instead of 100,000 rows through the driver. */
 export async function joinEntries(
   database: Pick<Database, 'engine'>,
   tx: Tx,
-  /** Leaves out those whose row says that their certificate expired before. */
+  /** Leaves out entries whose row has an earlier expiry. */
   cutoff = '',
 ): Promise<{ readonly text: string; readonly count: number }> {
   const joined =
@@ -136,7 +136,7 @@ export async function joinEntries(
   return { text: row?.text ?? '', count: Number(row?.count ?? 0) }
 }
 
-/** Bounded statements: engines limit how many values one may carry. */
+/** Splits statements, because engines limit the number of values in one. */
 export function chunks<Item>(items: readonly Item[], size: number): Item[][] {
   const out: Item[][] = []
   for (let at = 0; at < items.length; at += size) out.push(items.slice(at, at + size))

@@ -46,7 +46,7 @@ const renewed = async (node: NodeCaller, cert_id: string): Promise<string> =>
   String(accepted(await node.renew(cert_id), 201)['cert_id'])
 
 describe('the first list', () => {
-  it('is empty, numbered 0, signed and good for a day', async () => {
+  it('is empty, has sequence 0, is signed and valid for a day', async () => {
     const crl = await list()
     expect(crl).toMatchObject({
       sequence: 0,
@@ -59,14 +59,14 @@ describe('the first list', () => {
     expect(await list()).toEqual(crl)
   })
 
-  it('is made once, however many ask at once', async () => {
+  it('is made once for many concurrent readers', async () => {
     const lists = await Promise.all(Array.from({ length: 20 }, () => list()))
     expect(new Set(lists.map(canonicalJson)).size).toBe(1)
   })
 })
 
 describe('superseded certificates', () => {
-  it('enter the list when the grace time is over and more than a day of their life remains', async () => {
+  it('enter the list when the grace time is over and more than a day of their validity remains', async () => {
     const node = await newNode()
     const { cert_id } = await enroll(na, node)
     const successor = await renewed(node, cert_id)
@@ -82,7 +82,7 @@ describe('superseded certificates', () => {
     expect(await causeOf(crl.sequence)).toBe('superseded')
     const events = (await na.auditEvents('certificate_revoked')).map(detailsOf)
     expect(events).toMatchObject([{ cert_id, reason: 'superseded', crl_sequence: crl.sequence }])
-    // Once in the list it is revoked; the successor works on.
+    // After it is listed it is revoked. The successor still works.
     refused(await node.heartbeat(cert_id), 403, 'certificate_revoked')
     accepted(await node.heartbeat(successor))
     expect(await list()).toEqual(crl)
@@ -121,7 +121,7 @@ describe('superseded certificates', () => {
     expect(crl.revoked_certificates.map((entry) => entry.certificate_id)).toEqual(ids)
   })
 
-  it('come along with a revocation', async () => {
+  it('are added together with a revocation', async () => {
     const node = await newNode()
     const [old, gone] = [await enroll(na, node), await seedOne(168)]
     await renewed(node, old.cert_id)
@@ -136,7 +136,7 @@ describe('superseded certificates', () => {
     expect(events.sort()).toEqual([gone, old.cert_id].sort())
   })
 
-  it('wait until a minute after the last version, and are refused by the authority meanwhile', async () => {
+  it('wait until a minute after the last version, and are refused by the authority in the meantime', async () => {
     const [early, late] = [await newNode(), await newNode()]
     const [first, second] = [await enroll(na, early), await enroll(na, late)]
     await list()
@@ -158,7 +158,7 @@ describe('superseded certificates', () => {
     refused(await late.heartbeat(second.cert_id), 403, 'certificate_revoked')
   })
 
-  it('that wait go along with a revocation, which does not', async () => {
+  it('that wait are added with a revocation, which does not wait', async () => {
     const [node, lost] = [await newNode(), await newNode()]
     const [{ cert_id }, burnt] = [await enroll(na, node), await enroll(na, lost)]
     await renewed(node, cert_id)
@@ -174,7 +174,7 @@ describe('superseded certificates', () => {
     expect([cert_id, burnt.cert_id].map((id) => entryOf(crl, id)?.reason)).toEqual(['superseded', 'key_compromise'])
   })
 
-  it('of many renewals in a row make one version a minute at most', async () => {
+  it('of many renewals in a row cause at most one version a minute', async () => {
     const { sequence } = await list()
     for (let count = 0; count < 20; count += 1) {
       const node = await newNode()
@@ -190,7 +190,7 @@ describe('superseded certificates', () => {
     clock.advance(60)
     const crl = await list()
     expect(crl.revoked_certificates).toHaveLength(20)
-    // They matured over 200 seconds: at the start, after each of three minutes, and what was left.
+    // They matured over 200 seconds: at the start, after each of three minutes, and the rest.
     expect(crl.sequence - sequence).toBeLessThanOrEqual(5)
   })
 
@@ -205,7 +205,7 @@ describe('superseded certificates', () => {
     expect(entryOf(before, cert_id)?.reason).toBe('unspecified')
   })
 
-  it('are listed by the job when nobody reads', async () => {
+  it('are listed by the job without a reader', async () => {
     const node = await newNode()
     const { cert_id } = await enroll(na, node)
     await renewed(node, cert_id)
@@ -222,7 +222,7 @@ describe('superseded certificates', () => {
 })
 
 describe('refresh', () => {
-  it('signs the same entries anew when 12 h remain, and not before', async () => {
+  it('signs the same entries again when 12 h remain, and not before', async () => {
     const gone = await seedOne(1000)
     await revoke(gone)
     const before = await list()
@@ -240,14 +240,14 @@ describe('refresh', () => {
     expect(await list()).toEqual(crl)
   })
 
-  it('happens once, however many ask at once', async () => {
+  it('happens once for many concurrent readers', async () => {
     const before = await list()
     clock.advance(12 * 3600)
     const lists = await Promise.all(Array.from({ length: 20 }, () => list()))
     expect(new Set(lists.map((crl) => crl.sequence))).toEqual(new Set([before.sequence + 1]))
   })
 
-  it('makes up for a long sleep with one version', async () => {
+  it('publishes one version after a long pause', async () => {
     const before = await list()
     clock.advance(10 * 86_400)
     const crl = await list()
@@ -262,7 +262,7 @@ describe('pruning', () => {
     for (const cert_id of [short, long]) await revoke(cert_id)
     clock.advance(3 * 3600)
     await revoke(other)
-    // Expired exactly an hour ago: still named.
+    // Expired exactly an hour ago: still listed.
     expect(entryOf(await list(), short)).toBeDefined()
     clock.set(clock.now() + 1n)
     const held = await list()
@@ -287,13 +287,13 @@ describe('a clock that is set back', () => {
     expect(crl.sequence).toBe(before.sequence + 1)
     expect(crl.issued_at).toBe(before.issued_at)
     expect(crl.next_update).toBe(before.next_update)
-    // Time goes on from there.
+    // Time continues from there.
     clock.advance(121)
     await revoke(await seedOne(1000))
     expect((await list()).issued_at).toBe(writeInstant(clock.now()))
   })
 
-  it('lists again what it had pruned while it was ahead, and prunes by what it shows now', async () => {
+  it('lists pruned entries again after the clock was ahead, and prunes by the current clock', async () => {
     const [short, long] = [await seedOne(1), await seedOne(1000)]
     await revoke(short)
     await revoke(long)

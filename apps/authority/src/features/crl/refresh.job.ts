@@ -14,18 +14,18 @@ import { addSuperseded } from './superseded.ts'
 
 const LEASE_SECONDS = 120
 
-/** Superseded certificates wait so long after the last version: renewals alone make one a minute, not one each. */
+/** Superseded certificates wait this long after the last version, so that renewals alone cause one version a minute. */
 const GATHER = seconds(60)
 
 /** When the next version is signed. */
 export interface ListTimes {
-  /** In any case: the list is near its end. */
+  /** Always: the list is near its end. */
   readonly refreshAt: Instant
-  /** With superseded certificates to name. A revocation does not wait, and takes them along. */
+  /** If there are superseded certificates to list. A revocation does not wait, and includes them. */
   readonly gatherAt: Instant
 }
 
-/** True when the list has to be signed again. */
+/** Returns whether the list has to be signed again. */
 export function isListDue({ refreshAt, gatherAt }: ListTimes, versions: Versions, now: Instant): boolean {
   if (now >= refreshAt) return true
   return now >= gatherAt && versions.nextListing !== null && versions.nextListing <= writeSortable(now)
@@ -36,8 +36,8 @@ export function listTimes({ issuedAt, nextUpdate }: CrlVersion): ListTimes {
 }
 
 /**
- * Brings the list up to date and gives the active version: the first one, superseded certificates, the 12-hour margin.
- * Asked again under the head lock, so that of instances that see the same need one publishes.
+ * Updates the list if due and returns the active version: the first list, superseded certificates, the 12-hour margin.
+ * Checked again under the lock, so that only one of several instances publishes.
  */
 export async function refreshIfDue(parts: CrlState, details: JsonObject, lease?: Lease): Promise<CrlVersion> {
   const before = await findActiveVersion(parts.database.read)
@@ -74,20 +74,23 @@ export async function refreshIfDue(parts: CrlState, details: JsonObject, lease?:
   return version
 }
 
-/** A fault ends when the rows are whole again, whether or not a list is due. */
+/** The fault is cleared when the rows are complete again, whether or not a list is due. */
 async function checkRows(parts: CrlParts): Promise<void> {
   if ((await findListFault(parts.database, parts.ownKeys, parts.clock.now())) === undefined)
     parts.recordFaults.clear('crl')
 }
 
-/** Every minute on one instance: a list nobody reads must not run out, nor a superseded certificate wait for a reader. */
+/**
+ * Runs every minute on one instance, so that the list does not expire, and superseded certificates are listed, without
+ * readers.
+ */
 export async function refreshList(parts: CrlState): Promise<void> {
   if (!parts.signing.isAllowed()) return
   if (parts.recordFaults.has('crl')) await checkRows(parts)
   await withLease(parts, 'crl-upkeep', LEASE_SECONDS, async (lease) => {
     const { issuedAt } = await refreshIfDue(parts, { job: 'crl-upkeep' }, lease)
-    // Nothing is due for as long as it was dated ahead, and nobody accepts it: told every minute, not only when a next
-    // one is signed.
+    // While the list is dated in the future, no list is due and verifiers refuse it. Reported every minute, not only
+    // when the next list is signed.
     if (isInFuture(issuedAt, parts.clock.now())) reportInFuture(parts, 'crl', issuedAt)
   })
 }

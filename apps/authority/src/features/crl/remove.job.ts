@@ -4,19 +4,19 @@ import type { Tx } from '../../database/database.ts'
 import { digestOf } from '../../rollback/positions.ts'
 import { withLease } from '../../database/locks/leases.ts'
 
-/** After its end a version is kept for those whose clocks or caches are behind, and for a dispute. */
+/** After its end a version stays for readers with slow clocks or caches, and for disputes. */
 const STORED_AFTER_END = DAY
-/** Digests of removed versions: longer than any certificate lives, so also than any list names one. */
+/** Digests of removed versions stay longer than any certificate is valid, so longer than any list names one. */
 const DIGEST_STORED_FOR = 400n * DAY
 const LEASE_SECONDS = 120
-/** In one run: a list may be megabytes, and its digest is computed here. */
+/** Per run: a list may be megabytes, and its digest is computed here. */
 const MAX_REMOVED = 100
 const MAX_DIGESTS = 5000
 
 /**
- * Removes the text of list versions that ended more than a day ago. The newest stays whatever its age, and so does one
- * that the high-water mark names. Number and digest of the others stay for 400 days: a gap or a second history is still
- * seen.
+ * Removes the text of list versions that ended more than a day ago. The newest version stays, and so does one that the
+ * high-water mark names. Sequence and digest of removed versions stay for 400 days, so that a gap or a fork is still
+ * detected.
  */
 export async function removeOldLists(parts: CrlParts, signal: AbortSignal): Promise<void> {
   const cutoff = writeSortable(parts.clock.now() - STORED_AFTER_END)
@@ -28,7 +28,7 @@ export async function removeOldLists(parts: CrlParts, signal: AbortSignal): Prom
   })
 }
 
-/** One version a transaction; false when none is left to remove. */
+/** Removes one version per transaction. Returns false when none is left to remove. */
 async function removeOldest(parts: CrlParts, cutoff: string): Promise<boolean> {
   const marked = parts.rollbackCheck.mark?.crl?.sequence ?? -1
   return parts.database.write(async (tx) => {
@@ -50,7 +50,7 @@ async function removeOldest(parts: CrlParts, cutoff: string): Promise<boolean> {
   })
 }
 
-/** From the first on and never after a version that is stored: what is left has no gap. */
+/** From the first version on, and never after a stored version, so that the rest has no gap. */
 async function removeDigests(db: Tx, cutoff: string): Promise<void> {
   const old = db
     .selectFrom('removed_crl_versions')
@@ -71,7 +71,7 @@ async function removeDigests(db: Tx, cutoff: string): Promise<void> {
   await db.deleteFrom('removed_crl_versions').where('sequence', 'in', old).execute()
 }
 
-/** Lists of former keys: the newest of each stays. No mark names them. */
+/** Lists of former keys: the newest of each stays. The high-water mark does not name them. */
 async function removeFormer(db: Tx, cutoff: string): Promise<void> {
   await db
     .deleteFrom('former_crl_versions')

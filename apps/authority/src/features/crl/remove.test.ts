@@ -40,7 +40,7 @@ describe('removeOldLists', () => {
     return (await inspectDatabase(na.core.database.read, authority, inspectStore)).problems
   }
 
-  it('removes a version a day after its end, not before, and keeps its number and digest', async () => {
+  it('removes a version a day after its end, not before, and keeps its sequence and digest', async () => {
     await revokeOne()
     const text = await textOf(0)
     clock.set(clock.now() + hours(24))
@@ -63,14 +63,14 @@ describe('removeOldLists', () => {
     expect(await problems()).toEqual([])
   })
 
-  it('keeps the newest however old it is', async () => {
+  it('keeps the newest version, whatever its age', async () => {
     await na.core.rollbackCheck.keep()
     clock.set(clock.now() + hours(1000))
     await remove()
     expect(await held()).toEqual([0])
   })
 
-  it('keeps the one the high-water mark names', async () => {
+  it('keeps the version that the high-water mark names', async () => {
     await revokeOne()
     await na.core.rollbackCheck.keep()
     if (na.core.rollbackCheck.mark === undefined) return
@@ -82,7 +82,7 @@ describe('removeOldLists', () => {
     expect(await problems()).toEqual([])
   })
 
-  it('leaves a second history to be seen: a mark that names another text under a removed number', async () => {
+  it('still detects a fork: a mark that names another text for a removed sequence', async () => {
     const heads = await readHeads(na.core.database.read)
     const mark = { mark_version: 1, network_name: 'TEST-NET', written_at: '2100-01-01T00:00:00Z', ...heads } as const
     const text = await textOf(0)
@@ -97,7 +97,7 @@ describe('removeOldLists', () => {
     expect(await findRollback(db, await readHeads(db), forged)).toEqual(['crl'])
   })
 
-  it('keeps number and digest for 400 days, never with a gap between stored versions', async () => {
+  it('keeps sequence and digest for 400 days, never with a gap between stored versions', async () => {
     for (let count = 0; count < 3; count += 1) await revokeOne()
     await na.core.rollbackCheck.keep()
     clock.set(clock.now() + hours(49))
@@ -114,10 +114,10 @@ describe('removeOldLists', () => {
     await removeSettled()
     expect(await digests()).toEqual([0, 1, 2])
     clock.set(clock.now() + 1n)
-    // By a clock that is not accepted yet nothing is removed.
+    // Nothing is removed by a clock that is not accepted yet.
     await remove()
     expect(await digests()).toEqual([0, 1, 2])
-    // A version that is stored before others, because the mark names it, ends the part that may go.
+    // A stored version before others, which the mark names, ends the part that may be removed.
     const db = na.core.database.read
     const version = await db.selectFrom('crl_versions').selectAll().executeTakeFirstOrThrow()
     const ends = '9999-01-01T00:00:00.000000Z'
@@ -134,7 +134,7 @@ describe('removeOldLists', () => {
     expect(await problems()).toEqual([])
   })
 
-  it('leaves a gap to be seen', async () => {
+  it('still detects a gap', async () => {
     for (let count = 0; count < 3; count += 1) await revokeOne()
     await na.core.rollbackCheck.keep()
     clock.set(clock.now() + hours(49))

@@ -13,12 +13,12 @@ import { readDryRun, readMember, refuseUnknownMembers, shorten } from '../../req
 export interface RevokeRequest {
   readonly cert_ids: readonly string[]
   readonly form: 'cert_id' | 'cert_ids'
-  /** Given by their own text; whether they are ours is not judged yet. */
+  /** Certificates given by their own text. Their signature is not checked yet. */
   readonly certificates: readonly JoinCertificate[]
-  /** Whose the one certificate is, in case it is not known any more. */
+  /** The key of the one certificate, in case the database lacks it. */
   readonly node_public_key: string | undefined
   readonly reason: RevocationReason
-  /** Every other living certificate of the same keys goes with them, for the same reason. */
+  /** Also revokes every other unexpired certificate of the same keys, for the same reason. */
   readonly allOfKey: boolean
   readonly isDryRun: boolean
 }
@@ -53,7 +53,7 @@ export function readRevokeRequest(body: JsonObject): RevokeRequest {
   const reason = readReason(body['reason'])
   const node_public_key = readNodeKey(body)
   const allOfKey = readMember(body['all_of_key'], false, shape.boolean, 'invalid_input')
-  // Ids of another form were never issued; nothing needs to be looked up to say so.
+  // Ids of another form were never issued, so they are refused without a lookup.
   const unknown = ids.filter((id) => !isPlainText(id, 128))
   if (unknown.length > 0)
     throw new Refusal(
@@ -64,7 +64,7 @@ export function readRevokeRequest(body: JsonObject): RevokeRequest {
   return { cert_ids: ids, form, certificates, node_public_key, reason, allOfKey, isDryRun }
 }
 
-/** In place of ids; an empty array when they are given by id. */
+/** In place of ids. An empty array when ids are given. */
 function readCertificates(body: JsonObject): readonly JoinCertificate[] {
   const given = body['certificates']
   if (given === undefined) return []
@@ -86,7 +86,7 @@ function readCertificate(value: JsonValue): JoinCertificate {
   }
 }
 
-/** Beside one id only: of several it would be open whose key it is. */
+/** Only with one id: with several it would be unclear which certificate has the key. */
 function readNodeKey(body: JsonObject): string | undefined {
   const given = body['node_public_key']
   if (given === undefined) return undefined
@@ -97,7 +97,7 @@ function readNodeKey(body: JsonObject): string | undefined {
 
 function readIds(body: JsonObject): readonly JsonValue[] {
   const given = body['cert_ids']
-  // Both forms at once would leave open what is meant; a repeated id is a mistake in the list.
+  // Both forms at once are ambiguous. A repeated id is a mistake in the list.
   const isList =
     Array.isArray(given) && given.length >= 1 && given.length <= MAX_IDS && new Set(given).size === given.length
   if (!isList || body['cert_id'] !== undefined) throw new Refusal('missing_cert_id')

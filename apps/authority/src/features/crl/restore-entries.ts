@@ -12,12 +12,12 @@ import { readEntry } from './signed-list.ts'
 import { findActiveVersion, joinEntries, pruneEntries, rewriteEntry } from './queries.ts'
 import type { CrlVersion, NewEntry } from './queries.ts'
 
-/** Longer than any certificate lives: of one that the restored database does not know nobody knows its end. */
+/** Longer than any certificate is valid. Used when the restored database lacks the certificate and its end. */
 const UNKNOWN_EXPIRY = 366n * DAY
 
 /**
- * Puts everything a kept list names back on the list and publishes it under `sequence`; gives how many entries had been
- * forgotten. No entry of either list is lost, and no reason is lowered. The caller holds the head.
+ * Restores every entry of a saved list and publishes the result with `sequence`. Returns the number of entries that
+ * were missing. No entry of either list is lost, and no reason is lowered. The caller has the lock.
  */
 export async function restoreEntries(tx: Tx, parts: CrlState, kept: Crl, sequence: number): Promise<number> {
   const held = await tx.selectFrom('crl_entries').select(['cert_id', 'entry_json']).execute()
@@ -28,7 +28,7 @@ export async function restoreEntries(tx: Tx, parts: CrlState, kept: Crl, sequenc
     const before = texts.get(entry.certificate_id)
     if (before === text) continue
     const row = { cert_id: entry.certificate_id, entry_json: text, expires_at: await expiryOf(tx, parts, entry) }
-    // Only ever raised after it was listed: the kept text is the later one.
+    // A reason is only raised after it was listed, so the saved text is the later one.
     if (before !== undefined) await rewriteEntry(tx, row)
     else appended.push(row)
     await markRevoked(tx, [entry.certificate_id], writeSortable(instantOf(entry.revoked_at)), entry.reason)
@@ -36,7 +36,7 @@ export async function restoreEntries(tx: Tx, parts: CrlState, kept: Crl, sequenc
   const active = await findActiveVersion(tx)
   appended.push(...(await restoreLost(tx, parts, active, appended)).appended)
   const issuedAt = instantOf(kept.issued_at)
-  // Dated after both of its predecessors, the one in the database and the one that was published.
+  // Dated after both predecessors: the one in the database and the published one.
   const previous =
     active !== undefined && active.issuedAt > issuedAt
       ? active
@@ -52,7 +52,9 @@ export async function restoreEntries(tx: Tx, parts: CrlState, kept: Crl, sequenc
   return appended.length
 }
 
-/** Signs the list again as it is, dated by this clock however its predecessor is dated. The caller holds the head. */
+/**
+ * Signs the list again unchanged, dated by this clock whatever the date of its predecessor. The caller has the lock.
+ */
 export async function resignList(tx: Tx, parts: CrlState, previous: CrlVersion): Promise<number> {
   const sequence = previous.sequence + 1
   const change = {
@@ -67,13 +69,13 @@ export async function resignList(tx: Tx, parts: CrlState, previous: CrlVersion):
 }
 
 interface LostEntries {
-  /** To be appended: they have no row. */
+  /** Entries to append, because they have no row. */
   readonly appended: readonly NewEntry[]
-  /** With those whose row said something else and was put right. */
+  /** Includes entries whose row was different and has been corrected. */
   readonly count: number
 }
 
-/** What the last signed list of the database names and its rows do not: a row may have been deleted or edited. */
+/** Returns entries of the last signed list that the rows lack: a row may have been deleted or edited. */
 async function restoreLost(
   tx: Tx,
   parts: CrlParts,
@@ -102,8 +104,8 @@ async function restoreLost(
 }
 
 /**
- * Puts back what the last signed list names and the rows have lost, and publishes; undefined when nothing is missing.
- * The caller holds the head.
+ * Restores entries of the last signed list that the rows lack, and publishes. Undefined when nothing is missing. The
+ * caller has the lock.
  */
 export async function restoreDropped(
   tx: Tx,

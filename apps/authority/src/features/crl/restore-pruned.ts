@@ -8,8 +8,8 @@ import { appendEntries } from './queries.ts'
 import type { CrlVersion } from './queries.ts'
 
 /**
- * Puts back what a clock that was far ahead has pruned: entries of revoked certificates that are alive by this clock.
- * Without them a relying party would take those for good again. True when there were any.
+ * Restores entries that were pruned while a clock was far ahead: revoked certificates that are unexpired by this clock.
+ * Without them a relying party would accept those again. Returns whether there were any.
  */
 export async function restorePruned(
   tx: Tx,

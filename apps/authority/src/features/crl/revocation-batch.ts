@@ -7,12 +7,12 @@ import { revokeBatch } from './revocation.ts'
 import type { Revocation, RevocationOutcome } from './revocation.ts'
 
 /**
- * Certificates of one run, as many as one request may name: PostgreSQL has a table of locks for all transactions
- * together, and a run locks the key of each.
+ * Maximum number of certificates in one batch, equal to that of one request. PostgreSQL has one lock table for all
+ * transactions, and a batch locks the key of each certificate.
  */
 const MAX_CERTIFICATES = 1000
 
-/** Where revocations wait: those that arrive while a list is built share the next version. */
+/** Queue of revocations. Those that arrive while a list is built share the next version. */
 export class RevocationBatch {
   readonly #revocations: Batcher<Revocation, RevocationOutcome>
 

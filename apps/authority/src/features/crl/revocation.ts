@@ -21,15 +21,15 @@ import { chunks, findActiveVersion, findEntries, rewriteEntry } from './queries.
 import type { CrlVersion, NewEntry } from './queries.ts'
 import { addSuperseded } from './superseded.ts'
 
-/** One request to revoke: some certificates, one reason. */
+/** One request to revoke: certificates and one reason. */
 export interface Revocation {
   readonly cert_ids: readonly string[]
   readonly reason: RevocationReason
-  /** As with key_compromise every other living certificate of the keys goes with them. */
+  /** Also revokes every other unexpired certificate of the keys, as key_compromise does. */
   readonly allOfKey: boolean
-  /** How a missing certificate is named in the answer. */
+  /** How the response names a missing certificate. */
   readonly form: 'cert_id' | 'cert_ids'
-  /** Those of them that the database may not know. */
+  /** Those of them that the database may lack. */
   readonly forgotten: readonly LostCertificate[]
   readonly attempt: Attempt | undefined
   readonly cause: JsonObject
@@ -37,13 +37,13 @@ export interface Revocation {
 
 export type RevocationOutcome = StoredResponse
 
-/** A request that was served: the keys of its certificates. */
+/** A completed request: the keys of its certificates. */
 interface Withdrawn {
   readonly keys: readonly string[]
   readonly allOfKey: boolean
 }
 
-/** What one version gathers from all requests that share it. */
+/** The changes of all requests that share one version. */
 interface Gathered {
   readonly entries: Map<string, NewEntry>
   readonly events: JsonObject[]
@@ -51,8 +51,8 @@ interface Gathered {
 }
 
 /**
- * Serves every waiting request in one transaction and, when anything changed, with one version of the list. A request
- * that is refused changes nothing and does not hold up the others.
+ * Processes all queued requests in one transaction and, if anything changed, with one version of the list. A refused
+ * request changes nothing and does not delay the others.
  */
 export async function revokeBatch(
   parts: CrlState,
@@ -84,8 +84,8 @@ export async function revokeBatch(
 }
 
 /**
- * Asked after all requests of the batch: what another of them ended is not named as living. Said when there are any, and
- * in answer to all_of_key, so that its caller knows that it was understood.
+ * Read after all requests of the batch, so that certificates revoked by another request are not counted. Returned when
+ * there are any, and always for all_of_key.
  */
 async function responseTo(
   tx: Tx,
@@ -100,8 +100,8 @@ async function responseTo(
 }
 
 /**
- * Nothing can be issued or announced for these keys until the withdrawal is committed. Taken for all requests at once
- * and in order, like everyone who takes several: two batches must not wait for each other.
+ * Blocks issuance and registration for these keys until the revocation is committed. Locks are taken for all requests
+ * at once and in order, as everywhere, so that two batches cannot deadlock.
  */
 async function lockKeysOf(tx: Tx, parts: CrlParts, requests: readonly Revocation[]): Promise<void> {
   const ids = [...new Set(requests.flatMap((request) => request.cert_ids))]
@@ -118,7 +118,7 @@ async function publishChange(
   gathered: Gathered,
 ): Promise<Awaited<ReturnType<typeof publishVersion>> | undefined> {
   if (gathered.entries.size === 0 && !gathered.rewritten) return undefined
-  // A revocation before anyone read the list publishes 1; the empty list 0 is then never made (protocol/core 9.1).
+  // A revocation before the first read publishes sequence 1. The empty list 0 is then never made (protocol/core 9.1).
   const sequence = (previous?.sequence ?? 0) + 1
   for (const entry of await addSuperseded(tx, parts)) {
     gathered.entries.set(entry.cert_id, entry)
@@ -139,7 +139,7 @@ async function publishChange(
   return published
 }
 
-/** Marks what one request withdraws. Order of checks: known, then changed; an unknown id changes nothing at all. */
+/** Applies one request. First all ids are checked, then rows are changed: an unknown id changes nothing. */
 async function judge(
   tx: Tx,
   parts: CrlParts,
@@ -176,7 +176,7 @@ async function withdraw(
   const targets = new Map(found.map((certificate) => [certificate.cert_id, certificate]))
   const keys = found.map((certificate) => certificate.node_public_key)
   if (reason === 'key_compromise' || allOfKey) {
-    // The key itself is lost, or its owner is to go: whatever else it holds goes with it.
+    // The key is compromised, or all its certificates are to be revoked.
     const now = writeSortable(parts.clock.now())
     for (const other of await listOtherCertificates(tx, keys, now)) targets.set(other.cert_id, other)
   }
@@ -190,7 +190,7 @@ async function withdraw(
     writeSortable(revokedAt),
     reason,
   )
-  // A lost key announces nothing any more, whichever of its certificates was still in use.
+  // A compromised key has no agents any more, whichever of its certificates was in use.
   await dropAgents(tx, reason === 'key_compromise' ? keys : fresh.map((certificate) => certificate.node_public_key))
   const listed = await findEntries(
     tx,
@@ -214,8 +214,8 @@ async function withdraw(
 }
 
 /**
- * The list names it although its row said that it is in use: somebody turned the row back. The row is right again, the
- * entry stays, with the graver reason if there is one, and the list is signed anew so that the event has its number.
+ * The list names the certificate although its row says that it is in use: the row was edited. The row is corrected, the
+ * entry stays, with the more serious reason, and the list is signed again so that the event has its sequence.
  */
 async function relist(
   tx: Tx,
@@ -232,12 +232,12 @@ async function relist(
   gathered.events.push({ cert_id, reason, ...cause })
 }
 
-/** Not of one that a restore has lost: there was no row to turn back. */
+/** Not for a certificate that a restore has lost, because it had no row. */
 function reportRolledBack({ log }: CrlParts, { cert_id }: RevocableCertificate): void {
   log.error('a revoked certificate was in use again in the database', { alarm: true, cert_id })
 }
 
-/** Said of a certificate that the database did not know: what it was taken for one by. */
+/** For a certificate that the database lacked: how it was identified. */
 function reportedBy(
   { forgotten }: Revocation,
   added: ReadonlySet<string>,
@@ -248,7 +248,7 @@ function reportedBy(
   return { known_by: text === NO_TEXT ? 'id_and_key' : 'certificate' }
 }
 
-/** A revoked certificate turns out to be a lost key: the entry keeps its place and time and gets the graver reason. */
+/** Changes the reason of a revoked certificate to key_compromise. The entry keeps its position and time. */
 async function raise(
   tx: Tx,
   parts: CrlParts,
@@ -259,7 +259,7 @@ async function raise(
   const revokedAt = readInstant(certificate.revoked_at ?? '') ?? parts.clock.now()
   await raiseReason(tx, certificate.cert_id)
   const raised = toEntry(parts, certificate, writeInstant(revokedAt), 'key_compromise')
-  // Revoked by an earlier request of this very batch: its entry is not stored yet.
+  // Revoked by an earlier request of the same batch: its entry is not stored yet.
   if (gathered.entries.has(certificate.cert_id)) gathered.entries.set(certificate.cert_id, raised)
   else {
     await rewriteEntry(tx, raised)

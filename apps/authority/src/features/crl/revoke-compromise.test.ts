@@ -37,7 +37,7 @@ const revocationsOf = async (cert_id: string): Promise<JsonObject[]> =>
   (await na.auditEvents('certificate_revoked')).map(detailsOf).filter((details) => details['cert_id'] === cert_id)
 
 describe('POST /admin/revoke for key_compromise', () => {
-  it('takes every other certificate of the key, in one version, each with its event', async () => {
+  it('revokes every other certificate of the key, in one version, each with its event', async () => {
     const [node, other] = [await newNode(), await newNode()]
     const expired = await enroll(na, node, { max_validity_hours: 1 })
     const revoked = await enroll(na, node)
@@ -59,14 +59,14 @@ describe('POST /admin/revoke for key_compromise', () => {
       const details = { reason: 'key_compromise', crl_sequence: crl.sequence, key_id: 'op-privileged' }
       expect(await revocationsOf(cert_id)).toMatchObject([details])
     }
-    // What could not be used anyway keeps its state.
+    // Certificates that could not be used keep their state.
     expect(await row(expired.cert_id)).toMatchObject({ status: 'issued' })
     expect(await row(revoked.cert_id)).toMatchObject({ revocation_reason: 'superseded' })
     expect(await row(bystander.cert_id)).toMatchObject({ status: 'issued' })
     accepted(await other.heartbeat(bystander.cert_id))
   })
 
-  it('burns the key: it can neither join nor heartbeat nor renew again', async () => {
+  it('bars the key: it can neither join nor send heartbeats nor renew again', async () => {
     const node = await newNode()
     const { cert_id } = await enroll(na, node)
     accepted(await revoke({ cert_id, reason: 'key_compromise' }))
@@ -76,7 +76,7 @@ describe('POST /admin/revoke for key_compromise', () => {
     refused(await node.join(String(invite['token_id'])), 403, 'node_key_compromised')
   })
 
-  it('raised later, gets a new version, keeps place and time, and takes the others now', async () => {
+  it('raised later, gets a new version, keeps position and time, and revokes the others now', async () => {
     const node = await newNode()
     const [first, other] = [await enroll(na, node), await enroll(na, node)]
     accepted(await revoke({ cert_id: first.cert_id, reason: 'unspecified' }))
@@ -114,7 +114,7 @@ describe('POST /admin/revoke for key_compromise', () => {
     expect(entryOf(await list(), cert_id)?.reason).toBe('key_compromise')
   })
 
-  it('is not lost when it shares a version with a lesser reason for the same certificate', async () => {
+  it('is not lost when it shares a version with a lower reason for the same certificate', async () => {
     const node = await newNode()
     const { cert_id } = await enroll(na, node)
     const request = {
@@ -126,7 +126,7 @@ describe('POST /admin/revoke for key_compromise', () => {
       cause: {},
     } as const
     const before = await list()
-    // Handed over in one turn, so that both go with one batch.
+    // Sent in one loop turn, so that both are in one batch.
     const outcomes = await Promise.all([
       na.features.crl.revoke({ ...request, reason: 'unspecified' }),
       na.features.crl.revoke({ ...request, reason: 'key_compromise' }),

@@ -34,7 +34,7 @@ const revoke = (body: JsonObject, key: string, as = 'privileged'): Promise<TestR
   na.as(as)('POST', '/admin/revoke', body, { headers: { 'Idempotency-Key': key } })
 
 describe('POST /admin/revoke with Idempotency-Key', () => {
-  it('gives the stored answer to the same call, also when the list has moved on', async () => {
+  it('returns the stored response to the same call, also after later lists', async () => {
     const cert_id = await seedOne()
     const first = await revoke({ cert_id }, 'k-1')
     accepted(await revoke({ cert_id: await seedOne() }, 'k-1-other'))
@@ -46,7 +46,7 @@ describe('POST /admin/revoke with Idempotency-Key', () => {
     expect(Number(current['crl_sequence'])).toBe(Number(accepted(first)['crl_sequence']) + 1)
   })
 
-  it('compares bodies by meaning: white space and member order are nothing', async () => {
+  it('compares bodies by content: white space and member order do not matter', async () => {
     const cert_id = await seedOne()
     const first = await revoke({ cert_id, reason: 'superseded' }, 'k-2')
     const again = await revoke({ reason: 'superseded', cert_id }, 'k-2')
@@ -73,7 +73,7 @@ describe('POST /admin/revoke with Idempotency-Key', () => {
     expect(row?.status).toBe('issued')
   })
 
-  it('knows keys per operator and for a day', async () => {
+  it('separates keys of different operators, and stores them for a day', async () => {
     const cert_id = await seedOne()
     const first = accepted(await revoke({ cert_id }, 'k-5'))
     accepted(await revoke({ cert_id: await seedOne() }, 'k-5', 'second'))
@@ -83,18 +83,18 @@ describe('POST /admin/revoke with Idempotency-Key', () => {
     accepted(await revoke({ cert_id: await seedOne() }, 'k-5'))
   })
 
-  it('does not remember a refused call', async () => {
+  it('does not store a refused call', async () => {
     refused(await revoke({ cert_id: 'unknown' }, 'k-6'), 404, 'certificate_not_found')
     accepted(await revoke({ cert_id: await seedOne() }, 'k-6'))
   })
 
-  it('revokes once when many send the same call with one key at once', async () => {
+  it('revokes once when many callers send the same call with one key at once', async () => {
     const cert_id = await seedOne()
     const answers = await Promise.all(Array.from({ length: 10 }, () => revoke({ cert_id }, 'k-7')))
     const served = answers.filter((answer) => answer.status === 200)
     expect(served.length).toBeGreaterThanOrEqual(1)
     expect(new Set(served.map((answer) => answer.text)).size).toBe(1)
-    // Those who came while the first still ran.
+    // Callers that arrived while the first was still running.
     for (const answer of answers) if (answer.status !== 200) refused(answer, 409, 'conflict')
     const events = await na.auditEvents('certificate_revoked')
     expect(events.filter((event) => JSON.stringify(event).includes(cert_id))).toHaveLength(1)

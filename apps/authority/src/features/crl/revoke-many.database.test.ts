@@ -53,7 +53,7 @@ describe('POST /admin/revoke with cert_ids', () => {
       for (const details of events) expect(details['crl_sequence']).toBe(crl.sequence)
     })
 
-    it('shares no version with others beyond a thousand: each locks the keys of all it names', async () => {
+    it('shares no version with others beyond a thousand: each locks the keys of all its certificates', async () => {
       const lists = [await seed(600), await seed(600), await seed(400)]
       const request = {
         reason: 'unspecified',
@@ -63,20 +63,20 @@ describe('POST /admin/revoke with cert_ids', () => {
         attempt: undefined,
         cause: {},
       } as const
-      // In one turn, so that they wait together.
+      // In one loop turn, so that they queue together.
       const texts = await Promise.all(lists.map((cert_ids) => na.features.crl.revoke({ ...request, cert_ids })))
       const [first, second, third] = texts.map(({ text }) => (readJson(text) as JsonObject)['crl_sequence'])
       expect(second).toBe(Number(first) + 1)
       expect(third).toBe(second)
     })
 
-    it('takes a list of one', async () => {
+    it('accepts a list of one', async () => {
       const cert_ids = await seed(1)
       accepted(await revoke({ cert_ids }))
       expect(entryOf(await list(), cert_ids[0] ?? '')).toMatchObject({ reason: 'unspecified' })
     })
 
-    it('adds only those that are not revoked yet', async () => {
+    it('adds only certificates that are not revoked yet', async () => {
       const [first = '', second = ''] = await seed(2)
       const before = accepted(await revoke({ cert_id: first, reason: 'superseded' }))
       const answer = await revoke({ cert_ids: [first, second] })
@@ -95,7 +95,7 @@ describe('POST /admin/revoke with cert_ids', () => {
       expect((await list()).sequence).toBe(first['crl_sequence'])
     })
 
-    it('takes whole keys for key_compromise, those of all certificates named', async () => {
+    it('revokes whole keys for key_compromise, those of all named certificates', async () => {
       const [first, second] = [await seed(2), await seed(2)]
       accepted(await revoke({ cert_ids: [first[0] ?? '', second[0] ?? ''], reason: 'key_compromise' }))
       const crl = await list()
@@ -110,7 +110,7 @@ describe('POST /admin/revoke with cert_ids', () => {
       ['null', null],
       ['a repeated id', ['a', 'b', 'a']],
       ['an empty id', ['a', '']],
-      ['an id that is no text', ['a', 7]],
+      ['an id that is not a string', ['a', 7]],
       ['1001 ids', Array.from({ length: 1001 }, (_, index) => `id-${index}`)],
     ])('refuses %s', async (_, cert_ids) => {
       const before = await list()
@@ -126,7 +126,7 @@ describe('POST /admin/revoke with cert_ids', () => {
   })
 
   describe('404', () => {
-    it('names the unknown ones and changes nothing', async () => {
+    it('names unknown ids and changes nothing', async () => {
       const cert_ids = await seed(3)
       const before = await list()
       const answer = await revoke({ cert_ids: ['unknown-1', ...cert_ids, 'unknown-2'] })
@@ -139,7 +139,7 @@ describe('POST /admin/revoke with cert_ids', () => {
       expect(rows.map((row) => row.status)).toEqual(['issued', 'issued', 'issued'])
     })
 
-    it('refuses one among others without holding them up', async () => {
+    it('refuses one request without delaying the others', async () => {
       const ids = await seed(20)
       const answers = await Promise.all([
         ...ids.map((cert_id) => revoke({ cert_id })),
@@ -153,7 +153,7 @@ describe('POST /admin/revoke with cert_ids', () => {
     })
   })
 
-  it('serves callers who come together with few versions, without a gap', async () => {
+  it('serves concurrent callers with few versions, without a gap', async () => {
     const ids = await seed(50)
     const before = await list()
     const answers = await Promise.all(ids.map((cert_id) => revoke({ cert_id })))
@@ -164,10 +164,10 @@ describe('POST /admin/revoke with cert_ids', () => {
     const rows = await db.selectFrom('crl_versions').select(['sequence', 'entries']).orderBy('sequence').execute()
     const first = rows[0]?.sequence ?? 0
     expect(rows.map((row) => row.sequence)).toEqual(rows.map((_, index) => first + index))
-    // At most one version per batch, and 50 callers who come together are not 50 batches.
+    // At most one version per batch, and 50 concurrent callers are fewer than 50 batches.
     expect(crl.sequence - before.sequence).toBeLessThan(25)
     expect(new Set(sequences).size).toBe(crl.sequence - before.sequence)
-    // Each caller's count is that of the version its certificate came with.
+    // Each caller gets the count of the version that has its certificate.
     for (const answer of answers) {
       const { crl_sequence, revoked_count } = accepted(answer)
       expect(rows.find((row) => row.sequence === crl_sequence)?.entries).toBe(revoked_count)

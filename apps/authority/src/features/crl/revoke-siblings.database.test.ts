@@ -43,19 +43,19 @@ async function family(): Promise<{ node: NodeCaller; first: string; living: stri
 }
 
 describe('POST /admin/revoke, other certificates of the same key', () => {
-  it('are named by a dry run and by the answer, and go on', async () => {
+  it('are named by a dry run and by the response, and stay valid', async () => {
     const { node, first, living } = await family()
     const others = { count: 2, sample: living }
     const foreseen = accepted(await revoke({ cert_id: first, dry_run: true }))
     expect(foreseen).toMatchObject({ certificates_revoked: { count: 1, sample: [first] }, other_certificates: others })
     expect(accepted(await revoke({ cert_id: first }))['other_certificates']).toEqual(others)
     for (const cert_id of living) accepted(await node.heartbeat(cert_id))
-    // Said again when nothing changes any more, and none of another key.
+    // Named again when nothing changes, and none of another key.
     await enroll(na, await newNode())
     expect(accepted(await revoke({ cert_id: first }))['other_certificates']).toEqual(others)
   })
 
-  it('end together with all_of_key: one transaction, one list, the same reason', async () => {
+  it('are revoked together with all_of_key: one transaction, one list, the same reason', async () => {
     const { node, first, living } = await family()
     const bystander = await newNode()
     const { cert_id } = await enroll(na, bystander)
@@ -77,12 +77,12 @@ describe('POST /admin/revoke, other certificates of the same key', () => {
       refused(await node.heartbeat(id), 403, 'certificate_revoked')
     }
     accepted(await bystander.heartbeat(cert_id))
-    // The key is not barred: it is not lost.
+    // The key is not barred, because it is not compromised.
     const { cert_id: later } = await enroll(na, node)
     accepted(await node.heartbeat(later))
   })
 
-  it('end with all_of_key also when the named one is revoked already', async () => {
+  it('are revoked with all_of_key also when the named one is already revoked', async () => {
     const { node, first, living } = await family()
     accepted(await revoke({ cert_id: first }))
     const before = await list()
@@ -91,7 +91,7 @@ describe('POST /admin/revoke, other certificates of the same key', () => {
     for (const id of living) refused(await node.heartbeat(id), 403, 'certificate_revoked')
   })
 
-  it('are not named when another request of the same moment ends them', async () => {
+  it('are not named when a concurrent request revokes them', async () => {
     const node = await newNode()
     const [a, b] = [(await enroll(na, node)).cert_id, (await enroll(na, node)).cert_id]
     const answers = await Promise.all([
@@ -108,7 +108,7 @@ describe('POST /admin/revoke, other certificates of the same key', () => {
     refused(await revoke({ cert_id, all_of_key }), 400, 'invalid_input')
   })
 
-  it('all_of_key asks for the privileged tier as every revocation does', async () => {
+  it('all_of_key requires the privileged tier, as every revocation', async () => {
     const { cert_id } = await enroll(na, await newNode())
     const answer = await na.as('standard')('POST', '/admin/revoke', { cert_id, all_of_key: true })
     refused(answer, 403, 'insufficient_operator_tier')

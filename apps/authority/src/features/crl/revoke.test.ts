@@ -38,7 +38,7 @@ const row = (cert_id: string) =>
 
 describe('POST /admin/revoke', () => {
   describe('200', () => {
-    it('marks, lists, counts and audits in one step', async () => {
+    it('marks, lists, counts and audits in one transaction', async () => {
       const cert_id = await newCertificate()
       const before = await list()
       const answer = await revoke({ cert_id, reason: 'cessation_of_operation' })
@@ -79,19 +79,19 @@ describe('POST /admin/revoke', () => {
       expect(own).toMatchObject({ cause: 'revoke', entries: crl.revoked_certificates.length })
     })
 
-    it.each(REVOCATION_REASONS)('takes the reason %s', async (reason) => {
+    it.each(REVOCATION_REASONS)('accepts the reason %s', async (reason) => {
       const cert_id = await newCertificate()
       accepted(await revoke({ cert_id, reason }))
       expect(entryOf(await list(), cert_id)?.reason).toBe(reason)
     })
 
-    it('says unspecified when no reason is given', async () => {
+    it('uses the reason unspecified when none is given', async () => {
       const cert_id = await newCertificate()
       accepted(await revoke({ cert_id }))
       expect(entryOf(await list(), cert_id)?.reason).toBe('unspecified')
     })
 
-    it('is in force at the next call of the node', async () => {
+    it('applies from the next call of the node', async () => {
       const node = await newNode()
       const { cert_id } = await enroll(na, node)
       accepted(await node.heartbeat(cert_id))
@@ -143,7 +143,7 @@ describe('POST /admin/revoke', () => {
       expect(await eventsOf(na, answer)).toEqual([])
     })
 
-    it('names every member it does not know', async () => {
+    it('names every unknown member', async () => {
       const error = refused(await revoke({ cert_id: 'x', cause: 'y' }), 400, 'unexpected_field')
       expect(error['details']).toEqual({ fields: ['cause'] })
     })
@@ -155,7 +155,7 @@ describe('POST /admin/revoke', () => {
       refused(await na.request('POST', '/admin/revoke', { body: { cert_id } }), 401, 'admin_auth_failed')
       const standard = await na.as('standard')('POST', '/admin/revoke', { cert_id })
       refused(standard, 403, 'insufficient_operator_tier')
-      // Authorisation comes before existence.
+      // Authorisation is checked before existence.
       refused(await na.as('standard')('POST', '/admin/revoke', { cert_id: 'x' }), 403, 'insufficient_operator_tier')
       expect(await row(cert_id)).toMatchObject({ status: 'issued' })
     })
@@ -175,7 +175,7 @@ describe('POST /admin/revoke', () => {
   })
 
   describe('503', () => {
-    it('revokes nothing after the window of the genesis block; the last list is still served', async () => {
+    it('revokes nothing after the validity period of the genesis block; the last list is still served', async () => {
       const own = new ManualClock()
       const late = await startTestAuthority({ clock: own, settings })
       try {

@@ -19,8 +19,8 @@ export interface RevokeParts extends CrlState {
 
 /**
  * POST /admin/revoke
- * Withdraws certificates and publishes the list that says so, in one transaction; in force on every instance and for
- * every reader of the list from the next request on. Repeating it changes nothing.
+ * Revokes certificates and publishes the list, in one transaction. It applies on every instance and for every reader of
+ * the list from the next request on. Repeating it changes nothing.
  */
 export async function revoke(call: OperatorCall, parts: RevokeParts): Promise<HttpResponse> {
   const { isDryRun, ...request } = readRevokeRequest(call.body)
@@ -37,7 +37,7 @@ export async function revoke(call: OperatorCall, parts: RevokeParts): Promise<Ht
   return jsonText(text, status)
 }
 
-/** What the database may have lost in a restore, and would have to know. Signature before anything is looked up. */
+/** Reads certificates that the database may have lost in a restore. The signature is verified before any lookup. */
 async function findLost(
   parts: CrlParts,
   { certificates, cert_ids, node_public_key }: Pick<RevokeRequest, 'certificates' | 'cert_ids' | 'node_public_key'>,

@@ -4,8 +4,8 @@ import type { CrlEntry } from '@chancery/protocol'
 const [ENTRIES, AFTER_ENTRIES, SIGNATURES] = ['"revoked_certificates":[', '],"sequence":', ',"signatures":[']
 
 /**
- * The entries of a stored list as they were signed, joined; undefined unless one of the keys signed exactly this text
- * under this number. The stored text is the signed one, so nothing is parsed: a list may be megabytes.
+ * Returns the entries of a stored list as signed, joined. Undefined unless one of the keys signed exactly this text
+ * with this sequence. The stored text is the signed one, so nothing is parsed: a list may be megabytes.
  */
 export async function signedEntries(
   text: string,
@@ -33,14 +33,14 @@ function readSignature(text: string): string | undefined {
   }
 }
 
-/** One text per entry. No value of an entry holds a brace: ids, times, reasons and key ids have none. */
+/** Splits into one text per entry. No value of an entry contains a brace: ids, times, reasons and key ids have none. */
 export function splitEntries(entries: string): readonly string[] {
   if (entries === '') return []
   const parts = entries.split('},{')
   return parts.map((part, at) => `${at === 0 ? '' : '{'}${part}${at === parts.length - 1 ? '' : '}'}`)
 }
 
-/** Undefined when the text is no entry. */
+/** Undefined when the text is not an entry. */
 export function readEntry(text: string): Pick<CrlEntry, 'certificate_id' | 'reason' | 'revoked_at'> | undefined {
   try {
     const value = readJson(text)

@@ -1,10 +1,10 @@
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { CrlVersion } from './queries.ts'
 
-/** From this part of the readers' bound on, somebody should act: a list over it is read by nobody. */
+/** From this part of the readers' limit on, an operator must act, because readers refuse a list above the limit. */
 export const LARGE_PART = 0.5
 
-/** What part of the bound of its readers the list in force takes; undefined when its size is not known. */
+/** Returns the size of the current list as a part of its readers' limit. Undefined when its size is unknown. */
 export function partOfBound(
   active: CrlVersion | undefined,
   { listReaderBytes }: Pick<AuthoritySettings, 'listReaderBytes'>,

@@ -7,7 +7,7 @@ import type { NewEntry } from './queries.ts'
 
 const MAX_LISTED = 10_000
 
-/** Certificates whose renewal matured, as entries; all of them share the next version. */
+/** Returns certificates whose renewal has matured, as entries. All of them share the next version. */
 export async function addSuperseded(tx: Tx, parts: CrlParts): Promise<NewEntry[]> {
   const now = parts.clock.now()
   const due = await listDueForListing(tx, writeSortable(now), MAX_LISTED)

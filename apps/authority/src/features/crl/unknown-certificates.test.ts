@@ -34,7 +34,7 @@ async function newNode(): Promise<NodeCaller> {
 const revoke = (body: JsonObject): Promise<TestResponse> => na.as('privileged')('POST', '/admin/revoke', body)
 const list = (): Promise<Crl> => fetchCrl(na.url, na.genesis.network_authority.public_key)
 
-/** Joins, and then the database has never heard of it: as after a restore from an old backup. */
+/** Joins, and then removes all rows of the node, as after a restore from an old backup. */
 async function forgotten(): Promise<{ node: NodeCaller; certificate: JsonObject; cert_id: string; key: string }> {
   const node = await newNode()
   const { cert_id } = await enroll(na, node)
@@ -45,7 +45,7 @@ async function forgotten(): Promise<{ node: NodeCaller; certificate: JsonObject;
   return { node, certificate: JSON.parse(row.cert_json) as JsonObject, cert_id, key: row.node_public_key }
 }
 
-describe('POST /admin/revoke of a certificate that the database has forgotten', () => {
+describe('POST /admin/revoke of a certificate that the database lacks', () => {
   it('by id alone is refused, and by its own text is listed and audited', async () => {
     const { certificate, cert_id } = await forgotten()
     refused(await revoke({ cert_id }), 404, 'certificate_not_found')
@@ -65,7 +65,7 @@ describe('POST /admin/revoke of a certificate that the database has forgotten', 
     expect(accepted(await revoke({ cert_id }))['crl_sequence']).toBe(crl_sequence)
   })
 
-  it('by id and key is listed, and a lost key is barred', async () => {
+  it('by id and key is listed, and a compromised key is barred', async () => {
     const { node, cert_id, key } = await forgotten()
     const body = { cert_id, node_public_key: key, reason: 'key_compromise' }
     expect(accepted(await revoke({ ...body, dry_run: true }))).toMatchObject({ certificates_revoked: { count: 1 } })
@@ -79,7 +79,7 @@ describe('POST /admin/revoke of a certificate that the database has forgotten', 
     refused(await node.heartbeat(cert_id), 403, 'certificate_revoked')
   })
 
-  it('ends the other certificates of its key, too, when asked', async () => {
+  it('also revokes the other certificates of its key on request', async () => {
     const { node, certificate, cert_id } = await forgotten()
     const { cert_id: later } = await enroll(na, node)
     accepted(await revoke({ certificates: [certificate], all_of_key: true }))
@@ -87,7 +87,7 @@ describe('POST /admin/revoke of a certificate that the database has forgotten', 
     expect([entryOf(crl, cert_id), entryOf(crl, later)].every((entry) => entry !== undefined)).toBe(true)
   })
 
-  it('leaves a database that verify-db is content with, and a list that goes on', async () => {
+  it('leaves a database in which verify-db finds no problem, and a list that continues', async () => {
     const { certificate } = await forgotten()
     const byKey = await forgotten()
     accepted(await revoke({ certificates: [certificate] }))
@@ -99,7 +99,7 @@ describe('POST /admin/revoke of a certificate that the database has forgotten', 
     expect(accepted(await na.request('GET', '/readyz'))['warnings']).toBeUndefined()
   })
 
-  it('takes no certificate of another, nor one that was changed', async () => {
+  it('accepts no certificate of another issuer, and no changed one', async () => {
     const { certificate, cert_id } = await forgotten()
     const stranger = await testSigner('na', 'stranger')
     const { signatures: _signatures, ...draft } = certificate
@@ -111,13 +111,13 @@ describe('POST /admin/revoke of a certificate that the database has forgotten', 
       { ...certificate, signatures: [] },
     ] as unknown as JsonObject[]
     for (const one of wrong) refused(await revoke({ certificates: [one] }), 404, 'certificate_not_found')
-    // One of two: nothing is changed.
+    // One of two is refused, so nothing is changed.
     refused(await revoke({ certificates: [certificate, wrong[2] ?? {}] }), 404, 'certificate_not_found')
     refused(await revoke({ cert_id }), 404, 'certificate_not_found')
     expect((await list()).sequence).toBe(before)
   })
 
-  it('is one form at a time, and only of that form', async () => {
+  it('accepts one form at a time', async () => {
     const { certificate, cert_id, key } = await forgotten()
     for (const body of [
       { certificates: [certificate], cert_id },

@@ -5,13 +5,13 @@ import type { Core } from '../../core.ts'
 import type { Tx } from '../../database/database.ts'
 import type { RevocableCertificate } from '../enrollment/index.ts'
 
-/** Longer than any certificate lives: of one that is known by id and key only nobody knows its end. */
+/** Longer than any certificate is valid. Used for a certificate of which only id and key are known. */
 const UNKNOWN_LIFE = 366n * DAY
 
-/** Stands for the text of a certificate that is known by id and key only; such a row is always revoked. */
+/** Replaces the text of a certificate of which only id and key are known. Such a row is always revoked. */
 export const NO_TEXT = '{}'
 
-/** A certificate that an old backup does not know, as a row it would have had. */
+/** A certificate that an old backup lacks, as the row it would have. */
 export interface LostCertificate {
   readonly cert_id: string
   readonly node_public_key: string
@@ -22,7 +22,9 @@ export interface LostCertificate {
   readonly max_validity_hours: number
 }
 
-/** Whether it is a certificate of this network that this authority signed, with the current key or a former one. */
+/**
+ * Returns whether it is a certificate of this network that this authority signed, with the current key or a former one.
+ */
 export async function isOurs(
   { genesis, ownKeys }: Pick<Core, 'genesis' | 'ownKeys'>,
   certificate: JoinCertificate,
@@ -30,7 +32,7 @@ export async function isOurs(
   return certificate.network_name === genesis.network_name && verifyList(certificate, ownKeys.all)
 }
 
-/** From its own text, whose signature was verified. */
+/** Builds the row from its own text, whose signature was verified. */
 export function lostByText(certificate: JoinCertificate): LostCertificate {
   const [issued, ends] = [instantOf(certificate.issued_at), instantOf(certificate.expires_at)]
   return {
@@ -44,7 +46,7 @@ export function lostByText(certificate: JoinCertificate): LostCertificate {
   }
 }
 
-/** From id and key, which an operator vouches for: enough to withdraw it, never enough to trust it. */
+/** Builds the row from id and key, which an operator supplies. That is enough to revoke it, never to trust it. */
 export function lostByKey(cert_id: string, node_public_key: string, now: Instant): LostCertificate {
   return {
     cert_id,
@@ -57,12 +59,12 @@ export function lostByKey(cert_id: string, node_public_key: string, now: Instant
   }
 }
 
-/** As revoking sees it. */
+/** The row as a revocation reads it. */
 export function asRevocable({ cert_id, node_public_key, expires_at }: LostCertificate): RevocableCertificate {
   return { cert_id, node_public_key, expires_at, status: 'issued', revoked_at: null, revocation_reason: null }
 }
 
-/** Gives the rows that were missing; one that is there stays as it is. */
+/** Adds the missing rows. An existing row stays unchanged. */
 export async function insertLost(tx: Tx, forgotten: readonly LostCertificate[]): Promise<ReadonlySet<string>> {
   const inserted = new Set<string>()
   for (const row of forgotten) {
@@ -85,15 +87,15 @@ export async function insertLost(tx: Tx, forgotten: readonly LostCertificate[]):
   return inserted
 }
 
-/** Certificates of a request: by id, and those among them that the database may not know. */
+/** Certificates of a request: by id, and those among them that the database may lack. */
 interface NamedCertificates {
   readonly cert_ids: readonly string[]
   readonly forgotten: readonly LostCertificate[]
-  /** How a missing certificate is named in the answer. */
+  /** How the response names a missing certificate. */
   readonly form: 'cert_id' | 'cert_ids'
 }
 
-/** Why a request is refused by what is known of its certificates. */
+/** Returns why a request is refused because of its certificates. */
 export function findProblem(
   { cert_ids, forgotten, form }: NamedCertificates,
   known: readonly RevocableCertificate[],

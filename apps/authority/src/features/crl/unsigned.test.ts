@@ -15,17 +15,17 @@ afterEach(() => na.stop())
 
 const list = (): Promise<TestResponse> => na.request('GET', '/crl')
 const sequenceOf = (answer: TestResponse): unknown => accepted(answer)['sequence']
-/** The key provider does not answer. */
-const loseSigner = () => vi.spyOn(na.core.signer, 'sign').mockRejectedValue(new Error('the token does not answer'))
+/** The key provider does not respond. */
+const loseSigner = () => vi.spyOn(na.core.signer, 'sign').mockRejectedValue(new Error('the token does not respond'))
 
 describe('a list that is due and cannot be signed', () => {
-  it('is served until its end, and signed again when the key provider is back', async () => {
+  it('is served until its end, and signed again when the key provider has recovered', async () => {
     const { text } = await list()
     const lost = loseSigner()
     clock.advance(13 * 3600)
     expect((await list()).text).toBe(text)
     accepted(await na.request('GET', '/readyz?for=reads'))
-    // Readers do not make the signer work: one of them tries again after ten seconds.
+    // Requests do not load the signer: one of them tries again after ten seconds.
     const tries = (): number =>
       lost.mock.calls.filter(([bytes]) => Buffer.from(bytes).includes('"revoked_certificates"')).length
     const before = tries()
@@ -44,7 +44,7 @@ describe('a list that is due and cannot be signed', () => {
     expect((await list()).status).toBeGreaterThanOrEqual(500)
   })
 
-  it('is served by an instance that does not hold it yet', async () => {
+  it('is served by an instance that has not cached it yet', async () => {
     const { text } = await list()
     loseSigner()
     clock.advance(13 * 3600)
@@ -61,7 +61,7 @@ describe('a list that is due and cannot be signed', () => {
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
     const { text } = await list()
     await na.core.database.read.deleteFrom('crl_entries').execute()
-    // As after a restart: the process does not remember what it signed.
+    // As after a restart: the process has no cached list.
     vi.spyOn(EntriesCache.prototype, 'find').mockReturnValue(undefined)
     clock.advance(13 * 3600)
     expect((await list()).text).toBe(text)

@@ -6,10 +6,10 @@ import type { Activity } from './activity.ts'
 const DAY_MINUTES = 1440
 const WIDTH = 720
 const HEIGHT = 120
-/** Five minutes to a step: finer ones cannot be told apart on any screen. */
+/** Five minutes per step. Smaller steps are not visible on a screen. */
 const BUCKET = 5
 
-/** Active nodes over the last day. Minutes nobody counted stay empty. */
+/** Active nodes over the last day. Minutes without a count stay empty. */
 export function activityChart(activity: Activity): Markup {
   const counted = activity.active.filter((value) => value !== null)
   if (counted.length === 0) return markup`<p class="empty">No history yet: the first point comes within a minute.</p>`
@@ -25,7 +25,7 @@ ${runs.map((run) => markup`<path class="area" d="${areaOf(run)}"/><polyline clas
 
 type Point = readonly [x: number, y: number]
 
-/** Connected stretches; the newest minute is at the right edge. */
+/** Connected line segments. The newest minute is at the right edge. */
 function toRuns(values: readonly (number | null)[], top: number): readonly (readonly Point[])[] {
   const runs: Point[][] = []
   let run: Point[] = []

@@ -5,7 +5,7 @@ import { countExpiring } from '../enrollment/index.ts'
 import { deleteMinutesBefore, insertMinute, listMinutes } from './queries.ts'
 import type { ActivityMinute } from './queries.ts'
 
-/** A minute nobody counted is null: an authority that was down must not look like a network without nodes. */
+/** A minute without a count is null, so that downtime does not appear as a network without nodes. */
 export type Activity = {
   /** The first minute; null before the first count. */
   readonly since: string | null
@@ -16,11 +16,11 @@ export type Activity = {
 
 export interface ActivityReading {
   readonly activity: Activity
-  /** Certificates that ended within a day of the last count; null before the first. */
+  /** Number of certificates that ended within the day before the last count. Null before the first count. */
   readonly expiring: number | null
 }
 
-/** Counts the network once a minute; several instances count into one row. Holds a day, never more. */
+/** Counts the nodes once a minute; several instances write one row. Stores one day at most. */
 export async function recordActivity(parts: DashboardParts): Promise<void> {
   const db = parts.database.read
   const now = parts.clock.now()
@@ -36,7 +36,7 @@ export async function recordActivity(parts: DashboardParts): Promise<void> {
   await deleteMinutesBefore(db, writeSortable(oldestShown(now)))
 }
 
-/** The last day, a place for every minute. */
+/** The last day, one slot for every minute. */
 export async function readActivity(parts: DashboardParts): Promise<ActivityReading> {
   const now = parts.clock.now()
   const rows = await listMinutes(parts.database.read, writeSortable(oldestShown(now)), writeSortable(now))
@@ -66,7 +66,7 @@ function startOfMinute(now: Instant): Instant {
   return now - (now % MINUTE)
 }
 
-/** 1440 minutes with the present one. */
+/** 1440 minutes including the current one. */
 function oldestShown(now: Instant): Instant {
   return startOfMinute(now) - DAY + MINUTE
 }

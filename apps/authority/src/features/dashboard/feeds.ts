@@ -24,11 +24,11 @@ export type FeedRow = {
   readonly imported_at_display: string
   readonly age_hours: number
   readonly freshness: Freshness
-  /** Every withdrawal of the issuer up to this sequence is known. */
+  /** All revocations of the issuer up to this sequence are imported. */
   readonly complete: boolean
 }
 
-/** How long ago each recognised sovereign was last heard of withdrawing anything. */
+/** Returns the time since the last imported revocation of each recognised sovereign. */
 export async function describeFeeds(
   db: Tx,
   now: Instant,

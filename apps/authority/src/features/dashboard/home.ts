@@ -4,7 +4,7 @@ import { page } from './page.ts'
 
 /**
  * GET /
- * The dashboard, under the address people type.
+ * The dashboard at the root path.
  */
 export function home(call: Call, parts: DashboardParts): Promise<HttpResponse> {
   return page(call, parts)

@@ -7,7 +7,7 @@ export function openDashboard(parts: DashboardParts): Feature {
   return {
     routes: dashboardRoutes(parts),
     jobs: [
-      // Twice a minute, so that no minute is left out when a run comes late.
+      // Twice a minute, so that no minute is missed when a run is late.
       { name: 'record-activity', everySeconds: 30, run: () => recordActivity(parts) },
     ],
     close: () => Promise.resolve(),

@@ -7,8 +7,8 @@ import { table } from '../../pages/parts.ts'
 
 /**
  * GET /operator
- * The place of the operator's desk. The authority only gives the page: key and signatures stay in the browser, and
- * without script the command line does the same work.
+ * Serves the operator page. Key and signatures stay in the browser. Without script, the command line does the same
+ * work.
  */
 export function operator(_call: Call, parts: DashboardParts): HttpResponse {
   const commands = COMMANDS.filter((command) => command.needs === 'operator')

@@ -15,12 +15,12 @@ import { treatyChart } from './treaty-chart.ts'
 import { view } from './view.ts'
 import type { DashboardView, SuccessionView } from './model.ts'
 
-/** More rows than somebody reads at three in the morning; the rest is one click away. */
+/** Maximum number of rows in a table. The rest is behind a link. */
 const TREATY_ROWS = 25
 
 /**
  * GET /dashboard
- * What /dashboard.json says, for people: first whether anything needs them, then the figures, then the papers.
+ * Shows /dashboard.json: first the problems, then the figures, then the records.
  */
 export async function page(call: Call, parts: DashboardParts): Promise<HttpResponse> {
   const model = await view(call, parts)
@@ -44,21 +44,21 @@ ${model.key_succession !== undefined && succession(model.key_succession)}
 </div>`
 }
 
-/** The one sentence to read when there is time for one. */
+/** The overall state in one sentence. */
 function verdict({ readiness, warnings }: DashboardView): Markup {
   const tone = readiness.status === 'not_ready' ? 'bad' : warnings.length > 0 ? 'watch' : 'good'
-  const said = {
-    good: 'All quiet. Nothing needs you.',
-    watch: `${plural(warnings.length, 'thing')} to look at.`,
-    bad: 'Not ready: this instance should get no traffic.',
+  const summary = {
+    good: 'No problems.',
+    watch: `${plural(warnings.length, 'warning')}.`,
+    bad: 'Not ready: this instance must not receive traffic.',
   }[tone]
   const list = warnings.map((warning) => markup`<li>${warning}</li>`)
-  return markup`<section class="verdict verdict-${tone}" aria-label="State of the network"><h1>${said}</h1>${
+  return markup`<section class="verdict verdict-${tone}" aria-label="State of the network"><h1>${summary}</h1>${
     warnings.length > 0 && markup`<ul>${list}</ul>`
   }<p class="quiet">Readiness: ${readiness.status === 'ready' ? 'ready' : 'not ready'}. Database: ${readiness.backend}.</p></section>`
 }
 
-/** How far the authority's key is replaced; the same figures as the command and the metrics. */
+/** Progress of the key succession, with the same figures as the command and the metrics. */
 function succession({ phase, key_id, nodes, nodes_with_new_block, next_step, ...dates }: SuccessionView): Markup {
   const { announced_at, switched_at } = dates
   const facts = [
@@ -101,7 +101,7 @@ function tiles(model: DashboardView): readonly Markup[] {
       name: 'Treaties in force',
       href: '/connectome',
       value: figure(treaty.active + treaty.expiring_soon),
-      note: `${figure(treaty.expiring_soon)} ending soon, ${figure(treaty.expired)} expired, ${figure(treaty.revoked + treaty.replaced)} ended`,
+      note: `${figure(treaty.expiring_soon)} ending within 72 h, ${figure(treaty.expired)} expired, ${figure(treaty.revoked + treaty.replaced)} ended`,
       tone: treaty.warning_count > 0 ? 'watch' : 'plain',
     }),
     tile({
@@ -165,7 +165,7 @@ function feeds(rows: readonly FeedRow[]): Markup {
       { name: 'Imported', cell: (row) => when(row.imported_at_display) },
     ],
     rows,
-    'No feed imported yet. `chancery feed import` brings what a recognised sovereign withdrew.',
+    'No feed imported yet. `chancery feed import` imports the revocations of a recognised sovereign.',
   )
 }
 
@@ -192,7 +192,7 @@ const STATE_TONES: Readonly<Record<ChangeState, Tone>> = {
 }
 
 function changes(recent: readonly RecentChange[]): Markup {
-  if (recent.length === 0) return markup`<p class="empty">Nothing happened yet.</p>`
+  if (recent.length === 0) return markup`<p class="empty">No changes yet.</p>`
   const items = recent.map(
     ({ summary, created_at_display }) =>
       markup`<li><p>${badge(STATE_TONES[summary.state], summary.state)}<strong>${summary.title}</strong><time class="quiet">${created_at_display}</time></p><dl>${summary.fields.map(({ label, value }) => markup`<div><dt>${label}</dt><dd>${typeof value === 'string' ? value : writeJson(value)}</dd></div>`)}</dl></li>\n`,

@@ -7,7 +7,7 @@ export interface ActivityMinute {
   readonly expiring: number
 }
 
-/** The first instance to count a minute wins; the others counted the same nodes. */
+/** The first instance that counts a minute writes the row. The others counted the same nodes. */
 export async function insertMinute(db: Tx, row: ActivityMinute): Promise<void> {
   await db
     .insertInto('activity_minutes')
@@ -20,7 +20,7 @@ export async function deleteMinutesBefore(db: Tx, minute: string): Promise<void>
   await db.deleteFrom('activity_minutes').where('minute', '<', minute).execute()
 }
 
-/** Oldest first. Both bounds count: a minute after the present one was counted by a clock that was ahead. */
+/** Oldest first. Both bounds apply: a minute in the future was counted by a clock that was ahead. */
 export function listMinutes(db: Tx, from: string, to: string): Promise<readonly ActivityMinute[]> {
   return db
     .selectFrom('activity_minutes')

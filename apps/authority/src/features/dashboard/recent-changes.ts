@@ -21,7 +21,7 @@ export type RecentChange = {
   }
 }
 
-/** What strangers may see of an event: what happened to which paper. Never who, from where, or about whom. */
+/** The public part of an event: the change and its record. It never has the operator, the address or the subject. */
 const SHOWN: Readonly<
   Partial<
     Record<
@@ -61,7 +61,7 @@ const SHOWN: Readonly<
     state: 'rejected',
     fields: ['issuer_sovereign_id', 'sequence', 'reason'],
   },
-  // What a standard key may have signed in the name of this sovereign: shown with the key it came through.
+  // What a standard key may sign in the name of this sovereign. Shown with that key.
   trust_evidence_built: {
     title: 'Trust evidence signed',
     state: 'recorded',
@@ -74,10 +74,10 @@ const SHOWN: Readonly<
   },
 }
 
-/** How many hexadecimal digits of a fingerprint name an operator key among the few there are. */
+/** Number of hexadecimal digits of a fingerprint that identify an operator key. */
 const FINGERPRINT_DIGITS = 16
 
-/** With a confidential membership the ids of attestations are left out: each opens the record behind it. */
+/** With a confidential membership the ids of attestations are left out, because each reveals a record. */
 export async function listRecentChanges(
   db: Tx,
   isMembershipPublic: boolean,
@@ -94,8 +94,8 @@ export async function listRecentChanges(
 }
 
 /**
- * Which operator key, as strangers may see it: the start of SHA-256 of the public key. The id of a key is left
- * out: an attacker would need it to name the key in calls of its own.
+ * Identifies an operator key in public: the start of SHA-256 of the public key. The key id is left out, because an
+ * attacker needs it to name the key in calls.
  */
 function nameOperator(details: JsonObject, operators: OperatorKeyring): JsonObject {
   const key_id = textOf(details['key_id'])

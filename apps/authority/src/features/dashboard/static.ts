@@ -4,10 +4,10 @@ import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import type { DashboardParts } from './parts.ts'
 
-/** What `npm run build` makes of apps/console; the same folder for sources and for the built authority. */
+/** The output of `npm run build` for apps/console, in the same folder for sources and for the built authority. */
 const FOLDER = new URL('../../../dist/console/', import.meta.url)
 
-/** The whole list: a path never becomes a file name. */
+/** The complete list. A path is never used as a file name. */
 const FILES: Readonly<Record<string, { readonly name: string; readonly contentType: string }>> = {
   '/favicon.ico': { name: 'favicon.ico', contentType: 'image/x-icon' },
   '/favicon.svg': { name: 'favicon.svg', contentType: 'image/svg+xml' },
@@ -19,8 +19,9 @@ const FILES: Readonly<Record<string, { readonly name: string; readonly contentTy
 const kept = new WeakMap<DashboardParts, Map<string, CachedDocument>>()
 
 /**
- * GET /favicon.ico, /favicon.svg, /operator-console-static/…
- * The fixed files of the pages, read once. One that was not built is missing like any other name.
+ * GET /favicon.ico,
+ * /favicon.svg, /operator-console-static/… Serves the fixed files of the pages, read once. A file that was not built is
+ * not found.
  */
 export function staticFile(call: Call, parts: DashboardParts): CachedDocument {
   const documents = kept.get(parts) ?? new Map<string, CachedDocument>()

@@ -6,7 +6,7 @@ import type { DashboardView } from './model.ts'
 const NOW = readInstant('2026-01-02T03:04:05Z') ?? 0n
 
 function ending(inTime: bigint, lifecycle_state: 'active' | 'expiring_soon' | 'expired' | 'revoked') {
-  // Only what the chart looks at.
+  // Only the members that the chart reads.
   return { expires_at: writeInstant(NOW + inTime), lifecycle_state } as DashboardView['treaties'][number]
 }
 
@@ -28,7 +28,7 @@ describe('treatyChart', () => {
     expect([...text.matchAll(/bar-(\w+)/g)].map((match) => match[1])).toEqual(['urgent', 'watch', 'good'])
   })
 
-  it('says when no treaty is in force', () => {
+  it('states that no treaty is in force', () => {
     expect(treatyChart([ending(-1n * HOUR, 'expired')], NOW).text).toContain('No treaty is in force.')
   })
 })

@@ -10,7 +10,7 @@ const WIDTH = 720
 const HEIGHT = 90
 const STEP = WIDTH / DAYS
 
-/** When the treaties in force end: a bar for each of the next thirty days, those to look at in their colour. */
+/** Draws when treaties in force end: a bar for each of the next thirty days, coloured by risk. */
 export function treatyChart(treaties: DashboardView['treaties'], now: Instant): Markup {
   const inForce = treaties.filter(({ lifecycle_state: state }) => state === 'active' || state === 'expiring_soon')
   if (inForce.length === 0) return markup`<p class="empty">No treaty is in force.</p>`
@@ -30,7 +30,7 @@ ${perDay.map((count, day) => (count > 0 ? bar(day, count, top) : undefined))}
 </svg><figcaption><span>today</span><span>${figure(within(1))} within a day, ${figure(within(3))} within three, ${figure(within(DAYS))} within thirty, ${figure(later)} later</span><span>in 30 days</span></figcaption></figure>`
 }
 
-/** As the lifecycle says: the first day is high risk, the next two are medium. */
+/** As in the lifecycle: the first day is high risk, the next two are medium. */
 function bar(day: number, count: number, top: number): Markup {
   const height = Math.max(4, Math.round((count / top) * (HEIGHT - 6)))
   const tone = day < 1 ? 'urgent' : day < 3 ? 'watch' : 'good'

@@ -42,12 +42,12 @@ const importFeed = (name: string, sequence: number, ids: readonly string[], keyN
 }
 
 describe('GET /dashboard.json', () => {
-  it('of a new authority has every member and nothing to warn of', async () => {
+  it('of a new authority has every member and no warnings', async () => {
     accepted(await na.request('GET', '/crl'))
     expect(await view()).toEqual({
       sovereign: { id: 'TEST-NET', version: 'v0.1' },
       readiness: { status: 'ready', backend: currentBackend() === 'postgres' ? 'PostgreSQL' : 'SQLite' },
-      // The window of the test authority is 90 days.
+      // The validity period of the test authority is 90 days.
       signing_key: { key_id: 'na-test', valid_to: '2026-04-02T03:04:05.500000Z', days_left: 90 },
       nodes: { active: 0, tracked: 0 },
       // The job that counts once a minute may have run already.
@@ -98,7 +98,7 @@ describe('GET /dashboard.json', () => {
       { treaty_id: 'medium', from: 'A', to: 'B', validityHours: 50 },
       { treaty_id: 'past', from: 'A', to: 'B', issuedAt, validityHours: 1 },
       { treaty_id: 'high-2', from: 'A', to: 'B', validityHours: 20 },
-      // Half a second apart: as texts they would be the other way round.
+      // Half a second apart: sorted as strings they would be in the opposite order.
       { treaty_id: 'high-1', from: 'A', to: 'B', issuedAt: clock.now() - 500_000n, validityHours: 20 },
       { treaty_id: 'over', from: 'A', to: 'B', validityHours: 10, revokedBecause: 'over' },
       { treaty_id: 'next', from: 'A', to: 'B', validityHours: 20, revokedBecause: 'renewed_by:low-1' },
@@ -143,7 +143,7 @@ describe('GET /dashboard.json', () => {
     )
   })
 
-  it('shows the newest feed of each issuer and how fresh it is', async () => {
+  it('shows the newest feed of each issuer and its freshness', async () => {
     await importFeed('OLD', 1, ['a'])
     clock.advance(1)
     await importFeed('OLD', 4, ['a', 'b'])
@@ -180,12 +180,12 @@ describe('GET /dashboard.json', () => {
       stale_count: 1,
       watch_count: 1,
     })
-    // Asking for the list signs it anew; three days old it would be worth a warning of its own.
+    // Reading the list signs it again. A list three days old would cause another warning.
     accepted(await na.request('GET', '/crl'))
     expect(await member('warnings')).toEqual([expect.stringContaining('1 revocation feed')])
   })
 
-  it('warns of a feed that came under other keys than a treaty pins', async () => {
+  it('warns of a feed that was imported with other keys than a treaty pins', async () => {
     const subject_public_keys = [foreignSovereign('P').publicKey]
     await post('/admin/recognition-treaties', { subject_sovereign_id: 'P', subject_public_keys }, 201)
     await importFeed('P', 1, [])
@@ -194,7 +194,7 @@ describe('GET /dashboard.json', () => {
     expect(await member('warnings')).toEqual([expect.stringContaining('other keys')])
   })
 
-  it('counts nodes in the window and certificates not revoked', async () => {
+  it('counts active nodes and certificates that are not revoked', async () => {
     const [one, other] = [
       nodeCaller(na.url, await testSigner('n', 'dash-1'), () => clock.now()),
       nodeCaller(na.url, await testSigner('n', 'dash-2'), () => clock.now()),
@@ -210,7 +210,7 @@ describe('GET /dashboard.json', () => {
 
   describe('recent_changes', () => {
     it('are the 8 newest about recognition, attestations, revocation and policy', async () => {
-      // The first list is a change, too: now, before a job makes it at a moment of its own.
+      // The first list is a change, too. It is published now, before a job does it at another time.
       accepted(await na.request('GET', '/crl'))
       for (let i = 0; i < 10; i += 1) {
         clock.advance(1)
@@ -241,7 +241,7 @@ describe('GET /dashboard.json', () => {
       })
     })
 
-    it('say what became of it', async () => {
+    it('have the current state of their record', async () => {
       clock.advance(1)
       const { attestation_id } = await post('/admin/attestations', { subject_id: 'x', roles: ['role:client'] }, 201)
       clock.advance(1)
@@ -254,7 +254,7 @@ describe('GET /dashboard.json', () => {
         issuer_public_keys: [foreignSovereign('P').publicKey],
       })
       const changes = (await member('recent_changes')) as { event_type: string; summary: { state: string } }[]
-      // The first list is published by a job, whenever it comes to it.
+      // A job publishes the first list at an unknown time.
       const own = changes.filter(({ event_type }) => event_type !== 'crl_published')
       expect(own.slice(0, 4).map(({ event_type, summary }) => [event_type, summary.state])).toEqual([
         ['sovereign_revocation_feed_rejected', 'rejected'],
@@ -283,7 +283,7 @@ describe('GET /dashboard.json', () => {
       clock.advance(1)
       const second = await standard('POST', '/admin/data-usage/policy', license)
       accepted(second, 201)
-      // Named in full where only the operator of this authority looks.
+      // The full name is in the audit log, which only operators read.
       for (const answer of [evidence, second])
         expect(detailsOf((await eventsOf(na, answer))[0])).toMatchObject({ key_id: 'op-standard' })
       const key = fromBase64((await testSigner('op-standard')).publicKey) ?? new Uint8Array()
@@ -342,7 +342,7 @@ describe('GET /dashboard.json', () => {
     })
   })
 
-  it('has a place for no minute that a clock counted while it was ahead', async () => {
+  it('has no slot for a minute that a clock counted while it was ahead', async () => {
     const right = clock.now()
     clock.set(right + 40n * 86_400_000_000n)
     await recordActivity(na.parts)
@@ -356,7 +356,7 @@ describe('GET /dashboard.json', () => {
     })
   })
 
-  it('turns not ready with the authority, without saying why', async () => {
+  it('becomes not ready with the authority, without the reason', async () => {
     clock.advance(90 * 86_400)
     expect(await member('readiness')).toEqual({
       status: 'not_ready',

@@ -18,7 +18,7 @@ import { findWarnings } from './warnings.ts'
 
 /**
  * GET /dashboard.json
- * The state of the network at a glance. Public, so it names papers and counts, never people, keys or addresses.
+ * Returns the state of the network. It is public, so it has records and counts, and no people, keys or addresses.
  */
 export async function view(call: Call, parts: DashboardParts): Promise<DashboardView> {
   const { read: db, engine: backend } = parts.database
@@ -91,6 +91,6 @@ function describeList(list: CrlVersion, now: Instant): ListView {
 
 function linksFrom(base: string): DashboardView['links'] {
   const links = Object.entries(LINKS).map(([name, path]) => [name, base + path])
-  // Object.fromEntries forgets the names; they are those of LINKS.
+  // Object.fromEntries loses the type of the names, which are those of LINKS.
   return Object.fromEntries(links) as DashboardView['links']
 }

@@ -22,7 +22,7 @@ const LIST = {
 }
 
 describe('findWarnings', () => {
-  it('says nothing when nothing is wrong', () => {
+  it('returns no warning when there is no problem', () => {
     expect(findWarnings({ ...QUIET, revocation_list: { ...LIST, overdue: false } })).toEqual([])
   })
 
@@ -31,12 +31,12 @@ describe('findWarnings', () => {
     [7, 'in 7 days: '],
     [1, 'in 1 day: '],
     [0, 'in less than a day or past: '],
-  ])('tells with %i days of the key window left what to do', (days_left, said) => {
+  ])('with %i days of the key window left, names the command to run', (days_left, said) => {
     const found = findWarnings({ ...QUIET, signing_key: { ...QUIET.signing_key, days_left } })
     expect(found).toEqual([expect.stringContaining(said)])
   })
 
-  it('names everything that needs somebody, the most urgent first', () => {
+  it('names every problem, the most urgent first', () => {
     const found = findWarnings({
       ...QUIET,
       readiness: { status: 'not_ready', backend: 'SQLite' },

@@ -1,6 +1,6 @@
 import type { DashboardView } from './model.ts'
 
-/** What may need somebody. */
+/** Inputs of the warnings. */
 export type Watched = Pick<
   DashboardView,
   | 'readiness'
@@ -13,34 +13,34 @@ export type Watched = Pick<
   | 'key_succession'
 >
 
-/** A new key takes its time: gateways have to be pinned with it first. */
+/** A new key needs preparation, because gateways must pin it first. */
 const KEY_WARNING_DAYS = 30
 
-/** Each says what is wrong and what to do about it, the most urgent first. */
+/** Returns the warnings, the most urgent first. Each names the problem and what to do. */
 export function findWarnings(watched: Watched): string[] {
   const { treaty_summary: treaties, revocation_feed_summary: feeds, boundary_policies: policies } = watched
   const out: string[] = []
   if (watched.readiness.status === 'not_ready')
-    out.push('This instance is not ready: /readyz says which check fails, the log says why.')
+    out.push('This instance is not ready: /readyz names the failed check, the log has the cause.')
   const { days_left: days, valid_to } = watched.signing_key
   if (days < KEY_WARNING_DAYS)
     out.push(
       `The key window of the genesis block ends ${valid_to}, ${days === 0 ? 'in less than a day or past' : `in ${count(days, 'day')}`}: sign a new one with chancery genesis succeed.`,
     )
   if (watched.revocation_list?.overdue === true)
-    out.push(
-      'The revocation list is past its next update: look at the crl-refresh job in /metrics and at the key window.',
-    )
+    out.push('The revocation list is past its next update: check the crl-refresh job in /metrics and the key window.')
   if (!policies.healthy)
     out.push(
-      `${count(policies.problem_count, 'problem')} in the active boundary policies: decisions are denied until they are mended.`,
+      `${count(policies.problem_count, 'problem')} in the active boundary policies: all decisions are denied until you fix them.`,
     )
   if (treaties.warning_count > 0)
     out.push(`${treaties.warning_count} treaties are expired or end within 72 hours: renew or replace them.`)
   if (feeds.stale_count > 0)
     out.push(`${feeds.stale_count} revocation feeds were not imported for over 72 hours: import them again.`)
   if (watched.recent_changes.some((change) => change.details['differs_from_pinned'] === true))
-    out.push('A revocation feed was imported under other keys than a treaty pins: check who vouched for them.')
+    out.push(
+      'A revocation feed was imported under other keys than a treaty pins: check which operator supplied the keys.',
+    )
   const { key_succession: succession } = watched
   if (succession !== undefined)
     out.push(

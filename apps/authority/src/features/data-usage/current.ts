@@ -6,7 +6,7 @@ import { findActiveLicense } from './queries.ts'
 
 /**
  * GET /data-usage/policy
- * The data license policy in force, as it was signed.
+ * Returns the active data license policy, as it was signed.
  */
 export async function current(_call: Call, parts: DataUsageParts): Promise<HttpResponse> {
   const text = await findActiveLicense(parts.database.read)

@@ -62,7 +62,7 @@ describe('POST /admin/data-usage/intent', () => {
       })
     })
 
-    it('fills what was not said and drops what nobody knows', async () => {
+    it('fills in absent members and drops unknown ones', async () => {
       const { classification_tags: _none, ...source } = SOURCE
       const body = {
         sources: [
@@ -87,18 +87,18 @@ describe('POST /admin/data-usage/intent', () => {
       ['1025 sources', { sources: many(SOURCE) }],
       ['no access types', { access_types: null }],
       ['an empty list of access types', { access_types: [] }],
-      ['access types as a text', { access_types: 'read' }],
+      ['access types as a string', { access_types: 'read' }],
     ])('missing_intent_fields for %s', async (_name, changes) => {
       refused(await declare(changes), 400, 'missing_intent_fields')
     })
 
     it.each<[string, JsonValue]>([
-      ['a text', 'src-1'],
+      ['a string', 'src-1'],
       ['no id', { ...SOURCE, source_id: null }],
       ['a number as id', { ...SOURCE, source_id: 5 }],
       ['an empty type', { ...SOURCE, source_type: '' }],
       ['no owner', { source_id: 's', source_type: 't' }],
-      ['tags as a text', { ...SOURCE, classification_tags: 'x' }],
+      ['tags as a string', { ...SOURCE, classification_tags: 'x' }],
       ['a number among the tags', { ...SOURCE, classification_tags: [1] }],
     ])('invalid_source for a source with %s', async (_name, source) => {
       const answer = await declare({ sources: [SOURCE, source], estimated_volume_bytes: 'also wrong' })
@@ -109,7 +109,7 @@ describe('POST /admin/data-usage/intent', () => {
 
   describe('422', () => {
     it.each<[string, JsonObject]>([
-      ['a volume as a text', { estimated_volume_bytes: '5' }],
+      ['a volume as a string', { estimated_volume_bytes: '5' }],
       ['a volume of 5.0', { estimated_volume_bytes: new JsonFloat(5) }],
       ['a negative volume', { estimated_volume_bytes: -1 }],
       ['a number among the access types', { access_types: ['read', 1] }],

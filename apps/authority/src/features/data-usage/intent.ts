@@ -7,7 +7,7 @@ import { readIntentRequest } from './requests.ts'
 
 /**
  * POST /admin/data-usage/intent
- * Signs, in the name of this sovereign, which sources will be used and how.
+ * Signs, in the name of this sovereign, an intent to use sources.
  */
 export async function intent(call: OperatorCall, parts: DataUsageParts): Promise<HttpResponse> {
   const request = readIntentRequest(call.body)

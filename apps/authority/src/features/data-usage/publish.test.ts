@@ -70,13 +70,13 @@ describe('POST /admin/data-usage/policy', () => {
       })
     })
 
-    it('fills what was not said, and takes an empty license for a choice', async () => {
+    it('fills in absent members, and accepts an empty license', async () => {
       const body = {
         licensee_sovereign_id: 'Zoë',
         allowed_source_ids: [],
         allowed_access_types: [],
         prohibited_classification_tags: null,
-        // Cut off after six digits, and written in UTC.
+        // Truncated after six digits, and written in UTC.
         valid_from: '2030-01-01T02:00:00.1234567+02:00',
         valid_until: '2031-01-01T00:00:00',
         unknown: 1,
@@ -103,7 +103,7 @@ describe('POST /admin/data-usage/policy', () => {
       expect((await current()).text).toBe(active[0]?.policy_json)
     })
 
-    it('gives the first answer again under one Idempotency-Key', async () => {
+    it('returns the first response again for one Idempotency-Key', async () => {
       const call = na.as('standard')
       const headers = { 'idempotency-key': 'license-1' }
       const first = await call('POST', '/admin/data-usage/policy', TERMS, { headers })
@@ -128,8 +128,8 @@ describe('POST /admin/data-usage/policy', () => {
       ['1025 sources', { ...TERMS, allowed_source_ids: labels(1025) }],
       ['no access types', without('allowed_access_types')],
       ['access types as an object', { ...TERMS, allowed_access_types: {} }],
-      ['tags as a text', { ...TERMS, prohibited_classification_tags: 'health' }],
-      ['a cap as a text', { ...TERMS, max_volume_bytes_per_session: '5' }],
+      ['tags as a string', { ...TERMS, prohibited_classification_tags: 'health' }],
+      ['a cap as a string', { ...TERMS, max_volume_bytes_per_session: '5' }],
       ['a cap of 5.0', { ...TERMS, max_volume_bytes_per_session: new JsonFloat(5) }],
       ['a negative cap', { ...TERMS, max_volume_bytes_per_session: -1 }],
       ['a bad member before a bad time', { ...TERMS, allowed_source_ids: 'x', valid_from: 'x' }],
@@ -151,7 +151,7 @@ describe('POST /admin/data-usage/policy', () => {
       refused(await send(body), 400, 'invalid_timestamps')
     })
 
-    it('invalid_timestamp_order for an empty window, whatever the zones', async () => {
+    it('invalid_timestamp_order for an empty validity period, whatever the zones', async () => {
       refused(await publish({ valid_until: TERMS['valid_from'] ?? null }), 400, 'invalid_timestamp_order')
       refused(await publish({ valid_until: '2030-01-01T01:00:00+02:00' }), 400, 'invalid_timestamp_order')
     })

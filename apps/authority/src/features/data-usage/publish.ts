@@ -9,7 +9,7 @@ import { insertActiveLicense } from './queries.ts'
 
 /**
  * POST /admin/data-usage/policy
- * Signs what this sovereign lets its data be used for, and makes it the one active policy of all instances.
+ * Signs the permitted uses of this sovereign's data, and makes them the active policy of all instances.
  */
 export async function publish(call: OperatorCall, parts: DataUsageParts): Promise<HttpResponse> {
   const terms = readLicenseRequest(call.body)

@@ -11,8 +11,8 @@ export async function findActiveLicense(db: Tx): Promise<string | undefined> {
 }
 
 /**
- * Adds a policy and makes it the only active one; the caller holds the head. Earlier ones stay, inactive. Gives the id of
- * the one it replaces.
+ * Adds a policy and makes it the only active one. The caller has the lock. Earlier policies stay, inactive. Returns the
+ * id of the replaced policy.
  */
 export async function insertActiveLicense(
   tx: Tx,

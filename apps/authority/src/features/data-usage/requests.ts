@@ -5,11 +5,11 @@ import { readOrRefuse, readTime } from '../../requests/read-fields.ts'
 
 const labels = form.listOf(field.label).read
 
-/** protocol/trust-operations 9.1, checks in the order of its text. Members nobody knows are ignored. */
+/** protocol/trust-operations 9.1, checks in the order of its text. Unknown members are ignored. */
 export function readLicenseRequest(body: JsonObject): LicenseTerms {
   const terms = readOrRefuse('missing_policy_fields', () => ({
     licensee_sovereign_id: field.identifier(body['licensee_sovereign_id'] ?? null, 'licensee_sovereign_id'),
-    // An empty list is a choice here: it licenses nothing, or only reading.
+    // An empty list is allowed: it licenses nothing, or only reading.
     allowed_source_ids: labels(body['allowed_source_ids'] ?? null, 'allowed_source_ids'),
     allowed_access_types: labels(body['allowed_access_types'] ?? null, 'allowed_access_types'),
     max_volume_bytes_per_session: readVolume(body, 'max_volume_bytes_per_session'),
@@ -27,7 +27,7 @@ export type IntentRequest = Pick<
   DataAccessIntent,
   'declared_sources' | 'declared_access_types' | 'estimated_volume_bytes'
 > & {
-  /** Undefined when the authority shall choose one. */
+  /** Undefined when the authority chooses one. */
   readonly decision_id: string | undefined
 }
 
@@ -45,7 +45,7 @@ export function readIntentRequest(body: JsonObject): IntentRequest {
   }))
 }
 
-/** Null tags are absent ones; members nobody knows are dropped, so that what is signed is what was read. */
+/** Null tags count as absent. Unknown members are dropped, so that only known members are signed. */
 function readSource(value: JsonValue, place: string): DeclaredSource {
   const found = shape.object(value, place)
   const { classification_tags: tags, ...rest } = found

@@ -45,7 +45,7 @@ async function violations(declared: JsonObject, policy: JsonObject, more: JsonOb
 }
 
 describe('POST /data-usage/verify', () => {
-  it('accepts own papers under the own key and writes nothing', async () => {
+  it('accepts own records under the own key and writes nothing', async () => {
     const terms = {
       licensee_sovereign_id: 'x',
       allowed_source_ids: ['s'],
@@ -65,7 +65,7 @@ describe('POST /data-usage/verify', () => {
     expect((await eventsOfCallers(na)).length).toBe(before)
   })
 
-  it('tells each violation in full', async () => {
+  it('reports each violation in full', async () => {
     const declared = intent({ declared_access_types: ['train'] })
     const answer = accepted(await post({ intent: declared, policy: license(), ...KEYS }))
     const [first] = answer['violations'] as JsonObject[]
@@ -81,20 +81,20 @@ describe('POST /data-usage/verify', () => {
     expect(first?.['violation_id']).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  it('asks for a signature of the licensor where a key of it is known', async () => {
+  it('requires a signature of the licensor when the caller sends its key', async () => {
     const exceeds = ['intent_exceeds_license']
     const vouch = (key: string): JsonObject => ({ ...KEYS, policy_public_keys: [key] })
     expect(await violations(intent(), license())).toEqual([])
     expect(await violations(intent(), license(), vouch(licensor.publicKey))).toEqual([])
     expect(await violations(intent(), license(), vouch(agent.publicKey))).toEqual(exceeds)
     expect(await violations(intent(), { ...license(), signature: null }, vouch(licensor.publicKey))).toEqual(exceeds)
-    // In our own name only our own key counts, whoever vouches for another.
+    // For an own policy only the own key counts, whatever keys the caller sends.
     const inOurName = license({ licensor_sovereign_id: 'TEST-NET' })
     expect(await violations(intent(), inOurName)).toEqual(exceeds)
     expect(await violations(intent(), inOurName, vouch(licensor.publicKey))).toEqual(exceeds)
   })
 
-  it('refuses what the agent did not sign, or signed with members nobody knows', async () => {
+  it('refuses an intent that the agent did not sign, or signed with unknown members', async () => {
     const exceeds = ['intent_exceeds_license']
     expect(await violations(intent(), license(), {})).toEqual(exceeds)
     expect(await violations({ ...intent(), signature: null }, license())).toEqual(exceeds)
@@ -110,7 +110,7 @@ describe('POST /data-usage/verify', () => {
     })
 
     it.each<[string, () => JsonObject]>([
-      ['an intent that is a text', () => ({ intent: 'x', policy: license() })],
+      ['an intent that is a string', () => ({ intent: 'x', policy: license() })],
       ['an intent without its time', () => ({ intent: json(drop(intent(), 'declared_at')), policy: license() })],
       [
         'a volume of 1.0',
@@ -124,13 +124,13 @@ describe('POST /data-usage/verify', () => {
         () => ({ intent: intent(), policy: json(drop(license(), 'licensee_sovereign_id')) }),
       ],
       ['a negative cap', () => ({ intent: intent(), policy: license({ max_volume_bytes_per_session: -1 }) })],
-      ['a time nobody can read', () => ({ intent: intent(), policy: license({ valid_from: 'soon' }) })],
+      ['an unreadable time', () => ({ intent: intent(), policy: license({ valid_from: 'soon' }) })],
     ])('invalid_input for %s', async (_name, body) => {
       refused(await post({ ...body(), ...KEYS }), 400, 'invalid_input')
     })
 
     it.each<[string, JsonValue]>([
-      ['a text', 'x'],
+      ['a string', 'x'],
       ['an object', {}],
       ['a number', [5]],
       ['a short key', ['AAAA']],

@@ -8,7 +8,7 @@ import { recordVerification } from '../../requests/record-verification.ts'
 
 /**
  * POST /data-usage/verify
- * Everything an intent does that its license does not allow. Writes nothing.
+ * Returns every use of an intent that its license does not allow. Writes nothing.
  */
 export async function verify(call: Call, parts: DataUsageParts): Promise<JsonObject> {
   const [declared, license] = [
@@ -36,7 +36,10 @@ export async function verify(call: Call, parts: DataUsageParts): Promise<JsonObj
   return { valid: reason === null, violation_reason: reason, violation_count: violations.length, violations }
 }
 
-/** Keys the caller vouches for must hold, and so must our own where the policy speaks in our name. */
+/**
+ * The signature must verify with the keys that the caller sends. A policy in our name must also verify with our own
+ * key.
+ */
 function policyKeysOf(
   parts: DataUsageParts,
   policy: DataLicensePolicy,

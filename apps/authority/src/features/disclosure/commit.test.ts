@@ -70,7 +70,7 @@ describe('POST /admin/disclosure/commit', () => {
       })
     })
 
-    it('takes a part of the agreed capabilities, in any order', async () => {
+    it('accepts a part of the agreed capabilities, in any order', async () => {
       for (const count of [1, 2, 3, 4]) {
         const capabilities = AGREED.slice(0, count).toReversed()
         expect(accepted(await commit({ capabilities }), 201)['merkle_root']).toBe(foreignTree(capabilities).root)
@@ -90,14 +90,14 @@ describe('POST /admin/disclosure/commit', () => {
     it.each<[string, JsonObject]>([
       ['no list', { capabilities: null }],
       ['an empty list', { capabilities: [] }],
-      ['a text', { capabilities: 'ledger.read' }],
+      ['a string', { capabilities: 'ledger.read' }],
       ['a list of 1025', { capabilities: Array.from({ length: 1025 }, (_, i) => `c${i}`) }],
       ['no agreement', { agreement: null }],
     ])('missing_commit_fields for %s', async (_name, changes) => {
       refused(await commit(changes), 400, 'missing_commit_fields')
     })
 
-    it('invalid_agreement for one without its form, before its capabilities are looked at', async () => {
+    it('invalid_agreement for a malformed agreement, before its capabilities are checked', async () => {
       const { offer_id: _gone, ...broken } = agreement
       refused(await commit({ agreement: broken, capabilities: [5] }), 400, 'invalid_agreement')
       refused(await commit({ agreement: 'x' }), 400, 'invalid_agreement')
@@ -105,7 +105,7 @@ describe('POST /admin/disclosure/commit', () => {
   })
 
   describe('422', () => {
-    it('agreement_untrusted for one that was changed since, with an event', async () => {
+    it('agreement_untrusted for a changed agreement, with an event', async () => {
       const terms = { ...(agreement['agreed_terms'] as JsonObject), capabilities: [...AGREED, 'vault.open'] }
       const answer = await commit({ agreement: { ...agreement, agreed_terms: terms } })
       refused(answer, 422, 'agreement_untrusted')

@@ -7,7 +7,8 @@ import { readCommitRequest, readCommittable } from './requests.ts'
 
 /**
  * POST /admin/disclosure/commit
- * Signs a Merkle root over capabilities of an agreement: their holder can later show one without the others.
+ * Signs a Merkle root over capabilities of an agreement. Their holder can later prove one of them without showing the
+ * others.
  */
 export async function commit(call: OperatorCall, parts: DisclosureParts): Promise<HttpResponse> {
   const { items, presented } = readCommitRequest(call.body)

@@ -26,7 +26,7 @@ const nullify = (body: JsonObject): Promise<TestResponse> =>
   na.as('standard')('POST', '/admin/disclosure/nullifier', body)
 
 describe('POST /admin/disclosure/nullifier', () => {
-  it('201: signs a fresh mark for a minute and audits it', async () => {
+  it('201: signs a new nullifier for one minute and audits it', async () => {
     const answer = await nullify({ proof })
     const mark = accepted(answer, 201)
     expect(mark).toEqual({
@@ -53,18 +53,18 @@ describe('POST /admin/disclosure/nullifier', () => {
   })
 
   it.each<[string, JsonValue]>([
-    ['a text', 'x'],
+    ['a string', 'x'],
     ['a list', []],
     ['no id', { ...proof, proof_id: null }],
-    ['a path that is a text', { ...proof, merkle_path: 'x' }],
-    ['a time nobody can read', { ...proof, proved_at: 'today' }],
+    ['a path that is a string', { ...proof, merkle_path: 'x' }],
+    ['an unreadable time', { ...proof, proved_at: 'today' }],
   ])('400 invalid_proof for %s', async (_name, value) => {
     const answer = await nullify({ proof: value })
     refused(answer, 400, 'invalid_proof')
     expect(await eventsOf(na, answer)).toEqual([])
   })
 
-  it('401 for anybody but operators', async () => {
+  it('401: only for operators', async () => {
     refused(await na.request('POST', '/admin/disclosure/nullifier', { body: { proof } }), 401, 'admin_auth_failed')
   })
 })

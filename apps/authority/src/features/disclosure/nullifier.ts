@@ -8,7 +8,7 @@ import { readProof } from './requests.ts'
 
 /**
  * POST /admin/disclosure/nullifier
- * Signs a mark by which a verifier takes a proof only once. The verifier remembers it, not the authority.
+ * Signs a nullifier, which lets a verifier accept a proof only once. The verifier stores it, not the authority.
  */
 export async function nullifier(call: OperatorCall, parts: DisclosureParts): Promise<HttpResponse> {
   const shown = requirePresent(call.body, 'proof', 'missing_proof')

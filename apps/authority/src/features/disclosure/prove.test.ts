@@ -50,7 +50,7 @@ describe('POST /disclosure/prove', () => {
     expect((await eventsOfCallers(na)).length).toBe(before)
   })
 
-  it('does not ask who signed the commitment: that is the verifier’s question', async () => {
+  it('does not verify the commitment, which the verifier does', async () => {
     accepted(await prove({ commitment: { ...commitment, signature: null } }))
   })
 
@@ -69,11 +69,11 @@ describe('POST /disclosure/prove', () => {
   })
 
   it.each<[string, JsonValue]>([
-    ['a text', 'x'],
+    ['a string', 'x'],
     ['no root', { ...commitment, merkle_root: null }],
-    ['a root that is no digest', { ...commitment, merkle_root: 'AB' }],
-    ['nothing counted', { ...commitment, capability_count: 0 }],
-    ['a count as a text', { ...commitment, capability_count: '5' }],
+    ['a root that is not a digest', { ...commitment, merkle_root: 'AB' }],
+    ['a count of zero', { ...commitment, capability_count: 0 }],
+    ['a count as a string', { ...commitment, capability_count: '5' }],
   ])('400 invalid_commitment for %s', async (_name, value) => {
     refused(await prove({ commitment: value }), 400, 'invalid_commitment')
   })

@@ -7,8 +7,8 @@ import { readProveRequest } from './requests.ts'
 
 /**
  * POST /disclosure/prove
- * Builds a membership proof from what the caller sends. No state of the authority is used, and nothing is signed: who
- * relies on the proof verifies the commitment.
+ * Builds a membership proof from the request. It uses no stored state and signs nothing: the verifier of the proof also
+ * verifies the commitment.
  */
 export async function prove(call: Call, parts: DisclosureParts): Promise<JsonObject> {
   const request = readProveRequest(call.body)

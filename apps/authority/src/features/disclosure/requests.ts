@@ -24,7 +24,7 @@ export function readProveRequest(body: JsonObject): ProveRequest {
   return { ...named, commitment: record }
 }
 
-/** protocol/trust-operations 7.2: only whether both are there; what they hold is read in its own order. */
+/** protocol/trust-operations 7.2: checks only that both are present. Their content is checked later. */
 export function readCommitRequest(body: JsonObject): {
   readonly items: readonly JsonValue[]
   readonly presented: JsonValue
@@ -35,7 +35,7 @@ export function readCommitRequest(body: JsonObject): {
   return { items: items as readonly JsonValue[], presented: requirePresent(body, 'agreement', 'missing_commit_fields') }
 }
 
-/** Everything a commitment needs of a list: real names, each once, none that was not agreed (protocol/trust-operations 7.2). */
+/** Checks the list of a commitment: non-empty names, without repetition, all agreed (protocol/trust-operations 7.2). */
 export function readCommittable(items: readonly JsonValue[], agreed: readonly string[]): readonly string[] {
   const capabilities = readOrRefuse('commit_failed', () => names(items, 'capabilities'))
   const isDistinct = new Set(capabilities).size === capabilities.length

@@ -43,7 +43,7 @@ async function reason(proof: JsonObject, commitment: JsonObject, more: JsonObjec
 }
 
 describe('POST /disclosure/verify', () => {
-  it('accepts a foreign proof under one of the keys and writes nothing', async () => {
+  it('accepts a partner’s proof under one of the keys and writes nothing', async () => {
     const before = (await eventsOfCallers(na)).length
     const commitment = commit()
     for (const capability of CAPABILITIES) expect(await reason(prove(commitment, capability), commitment)).toBe('valid')
@@ -74,10 +74,10 @@ describe('POST /disclosure/verify', () => {
   })
 
   it.each<[string, (proof: JsonObject, commitment: JsonObject) => JsonObject]>([
-    ['a proof that is a text', (_proof, commitment) => ({ proof: 'x', commitment })],
+    ['a proof that is a string', (_proof, commitment) => ({ proof: 'x', commitment })],
     ['a leaf of 63 digits', (proof, commitment) => ({ proof: { ...proof, leaf_hash: '0'.repeat(63) }, commitment })],
     [
-      'a sibling that is no digest',
+      'a sibling that is not a digest',
       (proof, commitment) => ({ proof: { ...proof, merkle_path: [{ sibling_hash: 'x', is_left: true }] }, commitment }),
     ],
     [
@@ -97,14 +97,17 @@ describe('POST /disclosure/verify', () => {
         commitment,
       }),
     ],
-    ['a root that is no digest', (proof, commitment) => ({ proof, commitment: { ...commitment, merkle_root: 'x' } })],
+    [
+      'a root that is not a digest',
+      (proof, commitment) => ({ proof, commitment: { ...commitment, merkle_root: 'x' } }),
+    ],
   ])('400 invalid_input for %s', async (_name, change) => {
     const commitment = commit()
     refused(await post({ ...change(prove(commitment), commitment), ...KEYS }), 400, 'invalid_input')
   })
 
   it.each<[string, JsonValue]>([
-    ['a text', 'x'],
+    ['a string', 'x'],
     ['an object', {}],
     ['a number', [5]],
     ['a short key', ['AAAA']],

@@ -8,7 +8,7 @@ import { readProof } from './requests.ts'
 
 /**
  * POST /disclosure/verify
- * Whether a proof shows a capability of a commitment. Writes nothing.
+ * Verifies that a proof shows a capability of a commitment. Writes nothing.
  */
 export async function verify(call: Call, parts: DisclosureParts): Promise<JsonObject> {
   const [shown, promised] = [

@@ -16,14 +16,17 @@ import { countActiveNodes } from './queries/certificates.ts'
 
 const LIMITS = { maxItems: 200, maxWaiting: 5000, delay: endOfLoopTurn }
 
-/** Where nodes wait: what arrives while a batch commits goes with the next, and each is answered after its own commit. */
+/**
+ * Queues of nodes. Requests that arrive during a commit join the next batch. Each gets its response after its own
+ * commit.
+ */
 export interface EnrollmentBatches {
   readonly invites: Batcher<InviteLookup, InviteDetails | undefined>
   readonly joins: Batcher<JoinRow, JoinOutcome>
   readonly heartbeats: Batcher<HeartbeatRow, HeartbeatOutcome>
-  /** How many nodes are active, for anyone who asks. */
+  /** Number of active nodes, which is public. */
   readonly count: AdaptiveCount
-  /** By counters: quick whatever the number of certificates. */
+  /** Uses counters, so it is fast for any number of certificates. */
   readonly certificates: SharedRead<CertificateCounts>
   close(): Promise<void>
 }

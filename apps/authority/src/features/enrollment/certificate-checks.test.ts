@@ -25,7 +25,7 @@ afterAll(() => na.stop())
 type Route = '/heartbeat' | '/renew'
 const ROUTES: readonly Route[] = ['/heartbeat', '/renew']
 
-/** A call that would succeed, until defects change it or the certificate. */
+/** A call that succeeds unless a defect changes the call or the certificate. */
 interface Draft {
   readonly route: Route
   readonly node: NodeCaller
@@ -38,10 +38,10 @@ interface Defect {
   readonly name: string
   readonly status: number
   readonly code: string
-  /** The event it leaves, if any. */
+  /** The event that it causes, if any. */
   readonly event?: 'node_auth_failed' | 'rejected'
   readonly reason?: string
-  /** Defects of the same part cannot be combined. */
+  /** Two defects of the same part cannot be combined. */
   readonly part: string
   readonly only?: Route
   apply(draft: Draft): Promise<void> | void
@@ -89,7 +89,7 @@ const DEFECTS: readonly Defect[] = [
     },
   },
   {
-    name: 'a validity of none',
+    name: 'an invalid validity',
     status: 400,
     code: 'invalid_validity_hours',
     part: 'own member',
@@ -106,7 +106,7 @@ const DEFECTS: readonly Defect[] = [
     reason: 'invalid_signature',
     part: 'proof',
     apply: async (draft) => {
-      draft.signer = await testSigner('node', 'a stranger')
+      draft.signer = await testSigner('node', 'an unknown key')
     },
   },
   {
@@ -142,7 +142,7 @@ const DEFECTS: readonly Defect[] = [
     event: 'rejected',
     part: 'compromise',
     apply: async ({ node }) => {
-      // Another certificate of the key: revoking it over HTTP would take this one along.
+      // Another certificate of the key, because revoking it over HTTP would revoke this one, too.
       const [other] = await seedCertificates(na.parts, { count: 1, node_public_key: node.key })
       const gone = { status: 'revoked', revocation_reason: 'key_compromise' }
       const db = na.core.database.read
@@ -206,7 +206,7 @@ async function attempt(route: Route, defects: readonly Defect[]): Promise<{ answ
   const node = await newNode()
   const certificate = await enroll(na, node)
   const draft: Draft = { route, node, certificate, members: {}, signer: undefined }
-  // Last first: the nonce is spent while the certificate still works.
+  // The last check first, so that the nonce is spent while the certificate still works.
   for (const defect of defects.toReversed()) await defect.apply(draft)
   const options = draft.signer === undefined ? {} : { signer: draft.signer }
   const answer = await node.post(route, { cert_id: certificate.cert_id, ...draft.members }, options)
@@ -251,7 +251,7 @@ describe.each(ROUTES)('POST %s', (route) => {
     await expectEvent(route, attempted, defect)
   })
 
-  it.each(pairs)('finds %s before %s', async (_first, _second, first, second) => {
+  it.each(pairs)('reports %s before %s', async (_first, _second, first, second) => {
     const attempted = await attempt(route, [first, second])
     refused(attempted.answer, first.status, first.code)
     await expectEvent(route, attempted, first)
@@ -272,7 +272,7 @@ describe.each(ROUTES)('POST %s', (route) => {
     expect(await readAll()).toEqual(before)
   })
 
-  it('spends no nonce when it refuses: the same signed call works once the certificate does', async () => {
+  it('spends no nonce when it refuses: the same signed call succeeds after the certificate is valid', async () => {
     const node = await newNode()
     const { cert_id } = await enroll(na, node)
     clock.set(clock.now() - 1n)
@@ -292,7 +292,7 @@ describe.each(ROUTES)('POST %s', (route) => {
     refused(await node.post(route, { cert_id }), 403, 'certificate_expired')
   })
 
-  it('refuses a certificate taken along with its compromised key, as revoked', async () => {
+  it('refuses a certificate that was revoked with its compromised key, as revoked', async () => {
     const node = await newNode()
     const [first, second] = [await enroll(na, node), await enroll(na, node)]
     const request = { cert_id: first.cert_id, reason: 'key_compromise' }
@@ -310,7 +310,7 @@ describe.each(ROUTES)('POST %s', (route) => {
   })
 
   it.each(['nul\u0000', 'line\nbreak', 'a'.repeat(129), 'a'.repeat(60_000), '\u{10ffff}'])(
-    'knows no certificate %j, and lets nobody else feel that it was asked',
+    'answers the unknown certificate %j as any unknown one, without an event',
     async (strange) => {
       const [node, stranger] = [await newNode(), await newNode()]
       const { cert_id } = await enroll(na, node)
@@ -325,17 +325,17 @@ describe.each(ROUTES)('POST %s', (route) => {
 
   describe('400', () => {
     it.each<[string, JsonObject]>([
-      ['a certificate id that is no text', { cert_id: 7 }],
+      ['a certificate id that is not a string', { cert_id: 7 }],
       ['a certificate id that is null', { cert_id: null }],
       ['an empty key', { node_public_key: '' }],
-      ['a key that is no text', { node_public_key: 7 }],
+      ['a key that is not a string', { node_public_key: 7 }],
     ])('refuses %s', async (_, members) => {
       const node = await newNode()
       const { cert_id } = await enroll(na, node)
       refused(await node.post(route, { cert_id, ...members }), 400, 'missing_certificate_identity')
     })
 
-    it('refuses an empty body, and one that is no object', async () => {
+    it('refuses an empty body, and one that is not an object', async () => {
       refused(await na.request('POST', route), 400, 'missing_certificate_identity')
       refused(await na.request('POST', route, { rawBody: '7' }), 400, 'invalid_json_object')
       refused(await na.request('POST', route, { rawBody: '{"a":1,"a":1}' }), 400, 'invalid_json')
@@ -373,7 +373,7 @@ describe.each(ROUTES)('POST %s', (route) => {
       accepted(await node.post(route, named), route === '/renew' ? 201 : 200)
     })
 
-    it('has one space of nonces with its sister, and another than joins', async () => {
+    it('shares nonces with its sister route, and not with joins', async () => {
       const node = await newNode()
       const { cert_id } = await enroll(na, node, {}, { nonce: 'n-1' })
       accepted(await node.post(route, { cert_id, nonce: 'n-1' }), route === '/renew' ? 201 : 200)

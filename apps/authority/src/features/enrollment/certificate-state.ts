@@ -4,7 +4,7 @@ import type { Call } from '@chancery/service-kit'
 import type { EnrollmentParts } from './parts.ts'
 import type { CertificateState } from './queries/heartbeats.ts'
 
-/** Checks 6 to 12 of protocol/core 7, in their order: why a certificate cannot be used, or undefined. */
+/** Returns why a certificate cannot be used, or undefined: checks 6 to 12 of protocol/core 7, in their order. */
 export function whyUnusable(
   certificate: CertificateState | undefined,
   nodeKey: string,
@@ -19,7 +19,10 @@ export function whyUnusable(
   return certificate.expires_at <= now ? 'certificate_expired' : undefined
 }
 
-/** Refuses, and writes the event for rejections 8 to 13; an unknown id or another's key is nobody's history. */
+/**
+ * Refuses, and writes the event for rejections 8 to 13. An unknown id or a wrong key is not audited: no certificate is
+ * affected.
+ */
 export async function rejectCertificate(
   call: Call,
   parts: EnrollmentParts,

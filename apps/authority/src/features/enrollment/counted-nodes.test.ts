@@ -2,7 +2,7 @@ import { MINUTE, writeSortable } from '@chancery/protocol'
 import { ManualClock, startTestAuthority } from '@chancery/testkit'
 import { expect, it } from 'vitest'
 
-it('counts a small network at once, and of a large one gives what the job has counted last', async () => {
+it('counts a small network directly, and returns the last count of the job for a large one', async () => {
   const clock = new ManualClock()
   const na = await startTestAuthority({ clock })
   const db = na.core.database.read
@@ -28,7 +28,7 @@ it('counts a small network at once, and of a large one gives what the job has co
       .onConflict((conflict) => conflict.column('minute').doUpdateSet({ active }))
       .execute()
   }
-  // Ahead of what a background job has counted meanwhile.
+  // Later than the counts of a background job.
   clock.advance(600)
   await db.deleteFrom('activity_minutes').execute()
   await minute(clock.now() - 5n * MINUTE, 7)

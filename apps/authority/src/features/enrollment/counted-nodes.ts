@@ -2,12 +2,12 @@ import { MINUTE, writeSortable } from '@chancery/protocol'
 import type { EnrollmentState } from './state.ts'
 import { isLargeTable } from '../../database/large-table.ts'
 
-/** A count that is older is no count of now. */
+/** An older count is not used. */
 const OLDEST = 5n * MINUTE
 
 /**
- * Active nodes for the metrics. Of a large table nothing is counted here: the job that counts every minute has stored
- * it. Not-a-number when no instance has counted for five minutes.
+ * Active nodes for the metrics. A large table is not counted here: a job counts it every minute and stores the result.
+ * NaN when no instance has counted for five minutes.
  */
 export async function readCountedNodes({
   database: { read: db },

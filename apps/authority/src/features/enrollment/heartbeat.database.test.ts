@@ -30,7 +30,7 @@ const liveness = (cert_id: string) =>
 
 describe('POST /heartbeat', () => {
   describe('200', () => {
-    it('acknowledges, tells the time and the pace, and what lists there are', async () => {
+    it('returns the time, the heartbeat interval and the current list versions', async () => {
       const node = await newNode()
       const { cert_id } = await enroll(na, node)
       const answer = accepted(await node.heartbeat(cert_id))
@@ -43,7 +43,7 @@ describe('POST /heartbeat', () => {
       })
     })
 
-    it('spreads the pace by a tenth at most', async () => {
+    it('varies the interval by a tenth at most', async () => {
       const node = await newNode()
       const { cert_id } = await enroll(na, node)
       const paces = new Set<number>()
@@ -54,7 +54,7 @@ describe('POST /heartbeat', () => {
       expect(paces.size).toBeGreaterThan(1)
     })
 
-    it('records the moment, the status and the address', async () => {
+    it('stores the time, the status and the address', async () => {
       const node = await newNode()
       const { cert_id } = await enroll(na, node)
       clock.advance(30)
@@ -66,7 +66,7 @@ describe('POST /heartbeat', () => {
       })
     })
 
-    it('calls a node that says nothing unknown, and takes a status of 64 characters', async () => {
+    it('stores an absent status as unknown, and accepts a status of 64 characters', async () => {
       const node = await newNode()
       const { cert_id } = await enroll(na, node)
       accepted(await node.heartbeat(cert_id))
@@ -82,7 +82,7 @@ describe('POST /heartbeat', () => {
       expect(await eventsOf(na, answer)).toEqual([])
     })
 
-    it('tells of a new list and a new policy at once', async () => {
+    it('reports a new list and a new policy immediately', async () => {
       const node = await newNode()
       const [{ cert_id }, gone] = [await enroll(na, node), await enroll(na, node)]
       const revoked = accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: gone.cert_id }))
@@ -95,7 +95,7 @@ describe('POST /heartbeat', () => {
       expect(accepted(await node.heartbeat(cert_id))['policy_id']).toBe('p-1')
     })
 
-    it('serves each of many who come together with its own answer', async () => {
+    it('returns each of many concurrent callers its own response', async () => {
       const nodes = await Promise.all(Array.from({ length: 30 }, () => newNode()))
       const certificates = await Promise.all(nodes.map((node) => enroll(na, node)))
       const answers = await Promise.all(
@@ -113,7 +113,7 @@ describe('POST /heartbeat', () => {
       }
     })
 
-    it('serves exactly one of many who send the same signed call', async () => {
+    it('accepts exactly one of many callers that send the same signed call', async () => {
       const node = await newNode()
       const body = await node.prove({ cert_id: (await enroll(na, node)).cert_id })
       const answers = await Promise.all(Array.from({ length: 20 }, () => na.request('POST', '/heartbeat', { body })))

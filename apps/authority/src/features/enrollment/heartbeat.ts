@@ -11,7 +11,7 @@ import { readHeartbeatRequest } from './requests.ts'
 
 /**
  * POST /heartbeat
- * Acknowledged after its liveness is committed. The answer paces the node and tells it whether lists have changed.
+ * Responds after the liveness is committed. The response has the heartbeat interval and the current list versions.
  */
 export async function heartbeat(call: Call, parts: EnrollmentState): Promise<JsonObject> {
   const { cert_id, node_public_key, status, genesis_digest } = readHeartbeatRequest(call.body)
@@ -45,13 +45,13 @@ export async function heartbeat(call: Call, parts: EnrollmentState): Promise<Jso
   }
 }
 
-/** Told to nodes that say which block they hold, and only once there was or is a succession. */
+/** Returned to nodes that send their block, if there was or is a succession. */
 async function reportBlock(parts: EnrollmentParts): Promise<JsonObject> {
   const digest = await parts.newestBlock.digest()
   return digest === undefined ? {} : { genesis_digest: digest }
 }
 
-/** Spread by a tenth, so that nodes which started together do not stay together. */
+/** Varied by a tenth, so that nodes that started together do not send together. */
 function nextHeartbeatSeconds(parts: EnrollmentParts): number {
   const pace = parts.settings.heartbeatSeconds
   const spread = Math.floor(pace / 10)

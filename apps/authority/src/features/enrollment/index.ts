@@ -28,7 +28,7 @@ export type { RevocableCertificate } from './queries/certificates.ts'
 export interface Enrollment extends Feature, Pick<EnrollmentBatches, 'count' | 'certificates'> {
   readCountedNodes(): Promise<number>
   withdrawInvites(tx: Tx, withdrawal: InviteWithdrawal): Promise<number>
-  /** Removes invites and certificates whose time to be stored is over. */
+  /** Removes invites and certificates whose retention period is over. */
   removeEnded(signal: AbortSignal): Promise<void>
 }
 

@@ -10,7 +10,7 @@ import { readBatchRequest } from './requests.ts'
 
 /**
  * POST /admin/invites
- * Up to 1,000 invites for a fleet, all or none of them, with one audit event. The tokens are shown once.
+ * Creates up to 1,000 invites, all or none, with one audit event. The tokens are shown once.
  */
 export async function inviteBatch(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
   const { count, ...request } = readBatchRequest(call.body, parts.settings.allowedRoles)
@@ -22,7 +22,7 @@ export async function inviteBatch(call: OperatorCall, parts: EnrollmentParts): P
   const batch_id = parts.ids.uuid()
 
   await transactWithKey(call, parts, async (tx) => {
-    // As for a single invite: the answer holds secrets and is never stored.
+    // As for a single invite: the response contains secrets and is never stored.
     if (attempt !== undefined) await findStoredResponse(tx, attempt, writeSortable(now))
     const row = {
       assigned_roles_json: writeJson(request.roles),

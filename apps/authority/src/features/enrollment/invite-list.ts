@@ -13,7 +13,7 @@ import { isBatchId } from './requests.ts'
 
 /**
  * GET /admin/invites
- * Who made which invites and what became of them. A token cannot be shown again: it is known by its fingerprint.
+ * Lists invites with their maker and state. A token cannot be shown again; its fingerprint identifies it.
  */
 export async function inviteList(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
   const filter = readFilter(call.query, writeSortable(parts.clock.now()))
@@ -63,7 +63,7 @@ function viewOf(row: InviteRow, now: string): JsonObject {
     created_by: row.created_by,
     batch_id: row.batch_id,
     expires_at: toWireTime(row.expires_at),
-    // A withdrawn one counts as spent in the table; nobody joined with it.
+    // A withdrawn invite is stored as spent, although no node joined with it.
     used_at: state === 'used' ? toWireTime(row.used_at) : null,
     used_by_key: row.used_by_key,
     withdrawn_at: toWireTime(row.withdrawn_at),

@@ -12,8 +12,8 @@ import { readWithdrawal } from './requests.ts'
 
 /**
  * POST /admin/invites/withdraw
- * Ends unused invites, on every instance from the next join on. A standard key ends what it made itself, a privileged
- * key any. What was used or has ended already stays as it is.
+ * Ends unused invites, on every instance from the next join on. A standard key ends its own invites, a privileged key
+ * any. Used and expired invites stay as they are.
  */
 export async function inviteWithdraw(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
   const { choice, reason, isDryRun } = readWithdrawal(call.body)
@@ -36,7 +36,7 @@ export interface InviteWithdrawal {
   readonly reason: string
 }
 
-/** In the transaction of whatever else ends with them. One event for all; none when nothing changed. */
+/** Runs in the caller's transaction. One event for all invites; none when nothing changed. */
 export async function withdrawInvites(
   tx: Tx,
   parts: EnrollmentParts,

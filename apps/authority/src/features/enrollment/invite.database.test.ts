@@ -30,7 +30,7 @@ async function countInvites(): Promise<number> {
   return rows.length
 }
 
-/** Everything the database holds, as one text. */
+/** The whole content of the database, as one string. */
 async function dump(): Promise<string> {
   const names = ['invite_tokens', 'idempotency_keys', 'audit_events', 'issued_certs', 'rate_limit_windows'] as const
   const tables = await Promise.all(names.map((name) => na.core.database.read.selectFrom(name).selectAll().execute()))
@@ -39,7 +39,7 @@ async function dump(): Promise<string> {
 
 describe('POST /admin/invite', () => {
   describe('201', () => {
-    it('answers an unguessable token once and the end of its life, with the defaults of the table', async () => {
+    it('returns an unguessable token once, its expiry, and the defaults of the table', async () => {
       const answer = await invite()
       const { token_id, expires_at, ...rest } = accepted(answer, 201)
       expect(token_id).toMatch(/^[A-Za-z0-9_-]{43}$/)
@@ -61,7 +61,7 @@ describe('POST /admin/invite', () => {
       })
     })
 
-    it('keeps what was asked for, roles in their order', async () => {
+    it('stores the requested members, roles in their order', async () => {
       const { publicKey } = await testSigner('recipient')
       const roles = ['role:service:index', 'role:anchor']
       const body = { roles, max_validity_hours: 72, token_expiry_hours: 1, recipient_public_key: publicKey }
@@ -74,7 +74,7 @@ describe('POST /admin/invite', () => {
       })
     })
 
-    it('audits who invited whom, by a fingerprint of the token', async () => {
+    it('audits the operator and the invite, by a fingerprint of the token', async () => {
       const { publicKey } = await testSigner('recipient')
       const answer = await invite({ recipient_public_key: publicKey })
       const events = await eventsOf(na, answer)
@@ -90,22 +90,22 @@ describe('POST /admin/invite', () => {
     })
 
     it.each<[string, JsonObject]>([
-      ['the least of everything', { max_validity_hours: 1, token_expiry_hours: 1 }],
-      ['the most of everything', { max_validity_hours: 8760, token_expiry_hours: 720 }],
+      ['the minimum of every member', { max_validity_hours: 1, token_expiry_hours: 1 }],
+      ['the maximum of every member', { max_validity_hours: 8760, token_expiry_hours: 720 }],
       ['sixteen roles', { roles: Array.from({ length: 16 }, (_, index) => `role:r${index}`) }],
       ['the longest role name', { roles: [`role:${'a'.repeat(64)}`] }],
       ['every character a role may have', { roles: ['role:9.z_Z:-'] }],
-      ['no recipient, said aloud', { recipient_public_key: null }],
-    ])('takes %s', async (_, body) => {
+      ['a recipient of null', { recipient_public_key: null }],
+    ])('accepts %s', async (_, body) => {
       accepted(await invite(body), 201)
     })
 
-    it('never keeps the token itself, with an idempotency key neither', async () => {
+    it('never stores the token itself, also with an idempotency key', async () => {
       const token = String(accepted(await invite({}, 'secret-1'), 201)['token_id'])
       expect(await dump()).not.toContain(token)
     })
 
-    it('gives every caller a token of its own', async () => {
+    it('gives every caller a different token', async () => {
       const answers = await Promise.all(Array.from({ length: 20 }, () => invite()))
       expect(new Set(answers.map((answer) => accepted(answer, 201)['token_id'])).size).toBe(20)
     })
@@ -141,12 +141,12 @@ describe('POST /admin/invite', () => {
       refused(await invite(body), 400, code)
     })
 
-    it('names every member it does not know', async () => {
+    it('names every unknown member', async () => {
       const error = refused(await invite({ role: ['role:a'], validity: 1 }), 400, 'unexpected_field')
       expect(error['details']).toEqual({ fields: ['role', 'validity'] })
     })
 
-    it('keeps and audits nothing', async () => {
+    it('stores and audits nothing', async () => {
       const before = await countInvites()
       const answer = await invite({ roles: [] })
       expect(await countInvites()).toBe(before)
@@ -199,7 +199,7 @@ describe('POST /admin/invite', () => {
       [['role:clients'], 400],
       [['role:anchor'], 400],
       [['role:client', 'role:anchor'], 400],
-    ])('answers roles %j with %d', async (roles, status) => {
+    ])('responds to roles %j with %d', async (roles, status) => {
       const answer = await narrow.as('standard')('POST', '/admin/invite', { roles })
       if (status === 400) refused(answer, 400, 'invalid_role')
       else accepted(answer, 201)
@@ -207,7 +207,7 @@ describe('POST /admin/invite', () => {
   })
 
   describe('401', () => {
-    it('refuses a stranger', async () => {
+    it('refuses an unauthenticated caller', async () => {
       refused(await na.request('POST', '/admin/invite', { body: {} }), 401, 'admin_auth_failed')
     })
   })
@@ -227,14 +227,14 @@ describe('POST /admin/invite', () => {
       refused(await invite({ max_validity_hours: 5 }, 'other-body'), 409, 'conflict')
     })
 
-    it('serves exactly one of many callers who race with one key', async () => {
+    it('serves exactly one of many concurrent callers with one key', async () => {
       const before = await countInvites()
       const answers = await Promise.all(Array.from({ length: 10 }, () => invite({}, 'race')))
       expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array.from({ length: 9 }, () => 409)])
       expect(await countInvites()).toBe(before + 1)
     })
 
-    it('knows keys per operator, and for a day', async () => {
+    it('separates keys of different operators, and stores them for a day', async () => {
       accepted(await invite({}, 'scoped'), 201)
       const headers = { 'Idempotency-Key': 'scoped' }
       accepted(await na.as('privileged')('POST', '/admin/invite', {}, { headers }), 201)
@@ -244,7 +244,7 @@ describe('POST /admin/invite', () => {
       accepted(await invite({}, 'scoped'), 201)
     })
 
-    it('does not remember a refused call', async () => {
+    it('does not store a refused call', async () => {
       refused(await invite({ roles: [] }, 'mended'), 400, 'invalid_role')
       accepted(await invite({ roles: ['role:a'] }, 'mended'), 201)
     })

@@ -10,7 +10,8 @@ import { readInviteRequest } from './requests.ts'
 
 /**
  * POST /admin/invite
- * The token is shown once and kept as a digest only: whoever reads the database cannot join with it.
+ * Creates an invite. The token is shown once and stored as a digest only, so a reader of the database cannot join with
+ * it.
  */
 export async function invite(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
   const request = readInviteRequest(call.body, parts.settings.allowedRoles)
@@ -21,7 +22,8 @@ export async function invite(call: OperatorCall, parts: EnrollmentParts): Promis
   const expires = now + hours(request.tokenExpiryHours)
 
   await transactWithKey(call, parts, async (tx) => {
-    // The answer holds a secret and is never stored: a repeat under the same key is a conflict, not a second invite.
+    // The response contains a secret and is never stored: a repeat under the same key is a conflict, not a second
+    // invite.
     if (attempt !== undefined) await findStoredResponse(tx, attempt, writeSortable(now))
     const row = {
       token_digest: digest,

@@ -51,7 +51,7 @@ async function made(
 }
 
 describe('POST /admin/invites', () => {
-  it('makes 1000 invites in one call, each good for one join, with one audit event that counts them', async () => {
+  it('creates 1000 invites in one call, each valid for one join, with one audit event that counts them', async () => {
     const answer = await batch({ count: 1000, roles: ['role:service:index'], token_expiry_hours: 2 })
     const { count, batch_id, expires_at, token_ids, ...rest } = accepted(answer, 201)
     expect([count, expires_at, rest]).toEqual([1000, writeInstant(clock.now() + hours(2)), {}])
@@ -74,15 +74,15 @@ describe('POST /admin/invites', () => {
     ['no count', {}, 'invalid_input'],
     ['none', { count: 0 }, 'invalid_input'],
     ['1001', { count: 1001 }, 'invalid_input'],
-    ['a text', { count: '5' }, 'invalid_input'],
+    ['a string', { count: '5' }, 'invalid_input'],
     ['a recipient', { count: 2, recipient_public_key: null }, 'unexpected_field'],
     ['a wrong role', { count: 2, roles: ['client'] }, 'invalid_role'],
-    ['a wrong life', { count: 2, token_expiry_hours: 721 }, 'invalid_token_expiry_hours'],
+    ['a wrong lifetime', { count: 2, token_expiry_hours: 721 }, 'invalid_token_expiry_hours'],
   ])('refuses %s', async (_, body, code) => {
     refused(await batch(body), 400, code)
   })
 
-  it('never repeats its secrets: the same idempotency key is a conflict and makes nothing', async () => {
+  it('never repeats its secrets: the same idempotency key is a conflict and creates nothing', async () => {
     const { batch_id } = accepted(await batch({ count: 2 }, 'other', 'fleet-1'), 201)
     refused(await batch({ count: 2 }, 'other', 'fleet-1'), 409, 'conflict')
     expect((await list('?created_by=op-other'))['count']).toBe(2)
@@ -128,7 +128,7 @@ describe('GET /admin/invites', () => {
     expect(await byState('open')).toEqual([])
   })
 
-  it('goes through all of them by cursor, each once, oldest first', async () => {
+  it('lists all invites by cursor, each once, oldest first', async () => {
     const seen: string[] = []
     const first = await made(4, 'gone')
     clock.advance(1)
@@ -152,7 +152,7 @@ describe('GET /admin/invites', () => {
 })
 
 describe('POST /admin/invites/withdraw', () => {
-  it('ends an invite for every join from then on, and tells it once', async () => {
+  it('ends an invite for every later join, and audits it once', async () => {
     const { tokens } = await made(2)
     const [token = '', kept = ''] = tokens
     const body = { token_fingerprints: [fingerprintOf(token)], reason: 'sent to the wrong person' }
@@ -175,12 +175,12 @@ describe('POST /admin/invites/withdraw', () => {
     expect(await eventsOf(na, again)).toEqual([])
   })
 
-  it('names what it does not know', async () => {
+  it('names unknown fingerprints', async () => {
     const answer = accepted(await withdraw({ token_fingerprints: ['0123456789abcdef', '0123456789abcdef'] }))
     expect(answer).toEqual({ withdrawn: 0, unknown_fingerprints: ['0123456789abcdef'] })
   })
 
-  it('lets a standard key end what it made, and nothing else', async () => {
+  it('lets a standard key end its own invites only', async () => {
     const mine = await made(1, 'other')
     const theirs = await made(1, 'standard')
     const both = { token_fingerprints: [...mine.tokens, ...theirs.tokens].map(fingerprintOf) }
@@ -203,7 +203,7 @@ describe('POST /admin/invites/withdraw', () => {
     refused(await withdraw(body), 400, 'invalid_input')
   })
 
-  it('against a join at the same moment: one of them wins', async () => {
+  it('concurrent with a join: one of them succeeds', async () => {
     const { tokens } = await made(8)
     const results = await Promise.all(
       tokens.map(async (token) => {
@@ -224,7 +224,7 @@ describe('POST /admin/invites/withdraw', () => {
 })
 
 describe('revoking an operator key', () => {
-  it('says how many of its invites are open, and ends them with it when asked', async () => {
+  it('returns the number of its open invites, and ends them with it on request', async () => {
     const { tokens } = await made(3, 'gone')
     const before = Number((await list('?created_by=op-gone'))['total'] ?? (await list('?created_by=op-gone'))['count'])
     const path = '/admin/operator-keys/op-gone/revoke'
@@ -238,7 +238,7 @@ describe('revoking an operator key', () => {
     refused(await na.as('privileged')('POST', path, { withdraw_invites: 1 }), 400, 'invalid_input')
   })
 
-  it('lets no call that was under way make invites behind the revocation', async () => {
+  it('lets no running call create invites after the revocation', async () => {
     const db = na.core.database.read
     const row = {
       key_id: 'op-late',
@@ -247,7 +247,8 @@ describe('revoking an operator key', () => {
       revoked_by: 'op-privileged',
     }
     accepted(await na.as('late')('POST', '/admin/invite', {}), 201)
-    // Without a new stamp authentication does not see it: as for a call that was authenticated just before.
+    // The version is not raised, so authentication does not see the revocation, as in a call that was authenticated
+    // just before.
     await db.insertInto('revoked_operator_keys').values(row).execute()
     const late = await batch({ count: 2 }, 'late')
     refused(late, 401, 'admin_auth_failed')
@@ -260,7 +261,7 @@ describe('revoking an operator key', () => {
     await db.deleteFrom('revoked_operator_keys').where('key_id', '=', 'op-late').execute()
   })
 
-  it('lists what the key did, by type and time, without what others only said about it', async () => {
+  it('lists the events of the key, by type and time, without events of others that name it', async () => {
     const path = '/admin/operator-keys/op-other/activity'
     const start = clock.now()
     await made(1, 'other')
@@ -288,7 +289,7 @@ describe('revoking an operator key', () => {
     expect(gone).toMatchObject({ revoked: true, open_invites: 0 })
   })
 
-  it('keeps it to privileged keys, known keys and whole days', async () => {
+  it('is for privileged keys, and accepts only existing keys and whole days', async () => {
     const ask = (path: string, as = 'privileged'): Promise<TestResponse> =>
       na.as(as)('GET', `/admin/operator-keys/${path}`)
     refused(await ask('op-other/activity', 'standard'), 403, 'insufficient_operator_tier')

@@ -30,7 +30,7 @@ async function newNode(): Promise<NodeCaller> {
   return nodeCaller(na.url, await testSigner('node', `join-limit-${counter}`), () => clock.now())
 }
 
-/** Failed invite checks from one address until the limit is full. */
+/** Makes failed invite checks from one address until the limit is reached. */
 async function failThrice(from: string): Promise<void> {
   const node = await newNode()
   for (let index = 0; index < 3; index += 1)
@@ -38,7 +38,7 @@ async function failThrice(from: string): Promise<void> {
 }
 
 describe('POST /join, 429', () => {
-  it('slows down an address that keeps guessing tokens', async () => {
+  it('limits an address that guesses tokens', async () => {
     const from = '127.2.0.1'
     await failThrice(from)
     const answer = await (await newNode()).join('guess-4', {}, { from })
@@ -46,14 +46,14 @@ describe('POST /join, 429', () => {
     expect(answer.headers['retry-after']).toBe('60')
   })
 
-  it('never refuses a valid token for it', async () => {
+  it('never refuses a valid token because of that limit', async () => {
     const from = '127.2.0.2'
     await failThrice(from)
     refused(await (await newNode()).join('guess-4', {}, { from }), 429, 'rate_limit_exceeded')
     accepted(await (await newNode()).join(await createInvite(na), {}, { from }), 201)
   })
 
-  it('counts invite failures only: a bad proof with a good token is none', async () => {
+  it('counts invite failures only: a bad proof with a valid token does not count', async () => {
     const from = '127.2.0.3'
     const [node, other, token] = [await newNode(), await newNode(), await createInvite(na)]
     for (let index = 0; index < 4; index += 1)
@@ -61,12 +61,12 @@ describe('POST /join, 429', () => {
     refused(await node.join('guess', {}, { from }), 403, 'invalid_invite_token')
   })
 
-  it('counts addresses apart', async () => {
+  it('counts addresses separately', async () => {
     await failThrice('127.2.0.4')
     refused(await (await newNode()).join('guess', {}, { from: '127.2.0.5' }), 403, 'invalid_invite_token')
   })
 
-  it('forgets after the window', async () => {
+  it('resets after the window', async () => {
     const from = '127.2.0.6'
     await failThrice(from)
     refused(await (await newNode()).join('guess', {}, { from }), 429, 'rate_limit_exceeded')

@@ -19,13 +19,13 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-/** A join that would succeed, until defects change it. */
+/** A join that succeeds unless a defect changes it. */
 interface Draft {
   readonly node: NodeCaller
   token: string
   members: Record<string, JsonValue>
   signer: Signer | undefined
-  /** Of the body after signing; the signature is made good again unless the proof is to fail. */
+  /** Changes the body after signing. The body is signed again unless the proof is to fail. */
   rawBody: string | undefined
 }
 
@@ -33,7 +33,7 @@ interface Defect {
   readonly name: string
   readonly status: number
   readonly code: string
-  /** Defects of the same part of a request cannot be combined. */
+  /** Two defects of the same part of a request cannot be combined. */
   readonly part: string
   apply(draft: Draft): Promise<void> | void
 }
@@ -43,7 +43,7 @@ let counter = 0
 /** The checks of protocol/core 5.2 in the order of its table, each as the defect it finds. */
 const DEFECTS: readonly Defect[] = [
   {
-    name: 'no JSON',
+    name: 'invalid JSON',
     status: 400,
     code: 'invalid_json',
     part: 'text',
@@ -88,7 +88,7 @@ const DEFECTS: readonly Defect[] = [
     },
   },
   {
-    name: 'a validity of none',
+    name: 'an invalid validity',
     status: 400,
     code: 'invalid_validity_hours',
     part: 'validity',
@@ -113,7 +113,7 @@ const DEFECTS: readonly Defect[] = [
     code: 'node_auth_failed',
     part: 'proof',
     apply: async (draft) => {
-      draft.signer = await testSigner('node', 'a stranger')
+      draft.signer = await testSigner('node', 'an unknown signer')
     },
   },
   {
@@ -142,7 +142,7 @@ async function expectRefusal(defects: readonly Defect[]): Promise<void> {
   counter += 1
   const node = nodeCaller(na.url, await testSigner('node', `join-order-${counter}`), () => clock.now())
   const draft: Draft = { node, token: await createInvite(na), members: {}, signer: undefined, rawBody: undefined }
-  // Last first: a key that is compromised already could not spend a nonce any more.
+  // The last check first, because a compromised key could not spend a nonce any more.
   for (const defect of defects.toReversed()) await defect.apply(draft)
   const { token, members, signer, rawBody } = draft
   const answer =
@@ -160,11 +160,11 @@ const PAIRS = DEFECTS.flatMap((first, index) =>
 )
 
 describe('POST /join, order of checks', () => {
-  it.each(PAIRS)('finds %s before %s', async (_first, _second, first, second) => {
+  it.each(PAIRS)('reports %s before %s', async (_first, _second, first, second) => {
     await expectRefusal([first, second])
   })
 
-  it('finds each defect when it is alone', async () => {
+  it('reports each defect when it is the only one', async () => {
     for (const defect of DEFECTS) await expectRefusal([defect])
   })
 })

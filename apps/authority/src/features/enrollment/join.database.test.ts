@@ -49,7 +49,7 @@ const findInvite = (token: string) =>
 const certificatesOf = (key: string) =>
   na.core.database.read.selectFrom('issued_certs').selectAll().where('node_public_key', '=', key).execute()
 
-/** Nothing happened: no certificate, the invite as it was. */
+/** Checks that nothing changed: no certificate, and an unused invite. */
 async function expectUntouched(node: NodeCaller, token: string): Promise<void> {
   expect(await certificatesOf(node.key)).toEqual([])
   expect(await findInvite(token)).toMatchObject({ used_at: null, used_by_key: null })
@@ -64,7 +64,7 @@ async function expectProofFailure(answer: TestResponse, reason: string): Promise
 
 describe('POST /join', () => {
   describe('201', () => {
-    it('gives a certificate that verifies, for the roles and the time of the invite', async () => {
+    it('returns a certificate that verifies, for the roles and the time of the invite', async () => {
       const node = await newNode()
       const roles = ['role:service:index', 'role:anchor']
       const token = await createInvite(na, { roles, max_validity_hours: 72 })
@@ -84,7 +84,7 @@ describe('POST /join', () => {
       expect(await verifyJoinCertificate(certificate, against)).toEqual({ ok: true })
     })
 
-    it('keeps certificate, liveness, spent invite and audit event', async () => {
+    it('stores certificate, liveness, spent invite and audit event', async () => {
       const node = await newNode()
       const token = await createInvite(na, { max_validity_hours: 72 })
       const answer = await node.join(token, { validity_hours: 24 })
@@ -146,29 +146,29 @@ describe('POST /join', () => {
       expect(certificate.expires_at).toBe(writeInstant(clock.now() + hours(granted)))
     })
 
-    it('ignores roles a node claims and members nobody knows, as long as they are signed', async () => {
+    it('ignores roles and unknown members that a node sends, if they are signed', async () => {
       const claims = { roles: ['role:operator'], note: { deep: [1, null] } }
       const certificate = await enroll(na, await newNode(), {}, claims)
       expect(certificate.roles).toEqual(['role:client'])
     })
 
-    it('takes a proof that names this authority and this action', async () => {
+    it('accepts a proof that names this authority and this action', async () => {
       const audience = na.genesis.network_authority.public_key
       await enroll(na, await newNode(), {}, { audience, action: 'join' })
     })
 
-    it('takes an invite made for this key', async () => {
+    it('accepts an invite made for this key', async () => {
       const node = await newNode()
       await enroll(na, node, { recipient_public_key: node.key })
     })
 
-    it('takes an invite in its last instant', async () => {
+    it('accepts an invite in its last instant', async () => {
       const token = await createInvite(na, { token_expiry_hours: 1 })
       clock.advance(3600)
       accepted(await (await newNode()).join(token), 201)
     })
 
-    it.each([-300, 300])('takes a proof signed %d s away', async (offset) => {
+    it.each([-300, 300])('accepts a proof signed %d s away', async (offset) => {
       const timestamp = writeInstant(clock.now() + seconds(offset))
       await enroll(na, await newNode(), {}, { timestamp })
     })
@@ -180,7 +180,7 @@ describe('POST /join', () => {
       expect(await certificatesOf(node.key)).toHaveLength(2)
     })
 
-    it('keeps nonces of different keys apart', async () => {
+    it('separates nonces of different keys', async () => {
       for (const node of [await newNode(), await newNode()]) await enroll(na, node, {}, { nonce: 'same-for-both' })
     })
   })
@@ -189,8 +189,8 @@ describe('POST /join', () => {
     it.each<[string, (body: Record<string, JsonValue>) => void, string]>([
       ['no key', (body) => delete body['node_public_key'], 'missing_node_public_key'],
       ['an empty key', (body) => (body['node_public_key'] = ''), 'missing_node_public_key'],
-      ['a key that is no text', (body) => (body['node_public_key'] = 7), 'invalid_public_key'],
-      ['a key that is no base64', (body) => (body['node_public_key'] = 'x'.repeat(44)), 'invalid_public_key'],
+      ['a key that is not a string', (body) => (body['node_public_key'] = 7), 'invalid_public_key'],
+      ['a key that is not base64', (body) => (body['node_public_key'] = 'x'.repeat(44)), 'invalid_public_key'],
       ['a key of 31 bytes', (body) => (body['node_public_key'] = `${'A'.repeat(42)}==`), 'invalid_public_key'],
       ['a weak key', (body) => (body['node_public_key'] = `${'A'.repeat(43)}=`), 'invalid_public_key'],
       ...[0, -1, '168', true, null, new JsonFloat(168), [], {}].map(
@@ -200,7 +200,7 @@ describe('POST /join', () => {
           'invalid_validity_hours',
         ],
       ),
-    ])('refuses %s and keeps nothing', async (_, edit, code) => {
+    ])('refuses %s and stores nothing', async (_, edit, code) => {
       const [node, token] = [await newNode(), await createInvite(na)]
       const answer = await node.join(token, {}, { edit })
       refused(answer, 400, code)
@@ -225,7 +225,7 @@ describe('POST /join', () => {
       expect(refused(answer, 400, 'unexpected_field')['details']).toEqual({ fields: ['cert_id'] })
     })
 
-    it('refuses what is no object, and treats an empty body as an empty one', async () => {
+    it('refuses a body that is not an object, and treats an absent body as an empty object', async () => {
       refused(await na.request('POST', '/join', { rawBody: '[]' }), 400, 'invalid_json_object')
       refused(await na.request('POST', '/join', { rawBody: '{' }), 400, 'invalid_json')
       refused(await na.request('POST', '/join'), 400, 'missing_node_public_key')
@@ -237,8 +237,8 @@ describe('POST /join', () => {
       ['no signature', {}, (body) => delete body['signature'], 'missing_fields'],
       ['no nonce', {}, (body) => delete body['nonce'], 'missing_fields'],
       ['no timestamp', {}, (body) => delete body['timestamp'], 'missing_fields'],
-      ['a text that is no time', { timestamp: 'yesterday' }, () => undefined, 'invalid_timestamp'],
-      ['a timestamp of old', { timestamp: '2020-01-01T00:00:00Z' }, () => undefined, 'stale_timestamp'],
+      ['a string that is not a time', { timestamp: 'yesterday' }, () => undefined, 'invalid_timestamp'],
+      ['an old timestamp', { timestamp: '2020-01-01T00:00:00Z' }, () => undefined, 'stale_timestamp'],
       ['a changed member', { note: 'a' }, (body) => (body['note'] = 'b'), 'invalid_signature'],
       [
         'a longer validity than signed',
@@ -248,7 +248,7 @@ describe('POST /join', () => {
       ],
       ['another authority', { audience: 'someone' }, () => undefined, 'invalid_signature'],
       ['another action', { action: 'renew' }, () => undefined, 'invalid_signature'],
-    ])('refuses %s, audits why and spends nothing', async (_, members, edit, reason) => {
+    ])('refuses %s, audits the reason and spends nothing', async (_, members, edit, reason) => {
       const [node, token] = [await newNode(), await createInvite(na)]
       await expectProofFailure(await node.join(token, members, { edit }), reason)
       await expectUntouched(node, token)
@@ -261,7 +261,7 @@ describe('POST /join', () => {
       await expectUntouched(node, token)
     })
 
-    it('refuses a spent nonce and leaves the invite to be used with a fresh one', async () => {
+    it('refuses a spent nonce and accepts the invite with a new one', async () => {
       const node = await newNode()
       await enroll(na, node, {}, { nonce: 'spent' })
       const token = await createInvite(na)
@@ -278,7 +278,7 @@ describe('POST /join', () => {
       ['is missing', (body) => delete body['invite_token']],
       ['is empty', (body) => (body['invite_token'] = '')],
       ['is null', (body) => (body['invite_token'] = null)],
-      ['is no text', (body) => (body['invite_token'] = 7)],
+      ['is not a string', (body) => (body['invite_token'] = 7)],
       ['has 257 characters', (body) => (body['invite_token'] = 'a'.repeat(257))],
     ])('refuses when the token %s', async (_, edit) => {
       const answer = await (await newNode()).join('x', {}, { edit })
@@ -286,7 +286,7 @@ describe('POST /join', () => {
       expect(await eventsOf(na, answer)).toEqual([])
     })
 
-    it('answers unknown, used, expired and foreign invites alike', async () => {
+    it('gives the same response for unknown, used, expired and foreign invites', async () => {
       const [node, other] = [await newNode(), await newNode()]
       const [used, expired] = [await createInvite(na), await createInvite(na, { token_expiry_hours: 1 })]
       accepted(await other.join(used), 201)
@@ -301,7 +301,7 @@ describe('POST /join', () => {
       }
       expect(new Set(answers.map((error) => JSON.stringify(error))).size).toBe(1)
       expect(await certificatesOf(node.key)).toEqual([])
-      // The key it was made for can still use it.
+      // Its intended key can still use it.
       accepted(await other.join(foreign), 201)
     })
 
@@ -334,7 +334,7 @@ describe('POST /join', () => {
       },
     )
 
-    it('serves exactly one of many who race for one invite', async () => {
+    it('serves exactly one of many concurrent joins with one invite', async () => {
       const nodes = await Promise.all(Array.from({ length: 20 }, () => newNode()))
       const token = await createInvite(na)
       const answers = await Promise.all(nodes.map((node) => node.join(token)))
@@ -346,7 +346,7 @@ describe('POST /join', () => {
   })
 
   describe('503', () => {
-    it('signs nothing after the window of the genesis block, and keeps the invite', async () => {
+    it('signs nothing after the validity period of the genesis block, and does not spend the invite', async () => {
       const own = new ManualClock()
       const late = await startTestAuthority({ clock: own, settings })
       try {

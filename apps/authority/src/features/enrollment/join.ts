@@ -17,8 +17,9 @@ import type { JoinRequest } from './requests.ts'
 
 /**
  * POST /join
- * Trades an invite and a proof of possession for a certificate. Nonce, invite, certificate and audit event are one
- * transaction: a failed issue leaves the invite unused, and of racers for one invite exactly one is served.
+ * Issues a certificate for an invite and a proof of possession. Nonce, invite, certificate and audit event are one
+ * transaction: a failed issue leaves the invite unused, and exactly one of several concurrent joins with one invite
+ * succeeds.
  */
 export async function join(call: Call, parts: EnrollmentState): Promise<HttpResponse> {
   const request = readJoinRequest(call.body, reservedKeys(parts))
@@ -27,7 +28,7 @@ export async function join(call: Call, parts: EnrollmentState): Promise<HttpResp
   const found = await findUsableInvite(call, parts, request, digest)
   faultPoint('join-read')
   const proof = await authenticateNode(call, parts, 'join')
-  // Behind the proof: only the holder of the key learns that it is burnt.
+  // After the proof, so that only the holder of the key learns that it is compromised.
   if (found.compromised_cert_id !== null) await refuseCompromised(call, parts, request, found.compromised_cert_id)
   faultPoint('join-proved')
   const certificate = await issue(parts, request, found)
@@ -49,7 +50,7 @@ export async function join(call: Call, parts: EnrollmentState): Promise<HttpResp
   }
 }
 
-/** Check 7: one answer for unknown, used, expired and foreign invites; too many failures are slowed down. */
+/** Check 7: one response for unknown, used, expired and foreign invites. Too many failures are rate limited. */
 async function findUsableInvite(
   call: Call,
   parts: EnrollmentState,
@@ -73,7 +74,7 @@ async function refuseCompromised(
 ): Promise<never> {
   const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
   const details = { reason: 'node_key_compromised', node_public_key: request.node_public_key, prior_cert_id, ...cause }
-  // Kept for certain: a burnt key that tries again is the first sign of who has it.
+  // Always stored: a new attempt with a compromised key is the first sign of an attacker.
   await parts.database.write((tx) => parts.audit.record(tx, { type: 'join_rejected', details }))
   throw new Refusal('node_key_compromised')
 }
@@ -83,7 +84,7 @@ function issue(parts: EnrollmentParts, request: JoinRequest, invite: InviteDetai
     cert_id: parts.ids.uuid(),
     node_public_key: request.node_public_key,
     network_name: parts.genesis.network_name,
-    // Roles come from the invite; what the node claims is covered by its signature and otherwise ignored.
+    // Roles come from the invite. Roles that the node sends are signed but otherwise ignored.
     roles: JSON.parse(invite.roles_json) as string[],
     issued_by: parts.signer.keyId,
     now: parts.clock.now(),
@@ -142,7 +143,7 @@ function toRow(
   }
 }
 
-/** Root, authority and operator keys may not double as a node's. */
+/** Root, authority and operator keys must not be node keys. */
 function reservedKeys(parts: EnrollmentParts): ReadonlySet<string> {
   return new Set([
     parts.genesis.root_public_key,

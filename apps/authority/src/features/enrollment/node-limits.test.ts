@@ -20,7 +20,7 @@ async function newNode(): Promise<NodeCaller> {
   return nodeCaller(na.url, await testSigner('node', `node-limit-${counter}`), () => clock.now())
 }
 
-/** An address of its own, so that only the limit of the key can be met. */
+/** A different address each time, so that only the limit of the key applies. */
 const ownAddress = (): { from: string } => ({ from: `127.6.0.${(counter += 1)}` })
 
 describe('POST /heartbeat and /renew, 429', () => {
@@ -39,7 +39,7 @@ describe('POST /heartbeat and /renew, 429', () => {
     accepted(await node.heartbeat(cert_id, {}, ownAddress()))
   })
 
-  it('cannot be spent by a stranger: only proofs that verify count', async () => {
+  it('cannot be used up by another caller: only valid proofs count', async () => {
     const [node, stranger] = [await newNode(), await newNode()]
     const { cert_id } = await enroll(na, node)
     for (let index = 0; index < 6; index += 1) {
@@ -49,7 +49,7 @@ describe('POST /heartbeat and /renew, 429', () => {
     accepted(await node.heartbeat(cert_id, {}, ownAddress()))
   })
 
-  it('keeps keys apart', async () => {
+  it('counts keys separately', async () => {
     const [busy, calm] = [await newNode(), await newNode()]
     const [first, second] = [await enroll(na, busy), await enroll(na, calm)]
     for (let index = 0; index < 4; index += 1) accepted(await busy.heartbeat(first.cert_id, {}, ownAddress()))
@@ -57,7 +57,7 @@ describe('POST /heartbeat and /renew, 429', () => {
     accepted(await calm.heartbeat(second.cert_id, {}, ownAddress()))
   })
 
-  it('is decided before the certificate is looked at', async () => {
+  it('applies before the certificate is checked', async () => {
     const node = await newNode()
     for (let index = 0; index < 4; index += 1)
       refused(await node.heartbeat('unknown', {}, ownAddress()), 403, 'certificate_not_found')

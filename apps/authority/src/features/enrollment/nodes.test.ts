@@ -32,14 +32,14 @@ const rosterIds = async (): Promise<string[]> => Object.keys((await roster())['n
 
 describe('GET /nodes', () => {
   describe('200', () => {
-    it('tells strangers how many, and nothing else', async () => {
+    it('returns unauthenticated callers the number only', async () => {
       expect(await count()).toEqual({ count: 0 })
       await enroll(na, await newNode())
       await enroll(na, await newNode())
       expect(await count()).toEqual({ count: 2 })
     })
 
-    it('tells a verified operator which', async () => {
+    it('returns a verified operator the list', async () => {
       const node = await newNode()
       const certificate = await enroll(na, node, { roles: ['role:b', 'role:a'] })
       clock.advance(10)
@@ -65,7 +65,7 @@ describe('GET /nodes', () => {
       })
     })
 
-    it('answers a privileged operator likewise, and counts like the roster', async () => {
+    it('returns a privileged operator the same, and counts like the roster', async () => {
       await enroll(na, await newNode())
       expect(accepted(await na.as('privileged')('GET', '/nodes'))).toEqual(await roster())
     })
@@ -79,14 +79,14 @@ describe('GET /nodes', () => {
       expect((await na.request('GET', '/metrics')).text).toContain('\nchancery_active_nodes 1\n')
     })
 
-    it('counts a certificate that an instance of the release before issued', async () => {
+    it('counts a certificate that an instance of the previous release issued', async () => {
       await enroll(na, await newNode())
       await enroll(na, await newNode())
       await na.core.database.read.updateTable('node_liveness').set({ node_public_key: null }).execute()
       expect(await count()).toEqual({ count: 2 })
     })
 
-    it('leaves out who was not heard of for 300 s, to the microsecond', async () => {
+    it('leaves out a node without a heartbeat for 300 s, to the microsecond', async () => {
       const node = await newNode()
       const { cert_id } = await enroll(na, node)
       clock.set(clock.now() + seconds(300) - 1n)
@@ -99,7 +99,7 @@ describe('GET /nodes', () => {
       expect(await count()).toEqual({ count: 1 })
     })
 
-    it('leaves out the revoked at once', async () => {
+    it('leaves out revoked certificates immediately', async () => {
       const node = await newNode()
       const [gone, kept] = [await enroll(na, node), await enroll(na, node)]
       accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: gone.cert_id }))
@@ -107,14 +107,14 @@ describe('GET /nodes', () => {
       expect(await rosterIds()).toEqual([kept.cert_id])
     })
 
-    it('counts a node that renewed once, and lists its successor while that is heard of', async () => {
+    it('counts a renewed node once, and lists its successor while that sends heartbeats', async () => {
       const node = await newNode()
       const old = await enroll(na, node)
       clock.advance(60)
       const renewed = String(accepted(await node.renew(old.cert_id), 201)['cert_id'])
       expect(await count()).toEqual({ count: 1 })
       expect(await rosterIds()).toEqual([renewed])
-      // The answer was lost: the node goes on with what it has.
+      // The response was lost, so the node continues with its old certificate.
       clock.advance(400)
       accepted(await node.heartbeat(old.cert_id))
       expect(await count()).toEqual({ count: 1 })
@@ -128,7 +128,7 @@ describe('GET /nodes', () => {
       expect(await rosterIds()).toEqual([renewed])
     })
 
-    it('gives a roster of several pages completely', async () => {
+    it('returns a roster of several pages completely', async () => {
       const { key } = await newNode()
       const planted = await seedCertificates(na.parts, { count: 2001, node_public_key: key })
       expect(await rosterIds()).toEqual(planted.map(({ cert_id }) => cert_id).sort())
@@ -138,11 +138,11 @@ describe('GET /nodes', () => {
   })
 
   describe('401 and 403', () => {
-    it('never gives the public answer to headers that fail', async () => {
+    it('never returns the public response to invalid headers', async () => {
       const headers = { 'X-Admin-Key-Id': 'op-standard' }
       refused(await na.request('GET', '/nodes', { headers }), 401, 'admin_auth_failed')
       refused(await na.as('standard')('GET', '/nodes', undefined, { audience: 'x' }), 401, 'admin_auth_failed')
-      const signer = await testSigner('op-standard', 'somebody else')
+      const signer = await testSigner('op-standard', 'another name')
       refused(await na.as('standard')('GET', '/nodes', undefined, { signer }), 401, 'admin_auth_failed')
       const nonce = 'nodes-once'
       accepted(await na.as('standard')('GET', '/nodes', undefined, { nonce }))

@@ -11,14 +11,15 @@ const PAGE = 1000
 
 /**
  * GET /nodes
- * Strangers learn how many nodes are active; a verified operator learns which. A node counts once, whatever number of
- * certificates it holds. Headers that fail never get here.
+ * Returns the number of active nodes to unauthenticated callers, and the list to a verified operator. A node counts
+ * once, whatever its number of certificates. Invalid headers are refused before.
  */
 export async function nodes(call: Call | OperatorCall, parts: EnrollmentState): Promise<JsonObject | HttpResponse> {
   if (!('operator' in call)) return { count: await parts.batches.count.read() }
   const entries: string[] = []
   const keys = new Set<string>()
-  // In pages, each spelled at once: a large roster neither sits in the driver as a whole nor holds the event loop.
+  // Read and serialised in pages, so that a large roster is never in memory as a whole and does not block the event
+  // loop.
   for (let after = ''; ;) {
     const rows = await listActiveNodes(parts.database.read, parts.clock.now(), after, PAGE)
     for (const row of rows) keys.add(row.node_public_key)

@@ -6,12 +6,15 @@ import type { Tx } from '../../database/database.ts'
 import { withLease } from '../../database/locks/leases.ts'
 import { issuedCounts } from '../../database/migrations/0026-issued-counts.ts'
 
-/** Rows of one transaction: short enough that revocations, which wait for it, hardly notice. */
+/** Rows per transaction: few enough that waiting revocations are hardly delayed. */
 const ROWS = 500
-/** In one run: 100,000 rows, about 14 million a day. */
+/** Rows per run: 100,000, about 14 million a day. */
 const MAX_BATCHES = 200
 const LEASE_SECONDS = 300
-/** Instances of the release before take fewer revoked rows for a rolled back database: until none of them runs. */
+/**
+ * Instances of the previous release report a rolled back database when revoked rows are missing. Wait until none of
+ * them runs.
+ */
 const AFTER_UPGRADE = 7n * DAY
 
 interface Place {
@@ -20,10 +23,10 @@ interface Place {
 }
 
 /**
- * Removes certificates so many days after their end. What others still need stays: a certificate of a compromised key
- * permanently, since that key is refused permanently; one that the revocation list or a stored list may name; one that
- * waits for the list; one with a liveness row, whose own end comes first. Counters hold how many were removed, so that
- * the high-water mark does not take a removal for a rolled back database.
+ * Removes certificates a number of days after their end. These stay: a certificate of a compromised key, permanently,
+ * because that key is refused permanently; one that the revocation list or a stored list may name; one that waits for
+ * the list; one with a liveness row, which is removed first. Counters store the number of removed rows, so that the
+ * high-water mark does not report a rolled back database.
  */
 export async function removeCertificates(parts: EnrollmentParts, signal: AbortSignal): Promise<void> {
   const { certificateKeptDays } = parts.settings
@@ -47,10 +50,10 @@ async function isUpgradeOver(db: Tx, now: Instant): Promise<boolean> {
   return applied !== undefined && applied + AFTER_UPGRADE <= now
 }
 
-/** One batch; gives the place to go on from, undefined at the end. */
+/** Removes one batch. Returns the position to continue from, or undefined at the end. */
 async function removeSome(parts: EnrollmentParts, cutoff: Instant, after: Place): Promise<Place | undefined> {
   return parts.database.write(async (tx) => {
-    // Revocations hold it: none may raise the reason of a row between the look and the removal.
+    // Revocations need this lock, so none can raise the reason of a row between check and removal.
     await parts.database.lockDomain(tx, 'crl')
     const bound = await oldestNamed(tx, cutoff)
     const rows = await listRemovable(tx, bound, after)
@@ -73,7 +76,7 @@ async function removeSome(parts: EnrollmentParts, cutoff: Instant, after: Place)
   })
 }
 
-/** A stored list names certificates that ended an hour before it was signed at the earliest; a day more is left. */
+/** A stored list names certificates that ended at most an hour before it was signed. One day is added. */
 async function oldestNamed(tx: Tx, cutoff: Instant): Promise<Instant> {
   const oldest = await tx
     .selectFrom('crl_versions')

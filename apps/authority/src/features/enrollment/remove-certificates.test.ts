@@ -15,7 +15,7 @@ import { inspectStore } from '../evidence/verify-store.ts'
 import { inspectDatabase } from '../../recovery/inspect.ts'
 import { removeCertificates } from './remove-certificates.job.ts'
 
-// The tables are made by the real clock: the job begins seven days later.
+// The tables are created with the real clock, so the job begins seven days later.
 const START = '2090-01-01T00:00:00Z'
 const SETTINGS = { NA_CLOCK_CHECK: 'off', NA_GENESIS_WINDOW: 'warn', NA_CERTIFICATE_KEPT_DAYS: '30' }
 let clock: ManualClock
@@ -39,11 +39,11 @@ async function seed(validityHours: number, issuedAt: Instant = clock.now()): Pro
     validityHours,
     issuedAt,
   })
-  if (certificate === undefined) throw new Error('nothing was planted')
+  if (certificate === undefined) throw new Error('nothing was seeded')
   return certificate
 }
 
-/** Without a liveness row, as days after its end. */
+/** Without a liveness row, as some days after its end. */
 async function seedEnded(columns: Partial<Tables['issued_certs']> = {}): Promise<string> {
   const { cert_id } = await seed(1, clock.now() - 40n * DAY)
   await db().deleteFrom('node_liveness').where('cert_id', '=', cert_id).execute()
@@ -61,7 +61,7 @@ async function revoke(cert_id: string, reason: string): Promise<void> {
   accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason }))
 }
 
-/** The same authority whose clock is accepted at once. */
+/** The same authority with a clock that is accepted immediately. */
 function settled(settings: Partial<AuthoritySettings> = {}): typeof na.parts {
   const purgeClock = { nonces: clock, daily: clock } as unknown as Core['purgeClock']
   return Object.assign(
@@ -117,19 +117,19 @@ describe('removeCertificates', () => {
       if (half === 58) expect(await stored()).toContain(ended.cert_id)
     }
     expect(await stored()).toEqual([compromised.cert_id, valid.cert_id].sort())
-    // Ever issued and ever revoked do not fall, so a removal is no rolled back database.
+    // The totals of issued and revoked certificates do not fall, so a removal is not reported as a rollback.
     expect(await metric('chancery_issued_certs_total')).toBe('4')
     expect(await metric('chancery_revoked_certs_total')).toBe('2')
     expect(await findRollback(db(), await readHeads(db()), mark)).toEqual([])
     expect(await problems()).toEqual([])
     const events = await na.auditEvents('certificates_removed')
     expect(events.reduce((sum, { details }) => sum + Number((details as { count: number }).count), 0)).toBe(2)
-    // A revocation that is missing shows, although others were removed.
+    // A missing revocation is detected, although other rows were removed.
     await db().deleteFrom('issued_certs').where('cert_id', '=', compromised.cert_id).execute()
     expect(await findRollback(db(), await readHeads(db()), mark)).toEqual(['revoked_certificates'])
   }, 60_000)
 
-  it('does not remove what the list, a liveness row or a waiting entry still needs', async () => {
+  it('does not remove a row that the list, a liveness row or a queued entry still needs', async () => {
     const plain = await seedEnded()
     const listed = await seedEnded(REVOKED)
     await db()
@@ -144,10 +144,10 @@ describe('removeCertificates', () => {
     expect(await stored()).toEqual([listed, waiting, compromised, live].sort())
   })
 
-  it('does not remove what a stored list may name', async () => {
+  it('does not remove a row that a stored list may name', async () => {
     const cert_id = await seedEnded(REVOKED)
     const end = clock.now() - 40n * DAY + HOUR
-    // A list of the hour in which the certificate ended, stored because the high-water mark names it.
+    // A list from the hour in which the certificate ended, stored because the high-water mark names it.
     const next_update = writeSortable(end + hours(24))
     await db().updateTable('crl_versions').set({ next_update }).execute()
     await remove()
@@ -160,7 +160,7 @@ describe('removeCertificates', () => {
     expect(await stored()).toEqual([])
   })
 
-  it('removes more than one batch, past rows that stay', async () => {
+  it('removes more than one batch, and skips rows that stay', async () => {
     for (let count = 0; count < 3; count += 1) await seedEnded({ ...REVOKED, revocation_reason: 'key_compromise' })
     const staying = await stored()
     const { publicKey } = await testSigner('node', 'many')

@@ -2,7 +2,7 @@ import { ManualClock, accepted, enroll, nodeCaller, refused, startTestAuthority,
 import type { NodeCaller, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-/** NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR as it is when nothing is set. */
+/** The default of NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR. */
 describe('POST /renew, 429', () => {
   const clock = new ManualClock()
   const settings = { NA_CLOCK_CHECK: 'off', NA_RATE_LIMIT_NODE_KEY_PER_MINUTE: '1000' }
@@ -36,7 +36,7 @@ describe('POST /renew, 429', () => {
     return held
   }
 
-  it('after six of one key within an hour, with the time that is left until the next', async () => {
+  it('after six of one key within an hour, with the time until the next', async () => {
     const node = await newNode()
     const held = await renewOften(node, (await enroll(of(na), node)).cert_id, 6)
     const answer = await node.renew(held)
@@ -57,7 +57,7 @@ describe('POST /renew, 429', () => {
     for (const caller of [node, elsewhere]) refused(await caller.renew(second.cert_id), 429, 'rate_limit_exceeded')
   })
 
-  it('holds for renewals that come at once', async () => {
+  it('applies to concurrent renewals', async () => {
     const node = await newNode()
     const certificates = [await enroll(of(na), node), await enroll(of(na), node)]
     const callers = [of(na), of(other)].map(({ url }) => nodeCaller(url, node.signer, () => clock.now()))
@@ -71,7 +71,7 @@ describe('POST /renew, 429', () => {
     ])
   })
 
-  it('leaves other keys alone, and is said only of a certificate that could be renewed', async () => {
+  it('does not affect other keys, and applies only to a certificate that could be renewed', async () => {
     const [busy, calm] = [await newNode(), await newNode()]
     const [first, second] = [await enroll(of(na), busy), await enroll(of(na), calm)]
     await renewOften(busy, first.cert_id, 6)

@@ -46,7 +46,7 @@ const issued = (answer: TestResponse): JoinCertificate => readJoinCertificate(ac
 
 describe('POST /renew', () => {
   describe('201', () => {
-    it('gives a certificate of the same key and roles that verifies', async () => {
+    it('returns a certificate of the same key and roles that verifies', async () => {
       const node = await newNode()
       const roles = ['role:service:index', 'role:anchor']
       const old = await enroll(na, node, { roles, max_validity_hours: 72 })
@@ -66,7 +66,7 @@ describe('POST /renew', () => {
       expect(await verifyJoinCertificate(certificate, against)).toEqual({ ok: true })
     })
 
-    it('keeps successor, liveness, the end of the predecessor and the audit event', async () => {
+    it('stores successor, liveness, the end of the predecessor and the audit event', async () => {
       const node = await newNode()
       const old = await enroll(na, node, { max_validity_hours: 72 })
       const answer = await node.renew(old.cert_id, {}, { from: '127.4.0.1' })
@@ -118,7 +118,7 @@ describe('POST /renew', () => {
       expect(expires_at).toBe(writeInstant(clock.now() + hours(granted)))
     })
 
-    it('carries the bound of the invite over every renewal', async () => {
+    it('applies the limit of the invite to every renewal', async () => {
       const node = await newNode()
       let { cert_id } = await enroll(na, node, { max_validity_hours: 5 })
       for (let index = 0; index < 3; index += 1) {
@@ -133,7 +133,7 @@ describe('POST /renew', () => {
     it.each<[string, string[]]>([
       ['the same', ['role:a', 'role:b']],
       ['the same in another order', ['role:b', 'role:a']],
-    ])('takes roles that are %s, and keeps the stored order', async (_, roles) => {
+    ])('accepts roles that are %s, and keeps the stored order', async (_, roles) => {
       const node = await newNode()
       const old = await enroll(na, node, { roles: ['role:a', 'role:b'] })
       expect(issued(await node.renew(old.cert_id, { roles })).roles).toEqual(['role:a', 'role:b'])
@@ -148,7 +148,7 @@ describe('POST /renew', () => {
       accepted(await node.heartbeat(cert_id))
     })
 
-    it('ends the predecessor with the grace time', async () => {
+    it('ends the predecessor after the grace time', async () => {
       const node = await newNode()
       const old = await enroll(na, node)
       const { cert_id } = issued(await node.renew(old.cert_id))
@@ -158,7 +158,7 @@ describe('POST /renew', () => {
       accepted(await node.heartbeat(cert_id))
     })
 
-    it('may be repeated for a lost answer, without keeping the predecessor alive any longer', async () => {
+    it('may be repeated for a lost response, without extending the predecessor', async () => {
       const node = await newNode()
       const old = await enroll(na, node)
       const first = issued(await node.renew(old.cert_id))
@@ -172,7 +172,7 @@ describe('POST /renew', () => {
       refused(await node.renew(old.cert_id), 403, 'certificate_superseded')
     })
 
-    it('gives each of many who come together a certificate, and the predecessor one end', async () => {
+    it('gives each of many concurrent callers a certificate, and the predecessor one end', async () => {
       const node = await newNode()
       const old = await enroll(na, node)
       const answers = await Promise.all(Array.from({ length: 10 }, () => node.renew(old.cert_id)))
@@ -180,7 +180,7 @@ describe('POST /renew', () => {
       expect((await row(old.cert_id)).revoke_after).toBe(writeSortable(clock.now() + seconds(900)))
     })
 
-    it('serves exactly one of many who send the same signed call', async () => {
+    it('accepts exactly one of many callers that send the same signed call', async () => {
       const node = await newNode()
       const body = await node.prove({ cert_id: (await enroll(na, node)).cert_id })
       const answers = await Promise.all(Array.from({ length: 10 }, () => na.request('POST', '/renew', { body })))
@@ -201,7 +201,7 @@ describe('POST /renew', () => {
       [null, 400, 'invalid_role'],
       [{}, 400, 'invalid_role'],
       [['role:a', 7], 400, 'invalid_role'],
-    ])('answers roles %j with %d %s', async (roles, status, code) => {
+    ])('responds to roles %j with %d %s', async (roles, status, code) => {
       const node = await newNode()
       const old = await enroll(na, node, { roles: ['role:a', 'role:b'] })
       refused(await node.renew(old.cert_id, { roles }), status, code)
@@ -216,7 +216,7 @@ describe('POST /renew', () => {
     })
     afterAll(() => strict.stop())
 
-    it('supersedes at once', async () => {
+    it('supersedes immediately', async () => {
       const node = await newNode(strict)
       const old = await enroll(strict, node)
       const { cert_id } = issued(await node.renew(old.cert_id))
@@ -227,7 +227,7 @@ describe('POST /renew', () => {
   })
 
   describe('503', () => {
-    it('signs nothing after the window of the genesis block', async () => {
+    it('signs nothing after the validity period of the genesis block', async () => {
       const own = new ManualClock()
       const late = await startTestAuthority({ clock: own, settings })
       try {
@@ -235,7 +235,7 @@ describe('POST /renew', () => {
         const old = await enroll(late, node, { max_validity_hours: 8760 }, { validity_hours: 8760 })
         own.advance(90 * 86_400)
         refused(await node.renew(old.cert_id), 503, 'service_unavailable')
-        // Nothing new is signed, but the node is still known to be alive.
+        // No certificate is signed, but the liveness of the node is stored.
         accepted(await node.heartbeat(old.cert_id))
       } finally {
         await late.stop()

@@ -34,8 +34,8 @@ type Outcome =
 
 /**
  * POST /renew
- * A new certificate with the same key and the stored roles; the old one runs out after the grace time. Within it a
- * node whose answer was lost may renew again, without keeping the old certificate alive any longer.
+ * Issues a new certificate with the same key and the stored roles. The old one ends after the grace time. A node whose
+ * response was lost may renew again, which does not extend the old certificate.
  */
 export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpResponse> {
   const request = readRenewRequest(call.body)
@@ -45,7 +45,7 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
   const claim = toClaim(`node:${request.node_public_key}`, proof.nonce, proof.signedAt)
 
   const outcome = await parts.database.write(async (tx): Promise<Outcome> => {
-    // Alone: renewals of one key are counted, also those of two certificates on two instances.
+    // Locked, because renewals of one key are counted, also for two certificates on two instances.
     await lockNodeKeys(parts.database, tx, [request.node_public_key])
     const stored = await loadForRenewal(parts.database, tx, request.cert_id)
     faultPoint('renew-locked')
@@ -76,8 +76,8 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
 }
 
 /**
- * Seconds until this key may renew again, or undefined when it may now: every renewal is one more certificate for the
- * revocation list. What a clock that was far ahead has dated does not count for as long as it was ahead.
+ * Returns the seconds until this key may renew again, or undefined when it may now. Every renewal adds a certificate to
+ * the revocation list. Renewals dated in the future, by a clock that was ahead, do not count.
  */
 async function whenNext(tx: Tx, parts: EnrollmentParts, key: string, now: Instant): Promise<number | undefined> {
   const window = { after: now - HOUR, until: now + CLOCK_TOLERANCE }
@@ -85,7 +85,7 @@ async function whenNext(tx: Tx, parts: EnrollmentParts, key: string, now: Instan
   return first === undefined ? undefined : Number((first + HOUR - now) / SECOND) + 1
 }
 
-/** Check 13: roles are those of the invite for ever; a list sent along must be the same multiset. */
+/** Check 13: the roles of the invite stay for all renewals. A list in the request must be the same multiset. */
 function whyOtherRoles(
   stored: RenewableCertificate | undefined,
   roles: JsonValue | undefined,
@@ -118,8 +118,8 @@ async function issueSuccessor(
   const text = writeJson(certificate)
   faultPoint('renew-sealed')
   await insertSuccessor(tx, stored, certificate, text, call.remoteAddress)
-  // Written once: repeating a renewal must not keep the predecessor alive for ever. Across a key succession the node
-  // may not be able to verify the successor yet: there the predecessor ends when the successor is first used.
+  // Written once, so that repeated renewals do not extend the predecessor. Across a key succession the node may not be
+  // able to verify the successor yet. There the predecessor ends when the successor is first used.
   if (stored.revoke_after === null && isOfKey(stored, parts.signer.keyId))
     await supersede(tx, stored.cert_id, graceEnd(parts, stored, now))
   faultPoint('renew-stored')
@@ -137,7 +137,10 @@ function isOfKey({ cert_json }: RenewableCertificate, keyId: string): boolean {
   return member(JSON.parse(cert_json) as JsonObject, 'issued_by') === keyId
 }
 
-/** When the predecessor ends, and whether the list will name it: not when less than a day of its life is left then. */
+/**
+ * Returns when the predecessor ends, and whether the list will name it. It will not if less than a day of its validity
+ * is left then.
+ */
 export function graceEnd(
   parts: EnrollmentParts,
   stored: { readonly expires_at: string },

@@ -30,7 +30,7 @@ export interface BatchRequest extends Omit<InviteRequest, 'recipient'> {
   readonly count: number
 }
 
-/** The same for many invites; none of them can be for one key only. */
+/** For several invites, none of which can be limited to one key. */
 export function readBatchRequest(body: JsonObject, allowedRoles: readonly string[]): BatchRequest {
   refuseUnknownMembers(body, ['roles', 'max_validity_hours', 'token_expiry_hours', 'count'])
   const count = readOrRefuse('invalid_input', () => shape.integer(1, BATCH_INVITES)(body['count'] ?? null, 'count'))
@@ -45,7 +45,7 @@ export interface WithdrawalRequest {
   readonly isDryRun: boolean
 }
 
-/** Exactly one of the three says which invites are meant. */
+/** Exactly one of the three selects the invites. */
 export function readWithdrawal(body: JsonObject): WithdrawalRequest {
   refuseUnknownMembers(body, ['token_fingerprints', 'created_by', 'batch_id', 'reason', 'dry_run'])
   return { choice: readChoice(body), reason: readReason(body), isDryRun: readDryRun(body) }
@@ -103,7 +103,7 @@ export interface JoinRequest {
   readonly validityHours: number
 }
 
-/** Checks 2 to 6 of protocol/core 5.2. Root, authority and operator keys may not double as a node's. */
+/** Checks 2 to 6 of protocol/core 5.2. Root, authority and operator keys must not be node keys. */
 export function readJoinRequest(body: JsonObject, reserved: ReadonlySet<string>): JoinRequest {
   refuseSiblings(body, ['cert_id'])
   const key = body['node_public_key']
@@ -129,12 +129,12 @@ export function readHeartbeatRequest(
   const status = body['status'] === undefined ? 'unknown' : body['status']
   if (typeof status !== 'string' || !isPlainText(status, 64)) throw new Refusal('invalid_input', { field: 'status' })
   const digest = body['genesis_digest']
-  // Which block the node holds: for the progress of a key succession only, so another form says nothing.
+  // The block of the node, used only for the progress of a key succession. An invalid value is ignored.
   const genesis_digest = typeof digest === 'string' && /^[0-9a-f]{64}$/.test(digest) ? digest : null
   return { ...identity, status, genesis_digest }
 }
 
-/** Checks 2 to 4 of protocol/core 7 for POST /renew; roles are compared later, with what is stored. */
+/** Checks 2 to 4 of protocol/core 7 for POST /renew. Roles are compared with the stored ones later. */
 export function readRenewRequest(
   body: JsonObject,
 ): CertificateRequest & { readonly validityHours: number; readonly roles: JsonValue | undefined } {
@@ -146,7 +146,7 @@ function readIdentity(body: JsonObject): CertificateRequest {
   const [cert_id, key] = [body['cert_id'], body['node_public_key']]
   if (typeof cert_id !== 'string' || cert_id === '' || typeof key !== 'string' || key === '')
     throw new Refusal('missing_certificate_identity')
-  // No certificate has an id of another form: such a one is unknown, and that is said after the proof.
+  // No certificate has an id of another form. Such an id is reported as unknown, after the proof.
   return { cert_id: isPlainText(cert_id, 128) ? cert_id : 'unknown', node_public_key: key }
 }
 
@@ -159,7 +159,7 @@ function readRequestedHours(body: JsonObject): number {
   )
 }
 
-/** A captured proof must not serve on a sister route: members that belong there are refused (protocol/core 5.1). */
+/** A captured proof must not work on a sister route: members of those routes are refused (protocol/core 5.1). */
 function refuseSiblings(body: JsonObject, names: readonly string[]): void {
   const present = names.filter((name) => Object.hasOwn(body, name))
   if (present.length > 0) throw new Refusal('unexpected_field', { fields: present })

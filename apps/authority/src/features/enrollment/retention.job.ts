@@ -1,12 +1,12 @@
 import { DAY, writeSortable } from '@chancery/protocol'
 import type { EnrollmentParts } from './parts.ts'
 
-/** Rows of one statement: short enough that joins and heartbeats hardly wait. */
+/** Rows per statement: few enough that joins and heartbeats are hardly delayed. */
 const ROWS = 5000
 
 /**
- * Removes invites so many days after their end, and what was last heard of certificates that ended more than a day ago.
- * By the settled time, which goes on over restarts: a clock that is ahead has nothing forgotten early.
+ * Removes invites a number of days after their end, and liveness of certificates that ended more than a day ago. Uses
+ * the purge clock, which continues over restarts, so a clock that is ahead removes nothing early.
  */
 export async function removeEnded(parts: EnrollmentParts, signal: AbortSignal): Promise<void> {
   const now = parts.purgeClock.daily.now()

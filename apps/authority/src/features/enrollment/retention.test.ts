@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-/** The same authority after a restart: what a process remembers is gone. */
+/** The same authority after a restart, without its in-memory state. */
 function restarted(at: ManualClock = clock): Core {
   const purgeClock = {
     nonces: new PurgeClock(at, NONCE_DELAY_MS),
@@ -53,7 +53,7 @@ async function reject(rejected_at: string): Promise<void> {
     .execute()
 }
 
-it('processes that live for half a day believe their clock together after a day, and go on from there', async () => {
+it('processes that run for half a day each accept their clock together after a day, and continue from there', async () => {
   const [first, second] = [restarted(), restarted()]
   for (let hour = 0; hour < 12; hour += 1) {
     clock.advance(3600)
@@ -78,7 +78,7 @@ it('processes that live for half a day believe their clock together after a day,
   await reject(writeSortable(clock.now()))
   await reject(writeSortable(clock.now() - 4n * DAY))
 
-  // Restarts twice a day, with ten minutes of downtime each: no process lives for long.
+  // Restarts twice a day, with ten minutes of downtime each: no process runs for long.
   for (let half = 1; half <= 8; half += 1) {
     clock.advance(600)
     const core = restarted()
@@ -92,11 +92,11 @@ it('processes that live for half a day believe their clock together after a day,
   expect(await countOf('node_liveness')).toBe(0)
   expect(await countOf('idempotency_keys')).toBe(0)
   expect(await countOf('evidence_rejections')).toBe(0)
-  // Certificates are removed by a job of their own.
+  // Another job removes certificates.
   expect(await countOf('issued_certs')).toBe(1)
 })
 
-it('nothing ends early for a process whose clock is ahead from its start', async () => {
+it('nothing is removed early by a process whose clock is ahead from its start', async () => {
   await createInvite(na)
   const ahead = new ManualClock(clock.now() + 40n * DAY)
   const core = restarted(ahead)

@@ -6,15 +6,15 @@ import { supersede } from './queries/renewals.ts'
 const MAX_AT_ONCE = 1000
 
 /**
- * Certificates renewed across a key succession: the predecessor ends, after the grace time, once its successor was used
- * for a heartbeat. A node that could not take the successor up keeps what it has.
+ * For certificates renewed across a key succession: the predecessor ends, after the grace time, when its successor was
+ * used for a heartbeat. A node that could not use the successor keeps its certificate.
  */
 export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
   if (!parts.signing.isAllowed()) return
   const { database } = parts
   const now = parts.clock.now()
   const former = await database.read.selectFrom('former_keys').select('key_id').limit(1).executeTakeFirst()
-  // Elsewhere a renewal ends its predecessor at once: there is nothing to look for.
+  // Otherwise a renewal ends its predecessor directly, so there is nothing to do.
   if (former === undefined) return
   await database.write(async (tx) => {
     const used = await tx

@@ -10,11 +10,11 @@ import { TileWriter } from './tile-writer.ts'
 import { findLog, storeCheckpoint, readLeaves } from './queries.ts'
 
 /**
- * Brings the log up to the head of the store and signs what it is then. Entries enter in store order, each once: leaf
- * n is the digest of entry n + 1. One instance at a time; the tiles are kept with the checkpoint that covers them.
+ * Appends entries of the store to the log and signs the new state. Entries are appended in store order, each once: leaf
+ * n is the digest of entry n + 1. One instance at a time; the tiles are stored with the checkpoint that covers them.
  */
 export async function appendToLog(parts: EvidenceLogParts, appended: RecentEntries): Promise<void> {
-  // A checkpoint below one that was published would look like a log that was cut.
+  // A checkpoint smaller than a published one would appear as a truncated log.
   if (!parts.signing.isAllowed() || parts.rollbackCheck.isEvidenceBehind) return
   for (;;) {
     const { isDone, through } = await parts.database.write(async (tx) => {
@@ -28,7 +28,7 @@ export async function appendToLog(parts: EvidenceLogParts, appended: RecentEntri
 
 interface Growth {
   readonly isDone: boolean
-  /** The last entry that is in the log now. */
+  /** The last entry in the log now. */
   readonly through: number
 }
 
@@ -53,7 +53,7 @@ async function growOnce(tx: Tx, parts: EvidenceLogParts, appended: RecentEntries
   const origin = logOrigin(parts.genesis.network_name)
   const note = await signCheckpoint({ origin, size: tiles.size, root }, parts.signer)
   if ((await openCheckpoint(note, origin, parts.signer.publicKey)) === undefined)
-    throw new Error('the signing key made a note that does not verify')
+    throw new Error('the signing key produced a note that does not verify')
   await storeCheckpoint(tx, tiles.size, note, writeSortable(parts.clock.now()))
   faultPoint('log-checkpoint-stored')
   return { isDone: tiles.size >= last_sequence, through: tiles.size }

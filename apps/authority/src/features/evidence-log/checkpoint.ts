@@ -6,7 +6,7 @@ import { findLog } from './queries.ts'
 
 /**
  * GET /evidence-log/checkpoint
- * Whoever keeps it can later prove that history was rewritten.
+ * Returns the signed checkpoint. A saved copy can later prove that entries were rewritten.
  */
 export async function checkpoint(_call: Call, parts: EvidenceLogParts): Promise<HttpResponse> {
   const state = await findLog(parts.database.read)

@@ -7,13 +7,13 @@ import { findLog } from './queries.ts'
 import type { LogState } from './queries.ts'
 import { TileMissing } from './tile-missing.ts'
 
-/** What a check needs; the doctor has nothing else. */
+/** Inputs of the check. */
 export interface LogBasis {
   readonly ownKeys: Pick<Core['ownKeys'], 'all'>
   readonly genesis: Pick<Core['genesis'], 'network_name'>
 }
 
-/** Why nothing may be signed on the log as it is stored, in words; undefined when it is as it was signed. */
+/** Returns why the stored log must not be signed. Undefined when it is as it was signed. */
 export async function findLogFault(db: Tx, ground: LogBasis): Promise<string | undefined> {
   const state = await findLog(db)
   if (state === undefined) return undefined
@@ -22,8 +22,8 @@ export async function findLogFault(db: Tx, ground: LogBasis): Promise<string | u
 }
 
 /**
- * The root of the last checkpoint, computed once more from the tiles that the next one grows from: an edited tile would
- * give a checkpoint that contradicts the last, signed by the same key.
+ * Computes the root of the last checkpoint again from the tiles that the next one extends. An edited tile would lead to
+ * a checkpoint that contradicts the last one, signed by the same key.
  */
 export async function compareWithNote(
   { size, note }: LogState,
@@ -34,10 +34,12 @@ export async function compareWithNote(
   for (const key of ownKeys.all) {
     const signed = await openCheckpoint(note, origin, key)
     if (signed === undefined) continue
-    if (signed.size !== size) return 'the last checkpoint is stored under another size'
+    if (signed.size !== size) return 'the last checkpoint has another size than its row'
     const root = await readRoot(size, readTile)
     if (root === undefined) return 'a tile of the log is missing'
-    return sameBytes(root, signed.root) ? undefined : 'the tiles of the log do not give the root of its last checkpoint'
+    return sameBytes(root, signed.root)
+      ? undefined
+      : 'the tiles of the log do not match the root of its last checkpoint'
   }
   return 'the last checkpoint is not signed by this authority'
 }

@@ -7,7 +7,7 @@ import { readBundle } from './queries.ts'
 
 /**
  * GET /admin/evidence-log/entries/{tile}
- * The envelopes of one tile, each with its length in two bytes before it. The digest of an envelope is its leaf.
+ * Returns the envelopes of one tile, each after its length in two bytes. The digest of an envelope is its leaf.
  */
 export async function entries(call: OperatorCall, parts: EvidenceLogParts): Promise<HttpResponse> {
   const name = readIndexPath(call.params['tile'] ?? '')
@@ -19,7 +19,7 @@ export async function entries(call: OperatorCall, parts: EvidenceLogParts): Prom
 
 function toBundleEntry(line: string): [Buffer, Buffer] {
   const event = readEventLine(line)
-  if (event === undefined) throw new Error('a stored line cannot be read')
+  if (event === undefined) throw new Error('cannot read a stored line')
   const text = Buffer.from(canonicalJson(asJson(event.entry)))
   const length = Buffer.alloc(2)
   length.writeUInt16BE(text.length)

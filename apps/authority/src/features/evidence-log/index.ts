@@ -8,7 +8,7 @@ import { signCheckpointAgain } from './sign-again.ts'
 export { findLogFault } from './continuity.ts'
 
 export interface EvidenceLog extends Feature {
-  /** Appends everything that the chain has and the log does not. */
+  /** Appends all entries of the chain that the log lacks. */
   append(): Promise<void>
   signCheckpointAgain(tx: Tx): Promise<void>
 }
@@ -20,7 +20,7 @@ export function openEvidenceLog(parts: EvidenceLogParts): EvidenceLog {
   }
   parts.evidence.subscribe({
     onAppended: (entries) => {
-      // What was appended here need not be read again before it enters the log.
+      // Entries appended by this process need not be read again before they enter the log.
       writer.appended.keep(entries)
       writer.wake(parts)
     },
@@ -28,7 +28,7 @@ export function openEvidenceLog(parts: EvidenceLogParts): EvidenceLog {
   })
   return {
     routes: evidenceLogRoutes(parts),
-    // For entries that came while the log could not grow.
+    // For entries that were appended while the log could not be extended.
     jobs: [{ name: 'evidence-log', everySeconds: 60, run: append }],
     append,
     signCheckpointAgain: (tx) => signCheckpointAgain(tx, parts),

@@ -3,12 +3,12 @@ import { RecordFault } from '../../signing/record-faults.ts'
 import { RecentEntries } from './recent-entries.ts'
 import { appendToLog } from './append.ts'
 
-/** How long entries are gathered before the log is signed anew. */
+/** How long entries are collected before the log is signed again. */
 const GATHER_MS = 1000
 
-/** Grows the log soon after entries came, without making any of them wait. */
+/** Extends the log after entries were appended. Appends do not wait for it. */
 export class LogWriter {
-  /** What this process appended and the log may not have yet. */
+  /** Entries that this process appended and the log may lack. */
   readonly appended = new RecentEntries()
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
@@ -23,7 +23,7 @@ export class LogWriter {
     this.#timer.unref()
   }
 
-  /** Now, and until the log has everything. */
+  /** Runs now, until the log has all entries. */
   async grow(parts: EvidenceLogParts): Promise<void> {
     await appendToLog(parts, this.appended)
   }
@@ -34,12 +34,12 @@ export class LogWriter {
     await this.#running
   }
 
-  /** A failure is tried again with the next entry, and by the job within a minute. */
+  /** After a failure the next entry tries again, and the job within a minute. */
   async #run(parts: EvidenceLogParts): Promise<void> {
     this.#running ??= this.grow(parts)
       .catch((error: unknown) => {
-        // A fault of its rows has been told, once.
-        if (!(error instanceof RecordFault)) parts.log.error('the evidence log could not grow', { error })
+        // A fault of its rows has already been reported once.
+        if (!(error instanceof RecordFault)) parts.log.error('cannot extend the evidence log', { error })
       })
       .finally(() => {
         this.#running = undefined

@@ -42,7 +42,7 @@ async function current(): Promise<LogCheckpoint> {
   return found
 }
 
-/** RFC 6962 section 2.1 in the fewest words. */
+/** RFC 6962 section 2.1, in a short form. */
 function root(leaves: readonly Buffer[]): Buffer {
   const sha = (...parts: readonly Uint8Array[]): Buffer => {
     const hash = createHash('sha256')
@@ -82,7 +82,7 @@ describe('GET /evidence-log/checkpoint', () => {
     }
   })
 
-  it('follows appends by itself', async () => {
+  it('follows appends automatically', async () => {
     await desk.decide()
     await expect
       .poll(async () => (await desk.na.request('GET', '/evidence-log/checkpoint')).text.split('\n')[1], {
@@ -93,7 +93,7 @@ describe('GET /evidence-log/checkpoint', () => {
 })
 
 describe('GET /evidence-log/tile/{tile}', () => {
-  it('200: proves from tiles alone that an entry is in, and that the log only grew', async () => {
+  it('200: proves from tiles alone that an entry is included, and that the log was only extended', async () => {
     for (const index of [0, 9, 255, 256, 299]) {
       const proof = await inclusionProof(index, 300, nodes(300))
       const leafHash = createHash('sha256')
@@ -108,7 +108,7 @@ describe('GET /evidence-log/tile/{tile}', () => {
     expect(verifyConsistency({ ...facts, olderRoot: root(digests.slice(1, 11)) })).toBe(false)
   })
 
-  it('200: full and partial tiles, to be kept for ever', async () => {
+  it('200: full and partial tiles, cacheable permanently', async () => {
     expect((await tileBytes('0/000')).length).toBe(256 * 32)
     expect((await tileBytes('0/000.p/7')).length).toBe(7 * 32)
     expect((await tileBytes('0/001.p/44')).length).toBe(44 * 32)
@@ -132,7 +132,7 @@ describe('GET /admin/evidence-log/entries/{tile}', () => {
   it('200: envelopes whose digests are the leaves', async () => {
     const answer = await desk.get('/admin/evidence-log/entries/001.p/44')
     expect(answer.headers['content-type']).toBe('application/octet-stream')
-    // Two bytes of length stand before each envelope, which is plain ASCII.
+    // Each envelope is plain ASCII, after two bytes of length.
     const texts = answer.text.match(/\{[^{}]*\}/g) ?? []
     expect(texts.map((text) => createHash('sha256').update(text).digest('hex'))).toEqual(
       digests.slice(256, 300).map((digest) => digest.toString('hex')),
@@ -142,14 +142,14 @@ describe('GET /admin/evidence-log/entries/{tile}', () => {
     expect(answer.text.charCodeAt(0)).toBe((texts[0]?.length ?? 0) >> 8)
   })
 
-  it('401 and 404: operators only, and only what is there', async () => {
+  it('401 and 404: operators only, and only existing tiles', async () => {
     refused(await desk.na.request('GET', '/admin/evidence-log/entries/000'), 401, 'admin_auth_failed')
     refused(await desk.get('/admin/evidence-log/entries/002.p/9'), 404, 'not_found')
     refused(await desk.get('/admin/evidence-log/entries/x'), 404, 'not_found')
   })
 })
 
-it('keeps its hashes when retention removes the entries, and is caught when history is rewritten', async () => {
+it('keeps its hashes when retention removes the entries, and detects rewritten entries', async () => {
   const before = await current()
   desk.clock.advance(3 * 86_400)
   accepted(await desk.post('/admin/evidence/retention/apply', { older_than_days: 1 }))
@@ -159,7 +159,7 @@ it('keeps its hashes when retention removes the entries, and is caught when hist
   const proof = await consistencyProof(before.size, after.size, nodes(after.size))
   const facts = { older: before.size, newer: after.size, olderRoot: before.root, newerRoot: after.root, proof }
   expect(verifyConsistency(facts)).toBe(true)
-  // Somebody who owns the database and the key starts the log anew over other entries.
+  // An attacker with the database and the key starts the log again over other entries.
   await desk.decide()
   await forgeRows(desk.na, 'delete from evidence_log_tiles where level = 0 and tile = 0')
   await expect(inclusionProof(0, after.size, nodes(after.size))).rejects.toThrow('0/000: 404')
@@ -176,14 +176,14 @@ describe('the log', () => {
       'a payload',
       `update evidence_entries set line = replace(line, '"authorized":true', '"authorized":false') where store_sequence = 3`,
     ],
-    ['a row that is gone', `delete from evidence_entries where store_sequence = 3`],
-    ['every row behind the log', `delete from evidence_entries where store_sequence >= 3`],
-  ])('signs nothing over an entry that is not what was appended: %s', async (_what, statement) => {
+    ['a deleted row', `delete from evidence_entries where store_sequence = 3`],
+    ['every row after the log', `delete from evidence_entries where store_sequence >= 3`],
+  ])('signs nothing over an entry that was changed after the append: %s', async (_what, statement) => {
     const own = await openTestStore()
     const { features } = own.na
     try {
       for (let count = 0; count < 2; count += 1) await own.decide()
-      // As if the log had not grown yet; it does so by itself a second after an append.
+      // As if the log had not been extended yet. It is extended automatically a second after an append.
       await forgeRows(own.na, statement, 'delete from evidence_log_checkpoints', 'delete from evidence_log_tiles')
       await expect(features.evidenceLog.append()).rejects.toThrow(/entry 3 is/)
       refused(await own.na.request('GET', '/evidence-log/checkpoint'), 404, 'not_found')
@@ -193,7 +193,7 @@ describe('the log', () => {
   })
 })
 
-it('404: is off with the store', async () => {
+it('404: is disabled with the store', async () => {
   const off = await startTestAuthority()
   try {
     for (const path of ['/evidence-log/checkpoint', '/evidence-log/tile/0/000', '/admin/evidence-log/entries/000'])

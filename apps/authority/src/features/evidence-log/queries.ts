@@ -19,19 +19,19 @@ export async function findLog(db: Tx): Promise<LogState | undefined> {
   return row === undefined ? undefined : { size: row.tree_size, note: row.note }
 }
 
-/** Only the newest is kept here: old ones matter where others hold them. */
+/** Only the newest is stored here. Old ones matter where other parties saved them. */
 export async function storeCheckpoint(tx: Tx, size: number, note: string, signed_at: string): Promise<void> {
   await tx.deleteFrom('evidence_log_checkpoints').execute()
   await tx.insertInto('evidence_log_checkpoints').values({ tree_size: size, note, signed_at }).execute()
 }
 
-/** Leaves of one transaction at most, and lines of others among them, whose reading takes milliseconds. */
+/** Maximum number of leaves in one transaction, and of lines from other instances, whose reading takes milliseconds. */
 const MAX_LEAVES = 1024
 const MAX_READ = 256
 
 /**
- * Digests of a run of entries, whole and in store order, each computed from its line and compared with what line and
- * column say: the checkpoint over them is signed, and nobody could take a wrong leaf back out of the log.
+ * Returns the digests of a complete range of entries in store order. Each is computed from its line and compared with
+ * line and column, because the checkpoint over them is signed, and a wrong leaf cannot be removed from the log.
  */
 export async function readLeaves(
   db: Tx,
@@ -43,7 +43,7 @@ export async function readLeaves(
   const rows = await db
     .selectFrom('evidence_entries')
     .select(['store_sequence', 'entry_digest', 'line'])
-    // One more in front, to which the first is linked; retention may have removed it.
+    // Reads one entry more, to which the first is linked. Retention may have removed it.
     .where('store_sequence', '>=', after)
     .where('store_sequence', '<=', through)
     .orderBy('store_sequence')
@@ -53,18 +53,18 @@ export async function readLeaves(
   for (const { store_sequence, entry_digest, line } of rows) {
     if (store_sequence === after) continue
     const expected = after + 1 + leaves.length
-    // A leaf stands at its sequence: one that is missing must not move the others.
+    // The position of a leaf is its sequence. A missing leaf must not move the others.
     if (store_sequence !== expected) throw missing(expected)
     const own = appended.find(expected)
     const isOurs = own?.line === line
     if (!isOurs && (read += 1) > MAX_READ) return leaves
     const link = isOurs ? linkOf(own) : readLink(line)
     if (link?.digest !== entry_digest || !follows(link, expected, last))
-      throw new Error(`entry ${expected} is not what was appended`)
+      throw new Error(`entry ${expected} is not the appended one`)
     leaves.push(entry_digest)
     last = entry_digest
   }
-  // Nor may the log end before the store does: it would be signed anew for ever, and never catch up.
+  // The log must not end before the store does. Otherwise it would be signed again every time and never be complete.
   if (after + leaves.length < through) throw missing(after + 1 + leaves.length)
   return leaves
 }
@@ -73,7 +73,7 @@ function missing(sequence: number): Error {
   return new Error(`entry ${sequence} is missing before it entered the log`)
 }
 
-/** Where a line stands, and behind what, by its own digest. */
+/** The sequence of a line and the digest of its predecessor, after checking its own digest. */
 interface Link {
   readonly digest: string
   readonly sequence: number
@@ -116,7 +116,7 @@ export async function storeTile(tx: Tx, level: number, tile: number, hashes: Uin
     .execute()
 }
 
-/** Lines of one bundle; empty unless all of them are kept and visible. */
+/** Lines of one bundle. Empty unless all of them are stored and visible. */
 export async function readBundle(db: Tx, first: number, count: number): Promise<readonly string[]> {
   const { removed_through } = await readEvidenceHead(db)
   if (first <= removed_through) return []

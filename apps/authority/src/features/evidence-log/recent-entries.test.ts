@@ -17,7 +17,7 @@ function chain(count: number, payload = '{}'): readonly ChainedEntry[] {
 }
 
 describe('RecentEntries', () => {
-  it('keeps a line until it is in the log', () => {
+  it('caches a line until it is in the log', () => {
     const lines = new RecentEntries()
     const made = chain(3)
     lines.keep(made)
@@ -25,7 +25,7 @@ describe('RecentEntries', () => {
     expect([1, 2, 3].map((sequence) => lines.find(sequence))).toEqual([undefined, undefined, made[2]])
   })
 
-  it('lets the oldest go when they are too many: nobody may grow the log meanwhile', () => {
+  it('drops the oldest lines above the limit, because another instance may extend the log', () => {
     const lines = new RecentEntries()
     lines.keep(chain(20, JSON.stringify('x'.repeat(MEBIBYTE))))
     expect(lines.find(1)).toBeUndefined()
@@ -34,7 +34,7 @@ describe('RecentEntries', () => {
     expect(held.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(16 * MEBIBYTE)
   })
 
-  it('has the later of two lines for one place', () => {
+  it('has the later of two lines for one position', () => {
     const lines = new RecentEntries()
     const [undone, kept] = [chain(1, '{"try":1}'), chain(1, '{"try":2}')]
     lines.keep(undone)

@@ -1,11 +1,11 @@
 import type { ChainedEntry } from '@chancery/protocol'
 
-/** Characters of all lines held; beyond it the oldest go. */
+/** Maximum number of characters in the cache. Above it the oldest lines are dropped. */
 const MAX_CHARACTERS = 16 * 1024 * 1024
 
 /**
- * The newest lines this process spelled and hashed itself. A row that holds the very same text needs no second reading
- * before it enters the log: its digest was computed from that text. Whatever differs, or is not here, is read anew.
+ * Caches the newest lines that this process serialised and hashed. A row with exactly this text needs no second check
+ * before it enters the log, because its digest was computed from that text. Other rows are read and checked.
  */
 export class RecentEntries {
   readonly #entries = new Map<number, ChainedEntry>()
@@ -27,7 +27,7 @@ export class RecentEntries {
     return this.#entries.get(sequence)
   }
 
-  /** They are in the log. */
+  /** Drops lines that are in the log. */
   forget(through: number): void {
     for (const sequence of this.#entries.keys()) {
       if (sequence > through) break

@@ -3,7 +3,7 @@ import type { EvidenceLogParts } from './parts.ts'
 import type { Tx } from '../../database/database.ts'
 import { findLog, storeCheckpoint } from './queries.ts'
 
-/** The last checkpoint under the present key: the same size and root, so no reader sees another log. */
+/** Signs the last checkpoint with the current key: the same size and root, so readers see the same log. */
 export async function signCheckpointAgain(tx: Tx, parts: EvidenceLogParts): Promise<void> {
   await parts.database.lockDomain(tx, 'evidence-anchors')
   const state = await findLog(tx)
@@ -14,7 +14,7 @@ export async function signCheckpointAgain(tx: Tx, parts: EvidenceLogParts): Prom
     if (opened === undefined) continue
     const note = await signCheckpoint({ origin, size: opened.size, root: opened.root }, parts.signer)
     if ((await openCheckpoint(note, origin, parts.signer.publicKey)) === undefined)
-      throw new Error('the signing key made a note that does not verify')
+      throw new Error('the signing key produced a note that does not verify')
     await storeCheckpoint(tx, state.size, note, writeSortable(parts.clock.now()))
     return
   }

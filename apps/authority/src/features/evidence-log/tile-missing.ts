@@ -1,4 +1,4 @@
-/** A tile that the last checkpoint covers is not there, or too short. */
+/** A tile that the last checkpoint covers is missing or too short. */
 export class TileMissing extends Error {
   override readonly name = 'TileMissing'
 }

@@ -4,7 +4,7 @@ import type { Tx } from '../../database/database.ts'
 import { findTile, storeTile } from './queries.ts'
 import { TileMissing } from './tile-missing.ts'
 
-/** A tile with room for all its hashes; the first `width` of them are there. */
+/** A tile with space for all its hashes. The first `width` of them are set. */
 interface OpenTile {
   readonly level: number
   readonly tile: number
@@ -12,11 +12,11 @@ interface OpenTile {
   width: number
 }
 
-/** The last tile of each level while leaves are added; a full one gives its hash to the level above. */
+/** The last tile of each level while leaves are added. A full tile adds its hash to the level above. */
 export class TileWriter {
   readonly #tx: Tx
   readonly #tiles = new Map<string, OpenTile>()
-  /** Tiles as the database had them: each is read once, so that what was verified is what is used. */
+  /** Tiles as read from the database. Each is read once, so that the verified tile is the one that is used. */
   readonly #stored = new Map<string, Promise<Uint8Array | undefined>>()
   #size: number
 
@@ -46,7 +46,7 @@ export class TileWriter {
     }
   }
 
-  /** A tile as it is now, for proofs and the root. */
+  /** Returns a tile in its current state, for proofs and the root. */
   async read({ level, tile, width }: TileName): Promise<Uint8Array> {
     const open = this.#tiles.get(`${level}/${tile}`)
     const held = open === undefined ? await this.#load(level, tile) : hashesOf(open)
@@ -65,7 +65,7 @@ export class TileWriter {
     return known
   }
 
-  /** What the tree of the last checkpoint had of a tile; whatever a row holds beyond it was never signed. */
+  /** Returns the part of a tile that the last checkpoint covers. Later hashes in a row were never signed. */
   async #open(level: number, tile: number, place: number): Promise<OpenTile> {
     const open = { level, tile, room: new Uint8Array(TILE_WIDTH * HASH_BYTES), width: place }
     this.#tiles.set(`${level}/${tile}`, open)

@@ -5,17 +5,17 @@ import type { Call } from '@chancery/service-kit'
 import type { EvidenceLogParts } from './parts.ts'
 import { findLog, findTile } from './queries.ts'
 
-/** A tile of a given width never changes, so anyone may keep it for ever. */
+/** A tile of a given width never changes, so it can be cached permanently. */
 const FOR_EVER = { 'Cache-Control': 'public, max-age=31536000, immutable' }
 
 /**
  * GET /evidence-log/tile/{tile}
- * Hashes only: they prove everything and tell nothing. They stay when the entries behind them are removed.
+ * Returns hashes only. They are proofs without content. They stay when retention removes the entries.
  */
 export async function tile(call: Call, parts: EvidenceLogParts): Promise<HttpResponse> {
   const name = readTilePath(call.params['tile'] ?? '')
   const state = await findLog(parts.database.read)
-  // What no checkpoint covers yet may still be rolled back.
+  // Hashes that no checkpoint covers yet may still be rolled back.
   if (name === undefined || widthInTree(state?.size ?? 0, name.level, name.tile) < name.width)
     throw new Refusal('not_found')
   const hashes = await findTile(parts.database.read, name.level, name.tile)

@@ -8,10 +8,10 @@ import { makeAnchor } from './anchoring.ts'
 import { findLatestAnchor } from './queries/entries.ts'
 
 const LEASE_SECONDS = 120
-/** After a failure the next try comes no later (protocol/trust-operations 6.12). */
+/** Maximum delay of the next attempt after a failure (protocol/trust-operations 6.12). */
 const RETRY_SECONDS = 60
 
-/** Makes anchors by themselves: after an append, when the last anchor is older than the interval. */
+/** Creates anchors automatically: after an append, when the last anchor is older than the interval. */
 export class AnchorScheduler {
   readonly #parts: EvidenceState
   #dueAt: Instant = 0n
@@ -22,11 +22,11 @@ export class AnchorScheduler {
     this.#parts = parts
   }
 
-  /** Not waited for by appends: whatever goes wrong here, the entry stands. */
+  /** Appends do not wait for this. A failure here does not affect the entry. */
   wake(): void {
     const parts = this.#parts
     const { anchorIntervalSeconds: interval } = parts.settings
-    // An entry that came while the last anchor was made may not be under it.
+    // An entry appended while the last anchor was made may not be covered by it.
     this.#isAskedAgain = this.#running !== undefined
     if (interval === 0 || this.#isAskedAgain || parts.clock.now() < this.#dueAt) return
     if (!parts.signing.isAllowed() || !parts.isServing()) return
@@ -36,7 +36,7 @@ export class AnchorScheduler {
     })
   }
 
-  /** The job: also anchors what was appended while nobody could. */
+  /** The job also anchors entries that could not be anchored earlier. */
   async runNow(): Promise<void> {
     this.wake()
     await this.#running
@@ -60,7 +60,7 @@ export class AnchorScheduler {
       await withLease(parts, 'evidence-anchor', LEASE_SECONDS, async (lease) => {
         const made = await makeAnchor(parts, { job: 'evidence-anchor' }, lease)
         if (made.status === 'refused') return
-        // An empty store has nothing to wait for: its first entry is anchored at once.
+        // The first entry of an empty store is anchored immediately.
         this.#dueAt = made.text === null ? 0n : parts.clock.now() + seconds(interval)
       })
     } catch (error) {
@@ -70,7 +70,7 @@ export class AnchorScheduler {
 
   async #tell(error: unknown): Promise<void> {
     const parts = this.#parts
-    parts.log.error('an anchor could not be made', { error })
+    parts.log.error('cannot create an evidence anchor', { error })
     try {
       const { last_sequence: store_sequence } = await readEvidenceHead(parts.database.read)
       const reason = error instanceof Error ? error.name : 'Error'
@@ -79,9 +79,9 @@ export class AnchorScheduler {
         details: { store_sequence, reason, job: 'evidence-anchor' },
       })
     } catch (failed) {
-      // The database that refused the anchor may refuse the event, too; the log line above stands.
+      // The database that refused the anchor may refuse the event, too. The log line above is then the only record.
       parts.metrics.auditWriteFailures.increase()
-      parts.log.error('an audit event could not be stored', { event_type: 'evidence_anchor_failed', error: failed })
+      parts.log.error('cannot store an audit event', { event_type: 'evidence_anchor_failed', error: failed })
     }
   }
 }

@@ -8,7 +8,7 @@ import { makeAnchor } from './anchoring.ts'
 
 /**
  * POST /admin/evidence/anchors
- * Signs the head of the store, unless the store no longer continues from the last anchor.
+ * Signs the head of the store. Refuses when the store does not continue from the last anchor.
  */
 export async function anchor(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
   const made = await makeAnchor(parts, requestDetails(call))

@@ -33,10 +33,10 @@ export type AnchorOutcome =
 
 /**
  * Signs the head of the store (protocol/trust-operations 6.12). Everything since the last anchor is checked first,
- * outside any lock: an anchor over a rewritten store would make the rewriting look approved.
+ * without a lock, because an anchor over a rewritten store would confirm the rewritten entries.
  */
 export async function makeAnchor(parts: EvidenceState, cause: JsonObject, lease?: Lease): Promise<AnchorOutcome> {
-  // Over a store that lost its end, the next number would be one that was given out before.
+  // If the store lost its end, the next sequence would be one that was already used.
   if (parts.rollbackCheck.isEvidenceBehind) return { status: 'refused', reason: 'evidence_missing' }
   for (;;) {
     const head = await readEvidenceHead(parts.database.read)
@@ -47,7 +47,7 @@ export async function makeAnchor(parts: EvidenceState, cause: JsonObject, lease?
     const isAnchored = last?.store_sequence === head.last_sequence && last.entry_digest === head.last_digest
     if (head.last_sequence === 0 || isAnchored) return { status: 'unchanged', text: row?.anchor_json ?? null }
     const reason = checkTime(parts, last) ?? (await findBreak(parts, last, head))
-    // The boundary may have moved while the entries before it were read; then they are only gone.
+    // The boundary may have moved while the entries before it were read. Then the entries were removed, not lost.
     const { removed_through } = await readEvidenceHead(parts.database.read)
     if (reason !== undefined && removed_through !== head.removed_through) continue
     if (reason !== undefined) return refuse(parts, last, head, reason, cause)
@@ -57,19 +57,19 @@ export async function makeAnchor(parts: EvidenceState, cause: JsonObject, lease?
   }
 }
 
-/** A row written behind our back would stand for a store that was rewritten together with it. */
+/** A row that was edited in the database could confirm a store that was rewritten with it. */
 async function isOwnAnchor(parts: EvidenceParts, anchor: StoreAnchor): Promise<boolean> {
   return (await verifyReceived(asReceived(storeAnchorForm, anchor), ownKeysAt(parts.ownKeys, anchor.anchored_at))).ok
 }
 
-/** An anchor dated far ahead of the clock was made by a broken one; nothing may be dated before it. */
+/** An anchor dated in the future was made by a wrong clock. Nothing may be dated before it. */
 function checkTime(parts: EvidenceParts, last: StoreAnchor | undefined): string | undefined {
   if (last === undefined || !isInFuture(instantOf(last.anchored_at), parts.clock.now())) return undefined
   reportInFuture(parts, 'evidence-anchors', instantOf(last.anchored_at))
   return 'anchor_in_the_future'
 }
 
-/** Why the store does not continue from the last anchor; undefined when it does. */
+/** Returns why the store does not continue from the last anchor. Undefined when it does. */
 async function findBreak(
   parts: EvidenceState,
   last: StoreAnchor | undefined,
@@ -94,7 +94,7 @@ async function findBreak(
     if (row === undefined) return 'anchored_entry_missing'
     const found = await parts.storeVerifier.links(parts, {
       after: last.store_sequence - 1,
-      // What the anchored entry says of its predecessor; whether that is true is not the anchor's matter.
+      // The link to the predecessor in the anchored entry. The anchor does not depend on whether that link is right.
       digest: readEventLine(row.line)?.entry.prev_entry_digest ?? null,
       through: last.store_sequence,
     })
@@ -123,7 +123,7 @@ async function signAnchor(
   return sealed
 }
 
-/** Undefined when another instance was faster and did not cover this head: then everything is asked anew. */
+/** Undefined when another instance was faster and did not cover this head. Then all checks are repeated. */
 async function storeAnchor(
   parts: EvidenceParts,
   previous: AnchorRow | undefined,
@@ -147,7 +147,7 @@ async function storeAnchor(
       anchor_json: text,
       anchored_at: writeSortable(instantOf(anchored_at)),
     })
-    // The high-water mark follows the stamps, and holds the last anchor.
+    // The high-water mark follows the versions, and contains the last anchor.
     await raiseVersion(tx, 'evidence-anchors')
     faultPoint('anchor-stored')
     await parts.audit.record(tx, {

@@ -16,7 +16,7 @@ const post = () => desk.post(PATH, {}, 'standard')
 const anchorOf = (answer: JsonObject): StoreAnchor => readReceived(storeAnchorForm, answer['anchor'] ?? null).record
 
 describe('POST /admin/evidence/anchors', () => {
-  it('200: an empty store, and a head that is anchored, stay as they are', async () => {
+  it('200: creates no anchor for an empty store or an anchored head', async () => {
     expect(accepted(await post())).toEqual({ anchor: null, status: 'unchanged' })
     await desk.decide()
     const made = accepted(await post(), 201)
@@ -53,7 +53,7 @@ describe('POST /admin/evidence/anchors', () => {
     })
   })
 
-  it('201 once when many ask at the same time', async () => {
+  it('201 once for many concurrent requests', async () => {
     await desk.decide()
     const answers = await Promise.all(Array.from({ length: 6 }, post))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 201])
@@ -106,7 +106,7 @@ describe('POST /admin/evidence/anchors', () => {
 })
 
 describe('GET /admin/evidence/anchors', () => {
-  it('200: pages of anchors as they were signed; 400 for a page that is none', async () => {
+  it('200: pages of anchors as they were signed; 400 for an invalid page', async () => {
     for (let count = 0; count < 3; count += 1) {
       await desk.decide()
       accepted(await post(), 201)
@@ -143,7 +143,7 @@ describe('automatic anchors', () => {
     }
   })
 
-  it('that fail are on record and never fail the append', async () => {
+  it('that fail are audited and never fail the append', async () => {
     const own = await openTestStore({ settings: { NA_ANCHOR_INTERVAL_SECONDS: '1' } })
     try {
       await forgeRows(own.na, 'drop table evidence_anchors')

@@ -7,7 +7,7 @@ import { listAnchors } from './queries/entries.ts'
 
 /**
  * GET /admin/evidence/anchors
- * Anchors as they were signed, to be kept elsewhere.
+ * Returns anchors as signed, to be stored elsewhere.
  */
 export async function anchors(call: OperatorCall, parts: EvidenceParts): Promise<HttpResponse> {
   const { after, limit } = readRun(call.query, 'after_anchor', 100)

@@ -33,7 +33,7 @@ import type { RejectionRow } from './queries/entries.ts'
 
 const NO_NAMES = { evidence_id: null, decision_id: null, resource_id: null, executor_sovereign_id: null }
 
-/** The entries, events and rejections of one transaction, linked as they come. */
+/** The entries, events and rejections of one transaction, linked in order. */
 export class AppendBatch {
   readonly #parts: EvidenceState
   readonly #entries: NewEntry[] = []
@@ -53,7 +53,7 @@ export class AppendBatch {
     // An entry is never dated before its predecessor, even when a clock was set back (reliability 8).
     const [now, last] = [parts.clock.now(), readInstant(head.last_recorded_at ?? '') ?? 0n]
     this.#recordedAt = now < last ? last : now
-    // Once a minute: entries may come by the thousand.
+    // Once a minute, because there may be thousands of entries.
     if (isInFuture(last, now) && parts.processLimiter.hit('evidence-dated-ahead', 1) === true)
       reportInFuture(parts, 'evidence', last)
   }
@@ -82,8 +82,8 @@ export class AppendBatch {
   }
 
   /**
-   * A refused submission as an entry, or as a row beside the chain (NA_EVIDENCE_REJECTIONS). Of strangers only so many:
-   * the others are counted once this has been committed.
+   * Stores a refused submission as an entry, or as a row outside the chain (NA_EVIDENCE_REJECTIONS). For unknown
+   * signers the number is limited. The others are counted after this transaction has committed.
    */
   async reject(tx: Tx, rejected: Rejected): Promise<Refusal> {
     const { code, names } = rejected
@@ -96,14 +96,14 @@ export class AppendBatch {
     return new Refusal(code)
   }
 
-  /** What was counted of strangers: it names no caller. */
+  /** The counted rejections of unknown signers. It names no caller. */
   summarise({ code, count, submitted_digest }: SummaryItem): StoredResponse {
     const names = { ...NO_NAMES, submitted_digest }
     this.#appendRejection({ code, names, cause: {} }, this.#parts.clock.now(), count)
     return { status: 200, text: '' }
   }
 
-  /** Anybody who has seen a record may send it again, so only so many of them are events of their own. */
+  /** Anyone who has a record may send it again, so the number of separate events is limited. */
   async tellDuplicate(tx: Tx, details: JsonObject, cause: JsonObject): Promise<void> {
     if (await this.#parts.rejections.take(tx, 'duplicate', this.#parts, cause))
       this.tell({ type: 'evidence_duplicate', details: { ...details, count: 1 } })
@@ -115,7 +115,7 @@ export class AppendBatch {
     return { status: 200, text: '' }
   }
 
-  /** Called after COMMIT only: what was rolled back is tried again. */
+  /** Called after COMMIT only: a rolled back batch is tried again. */
   countUncounted(): void {
     for (const { now, code, submitted_digest } of this.#uncounted)
       this.#parts.rejections.add(now, code, submitted_digest)
@@ -141,14 +141,14 @@ export class AppendBatch {
       this.append(rejectionSubject(rejection, executor?.decision), canonicalJson(asJson(rejection)), null)
     }
     const { submitted_digest: _digest, ...claimed } = names
-    // Names that a stranger chose are kept once, in the entry or row.
+    // Names chosen by an unauthenticated caller are stored once, in the entry or row.
     const named = executor === undefined ? {} : claimed
     this.tell({ type: 'evidence_rejected', details: { rejection_id, code, count, ...named, ...cause } })
   }
 
-  /** Writes it all; the caller commits. */
+  /** Writes the whole batch. The caller commits. */
   async keep(tx: Tx): Promise<void> {
-    // All of it was answered from what an earlier try had left.
+    // All responses came from entries of an earlier attempt.
     if (this.#entries.length === 0 && this.#events.length === 0) return
     const last_recorded_at = this.#entries.length === 0 ? this.#lastRecordedAt : writeSortable(this.#recordedAt)
     await writeChain(this.#parts.database, tx, {

@@ -22,7 +22,7 @@ const kept = async (): Promise<readonly string[]> =>
   })
 
 describe('recordDecision', () => {
-  it('keeps decision and justification side by side, with context and events, before it answers', async () => {
+  it('stores decision and justification in sequence, with context and events, before it responds', async () => {
     const { decision, context, proof } = await desk.decide({ parameters: { app: 'billing' } })
     const [first, second] = parseLines(await desk.lines())
     expect(first?.['payload']).toEqual({ decision, context })
@@ -31,7 +31,7 @@ describe('recordDecision', () => {
     expect(await desk.na.auditEvents('decision_stored')).toHaveLength(1)
   })
 
-  it('gathers what waits into few transactions, in order of arrival', async () => {
+  it('writes queued records in few transactions, in order of arrival', async () => {
     const transact = vi.spyOn(desk.na.core.database, 'transactOften')
     const made = await Promise.all(Array.from({ length: 120 }, () => makeDecision(desk.na, desk.clock, {})))
     transact.mockClear()
@@ -46,13 +46,13 @@ describe('recordDecision', () => {
         }),
       ),
     )
-    // 120 at once with at most 100 in a batch: two of them.
+    // 120 at once with at most 100 in a batch: two batches.
     expect(transact).toHaveBeenCalledTimes(2)
     expect(await kept()).toEqual(made.map(({ decision }) => `decision ${decision.decision_id}`))
     expect(failuresOf(await desk.report())).toEqual([])
   })
 
-  it('takes an invalid record out under the lock; the others of its batch go on', async () => {
+  it('refuses an invalid record under the lock, and appends the others of its batch', async () => {
     const { decision } = await desk.decide()
     const good = await desk.evidence(decision)
     const bad = await desk.evidence(decision, { decision_id: randomUUID() })
@@ -60,16 +60,16 @@ describe('recordDecision', () => {
     const answers = await Promise.all([desk.submit(bad), desk.submit(good), desk.submit(rival), desk.decide()])
     refused(answers[0], 422, 'evidence_decision_not_found')
     expect([answers[1].status, answers[2].status].sort()).toEqual([201, 409])
-    // Two decisions, one execution, and what was refused of the other two.
+    // Two decisions, one execution, and the rejections of the other two.
     expect((await kept()).length).toBe(7)
     expect(failuresOf(await desk.report())).toEqual([])
   })
 
-  it('lets a record the database will not have fail alone', async () => {
+  it('lets a record that the database refuses fail alone', async () => {
     const made = await Promise.all(['a', 'b', 'c'].map(() => makeDecision(desk.na, desk.clock, {})))
     const [first, second, third] = made
     if (first === undefined || second === undefined || third === undefined) throw new Error('three decisions')
-    // The id of a decision that is already stored: only the unique index can refuse it.
+    // The id of a stored decision: only the unique index can refuse it.
     const twice = { ...second, decision: { ...second.decision, decision_id: first.decision.decision_id } }
     const results = await Promise.allSettled(
       [first, twice, third].map(({ decision, context }) =>
@@ -87,7 +87,7 @@ describe('recordDecision', () => {
     expect((await desk.na.auditEvents('decision_stored')).length).toBe(2)
   })
 
-  it('answers 503 when the store cannot take it, and leaves no gap', async () => {
+  it('returns 503 when the store cannot append it, and leaves no gap', async () => {
     const { decision } = await desk.decide()
     const { read: db, engine: backend } = desk.na.core.database
     const trigger =
@@ -106,7 +106,7 @@ describe('recordDecision', () => {
     expect(failuresOf(await desk.report())).toEqual([])
   })
 
-  it('says so when nobody knows whether it was kept', async () => {
+  it('reports an unknown outcome of the commit', async () => {
     vi.spyOn(desk.na.core.database, 'transactOften').mockRejectedValueOnce(new UnknownOutcomeError('lost'))
     const failed = await desk.decide().catch((error: unknown) => error)
     expect(failed).toBeInstanceOf(Refusal)
@@ -121,7 +121,7 @@ describe('recordDecision', () => {
     expect(new Set(times)).toEqual(new Set(['2026-01-02T03:04:05.678000Z']))
   })
 
-  it('repeats the answer of the same attempt without another entry', async () => {
+  it('repeats the response of the same attempt without another entry', async () => {
     const { decision, context } = await makeDecision(desk.na, desk.clock, {})
     const attempt = { scope: 's', key: 'k', bodyDigest: 'd', expires_at: '2027-01-01T00:00:00.000000Z' }
     const made = { decision, context, events: [], attempt, answer: { status: 201, text: '{"n":1}' } }

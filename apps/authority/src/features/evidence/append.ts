@@ -15,13 +15,13 @@ import type { Submission } from './check-submission.ts'
 import { AppendBatch } from './append-batch.ts'
 import type { DuplicatesItem, RejectionFields, SummaryItem } from './rejections.ts'
 
-/** A signed decision with what it was made from; entries of its justification stand right behind it. */
+/** A signed decision with its inputs. The entries of its justification follow it directly. */
 export interface DecisionItem {
   readonly kind: 'decision'
   readonly decision: BoundaryDecision
   readonly context: ContextRecord
   readonly proof: JustificationProof | undefined
-  /** What the deciding route has to say about it; kept in the same transaction. */
+  /** The audit events of the deciding route, stored in the same transaction. */
   readonly events: readonly AuditEvent[]
   readonly attempt: Attempt | undefined
   readonly answer: StoredResponse
@@ -35,7 +35,7 @@ export interface ExecutionItem extends Submission {
   readonly cause: JsonObject
 }
 
-/** A submission refused before the store was asked. */
+/** A submission that was refused before the store was read. */
 export interface RejectionItem {
   readonly kind: 'rejection'
   readonly code: RefusalCode
@@ -46,8 +46,8 @@ export interface RejectionItem {
 export type AppendItem = DecisionItem | ExecutionItem | RejectionItem | SummaryItem | DuplicatesItem
 
 /**
- * Appends everything that waits in one transaction under the head of the chain (protocol/trust-operations 6.3). An item
- * that must not enter is taken out under the lock; the others go on. Nobody is answered before the commit.
+ * Appends all queued items in one transaction under the lock of the chain (protocol/trust-operations 6.3). An invalid
+ * item is refused under the lock; the others continue. No response is sent before the commit.
  */
 export async function appendBatch(
   parts: EvidenceState,
@@ -81,7 +81,7 @@ async function appendItem(
     case 'decision':
       return appendDecision(tx, batch, item)
     case 'execution':
-      if (desk === undefined) throw new Error('an execution is judged at a desk')
+      if (desk === undefined) throw new Error('an execution needs a submission checker')
       return appendExecution(tx, batch, desk, item)
     case 'rejection':
       return batch.reject(tx, { code: item.code, names: item.names(), cause: item.cause })
@@ -148,7 +148,7 @@ async function appendExecution(
   return responseOf(added, 'recorded')
 }
 
-/** Entry and digest exactly as kept. */
+/** Entry and digest exactly as stored. */
 function responseOf(kept: Pick<NewEntry, 'entry' | 'entry_digest'>, status: 'recorded' | 'duplicate'): StoredResponse {
   const { entry, entry_digest } = kept
   const text = canonicalJson({ entry: asJson(entry), entry_digest, status })

@@ -10,11 +10,11 @@ import { AnchorScheduler } from './anchor.job.ts'
 import { appendBatch } from './append.ts'
 import type { AppendItem } from './append.ts'
 
-/** As many as share one transaction (reliability 6). */
+/** Maximum number of items in one transaction (reliability 6). */
 const MAX_ITEMS = 100
 const MAX_WAITING = 2000
 
-/** Where records wait for the chain: whatever arrives while a batch commits shares the next transaction. */
+/** Queue of records for the chain. Records that arrive while a batch commits share the next transaction. */
 export class EvidenceAppender {
   readonly #parts: EvidenceState
   readonly #anchors: AnchorScheduler
@@ -26,7 +26,9 @@ export class EvidenceAppender {
     this.#appends = new Batcher((items) => this.#run(items), { maxItems: MAX_ITEMS, maxWaiting: MAX_WAITING })
   }
 
-  /** Answers once the item's own batch is committed; throws its refusal, or 503 when the store could not take it. */
+  /**
+   * Resolves when the batch of the item is committed. Throws its refusal, or 503 when the store could not append it.
+   */
   async append(item: AppendItem): Promise<StoredResponse> {
     const { clock, rejections, rollbackCheck } = this.#parts
     if (rollbackCheck.isEvidenceBehind) throw new Refusal('evidence_store_unavailable', { reason: 'evidence_missing' })
@@ -44,7 +46,7 @@ export class EvidenceAppender {
     }
   }
 
-  /** Appends what was counted of refused and repeated submissions in minutes or hours that are over by `now`. */
+  /** Appends the counts of refused and repeated submissions for minutes or hours that ended before `now`. */
   async appendSummaries(now: Instant = this.#parts.clock.now()): Promise<void> {
     await this.#parts.rejections.appendEnded(now, (item) => this.append(item))
   }
@@ -56,9 +58,9 @@ export class EvidenceAppender {
 
   async close(): Promise<void> {
     const { clock, log } = this.#parts
-    // Also those of the minute or hour that is not over: there will be no other chance.
+    // Includes the current minute or hour, because the process stops.
     await this.appendSummaries(clock.now() + HOUR).catch((error: unknown) =>
-      log.warn('counts of refused evidence are lost', { error }),
+      log.warn('counts of refused evidence lost', { error }),
     )
     await this.#appends.close()
     await this.#anchors.close()
@@ -71,8 +73,8 @@ export class EvidenceAppender {
   }
 
   /**
-   * A record the database itself will not have must not take the others with it: they are then tried one by one. Not
-   * so when the database is gone, nor when nobody knows what became of the batch.
+   * When the database refuses a record, the records of its batch are tried one by one, so that the others succeed. Not
+   * when the database is unavailable, or when the outcome of the commit is unknown.
    */
   async #runApart(items: readonly AppendItem[]): Promise<(StoredResponse | Error)[]> {
     try {
@@ -80,7 +82,7 @@ export class EvidenceAppender {
     } catch (error) {
       const isLost = error instanceof UnknownOutcomeError || translateDatabaseError(error) !== undefined
       if (isLost || items.length === 1 || !(error instanceof Error)) throw error
-      this.#parts.log.warn('a batch of evidence was refused by the database', { items: items.length, error })
+      this.#parts.log.warn('the database refused a batch of evidence', { items: items.length, error })
       const outcomes: (StoredResponse | Error)[] = []
       for (const item of items)
         outcomes.push(

@@ -25,16 +25,16 @@ import type { EvidenceHeadRow } from './queries/chain.ts'
 import { findDecisions, findEvidence, findExecutorKeys, findResourceHeads } from './queries/lookups.ts'
 import type { DecisionState, ExecutorKeyRow, StoredEvidence, ResourceState } from './queries/lookups.ts'
 
-/** What a signature was found to be under one public key. */
+/** The result of verifying a signature with one public key. */
 export interface SignatureCheck {
   readonly key: string
   readonly isGood: boolean
 }
 
-/** A submission whose form was read and, if its key was known by then, whose signature was verified. */
+/** A submission with its form read and, if its key was cached, its signature verified. */
 export interface Submission {
   readonly received: Received<ExecutionEvidence>
-  /** The digest by which later records link to it. */
+  /** The digest to which later records link. */
   readonly digest: string
   readonly verdict: SignatureCheck | undefined
 }
@@ -45,7 +45,7 @@ export type Admission =
   | {
       readonly kind: 'refused'
       readonly code: RefusalCode
-      /** Rows 6 to 8 passed: who signed it is known. */
+      /** Rows 6 to 8 passed: the signer is verified. */
       readonly executor?: { readonly decision: EvidenceStoreEntry | undefined }
     }
 
@@ -60,7 +60,7 @@ interface ChainEnd {
   readonly digest: string | null
 }
 
-/** What a batch of submissions is judged against: the store under its lock, and what this batch added before. */
+/** The state for checking a batch of submissions: the locked store, and the earlier items of this batch. */
 export class SubmissionChecker {
   readonly #evidence = new Map<string, StoredSubmission>()
   readonly #decisions: ReadonlyMap<string, DecisionState>
@@ -81,7 +81,7 @@ export class SubmissionChecker {
     this.#keys = new Map(keys.map((key) => [key.key_id, key]))
   }
 
-  /** Reads everything the batch may ask for, by a fixed number of statements. The caller holds the head. */
+  /** Reads everything that the batch may need, with a fixed number of statements. The caller has the lock. */
   static async open(
     database: Database,
     tx: Tx,
@@ -94,7 +94,7 @@ export class SubmissionChecker {
     const evidenceIds = of((record) => record.evidence_id)
     const held = await findEvidence(database, tx, evidenceIds, head)
     const removed = held.filter((row) => row.store_sequence <= head.removed_through)
-    // Behind the boundary and not deleted yet: it no longer counts, and must not hold its id against a new record.
+    // Before the boundary and not deleted yet: it no longer counts, and a new record may use its id.
     for (const { store_sequence } of removed)
       await tx.deleteFrom('evidence_entries').where('store_sequence', '=', store_sequence).execute()
     const decisionIds = of((record) => record.decision_id)
@@ -129,7 +129,7 @@ export class SubmissionChecker {
     return { kind: 'admitted', decision: found.entry }
   }
 
-  /** An admitted record counts for everything judged after it. */
+  /** An admitted record counts for all later checks. */
   admit({ received, digest }: Submission, { entry, entry_digest }: StoredEntry): void {
     const { record } = received
     this.#evidence.set(record.evidence_id, { entry, entry_digest, received })
@@ -143,14 +143,14 @@ export class SubmissionChecker {
     return state === undefined ? undefined : readStoredDecision(state.line)
   }
 
-  /** Rows 6 to 8: signed, by a key that may sign for this executor now. */
+  /** Rows 6 to 8: signed with a key that may sign for this executor now. */
   async #checkExecutor({ received, verdict }: Submission): Promise<RefusalCode | undefined> {
     const { signature, executor_sovereign_id } = received.record
     if (signature === null) return 'evidence_invalid_signature'
     const key = this.#keys.get(signature.key_id)
     if (key === undefined || key.retired_at !== null || key.executor_sovereign_id !== executor_sovereign_id)
       return 'evidence_unknown_executor'
-    // Verified before the lock in all but one case: the key was registered in between.
+    // Verified before the lock except in one case: the key was registered in between.
     const isGood =
       verdict?.key === key.public_key
         ? verdict.isGood
@@ -188,7 +188,7 @@ interface StoredDecisionEntry {
   readonly context: ContextRecord
 }
 
-/** A decision as this authority stored it; the line is its own, so its form is not asked again. */
+/** A decision as this authority stored it. The line is its own, so its form is not checked again. */
 function readStoredDecision(line: string): StoredDecisionEntry | undefined {
   const event = readStoredLine(line)
   if (event === undefined) return undefined
@@ -196,10 +196,10 @@ function readStoredDecision(line: string): StoredDecisionEntry | undefined {
   return { entry: event.entry, decision, context }
 }
 
-/** A stored submission, read anew from its line. One that cannot be read is no ground to call anything a duplicate. */
+/** A stored submission, parsed from its line. If it cannot be read, nothing is called a duplicate of it. */
 function readStoredEvidence(line: string): StoredSubmission {
   const event = readEventLine(line)
-  if (event === undefined) throw new Error('a stored execution cannot be read')
+  if (event === undefined) throw new Error('cannot read a stored execution')
   const received = readReceived(executionEvidenceForm, event.payload)
   return { entry: event.entry, entry_digest: event.entryDigest, received }
 }

@@ -2,13 +2,13 @@ import { contextRecordForm, isJsonObject, readJson, readReceived } from '@chance
 import type { ContextRecord, JsonObject, JsonValue } from '@chancery/protocol'
 import type { Tx } from '../../database/database.ts'
 
-/** What was asked when a stored decision was made. */
+/** The request of a stored decision. */
 export interface DecidedContext {
   readonly store_sequence: number
   readonly context: ContextRecord
 }
 
-/** The contexts of stored decisions behind a place, in store order. */
+/** Returns the contexts of stored decisions after a position, in store order. */
 export async function listDecidedContexts(
   db: Tx,
   range: { readonly after: number; readonly limit: number },

@@ -34,14 +34,14 @@ import { sql } from 'kysely'
 export const START = '2026-01-02T03:04:05.678Z'
 export const CAPABILITY = EXECUTED_CAPABILITY
 
-/** A signed decision as the deciding routes make them, and what the store keeps beside it. */
+/** A signed decision as the deciding routes make it, and the data that is stored with it. */
 export interface MadeForTest {
   readonly decision: BoundaryDecision
   readonly context: ContextRecord
   readonly proof: JustificationProof
 }
 
-/** An authority with its store on, a clock by hand, and one executor whose key is registered. */
+/** An authority with its store enabled, a manual clock, and one executor with a registered key. */
 export async function openTestStore(options: TestAuthorityOptions = {}) {
   const clock = options.clock instanceof ManualClock ? options.clock : new ManualClock(START)
   const settings = {
@@ -89,7 +89,7 @@ export interface DecisionWishes {
   readonly withProof?: boolean
 }
 
-/** Made by hand with the authority's own key, since the deciding routes are another feature's matter. */
+/** Signed here with the authority's own key, because the deciding routes belong to another feature. */
 export async function makeDecision(
   na: TestAuthority,
   clock: ManualClock,
@@ -193,7 +193,7 @@ export function failuresOf(report: JsonObject): readonly string[] {
   return failures.map(({ store_sequence, reason }) => `${store_sequence} ${reason}`)
 }
 
-/** Does what only the owner of the database can: takes the guard away and changes rows. */
+/** Does what only the owner of the database can: removes the trigger and changes rows. */
 export async function forgeRows(na: TestAuthority, ...statements: readonly string[]): Promise<void> {
   const { database } = na.core
   await database.write(async (tx) => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => desk.stop())
 
-/** SHA-256 of sorted compact JSON, by other means than the product's; enough for ASCII records of whole numbers. */
+/** SHA-256 of sorted compact JSON, independent of the product. Sufficient for ASCII records with integers. */
 function digest(value: unknown): string {
   const sorted = (part: unknown): unknown => {
     if (Array.isArray(part)) return part.map(sorted)
@@ -31,7 +31,7 @@ const rejections = async (): Promise<number> => Number(accepted(await desk.get('
 
 describe('POST /evidence/execution', () => {
   describe('201', () => {
-    it('answers with the entry as stored, linked to the one before it, and audits it', async () => {
+    it('returns the entry as stored, linked to the one before it, and audits it', async () => {
       const { decision } = await desk.decide()
       const record = await desk.evidence(decision, {
         resource_id: 'kv/api {key}',
@@ -73,7 +73,7 @@ describe('POST /evidence/execution', () => {
       })
     })
 
-    it('keeps the payload as received: null members, floats and umlauts included', async () => {
+    it('stores the payload as received: null members, floats and umlauts included', async () => {
       const { decision } = await desk.decide()
       const record = await desk.evidence(decision, {
         execution_parameters: { whole: 90, real: new JsonFloat(90), text: 'Zürich' },
@@ -84,7 +84,7 @@ describe('POST /evidence/execution', () => {
       expect(canonicalJson(payload ?? null)).toBe(canonicalJson(sent))
     })
 
-    it('goes on in both chains, each by its own digest', async () => {
+    it('continues both chains, each by its own digest', async () => {
       const resource = { resource_id: 'chain', resource_action: 'rotate' } as const
       const { decision } = await desk.decide()
       const first = await desk.evidence(decision, { ...resource, resource_sequence: 1 })
@@ -99,7 +99,7 @@ describe('POST /evidence/execution', () => {
       expect(failuresOf(await desk.report())).toEqual([])
     })
 
-    it('takes both ends of the decision window', async () => {
+    it('accepts both ends of the decision window', async () => {
       for (const end of ['decision_made_at', 'decision_valid_until'] as const) {
         const { decision } = await desk.decide()
         accepted(await desk.submit(await desk.evidence(decision, { executed_at: decision[end] })), 201)
@@ -108,7 +108,7 @@ describe('POST /evidence/execution', () => {
   })
 
   describe('200', () => {
-    it('calls the identical record a duplicate, with the entry it has, and appends nothing', async () => {
+    it('reports the identical record as a duplicate, with its entry, and appends nothing', async () => {
       const { decision } = await desk.decide()
       const record = await desk.evidence(decision)
       const first = accepted(await desk.submit(record), 201)
@@ -122,7 +122,7 @@ describe('POST /evidence/execution', () => {
   })
 
   describe('400', () => {
-    it.each([undefined, null, [], 'x', 5])('refuses evidence that is no object: %j', async (evidence) => {
+    it.each([undefined, null, [], 'x', 5])('refuses evidence that is not an object: %j', async (evidence) => {
       const before = await rejections()
       refused(await desk.submit(evidence), 400, 'invalid_evidence')
       expect(await rejections()).toBe(before)
@@ -130,7 +130,7 @@ describe('POST /evidence/execution', () => {
   })
 
   describe('409', () => {
-    it('refuses another record under an id, or at a position, that is taken', async () => {
+    it('refuses another record with a used id or position', async () => {
       const { decision } = await desk.decide()
       const record = await desk.evidence(decision, {
         resource_id: 'taken',
@@ -198,7 +198,7 @@ describe('POST /evidence/execution', () => {
         (d) => desk.evidence(d, { executed_at: shift(d.decision_made_at, -1n) }),
       ],
       [
-        'a time behind',
+        'a time after',
         'evidence_outside_decision_window',
         (d) => desk.evidence(d, { executed_at: shift(d.decision_valid_until, 1n) }),
       ],
@@ -206,7 +206,7 @@ describe('POST /evidence/execution', () => {
       ['a skipped position', 'evidence_chain_gap', (d) => desk.evidence(d, { sequence_no: 2 })],
       ['a false link', 'evidence_chain_mismatch', (d) => desk.evidence(d, { prev_evidence_digest: '0'.repeat(64) })],
       [
-        'a skipped place of a resource',
+        'a skipped position of a resource',
         'resource_chain_gap',
         (d) => desk.evidence(d, { resource_id: 'n', resource_action: 'create', resource_sequence: 2 }),
       ],
@@ -228,14 +228,14 @@ describe('POST /evidence/execution', () => {
       ],
     ]
 
-    it.each(wrong)('refuses %s with %s, keeps no payload and audits it', async (_name, code, make) => {
+    it.each(wrong)('refuses %s with %s, stores no payload and audits it', async (_name, code, make) => {
       const [before, count] = [await rejections(), (await desk.lines()).length]
       const record = await make(open)
       const answer = await desk.submit(record)
       refused(answer, 422, code)
       const lines = parseLines(await desk.lines())
       expect(lines.length).toBe(count + 1)
-      // Only those beside the chain are counted there.
+      // Only rows outside the chain are counted there.
       expect(await rejections()).toBe(before)
       const { entry, payload } = lines.at(-1) as unknown as { entry: JsonObject; payload: JsonObject }
       expect(entry).toMatchObject({ entry_kind: 'rejection', outcome: 'rejected', evidence_id: null })
@@ -248,12 +248,12 @@ describe('POST /evidence/execution', () => {
       expect(JSON.stringify([entry, payload, event])).not.toContain('secret_version')
     })
 
-    it('refuses what rests on a denied decision', async () => {
+    it('refuses an execution of a denied decision', async () => {
       const { decision } = await desk.decide({ authorized: false })
       refused(await desk.submit(await desk.evidence(decision)), 422, 'evidence_decision_denied')
     })
 
-    it('refuses a retired key for new records and still knows its old ones', async () => {
+    it('refuses a retired key for new records and still verifies its old ones', async () => {
       const key = await testSigner('short-lived')
       accepted(await desk.register(key), 201)
       const { decision } = await desk.decide()
@@ -293,7 +293,7 @@ describe('POST /evidence/execution', () => {
       refused(await desk.submit(await desk.evidence(open, more)), 422, code)
     })
 
-    it('shortens the names it keeps of a refused record', async () => {
+    it('shortens the stored names of a refused record', async () => {
       const record = { ...(await desk.evidence(open)), evidence_id: 'e'.repeat(3000), more: 1 }
       const answer = await desk.submit(record)
       refused(answer, 422, 'evidence_malformed')
@@ -304,7 +304,7 @@ describe('POST /evidence/execution', () => {
   })
 
   describe('404', () => {
-    it('knows nothing of a store that is off, whoever asks', async () => {
+    it('returns the same response to all callers while the store is disabled', async () => {
       const off = await startTestAuthority()
       try {
         refused(await off.request('POST', '/evidence/execution', { body: {} }), 404, 'evidence_store_disabled')
@@ -317,7 +317,7 @@ describe('POST /evidence/execution', () => {
   })
 })
 
-it('lets a decision be over while its evidence is still taken', async () => {
+it('accepts evidence after the decision has expired', async () => {
   const { decision } = await desk.decide()
   desk.clock.advance(3600)
   const executed_at = writeInstant(instantOf(decision.decision_made_at) + seconds(299))

@@ -26,8 +26,8 @@ export interface ExecutionParts extends EvidenceState {
 
 /**
  * POST /evidence/execution
- * What was done on the strength of a decision. The signature is verified before the chain is locked; everything that
- * depends on the store is judged under the lock, in the order of protocol/trust-operations 6.5.
+ * Stores evidence of an action under a decision. The signature is verified before the chain is locked. All checks that
+ * depend on the store run under the lock, in the order of protocol/trust-operations 6.5.
  */
 export async function execution(call: Call, parts: ExecutionParts): Promise<HttpResponse> {
   const evidence = member(call.body, 'evidence')
@@ -53,7 +53,7 @@ async function readSubmission(parts: EvidenceState, evidence: JsonObject, cause:
   return { kind: 'execution', received, digest: sha256Hex(signed), verdict, payload, names, cause }
 }
 
-/** Outside the lock, since it costs most of the work; under the lock it is asked whether the key is still the one. */
+/** Verified without the lock, because it is most of the work. Under the lock the key is compared again. */
 async function verifyBefore(
   parts: EvidenceState,
   record: ExecutionEvidence,
@@ -65,11 +65,11 @@ async function verifyBefore(
   return key === undefined ? undefined : { key, isGood: await verifySignature(key, toUtf8(signed), sig) }
 }
 
-/** As far as they can be read, whatever else is wrong; cut, since they are the caller's texts. */
+/** Read as far as possible, whatever else is wrong. Truncated, because the caller chose them. */
 function namesOf(evidence: JsonObject, payload: string): RejectionFields {
   const text = (name: string): string | null => {
     const value = member(evidence, name)
-    // A column cannot hold a NUL, and half a character is none.
+    // A column cannot store a NUL or half of a surrogate pair.
     return typeof value === 'string' ? value.replaceAll('\u0000', '').slice(0, 256).toWellFormed() : null
   }
   return {

@@ -4,8 +4,8 @@ import { findExecutorKeys } from './queries/lookups.ts'
 const MAX_KEYS = 1000
 
 /**
- * Public keys by their id, so that a signature can be verified before the chain is locked without asking the database
- * for every one. Nothing is admitted on the word of it: under the lock the key is read again and compared.
+ * Caches public keys by their id, so that a signature can be verified before the chain is locked without a database
+ * read each time. The cache alone admits nothing: under the lock the key is read again and compared.
  */
 export class ExecutorKeyCache {
   readonly #keys = new Map<string, string>()

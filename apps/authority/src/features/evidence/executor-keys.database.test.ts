@@ -22,7 +22,7 @@ describe('POST /admin/evidence/executor-keys', () => {
     expect(detailsOf(event)).toMatchObject({ executor_key_id: 'k-1', executor_sovereign_id: 'robot' })
   })
 
-  it.each(['key_id', 'public_key', 'executor_sovereign_id'])('400: %s is needed', async (name) => {
+  it.each(['key_id', 'public_key', 'executor_sovereign_id'])('400: %s is required', async (name) => {
     for (const value of [null, '', 5, 'x\u0000y'.repeat(name === 'public_key' ? 0 : 1)])
       refused(await desk.post(PATH, body({ [name]: value })), 400, 'missing_executor_key_fields')
   })
@@ -40,21 +40,21 @@ describe('POST /admin/evidence/executor-keys', () => {
     refused(await desk.post(PATH, body(), 'standard'), 403, 'insufficient_operator_tier')
   })
 
-  it('409: an id names one key for ever', async () => {
+  it('409: an id names one key permanently', async () => {
     refused(await desk.post(PATH, body()), 409, 'executor_key_exists')
     accepted(await desk.post(PATH, body({ key_id: 'k-3' })), 201)
     accepted(await desk.post(`${PATH}/k-3/retire`, {}))
     refused(await desk.post(PATH, body({ key_id: 'k-3' })), 409, 'executor_key_exists')
   })
 
-  it('201 exactly once when many register one id at the same time', async () => {
+  it('201 exactly once when many callers register one id concurrently', async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => desk.post(PATH, body({ key_id: 'race' }))))
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409, 409, 409, 409, 409])
   })
 })
 
 describe('POST /admin/evidence/executor-keys/{key_id}/retire', () => {
-  it('200 once, then 409; 404 for a key nobody registered', async () => {
+  it('200 once, then 409; 404 for an unregistered key', async () => {
     accepted(await desk.post(PATH, body({ key_id: 'k/4' })), 201)
     const answer = await desk.post(`${PATH}/k%2F4/retire`, {})
     expect(accepted(answer)).toEqual({ key_id: 'k/4', active: false })

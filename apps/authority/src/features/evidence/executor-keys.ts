@@ -6,7 +6,7 @@ import { listExecutorKeys } from './queries/entries.ts'
 
 /**
  * GET /admin/evidence/executor-keys
- * Retired keys included: whoever verifies old records needs them.
+ * Returns all keys, also retired ones, which are needed to verify old records.
  */
 export async function executorKeys(_call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
   const rows = await listExecutorKeys(parts.database.read)

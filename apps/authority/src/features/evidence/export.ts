@@ -7,7 +7,7 @@ import { MAX_PAGE, readRun } from './requests.ts'
 
 /**
  * GET /admin/evidence/export
- * Stored lines, one per entry. Nothing is parsed or built: a page costs one range of the primary key.
+ * Returns stored lines, one per entry, without parsing. A page reads one range of the primary key.
  */
 export async function exportLines(call: OperatorCall, parts: EvidenceParts): Promise<HttpResponse> {
   const run = readRun(call.query, 'since_sequence', MAX_PAGE)

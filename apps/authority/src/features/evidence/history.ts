@@ -5,7 +5,7 @@ import type { HttpResponse } from '@chancery/service-kit'
 import type { EvidenceState } from './state.ts'
 import type { History } from './queries/search.ts'
 
-/** Stored lines with their verification, under the name that was asked for. */
+/** Stored lines with their verification, under the requested name. */
 export async function historyResponse(
   parts: EvidenceState,
   named: JsonObject,

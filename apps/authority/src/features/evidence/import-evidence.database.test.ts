@@ -10,7 +10,7 @@ import type { Head } from '../../rollback/mark-file.ts'
 import { EvidenceImportError, reimportEvidence } from './import-evidence.ts'
 import type { EvidenceImportResult } from './import-evidence.ts'
 
-/** Reliability 12.3: what was lost comes back from an export, or the store stays closed. */
+/** Reliability 12.3: lost evidence is imported from an export, or the store stays disabled. */
 describe('evidence that a restored database has lost', () => {
   let folder: string
   let database: TestDatabase
@@ -36,7 +36,7 @@ describe('evidence that a restored database has lost', () => {
   const reimport = (texts: readonly string[], saved: readonly string[] = anchors): Promise<EvidenceImportResult> =>
     reimportEvidence(na.parts, { lines: () => given(texts), anchors: saved })
 
-  /** Two entries and an anchor over them are in the backup; two entries and an anchor came after it. */
+  /** The backup has two entries and an anchor over them. Two more entries and an anchor came later. */
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'chancery-reimport-'))
     database = await createTestDatabase()
@@ -59,7 +59,7 @@ describe('evidence that a restored database has lost', () => {
     await rm(folder, { recursive: true })
   })
 
-  /** As a restore of the backup leaves it: rows behind entry 2 and anchor 1 are not there. */
+  /** The state after a restore of the backup: rows after entry 2 and anchor 1 are missing. */
   async function forget(): Promise<void> {
     const { database } = na.core
     const db = database.read
@@ -76,7 +76,7 @@ describe('evidence that a restored database has lost', () => {
     await na.core.rollbackCheck.settle()
   }
 
-  it('leaves no number free: nothing is appended, anchored or removed meanwhile', async () => {
+  it('uses no sequence again: nothing is appended, anchored or removed before the import', async () => {
     expect(lines).toHaveLength(4)
     refused(await decide(), 503, 'evidence_store_unavailable')
     expect(refused(await anchor(), 409, 'evidence_anchor_refused')['details']).toEqual({ reason: 'evidence_missing' })
@@ -97,7 +97,7 @@ describe('evidence that a restored database has lost', () => {
     refused(await decide(), 503, 'evidence_store_unavailable')
   })
 
-  it('comes back from an export and saved anchors, and the store goes on where it was', async () => {
+  it('is restored from an export and saved anchors, and the store continues', async () => {
     expect(await reimport(lines)).toEqual({ entries: 2, anchors: 1, lastSequence: 4 })
     accepted(await decide(), 201)
     expect((accepted(await anchor(), 201)['anchor'] as JsonObject)['anchor_sequence']).toBe(3)
@@ -110,7 +110,7 @@ describe('evidence that a restored database has lost', () => {
     await expect(reimport(lines)).rejects.toThrow('no evidence is missing')
   })
 
-  it('comes back from the missing lines alone', async () => {
+  it('is restored from the missing lines alone', async () => {
     expect(await reimport(lines.slice(2))).toEqual({ entries: 2, anchors: 1, lastSequence: 4 })
   })
 
@@ -118,11 +118,11 @@ describe('evidence that a restored database has lost', () => {
     ['ends too early', () => reimport(lines.slice(0, 3)), /ends at entry 3, and 4 were acknowledged/],
     ['has a gap', () => reimport([lines[3] ?? '']), /entry 4 of the export does not follow entry 2/],
     ['was changed', () => reimport(lines.map((line) => line.replace('"look"', '"take"'))), /was changed/],
-    ['is something else', () => reimport(['{}']), /not an evidence event/],
-    ['comes without the anchors', () => reimport(lines, []), /the anchors end at 1, and 2 were made/],
-    ['comes with something else', () => reimport(lines, ['{}']), /is not an anchor/],
+    ['is another file', () => reimport(['{}']), /not an evidence event/],
+    ['has no anchors', () => reimport(lines, []), /the anchors end at 1, and 2 were made/],
+    ['has another file instead of anchors', () => reimport(lines, ['{}']), /is not an anchor/],
     [
-      'comes with an anchor nobody signed',
+      'has an anchor without a valid signature',
       () =>
         reimport(
           lines,
@@ -140,7 +140,7 @@ describe('evidence that a restored database has lost', () => {
     expect(last_sequence).toBe(2)
   })
 
-  it('is refused before the recovery, which only the stamp of the anchors asks for', async () => {
+  it('is refused before the recovery when only the anchor version shows the rollback', async () => {
     const db = na.core.database.read
     const stamp = db.updateTable('heads').where('name', '=', 'evidence-anchors')
     await stamp.set((eb) => ({ version: eb('version', '-', 1) })).execute()
@@ -151,9 +151,9 @@ describe('evidence that a restored database has lost', () => {
     expect(na.core.rollbackCheck.isHalted()).toBe(true)
   })
 
-  it('is refused when the export is of another history', async () => {
+  it('is refused when the export has other digests', async () => {
     const mark = na.core.rollbackCheck.mark as unknown as { evidence: Head }
     mark.evidence = { ...mark.evidence, digest: 'f'.repeat(64) }
-    await expect(reimport(lines)).rejects.toThrow('entry 4 of the export is of another history')
+    await expect(reimport(lines)).rejects.toThrow('entry 4 of the export does not match the stored digest')
   })
 })

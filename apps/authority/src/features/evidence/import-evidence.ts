@@ -25,11 +25,11 @@ import { readAnchor } from './anchor-record.ts'
 import { inspectStore } from './verify-store.ts'
 import { findLatestAnchor, insertAnchor } from './queries/entries.ts'
 
-/** What others still hold of the evidence. */
+/** The evidence to import. */
 export interface EvidenceExport {
-  /** Lines of an export, in their order; may begin before what is missing. Read from the start by each call. */
+  /** Lines of an export, in order. They may begin before the missing ones. Each call reads from the start. */
   readonly lines: () => AsyncIterable<string>
-  /** Anchors that were saved, each as its text. */
+  /** Saved anchors, each as its text. */
   readonly anchors: readonly string[]
 }
 
@@ -39,7 +39,7 @@ export interface EvidenceImportResult {
   readonly lastSequence: number
 }
 
-/** What was given is not what is missing; nothing was changed. */
+/** The given files do not contain the missing evidence. Nothing was changed. */
 export class EvidenceImportError extends Error {
   override readonly name = 'EvidenceImportError'
 }
@@ -47,26 +47,26 @@ export class EvidenceImportError extends Error {
 const BATCH = 500
 
 /**
- * Puts back what a restored database lost of its evidence, in one audited transaction: line behind line from its own
- * head to the one the high-water mark names, then every anchor. The mark is signed and names the digest at its place, and
- * each line names its predecessor: nothing can be slipped in. Afterwards the whole store is verified.
+ * Imports the evidence that a restored database lacks, in one audited transaction: each line after its own head up to
+ * the one in the high-water mark, then every anchor. The mark is signed and has the digest at its position, and each
+ * line links to its predecessor, so nothing can be inserted. Afterwards the whole store is verified.
  */
 export async function reimportEvidence(parts: EvidenceParts, held: EvidenceExport): Promise<EvidenceImportResult> {
   const { rollbackCheck, database } = parts
   const { mark } = rollbackCheck
   if (mark === undefined || !rollbackCheck.isEvidenceBehind) throw new EvidenceImportError('no evidence is missing')
-  // The import lifts the stamp of the anchors. Where only that stamp shows the rollback, nothing would show it any more:
-  // no replay floor would be set, and invites that were used after the backup would work again (reliability 12.3).
+  // The import raises the anchor version. If only that version shows the rollback, the rollback would not be detected
+  // any more: no replay floor would be set, and invites used after the backup would work again (reliability 12.3).
   if (rollbackCheck.isHalted())
-    throw new EvidenceImportError('the database is behind what was published: run chancery authority recover first')
+    throw new EvidenceImportError('the database is rolled back: run chancery authority recover first')
   const reimported = await database.write(async (tx) => {
-    // A large store takes longer to read than any statement of a request may.
+    // Reading a large store takes longer than the statement timeout of requests.
     if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
     await database.lockDomain(tx, 'evidence-anchors')
     const { entries, head } = await appendLines(tx, parts, held, mark.evidence)
     const anchors = await appendAnchors(tx, held.anchors, mark.anchor ?? null)
     await verifyWholeStore(tx, parts)
-    // Instances look again when a stamp has moved.
+    // Instances check again when a version has changed.
     await raiseVersion(tx, 'evidence-anchors')
     const details = { entries, anchors, last_sequence: head.store_sequence }
     await parts.audit.record(tx, { type: 'evidence_reimported', details })
@@ -121,14 +121,14 @@ function readIntactLine(line: string): ReadEvent {
   return event
 }
 
-/** Where a digest is known, from the database or from the mark, the export must have the same. */
+/** Where the database or the mark has a digest, the export must have the same. */
 function checkPresent({ entry, entryDigest }: ReadEvent, head: StoreHead, mark: Head | null): void {
   const known = [
     ...(entry.store_sequence === head.store_sequence ? [head.entry_digest] : []),
     ...(entry.store_sequence === mark?.sequence ? [mark.digest] : []),
   ]
   if (known.some((digest) => digest !== entryDigest))
-    throw new EvidenceImportError(`entry ${entry.store_sequence} of the export is of another history`)
+    throw new EvidenceImportError(`entry ${entry.store_sequence} of the export does not match the stored digest`)
 }
 
 function follow(head: StoreHead, event: ReadEvent, line: string): NewEntry {
@@ -138,7 +138,7 @@ function follow(head: StoreHead, event: ReadEvent, line: string): NewEntry {
     throw new EvidenceImportError(`entry ${store_sequence} of the export does not follow entry ${head.store_sequence}`)
   if (entry_kind === 'retention_checkpoint')
     throw new EvidenceImportError(
-      `entry ${store_sequence} removed older ones: what retention did after the backup cannot be put back; take a newer backup`,
+      `entry ${store_sequence} removed older entries: retention after the backup cannot be imported; use a newer backup`,
     )
   return { entry, entry_digest, line, record_digest: entry_kind === 'execution' ? digestOfRecord(event) : null }
 }
@@ -183,13 +183,13 @@ function readAnchorFile(text: string): StoreAnchor {
   }
 }
 
-/** Signatures, too: of entries behind the mark, and of anchors, nothing else vouches. */
+/** Signatures are verified as well, because nothing else proves entries after the mark, and anchors. */
 async function verifyWholeStore(tx: Tx, { ownKeys, genesis }: EvidenceParts): Promise<void> {
   const report = await inspectStore(tx, { publicKeys: ownKeys.all, sovereign: genesis.network_name })
   const failures = report['failures'] as readonly { readonly store_sequence: number | null; readonly reason: string }[]
   const [first] = failures
   if (first !== undefined)
     throw new EvidenceImportError(
-      `${failures.length} entries would not verify; the first is ${first.store_sequence ?? 'an anchor'}: ${first.reason}. Executor keys that were registered after the backup have to be registered again first`,
+      `${failures.length} entries would not verify; the first is ${first.store_sequence ?? 'an anchor'}: ${first.reason}. Register executor keys again that were registered after the backup`,
     )
 }

@@ -21,21 +21,21 @@ export { listDecidedContexts } from './decision-contexts.ts'
 export { measureUnanchored } from './unanchored.ts'
 export { readEvidenceHead } from './queries/chain.ts'
 
-/** A signed decision on its way out, with everything that must be kept before it leaves. */
+/** A signed decision with everything that must be stored before it is sent. */
 export interface SignedDecision {
   readonly decision: BoundaryDecision
   readonly context: ContextRecord
   readonly proof?: JustificationProof
   readonly events: readonly AuditEvent[]
   readonly attempt: Attempt | undefined
-  /** What the caller is answered. */
+  /** The response to the caller. */
   readonly answer: StoredResponse
 }
 
 /**
- * Keeps a decision before it is answered, and gives the answer: with the store on, decision and justification enter
- * the chain, together with the audit events and the idempotency record; with the store off only these two are kept.
- * When the store cannot take it the decision never leaves: 503 evidence_store_unavailable.
+ * Stores a decision before it is sent, and returns the response. With the store enabled, decision and justification
+ * enter the chain, together with the audit events and the idempotency record. With the store disabled only these two
+ * are stored. If the store cannot append, the decision is not sent: 503 evidence_store_unavailable.
  */
 async function recordDecision(
   parts: EvidenceState,
@@ -61,10 +61,10 @@ export interface Evidence extends Feature {
   /** Stores a decision with its audit events before it is sent; 503 when it cannot be stored. */
   recordDecision(made: SignedDecision): Promise<StoredResponse>
   append(item: AppendItem): Promise<StoredResponse>
-  /** Appends what was counted of refused and repeated submissions in minutes or hours that are over by `now`. */
+  /** Appends the counts of refused and repeated submissions for minutes or hours that ended before `now`. */
   appendSummaries(now?: Instant): Promise<void>
   subscribe(listener: AppendListener): void
-  /** Removes refused submissions whose time to be stored is over. */
+  /** Removes refused submissions whose retention period is over. */
   removeOldRejections(): Promise<void>
 }
 

@@ -5,15 +5,16 @@ import type { Tx } from '../../database/database.ts'
 
 const SLICE = 1000
 
-/** How far retention may go, and up to which entry the store was read to find out. */
+/** The end of the removable prefix, and the last entry that was read to find it. */
 export interface Prefix {
   readonly through: number
   readonly readThrough: number
 }
 
 /**
- * The longest removable prefix (protocol/trust-operations 6.11): up to the first entry that is too young, the newest
- * record of its resource, or of a decision that still authorizes; then back until no decision lies on both sides.
+ * Finds the longest removable prefix (protocol/trust-operations 6.11): up to the first entry that is too young, the
+ * newest record of its resource, or of a decision that still authorizes. Then it is shortened until no decision has
+ * entries on both sides.
  */
 export async function findPrefix(
   db: Tx,
@@ -54,7 +55,7 @@ async function walk(
   }
 }
 
-/** A decision that cannot be read is never taken for one that is over. */
+/** An unreadable decision never counts as expired. */
 function isOpen({ entry_kind, line }: WalkedRow, now: Instant): boolean {
   if (entry_kind !== 'decision') return false
   const event = line === null ? undefined : readEventLine(line)
@@ -63,7 +64,7 @@ function isOpen({ entry_kind, line }: WalkedRow, now: Instant): boolean {
   return until === undefined || until >= now
 }
 
-/** Half a decision proves nothing: it stays whole, on this side or the other. */
+/** Half a decision proves nothing, so all its entries stay or all are removed. */
 async function extendToWholeDecisions(db: Tx, after: number, stop: number): Promise<number> {
   let through = stop
   for (;;) {
@@ -73,7 +74,7 @@ async function extendToWholeDecisions(db: Tx, after: number, stop: number): Prom
   }
 }
 
-/** The first entry up to `through` whose decision also has entries behind `beyond`; slice by slice, by index probes. */
+/** The first entry up to `through` whose decision also has entries after `beyond`. Read in parts, by index probes. */
 export async function findSpanning(
   db: Tx,
   after: number,
@@ -105,7 +106,7 @@ export async function findSpanning(
   return undefined
 }
 
-/** True when an entry behind `after` belongs to a decision at or before `through`. */
+/** Returns whether an entry after `after` belongs to a decision at or before `through`. */
 export async function isTouchedSince(tx: Tx, after: number, through: number): Promise<boolean> {
   const row = await tx
     .selectFrom('evidence_entries as n')

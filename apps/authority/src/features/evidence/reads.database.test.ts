@@ -47,13 +47,13 @@ describe('GET /admin/evidence', () => {
     ['entry_kind', () => 'entry_kind=justification', [2, 5, 7]],
     ['decision_id', () => `decision_id=${decisions[2]?.decision_id}`, [6, 7, 8]],
     ['two filters', () => 'vendor_id=vendor-1&outcome=partial', [8]],
-    ['nothing there', () => 'vendor_id=nobody', []],
+    ['no match', () => 'vendor_id=nobody', []],
     ['empty and unknown parameters', () => 'vendor_id=&colour=red&outcome=partial', [8]],
     ['since, itself included', () => 'since=2026-01-02T03:04:07.678Z', [4, 5, 6, 7, 8]],
     ['until, itself excluded', () => 'until=2026-01-02T03:04:07.678000Z', [1, 2, 3]],
     ['an offset whose plus became a blank', () => 'since=2026-01-02T04:04:08.678+01:00', [6, 7, 8]],
     ['a time before everything', () => 'until=2020-01-01T00:00:00Z', []],
-    ['a time behind everything', () => 'since=2030-01-01T00:00:00Z', []],
+    ['a time after everything', () => 'since=2030-01-01T00:00:00Z', []],
   ])('200: finds by %s', async (_name, query, expected) => {
     const answer = await search(query())
     expect(sequences(answer)).toEqual(expected)
@@ -87,7 +87,7 @@ describe('GET /admin/evidence', () => {
 })
 
 describe('GET /admin/evidence/export', () => {
-  it('200: lines in store order, from behind a sequence, each ended by a line feed', async () => {
+  it('200: lines in store order, after a sequence, each ended by a line feed', async () => {
     const answer = await desk.get('/admin/evidence/export?since_sequence=2&limit=3')
     expect(answer.headers['content-type']).toBe('application/x-ndjson')
     expect(answer.text.endsWith('\n')).toBe(true)
@@ -115,7 +115,7 @@ describe('GET /admin/evidence/resources/{resource_id}', () => {
     })
   })
 
-  it('404: nothing about it', async () => {
+  it('404: no entry about it', async () => {
     refused(await desk.get('/admin/evidence/resources/kv'), 404, 'resource_not_found')
     refused(await desk.get('/admin/evidence/resource-heads/kv'), 404, 'resource_not_found')
   })
@@ -131,7 +131,7 @@ describe('GET /admin/evidence/resource-heads/{resource_id}', () => {
 })
 
 describe('GET /admin/evidence/vendors/{vendor_id}', () => {
-  it('200: everything of its decisions, verified; 404 for a stranger', async () => {
+  it('200: everything of its decisions, verified; 404 for an unknown vendor', async () => {
     const answer = accepted(await desk.get('/admin/evidence/vendors/vendor-1'))
     expect(answer).toMatchObject({ vendor_id: 'vendor-1', truncated: false, verification: { verified: true } })
     expect(sequences(answer)).toEqual([1, 2, 3, 6, 7, 8])
@@ -155,7 +155,7 @@ describe('GET /admin/evidence/status', () => {
 })
 
 it.each(['', '/export', '/resources/x', '/resource-heads/x', '/vendors/x', '/verify', '/status', '/anchors'])(
-  '401: GET /admin/evidence%s answers operators only',
+  '401: GET /admin/evidence%s is for operators only',
   async (path) => {
     refused(await desk.na.request('GET', `/admin/evidence${path}`), 401, 'admin_auth_failed')
   },

@@ -9,7 +9,8 @@ import { insertExecutorKey } from './queries/entries.ts'
 
 /**
  * POST /admin/evidence/executor-keys
- * Lets a key sign execution evidence for one executor. An id names one key for ever: old records are read by it.
+ * Permits a key to sign execution evidence for one executor. An id names one key permanently, because it is used to
+ * verify old records.
  */
 export async function registerKey(call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
   const [key_id, public_key, executor_sovereign_id] = ['key_id', 'public_key', 'executor_sovereign_id'].map((name) => {

@@ -34,7 +34,7 @@ const submit = (evidence: JsonObject, from?: string, of = desk) =>
   })
 
 describe('a refused submission in the store', () => {
-  it('is an entry that names nobody when its signer is a stranger', async () => {
+  it('is an entry without names when its signer is unknown', async () => {
     const evidence = junk()
     refused(await submit(evidence), 422, 'evidence_malformed')
     const [line] = await rejected()
@@ -58,7 +58,7 @@ describe('a refused submission in the store', () => {
     expect(await desk.report()).toMatchObject({ verified: true, rejections: 1 })
   })
 
-  it('names a verified executor, its decision and resource, and takes no place in their chains', async () => {
+  it('names a verified executor, its decision and resource, and uses no position in their chains', async () => {
     const { decision, context } = await desk.decide()
     const resource = { resource_id: 'kv/a', resource_action: 'create', resource_sequence: 1 } as const
     const good = await desk.evidence(decision, resource)
@@ -87,7 +87,7 @@ describe('a refused submission in the store', () => {
     expect(failuresOf(await desk.report())).toEqual([])
   })
 
-  it('is told apart from what was edited', async () => {
+  it('is distinguished from an edited entry', async () => {
     refused(await submit(junk()), 422, 'evidence_malformed')
     await forgeRows(desk.na, `update evidence_entries set line = replace(line, '"count":1', '"count":2')`)
     const reasons = JSON.stringify(failuresOf(await desk.report()))
@@ -96,8 +96,8 @@ describe('a refused submission in the store', () => {
   })
 })
 
-describe('a flood of strangers', () => {
-  it('gets some entries a minute, and one that sums up the rest by its code', async () => {
+describe('a flood of submissions by unknown signers', () => {
+  it('gets some entries a minute, and one with the count of the rest per code', async () => {
     const clock = desk.clock
     const sent = Array.from({ length: 150 }, junk)
     for (const evidence of sent) refused(await submit(evidence), 422, 'evidence_malformed')
@@ -133,7 +133,7 @@ describe('a flood of strangers', () => {
     } finally {
       await other.stop()
     }
-    // A stop appends what was counted of the minute that is not over.
+    // A stop appends the counts of the current minute.
     const counted = (await rejected()).reduce((sum, line) => sum + line.payload.count, 0)
     await desk.na.features.evidence.appendSummaries(desk.clock.now() + 60_000_000n)
     const all = (await rejected()).reduce((sum, line) => sum + line.payload.count, 0)
@@ -150,7 +150,7 @@ describe('a flood of strangers', () => {
     expect(await rejected()).toEqual([])
   })
 
-  it('leaves verified executors their entries', async () => {
+  it('does not reduce the entries of verified executors', async () => {
     for (let at = 0; at < SINGLES_PER_ADDRESS + 1; at += 1) refused(await submit(junk()), 422, 'evidence_malformed')
     const { decision } = await desk.decide()
     refused(await desk.submit(await desk.evidence(decision, { sequence_no: 5 })), 422, 'evidence_chain_gap')
@@ -169,7 +169,7 @@ describe('a submission that is stored already', () => {
     return rows.map(({ event_json }) => Number((JSON.parse(event_json) as { details: JsonObject }).details['count']))
   }
 
-  it('sent again and again is a bounded number of events and one sum, of one address and of all', async () => {
+  it('sent repeatedly causes a limited number of events and one count, per address and for all', async () => {
     const { decision } = await desk.decide()
     const record = await desk.evidence(decision)
     accepted(await desk.submit(record), 201)
@@ -199,8 +199,8 @@ describe('a submission that is stored already', () => {
   })
 })
 
-describe('sums of what was refused', () => {
-  it('are of a minute until there were many in a day, then of an hour', async () => {
+describe('counts of refused submissions', () => {
+  it('are per minute until a daily number is reached, then per hour', async () => {
     const book = new RejectionBook()
     const [minute, hour] = [60_000_000n, 3_600_000_000n]
     const start = (desk.clock.now() / (24n * hour)) * 24n * hour
@@ -223,7 +223,7 @@ describe('sums of what was refused', () => {
 })
 
 describe('NA_EVIDENCE_REJECTIONS=table', () => {
-  it('keeps them beside the chain, bounds them alike, and retention removes old ones', async () => {
+  it('stores them outside the chain with the same limits, and retention removes old ones', async () => {
     const own = await openTestStore({ settings: { NA_EVIDENCE_REJECTIONS: 'table' } })
     try {
       const rows = async (): Promise<number> =>
@@ -246,7 +246,7 @@ describe('NA_EVIDENCE_REJECTIONS=table', () => {
 })
 
 describe('retention', () => {
-  it('removes rejections with their time, and is stopped by none', async () => {
+  it('removes rejections with their time, and no rejection stops it', async () => {
     const { decision } = await desk.decide()
     refused(
       await desk.submit(

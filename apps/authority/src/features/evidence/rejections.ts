@@ -10,18 +10,18 @@ import type { Tx } from '../../database/database.ts'
 import type { RejectionRow } from './queries/entries.ts'
 
 /**
- * Entries of their own that strangers get, over all instances (protocol/trust-operations 6.14); the day is ours. Audit
- * events of submissions that were stored before have the same bounds, counted apart.
+ * Maximum number of separate entries for unknown signers, over all instances (protocol/trust-operations 6.14). The
+ * daily limit is our own. Audit events of repeated submissions have the same limits, counted separately.
  */
 export const SINGLES_PER_MINUTE = 60
 export const SINGLES_PER_DAY = 3000
-/** Of one address on one instance, so that one stranger does not take the whole minute. */
+/** Limit for one address on one instance, so that one caller cannot use up the whole minute. */
 export const SINGLES_PER_ADDRESS = 30
-/** Sums of a minute that an instance appends in a day; after them sums are of an hour. */
+/** Number of counts per minute that an instance appends in a day. After that, counts are per hour. */
 export const SUMMARIES_PER_DAY = 500
 const MAX_SUMS = 5000
 
-/** What a refused submission may leave behind: names, never its content. */
+/** The names that are stored of a refused submission. Its content is not stored. */
 export type RejectionFields = Pick<
   RejectionRow,
   'submitted_digest' | 'evidence_id' | 'decision_id' | 'resource_id' | 'executor_sovereign_id'
@@ -32,11 +32,11 @@ export interface Rejected {
   readonly code: RefusalCode
   readonly names: RejectionFields
   readonly cause: JsonObject
-  /** Who signed it is known; with the decision it names, when that is stored. */
+  /** The signer is verified. Includes the named decision, if it is stored. */
   readonly executor?: { readonly decision: RejectedDecision | undefined }
 }
 
-/** What many refused submissions of one minute, or one hour, come to. */
+/** The count of refused submissions of one minute or one hour. */
 export interface SummaryItem {
   readonly kind: 'summary'
   readonly code: RefusalCode
@@ -45,14 +45,14 @@ export interface SummaryItem {
   readonly submitted_digest: string
 }
 
-/** The same of submissions that were stored before. */
+/** The count of repeated submissions. */
 export interface DuplicatesItem {
   readonly kind: 'duplicates'
   readonly count: number
 }
 
 interface Sum {
-  /** When its minute or hour is over. */
+  /** End of its minute or hour. */
   readonly ends: Instant
   /** Undefined for duplicates. */
   readonly code: RefusalCode | undefined
@@ -60,25 +60,25 @@ interface Sum {
   count: number
 }
 
-/** What is bounded: refused submissions, and such that are stored already. */
+/** What is limited: refused submissions, and repeated ones. */
 export type BoundedKind = keyof typeof SPANS
 
 /**
- * Keeps what strangers send from filling the store: some of a minute are entries or events, the rest is counted here
- * and becomes one per code. What is counted here is lost in a crash, and in the log.
+ * Limits what unauthenticated callers can add to the store: some submissions per minute are entries or events, the rest
+ * is counted here and becomes one entry per code. A crash loses these counts; they are then only in the log.
  */
 export class RejectionBook {
   readonly #sums = new Map<string, Sum>()
   readonly #closedUntil: Record<BoundedKind, Instant> = { rejected: 0n, duplicate: 0n }
   #summaries = { day: 0n, count: 0 }
 
-  /** True when this process knows that the next one would not be an entry: nothing has to be asked or locked then. */
+  /** True when this process can decide, without a read or a lock, that the next one would not be an entry. */
   isFull({ clock, processLimiter }: Limits, cause: JsonObject): boolean {
     const isClosed = clock.now() < this.#closedUntil.rejected
     return isClosed || processLimiter.isOver(bucketOf('rejected', cause), SINGLES_PER_ADDRESS) === true
   }
 
-  /** Under the lock of the store: whether one more may be an entry, or an event. */
+  /** Under the lock of the store: returns whether one more may be an entry or an event. */
   async take(tx: Tx, kind: BoundedKind, { clock, processLimiter }: Limits, cause: JsonObject): Promise<boolean> {
     const now = clock.now()
     if (now < this.#closedUntil[kind]) return false
@@ -99,7 +99,7 @@ export class RejectionBook {
     this.#sum(now, undefined)
   }
 
-  /** Appends the sums whose time is over by `now`; one that could not be appended stays. */
+  /** Appends the counts whose period ended before `now`. A count that could not be appended stays. */
   async appendEnded(now: Instant, append: (item: SummaryItem | DuplicatesItem) => Promise<unknown>): Promise<void> {
     for (const [key, { ends, code, hash, count }] of this.#sums) {
       if (ends > now) continue
@@ -110,7 +110,7 @@ export class RejectionBook {
     }
   }
 
-  /** Counts one more in the sum of its code. */
+  /** Adds one to the count of its code. */
   #sum(now: Instant, code: RefusalCode | undefined): Sum {
     const length = this.#appendedOn(now / DAY).count < SUMMARIES_PER_DAY ? MINUTE : HOUR
     const ends = (now / length + 1n) * length
@@ -148,7 +148,7 @@ const SPANS = {
   ],
 } as const
 
-/** One row for each span: the head of the store is locked, so nobody counts beside us. */
+/** One row per period. The store is locked, so no other process counts at the same time. */
 async function countOne(tx: Tx, span: string, number: bigint): Promise<number> {
   const row = await tx
     .updateTable('evidence_rejection_counts')

@@ -31,9 +31,9 @@ export interface RetentionRun {
 }
 
 /**
- * Removes a verified prefix (protocol/trust-operations 6.11): found and verified outside any lock, then the signed
- * boundary is kept and entered into the chain in one short transaction, which hides the prefix at once. Rows go
- * afterwards, some at a time; a crash in between leaves nothing but work for the next sweep.
+ * Removes a verified prefix (protocol/trust-operations 6.11). It is found and verified without a lock. Then one short
+ * transaction stores the signed boundary and appends it to the chain, which hides the prefix. Rows are deleted
+ * afterwards in batches. After a crash in between, the next sweep continues.
  */
 export async function removePrefix(parts: EvidenceState, run: RetentionRun): Promise<string> {
   for (;;) {
@@ -42,7 +42,7 @@ export async function removePrefix(parts: EvidenceState, run: RetentionRun): Pro
     faultPoint('retention-found')
     if (prefix.through <= head.removed_through) return removeNothing(parts, run)
     await verifyPrefix(parts, prefix)
-    // Hashes of removed entries stay in the log: they must be there before the entries go.
+    // Digests of removed entries stay in the log, so they must be in the log before the removal.
     await parts.listeners.prepareRemoval()
     faultPoint('retention-verified')
     const checkpoint = await storeBoundary(parts, run, head, prefix)
@@ -53,12 +53,14 @@ export async function removePrefix(parts: EvidenceState, run: RetentionRun): Pro
   }
 }
 
-/** The checkpoint is kept, whatever becomes of the rows behind it: they are hidden, and the next sweep deletes them. */
+/**
+ * The checkpoint is stored whatever happens to the rows before it: they are hidden, and the next sweep deletes them.
+ */
 async function sweepNow(parts: EvidenceState, lease: Lease): Promise<void> {
   try {
     await sweep(parts, lease)
   } catch (error) {
-    parts.log.warn('removed entries are hidden, but not deleted yet: the sweep goes on within a minute', { error })
+    parts.log.warn('removed entries are hidden, but not deleted yet: the sweep continues within a minute', { error })
   }
 }
 
@@ -68,13 +70,13 @@ async function removeNothing(parts: EvidenceState, run: RetentionRun): Promise<s
   return '{"removed_count":0,"checkpoint":null}'
 }
 
-/** Nothing may vanish behind a signature that would not have verified before. */
+/** An entry that does not verify must not be removed. */
 async function verifyPrefix(parts: EvidenceState, prefix: Prefix): Promise<void> {
   const { failures } = await parts.storeVerifier.prefix(parts, prefix.through)
   if (failures.length > 0) throw new Refusal('conflict', { reason: 'store_verification_failed' })
 }
 
-/** Undefined when a decision of the prefix got another entry meanwhile: then the prefix is looked for anew. */
+/** Undefined when a decision of the prefix got another entry in the meantime. Then the prefix is searched again. */
 async function storeBoundary(
   parts: EvidenceState,
   run: RetentionRun,
@@ -115,7 +117,7 @@ interface Heads {
   readonly changed: readonly (ResourceHead & { readonly resource_id: string })[]
 }
 
-/** The heads of the previous checkpoint, overwritten by the last removed record of each resource. */
+/** The heads of the previous checkpoint, replaced by the last removed record of each resource. */
 async function gatherHeads(
   db: Tx,
   previous: RetentionCheckpoint | undefined,

@@ -36,7 +36,7 @@ export function readSearch(query: Query): SearchRequest {
   }
 }
 
-/** One page of a list that is numbered without gaps. */
+/** One page of a list whose sequences have no gaps. */
 export function readRun(query: Query, from: string, usual: number): { readonly after: number; readonly limit: number } {
   return {
     after: readWhole(query.first(from), 0, Number.MAX_SAFE_INTEGER, 0),
@@ -52,7 +52,7 @@ function readWhole(text: string | undefined, min: number, max: number, absent: n
   return value
 }
 
-/** In the form of stored columns. A plus that a form encoder turned into a blank is read as the plus it was. */
+/** In the form of stored columns. A plus that a form encoder replaced by a blank is read as a plus. */
 function readTime(text: string | undefined): string | undefined {
   if (text === undefined || text === '') return undefined
   const instant = readInstant(text.replace(/ (?=\d\d:\d\d$)/, '+'))

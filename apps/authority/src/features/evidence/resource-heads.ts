@@ -6,7 +6,7 @@ import { findResourceHeads } from './queries/lookups.ts'
 
 /**
  * GET /admin/evidence/resource-heads/{resource_id}
- * From where the next record must go on, also when all earlier ones were removed.
+ * Returns the record that the next one must link to, also when all earlier ones were removed.
  */
 export async function resourceHeads(call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
   const resource_id = call.params['resource_id'] ?? ''

@@ -8,7 +8,7 @@ import { readResourceHistory } from './queries/search.ts'
 
 /**
  * GET /admin/evidence/resources/{resource_id}
- * One resource from decision to execution, with what a check of these very lines says.
+ * Returns the lines of one resource from decision to execution, and the verification of these lines.
  */
 export async function resources(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
   const resource_id = call.params['resource_id'] ?? ''

@@ -54,7 +54,7 @@ async function step(resource_sequence: number, previous?: ExecutionEvidence): Pr
 }
 
 describe('POST /admin/evidence/retention/apply', () => {
-  it('200: removes a prefix behind a signed checkpoint; heads and the chain go on', async () => {
+  it('200: removes a prefix before a signed checkpoint; heads and the chain continue', async () => {
     const one = await step(1)
     const two = await step(2, one)
     const before = parseLines(await desk.lines())
@@ -105,7 +105,7 @@ describe('POST /admin/evidence/retention/apply', () => {
     refused(await desk.submit(wrong), 409, 'evidence_conflict')
   })
 
-  it('200: nothing old enough, and nothing that still authorizes, goes; that is on record, too', async () => {
+  it('200: removes nothing that is too young or still authorizes, and audits that', async () => {
     await desk.decide()
     const answer = await apply()
     expect(accepted(answer)).toEqual({ removed_count: 0, checkpoint: null })
@@ -114,7 +114,7 @@ describe('POST /admin/evidence/retention/apply', () => {
     ])
   })
 
-  it('200: a decision with entries on both sides stays whole', async () => {
+  it('200: a decision with entries on both sides stays complete', async () => {
     await desk.decide()
     const { decision } = await desk.decide()
     await desk.decide()
@@ -124,7 +124,7 @@ describe('POST /admin/evidence/retention/apply', () => {
     expect(failuresOf(await desk.report())).toEqual([])
   })
 
-  it('200: an anchor over the removed part still counts', async () => {
+  it('200: an anchor over the removed part is still valid', async () => {
     await desk.decide()
     accepted(await desk.post('/admin/evidence/anchors', {}), 201)
     desk.clock.advance(3 * DAY)
@@ -141,13 +141,13 @@ describe('POST /admin/evidence/retention/apply', () => {
     })
   })
 
-  it('200: hides the prefix with the checkpoint; rows go afterwards, also after a crash in between', async () => {
+  it('200: hides the prefix with the checkpoint; rows are deleted afterwards, also after a crash in between', async () => {
     await desk.decide()
     await desk.decide()
     desk.clock.advance(3 * DAY)
     accepted(await apply())
     expect(await storedRows()).toEqual([5])
-    // As a crash between checkpoint and deletion leaves it: a hidden row is still there.
+    // The state after a crash between checkpoint and deletion: a hidden row still exists.
     await forgeRows(
       desk.na,
       "insert into evidence_entries (store_sequence, entry_kind, recorded_at, entry_digest, line) values (3, 'decision', '2026', 'x', '{}')",
@@ -159,7 +159,7 @@ describe('POST /admin/evidence/retention/apply', () => {
     expect(await storedRows()).toEqual([5])
   })
 
-  it('200: a removed evidence_id may be used again, even before its row is gone', async () => {
+  it('200: a removed evidence_id may be used again, even before its row is deleted', async () => {
     const { decision } = await desk.decide()
     const old = await desk.evidence(decision)
     accepted(await desk.submit(old), 201)
@@ -174,7 +174,7 @@ describe('POST /admin/evidence/retention/apply', () => {
     expect(failuresOf(await desk.report())).toEqual([])
   })
 
-  it('a checkpoint is read however many resources it names, and an unreadable one covers nothing', async () => {
+  it('a checkpoint is read whatever its number of resources, and an unreadable one covers nothing', async () => {
     const db = desk.na.core.database.read
     const head = { resource_sequence: 1, record_digest: 'd' }
     const checkpoint = draftRetentionCheckpoint({
@@ -201,8 +201,8 @@ describe('POST /admin/evidence/retention/apply', () => {
   it.each<[string, JsonObject]>([
     ['absent', {}],
     ['zero', { older_than_days: 0 }],
-    ['a text', { older_than_days: '30' }],
-    ['too far', { older_than_days: 1_000_000 }],
+    ['a string', { older_than_days: '30' }],
+    ['too large', { older_than_days: 1_000_000 }],
   ])('400: older_than_days %s', async (_name, body) => {
     refused(await apply(body), 400, 'invalid_retention')
   })
@@ -215,14 +215,14 @@ describe('POST /admin/evidence/retention/apply', () => {
     )
   })
 
-  it('409: another run holds the lease', async () => {
+  it('409: another run has the lease', async () => {
     await sql`insert into job_leases (name, holder, token, acquired_at, expires_at) values ('evidence-retention', 'other', 1, '2026-01-01T00:00:00.000000Z', '2027-01-01T00:00:00.000000Z')`.execute(
       desk.na.core.database.read,
     )
     refused(await apply(), 409, 'retention_in_progress')
   })
 
-  it('200: a run that loses its lease after its checkpoint was kept says what it kept', async () => {
+  it('200: a run that loses its lease after its checkpoint was stored reports what it stored', async () => {
     const one = await step(1)
     desk.clock.advance(3 * DAY)
     await step(2, one)
@@ -230,7 +230,7 @@ describe('POST /admin/evidence/retention/apply', () => {
     const transact = database.write.bind(database)
     vi.spyOn(database, 'write').mockImplementation(async (work) => {
       const done = await transact(work)
-      // Another instance takes over as soon as the boundary is there.
+      // Another instance takes over when the boundary is stored.
       await sql`update job_leases set token = token + 1 where exists (select 1 from evidence_checkpoints)`.execute(
         database.read,
       )

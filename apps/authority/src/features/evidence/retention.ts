@@ -11,17 +11,17 @@ import { LeaseLostError, withLease } from '../../database/locks/leases.ts'
 import { removePrefix } from './removal.ts'
 import { deleteOldRejections } from './queries/entries.ts'
 
-/** A hundred years; more would leave the years a timestamp can have. */
+/** A hundred years. A larger value would exceed the years of a timestamp. */
 const MAX_DAYS = 36_500
 const LEASE_SECONDS = 300
 
 /**
  * POST /admin/evidence/retention/apply
- * One run at a time over all instances. A run that was paused too long loses its lease, and its writes fail.
+ * Runs on one instance at a time. A run that was paused too long loses its lease, and its writes fail.
  */
 export async function retention(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
   const days = readDays(call.body)
-  // Its checkpoint is an entry: over a store that lost its end it would take a number that was given out before.
+  // Its checkpoint is an entry. If the store lost its end, the entry would use a sequence that was already used.
   if (parts.rollbackCheck.isEvidenceBehind)
     throw new Refusal('evidence_store_unavailable', { reason: 'evidence_missing' })
   let answer: string | undefined

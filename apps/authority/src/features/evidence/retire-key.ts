@@ -10,7 +10,7 @@ import { markExecutorKeyRetired } from './queries/entries.ts'
 
 /**
  * POST /admin/evidence/executor-keys/{key_id}/retire
- * Ends new records under a key; what it signed before stays verifiable.
+ * Ends new records under a key. Earlier records stay verifiable.
  */
 export async function retireKey(call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
   const key_id = call.params['key_id'] ?? ''
@@ -20,7 +20,7 @@ export async function retireKey(call: OperatorCall, parts: EvidenceParts): Promi
       const [known] = await findExecutorKeys(parts.database, tx, [key_id])
       throw new Refusal(known === undefined ? 'executor_key_not_found' : 'executor_key_retired')
     }
-    // A withdrawal: the high-water mark must notice a backup that has forgotten it.
+    // A kind of revocation: the high-water mark must detect a backup that lacks it.
     await raiseVersion(tx, 'evidence-anchors')
     const details = { executor_key_id: key_id, executor_sovereign_id, ...requestDetails(call) }
     await parts.audit.record(tx, { type: 'executor_key_retired', details })

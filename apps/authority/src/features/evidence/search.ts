@@ -8,7 +8,7 @@ import { searchEntries } from './queries/search.ts'
 
 /**
  * GET /admin/evidence
- * Stored lines as they are: what was hashed is what is shown.
+ * Returns stored lines unchanged, so that the caller sees the hashed text.
  */
 export async function search(call: OperatorCall, parts: EvidenceParts): Promise<HttpResponse> {
   const request = readSearch(call.query)

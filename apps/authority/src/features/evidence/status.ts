@@ -7,7 +7,7 @@ import { countActiveExecutorKeys, findLatestAnchor } from './queries/entries.ts'
 
 /**
  * GET /admin/evidence/status
- * Counts come from the head row: sequences have no gaps, so nothing needs counting.
+ * Returns counts from the head row. Sequences have no gaps, so rows are not counted.
  */
 export async function status(_call: OperatorCall, parts: EvidenceParts): Promise<JsonObject> {
   const db = parts.database.read

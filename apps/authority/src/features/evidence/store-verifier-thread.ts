@@ -9,7 +9,7 @@ export interface InspectionData extends DatabaseThreadData {
   readonly identity: StoreIdentity
 }
 
-/** What may be asked of the inspecting thread. */
+/** Calls of the verifier thread. */
 export type InspectionCalls = {
   store(argument: undefined): Promise<JsonObject>
   prefix(through: number): Promise<StoreReport>
@@ -19,7 +19,7 @@ export type InspectionCalls = {
 
 const { identity } = workerData as InspectionData
 
-/** Inspects the store beside the event loop, on a connection of its own; it only reads. */
+/** Verifies the store in a separate thread, with its own connection. It only reads. */
 serveDatabaseCalls(({ read: db }): InspectionCalls => ({
   store: () => inspectStore(db, identity),
   prefix: (through) => inspectPrefix(db, identity, through),

@@ -9,10 +9,13 @@ import type { InspectionCalls, InspectionData } from './store-verifier-thread.ts
 import { measureRun } from './queries/entries.ts'
 import type { Run } from './queries/entries.ts'
 
-/** Up to so many entries of so many bytes are inspected in milliseconds; more get a thread of their own. */
+/**
+ * Up to this number of entries and bytes, verification takes milliseconds. A larger store is verified in a separate
+ * thread.
+ */
 const INLINE_ENTRIES = 200
 const INLINE_BYTES = 512 * 1024
-/** A report that took so long is given again for a while: nobody could wait for the next one. */
+/** A report that took this long is returned again for some time, because callers cannot wait for the next one. */
 const LONG_MS = 10_000
 const CACHED_MS = 300_000
 
@@ -20,8 +23,8 @@ type LinkRun = Parameters<typeof inspectLinks>[1]
 type LinkResult = Awaited<ReturnType<typeof inspectLinks>>
 
 /**
- * Runs inspections where they harm nobody: small ones here, large ones beside the event loop on a connection of their
- * own. Reports are shared by all who ask at once; one that outlasts its caller goes on, and the next caller finds it.
+ * Verifies small stores on the event loop, and large ones in a separate thread with its own connection. Concurrent
+ * callers share a report. A verification continues after its caller has left, and the next caller gets the result.
  */
 export class StoreVerifier {
   #thread: DatabaseThread | undefined
@@ -81,7 +84,7 @@ export class StoreVerifier {
     return this.#ask(parts, 'store', undefined)
   }
 
-  /** A thread that died is replaced; those who waited for it were refused. */
+  /** A dead thread is replaced. Its queued requests were refused. */
   #ask<Name extends keyof InspectionCalls>(
     parts: EvidenceParts,
     name: Name,

@@ -5,11 +5,11 @@ import { checkLease, withLease } from '../../database/locks/leases.ts'
 import type { Lease } from '../../database/locks/leases.ts'
 import { deleteThrough } from './queries/entries.ts'
 
-/** Rows of one deleting transaction: short enough that appends hardly wait. */
+/** Rows per deleting transaction: few enough that appends are hardly delayed. */
 const ROWS = 10_000
 const LEASE_SECONDS = 300
 
-/** Deletes what lies behind the boundary. Every transaction compares the lease, so a paused sweep cannot act late. */
+/** Deletes rows before the boundary. Every transaction compares the lease, so a paused sweep cannot act late. */
 export async function sweep(parts: EvidenceParts, lease: Lease, signal?: AbortSignal): Promise<void> {
   const { removed_through } = await readEvidenceHead(parts.database.read)
   for (;;) {
@@ -22,7 +22,7 @@ export async function sweep(parts: EvidenceParts, lease: Lease, signal?: AbortSi
   }
 }
 
-/** Ends what a crash or a stop left unfinished; nothing to do in any other minute. */
+/** Finishes the deletion after a crash or a stop. Otherwise there is nothing to do. */
 export async function sweepRemoved(parts: EvidenceParts, signal: AbortSignal): Promise<void> {
   if (!parts.settings.evidenceStore) return
   const db = parts.database.read

@@ -4,11 +4,14 @@ import { findLatestAnchor } from './queries/entries.ts'
 
 export interface Unanchored {
   readonly entries: number
-  /** When the oldest of them was recorded, as stored; undefined when there is none. */
+  /** When the oldest of them was recorded, as stored. Undefined when there is none. */
   readonly since: string | undefined
 }
 
-/** What could be rewritten without an anchor to show it; two rows by their keys, however long the store is. */
+/**
+ * Entries that no anchor covers, which could be rewritten undetected. Reads two rows by their keys, whatever the size
+ * of the store.
+ */
 export async function measureUnanchored(db: Tx): Promise<Unanchored> {
   const head = await readEvidenceHead(db)
   const anchored = Math.max((await findLatestAnchor(db))?.store_sequence ?? 0, head.removed_through)

@@ -8,7 +8,7 @@ import { readVendorHistory } from './queries/search.ts'
 
 /**
  * GET /admin/evidence/vendors/{vendor_id}
- * What was decided about a vendor and done on it, with what a check of these very lines says.
+ * Returns the decisions about a vendor and their executions, and the verification of these lines.
  */
 export async function vendors(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
   const vendor_id = call.params['vendor_id'] ?? ''

@@ -27,23 +27,23 @@ import type { EvidenceHeadRow } from './queries/chain.ts'
 import { findLatestCheckpoint, listAnchors, listExecutorKeys, readSlice } from './queries/entries.ts'
 import type { AnchorRow, EntryRow, Run } from './queries/entries.ts'
 
-/** Whose store is inspected; all an inspection may believe. */
+/** The owner of the store, whose keys are the only trust input. */
 export interface StoreIdentity {
   readonly publicKeys: readonly string[]
   readonly sovereign: string
 }
 
-/** Of anchors, which are all of one size. */
+/** Page size for anchors, which all have the same size. */
 const PAGE = 500
-/** Of entries at once, whatever their lines hold. */
+/** Page size for entries, whatever the size of their lines. */
 const SLICE = { rows: 500, bytes: 4 * 1024 * 1024 }
-/** A checkpoint names as many resources as were ever removed; it is our own text, and no request. */
+/** A checkpoint names all resources that were ever removed. It is our own text, not a request. */
 const ANY_COUNT = { maxDepth: 64, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
 const MAX_ROUNDS = 3
 
 /**
- * The whole store against protocol/trust-operations 6.9. Rows are read page by page and only their lines are believed;
- * a column that says something else than its line is a failure of its own.
+ * Verifies the whole store by protocol/trust-operations 6.9. Rows are read page by page, and only their lines are
+ * trusted. A column that differs from its line is reported as a separate failure.
  */
 export async function inspectStore(db: Tx, identity: StoreIdentity): Promise<JsonObject> {
   for (let round = 1; ; round += 1) {
@@ -55,13 +55,13 @@ export async function inspectStore(db: Tx, identity: StoreIdentity): Promise<Jso
     if (stray !== undefined) checker.blame(stray, 'store_sequence_gap', 'head')
     const report = await checker.finish()
     const { removed_through } = await readEvidenceHead(db)
-    // Retention went on meanwhile: what was missing may only have been removed.
+    // Retention ran in the meantime, so missing entries may have been removed.
     if (removed_through === head.removed_through || round === MAX_ROUNDS)
       return reportJson(report, { anchors: anchors.report() })
   }
 }
 
-/** The entries behind the boundary up to a place, digests and signatures included. */
+/** Verifies the entries after the boundary up to a position, with digests and signatures. */
 export async function inspectPrefix(db: Tx, identity: StoreIdentity, through: number): Promise<StoreReport> {
   const head = await readEvidenceHead(db)
   const keys = await readKeys(db, identity)
@@ -70,7 +70,7 @@ export async function inspectPrefix(db: Tx, identity: StoreIdentity, through: nu
   return checker.finish()
 }
 
-/** Some lines that were already read, as a view shows them. */
+/** Verifies lines that were already read for a view. */
 export async function inspectView(
   db: Tx,
   identity: StoreIdentity,
@@ -85,7 +85,9 @@ export async function inspectView(
   return checker.finish()
 }
 
-/** Links, digests and payload digests of a run; gives the first place that does not hold, or the digest at its end. */
+/**
+ * Verifies links, digests and payload digests of a range. Returns the first invalid position, or the digest at its end.
+ */
 export async function inspectLinks(
   db: Tx,
   run: Run & { readonly digest: string | null },
@@ -120,7 +122,10 @@ export async function readKeys(db: Tx, { publicKeys }: StoreIdentity): Promise<S
   return { authority: publicKeys, executor: (key_id) => executors.get(key_id) }
 }
 
-/** The latest checkpoint. One that cannot be read covers nothing, and the store then does not begin where it should. */
+/**
+ * Returns the latest checkpoint. An unreadable one covers nothing, and the store then does not begin at the right
+ * entry.
+ */
 export async function readBoundary(db: Tx): Promise<RetentionCheckpoint | undefined> {
   const row = await findLatestCheckpoint(db)
   if (row === undefined) return undefined
@@ -141,7 +146,9 @@ async function readAnchors(db: Tx): Promise<readonly StoreAnchor[]> {
   }
 }
 
-/** A row whose text is no anchor any more stands for one that nobody signed: the report must name it, not fail. */
+/**
+ * A row whose text is not an anchor is treated as an unsigned anchor, so that the report names it and does not fail.
+ */
 function readAnchorRow({ anchor_sequence, store_sequence, anchor_json }: AnchorRow): StoreAnchor {
   try {
     return readReceived(storeAnchorForm, readJson(anchor_json)).record
@@ -168,14 +175,14 @@ async function feedRows(db: Tx, checker: StoreChecker, run: Run): Promise<void> 
   }
 }
 
-/** The store must end where its head row says: rows missing at the end leave no gap behind. */
+/** The store must end at the sequence of its head row, because rows missing at the end leave no gap. */
 function checkEnd(checker: StoreChecker, head: EvidenceHeadRow): void {
   if (checker.lastSequence !== head.last_sequence) checker.blame(checker.lastSequence + 1, 'store_sequence_gap', 'head')
   else if (head.last_sequence > head.removed_through && checker.lastDigest !== head.last_digest)
     checker.blame(head.last_sequence, 'store_chain_break', 'head')
 }
 
-/** A row behind the head, which no append has put there. One statement: an append moves both at once. */
+/** Finds a row after the head, which no append has written. One statement, because an append changes both at once. */
 async function findStray(db: Tx): Promise<number | undefined> {
   const row = await db
     .selectFrom('evidence_entries')
@@ -199,7 +206,7 @@ const COPIED = [
   'resource_sequence',
 ] as const
 
-/** A false column would hide an entry from search, or let a position be taken twice. */
+/** A wrong column would hide an entry from searches, or let a position be used twice. */
 function findFalseColumn(row: EntryRow, checked: CheckedLine): string | undefined {
   const { entry } = checked
   const copied = COPIED.find((name) => row[name] !== entry[name])

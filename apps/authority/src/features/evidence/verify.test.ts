@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => desk.stop())
 
-/** Digest and signature of the payload, and the column by which the next record would link to it. */
+/** Digest and signature of the payload, and the column that the next record would link to. */
 const CHANGED_EXECUTION = ['3 payload_digest_mismatch', '3 invalid_signature', '3 entry_digest_mismatch']
 const replace = (from: string, to: string, where = 'true'): string =>
   `update evidence_entries set line = replace(line, '${from}', '${to}') where ${where}`
@@ -27,7 +27,7 @@ const digestAt = async (sequence: number): Promise<string> =>
   ).entry_digest
 
 describe('GET /admin/evidence/verify', () => {
-  it('200: a sound store, with what was looked at', async () => {
+  it('200: an intact store, with the number of checked entries', async () => {
     const report = await desk.report()
     expect(report).toMatchObject({ verified: true, checked_entries: 5, decisions: 2, executions: 1, failures: [] })
     expect(report['warnings']).toBeUndefined()
@@ -55,38 +55,38 @@ describe('GET /admin/evidence/verify', () => {
     expect(found).toContain('2 store_chain_break')
   })
 
-  it('names a digest that was exchanged', async () => {
+  it('names a replaced digest', async () => {
     await forgeRows(desk.na, replace(await digestAt(3), '0'.repeat(64), 'store_sequence = 3'))
     expect(failuresOf(await desk.report())[0]).toBe('3 entry_digest_mismatch')
   })
 
-  it('names an entry that is missing, in the middle and at the end', async () => {
+  it('names a missing entry, in the middle and at the end', async () => {
     await forgeRows(desk.na, 'delete from evidence_entries where store_sequence = 2')
     expect(failuresOf(await desk.report())).toEqual(['3 store_sequence_gap', '3 store_chain_break'])
     await forgeRowsAgain('delete from evidence_entries where store_sequence = 5')
     expect(failuresOf(await desk.report())).toContain('5 store_sequence_gap')
   })
 
-  it('names a first entry that is missing', async () => {
+  it('names a missing first entry', async () => {
     await forgeRows(desk.na, 'delete from evidence_entries where store_sequence = 1')
     expect(failuresOf(await desk.report())).toContain('2 store_sequence_gap')
   })
 
-  it('names a column that says something else than its line', async () => {
-    await forgeRows(desk.na, "update evidence_entries set vendor_id = 'somebody' where store_sequence = 4")
+  it('names a column that differs from its line', async () => {
+    await forgeRows(desk.na, "update evidence_entries set vendor_id = 'another' where store_sequence = 4")
     expect(failuresOf(await desk.report())).toEqual(['4 entry_digest_mismatch'])
     const [failure] = (await desk.report())['failures'] as readonly { detail: string }[]
     expect(failure?.detail).toBe('column vendor_id')
   })
 
-  it('names a line that is spelled otherwise, or is no line at all', async () => {
+  it('names a line in another form, or without valid content', async () => {
     await forgeRows(desk.na, replace('{"entry":', '{ "entry":', 'store_sequence = 4'))
     expect(failuresOf(await desk.report())).toEqual(['4 entry_digest_mismatch'])
     await forgeRowsAgain("update evidence_entries set line = 'gone' where store_sequence = 4")
     expect(failuresOf(await desk.report())).toContain('4 entry_digest_mismatch')
   })
 
-  it('reports the same from the thread that large stores get', async () => {
+  it('reports the same from the thread for large stores', async () => {
     await Promise.all(Array.from({ length: 120 }, () => desk.decide()))
     expect(failuresOf(await desk.report())).toEqual([])
     await forgeRows(desk.na, replace('marker-cccc', 'marker-dddd'))
@@ -105,18 +105,18 @@ describe('readSlice', () => {
     return slices
   }
 
-  it('takes as many as fit by rows and by bytes, and always one', async () => {
+  it('reads as many rows as fit by number and by bytes, and always one', async () => {
     const lengths = (await desk.lines()).map((line) => line.length)
     expect(await takeAll({ rows: 2, bytes: 1e9 })).toEqual([[1, 2], [3, 4], [5]])
     expect(await takeAll({ rows: 500, bytes: 1 })).toEqual([[1], [2], [3], [4], [5]])
-    // The row that reaches the bound is still taken, the next one is not.
+    // The row that reaches the limit is still read, the next one is not.
     expect(await takeAll({ rows: 500, bytes: (lengths[0] ?? 0) + 1 })).toEqual([[1, 2], [3, 4], [5]])
     const total = lengths.reduce((sum, length) => sum + length, 0)
     expect(await measureRun(desk.na.core.database.read, { after: 0, through: 5 })).toBe(total)
   })
 })
 
-/** The guard is already gone. */
+/** The trigger is already removed. */
 async function forgeRowsAgain(statement: string): Promise<void> {
   await sql.raw(statement).execute(desk.na.core.database.read)
 }

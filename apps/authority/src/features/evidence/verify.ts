@@ -4,8 +4,8 @@ import type { EvidenceState } from './state.ts'
 
 /**
  * GET /admin/evidence/verify
- * Every digest, link, envelope, signature and anchor, computed anew. A large store takes longer than a request may:
- * then 503, and a later call finds the finished report.
+ * Computes every digest, link, envelope, signature and anchor again. A large store takes longer than a request: the
+ * response is then 503, and a later call gets the finished report.
  */
 export function verify(_call: OperatorCall, parts: EvidenceState): Promise<JsonObject> {
   return parts.storeVerifier.report(parts)

@@ -2,8 +2,8 @@ import type { HealthParts } from './parts.ts'
 import { findFeedFault } from '../revocation-feeds/index.ts'
 
 /**
- * Looks at stored records that count by their signature: some treaties each time, in turn. What stops the list, the feed
- * or the log is found where they are signed; here it is only seen that the feed is whole again.
+ * Verifies stored records whose signature counts: some treaties each time, in rotation. Faults of the list, the feed or
+ * the log are found when they are signed. Here only the end of a feed fault is detected.
  */
 export async function checkRecords(parts: HealthParts): Promise<void> {
   const { database, ownKeys, recordFaults } = parts

@@ -14,18 +14,18 @@ import type { Readiness } from './readiness.ts'
 export interface Condition {
   readonly code: string
   readonly status: 'unhealthy' | 'degraded'
-  /** A rejection says that it could not be asked: then nothing is healthy. */
+  /** A rejection means that the check failed; then the authority is not healthy. */
   holds(parts: HealthParts, readiness: Readiness): boolean | Promise<boolean>
 }
 
 /** Lists and feeds are signed again after 12 hours. */
 const OVERDUE = 18n * HOUR
-/** For how long a treaty that ended and was not followed by another is worth a word. */
+/** How long a treaty that ended without a successor is reported. */
 const LAPSED_WITHIN = 7n * DAY
-/** For how long a failure that is over is still told. */
+/** How long a failure is reported after it has ended. */
 const RECENT_MS = 300_000
 
-/** Every reason of `GET /health`, the gravest first, in the order in which they are told. */
+/** All reasons of `GET /health` in the order of the response, the most serious first. */
 export const CONDITIONS: readonly Condition[] = [
   { code: 'not_ready', status: 'unhealthy', holds: (_parts, { isReady }) => !isReady },
   { code: 'signing_key_window_over', status: 'unhealthy', holds: isWindowOver },
@@ -68,7 +68,7 @@ async function isSetHealthy(parts: HealthParts): Promise<boolean> {
   return (await parts.boundaryPolicies.describe()).healthy
 }
 
-/** Closed because acknowledged evidence is missing. A database that does not answer is told by not_ready. */
+/** Disabled because acknowledged evidence is missing. A database that does not respond is reported by not_ready. */
 async function isEvidenceClosed({ settings, rollbackCheck }: HealthParts): Promise<boolean> {
   return settings.evidenceStore && rollbackCheck.isEvidenceBehind
 }
@@ -89,7 +89,7 @@ function isOverdue(issuedAt: Instant | undefined, now: Instant): boolean {
   return issuedAt !== undefined && now - issuedAt > OVERDUE
 }
 
-/** More than two intervals without an anchor; never when anchors are made on request only. */
+/** More than two intervals without an anchor. Never when anchors are made on request only. */
 async function isUnanchored({ settings, database, clock }: HealthParts): Promise<boolean> {
   const { evidenceStore, anchorIntervalSeconds } = settings
   if (!evidenceStore || anchorIntervalSeconds === 0) return false

@@ -18,7 +18,7 @@ const run = promisify(execFile)
 const SERVER = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
 const MEBIBYTE = 1 << 20
 
-/** A file system of its own needs root; PostgreSQL must run on this machine, as the user of Debian's package. */
+/** A separate file system needs root. PostgreSQL must run on this machine, as the user of Debian's package. */
 const canMount =
   process.getuid?.() === 0 &&
   spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0 &&
@@ -28,7 +28,7 @@ const readyz = (na: TestAuthority): Promise<TestResponse> => na.request('GET', '
 const reasonsOf = (answer: TestResponse): unknown =>
   (answer.json as { error?: { details: { reasons: unknown } } }).error?.details.reasons
 
-/** What a caller writes meets the full disk first: /readyz does not wait for its next probe. */
+/** A write of a caller finds the full disk first: /readyz does not wait for its next probe. */
 async function expectFull(na: TestAuthority): Promise<void> {
   const large = { name: 'large', at: randomBytes(MEBIBYTE).toString('hex') }
   await expect(na.core.database.write((tx) => tx.insertInto('moments').values(large).execute())).rejects.toThrow(
@@ -40,7 +40,7 @@ async function expectFull(na: TestAuthority): Promise<void> {
   expect(await checkWrites(na.core.database)).toMatchObject({ check: 'database-writes', status: 'bad' })
 }
 
-describe.runIf(canMount)('a disk that is really full', () => {
+describe.runIf(canMount)('a full disk', () => {
   let folder: string
   let database: TestDatabase
   let na: TestAuthority
@@ -58,11 +58,11 @@ describe.runIf(canMount)('a disk that is really full', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('turns /readyz, the metric and the doctor, and all of them turn back', { timeout: 90_000 }, async () => {
+  it('changes /readyz, the metric and the doctor, and all of them recover', { timeout: 90_000 }, async () => {
     expect((await readyz(na)).status).toBe(200)
     await fill(folder)
     await expectFull(na)
-    // Of one who looks from outside, with a probe of his own.
+    // Checked from outside, with a separate probe.
     const other = openDatabase(locationOf(database))
     await expect(other.checkWritable()).rejects.toBeInstanceOf(DiskFull)
     await other.close()
@@ -72,14 +72,14 @@ describe.runIf(canMount)('a disk that is really full', () => {
   })
 })
 
-describe('an engine that says that its disk is full', () => {
+describe('an engine that reports a full disk', () => {
   let na: TestAuthority
   beforeAll(async () => {
     na = await startTestAuthority()
   })
   afterAll(() => na.stop())
 
-  it('turns /readyz', async () => {
+  it('changes /readyz', async () => {
     expect((await readyz(na)).status).toBe(200)
     const db = na.core.database.read
     if (currentBackend() === 'sqlite') {
@@ -118,7 +118,7 @@ async function onServer(...statements: readonly string[]): Promise<void> {
   }
 }
 
-/** To the last byte: the file is as long as the disk lets it be. */
+/** To the last byte that the disk accepts. */
 async function fill(folder: string): Promise<void> {
   const error = await writeFile(join(folder, 'filler'), Buffer.alloc(64 * MEBIBYTE)).catch((failed: unknown) => failed)
   expect(error).toMatchObject({ code: 'ENOSPC' })

@@ -1,7 +1,7 @@
 import { accepted } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 
-/** An active boundary policy whose stored text was changed in the database itself. */
+/** An active boundary policy whose stored text was edited in the database. */
 export async function publishAndEdit(na: TestAuthority): Promise<void> {
   const post = (target: string, body: object) => na.as('privileged')('POST', target, body as never)
   const gate = { gate_id: 'limit', gate_type: 'max_value.v1', order: 0 }

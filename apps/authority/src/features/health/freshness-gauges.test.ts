@@ -7,7 +7,7 @@ import { publishAndEdit } from './edited-policy.suite.ts'
 const START = '2026-03-02T12:00:00Z'
 const NONE = 'Nan'
 
-/** How old things are is read from the same rows that decisions are made on; the clock is ours to move. */
+/** The ages come from the rows that decisions use. The test moves the clock. */
 describe('freshness in GET /metrics', () => {
   let na: TestAuthority
   let clock: ManualClock
@@ -23,32 +23,32 @@ describe('freshness in GET /metrics', () => {
     return new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]
   }
 
-  it('says whether /readyz says yes', async () => {
+  it('reports whether /readyz is ready', async () => {
     expect(await read('chancery_ready')).toBe('1')
     na.authority.turnNotReady()
     expect(await read('chancery_ready')).toBe('0')
   })
 
-  it('tells when the key window ends, and when it has', async () => {
+  it('reports when the key window ends, and that it has ended', async () => {
     expect(await read('chancery_signing_key_expires_in_seconds')).toBe(String(90 * 86_400))
     clock.advance(90 * 86_400 + 60)
     expect(await read('chancery_signing_key_expires_in_seconds')).toBe('-60')
   })
 
-  it('says whether the active boundary policies can decide', async () => {
+  it('reports whether the active boundary policies can decide', async () => {
     expect(await read('chancery_boundary_policies_healthy')).toBe('1')
     await publishAndEdit(na)
     expect(await read('chancery_boundary_policies_healthy')).toBe('0')
   })
 
-  it('tells the age and the end of the revocation list', async () => {
+  it('reports the age and the end of the revocation list', async () => {
     accepted(await na.request('GET', '/crl'))
     clock.advance(3600)
     expect(await read('chancery_crl_age_seconds')).toBe('3600')
     expect(await read('chancery_crl_expires_in_seconds')).toBe(String(23 * 3600))
   })
 
-  it('tells the age of the feeds of recognised sovereigns only, and who was never imported from', async () => {
+  it('reports the age of the feeds of recognised sovereigns only, and the sovereigns never imported', async () => {
     expect(await read('chancery_peer_feed_oldest_age_seconds')).toBe(NONE)
     const feed = (issuer_sovereign_id: string, sequence: number, imported_at: string) => ({
       issuer_sovereign_id,
@@ -102,14 +102,14 @@ describe('freshness in GET /metrics', () => {
     expect(await read('chancery_peer_feed_oldest_age_seconds')).toBe('60')
   })
 
-  it('tells the age of the last backup, and of the database while there is none', async () => {
+  it('reports the age of the last backup, or of the database while there is none', async () => {
     clock.advance(7200)
     expect(await read('chancery_backup_age_seconds')).toBe('7200')
     await na.core.database.write((tx) => storeTime(tx, 'backup', clock.now() - 60_000_000n))
     expect(await read('chancery_backup_age_seconds')).toBe('60')
   })
 
-  it('tells when the first sovereign will be without a treaty, and who lately lost his', async () => {
+  it('reports when the first sovereign will be without a treaty, and the recently ended treaties', async () => {
     expect(await read('chancery_treaty_next_expiry_seconds')).toBe(NONE)
     expect(await read('chancery_treaties_lapsed')).toBe('0')
     const row = (subject_sovereign_id: string, expires_at: string, status = 'active') => ({
@@ -127,7 +127,7 @@ describe('freshness in GET /metrics', () => {
     await na.core.database.read
       .insertInto('recognition_treaties')
       .values([
-        // Renewed: the old one may end.
+        // Renewed, so the old one may end.
         row('A', '2026-03-02T12:00:30.000000Z'),
         row('A', '2026-03-09T12:00:00.000000Z'),
         row('B', '2026-03-03T12:00:00.000000Z'),
@@ -140,7 +140,7 @@ describe('freshness in GET /metrics', () => {
     expect(await read('chancery_treaties_lapsed')).toBe('1')
   })
 
-  it('tells how much evidence is under no anchor, and since when', async () => {
+  it('reports how much evidence has no anchor, and since when', async () => {
     expect(await read('chancery_evidence_unanchored_seconds')).toBe('0')
     expect(await read('chancery_evidence_anchor_interval_seconds')).toBe('1800')
     const db = na.core.database.read
@@ -178,7 +178,7 @@ describe('freshness in GET /metrics', () => {
     expect(await read('chancery_evidence_unanchored_seconds')).toBe('3600')
   })
 
-  it('tells since when audit events wait for a forwarder, also while nothing gives them numbers', async () => {
+  it('reports since when audit events wait for a forwarder, also while they have no sequence yet', async () => {
     expect(await read('chancery_audit_forward_lag_seconds')).toBe('0')
     accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'a' }), 201)
     // Without a forwarder nothing is late.

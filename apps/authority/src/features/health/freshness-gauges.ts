@@ -11,12 +11,12 @@ import { listPeerFeeds } from '../revocation-feeds/index.ts'
 import { findOldestUnsent } from '../../audit/sequence.ts'
 import { findLastBackup } from '../../database/latest-times.ts'
 
-/** For how long a treaty that ended and was not followed by another is still worth a word. */
+/** How long a treaty that ended without a successor is reported. */
 const LAPSED_WITHIN = 7n * DAY
 
 /**
- * How old everything is that others rely on: what alerts are made of (docs/operate/monitoring.md). No label names a
- * sovereign: how many there are is decided by callers. Not-a-number stands for "there is none", which no rule meets.
+ * Ages of everything that others rely on, for alerts (docs/operate/monitoring.md). No label names a sovereign, because
+ * callers decide how many there are. NaN means that there is none, and matches no alert rule.
  */
 export function registerFreshnessGauges(parts: HealthState): void {
   const { registry } = parts.metrics
@@ -25,31 +25,33 @@ export function registerFreshnessGauges(parts: HealthState): void {
   const gauge = (name: string, help: string, collect: () => number | Promise<number>): void => {
     registry.gauge({ name, help, collect })
   }
-  gauge('chancery_ready', 'Whether /readyz says yes.', async () => ((await parts.readiness.read()).isReady ? 1 : 0))
+  gauge('chancery_ready', 'Whether /readyz reports ready.', async () =>
+    (await parts.readiness.read()).isReady ? 1 : 0,
+  )
   gauge(
     'chancery_signing_key_expires_in_seconds',
-    'Time until the key window of the genesis block ends; negative when it has.',
+    'Time until the key window of the genesis block ends; negative after its end.',
     () => keyWindow(parts).expires_in_seconds,
   )
   gauge('chancery_boundary_policies_healthy', 'Whether the active boundary policies can decide.', async () =>
     (await parts.boundaryPolicies.describe()).healthy ? 1 : 0,
   )
-  gauge('chancery_crl_age_seconds', 'Time since the revocation list in force was signed.', async () =>
+  gauge('chancery_crl_age_seconds', 'Time since the current revocation list was signed.', async () =>
     age((await findActiveVersion(db))?.issuedAt),
   )
-  gauge('chancery_crl_expires_in_seconds', 'Time until the list in force ends; negative when it has.', async () => {
+  gauge('chancery_crl_expires_in_seconds', 'Time until the current list ends; negative after its end.', async () => {
     const active = await findActiveVersion(db)
     return active === undefined ? Number.NaN : until(parts, active.nextUpdate)
   })
-  gauge('chancery_crl_bytes', 'Size of the revocation list in force.', async () => {
+  gauge('chancery_crl_bytes', 'Size of the current revocation list.', async () => {
     return (await findActiveVersion(db))?.bytes ?? Number.NaN
   })
-  gauge('chancery_crl_entries', 'Certificates that the list in force names.', async () => {
+  gauge('chancery_crl_entries', 'Certificates on the current revocation list.', async () => {
     return (await findActiveVersion(db))?.entries ?? Number.NaN
   })
   gauge(
     'chancery_crl_reader_max_bytes',
-    'NA_LIST_READER_BYTES: a larger list is not read by every reader.',
+    'NA_LIST_READER_BYTES: some readers refuse a larger list.',
     () => parts.settings.listReaderBytes,
   )
   registerPeerGauges(parts)
@@ -66,14 +68,14 @@ export function registerFreshnessGauges(parts: HealthState): void {
   )
 }
 
-/** Only of sovereigns that are recognised now: nobody has to import what counts for nothing. */
+/** Only for currently recognised sovereigns, because other feeds have no effect. */
 function registerPeerGauges(parts: HealthParts): void {
   const { registry } = parts.metrics
   const seen = async (): Promise<readonly (Instant | undefined)[]> =>
     (await listPeerFeeds(parts.database.read, parts.clock.now())).map(({ seenAt }) => seenAt)
   registry.gauge({
     name: 'chancery_peer_feed_oldest_age_seconds',
-    help: 'Of the recognised sovereigns whose feed was ever imported: time since the one seen least recently was imported or found unchanged.',
+    help: 'Longest time since the feed of a recognised sovereign was imported or found unchanged, among feeds imported at least once.',
     collect: async () => {
       const times = (await seen()).filter((time) => time !== undefined)
       if (times.length === 0) return Number.NaN
@@ -90,27 +92,27 @@ function registerPeerGauges(parts: HealthParts): void {
   })
 }
 
-/** How the database stands: states that ask for something else than any instance that is not ready. */
+/** State of the database: conditions that need another action than an instance that is not ready. */
 function registerStandGauges(parts: HealthState): void {
   const { registry } = parts.metrics
   registry.gauge({
     name: 'chancery_database_disk_full',
-    help: 'Whether a write lately met a full disk.',
+    help: 'Whether a recent write found a full disk.',
     collect: async () => ((await parts.readiness.read()).reasons.includes('disk_full') ? 1 : 0),
   })
   registry.gauge({
     name: 'chancery_state_rollback',
-    help: 'Whether the database lies behind what was already published: nobody is served until it was recovered.',
+    help: 'Whether the database is rolled back: all requests are refused until it is recovered.',
     collect: () => (parts.rollbackCheck.isHalted() ? 1 : 0),
   })
   registry.gauge({
     name: 'chancery_replay_floor_seconds',
-    help: 'After a recovery: for how long requests signed now are still refused; 0 when they are accepted.',
+    help: 'After a recovery: time for which requests signed now are still refused; 0 when they are accepted.',
     collect: () => secondsToFloor(parts),
   })
   registry.gauge({
     name: 'chancery_backup_age_seconds',
-    help: 'Time since the last backup that was noted, or since this database was made when there is none.',
+    help: 'Time since the last recorded backup, or since this database was created when there is none.',
     collect: async () => {
       const at = readStored(await findLastBackup(parts.database.read))
       return at === undefined ? Number.NaN : -until(parts, at)

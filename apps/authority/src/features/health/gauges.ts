@@ -9,8 +9,8 @@ import { findActiveVersion } from '../crl/index.ts'
 import { registerFreshnessGauges } from './freshness-gauges.ts'
 
 /**
- * The numbers of protocol/core 22.2 that are read from the database when they are asked for: by counters and by what
- * jobs have counted, never from a large table itself.
+ * The numbers of protocol/core 22.2 that are read from the database on request: from counters and from counts of jobs,
+ * never from a large table.
  */
 export function registerGauges(parts: HealthState): void {
   const { registry } = parts.metrics
@@ -18,7 +18,7 @@ export function registerGauges(parts: HealthState): void {
   registerFreshnessGauges(parts)
   registry.rows({
     name: 'chancery_record_faults',
-    help: 'Whether stored rows of this kind contradict what was signed; nothing is signed on them.',
+    help: 'Whether stored rows of this kind contradict the signed records; nothing is signed from them.',
     kind: 'gauge',
     labels: ['kind'],
     collect: () =>
@@ -29,17 +29,17 @@ export function registerGauges(parts: HealthState): void {
   })
   registry.gauge({
     name: 'chancery_key_succession_nodes',
-    help: 'While a key succession is under way: nodes heard of within a day.',
+    help: 'During a key succession: nodes with a heartbeat within a day.',
     collect: async () => (await parts.keySuccession.readCachedProgress())?.nodes ?? Number.NaN,
   })
   registry.gauge({
     name: 'chancery_key_succession_nodes_with_new_block',
-    help: 'Those of them that hold the new genesis block.',
+    help: 'Those of them that have the new genesis block.',
     collect: async () => (await parts.keySuccession.readCachedProgress())?.nodes_with_new_block ?? Number.NaN,
   })
   registry.rows({
     name: 'chancery_key_succession_age_seconds',
-    help: 'While a key succession is under way: time since its phase began.',
+    help: 'During a key succession: time since its phase began.',
     kind: 'gauge',
     labels: ['phase'],
     collect: async () => {
@@ -51,9 +51,9 @@ export function registerGauges(parts: HealthState): void {
   })
   registry.rows({
     name: 'chancery_key_succession_switch_within_seconds',
-    help: 'While a key is announced: time until followers refuse what the present key signs.',
+    help: 'While a key is announced: time until followers refuse signatures of the current key.',
     kind: 'gauge',
-    // With a label, so that there is no series while there is no announcement: 0 would say that the time is over.
+    // With a label, so that there is no series without an announcement. A value of 0 would mean that the time is over.
     labels: ['phase'],
     collect: async () => {
       const { phase, switch_by } = (await parts.keySuccession.readCachedProgress()) ?? {}
@@ -70,7 +70,7 @@ export function registerGauges(parts: HealthState): void {
   })
   registry.gauge({
     name: 'chancery_active_nodes',
-    help: 'Nodes in use, by key: heard of within the active-node window.',
+    help: 'Active nodes, by key: with a heartbeat within the active-node window.',
     collect: () => parts.enrollment.readCountedNodes(),
   })
   registry.gauge({
@@ -106,16 +106,16 @@ function toSeconds(duration: Instant): number {
   return Number(duration / SECOND)
 }
 
-/** What the HTTP edge has taken on. A value that stays when no request is open would be a leak. */
+/** Current load of the HTTP server. A value that stays above 0 without requests indicates a leak. */
 export function registerLoadGauges({ registry }: Core['metrics'], load: () => ServerLoad): void {
   registry.gauge({
     name: 'chancery_http_requests_in_flight',
-    help: 'Requests whose handler is at work, health and verify routes apart.',
+    help: 'Requests that are being handled, without health and verify routes.',
     collect: () => load().inFlight,
   })
   registry.gauge({
     name: 'chancery_http_verifications_in_flight',
-    help: 'Requests of verify routes at work or waiting for their turn.',
+    help: 'Requests of verify routes that are being handled or queued.',
     collect: () => load().verifications,
   })
   registry.gauge({
@@ -125,7 +125,7 @@ export function registerLoadGauges({ registry }: Core['metrics'], load: () => Se
   })
   registry.rows({
     name: 'chancery_http_body_bytes',
-    help: 'Bytes of request bodies held, by the kind of route they are for.',
+    help: 'Bytes of request bodies in memory, by kind of route.',
     kind: 'gauge',
     labels: ['room'],
     collect: () => Object.entries(load().bodyBytes).map(([room, value]) => ({ labels: { room }, value })),

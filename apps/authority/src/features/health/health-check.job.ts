@@ -4,11 +4,11 @@ import type { HealthParts } from './parts.ts'
 import { keyWindow } from '../../signing/key-window.ts'
 import { LARGE_PART, SHRINK_LIST, findActiveVersion, partOfBound } from '../crl/index.ts'
 
-/** Days before the end of the key window at which the log tells it, the last of them as an alarm. */
+/** Days before the end of the key window at which it is logged. The last one is logged as an alarm. */
 const KEY_STAGES = [1, 7, 30] as const
 const LOG_EVERY_MS = 86_400_000
 
-/** Tells the log what no request shows: the end of the key window, the state of policies and of the whole. */
+/** Logs what no request shows: the end of the key window, the state of policies and the overall health. */
 export class HealthCheck {
   #key: { readonly stage: number; readonly toldMs: number } | undefined
   #listToldMs: number | undefined
@@ -22,7 +22,7 @@ export class HealthCheck {
     await this.#tellHealth(parts)
   }
 
-  /** When a stage is reached, at the start of a process, and once a day. */
+  /** Logged when a stage is reached, at the start of a process, and once a day. */
   #tellKeyWindow({ genesis, clock, log }: HealthParts): void {
     const { valid_to, expires_in_seconds, days_left } = keyWindow({ genesis, clock })
     const stage = expires_in_seconds <= 0 ? 0 : KEY_STAGES.find((days) => expires_in_seconds <= days * 86_400)
@@ -45,7 +45,7 @@ export class HealthCheck {
     else log.warn('the key window of the genesis block is ending: chancery genesis succeed', fields)
   }
 
-  /** When the list passes half of its readers' bound, at the start of a process, and once a day. */
+  /** Logged when the list exceeds half of its readers' limit, at the start of a process, and once a day. */
   async #tellListSize({ database, settings, clock, log }: HealthParts): Promise<void> {
     const active = await findActiveVersion(database.read)
     const part = partOfBound(active, settings) ?? 0
@@ -63,11 +63,11 @@ export class HealthCheck {
       fix: SHRINK_LIST,
     }
     if (part >= 1)
-      log.error('the revocation list is larger than its readers take: revocations do not reach them', {
+      log.error('the revocation list is larger than its readers accept: revocations do not reach them', {
         alarm: true,
         ...fields,
       })
-    else log.warn('the revocation list is growing towards the bound of its readers', fields)
+    else log.warn('the revocation list is near the size limit of its readers', fields)
   }
 
   async #tellPolicies({ boundaryPolicies, clock, log }: HealthParts): Promise<void> {

@@ -13,7 +13,7 @@ interface Line {
   readonly [name: string]: unknown
 }
 
-/** The jobs of the test authority have a watch of their own: what is told is compared by text. */
+/** The test runs its own instance of the job, next to that of the test authority. Logged texts are compared. */
 describe('HealthCheck', () => {
   let clock: ManualClock
   let na: TestAuthority
@@ -27,7 +27,7 @@ describe('HealthCheck', () => {
   })
   afterEach(() => na.stop())
 
-  /** Runs it as the job does, and gives what it told. */
+  /** Runs the check as the job does, and returns what it logged. */
   async function run(): Promise<Line[]> {
     lines = []
     const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Line) }
@@ -41,7 +41,7 @@ describe('HealthCheck', () => {
   }
   let passed = 0
   beforeEach(() => (passed = 0))
-  /** So many days are left of the 90 of the window, less a second for each run. */
+  /** Sets the number of days that are left of the 90 of the window, less a second for each run. */
   const toDaysLeft = (days: number): void => {
     const seconds = (90 - days) * 86_400
     clock.advance(seconds - passed)
@@ -49,7 +49,7 @@ describe('HealthCheck', () => {
   }
   const ofKey = (told: readonly Line[]): readonly Line[] => told.filter(({ event }) => event.includes('key window'))
 
-  it('tells the end of the key window at 30, 7 and 1 days, once a day, and as an alarm at the end', async () => {
+  it('logs the end of the key window at 30, 7 and 1 days, once a day, and as an alarm at the end', async () => {
     toDaysLeft(31)
     expect(ofKey(await run())).toEqual([])
     toDaysLeft(30)
@@ -66,7 +66,7 @@ describe('HealthCheck', () => {
     expect(lines[0]?.event).toContain('is over: chancery genesis succeed')
   })
 
-  it('tells policies that cannot decide, with their problems, once, and that they can again', async () => {
+  it('logs unhealthy policies with their problems once, and their recovery', async () => {
     expect(await run()).toEqual([])
     await publishAndEdit(na)
     expect(await run()).toMatchObject([
@@ -86,7 +86,7 @@ describe('HealthCheck', () => {
     ])
   })
 
-  it('tells each change of the reasons of GET /health', async () => {
+  it('logs each change of the reasons of GET /health', async () => {
     accepted(await na.request('GET', '/crl'))
     const dateBack = async (seconds: bigint): Promise<void> => {
       const issued_at = writeSortable(clock.now() - seconds * 1_000_000n)
@@ -99,7 +99,7 @@ describe('HealthCheck', () => {
     expect(await run()).toMatchObject([{ event: 'the authority is healthy again' }])
   })
 
-  it('tells a list that grows towards the bound of its readers, once a day, and over it as an alarm', async () => {
+  it('logs a list near the size limit of its readers once a day, and above it as an alarm', async () => {
     accepted(await na.request('GET', '/crl'))
     const size = (bytes: number) => na.core.database.read.updateTable('crl_versions').set({ bytes }).execute()
     const ofList = async () => (await run()).filter(({ event }) => event.includes('revocation list'))

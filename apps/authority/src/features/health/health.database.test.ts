@@ -13,7 +13,7 @@ import { cacheDocuments } from './public-reads.ts'
 
 const postgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
 
-/** What a newer release does at its start: a version more, and in every table a column this release does not know. */
+/** Simulates the start of a newer release: one more schema version, and an additional column in every table. */
 async function applyNext({ core }: TestAuthority, serves_from: number): Promise<void> {
   const applied_at = '2026-01-01T00:00:00.000000Z'
   await core.database.write(async (tx) => {
@@ -28,10 +28,10 @@ async function applyNext({ core }: TestAuthority, serves_from: number): Promise<
   })
 }
 
-describe('a newer schema that only adds', () => {
-  it('is served by a running instance until it is stopped, and refuses the next start of its release', async () => {
+describe('a newer schema with additions only', () => {
+  it('is served by a running instance until it is stopped, and refused at the next start of its release', async () => {
     const old = await startTestAuthority({ settings: { EVIDENCE_STORE: 'on' } })
-    /** A bit of everything, with the same statements before and after. */
+    /** Uses all parts, with the same statements before and after. */
     const work = async (name: string): Promise<void> => {
       const member = nodeCaller(old.url, await testSigner('node', name), () => systemClock.now())
       const { cert_id } = await enroll(old, member)
@@ -68,11 +68,11 @@ describe('health', () => {
   })
   afterAll(() => na.stop())
 
-  it('GET /healthz says ok and nothing else', async () => {
+  it('GET /healthz returns ok and nothing else', async () => {
     expect(accepted(await na.request('GET', '/healthz'))).toEqual({ status: 'ok' })
   })
 
-  it('GET /readyz?for=reads goes by what is in memory, and by the database only without it', async () => {
+  it('GET /readyz?for=reads depends on the cache, and on the database only without it', async () => {
     const ask = (): Promise<TestResponse> => na.request('GET', '/readyz?for=reads')
     const gone = vi.spyOn(na.core.database, 'checkWritable').mockRejectedValue(new Error('away'))
     try {
@@ -80,7 +80,7 @@ describe('health', () => {
       expect(details).toEqual({ reasons: ['database_unavailable'] })
       accepted(await na.request('GET', '/crl'))
       expect(accepted(await ask())).toEqual({ status: 'ready', for: 'reads' })
-      // Everything else is asked by no value and by any other.
+      // Everything else is checked without a value and with any other value.
       for (const query of ['', '?for=writes', '?for='])
         refused(await na.request('GET', `/readyz${query}`), 503, 'service_not_ready')
       const over = vi.spyOn(na.features.publishedDocuments, 'holds').mockReturnValue(false)
@@ -96,7 +96,7 @@ describe('health', () => {
     await stopping.stop()
   })
 
-  it('takes what was published into memory, and publishes nothing by itself', async () => {
+  it('caches published documents, and publishes nothing', async () => {
     const other = await startTestAuthority()
     const { parts } = other
     const holds = (): boolean[] =>
@@ -113,7 +113,7 @@ describe('health', () => {
     await other.stop()
   })
 
-  it('GET /health tells what is switched on', async () => {
+  it('GET /health returns what is enabled', async () => {
     expect(accepted(await na.request('GET', '/health'))).toEqual({
       status: 'healthy',
       reasons: [],
@@ -184,7 +184,7 @@ describe('GET /readyz', () => {
       })
     })
 
-    it('shows the configured instance, and a new random one otherwise', async () => {
+    it('shows the configured instance, or a new random one', async () => {
       na = await startTestAuthority({ settings: { NA_INSTANCE_ID: 'east-1' } })
       expect(accepted(await na.request('GET', '/readyz'))['instance']).toBe('east-1')
       const [a, b] = [await startTestAuthority(), await startTestAuthority()]
@@ -193,7 +193,7 @@ describe('GET /readyz', () => {
       await b.stop()
     })
 
-    it('leaves nothing behind in the database', async () => {
+    it('leaves no rows in the database', async () => {
       na = await startTestAuthority()
       for (let i = 0; i < 3; i += 1) accepted(await na.request('GET', '/readyz'))
       expect(await na.core.database.read.selectFrom('rate_limit_windows').selectAll().execute()).toEqual([])
@@ -233,7 +233,7 @@ describe('GET /readyz', () => {
       accepted(await na.request('GET', '/policy'))
     })
 
-    it('when the window of the genesis block is over', async () => {
+    it('after the validity period of the genesis block', async () => {
       const clock = new ManualClock()
       na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
       clock.advance(90 * 86_400 - 1)
@@ -245,14 +245,14 @@ describe('GET /readyz', () => {
       })
       const late = await na.as('privileged')('POST', '/admin/policy', { policy_id: 'late' })
       expect(refused(late, 503, 'service_unavailable')['details']).toEqual({ reason: 'signing_key_window_over' })
-      // Several at once: each is named.
+      // Several reasons at once: each is named.
       na.authority.turnNotReady()
       expect((await details())['reasons']).toEqual(['stopping', 'signing_key_window_over'])
       accepted(await na.request('GET', '/healthz'))
       accepted(await na.request('GET', '/genesis'))
     })
 
-    it('is not said with NA_GENESIS_WINDOW=warn', async () => {
+    it('is not reported with NA_GENESIS_WINDOW=warn', async () => {
       const clock = new ManualClock()
       na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off', NA_GENESIS_WINDOW: 'warn' } })
       clock.advance(91 * 86_400)
@@ -260,7 +260,7 @@ describe('GET /readyz', () => {
       accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'after' }), 201)
     })
 
-    it('when the schema is not the one this release knows', async () => {
+    it('when the schema is not the one of this release', async () => {
       na = await startTestAuthority()
       await na.core.database.read
         .insertInto('schema_version')
@@ -272,11 +272,11 @@ describe('GET /readyz', () => {
       })
     })
 
-    it('when a newer schema leaves this release no part', async () => {
+    it('when a newer schema excludes this release', async () => {
       na = await startTestAuthority()
       await applyNext(na, EXPECTED_SCHEMA_VERSION + 1)
       expect(await details()).toMatchObject({ reasons: ['schema_version'] })
-      // One that only adds, behind it, takes nothing of that back.
+      // A later version with additions only does not change that.
       const more = { version: EXPECTED_SCHEMA_VERSION + 2, serves_from: EXPECTED_SCHEMA_VERSION }
       const row = { ...more, applied_at: '2026-01-01T00:00:00.000000Z' }
       await na.core.database.read.insertInto('schema_version').values(row).execute()
@@ -286,7 +286,7 @@ describe('GET /readyz', () => {
     it('when nothing can be written, with a short class name and no text of the driver', async () => {
       na = await startTestAuthority()
       await sql`alter table moments rename to away`.execute(na.core.database.read)
-      // What was found is kept for ten seconds.
+      // The result is cached for ten seconds.
       const found = await vi.waitFor(details, { timeout: 20_000, interval: 200 })
       const { database } = found as { database: JsonObject }
       expect(database).toMatchObject({ writable: false })
@@ -294,7 +294,7 @@ describe('GET /readyz', () => {
       accepted(await na.request('GET', '/healthz'))
     })
 
-    it.runIf(!postgres)('soon after another program has taken the file for itself, and not for longer', async () => {
+    it.runIf(!postgres)('while another program has locked the file, and not longer', async () => {
       na = await startTestAuthority()
       accepted(await na.request('GET', '/readyz'))
       const other = new DatabaseSync(na.database.settings['DB_PATH'] ?? '')
@@ -308,7 +308,7 @@ describe('GET /readyz', () => {
       await expect.poll(status).toBe(200)
     })
 
-    it.runIf(postgres)('when the database is gone', async () => {
+    it.runIf(postgres)('when the database is unavailable', async () => {
       na = await startTestAuthority()
       accepted(await na.request('GET', '/readyz'))
       await na.database.drop()
@@ -331,7 +331,7 @@ describe('GET /metrics', () => {
   })
   afterAll(() => na.stop())
 
-  it('gives each documented number with HELP and TYPE', async () => {
+  it('returns each documented number with HELP and TYPE', async () => {
     accepted(await na.request('GET', '/crl'))
     accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'a' }), 201)
     accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'b' }), 201)
@@ -355,7 +355,7 @@ describe('GET /metrics', () => {
     }
   })
 
-  it('names nobody: no key, id, address or path', async () => {
+  it('contains no key, id, address or path', async () => {
     refused(await na.request('GET', '/canary-path'), 404, 'not_found')
     refused(
       await na.request('GET', '/admin/policy/history', { headers: { 'X-Admin-Key-Id': 'canary-key' } }),
@@ -366,7 +366,7 @@ describe('GET /metrics', () => {
     expect(text).not.toMatch(/canary|127\.0\.0\.1|op-privileged/)
   })
 
-  it.runIf(postgres)('answers without the database, too', async () => {
+  it.runIf(postgres)('responds without the database, too', async () => {
     const own = await startTestAuthority()
     await own.database.drop()
     const answer = await own.request('GET', '/metrics')

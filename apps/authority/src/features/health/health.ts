@@ -6,7 +6,7 @@ import { inTime } from './in-time.ts'
 
 /**
  * GET /health
- * How the authority is, why, and what is switched on, for people and monitors. Always 200: what is wrong is the answer.
+ * Returns the health of the authority, the reasons, and what is enabled. Always 200: problems are in the body.
  */
 export async function health(_call: Call, parts: HealthState): Promise<JsonObject> {
   const { genesis, settings } = parts
@@ -22,12 +22,12 @@ export async function health(_call: Call, parts: HealthState): Promise<JsonObjec
   }
 }
 
-/** A set that cannot be read decides nothing, and says so here instead of hiding the whole answer. */
+/** Policies that cannot be read are reported here and do not fail the whole response. */
 async function isSetHealthy(parts: HealthParts): Promise<boolean> {
   try {
     return (await inTime(parts.boundaryPolicies.describe())).healthy
   } catch (error) {
-    parts.log.error('the boundary policies could not be read', { error })
+    parts.log.error('cannot read the boundary policies', { error })
     return false
   }
 }

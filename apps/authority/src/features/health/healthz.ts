@@ -2,7 +2,7 @@ import type { JsonObject } from '@chancery/protocol'
 
 /**
  * GET /healthz
- * The process answers. No dependency is asked: restarting it would not mend a database.
+ * Responds while the process runs. No dependency is checked, because restarting the process does not repair a database.
  */
 export function healthz(): JsonObject {
   return { status: 'ok' }

@@ -1,6 +1,6 @@
 const TIME_LIMIT_MS = 1500
 
-/** Bounded, so that a hanging database is a "no" and not a silence. */
+/** Limits the time, so that a hanging database is reported as not ready. */
 export async function inTime<Value>(work: Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_resolve, reject) => {

@@ -13,7 +13,7 @@ import { briefHealthRoutes, healthRoutes } from './routes.ts'
 import type { HealthState } from './state.ts'
 
 export interface Health extends Feature {
-  /** Routes for the open listener when a management listener serves the others. */
+  /** Routes of the public listener when a management listener serves the others. */
   readonly briefRoutes: readonly Binding<unknown>[]
   readonly readiness: SharedRead<Readiness>
   registerGauges(): void
@@ -38,10 +38,10 @@ export function openHealth(parts: HealthParts): Health {
     routes: healthRoutes(own),
     briefRoutes: briefHealthRoutes(own),
     jobs: [
-      // At the start, so that a row that was edited meanwhile is reported before somebody asks for it.
+      // At the start, so that an edited row is reported before it is requested.
       { name: 'record-check', everySeconds: 60, run: () => checkRecords(own) },
       { name: 'cache-documents', everySeconds: 30, run: () => cacheDocuments(own) },
-      // Without it a loss would be reported only when somebody asks.
+      // Without this job a loss would be reported only on request.
       { name: 'readiness', everySeconds: 5, run: async () => void (await readiness.read()) },
       { name: 'health-check', everySeconds: 30, run: () => healthCheck.run(own) },
     ],

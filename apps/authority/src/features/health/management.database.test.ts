@@ -51,7 +51,7 @@ describe('a management listener', () => {
       expect((await inside(path)).status, path).toBe(404)
   })
 
-  it('leaves the other one without metrics, and with yes or no for readiness', async () => {
+  it('leaves the other one without metrics, and with ready or not ready only', async () => {
     await start()
     for (const path of ['/metrics', '/%6detrics', '/metric%73'])
       refused(await na.request('GET', path), 404, 'not_found')
@@ -62,7 +62,7 @@ describe('a management listener', () => {
     expect(told['details']).toMatchObject({ database: { writable: true } })
   })
 
-  it('is told by the reference of the other one: it names the routes it really serves', async () => {
+  it('is listed in the reference of the public listener, which names the routes it really serves', async () => {
     await start()
     const { paths } = accepted(await na.request('GET', '/swagger.json')) as { paths: JsonObject }
     expect(Object.keys(paths)).not.toContain('/metrics')
@@ -92,7 +92,7 @@ describe('a management listener', () => {
     await expect(fetch(`http://127.0.0.1:${inside}/healthz`)).rejects.toThrow('fetch failed')
   })
 
-  it('on an address of another machine stops the start and says so', async () => {
+  it('on an address of another machine stops the start with an error', async () => {
     await start()
     const settings = { NA_MANAGEMENT_PORT: '0', NA_MANAGEMENT_HOST: '192.0.2.1' }
     await expect(startTestAuthority({ settings })).rejects.toThrow('that is no address of this machine')
@@ -100,7 +100,7 @@ describe('a management listener', () => {
 })
 
 describe('without a management listener', () => {
-  it('only callers on the same machine learn where the database is', async () => {
+  it('only callers on the same machine get the location of the database', async () => {
     const na = await startTestAuthority({ settings: { NA_PROXY_HOPS: '1' } })
     const ask = (address: string) => na.request('GET', '/readyz', { headers: { 'X-Forwarded-For': address } })
     for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1'])
@@ -114,7 +114,7 @@ describe('without a management listener', () => {
     await na.stop()
   })
 
-  it('callers behind a proxy of this machine that no setting names do not learn it', async () => {
+  it('callers through an unnamed proxy on this machine do not get it', async () => {
     const na = await startTestAuthority()
     for (const name of ['X-Forwarded-For', 'Forwarded', 'X-Real-IP', 'Via']) {
       const answer = await na.request('GET', '/readyz', { headers: { [name]: '127.0.0.1' } })

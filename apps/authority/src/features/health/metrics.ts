@@ -4,7 +4,7 @@ import type { HealthState } from './state.ts'
 
 /**
  * GET /metrics
- * Aggregate numbers only; deployment keeps this route inside (protocol/core 22.2).
+ * Returns aggregate numbers only. The deployment must not expose this route (protocol/core 22.2).
  */
 export async function metrics(_call: Call, parts: HealthState): Promise<HttpResponse> {
   const { registry } = parts.metrics

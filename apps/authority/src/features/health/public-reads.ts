@@ -3,8 +3,8 @@ import type { HealthState } from './state.ts'
 import type { Domain } from '../../database/locks/domains.ts'
 
 /**
- * Takes into memory what was published, so that it can be served while the database is away although nobody has asked
- * this instance for it. What was never published stays so: the first reader causes it.
+ * Caches published documents at the start, so that this instance can serve them while the database is unavailable.
+ * Documents that were never published are left to the first reader.
  */
 export async function cacheDocuments(parts: HealthParts): Promise<void> {
   const { crl, policy, revocationFeeds } = parts
@@ -22,8 +22,8 @@ export async function cacheDocuments(parts: HealthParts): Promise<void> {
 }
 
 /**
- * Why public documents cannot be had from this instance; nothing when they can. The list decides: it is the document
- * without which verifiers refuse everything. The database is asked only where it is not in memory.
+ * Returns why this instance cannot serve public documents, or nothing. The revocation list decides, because verifiers
+ * refuse everything without it. The database is read only if the list is not cached.
  */
 export async function whyNoReads(parts: HealthState): Promise<readonly string[]> {
   if (!parts.isServing()) return ['stopping']

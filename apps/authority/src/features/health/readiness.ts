@@ -10,13 +10,13 @@ import { inTime } from './in-time.ts'
 
 export interface Readiness {
   readonly isReady: boolean
-  /** Why not, all of it. */
+  /** All reasons for not being ready. */
   readonly reasons: readonly string[]
   /** The same members whether ready or not (protocol/core 22.1). */
   readonly checks: JsonObject
 }
 
-/** Asks everything a request would need. Bounded, so that a hanging database is a "no" and not a silence. */
+/** Checks everything that a request needs. The time is limited, so that a hanging database is reported as not ready. */
 export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
   const [{ database, schema }, limiterAnswers] = await Promise.all([checkDatabase(parts), canCount(parts)])
   const isWritable = database['writable'] === true
@@ -34,7 +34,7 @@ export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
   const warnings = [
     ...(isWindowEnding(parts) ? ['signing_key_window_ending'] : []),
     ...(secondsToFloor(parts) > 0 ? ['replay_floor'] : []),
-    // Served until it is stopped: all instances of a release must not go at once (see migrate.ts).
+    // Served until it is stopped, so that the instances of a release do not all stop at once (see migrate.ts).
     ...(schema === 'newer' ? ['newer_schema'] : []),
     ...parts.recordFaults.warnings,
   ]
@@ -50,7 +50,7 @@ export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
       expires_in_seconds,
     },
     rate_limiter: parts.limiter.name,
-    // Only when there is one: the members of a ready document are fixed.
+    // Only present if there is one: the members of a ready document are fixed.
     ...(halts.length > 0 ? { signing_halted: halts } : {}),
     ...(warnings.length > 0 ? { warnings } : {}),
     ...(reasons.length > 0 ? { reasons } : {}),
@@ -60,7 +60,7 @@ export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
 
 interface DatabaseCheck {
   readonly database: JsonObject
-  /** Whether the schema is that of this release, a newer one that this release may serve on, or neither. */
+  /** Returns whether the schema is that of this release, a newer one that this release may use, or neither. */
   readonly schema: 'own' | 'newer' | 'other' | 'unknown'
 }
 
@@ -72,7 +72,7 @@ async function checkDatabase(parts: HealthParts): Promise<DatabaseCheck> {
     const schema = version === EXPECTED_SCHEMA_VERSION ? 'own' : isNewerButServed ? 'newer' : 'other'
     return { database, schema }
   } catch (error) {
-    // A class name only: driver texts hold host names and user names.
+    // A class name only, because driver texts contain host names and user names.
     const name = error instanceof Error ? error.name : 'Error'
     return { database: { ...facts, writable: false, schema_version: null, error: name }, schema: 'unknown' }
   }
@@ -80,14 +80,14 @@ async function checkDatabase(parts: HealthParts): Promise<DatabaseCheck> {
 
 async function probeDatabase(parts: HealthParts): Promise<FoundSchema> {
   await parts.database.checkWritable()
-  // After a lost connection another database may answer: a balancer hears of it before anybody is sent here.
-  // And a halted instance serves again as soon as it is asked after a recovery, however long its jobs back off.
+  // After a lost connection another database may respond. The load balancer must get this result before it sends
+  // requests. A halted instance also recovers with the first check after a recovery, however long its jobs back off.
   const { rollbackCheck } = parts
   if (rollbackCheck.needsRecheck || rollbackCheck.isHalted()) await rollbackCheck.settle()
   return readServedSchema(parts.database.read)
 }
 
-/** Only a shared limiter can fail; in HA mode it has to answer. */
+/** Only a shared limiter can fail. In HA mode it must respond. */
 async function canCount(parts: HealthParts): Promise<boolean> {
   if (!parts.settings.haMode) return true
   try {

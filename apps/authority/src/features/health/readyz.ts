@@ -7,7 +7,7 @@ import { whyNoReads } from './public-reads.ts'
 
 /**
  * GET /readyz
- * Whether this instance may be sent requests; the checks are the same in the answer and in the refusal.
+ * Returns whether this instance may receive requests. The checks are the same in the response and in the refusal.
  */
 export async function readyz(call: Call, parts: HealthState): Promise<JsonObject> {
   if (isAboutReads(call)) return readsOrRefuse(parts)
@@ -17,8 +17,8 @@ export async function readyz(call: Call, parts: HealthState): Promise<JsonObject
 }
 
 /**
- * GET /readyz beside a management listener
- * Yes or no, for balancers; the checks are told on the other listener.
+ * GET /readyz, with a management listener
+ * Returns only ready or not ready, for load balancers. The checks are on the management listener.
  */
 export async function readyzInBrief(call: Call, parts: HealthState): Promise<JsonObject> {
   if (isAboutReads(call)) {
@@ -30,10 +30,12 @@ export async function readyzInBrief(call: Call, parts: HealthState): Promise<Jso
   return { status: 'ready' }
 }
 
-/** What proxies add: with one of them the caller may be anywhere, although the proxy is on this machine. */
+/** Headers that proxies add. With one of them the caller may be anywhere, although the proxy is on this machine. */
 const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
-/** `?for=reads`: whether public documents can be had here. Any other value asks for everything, as no value does. */
+/**
+ * `?for=reads` checks whether public documents can be served. Any other value checks everything, as without a value.
+ */
 function isAboutReads(call: Call): boolean {
   return call.query.first('for') === 'reads'
 }
@@ -44,10 +46,10 @@ async function readsOrRefuse(parts: HealthState): Promise<JsonObject> {
   return { status: 'ready', for: 'reads' }
 }
 
-/** User and host of the database are no business of strangers: only who is on this machine or inside learns them. */
+/** User and host of the database are shown only to callers on this machine or on the management listener. */
 function maySeeLocation({ remoteAddress, headers }: Call, { settings }: HealthParts): boolean {
   if (settings.managementPort !== undefined) return true
   if (!remoteAddress.startsWith('127.') && remoteAddress !== '::1') return false
-  // Behind proxies that were named the address is the caller's own.
+  // With trusted proxies the address is the caller's own.
   return settings.proxyHops > 0 || PROXY_HEADERS.every((name) => headers.all(name).length === 0)
 }

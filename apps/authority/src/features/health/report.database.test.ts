@@ -15,7 +15,7 @@ describe('GET /health', () => {
   const start = async (settings: Readonly<Record<string, string>> = {}): Promise<void> => {
     na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off', ...settings } })
   }
-  /** After the second for which an answer is kept. */
+  /** After the second for which a response is cached. */
   const health = async (): Promise<JsonObject> => {
     clock.advance(1)
     const { status, reasons } = accepted(await na.request('GET', '/health'))
@@ -40,19 +40,19 @@ describe('GET /health', () => {
     expect(await health()).toEqual(unhealthy('not_ready', 'signing_key_window_over'))
   })
 
-  it('stays degraded where the end of the window is only warned of', async () => {
+  it('stays degraded where the end of the window only causes a warning', async () => {
     await start({ NA_GENESIS_WINDOW: 'warn' })
     clock.advance(91 * DAY_SECONDS)
     expect(await health()).toEqual(degraded('signing_key_window_ending'))
   })
 
-  it('tells an instance that stops', async () => {
+  it('reports an instance that stops', async () => {
     await start()
     na.authority.turnNotReady()
     expect(await health()).toEqual(unhealthy('not_ready'))
   })
 
-  it('tells policies that cannot decide, and that they can again', async () => {
+  it('reports policies that cannot decide, and their recovery', async () => {
     await start()
     await publishAndEdit(na)
     expect(await health()).toEqual(unhealthy('boundary_policies_unhealthy'))
@@ -60,14 +60,14 @@ describe('GET /health', () => {
     expect(await health()).toEqual(HEALTHY)
   })
 
-  it('tells lists and feeds that were not signed for 18 hours', async () => {
+  it('reports lists and feeds that were not signed for 18 hours', async () => {
     await start()
     accepted(await na.request('GET', '/crl'))
     accepted(await na.request('GET', '/sovereign-revocation-feed'))
     const db = na.core.database.read
     const feed = { sequence: 9, feed_json: '{}', issued_at: '' }
     await db.insertInto('own_revocation_feeds').values(feed).execute()
-    // Written back and not waited for: the jobs would sign the next ones.
+    // The dates are written back directly, because the jobs would sign the next ones.
     const dateBack = async (seconds: number): Promise<void> => {
       const issued_at = writeSortable(clock.now() - BigInt(seconds) * 1_000_000n)
       await db.updateTable('crl_versions').set({ issued_at }).execute()
@@ -80,7 +80,7 @@ describe('GET /health', () => {
     expect(await health()).toEqual(HEALTHY)
   })
 
-  it('tells a list of half the size that its readers take', async () => {
+  it('reports a list of half the size that its readers accept', async () => {
     await start({ NA_LIST_READER_BYTES: '2000000' })
     accepted(await na.request('GET', '/crl'))
     const size = (bytes: number) => na.core.database.read.updateTable('crl_versions').set({ bytes }).execute()
@@ -90,7 +90,7 @@ describe('GET /health', () => {
     expect(await health()).toEqual(degraded('crl_large'))
   })
 
-  it('tells evidence without an anchor after two intervals, never when anchors are made on request', async () => {
+  it('reports evidence without an anchor after two intervals, never when anchors are made on request', async () => {
     for (const [seconds, expected] of [
       ['600', degraded('evidence_unanchored')],
       ['0', HEALTHY],
@@ -104,7 +104,7 @@ describe('GET /health', () => {
     }
   })
 
-  it('tells audit events that could not be written for five minutes', async () => {
+  it('reports audit events that could not be written for five minutes', async () => {
     await start()
     na.core.metrics.auditWriteFailures.increase()
     expect(await health()).toEqual(degraded('audit_write_failed'))
@@ -115,7 +115,7 @@ describe('GET /health', () => {
     expect(await health()).toEqual(HEALTHY)
   })
 
-  it('tells a treaty that ended and was not followed by another', async () => {
+  it('reports a treaty that ended without a successor', async () => {
     await start()
     const key = na.genesis.network_authority.public_key
     const treaty = { subject_sovereign_id: 'PARTNER-NET', subject_public_keys: [key], validity_hours: 1 }
@@ -127,13 +127,13 @@ describe('GET /health', () => {
     expect(await health()).toEqual(HEALTHY)
   })
 
-  it('answers 200 and not healthy when the database cannot be asked', async () => {
+  it('returns 200 and not healthy when the database cannot be read', async () => {
     await start()
     await sql`alter table crl_versions rename to away`.execute(na.core.database.read)
     expect(await health()).toEqual(unhealthy('not_ready'))
   })
 
-  it.runIf(currentBackend() === 'postgres')('answers in time when the database is gone', async () => {
+  it.runIf(currentBackend() === 'postgres')('responds in time when the database is unavailable', async () => {
     await start()
     await na.database.drop()
     const started = performance.now()
@@ -141,7 +141,7 @@ describe('GET /health', () => {
     expect(performance.now() - started).toBeLessThan(5000)
   })
 
-  it('is kept for a second at most', async () => {
+  it('is cached for a second at most', async () => {
     await start()
     expect(await health()).toEqual(HEALTHY)
     na.authority.turnNotReady()

@@ -9,7 +9,7 @@ export type HealthStatus = 'healthy' | 'degraded' | 'unhealthy'
 
 export interface HealthReport {
   readonly status: HealthStatus
-  /** Codes, the gravest first. */
+  /** Codes, the most serious first. */
   readonly reasons: readonly string[]
 }
 
@@ -17,10 +17,10 @@ interface ReportParts extends HealthParts {
   readonly readiness: SharedRead<Readiness>
 }
 
-/** Strangers may ask as often as they like: the database is asked once a second at most. */
+/** This route is public: the database is read at most once a second. */
 const CACHED_MS = 1000
 
-/** What `GET /health` says: asked together, each in bounded time, and kept for a second. */
+/** The result of `GET /health`: all checks run together, each with limited time, and are cached for a second. */
 export class HealthReports {
   readonly #parts: ReportParts
   readonly #loads: SharedRead<HealthReport>
@@ -53,8 +53,8 @@ async function findReasons(parts: ReportParts): Promise<HealthReport> {
         const holds = await inTime(Promise.resolve(condition.holds(parts, readiness)))
         return holds ? condition : undefined
       } catch (error) {
-        // A check that could not run has failed; which one it was is for the log.
-        parts.log.warn('a condition of health could not be asked', { condition: condition.code, error })
+        // A check that could not run has failed. The log names it.
+        parts.log.warn('a health check failed to run', { condition: condition.code, error })
         return 'unknown'
       }
     }),

@@ -16,7 +16,7 @@ export function healthRoutes(parts: HealthState): readonly Binding<unknown>[] {
   ]
 }
 
-/** The same where a management listener serves the ones above: nothing of the inside is told to strangers. */
+/** Used when a management listener serves the routes above: these reveal no internal state. */
 export function briefHealthRoutes(parts: HealthState): readonly Binding<unknown>[] {
   return [
     bind(routes.healthz, healthz),

@@ -5,7 +5,7 @@ import type { HealthParts } from './parts.ts'
 
 /** The parts of the feature and its own state. */
 export interface HealthState extends HealthParts {
-  /** Shared by all who ask at once: each answer costs a write. */
+  /** Shared by concurrent callers, because each result costs a write. */
   readonly readiness: SharedRead<Readiness>
   /** Why this authority is not healthy. */
   readonly reports: HealthReports

@@ -6,21 +6,21 @@ import { storeSuccession } from './queries.ts'
 export interface Announcement {
   readonly keyId: string
   readonly digest: string
-  /** False when the database belongs to the announced key already: only blocks change then. */
+  /** False when the database already belongs to the announced key. Then only blocks change. */
   readonly needsSwitch: boolean
 }
 
 /**
- * Stores the block and the history of the root for followers, with the first list of the next key; run with the
- * settings of the next key. The signing key stays what it is. Repeated, it renews the first list.
+ * Stores the block and the history of the root for followers, with the first list of the next key. It runs with the
+ * settings of the next key. The signing key does not change. Repeating it renews the first list.
  */
 export async function announceKey(parts: KeySuccessionParts): Promise<Announcement> {
   const { database, genesis, genesisText, ownKeys, signer } = parts
   const { historyText } = ownKeys
   if (historyText === undefined)
-    throw new KeySuccessionError('NA_KEY_HISTORY_FILE: is required: followers are convinced by the history')
+    throw new KeySuccessionError('NA_KEY_HISTORY_FILE: is required: followers verify the new key with the history')
   const held = await database.read.selectFrom('authority_identity').selectAll().executeTakeFirst()
-  if (held === undefined) throw new KeySuccessionError('the database is new: there is nothing to succeed to')
+  if (held === undefined) throw new KeySuccessionError('the database is empty: there is no key to replace')
   if (held.network_name !== genesis.network_name)
     throw new KeySuccessionError(`the database belongs to network ${held.network_name}`)
   const isHeld = held.public_key === signer.publicKey

@@ -38,7 +38,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Three nodes; the first ones say that they hold the new block. */
+/** Three nodes. The first ones report the new block. */
 async function beat(holding: number): Promise<void> {
   for (const [index, name] of ['a', 'b', 'c'].entries()) {
     const node = nodeCaller(na.url, await testSigner('node', `progress ${name}`), () => clock.now())
@@ -53,7 +53,7 @@ const metric = async (name: string): Promise<string | undefined> =>
 const status = (): Promise<readonly string[]> => runTestStep('status', next, { database, clock })
 const shown = async (): Promise<string> => (await na.request('GET', '/dashboard')).text
 
-/** An authority reads the figures every ten seconds; one that just started has read none. */
+/** An authority reads the figures every ten seconds. One that just started has none. */
 async function restart(settings: Readonly<Record<string, string>> = {}): Promise<void> {
   await na.stop()
   na = await startTestAuthority({ clock, database, settings })
@@ -95,7 +95,7 @@ describe('progress of a key succession', () => {
     expect(page).toContain(`Next: ${step}`)
   })
 
-  it('goes on after the switch and ends with the retirement', async () => {
+  it('continues after the switch and ends with the retirement', async () => {
     await runTestStep('announce', next, { database, clock })
     await beat(3)
     await na.stop()
@@ -115,7 +115,7 @@ describe('progress of a key succession', () => {
     expect([await metric('nodes'), await metric('age_seconds{phase="switched"}')]).toEqual(['0', undefined])
   })
 
-  it('ends with --step retire also when the list of the former key has run out, and once', async () => {
+  it('ends with --step retire also when the list of the former key has expired, and once', async () => {
     await runTestStep('announce', next, { database, clock })
     await na.stop()
     await runTestStep('switch', next, { database, clock, isForced: true })

@@ -7,19 +7,19 @@ import { isLargeTable } from '../../database/large-table.ts'
 import { findActiveFormerKey } from '../crl/index.ts'
 import { countFollowers, countUsable } from './queries.ts'
 
-/** How far a succession is. */
+/** Progress of a succession. */
 export type SuccessionProgress = {
   readonly phase: 'none' | 'announced' | 'switched' | 'retired'
   readonly key_id: string | null
   readonly announced_at: string | null
   readonly switched_at: string | null
-  /** While announced: the end of the former key's time. What it signs later, followers refuse. */
+  /** While announced: the end of the former key's validity. Followers refuse later signatures of it. */
   readonly switch_by: string | null
-  /** Nodes heard of within a day, and those of them that hold the new block. */
+  /** Nodes with a heartbeat within a day, and those of them that have the new block. */
   readonly nodes: number
   readonly nodes_with_new_block: number
   readonly former_key_id: string | null
-  /** Certificates of the former key that are in use; null unless asked for: they are counted one by one. */
+  /** Certificates of the former key that are in use. Null unless requested, because they are counted one by one. */
   readonly former_certificates: number | null
 }
 
@@ -48,7 +48,7 @@ export async function describeSuccession(
   }
 }
 
-/** What to do next, for the operator: the command and the pages say the same. */
+/** The next step for the operator, as the command and the pages show it. */
 export function nextStep(progress: SuccessionProgress): string | null {
   const { phase, nodes, nodes_with_new_block, former_key_id, switch_by } = progress
   const wait = nodes_with_new_block < nodes ? 'Wait until all nodes have the new block. ' : ''
@@ -60,11 +60,11 @@ export function nextStep(progress: SuccessionProgress): string | null {
     : `Wait until nodes have certificates of the new key, then run --step retire for ${former_key_id}.`
 }
 
-/** Counting takes the database a while, and anybody may ask for the dashboard. */
+/** Counting takes time, and the dashboard is public. */
 const CACHED_MS = 10_000
 const known = new WeakMap<KeySuccessionParts, { readonly at: number; readonly progress: Promise<SuccessionProgress> }>()
 
-/** As it was a few seconds ago at most. */
+/** At most a few seconds old. */
 export function readProgress(parts: KeySuccessionParts): Promise<SuccessionProgress> {
   const last = findRecent(parts)
   if (last !== undefined) return last
@@ -74,9 +74,9 @@ export function readProgress(parts: KeySuccessionParts): Promise<SuccessionProgr
   return progress
 }
 
-/** For the metrics: of a large network the last count, which the job of the activity renews; undefined before it. */
+/** For the metrics. In a large network this is the last count of the activity job; undefined before it. */
 export async function readCachedProgress(parts: KeySuccessionParts): Promise<SuccessionProgress | undefined> {
-  // One scrape asks for it four times; the table is looked at once.
+  // One scrape needs it four times, so the table is read once.
   const last = findRecent(parts)
   if (last !== undefined) return last
   if (!(await isLargeTable(parts.database.read, 'node_liveness'))) return readProgress(parts)
@@ -93,7 +93,7 @@ function toPublic(stored: string | null | undefined): string | null {
   return at === undefined ? null : writeInstant(at)
 }
 
-/** When the time of the key that signs now ends, as the announced history has it. */
+/** When the validity of the current signing key ends, by the announced history. */
 async function findDeadline({ read: db }: Pick<Database, 'read'>, historyText: string): Promise<string | null> {
   const held = await db.selectFrom('authority_identity').select('public_key').executeTakeFirst()
   const { former_keys } = readKeyHistory(readJson(historyText))

@@ -24,13 +24,15 @@ export async function enterPhase(
     .execute()
 }
 
-/** How many nodes hold a block, of those heard of within a day. */
+/** Counts the nodes that have a block, among those with a heartbeat within a day. */
 export interface Followers {
   readonly holding: number
   readonly nodes: number
 }
 
-/** A node counts once, however many certificates it has; it holds the block when it said so with any of them. */
+/**
+ * A node counts once, whatever its number of certificates. It has the block if it reported the block with any of them.
+ */
 export async function countFollowers(db: Tx, digest: string, now: Instant): Promise<Followers> {
   const since = writeSortable(now - DAY)
   const { rows } = await sql<{ nodes: number; holding: number }>`
@@ -42,7 +44,7 @@ export async function countFollowers(db: Tx, digest: string, now: Instant): Prom
   return { holding: Number(rows[0]?.holding ?? 0), nodes: Number(rows[0]?.nodes ?? 0) }
 }
 
-/** Certificates of a key that a node could still use. */
+/** Counts certificates of a key that a node could still use. */
 export async function countUsable(database: Database, tx: Tx, keyId: string, now: Instant): Promise<number> {
   const at = writeSortable(now)
   const issuer =

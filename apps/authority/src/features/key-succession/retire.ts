@@ -6,9 +6,9 @@ import { KeySuccessionError, findActiveFormerKey } from '../crl/index.ts'
 import { countUsable, enterPhase } from './queries.ts'
 
 /**
- * Ends the list of the former key, and with it the succession. From then on there is no way back, and the key can be
- * destroyed. Undefined when there was no list to end: it was done before, since the operator may repeat the command, the
- * list has run out, or the succession was undone before the switch.
+ * Ends the list of the former key, and with it the succession. After that the succession cannot be undone, and the key
+ * can be destroyed. Undefined when there was no list to end: the command was repeated, the list has expired, or the
+ * succession was undone before the switch.
  */
 export async function retireKey(
   parts: KeySuccessionParts,
@@ -39,7 +39,7 @@ export async function retireKey(
       .set({ lists_until: writeSortable(now) })
       .where('key_id', '=', live.key_id)
       .execute()
-    // Instances that hold its list read the row again.
+    // Instances that have cached its list read the row again.
     await raiseVersion(tx, 'crl')
     await enterPhase(tx, 'retired')
     await parts.audit.record(tx, {

@@ -56,7 +56,7 @@ let next: Required<Succeeded>
 const start = (settings: Readonly<Record<string, string>> = {}): Promise<TestAuthority> =>
   startTestAuthority({ clock, database, settings: { EVIDENCE_STORE: 'on', ...settings } })
 
-/** One step with the settings of the next key, as the command takes it. */
+/** One step with the settings of the next key, as the command runs it. */
 async function step<Result>(
   work: (succession: KeySuccession) => Promise<Result>,
   of: Required<Succeeded> = next,
@@ -98,14 +98,14 @@ afterAll(async () => {
 })
 
 describe('a key succession in steps', () => {
-  it('tells nobody anything before it is announced', async () => {
+  it('is not visible before it is announced', async () => {
     refused(await na.request('GET', '/key-succession'), 404, 'key_history_not_found')
     const answer = accepted(await node.heartbeat(certificate.cert_id, { genesis_digest: genesisDigest(na.genesis) }))
     expect(Object.keys(answer)).not.toContain('genesis_digest')
     await expect(step((succession) => succession.switchKey({ isForced: false }))).rejects.toThrow('was not announced')
   })
 
-  it('is announced while the old key signs, and followers are convinced by the root alone', async () => {
+  it('is announced while the former key signs, and followers need only the root key', async () => {
     const { digest, needsSwitch } = await step((succession) => succession.announceKey())
     expect([digest, needsSwitch]).toEqual([genesisDigest(next.genesis), true])
     clock.advance(3)
@@ -121,7 +121,7 @@ describe('a key succession in steps', () => {
     expect([list.issuer, await verifyList(list, [second.publicKey])]).toEqual(['na-2', true])
     expect(accepted(await na.request('GET', '/genesis'))).toEqual(na.genesis)
     expect(await na.auditEvents('authority_key_announced')).toHaveLength(1)
-    // Written once for all who ask: the first list in it may have megabytes.
+    // Serialised once for all callers: the first list in it may have megabytes.
     const held = await na.core.newestBlock.read()
     na.core.newestBlock.forget()
     expect(await na.core.newestBlock.read()).toBe(held)
@@ -134,7 +134,7 @@ describe('a key succession in steps', () => {
     expect(renewed.crl_id).not.toBe(list.crl_id)
   })
 
-  it('counts the nodes that hold the new block, and does not switch before all of them do', async () => {
+  it('counts the nodes that have the new block, and does not switch before all of them do', async () => {
     const quiet = accepted(await node.heartbeat(certificate.cert_id))
     expect(Object.keys(quiet)).not.toContain('genesis_digest')
     expect(await describeSuccession(na.parts)).toMatchObject({ phase: 'announced', nodes: 1, nodes_with_new_block: 0 })
@@ -143,7 +143,7 @@ describe('a key succession in steps', () => {
     const beat = accepted(await node.heartbeat(certificate.cert_id, { genesis_digest: digest }))
     expect(beat['genesis_digest']).toBe(digest)
     expect(await describeSuccession(na.parts)).toMatchObject({ key_id: 'na-2', nodes: 1, nodes_with_new_block: 1 })
-    // A count holds for ten seconds.
+    // A count is cached for ten seconds.
     clock.advance(11)
     expect((await na.request('GET', '/metrics')).text).toContain('chancery_key_succession_nodes_with_new_block 1\n')
     expect(accepted(await na.request('GET', '/dashboard.json'))['key_succession']).toMatchObject({ phase: 'announced' })
@@ -154,7 +154,7 @@ describe('a key succession in steps', () => {
     await na.stop()
     const done = await step((succession) => succession.switchKey({ isForced: false }))
     expect(done?.formerKeyId).toBe('na-test')
-    // Repeated by somebody who did not see its end.
+    // Repeated by an operator who did not see its end.
     expect(await step((succession) => succession.switchKey({ isForced: false }))).toBeUndefined()
     na = await start(next.settings)
     const keys = [second.publicKey]
@@ -171,7 +171,7 @@ describe('a key succession in steps', () => {
     })
   })
 
-  it('signs a version of the former key again when it is brought back', async () => {
+  it('signs a version of the former key again when it is restored', async () => {
     const was = { policy_id: 'of-the-former-key', allowed_ports: [443] }
     const post = (path: string, body: JsonObject): ReturnType<TestAuthority['request']> =>
       na.as('privileged')('POST', path, body)
@@ -217,7 +217,7 @@ describe('a key succession in steps', () => {
     await supersedeUsed(na.parts)
     clock.advance(3600)
     await supersedeUsed(na.parts)
-    // Neither answer was taken up: the node keeps the certificate it has.
+    // The node used neither response and continues with its certificate.
     accepted(await node.heartbeat(certificate.cert_id))
     accepted(await node.heartbeat(again?.cert_id ?? ''))
     await supersedeUsed(na.parts)
@@ -231,7 +231,7 @@ describe('a key succession in steps', () => {
     accepted(await node.heartbeat(again?.cert_id ?? ''))
   })
 
-  it('is undone by the root: the old key again, and no number goes back', async () => {
+  it('is undone by the root: the former key again, and no sequence decreases', async () => {
     const back = await signSuccession(folder, next, FIRST_KEY, clock.now())
     await step((succession) => succession.announceKey(), back)
     const [list, feed] = [
@@ -250,7 +250,7 @@ describe('a key succession in steps', () => {
     next = back
   })
 
-  it('retires a key once no certificate of it is in use, or when told to', async () => {
+  it('retires a key when no certificate of it is in use, or when forced', async () => {
     const wait = step((succession) => succession.retireKey({ isForced: false }))
     await expect(wait).rejects.toThrow('certificates of na-2 are in use')
     expect(await step((succession) => succession.retireKey({ isForced: true }))).toBe('na-2')

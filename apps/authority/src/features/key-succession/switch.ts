@@ -9,9 +9,9 @@ import { findOwnFeed } from '../revocation-feeds/index.ts'
 import { countFollowers, enterPhase } from './queries.ts'
 
 /**
- * Makes the database the new key's and signs everything that readers verify under the current key again, in one
- * transaction (decision 0022). Without `isForced` it waits until every node that was heard of holds the new block.
- * Undefined when it was made before: whoever ran the command may not have seen its end, and repeats it.
+ * Transfers the database to the new key and signs again everything that readers verify with the current key, in one
+ * transaction (decision 0022). Without `isForced` it requires that every active node has the new block. Undefined when
+ * it was done before: an operator who did not see the end of the command may repeat it.
  */
 export async function switchKey(
   parts: KeySuccessionParts,
@@ -43,13 +43,13 @@ async function requireFollowers(parts: KeySuccessionParts): Promise<void> {
   const { database, genesis } = parts
   const stored = await findSuccession(database.read)
   if (stored?.genesis_digest !== genesisDigest(genesis))
-    throw new KeySuccessionError('this block was not announced, so no node holds it: --step announce, or --yes')
+    throw new KeySuccessionError('this block was not announced, so no node has it: --step announce, or --yes')
   const { holding, nodes } = await countFollowers(database.read, stored.genesis_digest, parts.clock.now())
   if (holding < nodes)
     throw new KeySuccessionError(`${holding} of ${nodes} nodes have the new block: wait for the others, or --yes`)
 }
 
-/** Under the next number: readers that hold the last one take it as a newer feed with the same ids. */
+/** With the next sequence: readers that have the last feed accept it as a newer feed with the same ids. */
 async function signFeedAgain(tx: Tx, parts: KeySuccessionParts): Promise<void> {
   await parts.database.lockDomain(tx, 'feed')
   if ((await findOwnFeed(tx)) !== undefined) await parts.revocationFeeds.publishOwnFeed(tx, 'refresh')

@@ -9,13 +9,15 @@ import { countEventsOf, listRevokedKeys } from './queries.ts'
 
 const DEFAULT_DAYS = 30
 const MAX_DAYS = 3650
-/** Beyond it, or beyond a number of events, the answer says from when on it looked. */
+/**
+ * Older events, or more events than the limit, are not read. The response then states from when on events were read.
+ */
 const CHECK_MS = 4000
 
 /**
  * GET /admin/operator-keys/{key_id}/activity
- * What a key did, before or after it is revoked: the person who must undo it needs to know where to look. Forged calls
- * that only named the key are no deeds of it and are left out.
+ * Returns the audit events of a key, before or after its revocation, for the operator who must undo its changes. Forged
+ * calls that only name the key are left out.
  */
 export async function activity(call: OperatorCall, parts: OperatorKeysParts): Promise<JsonObject> {
   const days = readDays(call.query.first('days'))

@@ -17,7 +17,9 @@ export async function insertRevokedKey(tx: Tx, row: RevokedKey): Promise<void> {
   await tx.insertInto('revoked_operator_keys').values(row).execute()
 }
 
-/** Events one answer looks through, and how many at a time: SQLite reads in the thread that serves everybody. */
+/**
+ * Maximum number of events read for one response, and per page: SQLite reads in the thread that serves all requests.
+ */
 const EVENTS_LOOKED_AT = 500_000
 const PAGE_EVENTS = 1000
 
@@ -28,24 +30,24 @@ export interface CountedEvents {
   readonly last_at: string
 }
 
-/** Named by strangers: whoever fails an authentication may name any key. */
+/** Events named by unauthenticated callers: a failed authentication may name any key. */
 const NOT_ITS_DEEDS: ReadonlySet<string> = new Set(['admin_auth_failed', 'admin_auth_throttled'])
 
 export interface ActivityQuery {
   readonly key_id: string
   readonly since: string
-  /** Asked between pages: false ends the look. */
+  /** Called between pages. False ends the search. */
   readonly hasTime: () => boolean
   readonly most?: number
 }
 
 export interface Seen {
   readonly events: readonly CountedEvents[]
-  /** When there was too much to look through: the time down to which it was done. */
+  /** When there were too many events: the time of the oldest event that was read. */
   readonly cut: string | undefined
 }
 
-/** Newest first, with a turn for others after each page. */
+/** Newest first. The event loop continues after each page. */
 export async function countEventsOf(
   { engine: backend, read: db }: Pick<Database, 'engine' | 'read'>,
   { key_id, since, hasTime, most = EVENTS_LOOKED_AT }: ActivityQuery,
@@ -76,8 +78,8 @@ interface EventPosition {
 }
 
 /**
- * Found by the member as it is written: ids hold no character that JSON escapes, and a text of a caller that holds the
- * same characters is escaped itself.
+ * Searches the serialised member. Ids have no character that JSON escapes, and a caller's text with the same characters
+ * is escaped itself.
  */
 function pageOf(
   db: Tx,

@@ -29,7 +29,7 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
     authority.as(name)('GET', '/admin/policy/history')
 
   describe('200', () => {
-    it('ends the key from its next request on, and tells what remains', async () => {
+    it('ends the key from its next request on, and returns the remaining keys', async () => {
       accepted(await ping('a'))
       const answer = accepted(await revoke('a', { reason: 'laptop lost' }))
       expect(answer).toEqual({
@@ -60,7 +60,7 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
       expect(rows).toEqual([{ key_id: 'op-a', reason: 'laptop lost', revoked_by: 'op-privileged' }])
     })
 
-    it('repeated answers with the state, keeps the first reason and audits once', async () => {
+    it('repeated returns the state, keeps the first reason and audits once', async () => {
       expect(accepted(await revoke('a', { reason: 'again' }))).toEqual({
         key_id: 'op-a',
         revoked: true,
@@ -75,7 +75,7 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
       expect(row?.reason).toBe('laptop lost')
     })
 
-    it('says unspecified when no reason is given, and takes 256 characters of any script', async () => {
+    it('uses the reason unspecified when none is given, and accepts 256 characters of any script', async () => {
       expect(accepted(await revoke('b'))['reason']).toBe('unspecified')
       const reason = '😀'.repeat(256)
       expect(accepted(await revoke('c', { reason }))['reason']).toBe(reason)
@@ -86,13 +86,13 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
       refused(await ping('self'), 401, 'admin_auth_failed')
     })
 
-    it('takes an id with every character an id may have', async () => {
+    it('accepts an id with every character an id may have', async () => {
       accepted(await ping('team/ops:1@x+y='))
       expect(accepted(await revoke('team/ops:1@x+y='))['key_id']).toBe('op-team/ops:1@x+y=')
       refused(await ping('team/ops:1@x+y='), 401, 'admin_auth_failed')
     })
 
-    it('holds after a restart on the same database', async () => {
+    it('stays revoked after a restart on the same database', async () => {
       const { database } = na
       const again = await startTestAuthority({ database, operators: { privileged: 'privileged', a: 'privileged' } })
       expect(refused(await ping('a', again), 401, 'admin_auth_failed')['message']).toBe(UNKNOWN)
@@ -106,7 +106,7 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
       ['257 characters', { reason: 'r'.repeat(257) }],
       ['a number', { reason: 7 }],
       ['null', { reason: null }],
-      ['an empty text', { reason: '' }],
+      ['an empty string', { reason: '' }],
       ['a line break', { reason: 'a\nb' }],
     ])('a reason of %s is invalid_input', async (_what, body) => {
       refused(await revoke('standard', body), 400, 'invalid_input')
@@ -121,12 +121,12 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
   })
 
   describe('401 and 403', () => {
-    it('a revoked key revokes nobody', async () => {
+    it('a revoked key cannot revoke', async () => {
       refused(await revoke('standard', {}, 'a'), 401, 'admin_auth_failed')
       accepted(await ping('standard'))
     })
 
-    it('asks for the privileged tier, before it says whether the key exists', async () => {
+    it('requires the privileged tier, before it reports whether the key exists', async () => {
       refused(await revoke('privileged', {}, 'standard'), 403, 'insufficient_operator_tier')
       refused(await revoke('nobody', {}, 'standard'), 403, 'insufficient_operator_tier')
     })
@@ -190,14 +190,14 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
       await pair.stop()
     })
 
-    it('two privileged keys that revoke each other at the same moment leave one', async () => {
+    it('two privileged keys that revoke each other concurrently leave one', async () => {
       const trio = await startTestAuthority({ operators: { a: 'privileged', b: 'privileged', c: 'standard' } })
       const answers = await Promise.all([revoke('b', {}, 'a', trio), revoke('a', {}, 'b', trio)])
       expect(answers.map((answer) => answer.status).filter((status) => status === 200)).toHaveLength(1)
       await trio.stop()
     })
 
-    it('counts configured keys only: a revoked key of an earlier configuration is no spare', async () => {
+    it('counts configured keys only: a revoked key of an earlier configuration does not count', async () => {
       const first = await startTestAuthority({ operators: { x: 'privileged', y: 'privileged', z: 'privileged' } })
       accepted(await revoke('y', {}, 'x', first))
       const second = await startTestAuthority({
@@ -209,7 +209,7 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
       await first.stop()
     })
 
-    it.each([1, 2, 3])('two keys that revoke each other at the same moment leave one (round %i)', async () => {
+    it.each([1, 2, 3])('two keys that revoke each other concurrently leave one (round %i)', async () => {
       const pair = await startTestAuthority({ operators: { a: 'privileged', b: 'privileged' } })
       const answers = await Promise.all([revoke('b', {}, 'a', pair), revoke('a', {}, 'b', pair)])
       expect(answers.map((answer) => answer.status).filter((status) => status === 200)).toHaveLength(1)
@@ -220,7 +220,7 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
     })
   })
 
-  it('activity counts page after page, also events of one moment, and says where it stopped', async () => {
+  it('activity counts page after page, also events of one moment, and states where it stopped', async () => {
     const { database } = na.core
     // Long before everything else: events of one moment over more than two pages, and older ones.
     const times = ['1999-01-02T00:00:00.000000Z', '1999-01-01T00:00:00.000000Z'] as const

@@ -11,15 +11,15 @@ import { insertRevokedKey, listRevokedKeys } from './queries.ts'
 
 /**
  * POST /admin/operator-keys/{key_id}/revoke
- * Final, and in force on every instance from the next request on. The last usable key cannot be revoked: an authority
- * nobody can operate could not withdraw anything else either. The last privileged one needs `force` and a reason: without
- * it nothing can be withdrawn until another is configured.
+ * Revokes an operator key permanently, on every instance from the next request on. The last usable key cannot be
+ * revoked, because then no operator could revoke anything. The last privileged key needs `force` and a reason, because
+ * nothing can be revoked until another is configured.
  */
 export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Promise<JsonObject> {
   refuseUnknownMembers(call.body, ['reason', 'force', 'dry_run', 'withdraw_invites'])
   const reason = readReason(call.body)
   const isDryRun = readDryRun(call.body)
-  // Force is meant, not slipped in: it counts only with a reason of its own.
+  // Force counts only with an explicit reason, so that it is not used by mistake.
   const isForced =
     readMember(call.body['force'], false, shape.boolean, 'invalid_input') && call.body['reason'] !== undefined
   const withInvites = readMember(call.body['withdraw_invites'], false, shape.boolean, 'invalid_input')
@@ -29,12 +29,12 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
   if (held === undefined) throw new Refusal('unknown_operator_key')
 
   return parts.database.write(async (tx) => {
-    /** Also when the key was revoked before: whoever forgot its invites can still end them. */
+    /** Also when the key was revoked before, so that its invites can still be ended. */
     const endInvites = async (): Promise<JsonObject> =>
       withInvites
         ? { withdrawn_invites: await parts.enrollment.withdrawInvites(tx, { call, choice: made, reason }) }
         : {}
-    // Counted under the lock: two keys that revoke each other at the same moment leave one.
+    // Counted under the lock, so that two keys that revoke each other concurrently leave one.
     await parts.database.lockDomain(tx, 'operator-keys')
     const revoked = new Set((await listRevokedKeys(tx)).map((row) => row.key_id))
     // The caller itself may have been revoked between its authentication and this lock.
@@ -59,7 +59,7 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
     }
     await insertRevokedKey(tx, { key_id, revoked_at: writeSortable(now), reason, revoked_by: call.operator.key_id })
     await raiseVersion(tx, 'operator-keys')
-    // Here key_id is the key withdrawn; who did it is revoked_by.
+    // Here key_id is the revoked key; revoked_by is the operator.
     const details = {
       ...requestDetails(call),
       key_id,

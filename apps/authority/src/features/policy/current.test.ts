@@ -10,7 +10,7 @@ describe('GET /policy', () => {
   afterAll(() => na.stop())
 
   describe('200', () => {
-    it('lets racing first readers see one default policy, signed, stored and audited once', async () => {
+    it('lets concurrent first readers see one default policy, signed, stored and audited once', async () => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => na.request('GET', '/policy')))
       const policy = accepted(answers[0] ?? (await na.request('GET', '/policy')))
       expect(policy).toEqual({
@@ -32,7 +32,7 @@ describe('GET /policy', () => {
       expect(await na.auditEvents('policy_published')).toHaveLength(1)
     })
 
-    it('can be kept by a CDN: strong ETag, its own caching rule, 304', async () => {
+    it('can be cached by a CDN: strong ETag, its own caching rule, 304', async () => {
       const { headers, text } = await na.request('GET', '/policy')
       expect(headers['cache-control']).toBe('public, max-age=30, must-revalidate')
       expect(headers.etag).toMatch(/^"[^"]+"$/)
@@ -47,7 +47,7 @@ describe('GET /policy', () => {
       ])
     })
 
-    it('shows what was published from the next request on, under a new ETag', async () => {
+    it('shows a published policy from the next request on, with a new ETag', async () => {
       const before = await na.request('GET', '/policy')
       const published = await na.as('privileged')('POST', '/admin/policy', { policy_id: 'p-next' })
       accepted(published, 201)
@@ -60,7 +60,7 @@ describe('GET /policy', () => {
   })
 
   describe('429', () => {
-    it('limits public reads per address, in this process, and says so in Retry-After', async () => {
+    it('limits public reads per address, in this process, and sends Retry-After', async () => {
       const own = await startTestAuthority({ settings: { NA_RATE_LIMIT_PUBLIC_PER_MINUTE: '3' } })
       const paths = ['/policy', '/genesis', '/sovereign.json']
       for (const path of paths) accepted(await own.request('GET', path, { from: '127.4.0.1' }))
@@ -73,12 +73,12 @@ describe('GET /policy', () => {
       for (const path of ['/healthz', '/readyz', '/health'])
         accepted(await own.request('GET', path, { from: '127.4.0.1' }))
       expect((await own.request('GET', '/metrics', { from: '127.4.0.1' })).status).toBe(200)
-      // Never in a shared store: a public read must not cause a write.
+      // Never in a shared limiter, because a public read must not cause a write.
       expect(await own.core.database.read.selectFrom('rate_limit_windows').selectAll().execute()).toEqual([])
       await own.stop()
     })
 
-    it('is switched off with 0', async () => {
+    it('is disabled with 0', async () => {
       const own = await startTestAuthority({ settings: { NA_RATE_LIMIT_PUBLIC_PER_MINUTE: '0' } })
       for (let i = 0; i < 5; i += 1) accepted(await own.request('GET', '/policy'))
       await own.stop()

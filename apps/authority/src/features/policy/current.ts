@@ -9,13 +9,13 @@ import { publishVersion } from './versions.ts'
 
 /**
  * GET /policy
- * The active manifest, as it was signed. The first reader of a new network causes the default one.
+ * Returns the active manifest, as it was signed. The first request of a new network creates the default one.
  */
 export function current(call: Call, parts: PolicyParts): Promise<CachedDocument> {
   return servePolicy(parts, { request_id: call.requestId, remote_addr: call.remoteAddress })
 }
 
-/** The same for whoever is no request; `cause` is for the audit. */
+/** Returns the active manifest outside a request. `cause` is audited. */
 export function servePolicy(parts: PolicyParts, cause: JsonObject): Promise<CachedDocument> {
   return parts.publishedDocuments.serve(parts, 'policy', {
     load: async () => {
@@ -25,7 +25,7 @@ export function servePolicy(parts: PolicyParts, cause: JsonObject): Promise<Cach
   })
 }
 
-/** Of instances that race here, the first to take the head stores its version and the others serve it. */
+/** Of several concurrent instances, the first that gets the lock stores its version and the others serve it. */
 function createDefault(cause: JsonObject, parts: PolicyParts): Promise<string> {
   const { network_name, network_version } = parts.genesis
   return parts.database.write(async (tx) => {

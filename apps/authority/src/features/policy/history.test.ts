@@ -29,7 +29,7 @@ describe('GET /admin/policy/history', () => {
   const ids = (page: Page): string[] => page.versions.map((version) => version.policy_id)
 
   describe('200', () => {
-    it('lists every version newest first, with the manifest as it was signed, and says nothing of pages', async () => {
+    it('lists every version newest first, with the manifest as it was signed, without paging members', async () => {
       const page = await history()
       expect(ids(page)).toEqual(['p-5', 'p-4', 'p-3', 'p-2', 'p-1'])
       expect(page.versions.filter((version) => version.active).map((version) => version.policy_id)).toEqual(['p-3'])
@@ -54,14 +54,14 @@ describe('GET /admin/policy/history', () => {
       expect([ids(beyond), beyond.total, beyond.next_offset, beyond.next_cursor]).toEqual([[], 5, null, null])
     })
 
-    it('takes 1 and 1000 as limits; of a repeated parameter the first counts; others are ignored', async () => {
+    it('accepts 1 and 1000 as limits, uses the first of a repeated parameter, and ignores others', async () => {
       expect(ids(await history('?limit=1'))).toEqual(['p-5'])
       expect(ids(await history('?limit=1000'))).toHaveLength(5)
       expect(ids(await history('?limit=1&limit=0'))).toEqual(['p-5'])
       expect(ids(await history('?status=active&x'))).toHaveLength(5)
     })
 
-    it('walks by cursor through every version once, also while others are published', async () => {
+    it('returns every version once by cursor, also while others are published', async () => {
       const own = await startTestAuthority()
       const publish = async (policy_id: string): Promise<void> => {
         accepted(await own.as('privileged')('POST', '/admin/policy', { policy_id }), 201)
@@ -118,13 +118,13 @@ describe('GET /admin/policy/history', () => {
       refused(await na.as('standard')('GET', `/admin/policy/history${query}`), 400, 'invalid_page')
     })
 
-    it('comes after authentication', async () => {
+    it('is refused only after authentication', async () => {
       refused(await na.request('GET', '/admin/policy/history?limit=0'), 401, 'admin_auth_failed')
     })
   })
 
   describe('401', () => {
-    it('asks for an operator', async () => {
+    it('is for operators', async () => {
       refused(await na.request('GET', '/admin/policy/history'), 401, 'admin_auth_failed')
     })
   })

@@ -9,7 +9,7 @@ import type { StoredPolicy } from './queries.ts'
 
 /**
  * GET /admin/policy/history
- * Every stored version, newest first.
+ * Returns every stored version, newest first.
  */
 export async function history(call: OperatorCall, parts: PolicyParts): Promise<JsonObject> {
   const page = readPage(call.query)
@@ -19,7 +19,7 @@ export async function history(call: OperatorCall, parts: PolicyParts): Promise<J
   return { versions: rows.map(toVersion), ...paging }
 }
 
-/** The position a cursor of this list names. */
+/** The position that a cursor of this list names. */
 function readPosition(place: string | undefined): number | undefined {
   if (place === undefined) return undefined
   if (!/^[1-9][0-9]{0,14}$/.test(place)) throw new Refusal('invalid_page')

@@ -6,7 +6,7 @@ import { policyRoutes } from './routes.ts'
 import { signPolicyAgain } from './sign-again.ts'
 
 export interface Policy extends Feature {
-  /** Reads the current policy, and keeps it in memory. */
+  /** Reads the current policy, and caches it. */
   readonly serveCurrent: () => Promise<unknown>
   signPolicyAgain(tx: Tx): Promise<void>
 }

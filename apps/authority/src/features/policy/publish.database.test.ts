@@ -27,7 +27,7 @@ describe('POST /admin/policy', () => {
   afterAll(() => na.stop())
   const publish = (body: JsonObject, as = 'privileged'): Promise<TestResponse> =>
     na.as(as)('POST', '/admin/policy', body)
-  /** Of an operator as the test authority configures it, of the authority, of the root, or of a stranger. */
+  /** Signed by a configured operator, the authority, the root, or an unknown key. */
   const signerOf = (name: string): Promise<Signer> =>
     name === 'na' || name === 'root' ? testSigner('some-id', name) : testSigner(`op-${name}`)
   const active = async (): Promise<JsonObject> => accepted(await na.request('GET', '/policy'))
@@ -35,7 +35,7 @@ describe('POST /admin/policy', () => {
     (await na.core.database.read.selectFrom('policy_versions').selectAll().execute()).length
 
   describe('201', () => {
-    it('signs, activates and audits in one step', async () => {
+    it('signs, activates and audits in one transaction', async () => {
       const before = (await active())['policy_id']
       const answer = await na.as('privileged')(
         'POST',
@@ -60,7 +60,7 @@ describe('POST /admin/policy', () => {
       ])
     })
 
-    it('gives the manifest with every member, signed by the authority', async () => {
+    it('returns the manifest with every member, signed by the authority', async () => {
       const chosen = {
         policy_id: 'p-full',
         min_client_version: '1.2.3-rc.1+x',
@@ -80,7 +80,7 @@ describe('POST /admin/policy', () => {
       expect(verifiesWithNodeCrypto(answer.text, na.genesis.network_authority.public_key)).toBe(true)
     })
 
-    it('fills every default, from an empty body too', async () => {
+    it('fills in every default, also for an empty body', async () => {
       for (const answer of [await publish({}), await na.as('privileged')('POST', '/admin/policy')]) {
         const { policy_id, ...policy } = accepted(answer, 201)
         expect(policy).toMatchObject(DEFAULTS)
@@ -95,7 +95,7 @@ describe('POST /admin/policy', () => {
     })
 
     it.each(['privileged', 'na', 'root'])(
-      'takes what %s has signed, and signs it itself with its own time and name',
+      'accepts a manifest signed by %s, and signs it with its own time and name',
       async (name) => {
         const signer = await signerOf(name)
         const draft = { policy_id: `p-by-${name}`, issued_at: '2001-01-01T00:00:00Z', issued_by: 'someone' }
@@ -105,12 +105,12 @@ describe('POST /admin/policy', () => {
       },
     )
 
-    it('takes the manifest in force back as it was served', async () => {
+    it('accepts the active manifest as it was served', async () => {
       accepted(await publish({ policy_id: 'p-served' }), 201)
       expect(accepted(await publish(await active()))['policy_id']).toBe('p-served')
     })
 
-    it('ignores who is said to have issued it, and signs itself', async () => {
+    it('ignores the issuer in the request, and signs itself', async () => {
       const foreign = {
         policy_id: 'p-foreign',
         issued_at: '2001-01-01T00:00:00Z',
@@ -124,7 +124,7 @@ describe('POST /admin/policy', () => {
       expect(verifiesWithNodeCrypto(answer.text, na.genesis.network_authority.public_key)).toBe(true)
     })
 
-    it('takes every bound at its edge', async () => {
+    it('accepts every member at its limit', async () => {
       const edges = [
         { policy_id: 'A.z_0:-'.padEnd(128, 'x') },
         { min_client_version: '1'.repeat(32) },
@@ -137,7 +137,7 @@ describe('POST /admin/policy', () => {
       for (const body of edges) accepted(await publish(body), 201)
     })
 
-    it('serves every one of parallel publishers, gapless, with one active version', async () => {
+    it('serves all parallel publishers, without gaps, with one active version', async () => {
       const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => publish({ policy_id: `p-race-${i}` })))
       for (const answer of answers) accepted(answer, 201)
       const rows = await na.core.database.read.selectFrom('policy_versions').selectAll().orderBy('position').execute()
@@ -148,7 +148,7 @@ describe('POST /admin/policy', () => {
   })
 
   describe('200', () => {
-    it('brings a stored version with the same content back into force, unchanged', async () => {
+    it('activates a stored version with the same content, unchanged', async () => {
       const body = { policy_id: 'p-again', allowed_ports: [8080] }
       const first = await publish(body)
       accepted(first, 201)
@@ -161,7 +161,7 @@ describe('POST /admin/policy', () => {
       expect(await countVersions()).toBe(versions)
     })
 
-    it('compares content by meaning: defaults written out, members in another order, other signers', async () => {
+    it('compares content: explicit defaults, other member order and other signers do not matter', async () => {
       accepted(await publish({ policy_id: 'p-meaning' }), 201)
       const written = {
         routing: { max_hops: 6, preferred_transports: ['quic', 'wireguard'] },
@@ -184,7 +184,7 @@ describe('POST /admin/policy', () => {
     const draft = { policy_id: 'p-forged', issued_at: '2030-01-01T00:00:00Z', issued_by: 'na-test', signatures: [] }
     const WRONG = { field: 'signatures', reason: 'invalid_signature' }
 
-    it('refuses a signature of a stranger, of another operator, over another text, and one good among bad', async () => {
+    it('refuses a signature of an unknown key, of another operator, over another text, and one valid among invalid ones', async () => {
       const [stranger, other, own] = [
         await signerOf('stranger'),
         await signerOf('standard'),
@@ -233,7 +233,7 @@ describe('POST /admin/policy', () => {
       ['a port as true', { allowed_ports: [true] }, 'allowed_ports'],
       ['port 443.0', { allowed_ports: [new JsonFloat(443)] }, 'allowed_ports'],
       ['257 ports', { allowed_ports: Array<number>(257).fill(443) }, 'allowed_ports'],
-      ['ports that are no list', { allowed_ports: 443 }, 'allowed_ports'],
+      ['ports that are not a list', { allowed_ports: 443 }, 'allowed_ports'],
       ['ports null', { allowed_ports: null }, 'allowed_ports'],
       ['an empty service', { allowed_services: [''] }, 'allowed_services'],
       ['a service of 129 characters', { allowed_services: ['s'.repeat(129)] }, 'allowed_services'],
@@ -243,10 +243,10 @@ describe('POST /admin/policy', () => {
       ['max_hops 65', { routing: { max_hops: 65 } }, 'routing'],
       ['max_hops null', { routing: { max_hops: null } }, 'routing'],
       ['an unknown member of routing', { routing: { max_hops: 1, x: 1 } }, 'routing'],
-      ['transports that are no texts', { routing: { preferred_transports: [1] } }, 'routing'],
+      ['transports that are not strings', { routing: { preferred_transports: [1] } }, 'routing'],
       ['routing a list', { routing: [] }, 'routing'],
       ['routing null', { routing: null }, 'routing'],
-    ])('%s is invalid_policy naming the field, and nothing is kept', async (_what, body, field) => {
+    ])('%s is invalid_policy naming the field, and nothing is stored', async (_what, body, field) => {
       const before = await countVersions()
       const { details } = refused(await publish(body), 400, 'invalid_policy') as { details: { field: string } }
       expect(details.field.startsWith(field) || details.field.includes('max_hops'), details.field).toBe(true)
@@ -260,20 +260,20 @@ describe('POST /admin/policy', () => {
   })
 
   describe('401 and 403', () => {
-    it('asks for a privileged operator', async () => {
+    it('is for privileged operators', async () => {
       refused(await na.request('POST', '/admin/policy', { body: {} }), 401, 'admin_auth_failed')
       refused(await publish({}, 'standard'), 403, 'insufficient_operator_tier')
     })
   })
 
   describe('409', () => {
-    it('refuses another content under a known id and keeps the old one', async () => {
+    it('refuses other content with a stored id and keeps the stored one', async () => {
       accepted(await publish({ policy_id: 'p-2', allowed_ports: [1] }), 201)
       refused(await publish({ policy_id: 'p-2', allowed_ports: [2] }), 409, 'conflict')
       expect(await active()).toMatchObject({ policy_id: 'p-2', allowed_ports: [1] })
     })
 
-    it('lets one of parallel publishers of one id with different content through', async () => {
+    it('accepts one of several parallel publishers of one id with different content', async () => {
       const answers = await Promise.all(
         Array.from({ length: 6 }, (_, i) => publish({ policy_id: 'p-fork', allowed_ports: [i + 1] })),
       )
@@ -282,7 +282,7 @@ describe('POST /admin/policy', () => {
   })
 
   describe('503', () => {
-    it('signs nothing new after the window of the genesis block; what is stored is still served', async () => {
+    it('signs nothing new after the validity period of the genesis block; the stored policy is still served', async () => {
       const clock = new ManualClock()
       const late = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
       const stored = await late.as('privileged')('POST', '/admin/policy', { policy_id: 'p-last' })
@@ -294,7 +294,7 @@ describe('POST /admin/policy', () => {
     })
   })
 
-  describe('over time', () => {
+  describe('with clock changes', () => {
     it('never dates a version before its predecessor, even when the clock was set back', async () => {
       const clock = new ManualClock('2026-03-01T12:00:00Z')
       const own = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
@@ -328,7 +328,7 @@ describe('POST /admin/policy', () => {
     )
   })
 
-  it('never takes a key of another authority for its own', async () => {
+  it('never uses a key of another authority as its own', async () => {
     const other = await testSigner('na-test', 'other-na')
     const answer = await publish({ policy_id: 'p-own' })
     expect(verifiesWithNodeCrypto(answer.text, other.publicKey)).toBe(false)

@@ -15,8 +15,8 @@ import { activateStored, publishVersion, verifyStored } from './versions.ts'
 
 /**
  * POST /admin/policy
- * Versions never change: the same id with the same content brings the stored version back into force, with other
- * content it is a conflict.
+ * Publishes a network policy. Versions never change: the same id with the same content activates the stored version,
+ * with other content it is a conflict.
  */
 export async function publish(call: OperatorCall, parts: PolicyParts): Promise<HttpResponse> {
   const { policy_id, terms } = readPublishRequest(call.body)
@@ -48,7 +48,7 @@ export async function publish(call: OperatorCall, parts: PolicyParts): Promise<H
   })
 }
 
-/** A known id stands for one content; who signed it and when takes no part in the comparison. */
+/** An id has one content. Signer and time are not compared. */
 async function requireSameTerms(parts: PolicyParts, stored: StoredPolicy, terms: PolicyTerms): Promise<void> {
   const held = await verifyStored(parts, stored)
   const { policy_id, issued_at, issued_by } = held

@@ -20,7 +20,7 @@ export function findPolicy(db: Tx, policy_id: string): Promise<StoredPolicy | un
   return db.selectFrom('policy_versions').selectAll().where('policy_id', '=', policy_id).executeTakeFirst()
 }
 
-/** Adds a version, inactive. Positions are numbered under the head lock, so they are gapless and order history. */
+/** Adds an inactive version. Positions are assigned under the lock, so they have no gaps and order the history. */
 export async function insertPolicy(tx: Tx, policy_id: string, policy_json: string, created_at: string): Promise<void> {
   const last = await tx
     .selectFrom('policy_versions')
@@ -34,7 +34,7 @@ export async function insertPolicy(tx: Tx, policy_id: string, policy_json: strin
   assertStored(policy_json, row?.policy_json)
 }
 
-/** Makes one version the active one; the caller holds the head lock. */
+/** Makes one version the active one. The caller has the lock. */
 export async function activatePolicy(tx: Tx, policy_id: string): Promise<void> {
   await tx.updateTable('policy_versions').set({ active: 0 }).where('active', '=', 1).execute()
   await tx.updateTable('policy_versions').set({ active: 1 }).where('policy_id', '=', policy_id).execute()
@@ -45,7 +45,7 @@ export interface HistoryPage {
   readonly hasMore: boolean
 }
 
-/** Newest first; `before` is the position a cursor names. */
+/** Newest first; `before` is the position of a cursor. */
 export async function listPolicies(
   db: Tx,
   page: { readonly limit: number; readonly offset: number; readonly before: number | undefined },
@@ -61,7 +61,7 @@ export async function listPolicies(
   return { rows: rows.slice(0, page.limit), hasMore: rows.length > page.limit }
 }
 
-/** Exact up to the bound, null above: a count over a long history must not hold the database. */
+/** Exact up to the limit, null above, because counting a long history would take too long. */
 export function countPolicies(db: Tx, bound: number): Promise<number | null> {
   return countUpTo(db, db.selectFrom('policy_versions').select('position'), bound)
 }

@@ -5,8 +5,8 @@ import { refuseUnknownMembers, shorten } from '../../requests/read-fields.ts'
 
 const TERMS = ['policy_id', 'min_client_version', 'allowed_ports', 'allowed_services', 'routing']
 /**
- * Accepted and not taken over: operators may send a whole manifest back; these three are the authority's (protocol/core
- * 10.2). Signatures that are sent along must verify.
+ * Accepted and ignored: operators may send a whole manifest back, but the authority sets these three (protocol/core
+ * 10.2). Signatures in the request must verify.
  */
 const IGNORED = ['issued_at', 'issued_by', 'signatures']
 
@@ -30,7 +30,7 @@ export function readRollbackRequest(body: JsonObject): string {
   refuseUnknownMembers(body, ['policy_id'])
   const policy_id = body['policy_id']
   if (typeof policy_id !== 'string' || policy_id === '') throw new Refusal('missing_policy_id')
-  // No stored id has another form, so there is nothing to look up.
+  // No stored id has another form, so no lookup is needed.
   if (!isPlainText(policy_id, 128)) throw new Refusal('policy_not_found')
   return policy_id
 }

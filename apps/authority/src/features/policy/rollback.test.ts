@@ -28,7 +28,7 @@ describe('POST /admin/policy/rollback', () => {
       .execute()
 
   describe('200', () => {
-    it('brings a stored version back, byte for byte, and audits who did it', async () => {
+    it('restores a stored version, byte for byte, and audits the operator', async () => {
       const [first, second] = [await publish(), await publish()]
       const answer = await rollback({ policy_id: first.id }, 'privileged', 'back-1')
       expect([answer.status, answer.text]).toEqual([200, first.text])
@@ -89,7 +89,7 @@ describe('POST /admin/policy/rollback', () => {
   })
 
   describe('403', () => {
-    it('asks for the privileged tier, before it says whether the version exists', async () => {
+    it('requires the privileged tier, before it reports whether the version exists', async () => {
       refused(await rollback({ policy_id: 'never' }, 'standard'), 403, 'insufficient_operator_tier')
     })
   })
@@ -120,7 +120,7 @@ describe('POST /admin/policy/rollback', () => {
       ],
       ['an unsigned extra member', (text) => text.replace(/\}$/, ',"extra":1}')],
       ['a missing member', (text) => text.replace(/"issued_by":"[^"]+",/, '')],
-      ['text that is no JSON', () => 'edited'],
+      ['text that is not JSON', () => 'edited'],
     ]
 
     it.each(edits)('refuses a stored row that was edited: %s', async (_what, change) => {
@@ -134,7 +134,7 @@ describe('POST /admin/policy/rollback', () => {
       expect(await na.auditEvents('policy_rolled_back')).toHaveLength(events)
     })
 
-    it('refuses an edited row that is the active one, too', async () => {
+    it('refuses an edited row also when it is the active one', async () => {
       const { id, text } = await publish()
       await storeText(id, text.replace(/"allowed_ports":\[\d+\]/, '"allowed_ports":[22]'))
       refused(await rollback({ policy_id: id }), 409, 'conflict')
@@ -142,7 +142,7 @@ describe('POST /admin/policy/rollback', () => {
       expect((await rollback({ policy_id: id })).text).toBe(text)
     })
 
-    it('does not let an edited row come back by publishing its content', async () => {
+    it('does not activate an edited row when its content is published', async () => {
       const [first, second] = [await publish(), await publish()]
       await storeText(first.id, first.text.replace(/"issued_at":"[^"]+"/, '"issued_at":"2001-01-01T00:00:00Z"'))
       const ports = (JSON.parse(first.text) as { allowed_ports: number[] }).allowed_ports

@@ -10,7 +10,7 @@ import { activateStored, verifyStored } from './versions.ts'
 
 /**
  * POST /admin/policy/rollback
- * Brings a stored version back into force, unchanged; one of a former key is signed again. Repeating it changes nothing.
+ * Activates a stored version, unchanged. One of a former key is signed again. Repeating it changes nothing.
  */
 export async function rollback(call: OperatorCall, parts: PolicyParts): Promise<HttpResponse> {
   const policy_id = readRollbackRequest(call.body)

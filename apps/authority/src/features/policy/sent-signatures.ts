@@ -5,13 +5,13 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import type { PolicyParts } from './parts.ts'
 
 /**
- * A manifest that is sent with signatures claims to be signed already: each must verify over it as
- * it was sent, under a key of this authority, the root key or that of the caller. Without any it stays a draft.
+ * Verifies the signatures of a sent manifest: each must verify over the manifest as sent, with a key of this authority,
+ * the root key or the caller's key. A manifest without signatures is a draft.
  */
 export async function requireSentSignatures({ body, operator }: OperatorCall, parts: PolicyParts): Promise<void> {
   const signatures = readSignatures(body)
   if (signatures.length === 0) return
-  // What it is signed as has to be in it; the authority puts its own in place of both.
+  // The signed manifest must have these two members. The authority then replaces both.
   if (typeof body['issued_at'] !== 'string' || typeof body['issued_by'] !== 'string') refuseSignatures()
   const caller = parts.operators.get(operator.key_id)
   const keys = [

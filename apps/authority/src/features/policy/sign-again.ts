@@ -4,7 +4,9 @@ import { raiseVersion } from '../../database/locks/domains.ts'
 import { findActivePolicy } from './queries.ts'
 import { signStoredAgain } from './versions.ts'
 
-/** The active manifest under the present key, dated now: the same id and terms. The stored one is verified first. */
+/**
+ * Signs the active manifest with the current key, dated now: the same id and terms. The stored one is verified first.
+ */
 export async function signPolicyAgain(tx: Tx, parts: PolicyParts): Promise<void> {
   await parts.database.lockDomain(tx, 'policy')
   const active = await findActivePolicy(tx)

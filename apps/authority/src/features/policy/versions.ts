@@ -20,7 +20,7 @@ import { raiseVersion } from '../../database/locks/domains.ts'
 import { activatePolicy, insertPolicy, toManifest } from './queries.ts'
 import type { StoredPolicy } from './queries.ts'
 
-/** Signs, keeps and activates a new version. The caller holds the policy head. */
+/** Signs, stores and activates a new version. The caller has the lock. */
 export async function publishVersion(
   tx: Tx,
   parts: PolicyParts,
@@ -40,8 +40,8 @@ export async function publishVersion(
 }
 
 /**
- * Brings a stored version into force as it is. One of a former key is signed again by the present one: followers take no
- * policy of a former key after the switch.
+ * Activates a stored version unchanged. One of a former key is signed again with the current key, because followers
+ * refuse policies of a former key after the switch.
  */
 export async function activateStored(
   tx: Tx,
@@ -54,7 +54,7 @@ export async function activateStored(
   return text
 }
 
-/** The same id and terms under the present key, dated now. The stored text is verified first. */
+/** The same id and terms with the current key, dated now. The stored text is verified first. */
 export async function signStoredAgain(
   tx: Tx,
   parts: PolicyParts,
@@ -72,7 +72,7 @@ export async function signStoredAgain(
   return policy_json
 }
 
-/** The stored manifest, if its signature still holds: an edited row is a conflict, whatever was done to it. */
+/** Returns the stored manifest if its signature is valid. An edited row is a conflict. */
 export async function verifyStored(parts: PolicyParts, stored: StoredPolicy): Promise<PolicyManifest> {
   let cause: unknown
   try {

@@ -2,13 +2,13 @@ import type { RecognitionPolicy } from '@chancery/protocol'
 import type { RecognitionPolicyParts } from './parts.ts'
 import { findActiveRecognitionPolicy } from './queries.ts'
 
-/** A policy prepared for many questions. */
+/** A policy prepared for many checks. */
 export interface ReadyPolicy {
   readonly policy: RecognitionPolicy
   readonly revokedIds: ReadonlySet<string>
 }
 
-/** The active recognition policy, read again only when its stamp says that it changed on some instance. */
+/** The active recognition policy. It is read again when its version has changed on any instance. */
 export class RecognitionPolicyCache {
   #held: { readonly stamp: number; readonly ready: ReadyPolicy | undefined } | undefined
 

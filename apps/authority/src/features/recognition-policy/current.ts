@@ -6,7 +6,7 @@ import { findActivePolicyText } from './queries.ts'
 
 /**
  * GET /recognition-policy
- * The acceptance policy in force.
+ * Returns the active recognition policy.
  */
 export async function current(_call: Call, parts: RecognitionPolicyParts): Promise<HttpResponse> {
   const text = await findActivePolicyText(parts.database.read)

@@ -8,7 +8,7 @@ export { prepare } from './cache.ts'
 export type { ReadyPolicy } from './cache.ts'
 
 export interface RecognitionPolicy extends Feature {
-  /** Whose attestations are accepted, parsed once per change. */
+  /** The accepted issuers of attestations, parsed once per change. */
   current(): Promise<ReadyPolicy | undefined>
 }
 

@@ -33,7 +33,7 @@ describe('GET /recognition-policy', () => {
 
 describe('POST /admin/recognition-policy', () => {
   describe('200', () => {
-    it('puts the policy into force and audits it', async () => {
+    it('activates the policy and audits it', async () => {
       const answer = await publish({ policy_id: 'accept-2030', recognition_policy: POLICY })
       expect(accepted(answer)).toEqual({ policy_id: 'accept-2030', local_sovereign_id: 'TEST-NET', active: true })
       expect(accepted(await current())).toEqual(POLICY)
@@ -49,7 +49,7 @@ describe('POST /admin/recognition-policy', () => {
       })
     })
 
-    it('takes the worked example of protocol/core 16', async () => {
+    it('accepts the worked example of protocol/core 16', async () => {
       const body =
         '{"policy_id":"accept-2030","recognition_policy":{"local_sovereign_id":"EXAMPLE-NET","recognized_issuers":[{"sovereign_id":"PARTNER-NET","public_keys":["FWxV5KPAG28PqQ20lCvRmUsOjMVzadpN56I1bkBPX1o="],"allowed_roles":["role:client"],"accepted_statuses":["active"]}],"revoked_attestation_ids":[]}}'
       const example = JSON.parse(body) as { recognition_policy: JsonObject }
@@ -58,7 +58,7 @@ describe('POST /admin/recognition-policy', () => {
       expect(canonicalJson(accepted(await current()))).toBe(canonicalJson(example.recognition_policy))
     })
 
-    it('names it after the sovereign when no name is given, and fills every default', async () => {
+    it('uses the sovereign as the name when none is given, and fills in every default', async () => {
       const sparse = { local_sovereign_id: 'Zoë', recognized_issuers: [{ sovereign_id: 'B', public_keys: [key] }] }
       expect(accepted(await publish({ recognition_policy: sparse }))).toMatchObject({ policy_id: 'recognition-Zoë' })
       expect(accepted(await current())).toEqual({
@@ -71,13 +71,13 @@ describe('POST /admin/recognition-policy', () => {
       accepted(await publish({ recognition_policy: { local_sovereign_id: 'n'.repeat(128) } }))
     })
 
-    it('gives revoked ids back as a set, sorted by code point', async () => {
+    it('returns revoked ids as a set, sorted by code point', async () => {
       const revoked_attestation_ids = ['\u{1f600}', 'b', '\ue000', 'b', 'B']
       accepted(await publish({ recognition_policy: { ...POLICY, revoked_attestation_ids } }))
       expect(accepted(await current())['revoked_attestation_ids']).toEqual(['B', 'b', '\ue000', '\u{1f600}'])
     })
 
-    it('keeps earlier versions, of which one is active; publishing one again is a new version', async () => {
+    it('stores earlier versions, of which one is active; publishing one again is a new version', async () => {
       const before = (await rows()).length
       for (const id of ['p-a', 'p-b', 'p-a']) accepted(await publish({ policy_id: id, recognition_policy: POLICY }))
       const all = await rows()
@@ -85,7 +85,7 @@ describe('POST /admin/recognition-policy', () => {
       expect(all.filter((row) => row.active === 1).map((row) => row.position)).toEqual([all.at(-1)?.position])
     })
 
-    it('serves every one of parallel publishers, with one active at the end', async () => {
+    it('serves all parallel publishers, with one active at the end', async () => {
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, i) =>
           publish({ policy_id: `race-${i}`, recognition_policy: { ...POLICY, local_sovereign_id: `L${i}` } }),
@@ -99,7 +99,7 @@ describe('POST /admin/recognition-policy', () => {
       expect((await current()).text).toBe(active[0]?.policy_json)
     })
 
-    it('takes 256 issuers and 50,000 revoked ids', async () => {
+    it('accepts 256 issuers and 50,000 revoked ids', async () => {
       const recognized_issuers = Array.from({ length: 256 }, (_, i) => ({ sovereign_id: `S${i}`, public_keys: [key] }))
       const revoked_attestation_ids = Array.from({ length: 50_000 }, (_, i) => `a${String(i).padStart(6, '0')}`)
       const policy = { local_sovereign_id: 'L', recognized_issuers, revoked_attestation_ids }
@@ -139,13 +139,13 @@ describe('POST /admin/recognition-policy', () => {
       ],
       ['no key', { recognition_policy: issuer({ public_keys: [] }) }],
       ['17 keys', { recognition_policy: issuer({ public_keys: Array<string>(17).fill(key) }) }],
-      ['a broken key', { recognition_policy: issuer({ public_keys: [key, 'x'] }) }],
+      ['a malformed key', { recognition_policy: issuer({ public_keys: [key, 'x'] }) }],
       ['a key of small order', { recognition_policy: issuer({ public_keys: [Buffer.alloc(32).toString('base64')] }) }],
       [
         'a key that is not of prime order',
         { recognition_policy: issuer({ public_keys: [Buffer.alloc(32, 0x99).fill(0x95, 0, 1).toString('base64')] }) },
       ],
-      ['a status nobody knows', { recognition_policy: issuer({ accepted_statuses: ['expired'] }) }],
+      ['an unknown status', { recognition_policy: issuer({ accepted_statuses: ['expired'] }) }],
       ['an unknown member of an issuer', { recognition_policy: issuer({ note: 'x' }) }],
       [
         '50,001 revoked ids',
@@ -167,7 +167,7 @@ describe('POST /admin/recognition-policy', () => {
   })
 
   describe('400', () => {
-    it('names every member it does not know', async () => {
+    it('names every unknown member', async () => {
       const error = refused(await publish({ ...POLICY, policy_id: 'x' }), 400, 'unexpected_field')
       expect(error['details']).toEqual({
         fields: ['local_sovereign_id', 'recognized_issuers', 'revoked_attestation_ids'],

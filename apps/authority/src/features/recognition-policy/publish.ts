@@ -10,7 +10,7 @@ import { insertActivePolicy } from './queries.ts'
 
 /**
  * POST /admin/recognition-policy
- * Whose attestations this sovereign accepts from now on. A local document: nobody else relies on it.
+ * Sets the issuers whose attestations this sovereign accepts. It is a local document, which no other party uses.
  */
 export async function publish(call: OperatorCall, parts: RecognitionPolicyParts): Promise<JsonObject> {
   refuseUnknownMembers(call.body, ['recognition_policy', 'policy_id'])

@@ -19,7 +19,7 @@ export async function findActiveRecognitionPolicy(db: Tx): Promise<RecognitionPo
   return text === undefined ? undefined : readRecognitionPolicy(readJson(text, LIMITS))
 }
 
-/** Adds a version and makes it the only active one; the caller holds the head. Earlier versions stay. */
+/** Adds a version and makes it the only active one. The caller has the lock. Earlier versions stay. */
 export async function insertActivePolicy(
   tx: Tx,
   policy_id: string,

@@ -2,15 +2,15 @@ import { sql } from 'kysely'
 import type { Tx } from '../../database/database.ts'
 
 export interface TreatyExpiry {
-  /** When the first sovereign that is recognised now will be without a treaty; as stored. */
+  /** When the first currently recognised sovereign will be without a treaty, as stored. */
   readonly next: string | undefined
   /** Sovereigns whose last treaty ended since `lapsedSince`. */
   readonly lapsed: number
 }
 
 /**
- * When recognition ends if nobody acts. By sovereign, not by treaty: one that was renewed leaves its old treaty to run
- * out. A revoked treaty ended by will and is not counted.
+ * Finds when recognition ends without action by an operator. By sovereign, not by treaty: the old treaty of a renewed
+ * sovereign may expire. Revoked treaties are not counted.
  */
 export async function findNextExpiry(
   db: Tx,

@@ -8,7 +8,7 @@ import { rowText } from './view.ts'
 
 /**
  * GET /recognition-treaties/{treaty_id}
- * The signed record and how it stands.
+ * Returns the signed record and its state.
  */
 export async function find(call: Call, parts: RecognitionTreatiesParts): Promise<CachedDocument> {
   const row = await findTreaty(parts.database, call.params['treaty_id'] ?? '')

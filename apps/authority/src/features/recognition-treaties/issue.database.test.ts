@@ -32,7 +32,7 @@ const count = async (): Promise<number> => Number(accepted(await na.request('GET
 
 describe('POST /admin/recognition-treaties', () => {
   describe('201', () => {
-    it('signs, keeps and audits the whole record in one step', async () => {
+    it('signs, stores and audits the whole record in one transaction', async () => {
       const chosen = {
         subject_sovereign_id: 'Partnër 😀',
         subject_public_keys: [key, otherKey],
@@ -88,7 +88,7 @@ describe('POST /admin/recognition-treaties', () => {
       })
     })
 
-    it('fills the defaults; null means the default of scope and metadata', async () => {
+    it('fills in the defaults; null means the default of scope and metadata', async () => {
       for (const body of [REQUEST, { ...REQUEST, scope: null, metadata: null }, { ...REQUEST, scope: {} }]) {
         const answer = await issue(body)
         expect(accepted(answer, 201)).toMatchObject({
@@ -108,11 +108,11 @@ describe('POST /admin/recognition-treaties', () => {
       ['a subject of 128 characters', { subject_sovereign_id: '\u{1f600}'.repeat(128) }],
       ['metadata of 16384 bytes', { metadata: { a: 'x'.repeat(16_376) } }],
       ['16 keys', { subject_public_keys: Array.from({ length: 16 }, (_, i) => foreignSovereign(`K${i}`).publicKey) }],
-    ])('takes %s', async (_what, change) => {
+    ])('accepts %s', async (_what, change) => {
       accepted(await issue({ ...REQUEST, ...change }), 201)
     })
 
-    it('takes several treaties for one sovereign', async () => {
+    it('accepts several treaties for one sovereign', async () => {
       const ids = await Promise.all(
         Array.from({ length: 4 }, async () => accepted(await issue(REQUEST), 201)['treaty_id']),
       )
@@ -200,7 +200,7 @@ describe('POST /admin/recognition-treaties', () => {
       expect(await eventsOf(na, answer)).toEqual([])
     })
 
-    it('of two failures names the first of the table', async () => {
+    it('names the first failure of the table when there are two', async () => {
       const failures: readonly [number, string, JsonObject][] = [
         [400, 'missing_treaty_subject', { subject_sovereign_id: '' }],
         [400, 'empty_subject_public_keys', { subject_public_keys: [] }],
@@ -215,7 +215,7 @@ describe('POST /admin/recognition-treaties', () => {
       refused(await issue({ ...REQUEST, subject_sovereign_id: 'TEST-NET', metadata: [] }), 400, 'invalid_input')
     })
 
-    it('names every member it does not know', async () => {
+    it('names every unknown member', async () => {
       const error = refused(await issue({ ...REQUEST, status: 'active', treaty_id: 'x' }), 400, 'unexpected_field')
       expect(error['details']).toEqual({ fields: ['status', 'treaty_id'] })
     })
@@ -232,7 +232,7 @@ describe('POST /admin/recognition-treaties', () => {
     const once = (body: JsonObject, idempotencyKey: string, as = 'privileged'): Promise<TestResponse> =>
       issue(body, { headers: { 'Idempotency-Key': idempotencyKey } }, as)
 
-    it('issues once and gives the same answer again, byte for byte', async () => {
+    it('issues once and returns the same response again, byte for byte', async () => {
       const before = await count()
       const first = await once(REQUEST, 't-1')
       clock.advance(10)
@@ -242,7 +242,7 @@ describe('POST /admin/recognition-treaties', () => {
       expect(await eventsOf(na, again)).toEqual([])
     })
 
-    it('refuses another body, knows keys per operator and forgets refused calls', async () => {
+    it('refuses another body, separates keys of different operators and does not store refused calls', async () => {
       accepted(await once(REQUEST, 't-2'), 201)
       refused(await once({ ...REQUEST, validity_hours: 1 }, 't-2'), 409, 'conflict')
       accepted(await once(REQUEST, 't-2', 'second'), 201)
@@ -250,7 +250,7 @@ describe('POST /admin/recognition-treaties', () => {
       accepted(await once(REQUEST, 't-3'), 201)
     })
 
-    it('issues once when many send the same call at once', async () => {
+    it('issues once when many callers send the same call at once', async () => {
       const before = await count()
       const answers = await Promise.all(Array.from({ length: 8 }, () => once(REQUEST, 't-4')))
       const served = answers.filter((answer) => answer.status === 201)
@@ -275,7 +275,7 @@ describe('POST /admin/recognition-treaties', () => {
   })
 
   describe('503', () => {
-    it('signs nothing after the window of the genesis block', async () => {
+    it('signs nothing after the validity period of the genesis block', async () => {
       const own = new ManualClock()
       const late = await startTestAuthority({ clock: own, settings })
       try {

@@ -40,7 +40,7 @@ const ids = ({ recognition_treaties }: List): string[] => recognition_treaties.m
 const ORDER = ['past', 'high', 'long', 'over', 'soon', 'next']
 
 describe('GET /recognition-treaties', () => {
-  it('gives every treaty by time of issue, then id, with its lifecycle', async () => {
+  it('returns every treaty by time of issue, then id, with its lifecycle', async () => {
     const whole = await list()
     expect(ids(whole)).toEqual(ORDER)
     expect(Object.keys(whole)).toEqual(['count', 'recognition_treaties'])
@@ -70,7 +70,7 @@ describe('GET /recognition-treaties', () => {
     })
   })
 
-  it('gives rows as GET of one gives them', async () => {
+  it('returns the same rows as GET of one treaty', async () => {
     for (const row of (await list()).recognition_treaties) {
       const one = accepted(await na.request('GET', `/recognition-treaties/${row.treaty.treaty_id}`))
       expect(one).toEqual(row)
@@ -93,7 +93,7 @@ describe('GET /recognition-treaties', () => {
     expect(ids(await list(query))).toEqual(expected)
   })
 
-  it.each([1, 2, 5, 6, 7])('pages of %i by cursor and by offset give the whole list', async (limit) => {
+  it.each([1, 2, 5, 6, 7])('pages of %i by cursor and by offset contain the whole list', async (limit) => {
     const byCursor: string[] = []
     for (let query: string | undefined = `?limit=${limit}`; query !== undefined;) {
       const page: List = await list(query)
@@ -130,14 +130,14 @@ describe('GET /recognition-treaties', () => {
     })
     afterAll(() => large.stop())
 
-    it('gives 1000 rows and says how to go on, also to a client that never asked for pages', async () => {
+    it('returns 1000 rows and the next cursor, also to a client that did not ask for pages', async () => {
       const seen: string[] = []
       let page = await list('', large)
       expect(page).toMatchObject({ count: 1000, total: 2300, next_offset: 1000 })
       seen.push(...ids(page))
       while (typeof page.next_cursor === 'string') {
         page = await list(`?cursor=${page.next_cursor}`, large)
-        // An offset makes no sense behind a cursor.
+        // An offset makes no sense after a cursor.
         expect([page.total, page.next_offset]).toEqual([2300, null])
         seen.push(...ids(page))
       }
@@ -145,7 +145,7 @@ describe('GET /recognition-treaties', () => {
     })
   })
 
-  it('counts exactly up to 10,000 and says null above; offsets end at 10,000, cursors do not', async () => {
+  it('counts exactly up to 10,000 and returns null above; offsets end at 10,000, cursors do not', async () => {
     const large = await startTestAuthority({ clock: new ManualClock(), settings })
     try {
       const seed = (from: number, to: number): Promise<void> =>
@@ -179,7 +179,7 @@ describe('GET /recognition-treaties/{treaty_id}', () => {
       refused(await na.request('GET', `/recognition-treaties/${id}`), 404, 'treaty_not_found')
   })
 
-  it('moves with the clock, without a write', async () => {
+  it('changes with the clock, without a write', async () => {
     const own = new ManualClock()
     const alone = await startTestAuthority({ clock: own, settings })
     try {
@@ -207,7 +207,7 @@ describe('GET /recognition-treaties/{treaty_id}', () => {
     }
   })
 
-  it('gives the signed record byte for byte, number forms included', async () => {
+  it('returns the signed record byte for byte, number forms included', async () => {
     const rawMetadata = { limit: 1 } satisfies JsonObject
     const body = {
       subject_sovereign_id: 'P',

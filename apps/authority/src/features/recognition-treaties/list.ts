@@ -9,7 +9,7 @@ import { rowText } from './view.ts'
 
 /**
  * GET /recognition-treaties
- * Every stored treaty, oldest first.
+ * Returns every stored treaty, oldest first.
  */
 export async function list(call: Call, parts: RecognitionTreatiesParts): Promise<HttpResponse> {
   const { query } = call

@@ -7,9 +7,9 @@ import { listTreatiesFor } from './queries.ts'
 const TREATIES_PER_LOOP_TURN = 32
 
 /**
- * The keys that may sign for a sovereign: K(s) and T(s) of protocol/trust-operations 3.5. A treaty vouches when it is
- * in force, grants at least one role and carries our own signature: a row written behind our back must not make anybody
- * a party. The own key never signs for another.
+ * Returns the keys that may sign for a sovereign: K(s) and T(s) of protocol/trust-operations 3.5. A treaty counts when
+ * it is in force, grants at least one role and has our own valid signature, because a row written directly in the
+ * database must not add a party. The own key never signs for another.
  */
 export async function findPartyKeys(parts: RecognitionTreatiesParts, sovereign_id: string): Promise<PartyKeys> {
   const own = parts.genesis.network_name
@@ -19,7 +19,8 @@ export async function findPartyKeys(parts: RecognitionTreatiesParts, sovereign_i
   let hasTreaty = false
   const rows = await listTreatiesFor(parts.database, own, sovereign_id)
   for (const [at, row] of rows.entries()) {
-    // A sovereign may hold any number of treaties with another; each costs a verification, so others get a turn.
+    // There may be any number of treaties for a sovereign, and each costs a verification. The event loop continues in
+    // between.
     if (at % TREATIES_PER_LOOP_TURN === TREATIES_PER_LOOP_TURN - 1) await nextTurn()
     const treaty = await parts.verifiedTreaties.read(row)
     if (treaty === undefined) continue

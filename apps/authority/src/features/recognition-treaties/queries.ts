@@ -12,7 +12,7 @@ export interface TreatyRow {
   readonly status: string
   readonly treaty_json: string
   readonly issued_at: string
-  /** As signed. */
+  /** The text as signed. */
   readonly valid_from: string
   readonly expires_at: string
   readonly revoked_at: string | null
@@ -38,7 +38,7 @@ export async function insertTreaty(
   assertStored(row.treaty_json, kept?.treaty_json)
 }
 
-/** Whose rows are asked for, and how its engine reads the audit. */
+/** The database, and how its engine reads the audit log. */
 type TreatyReader = Pick<Database, 'engine' | 'read'>
 
 export function findTreaty(
@@ -54,7 +54,7 @@ export function findTreaty(
     .executeTakeFirst()
 }
 
-/** One statement decides; false when it was revoked before. */
+/** One statement decides. Returns false when it was revoked before. */
 export async function markTreatyRevoked(
   tx: Tx,
   treaty_id: string,
@@ -95,7 +95,7 @@ function filtered(db: Tx, filter: TreatyFilter) {
   return query
 }
 
-/** Own, unrevoked treaties for a sovereign; whether they are in force now is the caller's to judge. */
+/** Own, unrevoked treaties for a sovereign. The caller checks whether they are in force now. */
 export function listTreatiesFor(
   { engine: backend, read: db }: TreatyReader,
   own: string,

@@ -37,7 +37,7 @@ export function readIssueRequest(body: JsonObject, own: string, allowedRoles: re
   const issuer = body['issuer_sovereign_id']
   if (issuer !== undefined && issuer !== own) throw new Refusal('wrong_issuer')
   const metadata = readOrRefuse('invalid_input', () => field.freeForm(16_384)(body['metadata'] ?? {}, 'metadata'))
-  // Recognising oneself would say nothing and make every path a circle.
+  // A treaty with oneself has no meaning and would make every path a circle.
   if (subject === own) throw new Refusal('invalid_recognition_treaty')
   return { subject_sovereign_id: subject, subject_public_keys, scope, validityHours, metadata }
 }
@@ -54,7 +54,7 @@ function readSubjectKeys(body: JsonObject): readonly string[] {
 function readScope(body: JsonObject, allowedRoles: readonly string[]): TreatyScope {
   const scope = readOrRefuse('invalid_treaty_scope', () => readTreatyScope(body['scope'] ?? {}))
   readGrantedRoles(scope.allowed_roles, 0, allowedRoles)
-  // Reserved: recognition is never passed on, and a treaty must not read as if it were.
+  // Reserved: recognition is not transitive, and a treaty must not state otherwise.
   if (Object.hasOwn(scope.claims, 'delegation')) throw new Refusal('invalid_treaty_scope')
   return scope
 }

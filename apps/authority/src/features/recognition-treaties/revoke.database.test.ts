@@ -62,7 +62,7 @@ describe('POST /admin/recognition-treaties/{treaty_id}/revoke', () => {
       expect((await find(old))['lifecycle']).toMatchObject({ state: 'replaced', replacement_treaty_id: next })
     })
 
-    it('says unspecified when no reason is given', async () => {
+    it('uses the reason unspecified when none is given', async () => {
       const id = await issue()
       accepted(await revoke(id))
       expect(await find(id)).toMatchObject({ revocation_reason: 'unspecified' })
@@ -79,7 +79,7 @@ describe('POST /admin/recognition-treaties/{treaty_id}/revoke', () => {
       expect(await eventsOf(na, again)).toEqual([])
     })
 
-    it('of parallel revocations one is audited', async () => {
+    it('audits one of several parallel revocations', async () => {
       const id = await issue()
       const answers = await Promise.all(Array.from({ length: 6 }, (_, i) => revoke(id, { reason: `r${i}` })))
       for (const answer of answers) accepted(answer)
@@ -90,7 +90,7 @@ describe('POST /admin/recognition-treaties/{treaty_id}/revoke', () => {
       expect(await find(id)).toMatchObject({ revocation_reason: events[0]?.['reason'] })
     })
 
-    it('needs no signature: it works after the window of the genesis block', async () => {
+    it('needs no signature: it works after the validity period of the genesis block', async () => {
       const own = new ManualClock()
       const late = await startTestAuthority({ clock: own, settings })
       try {
@@ -116,7 +116,7 @@ describe('POST /admin/recognition-treaties/{treaty_id}/revoke', () => {
       expect(await find(id)).toMatchObject({ status: 'active' })
     })
 
-    it('names every member it does not know', async () => {
+    it('names every unknown member', async () => {
       expect(refused(await revoke(await issue(), { replaced_by: 'x' }), 400, 'unexpected_field')['details']).toEqual({
         fields: ['replaced_by'],
       })
@@ -149,7 +149,7 @@ describe('POST /admin/recognition-treaties/{treaty_id}/revoke', () => {
   })
 
   describe('dry_run', () => {
-    it('says which paths would be lost and changes nothing', async () => {
+    it('returns the paths that would be lost and changes nothing', async () => {
       const own = await startTestAuthority({ clock: new ManualClock(), settings })
       try {
         const id = await issue('B', own)
@@ -191,7 +191,7 @@ describe('POST /admin/recognition-treaties/{treaty_id}/revoke', () => {
       }
     })
 
-    it('says that nothing is lost while another active treaty joins the two', async () => {
+    it('reports no loss while another active treaty connects the two', async () => {
       const [one, other] = [await issue('TWICE-NET'), await issue('TWICE-NET')]
       const preview = async (id: string): Promise<JsonObject> => accepted(await revoke(id, { dry_run: true }))
       expect(await preview(one)).toMatchObject({
@@ -206,7 +206,7 @@ describe('POST /admin/recognition-treaties/{treaty_id}/revoke', () => {
       })
     })
 
-    it('of one that is revoked already says that nothing would change', async () => {
+    it('of a revoked treaty reports no change', async () => {
       const id = await issue('GONE-NET')
       accepted(await revoke(id))
       expect(accepted(await revoke(id, { dry_run: true }))).toMatchObject({

@@ -31,7 +31,7 @@ export async function revoke(call: OperatorCall, parts: RecognitionTreatiesParts
   })
 }
 
-/** Which paths between sovereigns would be lost, without touching anything. */
+/** Returns the paths between sovereigns that would be lost. Changes nothing. */
 async function preview(parts: RecognitionTreatiesParts, treaty_id: string): Promise<JsonObject> {
   const held = await findTreaty(parts.database, treaty_id)
   if (held === undefined) throw new Refusal('treaty_not_found')

@@ -5,7 +5,7 @@ import type { RecognitionTreatiesParts } from './parts.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
 import { findTreaty, listTreatiesFor } from './queries.ts'
 
-/** `none`: no key of the issuer counts for the question that was asked. */
+/** `none`: no key of the issuer counts for this purpose. */
 export type TrustBasis = 'this_authority' | 'caller_supplied_keys' | 'recognized_issuer_keys' | 'none'
 
 export interface TreatyResult {
@@ -14,18 +14,18 @@ export interface TreatyResult {
 }
 
 /**
- * What a treaty is judged for. `genuine`: did its issuer sign it; keys of a recognised issuer answer that, and it says
- * nothing about its subject. `admission`: may its subject's members in; without keys of the caller's choice only our
- * own treaties do that, or a partner could pass on a recognition that we gave to it alone.
+ * The purpose of a verification. `genuine`: did its issuer sign it? Keys of a recognised issuer decide that, and it
+ * states nothing about its subject. `admission`: may members of its subject be admitted? Without keys from the caller
+ * only own treaties allow that. Otherwise a partner could pass on a recognition that was given to it alone.
  */
 export type TreatyQuestion = 'genuine' | 'admission'
 
-/** Whether an acceptance is this authority's own, or only the judgement of a caller who chose the keys. */
+/** Whether an acceptance counts for this authority, or only for the caller who chose the keys. */
 export function countsHere(accepted: boolean, basis: TrustBasis): boolean {
   return accepted && basis === 'this_authority'
 }
 
-/** Subject keys of own treaties for this sovereign that are in force now, each by our signature on it. */
+/** Subject keys of own treaties for this sovereign that are in force now, each with our valid signature. */
 export async function pinnedKeys(parts: RecognitionTreatiesParts, subject: string): Promise<readonly string[]> {
   const rows = await listTreatiesFor(parts.database, parts.genesis.network_name, subject)
   const keys = new Set<string>()
@@ -36,7 +36,7 @@ export async function pinnedKeys(parts: RecognitionTreatiesParts, subject: strin
   return [...keys]
 }
 
-/** protocol/core 17.2 from check 3 on: which keys are used for the issuer, then whether the treaty holds under them. */
+/** protocol/core 17.2 from check 3 on: selects the keys of the issuer, then verifies the treaty with them. */
 export async function verifyPostedTreaty(
   parts: RecognitionTreatiesParts,
   treaty: RecognitionTreaty,
@@ -50,7 +50,7 @@ export async function verifyPostedTreaty(
   const { keys, basis } = isOwn
     ? chooseOwnKeys(parts, treaty, supplied)
     : await chooseForeignKeys(parts, treaty, supplied, question)
-  // An own treaty counts only as it is stored, signatures included: a second signature would be a second paper.
+  // An own treaty counts only as stored, signatures included: a second signature would make it another record.
   if (isOwn && (held === undefined || canonicalJson(readJson(held.treaty_json)) !== canonicalJson(posted)))
     return { verdict: invalid('not_held'), trust_basis: basis }
   if (keys.length === 0) return { verdict: invalid('issuer_not_recognized'), trust_basis: basis }
@@ -81,7 +81,7 @@ function chooseOwnKeys(
   return { keys: ownKeysAt(parts.ownKeys, treaty.issued_at), basis: 'this_authority' }
 }
 
-/** protocol/core 17.2 and 17.3: the two routes differ here only. */
+/** protocol/core 17.2 and 17.3: the two routes differ only here. */
 async function chooseForeignKeys(
   parts: RecognitionTreatiesParts,
   treaty: RecognitionTreaty,

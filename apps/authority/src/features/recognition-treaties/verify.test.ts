@@ -66,7 +66,7 @@ describe('POST /recognition-treaties/verify', () => {
       const treaty = await issue()
       for (const keys of [[partner.publicKey], [ownKey, partner.publicKey]])
         refused(await post({ treaty, issuer_public_keys: keys }), 422, 'caller_keys_not_accepted')
-      // Before it is asked whether the treaty is held.
+      // Checked before the treaty is looked up.
       refused(
         await post({ treaty: { ...treaty, treaty_id: 'x' }, issuer_public_keys: [partner.publicKey] }),
         422,
@@ -89,7 +89,7 @@ describe('POST /recognition-treaties/verify', () => {
           signatures: [...(treaty['signatures'] as JsonObject[]), ...(treaty['signatures'] as JsonObject[])],
         }),
       ],
-      // Defaults are filled in for verification, but it is not the stored text.
+      // Defaults are filled in for verification, but the result is not the stored text.
       ['a default left out', ({ metadata: _dropped, ...treaty }) => treaty],
     ])('with %s is not_held', async (_what, change) => {
       const treaty = await issue()
@@ -109,11 +109,11 @@ describe('POST /recognition-treaties/verify', () => {
       const treaty = await issue()
       await revoke(treaty)
       expect((await verify(treaty))['reason']).toBe('locally_revoked')
-      // Expected parties come before.
+      // Expected parties are checked first.
       expect((await verify(treaty, { expected_subject_sovereign_id: 'X' }))['reason']).toBe('wrong_subject')
     })
 
-    it('that has ended is outside_validity_window, 300 s later than it says', async () => {
+    it('that has ended is outside_validity_window, 300 s after its end', async () => {
       const own = new ManualClock()
       const alone = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'off' } })
       try {
@@ -131,8 +131,8 @@ describe('POST /recognition-treaties/verify', () => {
     })
   })
 
-  describe('a foreign treaty', () => {
-    it('under supplied keys is the caller’s own judgement', async () => {
+  describe('a partner’s treaty', () => {
+    it('with keys in the request is the caller’s own verdict', async () => {
       const treaty = foreign(stranger)
       expect(await verify(treaty, { issuer_public_keys: [partner.publicKey, stranger.publicKey] })).toEqual({
         accepted: true,
@@ -160,7 +160,7 @@ describe('POST /recognition-treaties/verify', () => {
       )
     })
 
-    it('without keys is judged under those that own treaties in force pin', async () => {
+    it('without keys is verified with those that own treaties in force pin', async () => {
       const [first, second] = [foreignSovereign('PINNED-NET'), foreignSovereign('PINNED-NET', 'second-key')]
       const subject_sovereign_id = 'PINNED-NET'
       const [a, b] = [
@@ -178,7 +178,7 @@ describe('POST /recognition-treaties/verify', () => {
       expect(await reasons()).toEqual(['issuer_not_recognized', 'issuer_not_recognized'])
     })
 
-    it('is not judged under the keys of an own treaty that has expired', async () => {
+    it('is not verified with the keys of an expired own treaty', async () => {
       const own = new ManualClock()
       const alone = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'off' } })
       try {
@@ -248,14 +248,14 @@ describe('POST /recognition-treaties/verify', () => {
       })
     })
 
-    it('with the id of an own revoked treaty is not mistaken for it', async () => {
+    it('with the id of an own revoked treaty is not confused with it', async () => {
       const own = await issue()
       await revoke(own)
       const treaty = foreign(partner, { treaty_id: String(own['treaty_id']) })
       expect((await verify(treaty, { issuer_public_keys: [partner.publicKey] }))['reason']).toBe('accepted')
     })
 
-    it('fills defaults in before it verifies', async () => {
+    it('fills in defaults before it verifies', async () => {
       const { metadata: _metadata, status: _status, ...treaty } = foreign()
       expect((await verify(treaty, { issuer_public_keys: [partner.publicKey] }))['reason']).toBe('accepted')
     })
@@ -269,7 +269,7 @@ describe('POST /recognition-treaties/verify', () => {
       ['an unknown member', () => ({ treaty: { ...foreign(), extra: 1 } })],
       ['no keys of the subject', () => ({ treaty: { ...foreign(), subject_public_keys: [] } })],
       ['the form before the keys', () => ({ treaty: {}, issuer_public_keys: 'x' })],
-      ['an expected issuer that is no text', () => ({ treaty: foreign(), expected_issuer_sovereign_id: 7 })],
+      ['an expected issuer that is not a string', () => ({ treaty: foreign(), expected_issuer_sovereign_id: 7 })],
     ])('%s is invalid_recognition_treaty', async (_what, body) => {
       refused(await post(body()), 422, 'invalid_recognition_treaty')
     })

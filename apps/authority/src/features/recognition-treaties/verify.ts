@@ -9,8 +9,8 @@ import { countsHere, verifyPostedTreaty } from './verify-posted.ts'
 
 /**
  * POST /recognition-treaties/verify
- * Whether a treaty holds: an own one as stored, a foreign one under recognised or supplied keys. It says nothing about the
- * members of its subject. Writes nothing.
+ * Verifies a treaty: an own one as stored, a partner's one with recognised or supplied keys. It states nothing about
+ * the members of its subject. Writes nothing.
  */
 export async function verify(call: Call, parts: RecognitionTreatiesParts): Promise<JsonObject> {
   const treaty = readOrRefuse('invalid_recognition_treaty', () => readRecognitionTreaty(call.body['treaty'] ?? null))

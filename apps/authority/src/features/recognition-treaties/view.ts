@@ -3,7 +3,7 @@ import type { Instant } from '@chancery/protocol'
 import { toWireTime } from '../../requests/list-position.ts'
 import type { TreatyRow } from './queries.ts'
 
-/** A row as it is answered: the signed record untouched, how it stands beside it (protocol/core 15.2). */
+/** Returns a row for a response: the signed record unchanged, and its state next to it (protocol/core 15.2). */
 export function rowText(row: TreatyRow, now: Instant): string {
   const revoked_at = toWireTime(row.revoked_at)
   const status = row.revoked_in_audit ? 'revoked' : row.status

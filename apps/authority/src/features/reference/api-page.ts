@@ -7,14 +7,14 @@ import { page } from '../../pages/frame.ts'
 import { badge, plural } from '../../pages/parts.ts'
 
 const GROUPS: readonly { readonly group: SurfaceGroup; readonly title: string; readonly note: string }[] = [
-  { group: 'safe', title: 'For everybody', note: 'No credential. Reads, and verification of signed records.' },
+  { group: 'safe', title: 'For all callers', note: 'No credential. Reads, and verification of signed records.' },
   { group: 'node_agent', title: 'For nodes and agents', note: 'The body is signed with the node key.' },
   { group: 'operator', title: 'For operators', note: 'Every call is signed, names its audience and can be used once.' },
 ]
 
 /**
  * GET /api-reference
- * Every route this instance serves, from the table the server binds: the same as /swagger.json.
+ * Shows every route of this instance, from the table that the server uses: the same as /swagger.json.
  */
 export function apiPage(_call: Call, parts: ReferenceParts): HttpResponse {
   const sections = GROUPS.map(({ group, title, note }) => {

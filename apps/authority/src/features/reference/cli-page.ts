@@ -15,7 +15,7 @@ const NEEDS: Readonly<Record<Command['needs'], string | undefined>> = {
 
 /**
  * GET /cli-reference
- * Every command, from the definitions the program itself runs on.
+ * Shows every command, from the definitions of the program itself.
  */
 export function cliPage(_call: Call, parts: ReferenceParts): HttpResponse {
   const words = [...new Set(COMMANDS.map((command) => command.path[0]))]

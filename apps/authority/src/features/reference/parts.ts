@@ -4,6 +4,6 @@ import type { Route } from '@chancery/contract'
 
 export interface ReferenceParts extends Pick<Core, 'clock' | 'genesis'> {
   readonly settings: Pick<AuthoritySettings, 'limits' | 'publicUrl'>
-  /** What this instance serves, for the reference documents. */
+  /** The routes of this instance, for the reference documents. */
   listRoutes(): readonly Route[]
 }

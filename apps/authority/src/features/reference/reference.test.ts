@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-/** Whether something answers there: a route with that method is neither 404 not_found nor 405. */
+/** Returns whether a route exists there: a route with that method is neither 404 not_found nor 405. */
 async function isServed(method: string, path: string): Promise<boolean> {
   const target = path.replaceAll(/\{[a-z_]+\}/g, 'x')
   const answer = await na.request(method, target)
@@ -59,7 +59,7 @@ describe('GET /swagger.json', () => {
     expect(document['servers']).toEqual([{ url: 'http://na.example' }])
   })
 
-  it('lists exactly the routes that answer', async () => {
+  it('lists exactly the existing routes', async () => {
     const listed = new Set(operations.map(({ id }) => id))
     for (const { method, path, id } of operations) expect(await isServed(method, path), id).toBe(true)
     for (const route of ALL_ROUTES) {
@@ -85,7 +85,7 @@ describe('GET /swagger.json', () => {
     }
   })
 
-  it('names the limit really in force, and none where there is none', () => {
+  it('names the active limit, and none where there is none', () => {
     const limits = new Map(operations.map(({ id, operation }) => [id, operation['x-chancery-rate-limit']]))
     expect(limits.get('POST /admin/policy')).toContain('77000')
     expect(limits.get('GET /policy')).toMatch(/\d/)

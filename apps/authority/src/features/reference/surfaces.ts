@@ -6,7 +6,7 @@ import type { ReferenceParts } from './parts.ts'
 
 /**
  * GET /surfaces
- * Every route this instance serves and every command, grouped by who may use it.
+ * Returns every route of this instance and every command, grouped by permitted caller.
  */
 export function surfaces(_call: Call, parts: ReferenceParts): JsonObject {
   const { network_name, network_version } = parts.genesis

@@ -7,7 +7,7 @@ import type { ReferenceParts } from './parts.ts'
 
 /**
  * GET /swagger.json
- * OpenAPI 3.0.3 of the routes really served, from the same table the server binds (protocol/core 22.4).
+ * Returns OpenAPI 3.0.3 of the served routes, from the table that the server uses (protocol/core 22.4).
  */
 export function swagger(call: Call, parts: ReferenceParts): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {}
@@ -53,7 +53,7 @@ function schemeOf(route: Route): keyof typeof SECURITY_SCHEMES | undefined {
   return route.access === 'node' || route.access === 'executor' ? 'NodeProof' : undefined
 }
 
-/** Declarations only: OpenAPI has no word for a signature over the whole request. */
+/** Declarations only: OpenAPI has no scheme for a signature over the whole request. */
 function securitySchemes(): JsonObject {
   return Object.fromEntries(
     Object.entries(SECURITY_SCHEMES).map(([name, header]) => [name, { type: 'apiKey', in: 'header', name: header }]),

@@ -16,12 +16,12 @@ import type { Tx } from '../../database/database.ts'
 import { findOwnFeed, isWithdrawn, listNewestIds, listWithdrawn } from './queries.ts'
 import type { ListedId, OwnFeed } from './queries.ts'
 
-/** A feed is as long as a feed may get. */
+/** Maximum size of a feed. */
 const LIMITS = { ...READ_LIMITS, maxValues: 2_000_000, maxNames: 200_000 }
-/** So many of what is missing are named. */
+/** Maximum number of missing ids that are named. */
 const NAMED = 5
 
-/** Refuses to go on unless everything that the last signed feed names is still withdrawn. */
+/** Refuses to publish unless everything in the last signed feed is still revoked. */
 export async function requireWithdrawn(
   tx: Tx,
   { recordFaults }: Pick<Core, 'recordFaults'>,
@@ -31,23 +31,23 @@ export async function requireWithdrawn(
   clearFault(recordFaults, 'feed', await findDropped(tx, last, newest))
 }
 
-/** What the next feed would no longer name, in words; undefined when nothing. */
+/** Describes what the next feed would no longer name. Undefined when nothing. */
 export async function findFeedFault(db: Tx, ownKeys: Pick<OwnKeys, 'all'>): Promise<string | undefined> {
   const last = await findOwnFeed(db)
   if (last === undefined) return undefined
   return findDropped(db, await readSignedFeed(ownKeys, last), await listNewestIds(db, MAX_FEED_IDS))
 }
 
-/** The last feed of the database; undefined when there is none, or it is not as it was signed. */
+/** Returns the latest stored feed. Undefined when there is none, or it does not verify. */
 export async function findSignedFeed(db: Tx, ownKeys: Pick<OwnKeys, 'all'>): Promise<RevocationFeed | undefined> {
   const last = await findOwnFeed(db)
   return last === undefined ? undefined : readSignedFeed(ownKeys, last)
 }
 
-/** Ids of the last text that was found to be as it was signed, by the keys it was held against. */
+/** Ids of the last text that verified, with the keys that verified it. */
 const verified = new WeakMap<object, { readonly digest: string; readonly feed: RevocationFeed }>()
 
-/** The feed of a row, when it is as it was signed. An equal text is not read and verified twice. */
+/** Returns the feed of a row if it verifies. An equal text is not parsed and verified twice. */
 export async function readSignedFeed(
   ownKeys: Pick<OwnKeys, 'all'>,
   { sequence, feed_json }: OwnFeed,
@@ -61,7 +61,7 @@ export async function readSignedFeed(
   return feed
 }
 
-/** A feed that was just signed here: its text need not be read again. */
+/** A feed that was just signed here. Its text need not be read again. */
 export function rememberSigned(ownKeys: Pick<OwnKeys, 'all'>, digest: string, feed: RevocationFeed): void {
   verified.set(ownKeys, { digest, feed })
 }
@@ -71,17 +71,17 @@ async function findDropped(
   feed: RevocationFeed | undefined,
   newest: readonly ListedId[],
 ): Promise<string | undefined> {
-  if (feed === undefined) return 'the last feed in the database is not as it was signed'
+  if (feed === undefined) return 'the latest stored feed does not verify'
   const sure = new Set(newest.filter(isWithdrawn).map((row) => row.attestation_id))
   const doubtful = feed.revoked_attestation_ids.filter((id) => !sure.has(id))
   const withdrawn = await listWithdrawn(db, doubtful)
   const missing = doubtful.filter((id) => !withdrawn.has(id))
   if (missing.length > 0)
     return `${missing.length} ids of the last signed feed are missing: ${missing.slice(0, NAMED).join(', ')}`
-  // A row of the feed without a withdrawn attestation was written behind our back.
+  // A row of the feed without a revoked attestation was written directly in the database.
   const strays = newest.filter((row) => !isWithdrawn(row)).map((row) => row.attestation_id)
   if (strays.length === 0) return undefined
-  return `${strays.length} ids of the next feed are not withdrawn: ${strays.slice(0, NAMED).join(', ')}`
+  return `${strays.length} ids of the next feed are not revoked: ${strays.slice(0, NAMED).join(', ')}`
 }
 
 function parse(text: string): RevocationFeed | undefined {

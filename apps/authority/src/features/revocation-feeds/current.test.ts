@@ -25,7 +25,7 @@ const revoke = async (id: string, reason?: string): Promise<void> =>
   )
 
 describe('GET /sovereign-revocation-feed', () => {
-  it('before anything was withdrawn is empty, signed, sequence 0, and the same for every reader', async () => {
+  it('before the first revocation is empty, signed, sequence 0, and the same for every reader', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => feed()))
     expect(accepted(answers[0] ?? (await feed()))).toEqual({
       feed_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -43,7 +43,7 @@ describe('GET /sovereign-revocation-feed', () => {
     expect(verifiesWithNodeCrypto((await feed()).text, na.genesis.network_authority.public_key)).toBe(true)
   })
 
-  it('has the next sequence with each withdrawal, read before or not, and its total in a header', async () => {
+  it('has the next sequence with each revocation, read before or not, and its total in a header', async () => {
     const ids = [await issue(), await issue(), await issue()]
     await revoke(ids[0] ?? '', 'left')
     expect(accepted(await feed())).toMatchObject({ sequence: 1, revocation_reasons: { [ids[0] ?? '']: 'left' } })
@@ -62,13 +62,13 @@ describe('GET /sovereign-revocation-feed', () => {
     expect(await verifyList(current, [na.genesis.network_authority.public_key])).toBe(true)
   })
 
-  it('after the empty feed was read goes on with 1', async () => {
+  it('continues with 1 after the empty feed was read', async () => {
     expect(accepted(await feed())['sequence']).toBe(0)
     await revoke(await issue())
     expect(accepted(await feed())['sequence']).toBe(1)
   })
 
-  it('signs one feed per sequence, and keeps each', async () => {
+  it('signs one feed per sequence, and stores each', async () => {
     const texts: string[] = []
     for (let i = 0; i < 3; i += 1) {
       await revoke(await issue())
@@ -84,7 +84,7 @@ describe('GET /sovereign-revocation-feed', () => {
     expect(rows.map((row) => row.feed_json)).toEqual([...new Set(texts)])
   })
 
-  it('keeps the texts of the newest 8 versions, and of older ones what they were', async () => {
+  it('stores the texts of the newest 8 versions, and digests of older ones', async () => {
     accepted(await feed())
     const texts: string[] = [(await feed()).text]
     for (let i = 0; i < 11; i += 1) {
@@ -125,9 +125,9 @@ describe('GET /sovereign-revocation-feed', () => {
     expect(events).toContainEqual({ sequence: fresh['sequence'], ids: 1, total_ids: 1, cause: 'refresh' })
   })
 
-  it('that cannot be signed again is served on, and tried again by a reader after ten seconds', async () => {
+  it('that cannot be signed again is still served, and a reader tries again after ten seconds', async () => {
     const { text } = await feed()
-    const lost = vi.spyOn(na.core.signer, 'sign').mockRejectedValue(new Error('the token does not answer'))
+    const lost = vi.spyOn(na.core.signer, 'sign').mockRejectedValue(new Error('the token does not respond'))
     const tries = (): number =>
       lost.mock.calls.filter(([bytes]) => Buffer.from(bytes).includes('"revoked_attestation_ids"')).length
     clock.advance(43_200)
@@ -167,13 +167,13 @@ describe('GET /sovereign-revocation-feed', () => {
     expect(pruned['revoked_attestation_ids']).not.toContain(brief)
     expect(pruned['revoked_attestation_ids']).toContain(long)
     expect(accepted(await na.request('GET', `/attestations/${brief}`))['status']).toBe('revoked')
-    // A clock that was ahead took it out too early: with the right time it is back.
+    // A clock that was ahead removed it too early. With the correct time it is listed again.
     clock.set(clock.now() - seconds(3600))
     await revoke(await issue(1000))
     expect(accepted(await feed())['revoked_attestation_ids']).toContain(brief)
   })
 
-  it('an id that the table of the feed has lost is found again with the next withdrawal', async () => {
+  it('an id that the feed table lacks is restored with the next revocation', async () => {
     const [first, second] = [await issue(), await issue()]
     await revoke(first)
     clock.advance(3600)
@@ -182,7 +182,7 @@ describe('GET /sovereign-revocation-feed', () => {
     expect(accepted(await feed())['revoked_attestation_ids']).toEqual([first, second].sort())
   })
 
-  it('signs no id that no record says is withdrawn, and revokes nothing meanwhile', async () => {
+  it('signs no id without a revoked record, and revokes nothing in the meantime', async () => {
     await revoke(await issue())
     const row = await na.core.database.read.selectFrom('own_feed_ids').selectAll().executeTakeFirstOrThrow()
     const db = na.core.database.read
@@ -207,7 +207,7 @@ describe('GET /sovereign-revocation-feed', () => {
     expect(accepted(await feed())).toMatchObject({ sequence: 2, issued_at: '2026-01-02T03:04:05Z' })
   })
 
-  it('carries a strong ETag and may be kept for 30 s', async () => {
+  it('has a strong ETag and may be cached for 30 s', async () => {
     const first = await feed()
     expect(first.headers['cache-control']).toBe('public, max-age=30, must-revalidate')
     const etag = String(first.headers.etag)
@@ -220,7 +220,7 @@ describe('GET /sovereign-revocation-feed', () => {
     expect(after.headers.etag).not.toBe(etag)
   })
 
-  it.each(['OTHER-NET', 'test-net', ''])('asked for %j is 400 feed_issuer_mismatch', async (issuer) => {
+  it.each(['OTHER-NET', 'test-net', ''])('requested for %j is 400 feed_issuer_mismatch', async (issuer) => {
     refused(
       await na.request('GET', `/sovereign-revocation-feed?issuer_sovereign_id=${issuer}`),
       400,
@@ -228,19 +228,19 @@ describe('GET /sovereign-revocation-feed', () => {
     )
   })
 
-  it('asked for its own name is the feed', async () => {
+  it('requested for its own name is the feed', async () => {
     expect((await na.request('GET', '/sovereign-revocation-feed?issuer_sovereign_id=TEST-NET')).text).toBe(
       (await feed()).text,
     )
   })
 
-  it('after the window of the genesis block serves what is stored and signs nothing new', async () => {
+  it('after the validity period of the genesis block serves the stored feed and signs nothing new', async () => {
     const stored = (await feed()).text
     clock.advance(90 * 86_400)
     expect((await feed()).text).toBe(stored)
   })
 
-  it('after the window of the genesis block, with nothing stored, is 503', async () => {
+  it('after the validity period of the genesis block, with nothing stored, is 503', async () => {
     clock.advance(90 * 86_400)
     refused(await feed(), 503, 'service_unavailable')
   })

@@ -8,12 +8,12 @@ import { refreshFeedIfDue, refreshAt } from './refresh.job.ts'
 import { findOwnFeed } from './queries.ts'
 import type { OwnFeed } from './queries.ts'
 
-/** After a feed could not be signed, readers wait so long before one of them tries again. */
+/** After a failure to sign a feed, requests wait this long before the next attempt. */
 const TRY_AGAIN = seconds(10)
 
 /**
  * GET /sovereign-revocation-feed
- * The attestations this sovereign has withdrawn, as one signed list for other sovereigns to import.
+ * Returns the revoked attestations of this sovereign, as one signed list for other sovereigns to import.
  */
 export async function current(call: Call, parts: RevocationFeedsParts): Promise<CachedDocument> {
   const asked = call.query.first('issuer_sovereign_id')
@@ -30,7 +30,7 @@ function toPlainDocument({ feed_json, total_ids }: OwnFeed): CachedDocument {
   return new CachedDocument(toUtf8(feed_json), CACHE_CONTROL.publishedDocuments, undefined, undefined, headers)
 }
 
-/** A document of the version in force; whoever reads an old one first has it signed again. */
+/** Returns a document of the current version. The first request for an old version has it signed again. */
 export function feedSource(parts: RevocationFeedsParts, toDocument: (feed: OwnFeed) => CachedDocument): DocumentSource {
   return {
     load: async () => {
@@ -43,7 +43,7 @@ export function feedSource(parts: RevocationFeedsParts, toDocument: (feed: OwnFe
   }
 }
 
-/** A feed that cannot be signed again is served on: what it names stays withdrawn. */
+/** A feed that cannot be signed again is still served, because its ids stay revoked. */
 async function loadCurrent(parts: RevocationFeedsParts): Promise<OwnFeed> {
   try {
     return await refreshFeedIfDue(parts)
@@ -51,7 +51,7 @@ async function loadCurrent(parts: RevocationFeedsParts): Promise<OwnFeed> {
     const held = await findOwnFeed(parts.database.read)
     if (held === undefined) throw error
     parts.metrics.feedPublishFailures.increase()
-    parts.log.error('the revocation feed could not be signed again', { alarm: true, error })
+    parts.log.error('cannot sign the revocation feed again', { alarm: true, error })
     return held
   }
 }

@@ -8,7 +8,7 @@ import type { OwnFeed } from './queries.ts'
 
 /**
  * GET /sovereign-revocation-feed/index
- * The signed index of the feed in force: which parts there are, and the digest of each.
+ * Returns the signed index of the current feed: its parts, with the digest of each.
  */
 export async function index(_call: Call, parts: RevocationFeedsParts): Promise<CachedDocument> {
   return serveIndex(parts)
@@ -18,7 +18,7 @@ export function serveIndex(parts: RevocationFeedsParts): Promise<CachedDocument>
   return parts.publishedDocuments.serve(parts, 'feed', feedSource(parts, toIndexDocument), { name: 'feed-index' })
 }
 
-/** A version of before the feed had parts, which cannot be signed again now. */
+/** A version without parts, of an earlier release, which cannot be signed again now. */
 function toIndexDocument({ index_json }: OwnFeed): CachedDocument {
   if (index_json === null) throw new Refusal('service_unavailable', { reason: 'feed_index_missing' })
   return new CachedDocument(toUtf8(index_json), CACHE_CONTROL.publishedDocuments)

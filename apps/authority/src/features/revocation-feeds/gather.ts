@@ -7,16 +7,16 @@ import type { SyncedIds } from './own-ids.ts'
 import { listStoredIds, listNewestIds } from './queries.ts'
 import type { ListedId, OwnFeed } from './queries.ts'
 
-/** What the next version names. */
+/** The ids of the next version. */
 export interface GatheredIds {
   readonly newest: readonly ListedId[]
   readonly synced: SyncedIds
 }
 
 /**
- * Brings the ids of the feed up to date. Between two whole comparisons only what was withdrawn since the last version is
- * looked for; when the last version names an id that the table has lost, everything is compared at once. Unless the rows
- * were just recovered, nothing is signed when an id of the last signed version is no longer withdrawn.
+ * Updates the ids of the feed. Between two full comparisons only revocations since the last version are searched. When
+ * the last version names an id that the table lacks, everything is compared. Unless the rows were just recovered,
+ * nothing is signed when an id of the last signed version is no longer revoked.
  */
 export async function gatherIds(
   tx: Tx,

@@ -93,7 +93,7 @@ const seenAt = async (issuer: ForeignSovereign): Promise<readonly (Instant | und
 }
 
 describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', () => {
-  it('takes all at once: complete, and the sequence moves', async () => {
+  it('imports all at once: complete, and the sequence advances', async () => {
     const issuer = newIssuer()
     const parts = partsOf(issuer, IDS, 2)
     const index = indexOf(issuer, 6, parts)
@@ -112,7 +112,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
     refused(await send(issuer, { index, parts }), 409, 'stale_sequence')
   })
 
-  it('takes some: their ids are revoked at once, the sequence moves with the last one', async () => {
+  it('imports some: their ids are revoked immediately, the sequence advances with the last one', async () => {
     const issuer = newIssuer()
     const parts = partsOf(issuer, IDS, 1)
     const index = indexOf(issuer, 3, parts)
@@ -121,7 +121,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
     expect(await lastOf(issuer)).toBeNull()
     expect(accepted(await send(issuer, { index, parts: parts.slice(1) }))).toMatchObject({ complete: true })
     expect([await kept(issuer), await lastOf(issuer)]).toEqual([IDS, [3, 1]])
-    // One withdrawal later only the part that changed is sent.
+    // After one more revocation only the changed part is sent.
     const more = partsOf(issuer, [...IDS, 'late'], 1)
     const changed = more.filter((part, n) => digestOf(part) !== digestOf(parts[n] ?? null))
     expect(changed).toHaveLength(1)
@@ -131,14 +131,14 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
     expect([await kept(issuer), await lastOf(issuer)]).toEqual([[...IDS, 'late'].sort(), [4, 1]])
   })
 
-  it('completes a plain feed of the same sequence that had no room for all', async () => {
+  it('completes a plain feed of the same sequence that could not contain all ids', async () => {
     const issuer = newIssuer()
     const ids = Array.from({ length: 50_000 }, (_, i) => `id-${String(i).padStart(6, '0')}`)
     const feed = readJson(wireText(foreignFeed(issuer, 9, ids)), { maxDepth: 9, maxValues: 200_000, maxNames: 9 })
     const treaty = { subject_sovereign_id: issuer.sovereign_id, subject_public_keys: [issuer.publicKey] }
     accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', treaty), 201)
     expect(accepted(await send(issuer, { feed }))).toMatchObject({ complete: false })
-    // Ids without room are not known yet: the sovereign does not count as seen.
+    // Ids that did not fit are not imported yet, so the sovereign does not count as seen.
     expect(await seenAt(issuer)).toEqual([undefined])
     const parts = partsOf(issuer, [...ids, 'oldest'], 3)
     expect(accepted(await send(issuer, { index: indexOf(issuer, 9, parts), parts }))).toMatchObject({ complete: true })
@@ -147,7 +147,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
     expect(await seenAt(issuer)).toEqual([clock.now()])
   }, 120_000)
 
-  it('refuses a part that is not of the index, an index of another key, and both forms at once', async () => {
+  it('refuses a part that is not in the index, an index of another key, and both forms at once', async () => {
     const issuer = newIssuer()
     const parts = partsOf(issuer, IDS, 1)
     const index = indexOf(issuer, 1, parts)
@@ -169,7 +169,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
     expect([await kept(issuer), await lastOf(issuer)]).toEqual([[], null])
   })
 
-  it('imports nothing beyond what is kept of one issuer', async () => {
+  it('imports nothing above the limit for one issuer', async () => {
     const issuer = newIssuer()
     const db = na.core.database.read
     const parts = partsOf(issuer, IDS, 0)
@@ -184,7 +184,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
     accepted(await send(issuer, { feed: readJson(wireText(foreignFeed(issuer, 1, IDS.slice(1)))) }))
   })
 
-  it('keeps the texts of the newest two feeds of an issuer, and digests of older ones', async () => {
+  it('stores the texts of the newest two feeds of an issuer, and digests of older ones', async () => {
     const issuer = newIssuer()
     const feeds = [1, 2, 3, 4].map((sequence) => readJson(wireText(foreignFeed(issuer, sequence, ['a']))))
     for (const feed of feeds) accepted(await send(issuer, { feed }))

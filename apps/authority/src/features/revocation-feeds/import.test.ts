@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => na.stop())
 
 let counter = 0
-/** A sovereign nobody knows yet. */
+/** A sovereign without a treaty. */
 function newIssuer(): ForeignSovereign {
   counter += 1
   return foreignSovereign(`ISSUER-${counter}`)
@@ -60,7 +60,7 @@ const identity = (feed: JsonObject): JsonObject => ({
   sequence: feed['sequence'] ?? null,
 })
 
-/** Refused, told with the feed's identity, audited as rejected when that is asked for, and nothing kept. */
+/** Checks a refusal that names the feed, is audited as rejected if requested, and stores nothing. */
 async function expectRejected(
   body: JsonObject,
   issuer: ForeignSovereign,
@@ -114,27 +114,30 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
     it.each<[string, (issuer: ForeignSovereign) => JsonValue]>([
       ['a map of ids', ({ key_id, publicKey }) => ({ [key_id]: publicKey })],
       [
-        'a map with others beside',
+        'a map with other keys',
         ({ key_id, publicKey }) => ({ other: foreignSovereign('X').publicKey, [key_id]: publicKey }),
       ],
       ['a list', ({ publicKey }) => [publicKey]],
-      ['a list with others before', ({ publicKey }) => [foreignSovereign('X').publicKey, publicKey]],
-    ])('under keys the operator vouches for, as %s', async (_what, keys) => {
+      ['a list with other keys first', ({ publicKey }) => [foreignSovereign('X').publicKey, publicKey]],
+    ])('under keys that the operator supplies, as %s', async (_what, keys) => {
       const issuer = newIssuer()
       const answer = await send({ feed: asJson(foreignFeed(issuer, 1, ['a'])), issuer_public_keys: keys(issuer) })
       expect(accepted(answer)).toMatchObject({ trust_basis: 'caller_supplied_keys' })
       expect(detailsOf((await eventsOf(na, answer))[0])).not.toHaveProperty('differs_from_pinned')
     })
 
-    it.each<JsonValue>([null, [], {}])('%j as keys means none: the pinned ones count', async (issuer_public_keys) => {
-      const issuer = newIssuer()
-      await recognise(issuer)
-      expect(accepted(await send({ feed: asJson(foreignFeed(issuer, 1, [])), issuer_public_keys }))).toMatchObject({
-        trust_basis: 'recognized_issuer_keys',
-      })
-    })
+    it.each<JsonValue>([null, [], {}])(
+      '%j as keys means none: the pinned ones are used',
+      async (issuer_public_keys) => {
+        const issuer = newIssuer()
+        await recognise(issuer)
+        expect(accepted(await send({ feed: asJson(foreignFeed(issuer, 1, [])), issuer_public_keys }))).toMatchObject({
+          trust_basis: 'recognized_issuer_keys',
+        })
+      },
+    )
 
-    it('under other keys than a treaty pins leaves a trace', async () => {
+    it('under other keys than a treaty pins is audited', async () => {
       const [issuer, next] = [newIssuer(), foreignSovereign(`ISSUER-${counter}`, 'rotated')]
       await recognise(issuer)
       const pinnedToo = await send({ feed: asJson(foreignFeed(issuer, 1, [])), issuer_public_keys: [issuer.publicKey] })
@@ -144,7 +147,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       expect(detailsOf((await eventsOf(na, answer))[0])).toMatchObject({ differs_from_pinned: true })
     })
 
-    it('keeps what was imported once, whatever later feeds leave out', async () => {
+    it('keeps imported revocations, whatever later feeds leave out', async () => {
       const issuer = newIssuer()
       await recognise(issuer)
       accepted(await send({ feed: asJson(foreignFeed(issuer, 1, ['a', 'b'], { revocation_reasons: { a: 'first' } })) }))
@@ -164,7 +167,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       expect(row).toMatchObject({ sequence: 1, reason: 'first' })
     })
 
-    it.each(['as sent', 'over sorted ids'])('takes ids in any order and repeated, signed %s', async (how) => {
+    it.each(['as sent', 'over sorted ids'])('accepts ids in any order and repeated, signed %s', async (how) => {
       const issuer = newIssuer()
       await recognise(issuer)
       const sent = { revoked_attestation_ids: ['c', 'a', 'b', 'a'] }
@@ -179,7 +182,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       )
     })
 
-    it('begins at sequence 0 and knows sequences per issuer', async () => {
+    it('begins at sequence 0 and counts sequences per issuer', async () => {
       const [one, other] = [newIssuer(), newIssuer()]
       for (const issuer of [one, other])
         accepted(await send({ feed: asJson(foreignFeed(issuer, 0, [])), issuer_public_keys: [issuer.publicKey] }))
@@ -187,7 +190,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       expect([await feedRows(one), await feedRows(other)]).toEqual([[0, 1], [0]])
     })
 
-    it('takes the expected issuer, and ids that are names of members of objects', async () => {
+    it('accepts the expected issuer, and ids that are names of members of objects', async () => {
       const issuer = newIssuer()
       const ids = ['__proto__', 'constructor', 'toString']
       const feed = readJson(
@@ -199,7 +202,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       expect(await imported(issuer)).toEqual([...ids].sort())
     })
 
-    it('takes 50,000 ids with their reasons', async () => {
+    it('accepts 50,000 ids with their reasons', async () => {
       const issuer = newIssuer()
       const ids = Array.from({ length: 50_000 }, (_, i) => `a${String(i).padStart(6, '0')}`)
       const reasons = Object.fromEntries(ids.map((id) => [id, 'left']))
@@ -210,7 +213,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       expect(await imported(issuer)).toHaveLength(50_000)
     })
 
-    it('keeps the feed so that its canonical form is what was signed', async () => {
+    it('stores the feed so that its canonical form is the signed text', async () => {
       const issuer = newIssuer()
       const feed = asJson(foreignFeed(issuer, 1, ['é', '\ue000', '\u{1f600}']))
       accepted(await send({ feed, issuer_public_keys: [issuer.publicKey] }))
@@ -230,10 +233,10 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       ['null', () => null],
       ['a list', () => []],
       ['an unknown member', (feed) => ({ ...feed, extra: 1 })],
-      ['ids that are no list', (feed) => ({ ...feed, revoked_attestation_ids: 'a' })],
+      ['ids that are not a list', (feed) => ({ ...feed, revoked_attestation_ids: 'a' })],
       ['a reason for an id that is not listed', (feed) => ({ ...feed, revocation_reasons: { z: 'x' } })],
       ['sequence -1', (feed) => ({ ...feed, sequence: -1 })],
-      ['sequence as text', (feed) => ({ ...feed, sequence: '1' })],
+      ['sequence as a string', (feed) => ({ ...feed, sequence: '1' })],
       ['sequence 2^53', (feed) => ({ ...feed, sequence: 2n ** 53n })],
       [
         'nine signatures',
@@ -245,7 +248,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
     ])('%s is invalid_sovereign_revocation_feed', async (_what, change) => {
       const issuer = newIssuer()
       const feed = change(asJson(foreignFeed(issuer, 1, ['a'])))
-      // The form of the feed comes before the form of the keys.
+      // The form of the feed is checked before the form of the keys.
       const answer = await send({ ...(feed === undefined ? {} : { feed }), issuer_public_keys: 'x' })
       refused(answer, 400, 'invalid_sovereign_revocation_feed')
       expect(await eventsOf(na, answer)).toEqual([])
@@ -294,9 +297,9 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       )
     })
 
-    it('missing_issuer_public_keys when nobody knows a key', async () => {
+    it('missing_issuer_public_keys when no key is known', async () => {
       const issuer = newIssuer()
-      // Before the signature is looked for.
+      // Before the signature is checked.
       const answer = await send({ feed: { ...asJson(foreignFeed(issuer, 1, [])), signatures: [] } })
       expect(refused(answer, 400, 'missing_issuer_public_keys')['details']).toEqual({
         issuer_sovereign_id: issuer.sovereign_id,
@@ -342,7 +345,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
         'invalid_signature',
       )
       await recognise(issuer)
-      // Supplied keys are used when given, not the pinned ones beside them.
+      // Supplied keys are used when given, not the pinned ones in addition.
       await expectRejected({ feed, issuer_public_keys: [thief.publicKey] }, issuer, 400, 'invalid_signature')
     })
 
@@ -380,7 +383,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       refused(await send({ feed: asJson(foreignFeed(newIssuer(), 1, [])), accept_sequence_jump }), 400, 'invalid_input')
     })
 
-    it('names every member it does not know', async () => {
+    it('names every unknown member', async () => {
       expect(refused(await send({ feed: {}, keys: [] }), 400, 'unexpected_field')['details']).toEqual({
         fields: ['keys'],
       })
@@ -396,7 +399,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
   })
 
   describe('409', () => {
-    it('stale_sequence for the same or an earlier one, whatever it holds', async () => {
+    it('stale_sequence for the same or an earlier one, whatever its content', async () => {
       const issuer = newIssuer()
       await recognise(issuer)
       const feed = asJson(foreignFeed(issuer, 5, ['a']))
@@ -406,7 +409,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       await expectRejected({ feed: asJson(foreignFeed(issuer, 4, ['z'])) }, issuer, 409, 'stale_sequence')
     })
 
-    it('notes that the feed of a quiet sovereign was looked at, and that of no other', async () => {
+    it('records that the feed of a sovereign without changes was checked, and that of no other', async () => {
       const issuer = newIssuer()
       await recognise(issuer)
       const seen = async (): Promise<number> => {
@@ -419,20 +422,20 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       accepted(await send({ feed: asJson(foreignFeed(issuer, 5, ['a', 'b'])) }))
       clock.advance(30 * 3600)
       expect(await seen()).toBe(30)
-      // An earlier one, one that names more under the same number, and one that somebody else signed say nothing.
+      // An earlier feed, one with more ids under the same sequence, and one signed by another key prove nothing.
       refused(await send({ feed: asJson(foreignFeed(issuer, 4, ['a'])) }), 409, 'stale_sequence')
       const more = await send({ feed: asJson(foreignFeed(issuer, 5, ['a', 'b', 'c'])) })
       expect(refused(more, 409, 'stale_sequence')['details']).not.toHaveProperty('unchanged')
       const forged = { ...asJson(foreignFeed(issuer, 5, ['a', 'b'])), issued_by: 'x' }
       refused(await send({ feed: forged }), 400, 'invalid_signature')
       expect(await seen()).toBe(30)
-      // The same again, signed anew.
+      // The same feed, signed again.
       const same = await send({ feed: asJson(foreignFeed(issuer, 5, ['b', 'a'])) })
       expect(refused(same, 409, 'stale_sequence')['details']).toMatchObject({ sequence: 5, unchanged: true })
       expect(await seen()).toBe(0)
     })
 
-    it('the signature is looked at before the sequence', async () => {
+    it('the signature is checked before the sequence', async () => {
       const issuer = newIssuer()
       await recognise(issuer)
       accepted(await send({ feed: asJson(foreignFeed(issuer, 5, [])) }))
@@ -441,7 +444,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       await expectRejected({ feed: { ...forged, signatures: [] } }, issuer, 400, 'missing_signature')
     })
 
-    it('lets one of parallel imports of one sequence through', async () => {
+    it('accepts one of several parallel imports of one sequence', async () => {
       const issuer = newIssuer()
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, i) =>

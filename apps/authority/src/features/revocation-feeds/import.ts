@@ -13,8 +13,8 @@ import { confirmFeed } from './peers.ts'
 
 /**
  * POST /admin/sovereign-revocation-feeds/import
- * Takes over what another sovereign has withdrawn: a plain feed, or an index with some of its parts. Signature before
- * sequence; what was imported once stays revoked.
+ * Imports the revocations of another sovereign: a plain feed, or an index with some of its parts. The signature is
+ * checked before the sequence. Imported ids stay revoked.
  */
 export async function importFeed(call: OperatorCall, parts: RevocationFeedsParts): Promise<JsonObject> {
   const { imported, supplied, expectedIssuer, acceptJump } = readImportRequest(call.body)
@@ -45,7 +45,10 @@ export async function importFeed(call: OperatorCall, parts: RevocationFeedsParts
   return { ...answer, complete: outcome.complete }
 }
 
-/** A plain feed in one transaction. Parts each in their own: a crash leaves more revoked, never less. */
+/**
+ * Imports a plain feed in one transaction. Parts are imported in one transaction each: after a crash, more is revoked,
+ * never less.
+ */
 async function storeImported(
   parts: RevocationFeedsParts,
   imported: Imported,
@@ -98,7 +101,9 @@ function countIds(imported: Imported): number {
   return imported.parts.reduce((sum, part) => sum + part.revoked_attestation_ids.length, 0)
 }
 
-/** As received, or over sorted ids. Of keys given by id only the one the signature names is tried. */
+/**
+ * Verified as received, or over sorted ids. If keys are given by id, only the key that the signature names is tried.
+ */
 async function isSigned(record: RevocationFeed | FeedIndex, keys: SuppliedKeys): Promise<boolean> {
   const isInOrder = !('feed_id' in record) || hasSortedIds(record)
   for (const text of isInOrder ? [record] : [record, withSortedIds(record)]) {
@@ -111,7 +116,7 @@ async function isSigned(record: RevocationFeed | FeedIndex, keys: SuppliedKeys):
   return false
 }
 
-/** An operator who vouches for other keys than a treaty pins leaves a trace that the dashboard shows. */
+/** Audits that an operator supplied other keys than a treaty pins. The dashboard shows it. */
 function differs(supplied: SuppliedKeys | undefined, pinned: readonly string[]): JsonObject {
   if (supplied === undefined || pinned.length === 0) return {}
   const keys = 'any' in supplied ? supplied.any : [...supplied.byId.values()]

@@ -18,7 +18,7 @@ export type { NewestFeed } from './queries.ts'
 
 export interface RevocationFeeds extends Feature {
   publishOwnFeed(tx: Tx, cause: FeedCause, least?: Least): Promise<OwnFeed>
-  /** Each reads a published document, and keeps it in memory. */
+  /** Each reads a published document, and caches it. */
   readonly serveFeed: () => Promise<unknown>
   readonly serveIndex: () => Promise<unknown>
   readonly cacheParts: () => Promise<void>

@@ -3,15 +3,17 @@ import type { Instant } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import type { Tx } from '../../database/database.ts'
 
-/** How long a withdrawal counts whose attestation's end nobody knows any more: it was recovered after a restore. */
+/**
+ * How long a revocation counts when the end of its attestation is unknown, because it was recovered after a restore.
+ */
 const UNKNOWN_END = 26_280n * HOUR
 
-/** Withdrawals of other instances may be dated by a clock that is a little behind. */
+/** Revocations of other instances may be dated by a clock that is slightly slow. */
 const LOOK_BACK = seconds(120)
 
 const PAGE_ROWS = 2000
 
-/** What a new version has to name: how many ids, and which part keys changed. */
+/** The content of a new version: the number of ids, and the changed part keys. */
 export interface SyncedIds {
   readonly added: number
   readonly removed: number
@@ -19,8 +21,8 @@ export interface SyncedIds {
 }
 
 /**
- * Brings the ids of the feed in line with what is withdrawn: new ones in, those that ended long ago out, and in again
- * when a clock that was ahead took them out too early. `since` is the date of the last version; undefined looks at all.
+ * Updates the ids of the feed: adds new revocations, removes those that ended long ago, and restores those that a clock
+ * that was ahead removed too early. `since` is the date of the last version; undefined compares all.
  */
 export async function syncFeedIds(tx: Tx, parts: RevocationFeedsParts, since: Instant | undefined): Promise<SyncedIds> {
   const now = parts.clock.now()
@@ -60,7 +62,7 @@ async function addWithdrawn(tx: Tx, from: string, touched: Set<number>): Promise
   }
 }
 
-/** Withdrawn attestations behind a place that the feed does not know yet. */
+/** Revoked attestations after a position that the feed lacks. */
 async function pageUnlisted(
   tx: Tx,
   last: Pick<WithdrawnRow, 'revoked_at' | 'attestation_id'>,
@@ -86,7 +88,7 @@ async function pageUnlisted(
   return rows.map((row) => ({ ...row, revoked_at: row.revoked_at ?? '' }))
 }
 
-/** A row without its time of withdrawal was edited by hand; it is withdrawn all the same. */
+/** A row without its revocation time was edited by hand. It still counts as revoked. */
 async function addHalfWithdrawn(tx: Tx, now: Instant, touched: Set<number>): Promise<number> {
   const rows = await tx
     .selectFrom('membership_attestations')
@@ -122,7 +124,7 @@ async function addRecovered(tx: Tx, now: Instant, touched: Set<number>): Promise
   )
 }
 
-/** Ids that are there stay as they are. */
+/** Existing ids stay as they are. */
 async function insertIds(
   tx: Tx,
   rows: readonly WithdrawnRow[],
@@ -155,7 +157,7 @@ async function insertIds(
   return added
 }
 
-/** An attestation that cannot be read keeps its id in the feed. */
+/** An unreadable attestation keeps its id in the feed. */
 const FAR_END = writeSortable(readInstant('9999-12-31T23:59:59Z') ?? 0n)
 
 function endOf(text: string): string | undefined {

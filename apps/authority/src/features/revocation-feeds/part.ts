@@ -7,7 +7,7 @@ import { findPart, listPartDigests } from './queries.ts'
 
 /**
  * GET /sovereign-revocation-feed/parts/{part}
- * The withdrawn attestations of one part, as the index in force names it. Its ETag is that digest.
+ * Returns the revoked attestations of one part of the current index. Its ETag is the digest in the index.
  */
 export async function part(call: Call, parts: RevocationFeedsParts): Promise<CachedDocument> {
   const asked = call.params['part'] ?? ''
@@ -16,14 +16,14 @@ export async function part(call: Call, parts: RevocationFeedsParts): Promise<Cac
 }
 
 /**
- * Takes the parts into memory that are not there yet, as far as there is room, so that partners can read the feed while
- * the database is away.
+ * Caches the missing parts, as far as there is room, so that partners can read the feed while the database is
+ * unavailable.
  */
 export async function cacheParts(parts: RevocationFeedsParts): Promise<void> {
   for (const { part: number, digest } of await listPartDigests(parts.database.read)) {
     if (parts.publishedDocuments.heldTag(nameOf(number)) === tagOf(digest)) continue
     await servePart(parts, number)
-    // There is no room for it, so there is none for those that follow.
+    // There is no room for this part, so there is none for later parts.
     if (parts.publishedDocuments.heldTag(nameOf(number)) === undefined) return
   }
 }

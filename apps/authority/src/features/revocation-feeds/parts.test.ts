@@ -16,7 +16,7 @@ afterAll(() => na.stop())
 const read = async (path: string): Promise<JsonValue> => {
   const answer = await na.request('GET', path)
   expect(answer.status).toBe(200)
-  // Longer than what the strict reader of the testkit takes.
+  // Longer than the limit of the testkit's strict reader.
   return JSON.parse(answer.text) as JsonValue
 }
 const index = async (): Promise<FeedIndex> => readFeedIndex(await read('/sovereign-revocation-feed/index'))
@@ -31,7 +31,7 @@ async function issue(): Promise<string> {
 const revoke = async (id: string): Promise<JsonObject> =>
   accepted(await na.as('privileged')('POST', `/admin/attestations/${id}/revoke`, { reason: 'left' }))
 
-/** Withdrawn attestations that another instance, or a release before, left in the database. */
+/** Revoked attestations as another instance, or an earlier release, stores them. */
 async function seed(count: number, from: string): Promise<string[]> {
   const db = na.core.database.read
   const row = await db
@@ -51,7 +51,7 @@ const bitsOf = (id: string, bits: number): number =>
   bits === 0 ? 0 : createHash('sha256').update(id).digest().readUInt16BE(0) >>> (16 - bits)
 const digest = (value: JsonValue): string => createHash('sha256').update(canonicalJson(value)).digest('hex')
 
-/** Every rule of the index, recomputed from what is served. */
+/** Checks every rule of the index, computed again from the served documents. */
 async function expectWhole(ids: readonly string[]): Promise<FeedIndex> {
   const found = await index()
   const feed = await plain()
@@ -78,7 +78,7 @@ describe('GET /sovereign-revocation-feed/index and /parts/{part}', () => {
       refused(await na.request('GET', `/sovereign-revocation-feed/parts/${asked}`), 404, 'feed_part_not_found')
   })
 
-  it('carry an ETag, and 304 for those who hold it', async () => {
+  it('have an ETag, and 304 for readers that have it', async () => {
     for (const path of ['index', 'parts/0']) {
       const { headers } = await na.request('GET', `/sovereign-revocation-feed/${path}`)
       const again = { headers: { 'If-None-Match': String(headers.etag) } }
@@ -86,7 +86,7 @@ describe('GET /sovereign-revocation-feed/index and /parts/{part}', () => {
     }
   })
 
-  it('grow in parts, and one withdrawal changes one of them', { timeout: 120_000 }, async () => {
+  it('are split further as they grow, and one revocation changes one of them', { timeout: 120_000 }, async () => {
     const first = await issue()
     await revoke(first)
     const planted = await seed(20_000, first)
@@ -104,7 +104,7 @@ describe('GET /sovereign-revocation-feed/index and /parts/{part}', () => {
   })
 
   it(
-    'a withdrawal beyond the 50,000th is in the plain form, and older ones in the parts',
+    'a revocation beyond the 50,000th is in the plain form, and older ones in the parts',
     { timeout: 120_000 },
     async () => {
       const db = na.core.database.read
@@ -144,7 +144,7 @@ describe('fitReasons', () => {
   const write = (reasons: ReadonlyMap<string, string | null>): string =>
     canonicalJson(Object.fromEntries([...reasons].filter(([, reason]) => reason !== null)))
 
-  it('leaves all in where they fit, and the oldest out first where not', () => {
+  it('keeps all reasons if they fit, otherwise drops the oldest first', () => {
     expect(fitReasons(rows, 1000, write)).toContain('"a"')
     const fitted = fitReasons(rows, 130, write)
     expect(fitted.length).toBeLessThanOrEqual(130)

@@ -19,7 +19,7 @@ export interface BuiltParts {
   readonly parts: readonly FeedPartEntry[]
 }
 
-/** Writes the parts that changed, or all of them when their number does. */
+/** Writes the changed parts, or all of them when their number changes. */
 export async function buildParts(tx: Tx, issuer_sovereign_id: string, synced: SyncedIds): Promise<BuiltParts> {
   const held = await tx.selectFrom('own_feed_parts').select(['part', 'count', 'digest']).orderBy('part').execute()
   const bits = Math.log2(held.length)
@@ -63,7 +63,7 @@ async function writePart(
     .where('part_key', '<', below)
     .execute()
   const ids = rows.map((row) => row.attestation_id).sort(compareCodePoints)
-  // C of a part is also its text: what is hashed is what is served.
+  // C of a part is also its text: the served text is the hashed one.
   const part_json = fitReasons(rows, MAX_PART_BYTES, (reasons) =>
     canonicalJson({ ...named, revoked_attestation_ids: ids, revocation_reasons: reasonsById(ids, reasons) }),
   )
@@ -86,7 +86,7 @@ export interface ReasonedId {
   readonly reason: string
 }
 
-/** Leaves reasons out, those of the oldest revocations first, until what is written fits. */
+/** Leaves reasons out, those of the oldest revocations first, until the text fits. */
 export function fitReasons<Written extends { readonly length: number }>(
   rows: readonly ReasonedId[],
   maxBytes: number,

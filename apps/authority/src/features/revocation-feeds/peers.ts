@@ -3,14 +3,14 @@ import type { FeedIndex, Instant, RevocationFeed } from '@chancery/protocol'
 import type { Tx } from '../../database/database.ts'
 import { FEED_LIMITS, findLastImported, listStoredParts } from './queries.ts'
 
-/** How well a sovereign with a treaty in force is known. */
+/** The import state of a sovereign with a treaty in force. */
 export interface PeerFeed {
   readonly sovereign: string
-  /** When its feed was last imported in full, or found to be the one that is held; undefined when it never was. */
+  /** When its feed was last imported in full, or found to be the stored one. Undefined if never. */
   readonly seenAt: Instant | undefined
 }
 
-/** One for each sovereign that is recognised now: of one that is not, nothing is accepted anyway. */
+/** One for each currently recognised sovereign. Others are not accepted anyway. */
 export async function listPeerFeeds(db: Tx, now: Instant): Promise<readonly PeerFeed[]> {
   const treaties = await db
     .selectFrom('recognition_treaties')
@@ -36,7 +36,7 @@ async function readSeen(db: Tx): Promise<ReadonlyMap<string, Instant>> {
       eb.fn.max('f.imported_at').as('imported_at'),
       eb.fn.max('i.confirmed_at').as('confirmed_at'),
     ])
-    // A plain feed with no room for all ids says nothing of those it leaves out.
+    // A plain feed that could not contain all ids states nothing about the others.
     .where('f.complete', '=', 1)
     .groupBy('f.issuer_sovereign_id')
     .execute()
@@ -50,12 +50,13 @@ async function readSeen(db: Tx): Promise<ReadonlyMap<string, Instant>> {
 }
 
 /**
- * Notes that the feed of a sovereign is the one that is held: it withdrew nothing since. Some sign their feed anew on
- * every read, so the ids decide and not the text. The signature was verified before. Returns whether it is so.
+ * Records that the feed of a sovereign equals the stored one, so it revoked nothing since. Some sovereigns sign their
+ * feed again on every read, so the ids are compared and not the text. The signature was verified before. Returns
+ * whether they are equal.
  */
 export async function confirmFeed(tx: Tx, given: RevocationFeed | FeedIndex, now: Instant): Promise<boolean> {
   const issuer = given.issuer_sovereign_id
-  // A kept copy of an earlier feed says nothing of what was withdrawn since.
+  // A saved copy of an earlier feed states nothing about later revocations.
   const last = await findLastImported(tx, issuer)
   if (last?.sequence !== given.sequence) return false
   const held = await tx
@@ -79,7 +80,7 @@ export async function confirmFeed(tx: Tx, given: RevocationFeed | FeedIndex, now
 
 function isSameFeed(given: RevocationFeed, text: string): boolean {
   const record = readJson(text, FEED_LIMITS) as { feed_id?: string }
-  // What is held came in parts: a plain feed of the same number cannot say more.
+  // The stored feed came in parts. A plain feed of the same sequence cannot contain more.
   if (record.feed_id === undefined) return true
   const held = new Set(readRevocationFeed(record).revoked_attestation_ids)
   return given.revoked_attestation_ids.every((id) => held.has(id))

@@ -24,28 +24,28 @@ import type { OwnFeed } from './queries.ts'
 /** Why a version was signed. */
 export type FeedCause = 'revoke' | 'refresh' | 'prune'
 
-/** After a recovery: what was already published under another history, or dated by a clock that was ahead. */
+/** After a recovery: the feed that was already published from the lost database, or dated by a clock that was ahead. */
 export interface Least {
   readonly sequence: number
   readonly issuedAt: Instant
   readonly isRedated?: true
-  /** What was withdrawn came back from a kept feed: the last one in the database need not be whole. */
+  /** Revocations were restored from a saved feed, so the latest feed in the database may be incomplete. */
   readonly isRecovered?: true
 }
 
 const NOTHING_BEFORE: Least = { sequence: 0, issuedAt: 0n }
 
-/** From so many ids on an alarm says that the feed will be full. */
+/** From this number of ids on, an alarm reports that the feed will be full. */
 const NEARLY_FULL = MAX_FEED_TOTAL_IDS * 0.8
 
-/** Texts of so many versions are kept; a version that is signed takes two older ones out, so that backlogs end. */
+/** Number of versions whose texts are stored. Each new version removes two older texts, so that backlogs end. */
 const STORED_TEXTS = 8
 const REMOVED_AT_ONCE = 2
 
 /**
- * Signs the next version of the own feed: the plain form with the newest ids, the index and the parts that changed
- * (protocol/core 18.2, 18.4). Its sequence is one more than the last one, whatever the cause; the first one has the
- * number of ids. The caller holds the feed's head.
+ * Signs the next version of the own feed: the plain form with the newest ids, the index and the changed parts
+ * (protocol/core 18.2, 18.4). Its sequence is one more than the last one, whatever the cause. The first sequence is the
+ * number of ids. The caller has the lock of the feed.
  */
 export async function publishOwnFeed(
   tx: Tx,
@@ -110,16 +110,16 @@ function draftPlain(
   return draftRevocationFeed({ ...named, reasons })
 }
 
-/** What stands around ids and reasons, signature included: less than that. */
+/** Upper bound for everything except ids and reasons, signature included. */
 const FRAME_BYTES = 4096
 
-/** An id stands in the list, and once more with its reason; each of its parts is a JSON text and a sign. */
+/** Size of an id in the list, and again with its reason. Each is a JSON string and a separator. */
 function bytesOf({ attestation_id, reason }: ReasonedId, reasons: ReadonlyMap<string, string | null>): number {
   const id = Buffer.byteLength(JSON.stringify(attestation_id)) + 1
   return reasons.get(attestation_id) === null ? id : 2 * id + Buffer.byteLength(JSON.stringify(reason)) + 1
 }
 
-/** A withdrawal that cannot be published is not accepted: this sovereign and the others must say the same. */
+/** A revocation that cannot be published is refused, because this sovereign and the others must agree. */
 function requireFreeSpace(parts: RevocationFeedsParts, cause: FeedCause, total: number): void {
   if (total > NEARLY_FULL) parts.log.error('the revocation feed is nearly full or full', { alarm: true, ids: total })
   if (cause === 'revoke' && total > MAX_FEED_TOTAL_IDS) throw new Refusal('revocation_feed_full')

@@ -5,14 +5,14 @@ import { countUpTo } from '../../database/large-table.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 import type { ReasonedId } from './parts.ts'
 
-/** A stored feed is as long as a feed may get. */
+/** Maximum size of a stored feed. */
 export const FEED_LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 200_000 }
 
 export interface OwnFeed {
   readonly sequence: number
   readonly feed_json: string
   readonly issued_at: string
-  /** Null in a version of before the feed had parts. */
+  /** Null in a version without parts, of an earlier release. */
   readonly index_json: string | null
   readonly total_ids: number | null
   readonly cause: string | null
@@ -25,7 +25,7 @@ export function findOwnFeed(db: Tx): Promise<OwnFeed | undefined> {
   return db.selectFrom('own_revocation_feeds').selectAll().orderBy('sequence', 'desc').limit(1).executeTakeFirst()
 }
 
-/** When the own feed in force was signed, without its text. */
+/** When the current own feed was signed, without its text. */
 export async function findOwnFeedTime(db: Tx): Promise<string | undefined> {
   const row = await db
     .selectFrom('own_revocation_feeds')
@@ -36,13 +36,13 @@ export async function findOwnFeedTime(db: Tx): Promise<string | undefined> {
   return row?.issued_at
 }
 
-/** One content per sequence: the number is the primary key. */
+/** One content per sequence: the sequence is the primary key. */
 export async function insertOwnFeed(tx: Tx, feed: OwnFeed): Promise<void> {
   const kept = await tx.insertInto('own_revocation_feeds').values(feed).returning('feed_json').executeTakeFirst()
   assertStored(feed.feed_json, kept?.feed_json)
 }
 
-/** An id of the feed, and whether a stored record still says that it is withdrawn. */
+/** An id of the feed, and whether a stored record is still revoked. */
 export interface ListedId extends ReasonedId {
   readonly attested: string | null
   readonly recovered: string | null
@@ -52,7 +52,7 @@ export function isWithdrawn({ attested, recovered }: ListedId): boolean {
   return attested !== null || recovered !== null
 }
 
-/** The newest ids of the feed, by time of withdrawal. */
+/** The newest ids of the feed, by time of revocation. */
 export function listNewestIds(tx: Tx, limit: number): Promise<readonly ListedId[]> {
   const newest = tx
     .selectFrom('own_feed_ids')
@@ -79,14 +79,14 @@ export function listNewestIds(tx: Tx, limit: number): Promise<readonly ListedId[
 
 const IDS_AT_ONCE = 500
 
-/** Which of these ids the feed knows, pruned ones included. */
+/** Returns which of these ids the feed has, pruned ones included. */
 export function listStoredIds(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
   return amongIds(ids, (some) =>
     tx.selectFrom('own_feed_ids').select('attestation_id').where('attestation_id', 'in', some).execute(),
   )
 }
 
-/** Which of these ids a stored record says are withdrawn. */
+/** Returns which of these ids have a revoked record. */
 export function listWithdrawn(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
   return amongIds(ids, (some) =>
     tx
@@ -109,7 +109,7 @@ async function amongIds(
   return found
 }
 
-/** Puts a digest in place of the text of some versions up to a sequence. */
+/** Replaces the text of some versions up to a sequence by a digest. */
 export async function removeOldTexts(tx: Tx, upTo: number, limit: number): Promise<void> {
   const rows = await tx
     .selectFrom('own_revocation_feeds')
@@ -130,7 +130,7 @@ export async function removeOldTexts(tx: Tx, upTo: number, limit: number): Promi
   }
 }
 
-/** Of a version of before these were columns. */
+/** For a version of a release without these columns. */
 async function factsOfText(
   tx: Tx,
   sequence: number,
@@ -148,7 +148,7 @@ export async function purgeRemovedFeeds(db: Tx, before: string): Promise<void> {
   await db.deleteFrom('removed_own_feeds').where('issued_at', '<', before).execute()
 }
 
-/** Exact up to the bound. */
+/** Exact up to the limit. */
 export async function countPlainIds(db: Tx, bound: number): Promise<number> {
   const rows = db.selectFrom('own_feed_ids').select('part_key').where('pruned', '=', 0)
   return (await countUpTo(db, rows, bound)) ?? bound
@@ -222,7 +222,7 @@ export async function markComplete(tx: Tx, issuer: string, sequence: number): Pr
 
 const STORED_IMPORTS = 2
 
-/** Texts of the newest two feeds of an issuer are kept; of older ones a digest. */
+/** Stores the texts of the newest two feeds of an issuer, and digests of older ones. */
 export async function dropOldTexts(tx: Tx, issuer: string): Promise<void> {
   const rows = await tx
     .selectFrom('sovereign_revocation_feeds')
@@ -242,7 +242,7 @@ export async function dropOldTexts(tx: Tx, issuer: string): Promise<void> {
       .execute()
 }
 
-/** Notes that a part with this digest was imported. */
+/** Records that a part with this digest was imported. */
 export async function cachePart(
   tx: Tx,
   row: { issuer_sovereign_id: string; part_bits: number; part: number; digest: string },
@@ -256,7 +256,7 @@ export async function cachePart(
     .execute()
 }
 
-/** Digests of the parts that were imported of an issuer, by number. */
+/** Digests of the imported parts of an issuer, by number. */
 export async function listStoredParts(tx: Tx, issuer: string, part_bits: number): Promise<ReadonlyMap<number, string>> {
   const rows = await tx
     .selectFrom('imported_feed_parts')
@@ -267,7 +267,7 @@ export async function listStoredParts(tx: Tx, issuer: string, part_bits: number)
   return new Map(rows.map(({ part, digest }) => [part, digest]))
 }
 
-/** Adds to the number of ids of an issuer and gives the sum. */
+/** Adds to the number of ids of an issuer and returns the sum. */
 export async function addImportedIds(tx: Tx, issuer_sovereign_id: string, added: number): Promise<number> {
   const row = await tx
     .insertInto('imported_issuers')
@@ -288,7 +288,7 @@ export async function sumImportedIds(tx: Tx): Promise<number> {
   return Number(row?.ids ?? 0)
 }
 
-/** Adds ids; one that is there stays as it was first imported, and none is ever taken out. Gives how many are new. */
+/** Adds ids. An existing id stays as first imported, and none is ever removed. Returns the number of new ids. */
 export async function insertRevocations(tx: Tx, rows: readonly ImportedRevocation[]): Promise<number> {
   let added = 0n
   for (let at = 0; at < rows.length; at += 1000) {

@@ -7,19 +7,19 @@ import type { FeedCause } from './publish.ts'
 import { countPlainIds, findOwnFeed, hasPrunable, purgeRemovedFeeds } from './queries.ts'
 import type { OwnFeed } from './queries.ts'
 
-/** Above so many ids in the plain form, ids that may be pruned are reason enough for a version. */
+/** Above this number of ids in the plain form, prunable ids cause a new version. */
 const CROWDED = 45_000
 
 const REMOVED_DAYS = 400n
 
-/** When the version in force is to be signed again. */
+/** When the current version is signed again. */
 export function refreshAt(parts: RevocationFeedsParts, feed: Pick<OwnFeed, 'issued_at'>): Instant {
   return (readInstant(feed.issued_at) ?? 0n) + BigInt(parts.settings.feedRefreshSeconds) * SECOND
 }
 
 /**
- * The feed in force, signed again when it is old, when there is none yet, or when it is of before it had parts
- * (protocol/core 18.2). Asked again under the head lock, so that of many who see the same need one signs.
+ * Returns the current feed. It is signed again when it is old, missing, or without parts (protocol/core 18.2). Checked
+ * again under the lock, so that only one of several callers signs.
  */
 export async function refreshFeedIfDue(parts: RevocationFeedsParts): Promise<OwnFeed> {
   const before = await findOwnFeed(parts.database.read)
@@ -43,7 +43,7 @@ function publishWhere(
   })
 }
 
-/** Every minute: a feed that is not read must not grow old, and a crowded one makes room. */
+/** Every minute, so that an unread feed does not become old, and a full one is pruned. */
 export async function refreshFeed(parts: RevocationFeedsParts): Promise<void> {
   if (!parts.signing.isAllowed()) return
   try {
@@ -52,7 +52,7 @@ export async function refreshFeed(parts: RevocationFeedsParts): Promise<void> {
       await publishWhere(parts, 'prune', (held) => held?.sequence === feed.sequence)
   } catch (error) {
     parts.metrics.feedPublishFailures.increase()
-    parts.log.error('the revocation feed could not be signed', { alarm: true, error })
+    parts.log.error('cannot sign the revocation feed', { alarm: true, error })
     throw error
   }
   const oldest = parts.clock.now() - REMOVED_DAYS * 86_400n * SECOND

@@ -11,7 +11,7 @@ import {
 import type { FeedIndex, FeedPart, JsonObject, JsonValue, RevocationFeed } from '@chancery/protocol'
 import { isPublicKeyText, readMember, readOrRefuse, refuseUnknownMembers } from '../../requests/read-fields.ts'
 
-/** Keys an operator vouches for: by id, or as a plain list whose ids do not matter. */
+/** Keys that an operator supplies: by id, or as a plain list whose ids do not matter. */
 export type SuppliedKeys = { readonly byId: ReadonlyMap<string, string> } | { readonly any: readonly string[] }
 
 /** A plain feed, or its index with some of the parts. */
@@ -28,7 +28,7 @@ export interface ImportRequest {
 
 const MEMBERS = ['feed', 'index', 'parts', 'issuer_public_keys', 'expected_issuer_sovereign_id', 'accept_sequence_jump']
 
-/** Parts of one request: a whole feed is sent in several. */
+/** Maximum number of parts in one request. A whole feed is sent in several. */
 const MAX_PARTS = 16
 
 /** Checks 1 and 2 of protocol/core 18.3. */
@@ -45,11 +45,11 @@ export function readImportRequest(body: JsonObject): ImportRequest {
 function readImported(body: JsonObject): Imported {
   if (body['index'] === undefined && body['parts'] === undefined)
     return { feed: readRevocationFeed(body['feed'] ?? null) }
-  if (body['feed'] !== undefined) throw new FormError('feed', 'is given beside an index')
+  if (body['feed'] !== undefined) throw new FormError('feed', 'is given together with an index')
   const index = readFeedIndex(body['index'] ?? null)
   const parts = shape.arrayOf(readFeedPart, { min: 1, max: MAX_PARTS })(body['parts'] ?? null, 'parts')
   if (new Set(parts.map(({ part }) => part)).size !== parts.length) throw new FormError('parts', 'names a part twice')
-  if (!parts.every((part) => isPartOf(part, index))) throw new FormError('parts', 'is not of this index')
+  if (!parts.every((part) => isPartOf(part, index))) throw new FormError('parts', 'is not in this index')
   return { index, parts }
 }
 

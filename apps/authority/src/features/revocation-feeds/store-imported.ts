@@ -16,10 +16,10 @@ import {
   sumImportedIds,
 } from './queries.ts'
 
-/** A feed near 2^53 must not silence an issuer for ever (protocol/core 18.3). */
+/** A feed with a sequence near 2^53 must not block later feeds of its issuer permanently (protocol/core 18.3). */
 const MAX_JUMP = 1_000_000
 
-/** Ids kept of one issuer, and of all. */
+/** Maximum number of stored ids of one issuer, and of all. */
 const MAX_ISSUER_IDS = 2_000_000
 const MAX_ALL_IDS = 10_000_000
 
@@ -30,7 +30,7 @@ interface StoredRow {
   readonly isJump: boolean
 }
 
-/** Keeps a plain feed; the caller holds the head of imports. One below 50,000 ids is known to be complete. */
+/** Stores a plain feed. The caller has the lock of imports. A feed below 50,000 ids is complete. */
 export async function storeFeed(
   tx: Tx,
   parts: RevocationFeedsParts,
@@ -42,7 +42,7 @@ export async function storeFeed(
   if (last !== undefined && sequence <= last.sequence) return 'stale_sequence'
   const isJump = sequence - (last?.sequence ?? 0) > MAX_JUMP
   if (isJump && !acceptJump) return 'sequence_jump'
-  // Ids count as a set, in whatever order they came.
+  // Ids count as a set, in any order.
   const { revoked_attestation_ids: ids } = withSortedIds(feed)
   const complete = ids.length < MAX_FEED_IDS
   await insertImportedFeed(tx, {
@@ -59,7 +59,7 @@ export async function storeFeed(
   return { complete, isJump }
 }
 
-/** Keeps one part. The sequence of the issuer moves when all are held. */
+/** Stores one part. The sequence of the issuer advances when all parts are stored. */
 export async function storePart(
   tx: Tx,
   parts: RevocationFeedsParts,
@@ -81,7 +81,7 @@ export async function storePart(
   return { complete: false, isJump }
 }
 
-/** True when every part that the index names is held: the issuer is then known up to this sequence. */
+/** True when every part of the index is stored. The issuer is then imported up to this sequence. */
 export async function concludeIndex(tx: Tx, parts: RevocationFeedsParts, index: FeedIndex): Promise<boolean> {
   const { issuer_sovereign_id: issuer, sequence, index_id, part_bits, total_ids } = index
   const held = await listStoredParts(tx, issuer, part_bits)
@@ -120,9 +120,9 @@ async function storeIds(tx: Tx, parts: RevocationFeedsParts, given: SubmittedIds
     return { issuer_sovereign_id, attestation_id, feed_id, sequence, reason, imported_at }
   })
   const total = await addImportedIds(tx, issuer_sovereign_id, await insertRevocations(tx, rows))
-  // Refused as a whole: a withdrawal that is dropped in silence would count again.
+  // Refused as a whole: a dropped revocation would make its attestation count again.
   if (total > MAX_ISSUER_IDS || (await sumImportedIds(tx)) > MAX_ALL_IDS) {
-    parts.log.error('more revocations of others than are kept', { alarm: true, issuer_sovereign_id, ids: total })
+    parts.log.error('too many imported revocations', { alarm: true, issuer_sovereign_id, ids: total })
     throw new Refusal('import_capacity', { issuer_sovereign_id })
   }
   await raiseVersion(tx, 'imports')

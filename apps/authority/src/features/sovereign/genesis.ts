@@ -8,7 +8,7 @@ const documents = new WeakMap<SovereignParts, CachedDocument>()
 
 /**
  * GET /genesis
- * The block as it was read at start: the authority serves it and never signs it.
+ * Returns the block as read at start. The authority serves it and never signs it.
  */
 export function genesis(_call: Call, parts: SovereignParts): CachedDocument {
   let document = documents.get(parts)

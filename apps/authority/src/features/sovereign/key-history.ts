@@ -6,7 +6,7 @@ import type { SovereignParts } from './parts.ts'
 
 /**
  * GET /key-history
- * The keys this authority had before, as the root signed them: whoever holds an old record needs them.
+ * Returns the former keys of this authority, as the root signed them. They are needed to verify old records.
  */
 export function keyHistory(_call: Call, parts: SovereignParts): CachedDocument {
   const { historyText } = parts.ownKeys

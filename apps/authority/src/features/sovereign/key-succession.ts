@@ -7,8 +7,8 @@ import type { NewestBlock } from '../../signing/newest-block.ts'
 
 /**
  * GET /key-succession
- * The newest block and history of the root. Followers verify both by the root key they hold; nothing else in the answer
- * counts, except as a hint.
+ * Returns the newest block and history of the root. Followers verify both with their root key. Everything else in the
+ * response is only a hint.
  */
 export async function keySuccession(_call: Call, parts: SovereignParts): Promise<CachedDocument> {
   const newest = await parts.newestBlock.readOrLast()
@@ -18,7 +18,7 @@ export async function keySuccession(_call: Call, parts: SovereignParts): Promise
   return kept
 }
 
-/** Written, hashed and compressed once: with its first list it may have megabytes, and anybody may ask for it. */
+/** Serialised, hashed and compressed once, because it is public and may have megabytes with its first list. */
 const documents = new WeakMap<NewestBlock, CachedDocument>()
 
 function write(newest: NewestBlock, { signer }: SovereignParts): CachedDocument {

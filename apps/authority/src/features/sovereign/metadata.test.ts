@@ -28,7 +28,7 @@ describe('GET /sovereign.json', () => {
   afterAll(() => na.stop())
 
   describe('200', () => {
-    it('has exactly the members a stranger needs', async () => {
+    it('has exactly the members that another network needs', async () => {
       const answer = await na.request('GET', '/sovereign.json', { headers: { Host: 'na.example:8443' } })
       expect(accepted(answer)).toEqual({
         sovereign_id: 'SOVEREIGN-NET',
@@ -44,7 +44,7 @@ describe('GET /sovereign.json', () => {
       expect(answer.headers['cache-control']).toBe('no-store')
     })
 
-    it('holds no operator key, path or address of the installation', async () => {
+    it('contains no operator key, path or address of the installation', async () => {
       const { text } = await na.request('GET', '/sovereign.json')
       for (const secret of [
         'op-privileged',
@@ -58,12 +58,12 @@ describe('GET /sovereign.json', () => {
       }
     })
 
-    it('does not believe forwarded headers without a configured proxy', async () => {
+    it('ignores forwarded headers without a configured proxy', async () => {
       const headers = { Host: 'real.example', 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' }
       expect(accepted(await na.request('GET', '/sovereign.json', { headers }))['endpoint']).toBe('http://real.example')
     })
 
-    it('uses NA_PUBLIC_URL whatever the caller says', async () => {
+    it('uses NA_PUBLIC_URL whatever the caller sends', async () => {
       const own = await startTestAuthority({
         settings: { NA_PUBLIC_URL: 'https://authority.example:9443', NA_PROXY_HOPS: '1' },
       })
@@ -77,7 +77,7 @@ describe('GET /sovereign.json', () => {
       await own.stop()
     })
 
-    it('believes as many proxies as configured, counted from the right', async () => {
+    it('trusts as many proxies as configured, counted from the right', async () => {
       const own = await startTestAuthority({ settings: { NA_PROXY_HOPS: '1' } })
       const endpoint = async (headers: Record<string, string>): Promise<unknown> =>
         accepted(await own.request('GET', '/sovereign.json', { headers: { Host: 'inner.example', ...headers } }))[
@@ -96,7 +96,7 @@ describe('GET /sovereign.json', () => {
 })
 
 describe('GET /genesis', () => {
-  it('gives the block with its root signature, to be kept for 300 s', async () => {
+  it('returns the block with its root signature, cacheable for 300 s', async () => {
     const na = await startTestAuthority()
     const answer = await na.request('GET', '/genesis')
     expect(accepted(answer)).toEqual(na.genesis)

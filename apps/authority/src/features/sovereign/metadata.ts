@@ -4,7 +4,7 @@ import type { Call } from '@chancery/service-kit'
 import { baseUrl } from '../../requests/base-url.ts'
 import type { SovereignParts } from './parts.ts'
 
-/** Where another sovereign finds what (protocol/core 19). */
+/** Addresses for other sovereigns (protocol/core 19). */
 const SURFACES = {
   genesis: '/genesis',
   recognition_treaties: '/recognition-treaties',
@@ -17,13 +17,13 @@ const SURFACES = {
   surfaces: '/surfaces',
   api_reference: '/api-reference',
   cli_reference: '/cli-reference',
-  // Every address here answers a GET; this one describes the routes that take the member.
+  // Every address here accepts a GET. This one describes the routes that verify a member.
   [DRY_RUN_SURFACE]: '/swagger.json',
 } as const
 
 /**
  * GET /sovereign.json
- * What a stranger needs to address this network. No operator keys, no paths, nothing of the installation.
+ * Returns what another network needs to address this one. No operator keys, no paths, nothing of the installation.
  */
 export function metadata(call: Call, parts: SovereignParts): JsonObject {
   const { genesis } = parts

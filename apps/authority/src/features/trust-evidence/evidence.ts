@@ -10,7 +10,7 @@ export interface EvidenceFacts {
   readonly now: Instant
 }
 
-/** Writes a finding down under the authority's key. */
+/** Signs a finding with the authority's key. */
 export function sealEvidence(
   parts: TrustEvidenceParts,
   facts: EvidenceFacts,

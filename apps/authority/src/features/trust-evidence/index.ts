@@ -6,7 +6,7 @@ import { sealEvidence } from './evidence.ts'
 import type { Feature } from '../../core.ts'
 import { trustEvidenceRoutes } from './routes.ts'
 
-/** What one party would find about the other in our graph now, signed in its place (protocol/trust-operations 2.5). */
+/** Signs the current finding of one party about the other, on its behalf (protocol/trust-operations 2.5). */
 async function issueFinding(
   parts: TrustEvidenceParts,
   parties: { readonly source: string; readonly target: string },

@@ -7,7 +7,7 @@ import { readIssueRequest } from './requests.ts'
 
 /**
  * POST /admin/trust-evidence
- * Signs what the operator found about a sovereign, with the graph it was found in.
+ * Signs the finding of an operator about a sovereign, with the digest of its graph.
  */
 export async function issue(call: OperatorCall, parts: TrustEvidenceParts): Promise<HttpResponse> {
   const { finding, ...given } = readIssueRequest(call.body)

@@ -7,7 +7,7 @@ const count = shape.integer(0, Number.MAX_SAFE_INTEGER)
 const texts = form.listOf(shape.string)
 const path = form.listOf((value) => value)
 
-/** Members nobody knows are dropped: only what stands here is signed. */
+/** Unknown members are dropped: only these are signed. */
 const signal = form.closedPart({
   code: form.yes(field.label),
   severity: form.yes(shape.oneOf(...SEVERITIES)),
@@ -24,7 +24,7 @@ const decision = form.closedPart({
   hop_count: form.yes(count, 0),
   signals: form.yes(form.listOf(signal), []),
   evaluated_at: form.yes(shape.string, ''),
-  // Read for its type only: the path is not recorded.
+  // Only its type is checked: the path is not recorded.
   trust_path: form.yes(path, []),
 })
 
@@ -43,7 +43,7 @@ export function readIssueRequest(body: JsonObject): IssueRequest {
   })
 }
 
-/** A null is an absent member (protocol/trust-operations 1.5). */
+/** Null counts as an absent member (protocol/trust-operations 1.5). */
 function withoutNulls(given: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
 }

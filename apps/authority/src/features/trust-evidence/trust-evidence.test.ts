@@ -57,7 +57,7 @@ describe('POST /admin/trust-evidence', () => {
     expect(detailsOf(events[0])).toMatchObject({ evidence_id: record['evidence_id'] })
   })
 
-  it('201: copies what was found, drops the path and members nobody knows', async () => {
+  it('201: copies the finding, drops the path and unknown members', async () => {
     const changes = {
       verdict: 'escalate',
       reason: 'x',
@@ -91,7 +91,7 @@ describe('POST /admin/trust-evidence', () => {
     ['roles of another type', { requested_roles: [1] }, {}],
     ['a negative hop count', { hop_count: -1 }, {}],
     ['a signal without severity', { signals: [{ code: 'x' }] }, {}],
-    ['a path that is a text', { trust_path: 'x' }, {}],
+    ['a path that is a string', { trust_path: 'x' }, {}],
     ['a digest of 63 digits', {}, { graph_digest: '0'.repeat(63) }],
     ['a digest in capitals', {}, { graph_digest: 'A'.repeat(64) }],
   ])('400 invalid_decision: %s', async (_name, changes, more) => {
@@ -132,7 +132,7 @@ describe('POST /trust-evidence/verify', () => {
   const keys = { issuer_public_keys: [foreign.publicKey] }
 
   it.each<[string, JsonObject, JsonObject, string]>([
-    ['foreign, under its key', record(), keys, 'accepted'],
+    ['of a partner, under its key', record(), keys, 'accepted'],
     ['over the expected graph', record(), { ...keys, expected_graph_digest: '0'.repeat(64) }, 'accepted'],
     ['over another graph', record(), { ...keys, expected_graph_digest: 'f'.repeat(64) }, 'graph_digest_mismatch'],
     ['unsigned', { ...record(), signatures: [] }, keys, 'missing_signature'],
@@ -162,7 +162,7 @@ describe('POST /trust-evidence/verify', () => {
     ['a list', { evidence: [] }, 'invalid_evidence'],
     ['trusted as 1', { evidence: { ...record(), trusted: 1 } }, 'invalid_evidence'],
     ['an expected digest that is a number', { expected_graph_digest: 5 }, 'invalid_evidence'],
-    ['keys that are none', { issuer_public_keys: [5] }, 'invalid_public_keys'],
+    ['invalid keys', { issuer_public_keys: [5] }, 'invalid_public_keys'],
   ])('400: %s', async (_name, changes, code) => {
     refused(await post({ evidence: record(), ...changes }), 400, code)
   })

@@ -8,7 +8,7 @@ import { recordVerification } from '../../requests/record-verification.ts'
 
 /**
  * POST /trust-evidence/verify
- * Whether trust evidence is genuine, and rests on the graph the caller expects. Writes nothing.
+ * Verifies trust evidence, and that it is based on the graph that the caller expects. Writes nothing.
  */
 export async function verify(call: Call, parts: TrustEvidenceParts): Promise<JsonObject> {
   const given = requirePresent(call.body, 'evidence', 'missing_evidence')
