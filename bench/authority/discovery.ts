@@ -1,57 +1,33 @@
 import { readFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { sign } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { canonicalBytes, writeInstant, writeSortable } from '@chancery/protocol'
+import { writeSortable } from '@chancery/protocol'
 import pg from 'pg'
-import { RARE_HITS, SEEDED_TAGS, seedAgents } from '../../tests/tools/seed-agents.ts'
-import type { BatchStatement } from '../lib/raw-inserts.ts'
+import { SEEDED_TAGS } from '../../tests/tools/seed-agents.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { CONNECTIONS, HOST, REQUESTS_PER_SLICE_MAX } from '../lib/conditions.ts'
-import { OtherLoad, postgresPids } from '../lib/cpu.ts'
-import { createPostgres } from '../lib/databases.ts'
-import type { Database } from '../lib/databases.ts'
-import { makeNodes, seedCertificates } from '../lib/test-nodes.ts'
-import type { BenchNode } from '../lib/test-nodes.ts'
+import { CONNECTIONS } from '../lib/conditions.ts'
 import { LoadGenerator } from '../lib/load.ts'
 import type { LoadReport } from '../lib/load-task.ts'
 import { createNetwork } from '../lib/network.ts'
-import type { BenchNetwork } from '../lib/network.ts'
-import { measureAgainstLimit } from '../lib/node-bench.ts'
-import { startAuthority } from '../lib/servers.ts'
-import type { Server } from '../lib/servers.ts'
 import { median, round } from '../lib/statistics.ts'
+import { measureRefreshes } from './agent-refreshes.ts'
+import { PAGE, measureOtherLoad, openRegistry, search } from './agent-registry.ts'
+import type { Registry } from './agent-registry.ts'
 
 const REFRESH_BAR = 0.45
 const SEARCH_BAR = 0.3
 const GROWTH_BAR = 1.5
 const FEW = 10_000
 const MANY = 1_000_000
-const NODES = 5000
-const NETWORK = 'bench-network'
 /** As many as there are cores: what is measured is an answer, not a queue. */
 const LATENCY_CONNECTIONS = 2
 /** The pools of two authorities. */
 const BARE_CONNECTIONS = 16
-const PAGE = 100
-const DEEP_PAGE = 1000
 
 /** Searches in a small and a large registry, searches against the bare query, refreshes against the limit formula. */
 export const discovery: Bench = {
   name: 'discovery',
   says: 'GET and POST /agents with 1,000,000 agents (--agents N) against 10,000, the bare query and the limit formula',
   run,
-}
-
-/** A registry with two authorities on it. */
-interface Registry {
-  readonly agents: number
-  readonly database: Database
-  readonly processes: readonly Server[]
-  readonly seededInSeconds: number
-  /** Searches by name: path with query. */
-  readonly paths: Readonly<Record<string, string>>
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
@@ -87,66 +63,6 @@ function readAgents(): number {
   return agents
 }
 
-async function openRegistry(network: BenchNetwork, agents: number, options: BenchOptions): Promise<Registry> {
-  const { cleanup, profileDirectory, progress } = options
-  const database = await createPostgres(cleanup)
-  const processes = [
-    await startAuthority({ network, database, profileDirectory }, cleanup),
-    await startAuthority({ network, database, profileDirectory }, cleanup),
-  ]
-  const started = performance.now()
-  await seedAgents({ database: database.url, count: agents, network: NETWORK })
-  const seededInSeconds = round((performance.now() - started) / 1000, 1)
-  progress(`${agents} agents seeded in ${seededInSeconds} s`)
-  const port = processes[0]?.port ?? 0
-  const { popular, middling, rare } = SEEDED_TAGS
-  const paths = {
-    rare_first: `/agents?capability=${rare}&limit=${PAGE}`,
-    rare_last: `/agents?capability=${rare}&limit=1&cursor=${await cursorAfter(port, rare, RARE_HITS / 2)}`,
-    popular_first: `/agents?capability=${popular}&limit=${PAGE}`,
-    popular_1000th: `/agents?capability=${popular}&limit=1&cursor=${await cursorAfter(port, popular, DEEP_PAGE - 1)}`,
-    // The 1,000th page of a hundred, or the last one where there are fewer.
-    popular_deepest: `/agents?capability=${popular}&limit=${PAGE}&cursor=${await cursorAfter(port, popular, Math.min((DEEP_PAGE - 1) * PAGE, Math.floor(agents / 7) - 3 * PAGE))}`,
-    middling_first: `/agents?capability=${middling}&limit=${PAGE}`,
-  }
-  return { agents, database, processes, seededInSeconds, paths }
-}
-
-/** The cursor behind the first so many matches, as a client gets to it. */
-async function cursorAfter(port: number, capability: string, rows: number): Promise<string> {
-  let [left, cursor] = [rows, '']
-  while (left > 0) {
-    const limit = Math.min(left, 1000)
-    const place = cursor === '' ? '' : `&cursor=${cursor}`
-    const answer = await fetch(`http://${HOST}:${port}/agents?capability=${capability}&limit=${limit}${place}`)
-    const page = (await answer.json()) as { readonly count: number; readonly next_cursor: string | null }
-    if (page.next_cursor === null || page.count !== limit) throw new Error(`${capability} has no ${rows} matches`)
-    cursor = page.next_cursor
-    left -= limit
-  }
-  return cursor
-}
-
-function search(
-  generator: LoadGenerator,
-  registry: Registry,
-  path: string,
-  load: { readonly connections: number; readonly seconds: number },
-): Promise<LoadReport> {
-  const [first, ...more] = registry.processes.map((server) => server.port)
-  const place = { host: HOST, port: first ?? 0, morePorts: more }
-  return generator.run({ plan: { kind: 'plain', path }, ...place, ...load, maxRequests: REQUESTS_PER_SLICE_MAX })
-}
-
-function foreignLoad(generator: LoadGenerator, ...registries: readonly Registry[]): OtherLoad {
-  return new OtherLoad(() => [
-    process.pid,
-    generator.pid,
-    ...registries.flatMap(({ processes }) => processes.map((server) => server.pid)),
-    ...postgresPids(registries.map(({ database }) => database.name)),
-  ])
-}
-
 /** p99 of the large registry to that of the small one, in turns inside every round. */
 async function measureGrowth(
   generator: LoadGenerator,
@@ -162,7 +78,7 @@ async function measureGrowth(
   }
   const foreign: number[] = []
   for (let index = 0; index < options.rounds; index += 1) {
-    const others = foreignLoad(generator, few, many)
+    const others = measureOtherLoad(generator, few, many)
     others.start()
     for (const kind of kinds) {
       const take = (registry: Registry): Promise<LoadReport> =>
@@ -234,7 +150,7 @@ async function measureSearches(
       const load = { connections: CONNECTIONS, seconds: options.seconds }
       await search(generator, registry, path, load)
       for (let index = 0; index < options.rounds; index += 1) {
-        const others = foreignLoad(generator, registry)
+        const others = measureOtherLoad(generator, registry)
         others.start()
         const before = await bareRate(clients, kind, options.seconds / 2)
         const { rate, p99Ms } = await search(generator, registry, path, load)
@@ -273,104 +189,6 @@ async function bareRate(clients: readonly pg.Client[], kind: 'rare' | 'popular',
     }),
   )
   return (done * 1000) / (performance.now() - started)
-}
-
-/** Refreshes of agents that keep their tags, by nodes with real keys among all the others. */
-async function measureRefreshes(
-  generator: LoadGenerator,
-  { database, processes }: Registry,
-  options: BenchOptions,
-): Promise<Awaited<ReturnType<typeof measureAgainstLimit>> & { readonly foreign_cores: number }> {
-  const nodes = makeNodes(NODES)
-  await seedCertificates(database.url, nodes, NODES)
-  let at = 0
-  const bodies = async (count: number): Promise<string[]> =>
-    Array.from({ length: count }, () => {
-      const node = nodes[(at += 1) % nodes.length]
-      return node === undefined ? '' : descriptor(node, at % nodes.length)
-    })
-  const file = join(options.directory, 'first.txt')
-  await writeFile(file, (await bodies(NODES)).join('\n'))
-  const [first, ...more] = processes.map((server) => server.port)
-  const plan = { kind: 'bodies' as const, path: '/agents', file }
-  const place = { host: HOST, port: first ?? 0, morePorts: more }
-  await generator.run({ plan, ...place, connections: CONNECTIONS, seconds: 60, maxRequests: NODES })
-  const others = new OtherLoad(() => [
-    process.pid,
-    generator.pid,
-    ...processes.map((s) => s.pid),
-    ...postgresPids([database.name]),
-  ])
-  others.start()
-  const figures = await measureAgainstLimit(
-    {
-      path: '/agents',
-      bodies,
-      database,
-      processes,
-      statement: refreshRows(nodes),
-      batch: 200,
-      verifications: 1,
-      signatures: 0,
-      perSecond: 9000,
-    },
-    options,
-  )
-  return { ...figures, foreign_cores: round(others.cores(), 2) }
-}
-
-function tagsOf(index: number): readonly string[] {
-  return [
-    `middling:${index % 100}`,
-    `popular:${index % 7}`,
-    `rare:${index}`,
-    `skill:${index}`,
-    `uncommon:${index % 1000}`,
-  ]
-}
-
-const LIFETIME_MICROSECONDS = 600_000_000n
-
-function descriptor(node: BenchNode, index: number): string {
-  const now = BigInt(Date.now()) * 1000n
-  const facts = {
-    agent_id: `bench-${index}`,
-    node_public_key: node.publicKey,
-    network_name: NETWORK,
-    capabilities: tagsOf(index),
-    endpoint: { host: '198.51.100.7', port: 7448, scheme: 'wss' },
-    registered_at: writeInstant(now),
-    expires_at: writeInstant(now + LIFETIME_MICROSECONDS),
-    metadata: { model: 'm-1' },
-  }
-  const sig = sign(null, canonicalBytes(facts), node.key).toString('base64')
-  return JSON.stringify({ ...facts, signatures: [{ key_id: node.publicKey, sig }] })
-}
-
-/** P: the rows of a refresh written in batches, nothing asked or compared. */
-function refreshRows(nodes: readonly BenchNode[]): BatchStatement {
-  const rows = nodes.map((node, index) => ({ node, index, json: descriptor(node, index) }))
-  let at = 0
-  return (count) => {
-    const batch = Array.from({ length: count }, () => rows[(at += 1) % rows.length]).filter((row) => row !== undefined)
-    const now = BigInt(Date.now()) * 1000n
-    return {
-      name: 'bare-refresh',
-      text:
-        'insert into agent_registrations (node_public_key, agent_id, descriptor_json, capabilities_json, registered_at, expires_at, listed) ' +
-        'select *, $5, $6, 1 from unnest($1::text[], $2::text[], $3::text[], $4::text[]) ' +
-        'on conflict (node_public_key) do update set agent_id = excluded.agent_id, descriptor_json = excluded.descriptor_json, ' +
-        'capabilities_json = excluded.capabilities_json, registered_at = excluded.registered_at, expires_at = excluded.expires_at, listed = 1',
-      values: [
-        batch.map(({ node }) => node.publicKey),
-        batch.map(({ index }) => `bench-${index}`),
-        batch.map(({ json }) => json),
-        batch.map(({ index }) => JSON.stringify(tagsOf(index))),
-        writeSortable(now),
-        writeSortable(now + LIFETIME_MICROSECONDS),
-      ],
-    }
-  }
 }
 
 /** Resident memory of the authorities, in megabytes. */

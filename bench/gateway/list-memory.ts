@@ -1,32 +1,16 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
-import {
-  draftCrl,
-  draftJoinCertificate,
-  draftRevocationFeed,
-  seedSigner,
-  signList,
-  writeInstant,
-  writeJson,
-  writePrivateKeyFile,
-} from '@chancery/protocol'
-import type { Signer } from '@chancery/protocol'
-import { systemClock } from '@chancery/service-kit'
+import { seedSigner } from '@chancery/protocol'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { HOST } from '../lib/conditions.ts'
-import { measureInstall } from './lists.ts'
 import { createNetwork } from '../lib/network.ts'
-import type { BenchNetwork } from '../lib/network.ts'
 import { round } from '../lib/statistics.ts'
+import { ListServer } from './list-server.ts'
+import { measureInstall } from './lists.ts'
 
 /** Together just below the 64 MiB that readers take. */
 const ENTRIES = 400_000
@@ -57,10 +41,10 @@ interface Peaks {
 async function run(options: BenchOptions): Promise<BenchResult> {
   const network = await createNetwork(options.directory)
   const authority = await seedSigner(network.authority.keyId, network.authority.seed)
-  const stand = await StandIn.open(network, authority, options)
+  const lists = await ListServer.open(network, authority, options)
   const entries = options.entries ?? ENTRIES
-  const none = await measureReaders(stand, 0, options)
-  const largest = await measureReaders(stand, entries, options)
+  const none = await measureReaders(lists, 0, options)
+  const largest = await measureReaders(lists, entries, options)
   const gateway = await measureInstall(options, { revocations: entries, installs: 1 })
   const { followed_party: _first, followed_party_next_list: _next, ...programs } = largest
   const peak_mib = Math.max(...Object.values(programs))
@@ -69,39 +53,39 @@ async function run(options: BenchOptions): Promise<BenchResult> {
     bar: BAR,
     peak_mib,
     entries,
-    list_bytes: stand.listBytes,
+    list_bytes: lists.listBytes,
     readers_mib: largest,
     readers_without_entries_mib: none,
     gateway,
   }
 }
 
-async function measureReaders(stand: StandIn, entries: number, { progress }: BenchOptions): Promise<Peaks> {
-  const home = await stand.makeHome(`node-${entries}`)
+async function measureReaders(lists: ListServer, entries: number, { progress }: BenchOptions): Promise<Peaks> {
+  const home = await lists.makeHome(`node-${entries}`)
   const say = (name: string, mib: number): number => {
     progress(`${entries} entries, ${name}: ${mib} MiB at the peak`)
     return mib
   }
-  await stand.publish(entries)
-  const status = say('status', await runOnce(stand, ['status', '--home', home]))
+  await lists.publish(entries)
+  const status = say('status', await runOnce(lists, ['status', '--home', home]))
   const state = join(home, 'watch.json')
-  const watched = ['watch', '--url', stand.url, '--genesis', stand.genesisFile, '--state', state]
-  const watch = say('watch', await runOnce(stand, watched))
-  const node_run = say('node run', await runNode(stand, home, () => Promise.resolve()))
+  const watched = ['watch', '--url', lists.url, '--genesis', lists.genesisFile, '--state', state]
+  const watch = say('watch', await runOnce(lists, watched))
+  const node_run = say('node run', await runNode(lists, home, () => Promise.resolve()))
   await rm(join(home, 'crl.json'))
   const node_run_next_list = say(
     'node run, then the next list',
-    await runNode(stand, home, () => stand.publish(entries)),
+    await runNode(lists, home, () => lists.publish(entries)),
   )
   const node_run_kept_list = say(
     'node run with a list of the run before',
-    await runNode(stand, home, () => stand.publish(entries), 1),
+    await runNode(lists, home, () => lists.publish(entries), 1),
   )
-  const status_kept_list = say('status with a list of the run before', await runOnce(stand, ['status', '--home', home]))
-  const followed_party = say('FollowedParty', await runParty(stand, () => Promise.resolve()))
+  const status_kept_list = say('status with a list of the run before', await runOnce(lists, ['status', '--home', home]))
+  const followed_party = say('FollowedParty', await runParty(lists, () => Promise.resolve()))
   const followed_party_next_list = say(
     'FollowedParty, then the next list',
-    await runParty(stand, () => stand.publish(entries)),
+    await runParty(lists, () => lists.publish(entries)),
   )
   return {
     status,
@@ -116,30 +100,30 @@ async function measureReaders(stand: StandIn, entries: number, { progress }: Ben
 }
 
 /** A command that ends by itself, and well. */
-async function runOnce(stand: StandIn, args: readonly string[]): Promise<number> {
-  const program = start(stand, MAIN, args)
+async function runOnce(lists: ListServer, args: readonly string[]): Promise<number> {
+  const program = start(lists, MAIN, args)
   await program.end()
   return program.peakMebibytes()
 }
 
-/** Stays until it has taken the lists: the one that is published, and with `lists` 2 the next one. */
-async function runNode(stand: StandIn, home: string, next: () => Promise<void>, lists = 2): Promise<number> {
-  const program = start(stand, MAIN, ['node', 'run', '--home', home])
-  if (lists === 2) await program.says(`"crl_sequence":${stand.sequence},"revoked_count"`)
-  const before = stand.sequence
+/** Stays until it has taken the lists: the one that is published, and with `count` 2 the next one. */
+async function runNode(lists: ListServer, home: string, next: () => Promise<void>, count = 2): Promise<number> {
+  const program = start(lists, MAIN, ['node', 'run', '--home', home])
+  if (count === 2) await program.says(`"crl_sequence":${lists.sequence},"revoked_count"`)
+  const before = lists.sequence
   await next()
-  if (stand.sequence !== before) await program.says(`"crl_sequence":${stand.sequence},"revoked_count"`)
+  if (lists.sequence !== before) await program.says(`"crl_sequence":${lists.sequence},"revoked_count"`)
   program.child.kill('SIGTERM')
   await program.end()
   return program.peakMebibytes()
 }
 
 /** The same of a program that verifies certificates with the library. */
-async function runParty(stand: StandIn, next: () => Promise<void>): Promise<number> {
-  const program = start(stand, PARTY, [stand.url, stand.genesisFile])
-  await program.says(`list ${stand.sequence}.`)
+async function runParty(lists: ListServer, next: () => Promise<void>): Promise<number> {
+  const program = start(lists, PARTY, [lists.url, lists.genesisFile])
+  await program.says(`list ${lists.sequence}.`)
   await next()
-  await program.says(`list ${stand.sequence}.`)
+  await program.says(`list ${lists.sequence}.`)
   program.child.kill('SIGTERM')
   await program.end()
   return program.peakMebibytes()
@@ -156,7 +140,7 @@ const MAIN = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url
 const PARTY = fileURLToPath(new URL('./follow-lists.ts', import.meta.url))
 const HOOK = new URL('../lib/peak-memory.ts', import.meta.url).href
 
-function start({ directory, cleanup }: StandIn, file: string, args: readonly string[]): Program {
+function start({ directory, cleanup }: ListServer, file: string, args: readonly string[]): Program {
   const peakFile = join(directory, 'peak')
   const env = { ...process.env, BENCH_PEAK_FILE: peakFile, HOME: directory }
   const child = spawn(process.execPath, [...process.execArgv, '--import', HOOK, file, ...args], {
@@ -186,131 +170,4 @@ function start({ directory, cleanup }: StandIn, file: string, args: readonly str
       return Math.round(Number(await readFile(peakFile, 'utf8')) / 1024)
     },
   }
-}
-
-/** Serves what the readers ask an authority for. */
-class StandIn {
-  readonly directory: string
-  readonly cleanup: BenchOptions['cleanup']
-  readonly genesisFile: string
-  readonly #network: BenchNetwork
-  readonly #authority: Signer
-  #list = Buffer.alloc(0)
-  #feed = ''
-  url = ''
-  sequence = 0
-  listBytes = 0
-
-  private constructor(network: BenchNetwork, authority: Signer, { directory, cleanup }: BenchOptions) {
-    this.#network = network
-    this.#authority = authority
-    this.directory = directory
-    this.cleanup = cleanup
-    this.genesisFile = network.genesisFile
-  }
-
-  static async open(network: BenchNetwork, authority: Signer, options: BenchOptions): Promise<StandIn> {
-    const stand = new StandIn(network, authority, options)
-    const feed = draftRevocationFeed({
-      feed_id: 'feed-1',
-      issuer_sovereign_id: network.name,
-      sequence: 1,
-      issued_at: writeInstant(systemClock.now()),
-      issued_by: authority.keyId,
-      reasons: new Map(),
-    })
-    stand.#feed = writeJson(await signList(feed, authority))
-    const server = createServer((request, response) => {
-      request.resume().on('end', () => stand.#answer(request.url ?? '', response))
-    })
-    await new Promise<void>((done) => server.listen(0, HOST, done))
-    options.cleanup.add(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    stand.url = `http://${HOST}:${(server.address() as AddressInfo).port}`
-    return stand
-  }
-
-  /** The next list, with so many entries. */
-  async publish(entries: number): Promise<void> {
-    const sequence = this.sequence + 1
-    const now = systemClock.now()
-    const [issuer, revoked_at] = [this.#authority.keyId, writeInstant(now)]
-    const draft = draftCrl({
-      crl_id: `crl-${sequence}`,
-      sequence,
-      issuer,
-      now,
-      entries: Array.from({ length: entries }, (_, n) => ({
-        certificate_id: idOf(n + sequence),
-        revoked_at,
-        reason: 'cessation_of_operation',
-        issuer,
-      })),
-    })
-    const text = writeJson(await signList(draft, this.#authority))
-    this.listBytes = text.length
-    this.#list = gzipSync(text, { level: 1 })
-    this.sequence = sequence
-  }
-
-  /** A node that has joined. */
-  async makeHome(name: string): Promise<string> {
-    const home = join(this.directory, name)
-    const seed = Buffer.alloc(32, 7).toString('base64')
-    const draft = draftJoinCertificate({
-      cert_id: 'cert-of-the-bench',
-      node_public_key: (await seedSigner('node', seed)).publicKey,
-      network_name: this.#network.name,
-      roles: ['role:client'],
-      issued_by: this.#authority.keyId,
-      now: systemClock.now(),
-      validityHours: 168,
-    })
-    await mkdir(home)
-    await copyFile(this.genesisFile, join(home, 'genesis.json'))
-    await writeFile(join(home, 'certificate.json'), writeJson(await signList(draft, this.#authority)))
-    await writeFile(join(home, 'node.key'), writePrivateKeyFile(seed, 'node'), { mode: 0o600 })
-    const paths = ['home = "."', 'genesis = "genesis.json"', 'node_private_key = "node.key"']
-    const lines = [`[network]\nna_endpoint = "${this.url}"\n[paths]`, ...paths, 'node_certificate = "certificate.json"']
-    await writeFile(join(home, 'chancery.toml'), `${lines.join('\n')}\n`)
-    return home
-  }
-
-  #answer(path: string, response: ServerResponse): void {
-    switch (path) {
-      case '/crl':
-        response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': this.#list.length }).end(this.#list)
-        return
-      case '/sovereign-revocation-feed':
-        response.end(this.#feed)
-        return
-      case '/healthz':
-        response.end('{"status":"ok"}')
-        return
-      case '/heartbeat': {
-        const server_time = writeInstant(systemClock.now())
-        response.end(
-          writeJson({
-            status: 'ok',
-            server_time,
-            next_heartbeat_seconds: 1,
-            crl_sequence: this.sequence,
-            policy_id: null,
-          }),
-        )
-        return
-      }
-      default:
-        response
-          .writeHead(404)
-          .end('{"error":{"code":"not_found","message":"There is no such thing.","details":{},"request_id":"r-1"}}')
-    }
-  }
-}
-
-/** As long as those of an authority. */
-function idOf(n: number): string {
-  return `cert-${(n * 2_654_435_761).toString(16).padStart(32, '0')}`
 }

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one browser and one gateway for all pages
 import { signOperatorRequest, toBase64 } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { accepted, testSeed } from '@chancery/testkit'

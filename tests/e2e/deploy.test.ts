@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- the deployment files of one release, checked against each other
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'

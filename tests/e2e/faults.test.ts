@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- whole processes are started once for all faults
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

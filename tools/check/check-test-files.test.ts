@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { checkTestFiles } from './check-test-files.ts'
+import { checkDisabledRules, checkTestFiles } from './check-test-files.ts'
 
 let root = ''
 beforeEach(() => {
@@ -58,4 +58,17 @@ it.each([
 it('accepts a test that is skipped on PostgreSQL', () => {
   write({ 'clock/clock.test.ts': "it.runIf(!onPostgres)('x', y)\nit.runIf(currentBackend() === 'sqlite')('x', y)" })
   expect(checkTestFiles(root)).toEqual([])
+})
+
+it('refuses a disabled lint rule without a reason', () => {
+  const rule = 'oxlint-disable'
+  write({
+    'a.ts': `// ${rule} max-lines -- one table\n// ${rule}-next-line no-empty -- the platform asks for it\n`,
+    'b.ts': `// ${rule} max-lines\n`,
+    'c.ts': `/* ${rule} */\n`,
+  })
+  expect(checkDisabledRules(root).map(({ file }) => file)).toEqual([
+    'apps/authority/src/b.ts',
+    'apps/authority/src/c.ts',
+  ])
 })

@@ -33,6 +33,19 @@ export function checkTestFiles(root: string = ROOT): Finding[] {
   })
 }
 
+/** Returns files that disable a lint rule, such as the limit of 300 lines, without a reason. */
+export function checkDisabledRules(root: string = ROOT): Finding[] {
+  const files = globSync('{apps,bench,packages,tests,tools}/**/*.{ts,tsx}', {
+    cwd: root,
+    exclude: (file) => /(?:^|\/)(?:node_modules|dist)(?:\/|$)/.test(file),
+  })
+  const message = 'disables a lint rule without a reason. Add it: -- reason'
+  return files
+    .sort()
+    .filter((file) => /\/[/*] oxlint-disable(?!.* -- \S)/.test(readFileSync(join(root, file), 'utf8')))
+    .map((file) => ({ rule: 'lint-reason', file, message }))
+}
+
 function checkTest(file: string, text: string): Finding | undefined {
   if (file.endsWith('.database.test.ts') || !POSTGRES_ONLY.test(text)) return undefined
   const name = basename(file).replace('.test.ts', '.database.test.ts')
@@ -58,7 +71,7 @@ function foldersBeside(file: string): readonly string[] {
 }
 
 if (import.meta.main) {
-  const findings = checkTestFiles()
+  const findings = [...checkTestFiles(), ...checkDisabledRules()]
   for (const { file, message, rule } of findings) console.log(`${file}: ${message} [${rule}]`)
   process.exitCode = findings.length === 0 ? 0 : 1
 }

@@ -73,6 +73,7 @@ export interface Features {
 }
 
 /** Opens every feature. The order is the dependency order. */
+// oxlint-disable-next-line max-lines-per-function -- one statement per feature, in dependency order
 export function openFeatures(core: Core, settings: AuthoritySettings): Features {
   const publishedDocuments = new PublishedDocuments()
   const parts = { ...core, settings, publishedDocuments }

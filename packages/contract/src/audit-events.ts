@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one table of all event types
 export interface AuditEvent {
   /** One line: what has happened when the event is written. */
   readonly when: string

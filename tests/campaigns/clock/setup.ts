@@ -68,6 +68,7 @@ export interface OpenClockSetup extends Stage {
   close(): Promise<void>
 }
 
+// oxlint-disable-next-line max-lines-per-function -- one set-up, in the order of its steps
 export async function openSetup(
   pattern: Pattern,
   backend: Backend,

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- the model is read together with its campaign
 import {
   DAY,
   draftAgentDescriptor,

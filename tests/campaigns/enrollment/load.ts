@@ -26,6 +26,7 @@ const REASONS = ['unspecified', 'cessation_of_operation', 'superseded', 'key_com
 /** A node may be refused because another worker revoked its certificate or reported its key as compromised. */
 const NODE_REFUSALS = ['certificate_revoked', 'node_key_compromised', 'certificate_superseded']
 
+// oxlint-disable-next-line max-lines-per-function -- the workers share their members and violations
 export function createLoad(process: AuthorityProcess, acks: Acks, random: Random): Load {
   const members: Member[] = []
   const violations: string[] = []

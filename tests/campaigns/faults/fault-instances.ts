@@ -47,6 +47,7 @@ const MOVED_CLOCK = new URL('../lib/moved-clock.ts', import.meta.url).href
 /** Twice the interval of the checks of an instance. */
 const CLOCK_SETTLES_MS = 60
 
+// oxlint-disable-next-line max-lines-per-function -- the operations share the state of the instances
 export async function openFaultInstances(options: InstancesOptions): Promise<FaultInstances> {
   const network = await createTestNetwork('FAULT-NET')
   const folder = await mkdtemp(join(tmpdir(), 'chancery-fleet-'))

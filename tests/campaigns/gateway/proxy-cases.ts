@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one table of cases
 import { OPERATOR_HEADERS } from '@chancery/contract'
 import type { GatewayOperation } from '@chancery/contract'
 import type { Random } from '../lib/random.ts'

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one matrix of headers, keys and nonces with the order of its checks
 import { seconds, signOperatorRequest, writeInstant } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { readTarget, systemClock } from '@chancery/service-kit'

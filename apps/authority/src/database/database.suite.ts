@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one list of requirements that both engines meet
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'

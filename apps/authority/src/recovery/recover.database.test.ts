@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one rolled back database and every input of its recovery
 import { randomBytes } from 'node:crypto'
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one backup and every way to restore it
 import { appendFile, cp, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- the same fault in each kind of signed record
 import { readJson, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import {

@@ -23,6 +23,7 @@ const NAMES: Readonly<Record<Page, string>> = {
   federation: 'Federation',
 }
 
+// oxlint-disable-next-line max-lines-per-function -- the state of the page and its markup
 export function App(): JSX.Element {
   const view = useViewLocation()
   const [session, setSession] = useState<Session>(SIGNED_OUT)

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- every state of one file: created, opened, damaged, locked
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -41,3 +41,12 @@ export interface Command {
   /** What must be at hand: a private key, or the machine the authority runs on. */
   readonly needs: 'nothing' | 'operator' | 'node' | 'authority-host'
 }
+
+/** Options of every command that reads the key and the database of the authority. */
+export const HOST_OPTIONS: Command['options'] = [
+  { flags: '--genesis <file>', summary: 'Signed genesis block (GENESIS_FILE)' },
+  { flags: '--na-private-key <file>', summary: 'Private key file of the authority (NA_PRIVATE_KEY_FILE)' },
+  { flags: '--key-id <id>', summary: 'Key id written into signatures (NA_KEY_ID)', default: 'na-2025-q1' },
+  { flags: '--db-path <file>', summary: 'SQLite file (DB_PATH)', default: 'chancery.db' },
+  { flags: '--env-file <file>', summary: 'File with settings; environment variables override it' },
+]

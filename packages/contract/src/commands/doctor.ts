@@ -1,4 +1,4 @@
-import { HOST_OPTIONS } from './authority.ts'
+import { HOST_OPTIONS } from './command.ts'
 import type { Command } from './command.ts'
 
 /** Commands that check a deployment: with its settings, and from outside like a verifier. */

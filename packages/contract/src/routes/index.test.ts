@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- a literal copy of the route table, as the second opinion
 import { describe, expect, it } from 'vitest'
 import { ERRORS } from '../errors.ts'
 import type { Route } from '../route.ts'

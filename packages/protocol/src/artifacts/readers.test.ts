@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one table of records with the wrong values of each field
 import { describe, expect, it } from 'vitest'
 import { JsonFloat, isJsonObject } from '../canonical/json-value.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'

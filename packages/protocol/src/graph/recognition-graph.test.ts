@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one graph, drawn from the same records in every test
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../canonical/canonical-json.ts'

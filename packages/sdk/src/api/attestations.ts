@@ -157,6 +157,7 @@ const readTreatyVerdict = known({
   subject_sovereign_id: word,
 })
 
+// oxlint-disable-next-line max-lines-per-function -- one member per call
 export function attestationsApi(connection: Connection): AttestationsApi {
   const { call } = connection
   const page: AttestationsApi['page'] = ({ asOperator, ...query } = {}, options) =>

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one table of calls that a node makes
 import {
   readJsonBytes,
   readAgentDescriptor,

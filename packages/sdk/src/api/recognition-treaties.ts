@@ -162,6 +162,7 @@ const readVerdict = known({
   subject_sovereign_id: word,
 })
 
+// oxlint-disable-next-line max-lines-per-function -- one member per call
 export function recognitionTreatiesApi(connection: Connection): RecognitionTreatiesApi {
   const { call } = connection
   const page: RecognitionTreatiesApi['page'] = (query = {}, options) =>

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- every method of the older interface
 import { createPublicKey, verify } from 'node:crypto'
 import { canonicalJson, readJson, seedSigner, toUtf8 } from '@chancery/protocol'
 import type { ExecutionEvidence, JsonObject } from '@chancery/protocol'

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- the same requests against each server framework
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- the rules of the HTTP edge against one table of routes
 import { createHash } from 'node:crypto'
 import { Agent, request as httpRequest } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'

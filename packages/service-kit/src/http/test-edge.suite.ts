@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one edge with its client, for all edge tests
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'

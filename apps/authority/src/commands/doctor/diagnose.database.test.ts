@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one working deployment, with one fault per test
 import { chmod, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

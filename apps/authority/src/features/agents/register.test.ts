@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- every status of one route, with a table of wrong descriptors
 import {
   DAY,
   SECOND,

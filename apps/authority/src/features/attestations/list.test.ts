@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- every status of one list with its pages and settings
 import type { JsonObject } from '@chancery/protocol'
 import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one job through the life of a list
 import { canonicalJson, hours, readInstant, seconds, writeInstant } from '@chancery/protocol'
 import type { Crl } from '@chancery/protocol'
 import {

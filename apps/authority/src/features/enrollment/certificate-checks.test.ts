@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one table of wrong certificates for four routes
 import { JsonFloat, seconds, writeSortable } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, JsonValue, Signer } from '@chancery/protocol'
 import {

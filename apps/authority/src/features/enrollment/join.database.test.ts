@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- every status of one route
 import {
   HOUR,
   JsonFloat,

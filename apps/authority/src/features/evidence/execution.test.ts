@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- every status of one route
 import { createHash, randomUUID } from 'node:crypto'
 import { JsonFloat, canonicalJson, readReceived, recordDigest, writeInstant } from '@chancery/protocol'
 import { executionEvidenceForm, instantOf, seconds } from '@chancery/protocol'

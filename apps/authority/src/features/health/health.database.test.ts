@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- health, readiness and metrics of the same set-up
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'

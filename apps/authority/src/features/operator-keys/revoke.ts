@@ -15,6 +15,7 @@ import { insertRevokedKey, listRevokedKeys } from './queries.ts'
  * revoked, because then no operator could revoke anything. The last privileged key needs `force` and a reason, because
  * nothing can be revoked until another is configured.
  */
+// oxlint-disable-next-line max-lines-per-function -- one transaction, read from top to bottom
 export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Promise<JsonObject> {
   refuseUnknownMembers(call.body, ['reason', 'force', 'dry_run', 'withdraw_invites'])
   const reason = readReason(call.body)

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- every status of one route
 import { JsonFloat, seconds, signList, writeInstant } from '@chancery/protocol'
 import type { JsonObject, Signer } from '@chancery/protocol'
 import {

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- all statements of own and imported feeds
 import { readJson, readRevocationFeed, sha256Hex } from '@chancery/protocol'
 import type { ImportedRevocation } from '@chancery/protocol'
 import type { Tx } from '../../database/database.ts'

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- every outcome of one command
 import { readFile } from 'node:fs/promises'
 import { readPrivateKeyFile, readPublicKeyFile } from '@chancery/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

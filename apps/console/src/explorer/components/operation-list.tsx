@@ -4,6 +4,7 @@ import { writeLocation } from '../view-location.ts'
 import { isFound } from '../requests/catalogue.ts'
 import type { Operation } from '../requests/catalogue.ts'
 
+// oxlint-disable-next-line max-lines-per-function -- the state of one list and its markup
 export function OperationList(props: {
   readonly operations: readonly Operation[]
   readonly chosen: string | undefined

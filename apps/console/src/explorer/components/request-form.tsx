@@ -35,6 +35,7 @@ interface Props {
 }
 
 /** One operation from an empty form to its answer. What is signed is shown first, and any change takes that back. */
+// oxlint-disable-next-line max-lines-per-function -- the state of one form and its markup
 export function RequestForm({ operation, session, setSession, draft }: Props): JSX.Element {
   const network = operation.isOwn ? undefined : networkOf(session)
   const [values, setValues] = useState<Values>({})

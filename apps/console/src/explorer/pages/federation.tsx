@@ -41,6 +41,7 @@ interface Terms {
   readonly hours: string
 }
 
+// oxlint-disable-next-line max-lines-per-function -- the state of one form and its markup
 function TreatyForm(props: {
   readonly tokenInfo: TokenInfo
   readonly prepare: (network: string, draft: Draft) => void

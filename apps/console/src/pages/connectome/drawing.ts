@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one drawing, in the order of its layers
 import { TONES } from './graph.ts'
 import type { Graph, Tone } from './graph.ts'
 import type { NodePositions } from './layout.ts'

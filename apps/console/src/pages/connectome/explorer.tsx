@@ -26,6 +26,7 @@ const NO_PATH: Path = { text: '', edges: [] }
 const NOTHING_DRAWN: Drawn = { cut: [], touched: [], text: '' }
 
 /** The map to move in, with a panel that shows what was picked. */
+// oxlint-disable-next-line max-lines-per-function -- the state of the page and its markup
 export function Explorer(props: {
   readonly graph: Graph
   readonly opened: Opened

@@ -23,6 +23,7 @@ interface Reviewed {
 }
 
 /** One action through its stages: written, shown, confirmed, signed, answered. */
+// oxlint-disable-next-line max-lines-per-function -- the state of one form and its markup
 export function ActionCard(props: {
   readonly action: Action
   readonly client: Client

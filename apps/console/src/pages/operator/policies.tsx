@@ -11,6 +11,7 @@ import type { Values } from './action.ts'
 import { intentOf } from './policy-actions.ts'
 
 /** Every stored version, to be read, put in force, or taken as the beginning of the next. */
+// oxlint-disable-next-line max-lines-per-function -- the state of the page and its markup
 export function Policies(props: {
   readonly client: Client
   readonly genesis: GenesisBlock

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- every status of one route, with one partner service
 import { createHash } from 'node:crypto'
 import { GATEWAY_OPERATIONS } from '@chancery/contract'
 import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
