@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { accepted, publishFirst, startTestAuthority } from '@chancery/testkit'
+import { COMPILE_CACHE, accepted, publishFirst, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 /** Runs the command itself while the authority serves. */
 async function run(...words: readonly string[]): Promise<{ stdout: string; stderr: string; code: number }> {
-  const env = { PATH: process.env['PATH'], ...na.database.settings }
+  const env = { ...COMPILE_CACHE, PATH: process.env['PATH'], ...na.database.settings }
   try {
     return { ...(await execute(process.execPath, ['--conditions=development', MAIN, ...words], { env })), code: 0 }
   } catch (error) {

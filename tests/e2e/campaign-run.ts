@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
+import { COMPILE_CACHE } from '@chancery/testkit'
 import { expect } from 'vitest'
 import type { Campaign, CampaignOptions, CampaignResult } from '../campaigns/lib/campaign.ts'
 
@@ -15,7 +16,7 @@ export interface Outcome {
 /** Runs the command of `npm run campaign`, without npm. */
 export function runCampaignCommand(args: string[], path = process.env['PATH'] ?? ''): Promise<Outcome> {
   return new Promise((resolve) => {
-    const options = { env: { ...process.env, PATH: path } }
+    const options = { env: { ...process.env, ...COMPILE_CACHE, PATH: path } }
     const run = join(CAMPAIGNS, 'run.ts')
     execFile(process.execPath, ['--conditions=development', run, ...args], options, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1

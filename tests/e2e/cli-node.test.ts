@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeJson } from '@chancery/protocol'
-import { createInvite, startTestAuthority } from '@chancery/testkit'
+import { COMPILE_CACHE, createInvite, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -38,7 +38,7 @@ interface Process {
 function start(args: readonly string[]): Process {
   const child = spawn(process.execPath, ['--conditions=development', MAIN, ...args], {
     cwd: folder,
-    env: { PATH: process.env['PATH'] ?? '', HOME: folder },
+    env: { ...COMPILE_CACHE, PATH: process.env['PATH'] ?? '', HOME: folder },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   let out = ''

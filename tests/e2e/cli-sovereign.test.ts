@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
-import { startTestAuthority, testSeed } from '@chancery/testkit'
+import { COMPILE_CACHE, startTestAuthority, testSeed } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
@@ -35,7 +35,7 @@ afterAll(async () => {
 async function chancery(line: string): Promise<{ code: number | null; out: string; error: string }> {
   const child = spawn(process.execPath, ['--conditions=development', MAIN, ...line.split(' ')], {
     cwd: folder,
-    env: { PATH: process.env['PATH'] ?? '', HOME: folder },
+    env: { ...COMPILE_CACHE, PATH: process.env['PATH'] ?? '', HOME: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [out, error] = ['', '']

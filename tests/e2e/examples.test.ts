@@ -10,6 +10,7 @@ import { Node, createClient } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk'
 import { FileNodeStore, readGenesisFile } from '@chancery/sdk/nodejs'
 import {
+  COMPILE_CACHE,
   createInvite,
   createTestDatabase,
   createTestNetwork,
@@ -40,6 +41,7 @@ beforeAll(async () => {
   client = createClient({ url: na.url, operator })
   await writeFile(join(folder, 'operator.key'), writePrivateKeyFile(testSeed('op-privileged'), 'op-privileged'))
   env = {
+    ...COMPILE_CACHE,
     PATH: process.env['PATH'] ?? '',
     NA_URL: na.url,
     GENESIS: network.settings['GENESIS_FILE'] ?? '',

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '@chancery/service-kit'
 import {
+  COMPILE_CACHE,
   accepted,
   createTestNetwork,
   freePort,
@@ -60,7 +61,7 @@ afterAll(async () => {
 /** `chancery authority start --env-file FILE`, as an operator runs it. */
 function launch(file: string): Pick<Service, 'child' | 'exited' | 'output'> {
   const args = ['--conditions=development', MAIN, 'authority', 'start', '--env-file', file]
-  const child = spawn(process.execPath, args, { cwd: folder, env: {}, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, args, { cwd: folder, env: COMPILE_CACHE, stdio: ['ignore', 'pipe', 'pipe'] })
   running.add(child)
   const chunks: Buffer[] = []
   child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk))

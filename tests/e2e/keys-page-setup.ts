@@ -10,7 +10,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { readJoinCertificate, readJson, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject } from '@chancery/protocol'
-import { createTestDatabase, sendGatewayRequest, startTestAuthority, testClient, testSeed } from '@chancery/testkit'
+import {
+  COMPILE_CACHE,
+  createTestDatabase,
+  sendGatewayRequest,
+  startTestAuthority,
+  testClient,
+  testSeed,
+} from '@chancery/testkit'
 import type { Backend, TestClient, TestDatabase } from '@chancery/testkit'
 
 const MAIN = join(import.meta.dirname, '../../apps/cli/src/main.ts')
@@ -231,7 +238,7 @@ export class PageSetup {
   #env(): Record<string, string> {
     const path = [join(this.folder, 'bin'), process.env['PATH'] ?? ''].join(delimiter)
     // A separate home: the configuration of the person who runs the test must not be read.
-    return { PATH: path, HOME: this.folder, NO_COLOR: '1' }
+    return { ...COMPILE_CACHE, PATH: path, HOME: this.folder, NO_COLOR: '1' }
   }
 }
 

@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
+  COMPILE_CACHE,
   EndedAtStartError,
   accepted,
   createTestDatabase,
@@ -35,7 +36,7 @@ describe('a copy that is killed', () => {
 
   const launch = (...more: string[]): { child: ChildProcess; ended: Promise<Ran> } => {
     const args = ['authority', 'migrate-db', '--from', path(), '--env-file', envFile, '--json', ...more]
-    const child = spawn(process.execPath, ['--conditions=development', MAIN, ...args], { env: {} })
+    const child = spawn(process.execPath, ['--conditions=development', MAIN, ...args], { env: COMPILE_CACHE })
     const [out, err]: [Buffer[], Buffer[]] = [[], []]
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
     child.stderr.on('data', (chunk: Buffer) => err.push(chunk))

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { COMPILE_CACHE } from './compile-cache.ts'
 import { freePort } from './temporary-postgres.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'src', 'main.ts')
@@ -20,7 +21,7 @@ export async function startDemo(home: string, nodes: number): Promise<DemoProces
   const child = spawn(
     process.execPath,
     ['--conditions=development', PROGRAM, 'demo', '--home', home, '--port', String(port), '--nodes', String(nodes)],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
+    { env: { ...process.env, ...COMPILE_CACHE }, stdio: ['ignore', 'ignore', 'pipe'] },
   )
   const exited = once(child, 'exit')
   let notes = ''

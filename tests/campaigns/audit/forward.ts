@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createTestDatabase, startTemporaryNats } from '@chancery/testkit'
+import { COMPILE_CACHE, createTestDatabase, startTemporaryNats } from '@chancery/testkit'
 import type { TestDatabase, TemporaryNats } from '@chancery/testkit'
 import pg from 'pg'
 import { systemClock } from '@chancery/service-kit'
@@ -127,7 +127,7 @@ async function forwardThroughKills(
 function startForwarder(settings: Readonly<Record<string, string>>, ...words: readonly string[]): ChildProcess {
   const main = fileURLToPath(new URL('../../../apps/cli/src/main.ts', import.meta.url))
   return spawn(process.execPath, ['--conditions=development', main, 'audit', 'forward', ...words], {
-    env: { PATH: process.env['PATH'], ...settings },
+    env: { ...COMPILE_CACHE, PATH: process.env['PATH'], ...settings },
     stdio: 'ignore',
   })
 }

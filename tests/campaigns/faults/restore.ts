@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { isJsonObject, writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { startFaultProxy, testSigner } from '@chancery/testkit'
+import { COMPILE_CACHE, startFaultProxy, testSigner } from '@chancery/testkit'
 import type { FaultProxy, TestResponse } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { checkInspection, checkReplays } from './fault-checks.ts'
@@ -169,7 +169,7 @@ class RestoreScenario {
     const args = ['authority', name, '--env-file', this.#fleet.envFile, ...more, '--json']
     try {
       const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=development', COMMAND, ...args], {
-        env: {},
+        env: COMPILE_CACHE,
       })
       return stdout.startsWith('{') ? (JSON.parse(stdout) as JsonObject) : undefined
     } catch (error) {

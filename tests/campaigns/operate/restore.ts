@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isJsonObject, writeInstant } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { nodeCaller, startFaultProxy } from '@chancery/testkit'
+import { COMPILE_CACHE, nodeCaller, startFaultProxy } from '@chancery/testkit'
 import type { AuthorityProcess, NodeCaller, TestResponse } from '@chancery/testkit'
 import { checkInspection } from '../faults/fault-checks.ts'
 import { openFaultInstances } from '../faults/fault-instances.ts'
@@ -274,7 +274,7 @@ class RestoreScenario {
   #command(...args: string[]): Promise<string> {
     const all = ['--conditions=development', COMMAND, ...args, '--env-file', this.#fleet.envFile]
     return new Promise((resolve) => {
-      execFile(process.execPath, all, { env: {} }, (error, stdout, stderr) => {
+      execFile(process.execPath, all, { env: COMPILE_CACHE }, (error, stdout, stderr) => {
         if (error !== null) this.#findings.add(`chancery ${args.join(' ')} failed: ${stderr.slice(0, 300)}`)
         resolve(stdout)
       })
