@@ -15,6 +15,8 @@ const ARGS = [
   '--disable-sync',
 ]
 const OUTPUT = join(import.meta.dirname, '..', '..', 'test-output', 'console')
+/** Pictures for people (CONTRIBUTING.md). No test reads them, and drawing whole pages takes seconds. */
+const HAS_SCREENSHOTS = process.env['CHANCERY_SCREENSHOTS'] === 'on'
 
 export function openBrowser(): Promise<Browser> {
   // Never skipped: a check that could not run has failed.
@@ -62,12 +64,14 @@ export async function visit({ page }: CheckedPage, address: string, timeoutMs = 
 }
 
 export async function screenshot(page: Page, name: string): Promise<void> {
+  if (!HAS_SCREENSHOTS) return
   mkdirSync(OUTPUT, { recursive: true })
   await page.screenshot({ path: join(OUTPUT, `${name}.png`), fullPage: true })
 }
 
 /** A part of a long page, for whoever looks at the pictures. */
 export async function screenshotOf(page: Page, selector: string, name: string): Promise<void> {
+  if (!HAS_SCREENSHOTS) return
   mkdirSync(OUTPUT, { recursive: true })
   await page
     .locator(selector)
@@ -81,6 +85,11 @@ interface Finding {
   readonly id: string
   readonly impact: string | null
   readonly nodes: readonly { readonly html: string }[]
+}
+
+/** What axe judges depends on the width or on the colours, never on both: two of four screens see everything. */
+export function isAxeScreen(width: number, colorScheme: 'light' | 'dark'): boolean {
+  return (width === 1440) === (colorScheme === 'light')
 }
 
 /** Where to look: a part of the page, and parts to leave out, which are like others that are looked at. */

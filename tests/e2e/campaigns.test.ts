@@ -21,11 +21,11 @@ describe('campaigns before each merge', () => {
     [
       'one-winner',
       1,
-      async () => ({ run: (options) => runTracks({ ...options, callers: 20 }, ONE_WINNER, [retention]) }),
+      async () => ({ run: (options) => runTracks({ ...options, callers: 10 }, ONE_WINNER, [retention]) }),
     ],
-    ['replay', 200, () => import('../campaigns/faults/replay.ts')],
+    ['replay', 40, () => import('../campaigns/faults/replay.ts')],
     // The seed chooses the patterns. All 720 cases run at night.
-    ['clock', 120, () => import('../campaigns/clock/clock.ts')],
+    ['clock', 60, () => import('../campaigns/clock/clock.ts')],
     ['restore', 1, () => import('../campaigns/faults/restore.ts')],
   ])(
     '%s finds no violation in %i cases',

@@ -24,13 +24,14 @@ const MAIN = join(import.meta.dirname, '../../apps/cli/src/main.ts')
 const START_MS = 120_000
 const execute = promisify(execFile)
 
-/** What a page on operations takes for granted: an authority, two nodes and a gateway, all started by commands. */
+/** What a page on operations takes for granted: an authority, nodes and perhaps a gateway, all started by commands. */
 export class PageSetup {
   readonly folder: string
   readonly #database: TestDatabase
   readonly #url: string
   readonly #gatewayUrl: string
   readonly #client: TestClient
+  readonly #nodes: readonly string[]
   readonly #running: ChildProcess[] = []
   readonly #lost: string[] = []
   #authority: ChildProcess | undefined
@@ -38,7 +39,13 @@ export class PageSetup {
   #isClosing = false
   #decisions = 0
 
-  private constructor(folder: string, database: TestDatabase, ports: readonly [number, number]) {
+  private constructor(
+    folder: string,
+    database: TestDatabase,
+    ports: readonly [number, number],
+    nodes: readonly string[],
+  ) {
+    this.#nodes = nodes
     this.folder = folder
     this.#database = database
     this.#url = `http://127.0.0.1:${ports[0]}`
@@ -46,13 +53,13 @@ export class PageSetup {
     this.#client = testClient('caller', ['ACME-NET'])
   }
 
-  static async open(backend: Backend): Promise<PageSetup> {
+  static async open(backend: Backend, nodes: readonly string[], hasGateway: boolean): Promise<PageSetup> {
     const folder = await mkdtemp(join(tmpdir(), 'chancery-keys-page-'))
-    const setup = new PageSetup(folder, await createTestDatabase(backend), [await freePort(), await freePort()])
+    const setup = new PageSetup(folder, await createTestDatabase(backend), [await freePort(), await freePort()], nodes)
     await setup.#install()
     await setup.startAuthority('old.env')
-    for (const name of ['node-1', 'node-2']) await setup.#join(name)
-    await setup.#startGateway()
+    for (const name of nodes) await setup.#join(name)
+    if (hasGateway) await setup.#startGateway()
     return setup
   }
 
@@ -108,12 +115,12 @@ export class PageSetup {
 
   /** Renews while the nodes run, so that a test need not wait for their time. */
   async renewNodes(): Promise<void> {
-    for (const name of ['node-1', 'node-2']) await this.sh(`chancery renew --home ${name}`)
+    for (const name of this.#nodes) await this.sh(`chancery renew --home ${name}`)
   }
 
   certificates(): Promise<readonly JoinCertificate[]> {
     return Promise.all(
-      ['node-1', 'node-2'].map(async (name) =>
+      this.#nodes.map(async (name) =>
         readJoinCertificate(readJson(await readFile(join(this.folder, name, 'certificate.json'), 'utf8'))),
       ),
     )
@@ -151,7 +158,7 @@ export class PageSetup {
   async problems(): Promise<readonly string[]> {
     const { warnings } = (await (await fetch(`${this.#url}/readyz`)).json()) as { warnings?: readonly string[] }
     const { count } = (await (await fetch(`${this.#url}/nodes`)).json()) as { count: number }
-    return [...this.#lost, ...(warnings ?? []), ...(count === 2 ? [] : [`${count} nodes instead of 2`])]
+    return [...this.#lost, ...(warnings ?? []), ...(count === this.#nodes.length ? [] : [`${count} nodes are listed`])]
   }
 
   async close(): Promise<void> {

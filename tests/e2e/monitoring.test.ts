@@ -88,8 +88,9 @@ describe('alerts and dashboards', () => {
   it.runIf(hasPromtool)(
     'fire when they should and only then',
     async () => {
-      await promtool('promtool', ['test', 'rules', join(DEPLOY, 'prometheus/alerts.test.yaml')])
-      // promtool needs 23 s of processor time for it.
+      // Collecting garbage less often halves the processor time of promtool.
+      const env = { ...process.env, GOGC: '400' }
+      await promtool('promtool', ['test', 'rules', join(DEPLOY, 'prometheus/alerts.test.yaml')], { env })
     },
     240_000,
   )

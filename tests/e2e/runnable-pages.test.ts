@@ -1,55 +1,21 @@
-import { readFileSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { allSteps, missing, readSteps, runPages, runnablePages, stepsBefore } from './runnable-pages.ts'
+import { describe, expect, it } from 'vitest'
+import { allSteps, isNightlyPage, missing, readSteps, runnablePages, stepsBefore } from './runnable-pages.ts'
 import type { Ran } from './runnable-pages.ts'
+import { describePages } from './runnable-pages.suite.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..')
-const pages = runnablePages()
-const steps = (page: string) => readSteps(readFileSync(join(ROOT, page), 'utf8'))
-
-let all: ReadonlyMap<string, Ran>
-beforeAll(async () => {
-  all = await runPages(pages)
-}, 1_500_000)
-afterAll(async () => {
-  for (const { folder } of all.values()) await rm(folder, { recursive: true, force: true })
-})
+const pages = runnablePages().filter((page) => !isNightlyPage(page))
+const all = describePages(pages)
 
 it('are found, the tutorials among them', () => {
   expect(pages).toContain('docs/tutorial/first-network.md')
   expect(pages).toContain('docs/tutorial/boundary-policies.md')
-  expect(pages).toContain('docs/operate/incidents.md')
-})
-
-describe.each(pages)('%s', (page) => {
-  let ran: Ran
-  beforeAll(() => {
-    ran = all.get(page) as Ran
-  })
-
-  it('runs from the first command to the last', () => {
-    const errors = ran.code === 0 ? '' : `${ran.outputs.at(-1) ?? ''}\n${ran.errors}`
-    expect({ code: ran.code, errors, steps: ran.outputs.length }).toEqual({
-      code: 0,
-      errors: '',
-      steps: steps(page).length,
-    })
-  })
-
-  it.each(steps(page).map(({ title, promised }, index) => [title, index, promised] as const))(
-    '"%s" (%i) prints what it promises',
-    (_title, index, promised) => {
-      expect(promised.length).toBeGreaterThan(0)
-      const output = ran.outputs[index] ?? ''
-      expect({ missing: missing(promised, output), output }).toEqual({ missing: undefined, output })
-    },
-  )
+  expect(runnablePages().filter(isNightlyPage)).toEqual(['docs/operate/incidents.md', 'docs/operate/rehearse.md'])
 })
 
 it('the first network leaves its authority stopped cleanly, and secrets in no log', async () => {
-  const ran = all.get('docs/tutorial/first-network.md') as Ran
+  const ran = all().get('docs/tutorial/first-network.md') as Ran
   const log = await readFile(join(ran.folder, 'authority.log'), 'utf8')
   const token = (await readFile(join(ran.folder, 'invite.token'), 'utf8')).trim()
   expect(token).toHaveLength(43)

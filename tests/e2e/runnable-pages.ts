@@ -34,6 +34,11 @@ export function runnablePages(): readonly string[] {
     .toSorted()
 }
 
+/** Pages with many commands: they run at night (CONTRIBUTING.md, Test tiers). */
+export function isNightlyPage(page: string): boolean {
+  return page === 'docs/operate/incidents.md' || page === 'docs/operate/rehearse.md'
+}
+
 /** Every `sh run` block with the `text` block that follows it before the next one. Blocks of a list are indented. */
 export function readSteps(markdown: string): readonly Step[] {
   const blocks = [...markdown.matchAll(/^## (.+)$|^( *)```(sh run|text)\n([\s\S]*?)^\2```$/gm)]

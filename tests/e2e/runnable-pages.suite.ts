@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { missing, readSteps, runPages } from './runnable-pages.ts'
+import type { Ran } from './runnable-pages.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const steps = (page: string) => readSteps(readFileSync(join(ROOT, page), 'utf8'))
+
+/** Runs the pages and compares what they print with what they promise. Returns how each of them ran. */
+export function describePages(pages: readonly string[]): () => ReadonlyMap<string, Ran> {
+  let all: ReadonlyMap<string, Ran>
+  beforeAll(async () => {
+    all = await runPages(pages)
+  }, 1_500_000)
+  afterAll(async () => {
+    for (const { folder } of all.values()) await rm(folder, { recursive: true, force: true })
+  })
+
+  describe.each(pages)('%s', (page) => {
+    let ran: Ran
+    beforeAll(() => {
+      ran = all.get(page) as Ran
+    })
+
+    it('runs from the first command to the last', () => {
+      const errors = ran.code === 0 ? '' : `${ran.outputs.at(-1) ?? ''}\n${ran.errors}`
+      expect({ code: ran.code, errors, steps: ran.outputs.length }).toEqual({
+        code: 0,
+        errors: '',
+        steps: steps(page).length,
+      })
+    })
+
+    it.each(steps(page).map(({ title, promised }, index) => [title, index, promised] as const))(
+      '"%s" (%i) prints what it promises',
+      (_title, index, promised) => {
+        expect(promised.length).toBeGreaterThan(0)
+        const output = ran.outputs[index] ?? ''
+        expect({ missing: missing(promised, output), output }).toEqual({ missing: undefined, output })
+      },
+    )
+  })
+
+  return () => all
+}
