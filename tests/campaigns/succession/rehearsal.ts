@@ -9,7 +9,6 @@ import { signList, writePrivateKeyFile, writePublicKeyFile } from '@chancery/pro
 import type { JoinCertificate, JsonObject, Signer } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
-  COMPILE_CACHE,
   createTestDatabase,
   createTestNetwork,
   enroll,
@@ -120,7 +119,7 @@ async function command(
   settings: Readonly<Record<string, string>>,
   ...words: readonly string[]
 ): Promise<void> {
-  const env = { ...COMPILE_CACHE, PATH: process.env['PATH'], HOME: tmpdir(), ...network.settings, ...settings }
+  const env = { PATH: process.env['PATH'], HOME: tmpdir(), ...network.settings, ...settings }
   await execute(process.execPath, ['--conditions=development', CLI, ...words], { env })
 }
 
