@@ -48,9 +48,9 @@ const BENCHES: readonly Bench[] = [
 const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY] [--entries N]
        npm run --silent bench -- --list | --all
 
---rounds   calm rounds to judge (9)            --wait     time to wait for a calm machine in all (0)
---seconds  load on each contender per round (1)  --profile  where the product's processor profiles go (none)
---entries  evidence entries in the store, for the evidence benchmarks (their own number)
+--rounds   calm rounds of the result (9)      --wait     total time to wait for a quiet machine (0)
+--seconds  load on each server per round (1)  --profile  folder for processor profiles of the product (none)
+--entries  entries in the evidence store, for the evidence benchmarks
 
 Prints one JSON object as its last line: name, ratio, bar and figures. The conditions are in bench/lib/conditions.ts.`
 

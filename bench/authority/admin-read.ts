@@ -35,7 +35,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
     { network, database: createSqlite(directory), profileDirectory: undefined },
     cleanup,
   )
-  // The first reader of the policy makes the one version that the history then holds.
+  // The first read of the policy creates the only version in the history.
   for (const server of [postgres, sqlite]) await copyDocument(server, '/policy')
   const document = await copyDocument(postgres, PATH, await sign())
   const signed = { ...operatorRequest(plan), key_id: plan.keyId }

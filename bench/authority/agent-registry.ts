@@ -43,7 +43,7 @@ export async function openRegistry(network: BenchNetwork, agents: number, option
     rare_last: `/agents?capability=${rare}&limit=1&cursor=${await cursorAfter(port, rare, RARE_HITS / 2)}`,
     popular_first: `/agents?capability=${popular}&limit=${PAGE}`,
     popular_1000th: `/agents?capability=${popular}&limit=1&cursor=${await cursorAfter(port, popular, DEEP_PAGE - 1)}`,
-    // The 1,000th page of a hundred, or the last one where there are fewer.
+    // Number of the 1,000th page of a hundred, or of the last one where there are fewer.
     popular_deepest: `/agents?capability=${popular}&limit=${PAGE}&cursor=${await cursorAfter(port, popular, Math.min((DEEP_PAGE - 1) * PAGE, Math.floor(agents / 7) - 3 * PAGE))}`,
     middling_first: `/agents?capability=${middling}&limit=${PAGE}`,
   }

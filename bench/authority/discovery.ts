@@ -18,7 +18,7 @@ const SEARCH_BAR = 0.3
 const GROWTH_BAR = 1.5
 const FEW = 10_000
 const MANY = 1_000_000
-/** As many as there are cores: what is measured is an answer, not a queue. */
+/** As many as there are cores, so that responses are measured and not a queue. */
 const LATENCY_CONNECTIONS = 2
 /** The pools of two authorities. */
 const BARE_CONNECTIONS = 16
@@ -63,7 +63,7 @@ function readAgents(): number {
   return agents
 }
 
-/** p99 of the large registry to that of the small one, in turns inside every round. */
+/** p99 of the large registry to that of the small one, measured alternately in every round. */
 async function measureGrowth(
   generator: LoadGenerator,
   few: Registry,
@@ -107,7 +107,7 @@ async function measureGrowth(
   return { ...Object.fromEntries(figures), foreign_cores: round(median(foreign), 2) }
 }
 
-/** What a page is read with and nothing else: no count, no estimate, the plan known. */
+/** The bare query of a page: no count, no estimate, a prepared plan. */
 const BARE = {
   rare: {
     name: 'bare-rare',
@@ -140,7 +140,7 @@ async function measureSearches(
     const figures: Record<string, unknown> = {}
     const { rare_first = '', popular_first = '' } = registry.paths
     const kinds = [
-      // As clients ask: everything a rare tag has, which needs no total.
+      // Typical requests: all agents of a rare tag, which needs no total.
       { name: 'rare', kind: 'rare', path: `/agents?capability=${SEEDED_TAGS.rare}` },
       { name: 'rare_page', kind: 'rare', path: rare_first },
       { name: 'popular_page', kind: 'popular', path: popular_first },

@@ -19,8 +19,8 @@ const GATES = 5
 const PATH = '/admin/boundary/evaluate'
 
 /**
- * Two authority processes on one database, every answer after its durable audit event; then the same with the evidence
- * store on, every answer after its two entries.
+ * Two authority processes on one database, every response after its durable audit event; then with the evidence store
+ * on, every response after its two entries.
  */
 export const evaluate: Bench = {
   name: 'evaluate',
@@ -31,7 +31,7 @@ export const evaluate: Bench = {
 async function run(options: BenchOptions): Promise<BenchResult> {
   const network = await createNetwork(options.directory)
   const off = await openOffice(network, options, {})
-  // All policies apply: a hundred gates in a decision of 60 kB. One applies: what most requests meet.
+  // All policies apply: a hundred gates in a decision of 60 kB. One applies: the usual case.
   const all = await measureAgainstLimit(off.work('pay.send', evaluateRows()), options)
   const one = await measureAgainstLimit(off.work('single.send', evaluateRows()), options)
   const on = await openOffice(network, options, { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' })
@@ -41,7 +41,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   return { bar: BAR, policies: POLICIES, gates: GATES, ...one, all_apply: all, with_evidence: evidence }
 }
 
-/** Two processes with the policies in force and a member to decide about. */
+/** Two processes with the policies in force and a member for the decisions. */
 async function openOffice(
   network: BenchNetwork,
   { cleanup, profileDirectory }: BenchOptions,
@@ -68,7 +68,7 @@ async function openOffice(
       processes,
       statement,
       batch: 50,
-      // Operator, attestation and the two signatures checked before they leave.
+      // Operator, attestation and the two signatures, which are verified before the response.
       verifications: 4,
       signatures: 2,
       perSecond: 3000,
@@ -100,7 +100,7 @@ async function putInForce(send: (path: string, body: JsonObject) => Promise<Json
   await send(`/admin/boundary-policies/${policy_id}/activate`, { version: 1 })
 }
 
-/** Fresh calls of this route, each with headers of its own. */
+/** New calls of this route, each with its own headers. */
 export async function signAll(
   count: number,
   body: JsonObject,
@@ -122,7 +122,7 @@ function headers(path: string, body: JsonObject, { audience }: BenchNetwork, sig
   )
 }
 
-/** One signed call; anything but a success ends the benchmark. */
+/** Sends one signed call; any failure ends the benchmark. */
 export async function post(
   port: number,
   path: string,
@@ -154,7 +154,9 @@ function evaluateRows(): BatchStatement {
   }
 }
 
-/** The same with the entries of decision and justification, in a table of the same columns and indexes. */
+/**
+ * Nonce claim, audit event and the entries of decision and justification, in a table of the same columns and indexes.
+ */
 function storedRows(): BatchStatement {
   let sequence = 0
   return (rows) => {

@@ -12,7 +12,7 @@ const CERTIFICATES = 100_000
 const NODES = 5000
 const LIVE_NONCES = 1_000_000
 
-/** Two authority processes on one database, every answer after its durable commit. */
+/** Two authority processes on one database, every response after its durable commit. */
 export const heartbeat: Bench = {
   name: 'heartbeat',
   says: 'POST /heartbeat with 100,000 certificates against the limit formula',

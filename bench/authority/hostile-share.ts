@@ -26,16 +26,16 @@ const NODES = 2000
 const CONNECTIONS = 16
 const PER_SECOND = 4000
 const SLICE_SECONDS = 6
-/** One window of the limiters: what an address may send in it is sent in it, as soon as it can be. */
+/** One window of the limiters. The attacking address sends all that it may send in a window as fast as possible. */
 const HOSTILE_SLICES = 10
-/** Before and after it, so that a machine that grows slower or quicker treats both alike. */
+/** Before and after the attack, so that a machine whose speed changes treats both alike. */
 const CALM_SLICES = 3
 const OTHERS = ['127.0.0.11', '127.0.0.12', '127.0.0.13', '127.0.0.14']
 
 /**
- * Heartbeats of others: half of the calm time, a minute in which one address spends all that it may send in a minute,
- * in the most expensive form there is, and the other half of the calm time. Limits are the usual ones; only those of
- * heartbeats are raised. `--rounds` above 9 means so many minutes, each with a hostile address of its own.
+ * Heartbeats of other nodes: half of the calm time, one minute of attack, and the other half of the calm time. In the
+ * attack one address sends all that it may send in a minute, in the most expensive form. Limits are the usual ones;
+ * only those of heartbeats are raised. `--rounds` above 9 is a number of minutes, each with another attacking address.
  */
 export const hostileShare: Bench = {
   name: 'hostile-share',
@@ -89,7 +89,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   return summarize(rounds)
 }
 
-/** Slices of signed heartbeats, written before they are wanted: signing must not fall into what is measured. */
+/** Slices of heartbeats, signed in advance so that signing is not measured. */
 function beatsOf(
   nodes: readonly BenchNode[],
   place: { readonly generator: LoadGenerator; readonly port: number; readonly directory: string },
@@ -123,7 +123,7 @@ async function runAll(slices: readonly (() => Promise<LoadReport>)[]): Promise<r
 type Parts = () => Readonly<Record<string, readonly number[]>>
 type Cores = Readonly<Record<string, number>>
 
-/** Cores that each part of the scene, and everything else on the machine, used meanwhile. */
+/** Cores that each process of the benchmark, and everything else on the machine, used in this time. */
 async function measured(
   parts: Parts,
   work: () => Promise<readonly LoadReport[]>,
@@ -147,7 +147,7 @@ function summarize(rounds: readonly Round[]): BenchResult {
   return {
     ratio: round(median(ratios)),
     bar: BAR,
-    // With others on the machine the two times are not alike, and the figure is a hint only.
+    // With other load on the machine the two times cannot be compared, so the figure is a hint only.
     calm_machine: Math.max(...foreign) <= MAX_FOREIGN_CORES,
     ratios: ratios.map((ratio) => round(ratio)),
     p99_factor: round(median(factors), 2),
@@ -164,7 +164,7 @@ function summarize(rounds: readonly Round[]): BenchResult {
 
 const rateOf = (reports: readonly LoadReport[]): number =>
   sum(reports.map(({ requests }) => requests)) / sum(reports.map(({ seconds }) => seconds))
-/** Of a usual slice: a single one may have met something else on the machine. */
+/** Of a typical slice, because other load may have disturbed a single one. */
 const p99Of = (reports: readonly LoadReport[]): number => median(reports.map(({ p99Ms }) => p99Ms))
 
 function figures(rounds: readonly (readonly LoadReport[])[]): { rate: number; p50_ms: number; p99_ms: number } {
@@ -177,10 +177,10 @@ function figures(rounds: readonly (readonly LoadReport[])[]): { rate: number; p5
 
 function describe({ calm, hostile, cores }: Round): string {
   const rates = hostile.map(({ rate, p99Ms }) => `${Math.round(rate)} (${Math.round(p99Ms)} ms)`).join(' ')
-  return `calm ${Math.round(rateOf(calm))}/s, p99 ${p99Of(calm).toFixed(1)} ms; hostile ${rates}; ${JSON.stringify(cores)}`
+  return `calm ${Math.round(rateOf(calm))}/s, p99 ${p99Of(calm).toFixed(1)} ms; under attack ${rates}; ${JSON.stringify(cores)}`
 }
 
-/** What an operator who sets nothing has. The limits of heartbeats stay raised: their rate is what is measured. */
+/** The default limits. Those of heartbeats stay raised, because their rate is measured. */
 function usualLimits(): Readonly<Record<string, string>> {
   const isRaised = (setting: string): boolean => /_NODE_(?:KEY_)?PER_MINUTE$/.test(setting)
   const usual = Object.values(LIMITERS).filter(({ setting }) => !isRaised(setting))
@@ -202,13 +202,13 @@ async function attack(caller: ChildProcess, task: AttackTask): Promise<AttackRep
   const said = nextMessage(caller)
   caller.send(task)
   const message = await said
-  if (!('report' in message)) throw new Error(`hostile caller: ${JSON.stringify(message)}`)
+  if (!('report' in message)) throw new Error(`attacking caller: ${JSON.stringify(message)}`)
   return message.report
 }
 
 function nextMessage(caller: ChildProcess): Promise<AttackMessage> {
   return new Promise((resolve, reject) => {
-    const onExit = (): void => reject(new Error('the hostile caller ended'))
+    const onExit = (): void => reject(new Error('the attacking caller ended'))
     caller.once('exit', onExit)
     caller.once('message', (message) => {
       caller.off('exit', onExit)

@@ -9,7 +9,7 @@ import { startAuthority } from '../lib/servers.ts'
 
 const BAR = 0.45
 
-/** Every join brings a key and an invite of its own. */
+/** Every join has a new key and a new invite. */
 export const join: Bench = { name: 'join', says: 'POST /join against the limit formula', run }
 
 async function run(options: BenchOptions): Promise<BenchResult> {

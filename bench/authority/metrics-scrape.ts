@@ -10,12 +10,12 @@ import { createNetwork } from '../lib/network.ts'
 import { startAuthority } from '../lib/servers.ts'
 import { median, round } from '../lib/statistics.ts'
 
-/** A scrape may take so long, whatever the number of certificates. */
+/** Maximum time of a scrape, independent of the number of certificates. */
 const BOUND_MS = 50
 const CERTIFICATES = 1_000_000
 const ACTIVE_NODES = 20_000
 const REVOKED = 100_000
-/** So few that the jobs of the authority can write in between. */
+/** Small enough that the jobs of the authority can write in between. */
 const AT_ONCE = 2000
 const SCRAPES = 100
 
@@ -49,7 +49,7 @@ async function measure(
   const times: number[] = []
   for (let count = 0; count < SCRAPES; count += 1) {
     times.push((await scrape(port)).ms)
-    // Not in step with any job.
+    // Not synchronous with any job.
     await pause(37)
   }
   const issued = /^chancery_issued_certs_total (\d+)$/m.exec(first.text)?.[1]
@@ -71,7 +71,9 @@ const COLUMNS = '(cert_id, node_public_key, cert_json, roles_json, issued_at, ex
 const LIVENESS =
   '(cert_id, node_public_key, last_heartbeat, heartbeat_status, remote_addr) select cert_id, node_public_key'
 
-/** Rows as joins leave them, but for the signatures; the first ones are revoked, the last ones are of active nodes. */
+/**
+ * Inserts rows like those of joins, without signatures; the first ones are revoked, the last ones are of active nodes.
+ */
 async function fill(database: Database, certificates: number): Promise<void> {
   const now = readInstant(new Date().toISOString()) ?? 0n
   const [issued, ends] = [writeSortable(now), writeSortable(now + 7n * DAY)]

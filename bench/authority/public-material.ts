@@ -14,7 +14,7 @@ import { startAuthority, startBaseline } from '../lib/servers.ts'
 const BAR = 0.8
 const PATHS = ['/crl', '/genesis'] as const
 
-/** Signed public documents from memory, against the framework that answers constant text of the same size. */
+/** Signed public documents from memory, against the framework with constant text of the same size. */
 export const publishedDocuments: Bench = {
   name: 'public-material',
   says: `GET ${PATHS.join(' and GET ')} against constant JSON of the same size; the slower one counts`,

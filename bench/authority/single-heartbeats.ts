@@ -9,8 +9,8 @@ const CONNECTIONS = 8
 const EXPIRES_AT = '2099-01-01T00:00:00.000000Z'
 
 /**
- * Processor time of the database per heartbeat when each has a transaction of its own, in microseconds: the certificate
- * is read, the nonce spent, liveness written, all by named prepared statements. What batches are compared with.
+ * Processor time of the database per heartbeat with one transaction each, in microseconds: reads the certificate,
+ * spends the nonce and writes liveness, all by named prepared statements. Batches are compared with this.
  */
 export async function measureSingleHeartbeats(
   database: Database,
@@ -36,7 +36,7 @@ async function connect(url: string): Promise<pg.Client> {
   return client
 }
 
-/** Each connection has nodes of its own, so that nobody waits for a row. */
+/** Each connection has separate nodes, so that none waits for a row lock. */
 async function beat(client: pg.Client, nodes: readonly BenchNode[], index: number, deadline: number): Promise<number> {
   const own = nodes.filter((_, at) => at % CONNECTIONS === index)
   let beats = 0

@@ -19,7 +19,7 @@ const BAR_P99_MS = 5
 const BAR_LOOP_DELAY_MS = 50
 const SOVEREIGNS = 10_000
 const TREATIES = 200_000
-/** Where the documents are measured: beyond it mesh and console use pages. */
+/** Size for the documents. For larger graphs mesh and console use pages. */
 const DOCUMENT_TREATIES = 10_000
 const REBUILDS = 2
 const PROBE_EVERY_MS = 5
@@ -27,8 +27,8 @@ const REBUILD_SECONDS_MAX = 600
 const SEED = 'chancery'
 
 /**
- * GET /connectome/trust-path between random sovereigns, one request at a time on a kept connection, in turn with
- * GET /healthz, the empty route. The ratio is the time of the bare search in this process, over the same graph and
+ * GET /connectome/trust-path between random networks, one request at a time on a keep-alive connection, alternately
+ * with GET /healthz, the empty route. The ratio is the time of the bare search in this process, over the same graph and
  * pairs, to what the route takes beyond the empty one. The bar is on p99_ms: the 99th percentile of the route less the
  * median of the empty route, so that all noise counts against the product.
  */
@@ -72,7 +72,7 @@ interface Timed {
   readonly milliseconds: number
 }
 
-/** One kept connection, one request at a time. */
+/** One keep-alive connection, one request at a time. */
 class Caller {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   readonly #port: number
@@ -137,11 +137,11 @@ interface Rebuild {
   readonly delay_p99_ms: number
   readonly delay_max_ms: number
   readonly probes: number
-  /** Requests that gave up before the graph was there. */
+  /** Requests that timed out before the graph was built. */
   readonly refused: number
 }
 
-/** Another instance changed a treaty: how long until this one answers, and what other callers notice meanwhile. */
+/** Another instance changes a treaty: measures the time until this one responds, and the delay of other callers. */
 async function measureRebuild(caller: Caller, server: Server, databaseUrl: string): Promise<Rebuild> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
@@ -171,7 +171,7 @@ async function awaitGraph(caller: Caller): Promise<Pick<Rebuild, 'seconds' | 're
   return { seconds: round((performance.now() - started) / 1000, 2), refused }
 }
 
-/** The graph of the database, made once more from the seed. */
+/** The graph of the database, generated again from the seed. */
 function bareIndex(): TrustIndex {
   const window = { valid_from: '', expires_at: '', expiry_risk: 'low' as const }
   const edges: RecognitionEdge[] = Array.from({ length: TREATIES }, (_, i) => {

@@ -20,7 +20,7 @@ import { agreementBody, decisionBody, newSigner } from '../lib/trust-records.ts'
 import { repeated } from './verify.ts'
 
 const VERIFY_BAR = 0.6
-/** Two instances take turns on the head of the chain; together they must not be slower than one. */
+/** Two instances share the lock on the head of the chain; together they must not be slower than one. */
 const EVALUATE_BAR = 1
 const SIGNERS = 16
 const VERIFY_PER_SECOND = 16_000
@@ -74,7 +74,7 @@ async function measureVerify(
   return measureAgainstLimit({ ...work, perSecond: VERIFY_PER_SECOND }, options)
 }
 
-/** Alternates one instance and both inside every round and judges the median of the in-round ratios. */
+/** Alternates one instance and both inside every round and uses the median of the in-round ratios. */
 async function measureEvaluate(
   { instances, database, network }: Stage & { readonly network: BenchNetwork },
   options: BenchOptions,
@@ -106,7 +106,7 @@ async function measureEvaluate(
   while (kept.length < options.rounds && performance.now() < deadline) {
     const foreign = new OtherLoad(own)
     foreign.start()
-    // One before and one after: a machine that slows down meanwhile favours neither.
+    // One before and one after, so that a machine that slows down favours neither.
     const before = await slice([instances[0]], options.seconds / 2)
     const two = await slice(instances, options.seconds)
     const after = await slice([instances[1]], options.seconds / 2)

@@ -7,7 +7,7 @@ interface Task {
   readonly milliseconds: number
 }
 
-/** Bare Ed25519 verifications per second, one thread on every core at once: what all cores together can do. */
+/** Bare Ed25519 verifications per second, one thread on every core: the rate of all cores together. */
 export async function verifyOnAllCores(messageBytes: number, milliseconds: number): Promise<number> {
   const task: Task = { messageBytes, milliseconds }
   const rates = await Promise.all(

@@ -13,13 +13,13 @@ import { agreementBody, decisionBody, newSigner, worstBody } from '../lib/trust-
 const BAR = 0.6
 const SIGNERS = 16
 const PER_SECOND = 16_000
-/** One request holds the event loop no longer than this (reliability: one public verify). */
+/** One request blocks the event loop no longer than this (reliability: one public verify). */
 const LOOP_BAR_MS = 50
 
 /** As many processes as the machine has cores; nothing is written, so only E and V limit. */
 export const verify: Bench = {
   name: 'verify',
-  says: 'POST /boundary/verify and /agreements/verify against the limit formula, and the dearest request',
+  says: 'POST /boundary/verify and /agreements/verify against the limit formula, and the most expensive request',
   run,
 }
 
@@ -53,14 +53,17 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   return { bar: BAR, ...boundary, ratio: Math.min(boundary.ratio, agreements.ratio), boundary, agreements, worst }
 }
 
-/** A thousand different records are enough that none is found in a cache; signing more would only delay the slice. */
+/** A thousand different records, so that no cache has the result; signing more would only delay the slice. */
 export async function repeated(count: number, body: (at: number) => Promise<string>): Promise<readonly string[]> {
   const made: string[] = []
   for (let at = 0; at < Math.min(count, 1000); at += 1) made.push(await body(at))
   return Array.from({ length: count }, (_, at) => made[at % made.length] ?? '')
 }
 
-/** How long others wait while the dearest accepted request is judged: the longest ping, over a quiet one. */
+/**
+ * Delay of other calls while the most expensive accepted request is verified: the longest ping, compared with an
+ * undisturbed one.
+ */
 async function measureWorst(server: Server): Promise<object> {
   const body = await worstBody(2_000_000)
   const quiet = await longestPing(server, async () => new Promise((resolve) => setTimeout(resolve, 500)))

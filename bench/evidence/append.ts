@@ -12,13 +12,13 @@ import { median, round } from '../lib/statistics.ts'
 const BAR = 0.5
 const CALLERS = 32
 const FEW_CALLERS = 8
-/** What every store here holds from the beginning; `--entries` adds one that holds so many. */
+/** Entries of every store at the beginning; `--entries` adds a store with that many. */
 const SMALL_ENTRIES = 10_000
 
 /**
- * The store's append function on PostgreSQL in this process: many callers against the bare engine, which writes rows
- * of the same size into the same table and indexes under the same head lock, in batches of the size the product made.
- * Beside it one caller, which is one transaction per append, and eight callers.
+ * The append function of the store on PostgreSQL in this process: many callers against the bare engine, which writes
+ * rows of the same size into the same table and indexes under the same head lock, in batches of the size the product
+ * made. Also measured with one caller, which is one transaction per append, and with eight callers.
  */
 export const evidenceAppend: Bench = {
   name: 'evidence-append',
@@ -31,7 +31,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const large = options.entries === undefined ? undefined : await openDatabase(options, options.entries)
   const bare = await openBare(options)
   const milliseconds = options.seconds * 1000
-  // Prepared statements, pages and just-in-time code are everybody's.
+  // Warms up prepared statements, pages and just-in-time code for all of them.
   await append(na, CALLERS, milliseconds)
   if (large !== undefined) await append(large, CALLERS, milliseconds)
   const rounds: Round[] = []
@@ -67,7 +67,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   }
 }
 
-/** An authority in this process whose store holds so many entries. */
+/** An authority in this process whose store has this many entries. */
 async function openDatabase({ cleanup }: BenchOptions, entries: number): Promise<TestAuthority> {
   const { url } = await createPostgres(cleanup)
   const settings = { DATABASE_URL: url, EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
@@ -118,7 +118,7 @@ async function countCommits(na: TestAuthority): Promise<number> {
   const row = await na.core.database.read
     .selectFrom('evidence_entries')
     .select((eb) => eb.fn.count<number>('recorded_at').distinct().as('count'))
-    // Not those the store was filled with.
+    // Without the seeded entries.
     .where('recorded_at', '>', '2021')
     .executeTakeFirst()
   return row?.count ?? 0
@@ -139,7 +139,7 @@ function item() {
   }
 }
 
-/** A decision of ordinary size; nobody verifies its signature on the way into the chain. */
+/** A decision of ordinary size. Its signature is not verified when it is appended. */
 function made(): { readonly decision: BoundaryDecision; readonly context: ContextRecord } {
   const [decision_id, context_id, agreement_id] = [randomUUID(), randomUUID(), randomUUID()]
   const at = '2027-03-04T05:06:07Z'
@@ -177,7 +177,7 @@ interface Bare {
   rate(batch: number, milliseconds: number): Promise<number>
 }
 
-/** The same table with the same indexes, the same lock, the same audit row; nothing judged, linked or compared. */
+/** The same table, indexes, lock and audit row as the product, without checks, links and comparisons. */
 async function openBare({ cleanup }: BenchOptions): Promise<Bare> {
   const database = await createPostgres(cleanup)
   const fresh = await startTestAuthority({

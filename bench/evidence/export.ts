@@ -23,10 +23,10 @@ const BAR = 0.5
 const VERIFY_BAR = 0.7
 const ENTRIES = 1_000_000
 const PAGE = 1000
-/** Pages of one slice; the bare engine and the product take turns. */
+/** Pages of one slice; the bare engine and the product alternate. */
 const SLICE = 25
 const MEBIBYTE = 1024 * 1024
-/** About what a decision, a justification and an execution have on average. */
+/** Average size of a decision, a justification and an execution. */
 const SIGNED_BYTES = 1200
 
 /**
@@ -58,7 +58,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   return { ratio: exported.ratio, bar: BAR, entries: exported.entries, export: exported, offline_verify: offline }
 }
 
-/** Slice by slice: first the bare engine, then the product, then the other way round. */
+/** Slice by slice: first the bare engine, then the product, then in reverse order. */
 async function exportAll(facts: {
   readonly scene: EvidenceSetup
   readonly url: string
@@ -81,7 +81,7 @@ async function exportAll(facts: {
       const product = await timeProduct(facts.scene, out, after)
       const engine = bareFirst ?? (await timeBare(bare, after))
       after = product.after
-      // The last slice is shorter than the others; a quotient of two short times says little.
+      // The last slice is shorter than the others; a quotient of two short times has a large error.
       if (product.pages < SLICE) break
       ratios.push(engine.seconds / product.seconds)
       rates.product.push((SLICE * PAGE) / product.seconds)
@@ -105,7 +105,7 @@ async function exportAll(facts: {
   }
 }
 
-/** As an exporter does: the next page is asked for while this one is taken. */
+/** Like an exporter: the next page is requested while this one is processed. */
 async function timeProduct({ operator }: EvidenceSetup, out: FileHandle, from: number) {
   const ask = (page: number): Promise<string> =>
     operator.getText('/admin/evidence/export', { since_sequence: String(from + page * PAGE), limit: String(PAGE) })
@@ -136,7 +136,7 @@ function readBare(client: pg.Client, after: number): Promise<unknown> {
   return client.query({ name: 'bare-page', text, values: [after, PAGE] })
 }
 
-/** The command as it is installed: built, in a process of its own. */
+/** The installed command: built, in a separate process. */
 async function verifyOffline(network: BenchNetwork, scene: EvidenceSetup, directory: string, file: string) {
   const root = join(import.meta.dirname, '..', '..')
   await promisify(execFile)(join(root, 'node_modules/.bin/tsc'), ['-b', 'tsconfig.build.json'], { cwd: root })
@@ -179,7 +179,7 @@ async function verifyOffline(network: BenchNetwork, scene: EvidenceSetup, direct
   }
 }
 
-/** Resident memory of a process, looked at ten times a second. */
+/** Resident memory of a process, read ten times a second. */
 function sampleMemory(pid: number): { growth(): number; most(): number; stop(): void } {
   let [first, most] = [0, 0]
   const look = async (): Promise<void> => {

@@ -4,9 +4,9 @@ const TILE_WIDTH = 256
 const HASH_BYTES = 32
 
 /**
- * Makes a store look as if so many entries had been appended long ago: every column that is indexed is as varied as in
- * real ones, lines are short. An append looks at the head and at the indexes only, so nothing else matters to it; the
- * store would not verify.
+ * Fills a store as if this many entries had been appended long ago: every indexed column is as varied as in a real
+ * store, lines are short. An append reads only the head and the indexes, so nothing else matters; the store would not
+ * verify.
  */
 export async function fillStore(url: string, entries: number): Promise<void> {
   const client = new pg.Client({ connectionString: url })

@@ -18,7 +18,10 @@ import { startAuthority } from '../lib/servers.ts'
 const BAR = 0.45
 const PATH = '/evidence/execution'
 
-/** One authority process with the evidence store on; every answer after its entry is durable. Each acts on a decision of its own. */
+/**
+ * One authority process with the evidence store on; every response after its entry is durable. Each execution has its
+ * own decision.
+ */
 export const evidenceHttp: Bench = {
   name: 'evidence-http',
   says: `POST ${PATH} against the limit formula; at least ${BAR}`,
@@ -69,7 +72,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   return { bar: BAR, processes: 1, ...(await measureAgainstLimit(work, options)) }
 }
 
-/** The log takes in the seeded decisions, many times what the load itself appends, before the clock starts. */
+/** Waits until the log has the seeded decisions, which are many times the appends of the load. */
 async function awaitLog(client: pg.Client, scene: EvidenceSetup): Promise<void> {
   await scene.decide()
   for (;;) {

@@ -30,7 +30,7 @@ export interface MadeEntry extends ChainedEntry {
   readonly record_digest: string | null
 }
 
-/** What a real authority stored for one decision and what was done on it; every made entry is a copy of one of them. */
+/** Entries of a real authority for one decision and its execution. Every generated entry is a copy of one of them. */
 export interface Sample {
   readonly decision: BoundaryDecision
   readonly context: ContextRecord
@@ -38,7 +38,7 @@ export interface Sample {
   readonly execution: ExecutionEvidence
 }
 
-/** Takes the first decision, its justification and its execution out of exported lines. */
+/** Returns the first decision, its justification and its execution from exported lines. */
 export function readSample(lines: readonly string[]): Sample {
   const payloads = lines.map((line) => readEventLine(line)?.payload)
   const [made, proof, execution] = payloads as unknown as [Sample, JustificationProof, ExecutionEvidence]
@@ -46,8 +46,8 @@ export function readSample(lines: readonly string[]): Sample {
 }
 
 /**
- * A chain of any length in which every digest, link and signature holds: decision, justification, execution, again and
- * again, each under ids of its own and signed anew. Ten thousand a second, where an authority would need far longer.
+ * Generates a chain of any length with valid digests, links and signatures: decision, justification, execution,
+ * repeated with new ids and signatures. It makes ten thousand entries a second, much faster than an authority.
  */
 export class EvidenceLines {
   readonly #sample: Sample
@@ -62,12 +62,12 @@ export class EvidenceLines {
     this.#head = head
   }
 
-  /** Goes on behind another end: somebody else has appended meanwhile. */
+  /** Continues after another entry, because another writer has appended. */
   continueFrom(head: StoreHead): void {
     this.#head = head
   }
 
-  /** A decision alone, for somebody to act on. */
+  /** Adds a decision without an execution. */
   async nextDecision(): Promise<{ readonly decision: BoundaryDecision; readonly entry: MadeEntry }> {
     const { decision, context } = this.#sample
     const ids = { decision_id: randomUUID(), context_id: randomUUID() }
@@ -113,7 +113,7 @@ export class EvidenceLines {
   }
 }
 
-/** A decision binds the digest of its context, which has an id of its own here. */
+/** A decision contains the digest of its context, which has a new id here. */
 function bound(decision: BoundaryDecision, context: ContextRecord): BoundaryDecision {
   const { policy_binding } = decision
   if (policy_binding === undefined) return decision

@@ -3,7 +3,7 @@ import type { EvidenceLines, MadeEntry } from './lines.ts'
 
 const BATCH = 600
 
-/** Puts entries behind the head of a store that nobody else appends to at the moment. */
+/** Adds entries after the head of a store that has no other writer at this time. */
 export async function appendEntries(client: pg.Client, entries: readonly MadeEntry[]): Promise<void> {
   const last = entries.at(-1)
   if (last === undefined) return
@@ -24,8 +24,8 @@ async function moveHead(client: pg.Client, last: MadeEntry): Promise<void> {
 }
 
 /**
- * Fills the store of a stopped authority with a sound chain, far quicker than through its routes. The public log is
- * said to be complete: it is not what these benchmarks measure.
+ * Fills the store of a stopped authority with a valid chain, much faster than through its routes. The public log is
+ * marked as complete, because these benchmarks do not measure it.
  */
 export async function seedEvidence(
   url: string,
@@ -43,7 +43,7 @@ export async function seedEvidence(
       const batch: MadeEntry[] = []
       while (batch.length < Math.min(BATCH, count - made)) batch.push(...(await lines.nextThree()))
       last = batch.at(-1)
-      // Made here while the database still writes the batch before.
+      // Generated while the database still writes the last batch.
       await writing
       writing = client.query(insertion(batch))
       if (made % 60_000 === 0 && made > 0) progress(`${made} entries made`)

@@ -10,7 +10,7 @@ import type { BenchNetwork } from '../lib/network.ts'
 import { operatorOf } from '../lib/operator.ts'
 import type { BenchOperator } from '../lib/operator.ts'
 
-/** What happens around the evidence store of one authority process: a member, an executor, a decision. */
+/** Data of the evidence store of one authority process: a member, an executor, a decision. */
 export interface EvidenceSetup {
   readonly operator: BenchOperator
   readonly executor: Signer
@@ -39,7 +39,7 @@ export async function openSetup(network: BenchNetwork, port: number): Promise<Ev
   }
 }
 
-/** One decision with its justification and execution through the routes, and where the chain then ends. */
+/** One decision with its justification and execution through the routes, and the head of the chain after them. */
 export async function drawSample(
   scene: EvidenceSetup,
   port: number,

@@ -11,11 +11,11 @@ import { median, quantile, round, sum } from '../lib/statistics.ts'
 const RATIO_BAR = 0.55
 const SINGLE_P99_BAR_MS = 20
 export const BATCH = 100
-/** Batches under way on each process: one is judged while the other travels. */
+/** Concurrent batches per process: one is verified while the other is transferred. */
 export const BATCHES_AT_ONCE = 2
-/** Every thread compiles for itself; the bare rate needs no warming at all. */
+/** Every thread compiles separately; the bare rate needs no warm-up. */
 const WARM_UP_SECONDS = 5
-/** Single verifications sent to each process beside the batches, one every so many milliseconds. */
+/** Interval in milliseconds of single verifications sent to each process in addition to the batches. */
 const SINGLE_EVERY_MS = 10
 
 export interface BatchWork {
@@ -35,7 +35,7 @@ interface BatchRound {
   readonly singles: readonly number[]
 }
 
-/** Batches on every process beside the bare rate of the same round, while single verifications go on. */
+/** Batches on every process against the bare rate of the same round, while single verifications are sent. */
 export async function measureBatches(work: BatchWork, options: BenchOptions): Promise<object> {
   await runRound(work, WARM_UP_SECONDS)
   const rounds: BatchRound[] = []
@@ -99,7 +99,7 @@ async function sendSingles(server: Server, { token, single }: BatchWork, end: nu
   const taken: number[] = []
   const under: Promise<unknown>[] = []
   while (performance.now() < end) {
-    // Sent whether or not the last one is back: one that waits must not hide that others would, too.
+    // Sent at a fixed interval, so that a waiting call does not hide the delay of the next ones.
     const sentAt = performance.now()
     under.push(post(server, agent, '/verify', token, single).then(() => taken.push(performance.now() - sentAt)))
     await pause(SINGLE_EVERY_MS)

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { FollowedParty, createClient } from '@chancery/sdk'
 import { readGenesisFile } from '@chancery/sdk/nodejs'
 
-// A program that verifies certificates: it reads the lists of an authority, says each and stays until it is stopped.
+// A program that verifies certificates: reads the lists of an authority, prints each, and runs until it is stopped.
 const [url = '', genesisFile = ''] = process.argv.slice(2)
 process.once('SIGTERM', () => process.exit(0))
 const genesis = await readGenesisFile(genesisFile)

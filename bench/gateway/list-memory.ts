@@ -12,15 +12,15 @@ import { round } from '../lib/statistics.ts'
 import { ListServer } from './list-server.ts'
 import { measureInstall } from './lists.ts'
 
-/** Together just below the 64 MiB that readers take. */
+/** Together just below the 64 MiB that readers accept. */
 const ENTRIES = 400_000
-/** What a program of the command line may have at its peak, in MiB; the ratio is this over the most that one of them had. */
+/** Maximum memory of a program of the command line, in MiB. The ratio is this over the largest measured value. */
 const MOST_MIB = 500
 const BAR = 1
-/** A program that is not done by then is stopped, and the benchmark fails. */
+/** A program that has not ended by then is stopped, and the benchmark fails. */
 const PROGRAM_SECONDS = 120
 
-/** What a revocation list of the largest size takes of the memory of its readers. */
+/** Memory that readers need for a revocation list of the largest size. */
 export const listMemory: Bench = {
   name: 'list-memory',
   says: `peak memory of gateway, status, watch, node run and a verifier of the library with a list of almost 64 MiB; the ratio is ${MOST_MIB} MiB over the most of status, watch and node run`,
@@ -99,7 +99,7 @@ async function measureReaders(lists: ListServer, entries: number, { progress }: 
   }
 }
 
-/** A command that ends by itself, and well. */
+/** Runs a command that must end with exit code 0. */
 async function runOnce(lists: ListServer, args: readonly string[]): Promise<number> {
   const program = start(lists, MAIN, args)
   await program.end()
@@ -118,7 +118,7 @@ async function runNode(lists: ListServer, home: string, next: () => Promise<void
   return program.peakMebibytes()
 }
 
-/** The same of a program that verifies certificates with the library. */
+/** The same measurement for a program that verifies certificates with the library. */
 async function runParty(lists: ListServer, next: () => Promise<void>): Promise<number> {
   const program = start(lists, PARTY, [lists.url, lists.genesisFile])
   await program.says(`list ${lists.sequence}.`)

@@ -20,11 +20,14 @@ const REVOCATIONS = 100_000
 const LARGEST = 460_000
 const LOOP_BAR_MS = 50
 const [FEW, MANY] = [1000, 1_000_000]
-/** The larger index misses the processor's caches, the smaller one never does; a search would be a thousand times slower. */
+/**
+ * The larger index does not fit the processor caches, the smaller one does; a linear search would be a thousand times
+ * slower.
+ */
 const BAR = 0.2
 const LOOK_UPS = 20_000
 
-/** What large lists cost a gateway: while one is installed, and at every certificate afterwards. */
+/** Cost of large lists for a gateway: while one is installed, and for every certificate afterwards. */
 export const gatewayLists: Bench = {
   name: 'gateway-lists',
   says: 'installing lists of 100,000 revocations and of 64 MiB without holding the event loop, and look-ups among 1,000,000 ids',
@@ -38,7 +41,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   return { ratio: look_up.ratio, bar: BAR, look_up, install, largest }
 }
 
-/** Half of the look-ups find something. Both indexes take turns; what counts is the median of the rounds. */
+/** Half of the look-ups find an entry. Both indexes alternate; the result is the median of the rounds. */
 function measureLookUps({ rounds, progress }: BenchOptions): {
   readonly ratio: number
   readonly [name: string]: number
@@ -51,7 +54,7 @@ function measureLookUps({ rounds, progress }: BenchOptions): {
   return { ratio: round(few_ns / many_ns), few_ns: round(few_ns, 0), many_ns: round(many_ns, 0) }
 }
 
-/** Gives nanoseconds per look-up. */
+/** Returns nanoseconds per look-up. */
 function prepare(count: number): () => number {
   const entries = Array.from({ length: count }, (_, n) => ({
     certificate_id: idOf(n),
@@ -76,8 +79,8 @@ function idOf(n: number): string {
 }
 
 /**
- * Large lists one after another, compressed and with durable state; what counts is the longest the loop was held, and
- * the most memory the process ever had.
+ * Installs large lists one after another, compressed and with durable state. Measures the longest block of the event
+ * loop and the peak memory.
  */
 export async function measureInstall(
   options: BenchOptions,
@@ -90,7 +93,7 @@ export async function measureInstall(
       await testList(by, systemClock.now(), {
         sequence,
         issuedAgo: seconds(600 - sequence),
-        // Each list leaves some of the last one out, so that the sticky set grows too.
+        // Each list leaves out some entries of the last one, so that the set of withdrawn entries grows.
         entries: Array.from({ length: revocations }, (_, n) => ({ certificate_id: idOf(n + sequence * 1000) })),
       }),
     )
@@ -129,14 +132,14 @@ export async function measureInstall(
     revocations,
     list_bytes: offered.length,
     held_ms: held.map(({ clockMs }) => round(clockMs, 1)),
-    // The same without what other processes took of the machine.
+    // The longest block without the time that other processes used.
     own_held_ms: held.map(({ ownMs }) => round(ownMs, 1)),
     bar_ms: LOOP_BAR_MS,
     memory_mb: { before: memory_before, peak: await peakMegabytes(gateway.pid) },
   }
 }
 
-/** The most resident memory a process ever had. */
+/** The peak resident memory of a process. */
 async function peakMegabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Math.round(Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1024)

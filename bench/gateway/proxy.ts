@@ -25,15 +25,15 @@ const NETWORK = 'bench-network'
 const WARM_UP_SECONDS = 8
 const SERVICES = `/v1/networks/${NETWORK}/services`
 
-/** What is read, straight and through the gateway: a document from memory, and a signed read with replay protection. */
+/** Reads sent directly and through the gateway: a document from memory, and a signed read with replay protection. */
 const READS = [
   { name: 'crl', path: '/crl', operation: 'crl-get-crl', isSigned: false },
   { name: 'history', path: '/admin/policy/history', operation: 'admin-policy-history', isSigned: true },
 ] as const
 
 /**
- * As many gateway processes as the machine has cores, before one authority process; all of them share the cores with the
- * load. Audit lines go nowhere.
+ * As many gateway processes as the machine has cores, in front of one authority process; all of them share the cores
+ * with the load. Audit lines are discarded.
  */
 export const gatewayProxy: Bench = {
   name: 'gateway-proxy',
@@ -56,7 +56,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   for (let n = 0; n < availableParallelism(); n += 1) gateways.push(await startGateway(env, cleanup, profileDirectory))
   const [gateway, ...more] = gateways
   if (gateway === undefined) throw new Error('no processor')
-  // The first reader of the policy makes the one version that the history then holds.
+  // The first read of the policy creates the only version in the history.
   await copyDocument(authority, '/policy')
   const headers = { Authorization: `Bearer ${caller.token}` }
   await requireSameBytes(authority, gateway, headers)
@@ -103,7 +103,7 @@ function signedPlan({ audience, operator }: BenchNetwork, path: string): Extract
   return { kind: 'operator', path, audience, keyId: operator.keyId, seed: operator.seed }
 }
 
-/** A gateway that changed a byte would be quicker or slower for the wrong reason. */
+/** The responses must be equal; otherwise the times could not be compared. */
 async function requireSameBytes(authority: Server, gateway: Server, headers: Record<string, string>): Promise<void> {
   const straight = await fetch(`http://${HOST}:${authority.port}/crl`)
   const through = await fetch(`http://${HOST}:${gateway.port}${SERVICES}/crl-get-crl`, { headers })

@@ -15,10 +15,12 @@ import type { Server } from '../lib/servers.ts'
 const BAR = 0.6
 const PER_SECOND = 16_000
 const DIFFERENT = 500
-/** After so many each process of the gateway has answered about as many requests as the quicker echo after one. */
+/**
+ * Warm-up slices. After these, each gateway process has answered about as many requests as the faster echo after one.
+ */
 const WARM_UPS = 5
 
-/** As many processes as the machine has cores; audit lines go nowhere, nothing is written. */
+/** As many processes as the machine has cores; audit lines are discarded, nothing is written. */
 export const gatewayVerify: Bench = {
   name: 'gateway-verify',
   says: 'POST /verify of the gateway against the limit formula, and batches of 100 against the bare verify rate',

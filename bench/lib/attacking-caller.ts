@@ -9,7 +9,7 @@ import { costlyVerifications } from '@chancery/testkit'
 import { HOST } from './conditions.ts'
 import type { AttackMessage, AttackReport, AttackTask } from './attacking-task.ts'
 
-/** A request that may be sent so often within one minute. */
+/** A request, and how often it may be sent within one minute. */
 interface Attack {
   readonly kind: string
   readonly path: string
@@ -29,7 +29,7 @@ const WITHHELD: readonly (readonly [string, number, number, number])[] = [
   ['/heartbeat', 65_536, 100, 1024],
 ]
 
-// Built once: making them costs more than sending them.
+// Built once, because making them costs more than sending them.
 const ATTACKS = buildAttacks()
 
 process.on('message', (task: AttackTask) => {
@@ -88,7 +88,7 @@ function buildAttacks(): readonly Attack[] {
   ]
 }
 
-/** Well-formed headers of an operator key that exists, with a signature over nothing. */
+/** Well-formed headers of an existing operator key, with an invalid signature. */
 function forgedHeaders(): Readonly<Record<string, string>> {
   return {
     'X-Admin-Key-Id': 'bench-operator',
@@ -116,7 +116,7 @@ async function run({ port, from, seconds }: AttackTask): Promise<AttackReport> {
       const status = await send(next.attack, port, from, left)
       const name = `${next.attack.kind} ${status}`
       answers[name] = (answers[name] ?? 0) + 1
-      // Not let in yet: what it may spend it still has.
+      // Not admitted yet, so the limit was not used.
       if (status === '503') order.push(next)
     }
   }
@@ -152,7 +152,7 @@ function send(attack: Attack, port: number, from: string, limitMs: number): Prom
   return promise
 }
 
-/** Opens connections, sends what is to be sent and then keeps silent. */
+/** Opens connections, sends the given bytes and then sends nothing. */
 function withhold(
   [path, announced, connections, bytes]: (typeof WITHHELD)[number],
   port: number,

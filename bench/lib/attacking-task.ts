@@ -1,4 +1,4 @@
-/** What the hostile caller is told, and what it says at the end. */
+/** Task and result of the attacking caller. */
 export interface AttackTask {
   readonly port: number
   /** The one address it calls from. */
@@ -7,7 +7,7 @@ export interface AttackTask {
 }
 
 export interface AttackReport {
-  /** Answers by kind and status; `none` where a connection was closed or left without one. */
+  /** Responses by kind and status; `none` where a connection was closed or left without one. */
   readonly answers: Readonly<Record<string, number>>
   readonly sentBytes: number
   readonly withheldConnections: number

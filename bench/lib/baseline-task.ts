@@ -1,4 +1,4 @@
-/** What the baseline answers, copied from the product. */
+/** Response of the baseline, copied from the product. */
 export interface BaselineDocument {
   readonly path: string
   readonly headers: { readonly [name: string]: string }

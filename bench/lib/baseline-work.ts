@@ -8,7 +8,9 @@ import type { BaselineTask } from './baseline-task.ts'
 const POOL_SIZE = 20
 const EXPIRES_AT = '2099-01-01T00:00:00.000000Z'
 
-/** Body read, one bare verification, one bare nonce insert: what any signed and replay-safe call must cost. */
+/**
+ * Reads the body, verifies one bare signature, inserts one bare nonce: the minimum of any signed and replay-safe call.
+ */
 export async function openBareWork(
   work: NonNullable<BaselineTask['work']>,
 ): Promise<(request: IncomingMessage) => Promise<void>> {

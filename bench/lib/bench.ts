@@ -2,13 +2,13 @@ import type { Cleanup } from './cleanup.ts'
 
 export interface BenchOptions {
   readonly rounds: number
-  /** Load on each contender per round. */
+  /** Load on each server per round. */
   readonly seconds: number
-  /** Time that may be spent waiting for others to be quiet. */
+  /** Maximum wait for a quiet machine. */
   readonly waitSeconds: number
-  /** Entries of an evidence store; undefined for the number the benchmark is judged at. */
+  /** Entries of an evidence store; undefined for the default of the benchmark. */
   readonly entries: number | undefined
-  /** Where the product's processor profiles go; undefined makes none (profiling slows the product down). */
+  /** Folder for processor profiles of the product; undefined makes none (profiling slows the product down). */
   readonly profileDirectory: string | undefined
   /** A directory for keys and files, removed at the end. */
   readonly directory: string
@@ -16,7 +16,7 @@ export interface BenchOptions {
   readonly progress: (line: string) => void
 }
 
-/** What a benchmark gives back; further members are its own figures. */
+/** Result of a benchmark; further members are its own figures. */
 export interface BenchResult {
   readonly ratio: number
   readonly bar: number

@@ -1,6 +1,6 @@
 type Step = () => Promise<void> | void
 
-/** What must be undone at the end, last made first, whatever happened in between. */
+/** Steps to undo at the end, in reverse order, also after a failure. */
 export class Cleanup {
   readonly #steps: Step[] = []
 
@@ -8,7 +8,7 @@ export class Cleanup {
     this.#steps.push(step)
   }
 
-  /** One failing step does not keep the others from running. */
+  /** A failing step does not stop the others. */
   async run(): Promise<void> {
     for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
       try {

@@ -26,10 +26,10 @@ export function contender(
   }
 }
 
-/** The platform writes these itself, or they are fresh in every answer. */
+/** The platform writes these itself, or they change in every response. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(['connection', 'content-length', 'date', 'keep-alive', 'x-request-id'])
 
-/** An answer of the product, as the baseline shall give it. */
+/** A response of the product, which the baseline repeats. */
 export async function copyDocument(
   server: Server,
   path: string,
@@ -41,7 +41,7 @@ export async function copyDocument(
   return { path, body, headers: Object.fromEntries([...answer.headers].filter(([name]) => !OWN_HEADERS.has(name))) }
 }
 
-/** Throws unless both give the same status, headers and body; only the two headers of the moment may differ. */
+/** Throws unless both give the same status, headers and body; only the two changing headers may differ. */
 export async function requireSameResponse(
   product: Server,
   baseline: Server,

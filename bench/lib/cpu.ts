@@ -3,7 +3,9 @@ import { readFileSync, readdirSync } from 'node:fs'
 /** Ticks per second of /proc on every Linux this runs on. */
 const TICKS = 100
 
-/** Processor seconds the machine has spent on anything; what a hypervisor took away counts, since we did not have it. */
+/**
+ * Processor seconds that the machine has used; time that a hypervisor took away counts, because it was not available.
+ */
 export function machineSeconds(): number {
   const [line = ''] = readFileSync('/proc/stat', 'latin1').split('\n', 1)
   const [, user = 0, nice = 0, system = 0, , , interrupt = 0, softInterrupt = 0, stolen = 0] = line
@@ -12,7 +14,7 @@ export function machineSeconds(): number {
   return (user + nice + system + interrupt + softInterrupt + stolen) / TICKS
 }
 
-/** Processor seconds of one process with all its threads; 0 when it is gone. */
+/** Processor seconds of one process with all its threads; 0 when it has ended. */
 export function processSeconds(pid: number): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -24,8 +26,8 @@ export function processSeconds(pid: number): number {
 }
 
 /**
- * Processes of the PostgreSQL server that work for us: the back ends of our databases, and the server's own (writers,
- * checkpointer), which mostly follow our writes.
+ * Processes of the PostgreSQL server for this benchmark: the back ends of its databases, and the server's own (writers,
+ * checkpointer), which mostly follow its writes.
  */
 export function postgresPids(databases: readonly string[]): number[] {
   return readdirSync('/proc')
@@ -46,14 +48,14 @@ function commandLine(pid: number): string {
   }
 }
 
-/** Cores that others used between two looks at the machine. */
+/** Cores that other processes used between two readings. */
 export class OtherLoad {
   readonly #own: () => readonly number[]
   #at = 0
   #machine = 0
   #ours = new Map<number, number>()
 
-  /** `own` names the processes of this benchmark as of now. */
+  /** `own` returns the current processes of this benchmark. */
   constructor(own: () => readonly number[]) {
     this.#own = own
   }

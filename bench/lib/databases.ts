@@ -11,7 +11,7 @@ export interface Database {
   readonly name: string
 }
 
-/** A fresh PostgreSQL database that is dropped at the end. */
+/** A new PostgreSQL database that is dropped at the end. */
 export async function createPostgres(cleanup: Cleanup): Promise<Database> {
   const name = `chancery_bench_${process.pid}_${randomBytes(4).toString('hex')}`
   await command(`create database ${name}`)

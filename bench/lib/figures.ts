@@ -12,11 +12,11 @@ export interface ContenderFigures {
 export interface RatioFigures {
   readonly ratio: number
   readonly ratios: readonly number[]
-  /** Processor time of the baseline's server over the product's, per request: how the ratio looks without waiting. */
+  /** Processor time of the baseline's server over the product's, per request: the ratio without waiting. */
   readonly cpu_ratio: number
 }
 
-/** The medians over the rounds of one contender. */
+/** The medians over the rounds of one server. */
 export function contenderFigures(rounds: Rounds, name: string): ContenderFigures {
   const over = (pick: (slice: MeasuredSlice) => number, digits: number): number =>
     toDigits(median(rounds.kept.map((round) => inRound(round, name, pick))), digits)

@@ -10,7 +10,7 @@ export interface Answered {
 }
 
 export interface ConnectionEvents {
-  /** One answer has arrived whole; give the next request, or undefined to stop. */
+  /** Called after each complete response; returns the next request, or undefined to stop. */
   next(answered: Answered): Buffer | undefined
   failed(error: Error): void
   ended(): void
@@ -22,7 +22,7 @@ export interface LoadTarget {
   readonly localAddress?: string | undefined
 }
 
-/** One kept connection with one request in flight. Reads as little of an answer as framing it needs. */
+/** One keep-alive connection with one request in flight. Reads only what it needs to find the end of a response. */
 export class LoadConnection {
   readonly #place: LoadTarget
   readonly #events: ConnectionEvents
@@ -80,7 +80,7 @@ export class LoadConnection {
       this.#socket.end()
       return
     }
-    // The server has announced the end of this connection (it allows so many requests on one): go on with another.
+    // The server closes this connection after a number of requests, so the load continues on another one.
     if (closes) this.#socket = this.#open()
     this.send(request)
   }

@@ -1,20 +1,20 @@
-/** What the generator is told to send; it builds the bytes itself, before its clock starts. */
+/** Requests of the generator. It builds the bytes itself, before its clock starts. */
 export type RequestPlan =
   | { readonly kind: 'plain'; readonly path: string; readonly headers?: Readonly<Record<string, string>> }
   | {
       readonly kind: 'operator'
       /** The path that is signed. */
       readonly path: string
-      /** Where it is sent, when that is another one: through a gateway. */
+      /** The path that is sent, when that is another one: through a gateway. */
       readonly sentTo?: string
       readonly headers?: Readonly<Record<string, string>>
       readonly audience: string
       readonly keyId: string
       readonly seed: string
     }
-  /** One request per line of a file that was written, and signed, before the slice. */
+  /** One request per line of a file that was written and signed before the slice. */
   | { readonly kind: 'bodies'; readonly path: string; readonly file: string }
-  /** The same with headers before the body: lines of JSON with `headers` and `body`. */
+  /** Like `lines`, with headers: lines of JSON with `headers` and `body`. */
   | { readonly kind: 'signed-bodies'; readonly path: string; readonly file: string }
 
 export interface LoadTask {
@@ -37,7 +37,7 @@ export interface LoadReport {
   readonly rate: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** Processor time of the generator itself: near 1 it would measure itself. */
+  /** Processor time of the generator itself. Near 1, the generator would be the limit. */
   readonly generatorCores: number
 }
 

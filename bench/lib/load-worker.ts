@@ -30,7 +30,7 @@ async function drive(task: LoadTask, requests: RequestSource): Promise<LoadRepor
     next: ({ status, milliseconds }: { status: number; milliseconds: number }) => {
       if (status !== 200 && status !== 201) done.reject(new Error(`a request was answered with ${status}`))
       const now = performance.now()
-      // What arrives after the end belongs to no slice.
+      // Responses after the end are not counted.
       if (now > deadline) return undefined
       latencies[answered] = milliseconds
       answered += 1

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { LoadReport, LoadTask, WorkerMessage } from './load-task.ts'
 import { requireLoopback } from './loopback.ts'
 
-/** The load generator: a process of its own, so that it never shares an event loop with what it measures. */
+/** The load generator: a separate process, so that it never shares an event loop with what it measures. */
 export class LoadGenerator {
   readonly #worker: ChildProcess
   #busy = false
@@ -19,7 +19,7 @@ export class LoadGenerator {
     return this.#worker.pid ?? 0
   }
 
-  /** Runs one slice. Rejects when any request was not answered with 200: such a slice says nothing. */
+  /** Runs one slice. Rejects when any response is not 200, because such a slice cannot be compared. */
   async run(task: LoadTask): Promise<LoadReport> {
     requireLoopback(task.host)
     if (this.#busy) throw new Error('one slice at a time')

@@ -5,47 +5,47 @@ import { OtherLoad, processSeconds } from './cpu.ts'
 import type { LoadReport } from './load-task.ts'
 import { mean } from './statistics.ts'
 
-/** Something that can be put under load for a slice. */
+/** A server that can be put under load for a slice. */
 export interface ComparedServer {
   readonly name: string
-  /** The server process, whose processor time is noted beside the rate. */
+  /** The server process, whose processor time is reported with the rate. */
   readonly pid: number
   slice(seconds: number): Promise<LoadReport>
-  /** The usual time when absent; more where it answers much slower than what it is compared with. */
+  /** The usual time when absent; longer for a server that is much slower than the one it is compared with. */
   readonly warmUpSeconds?: number
 }
 
 export interface MeasuredSlice extends LoadReport {
-  /** Processor time of the server per request: less noisy than a rate, and blind to waiting. */
+  /** Processor time of the server per request: less noisy than a rate, but without waiting times. */
   readonly serverMicros: number
 }
 
-/** All contenders once, close together in time: only inside a round are figures compared. */
+/** All servers once, close together in time. Figures are compared only inside a round. */
 export interface Round {
   readonly slices: ReadonlyMap<string, readonly MeasuredSlice[]>
   readonly foreignCores: number
 }
 
 export interface Rounds {
-  /** The rounds to judge. */
+  /** The rounds of the result. */
   readonly kept: readonly Round[]
   readonly discarded: readonly Round[]
-  /** False when so few rounds were calm that all of them had to be kept: the figure is then a hint only. */
+  /** False when too few rounds were calm, so that all of them are used. The figure is then a hint only. */
   readonly calm: boolean
 }
 
 export interface MeasureOptions {
   readonly rounds: number
-  /** Load on each contender per round, over all its slices. */
+  /** Load on each server per round, over all its slices. */
   readonly seconds: number
-  /** Time that may be spent waiting for others to be quiet, over all rounds. */
+  /** Maximum wait for a quiet machine, over all rounds. */
   readonly waitSeconds: number
-  /** Every process of this benchmark, as of now. */
+  /** Every current process of this benchmark. */
   readonly ownPids: () => readonly number[]
   readonly progress: (line: string) => void
 }
 
-/** One comparison under way: contenders that are only compared with each other. */
+/** One running comparison: servers that are only compared with each other. */
 interface Course {
   readonly contenders: readonly ComparedServer[]
   readonly calm: Round[]
@@ -53,8 +53,8 @@ interface Course {
 }
 
 /**
- * Warms every contender up, then gives each group its rounds in turn until all had enough calm ones or the time is
- * over. The result has the groups in their order.
+ * Warms up every server, then runs rounds of each group in turn until all have enough calm ones or the time is over.
+ * The result has the groups in their order.
  */
 export async function measure(
   groups: readonly (readonly ComparedServer[])[],
@@ -78,7 +78,7 @@ export async function measure(
 }
 
 async function runRound({ contenders, calm, loud }: Course, options: MeasureOptions): Promise<void> {
-  // Who begins changes from round to round, so that nobody always has the place after the pause.
+  // The first server changes from round to round, so that the position after the pause favours none.
   const shift = (calm.length + loud.length) % contenders.length
   const order = [...contenders.slice(shift), ...contenders.slice(0, shift)]
   const turns = Array.from({ length: TURNS }, (_, turn) => (turn % 2 === 0 ? order : order.toReversed())).flat()
@@ -98,13 +98,13 @@ async function measureRound(order: readonly ComparedServer[], options: MeasureOp
     const report = await contender.slice(options.seconds / TURNS)
     const serverMicros = ((processSeconds(contender.pid) - before) * 1_000_000) / report.requests
     slices.set(contender.name, [...(slices.get(contender.name) ?? []), { ...report, serverMicros }])
-    // The server closes its connections and collects what the slice left; that must not fall into the next one.
+    // Waits while the server closes connections and collects garbage, so that this is not measured in the next slice.
     await pause(10)
   }
   return { slices, foreignCores: foreign.cores() }
 }
 
-/** At least half of the wanted rounds must have been calm; a median of fewer says little. */
+/** At least half of the rounds must have been calm; a median of fewer is not reliable. */
 function judge({ calm, loud }: Course, wanted: number): Rounds {
   if (calm.length * 2 >= wanted) return { kept: calm, discarded: loud, calm: true }
   return { kept: [...calm, ...loud], discarded: [], calm: false }

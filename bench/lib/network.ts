@@ -11,11 +11,11 @@ import {
   writePrivateKeyFile,
 } from '@chancery/protocol'
 
-/** A network of its own for every run: fresh keys, a signed genesis block, one privileged operator. */
+/** A new network for every run: new keys, a signed genesis block, one privileged operator. */
 export interface BenchNetwork {
   readonly genesisFile: string
   readonly privateKeyFile: string
-  /** What operators sign requests for. */
+  /** Audience of signed operator requests. */
   readonly audience: string
   readonly authority: { readonly keyId: string; readonly publicKey: string; readonly seed: string }
   readonly name: string

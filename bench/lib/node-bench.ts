@@ -15,10 +15,10 @@ import type { Server } from './servers.ts'
 import { startEcho } from './servers.ts'
 import { median, round, sum } from './statistics.ts'
 
-/** What a benchmark of a node route brings. */
+/** Parts of a benchmark of a node route. */
 export interface NodeWork {
   readonly path: string
-  /** Fresh, signed bodies; called before each slice. */
+  /** New signed bodies; called before each slice. */
   readonly bodies: (count: number) => Promise<readonly string[]>
   readonly database: Database
   readonly processes: readonly Server[]
@@ -28,7 +28,7 @@ export interface NodeWork {
   readonly verifications: number
   readonly signatures: number
   readonly perSecond: number
-  /** How often the product is warmed up: more than once where it would answer too few requests to be compiled. */
+  /** How often the product is warmed up: more than once where it answers too few requests to be compiled. */
   readonly warmUps?: number
   /** Bodies come with headers; see load-task.ts. */
   readonly isSigned?: true
@@ -43,8 +43,8 @@ export interface NodeFigures {
   readonly p99_ms: number
   readonly server_cpu_us: number
   /**
-   * What echo and verifications cost in processor time over what the server used: the ratio without waiting and without
-   * the load generator, so a little lower, and nearly the same on a busy machine. Only where nothing is written or signed.
+   * Processor time of echo and verifications over that of the server: the ratio without waiting and without the load
+   * generator, so a little lower, and nearly the same on a busy machine. Only where nothing is written or signed.
    */
   readonly cpu_ratio: number | undefined
   readonly database_cpu_us: number
@@ -52,7 +52,7 @@ export interface NodeFigures {
   readonly discarded: number
 }
 
-/** A slice with the processor time of both sides per request: less noisy than a rate, and blind to waiting. */
+/** A slice with the processor time of both sides per request: less noisy than a rate, but without waiting times. */
 interface CountedReport extends LoadReport {
   readonly serverMicros: number
   readonly databaseMicros: number
@@ -66,7 +66,7 @@ interface RoundFigures {
   readonly bareMicros: number
 }
 
-/** Alternates the bare parts and the product inside every round and judges the median of the in-round ratios to L. */
+/** Alternates the bare parts and the product inside every round and uses the median of the in-round ratios to L. */
 export async function measureAgainstLimit(work: NodeWork, options: BenchOptions): Promise<NodeFigures> {
   const generator = new LoadGenerator()
   options.cleanup.add(() => generator.close())

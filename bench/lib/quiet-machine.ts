@@ -4,7 +4,7 @@ import { OtherLoad } from './cpu.ts'
 
 const CHECK_SECONDS = 2
 
-/** Waits for a calm machine, as long as its budget lasts: a round that would be discarded need not be run. */
+/** Waits for a calm machine within its time budget, so that fewer rounds are discarded. */
 export class QuietWait {
   readonly #foreign: OtherLoad
   #secondsLeft: number

@@ -8,7 +8,7 @@ export type BatchStatement = (rows: number) => {
   readonly values: unknown[]
 }
 
-/** P of the limit formula: the bare database doing the same SQL, in batches, one statement in flight. */
+/** P of the limit formula: the bare database runs the same SQL, in batches, one statement in flight. */
 export class BareRows {
   readonly #client: pg.Client
   readonly #statement: BatchStatement
@@ -58,7 +58,7 @@ export function heartbeatRows(certIds: readonly string[]): BatchStatement {
   }
 }
 
-/** Nonce, invite, certificate with liveness and audit event of a join: the same rows, nothing asked or compared. */
+/** Nonce, invite, certificate with liveness and audit event of a join: the same rows, without reads and checks. */
 export function joinRows(): BatchStatement {
   return (rows) => {
     const ids = Array.from({ length: rows }, () => randomUUID())

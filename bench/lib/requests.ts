@@ -4,12 +4,12 @@ import { seedSigner, signOperatorRequest, writeInstant } from '@chancery/protoco
 import type { OperatorHeaders, OperatorRequest } from '@chancery/protocol'
 import type { LoadTask, RequestPlan } from './load-task.ts'
 
-/** The bytes of request number `index`; undefined when there are no more. */
+/** Returns the bytes of request number `index`; undefined when there are no more. */
 export type RequestSource = (index: number) => Buffer | undefined
 
 export type OperatorPlan = Extract<RequestPlan, { readonly kind: 'operator' }>
 
-/** Builds what a slice sends. Everything that costs happens here, before the clock starts. */
+/** Builds the requests of a slice, before the clock starts. */
 export async function buildRequests({ plan, host, port, maxRequests }: LoadTask): Promise<RequestSource> {
   if (plan.kind === 'bodies' || plan.kind === 'signed-bodies') return readBodies(plan, `${host}:${port}`)
   const lines = [
@@ -53,7 +53,7 @@ function readSigned(line: string): { headers: Readonly<Record<string, string>>; 
   return JSON.parse(line) as ReturnType<typeof readSigned>
 }
 
-/** Signs the plan's request, with a fresh nonce each time. */
+/** Signs the request of the plan, with a new nonce each time. */
 export async function operatorHeaders(plan: OperatorPlan): Promise<() => Promise<OperatorHeaders>> {
   const signer = await seedSigner(plan.keyId, plan.seed)
   return () => signOperatorRequest(operatorRequest(plan), signer)

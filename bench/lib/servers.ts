@@ -84,11 +84,14 @@ export interface Cached {
 }
 
 export interface GatewayServer extends Server {
-  /** How long its event loop was held at most since the last call; the first call only begins to watch. */
+  /** Longest block of the event loop since the last call. The first call only starts the measurement. */
   held(): Promise<Cached>
 }
 
-/** A production gateway in its own process. Its audit lines go nowhere: a terminal would be measured instead. */
+/**
+ * A production gateway in its own process. Its audit lines are discarded, because otherwise a terminal would be
+ * measured.
+ */
 export async function startGateway(
   settings: NodeJS.ProcessEnv,
   cleanup: Cleanup,
@@ -130,7 +133,7 @@ async function startChild(
   cleanup: Cleanup,
 ): Promise<Server & { readonly child: ChildProcess }> {
   const { args, env, execArgv, isSilent = false, health = '/healthz' } = options
-  // What the child says goes to stderr: the last line of stdout is the result.
+  // Output of the child goes to stderr, because the last line of stdout is the result.
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
     env,
     execArgv,

@@ -1,6 +1,6 @@
 import { commands } from '@chancery/authority'
 
-// The runner is gone, however it ended: a benchmark must leave no server behind.
+// The runner has ended, so this server ends, too.
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
 
 process.exitCode = await commands.start({ flags: {} })

@@ -1,14 +1,14 @@
 import { commands } from '@chancery/gateway'
 
-/** How often the loop is looked at. */
+/** Interval of the event loop measurement. */
 const CHECK_MS = 2
 
-// The runner is gone, however it ended: a benchmark must leave no server behind.
+// The runner has ended, so this server ends, too.
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
 
 /**
- * The longest the event loop was held: by the clock, which also counts what other processes took, and by the processor
- * time of its own thread, which is what the gateway itself did in one go.
+ * The longest block of the event loop: by the clock, which also counts other processes, and by the processor time of
+ * its own thread, which is the work of the gateway without a pause.
  */
 class EventLoopMonitor {
   #clockMs = 0
@@ -36,7 +36,7 @@ function ownMs(): number {
   return (user + system) / 1000
 }
 
-// Asked over the channel; the first question only begins to watch.
+// Answers over the channel; the first request only starts the measurement.
 let watch: EventLoopMonitor | undefined
 process.on('message', () => {
   if (watch === undefined) {
@@ -45,7 +45,7 @@ process.on('message', () => {
   }
   process.send?.(watch.take())
 })
-// The channel alone keeps no gateway alive.
+// The channel alone does not keep the process running.
 process.channel?.unref()
 
 process.exitCode = await commands.start({ action: 'start', json: false, online: false })

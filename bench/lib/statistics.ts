@@ -1,4 +1,4 @@
-/** The value below which that share of the sorted values lies; not-a-number when there are none. */
+/** Returns the quantile of the sorted values for a share; not-a-number when there are none. */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   const index = Math.min(sorted.length - 1, Math.floor(sorted.length * share))
   return sorted[index] ?? Number.NaN

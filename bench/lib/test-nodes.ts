@@ -4,7 +4,7 @@ import { canonicalBytes, sha256Hex, writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import pg from 'pg'
 
-/** Nodes of a bench: real keys, rows written straight into the store. */
+/** Nodes of a benchmark: real keys, rows inserted directly into the database. */
 export interface BenchNode {
   readonly publicKey: string
   readonly key: KeyObject
@@ -30,7 +30,7 @@ export function proof(body: JsonObject, node: BenchNode): string {
   return JSON.stringify({ ...full, signature })
 }
 
-/** Certificates of these nodes, and so many strangers that the tables have the wanted size. */
+/** Inserts certificates of these nodes, and others until the tables have the given size. */
 export async function seedCertificates(url: string, nodes: readonly BenchNode[], total: number): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -69,7 +69,7 @@ export async function seedInvites(url: string, tokens: readonly string[]): Promi
   }
 }
 
-/** Nonces of an hour to come: the table as a large, living fleet keeps it. */
+/** Nonces of the next hour: the table of a network with many active nodes. */
 export async function seedNonces(url: string, count: number): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

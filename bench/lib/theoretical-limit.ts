@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { ed25519 } from '../../packages/protocol/src/signing/platform-node.ts'
 
 /**
- * The limit formula of the performance guide: what a request must cost at least, from what the bare parts do in the
+ * The limit formula of the performance guide: the minimum cost of a request, from the rates of the bare parts in the
  * same round. L = 1 / ( 1/E + v/(cV) + s/(cS) + 1/P ).
  */
 export interface BareRates {
@@ -36,7 +36,7 @@ export async function measureSignatures(
   return { verify: verify.rate, sign: sign.rate, verifyMicros: verify.micros }
 }
 
-/** Per second, and the processor time of one in microseconds, which does not grow when others are busy. */
+/** Per second, and the processor time of one in microseconds, which other load does not change. */
 function rateOf(work: () => unknown, milliseconds: number): { readonly rate: number; readonly micros: number } {
   const before = process.cpuUsage()
   const start = performance.now()

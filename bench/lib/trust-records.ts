@@ -62,7 +62,7 @@ function draftAgreement(
   }
 }
 
-/** An agreement of two parties, responder first: the order in which it comes about. */
+/** An agreement of two parties, responder first: the order in which it is signed. */
 export async function agreementBody(offerer: Signer, responder: Signer): Promise<string> {
   const draft = draftAgreement(['ledger.read', 'ledger.append'], { verdict: 'allow', evidence_id: randomUUID() })
   const once = await signForm(agreementRecordForm, draft, responder)
@@ -72,14 +72,14 @@ export async function agreementBody(offerer: Signer, responder: Signer): Promise
 }
 
 /**
- * The most an anonymous caller can make /agreements/verify do: eight signatures against 64 keys of each party, none of
- * which fits but the very last, over a record as large as a request may be.
+ * The most expensive request of an unauthenticated caller to /agreements/verify: eight signatures against 64 keys of
+ * each party, of which only the last one fits, over a record as large as a request may be.
  */
 export async function worstBody(bytes: number): Promise<string> {
   const strangers = await Promise.all(Array.from({ length: 126 }, (_, n) => newSigner(`stranger-${n}`)))
   const signers = await Promise.all(Array.from({ length: 8 }, (_, n) => newSigner(`signer-${n}`)))
   const capabilities = Array.from({ length: 1024 }, (_, n) => `capability-${n}`)
-  // Quotes are escaped on the wire and in the signed bytes: the dearest text there is.
+  // Quotes are escaped on the wire and in the signed bytes, so this is the most expensive text.
   const members = Object.fromEntries(Array.from({ length: 9000 }, (_, n) => [`member-${n}`, n]))
   let record = draftAgreement(capabilities, { members, text: '"'.repeat(Math.floor((bytes - 300_000) / 2)) })
   for (const signer of signers) record = await signForm(agreementRecordForm, record, signer)

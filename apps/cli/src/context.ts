@@ -10,11 +10,11 @@ export type Input = Readable & { readonly isTTY?: boolean }
 
 /** Asks a person at a terminal. */
 export interface Prompts {
-  /** Gives false for no; throws CommandError when the person leaves. */
+  /** Returns false for no; throws CommandError when the person cancels. */
   confirm(question: string): Promise<boolean>
-  /** `check` gives what is wrong with an answer, or undefined. */
+  /** `check` returns the problem of an input, or undefined. */
   text(question: string, initial: string, check: (answer: string) => string | undefined): Promise<string>
-  /** What is typed is not shown. */
+  /** The input is not shown. */
   secret(question: string): Promise<string>
 }
 
@@ -28,7 +28,7 @@ export interface Context {
   /** The home folder of the user. */
   readonly userHome: string
   readonly now: () => Instant
-  /** From 0 up to 1, for spreading; nothing secret is made of it. */
+  /** A random number from 0 up to 1, for spreading delays; not for secrets. */
   readonly random: () => number
   /** Waits, or ends early when the signal aborts. Never rejects. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
@@ -37,7 +37,7 @@ export interface Context {
   readonly prompts: Prompts
 }
 
-/** What the process gives to a run. */
+/** Inputs that the process gives to a run. */
 export type ProcessContext = Omit<Context, 'stdout' | 'stderr'> & {
   readonly stdout: RawOutput
   readonly stderr: RawOutput
@@ -47,12 +47,12 @@ export type ProcessContext = Omit<Context, 'stdout' | 'stderr'> & {
 export interface CommandContext extends Context {
   readonly command: Command
   readonly json: boolean
-  /** Whether questions can be asked: a person reads and types. */
+  /** True when a person can answer a prompt. */
   readonly isInteractive: boolean
   readonly style: Style
-  /** A remark on standard error; silent with --quiet. */
+  /** Prints a remark to standard error, except with --quiet. */
   readonly note: (text: string) => void
-  /** Shown while something lasts; see output/progress.ts. */
+  /** Progress of a long operation; see output/progress.ts. */
   readonly showProgress: boolean
 }
 

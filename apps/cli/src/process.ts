@@ -1,4 +1,4 @@
-/** Waits, or ends early when the signal aborts; the caller asks the signal which of the two it was. Never rejects. */
+/** Waits, or ends early when the signal aborts. Never rejects; the caller checks the signal. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {
@@ -20,7 +20,10 @@ export interface SignalSource {
   once(event: 'SIGTERM' | 'SIGINT', listener: () => void): unknown
 }
 
-/** Aborts at the first SIGTERM or SIGINT. Each is taken once: the second of a kind ends the process as usual. */
+/**
+ * Aborts at the first SIGTERM or SIGINT. Each is handled once: a second signal of the same kind ends the process as
+ * usual.
+ */
 export function stopSignal(source: SignalSource): AbortSignal {
   const controller = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT'] as const) source.once(name, () => controller.abort())

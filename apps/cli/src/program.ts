@@ -26,7 +26,7 @@ export async function runProgram(argv: readonly string[], processContext: Proces
     stderr: screen(stderr),
     prompts: screenedPrompts(prompts),
   }
-  // Read ahead of parsing, because a line that does not parse is reported in the same form.
+  // Read before parsing, because a parse error is reported in the same form.
   const isRefused = argv.includes('--no-color')
   const json = argv.includes('--json')
   const style = chooseStyle(context.stdout, context.env, isRefused)
@@ -101,7 +101,7 @@ function toCommandContext(command: Command, options: Options, context: Context):
 
 function explainAny(error: unknown, context: Context): ErrorText {
   if (!(error instanceof CommanderError)) return explain(error, (context.env['CHANCERY_DEBUG'] ?? '') !== '')
-  // "error: …" is the parser's own beginning; a suggestion follows on a second line.
+  // The parser starts errors with "error: "; a suggestion follows on a second line.
   const [message = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
   const help = 'helpLine' in error && typeof error.helpLine === 'string' ? error.helpLine : ''
   return { code: 'usage', message, hint: [...rest, help].join('\n'), exitCode: 2 }

@@ -1,13 +1,13 @@
 import { usageError } from '../errors/failure.ts'
 import type { Options } from './options.ts'
 
-/** A whole number given with a flag, or undefined. */
+/** Returns the whole number of a flag, or undefined. */
 export function wholeNumber(options: Options, name: string, min: number, max: number): number | undefined {
   const text = options.text(name)
   return text === undefined ? undefined : readWhole(`--${name}`, text, min, max)
 }
 
-/** A whole number given with a flag, else the default its help shows. */
+/** Returns the whole number of a flag, else the default that the help shows. */
 export function wholeNumberOrDefault(options: Options, name: string, min: number, max: number): number {
   return readWhole(`--${name}`, options.textOrDefault(name), min, max)
 }

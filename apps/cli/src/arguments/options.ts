@@ -26,7 +26,7 @@ export class Options {
     return typeof value === 'string' ? value : undefined
   }
 
-  /** The value given, else the default the help shows. */
+  /** Returns the given value, else the default that the help shows. */
   textOrDefault(name: string): string {
     const value = this.text(name) ?? this.#known.get(name)?.default
     if (value === undefined) throw new Error(`--${name} has no default`)

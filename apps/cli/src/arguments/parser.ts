@@ -25,7 +25,7 @@ export function buildParser(parts: ParserParts): Parser {
       writeErr: parts.writeError,
       // Errors are printed once, by the program, as text or JSON.
       outputError: () => undefined,
-      // The style decided already; help on standard error stays plain.
+      // Colours are decided before parsing; help on standard error has none.
       getOutHasColors: () => true,
       getErrHasColors: () => false,
       getOutHelpWidth: () => parts.columns,
@@ -51,7 +51,7 @@ function addCommand(root: Parser, command: Command, parts: ParserParts): void {
     leaf.addArgument(choices === undefined ? argument : argument.choices(choices))
   }
   for (const option of command.options) leaf.addOption(toOption(option))
-  // Accepted after the command, too: people write `chancery network-policy show --json`.
+  // Also accepted after the command, as in `chancery network-policy show --json`.
   for (const option of GLOBAL_OPTIONS) leaf.addOption(toOption(option).helpGroup('Global options:'))
   const examples = command.examples.map(({ line, summary }) => `  ${line}\n      ${summary}`)
   leaf.addHelpText('after', `\n${parts.style.title('Examples:')}\n${examples.join('\n')}`)
@@ -69,7 +69,7 @@ function findGroup(parent: Parser, word: string): Parser {
   return group
 }
 
-/** `verify <file>`; that every command has options goes without saying. */
+/** Returns `verify <file>`. Every command has options, so the text does not mention them. */
 function termOf(parser: Parser): string {
   const words = parser.registeredArguments.map((each) => {
     const name = each.variadic ? `${each.name()}...` : each.name()
@@ -95,7 +95,7 @@ function toOption({ flags, summary, default: shown, required, repeatable, choice
     ...(shown === undefined ? [] : [`default: ${shown}`]),
     ...(repeatable === true ? ['may be repeated'] : []),
   ]
-  // The default is shown, not set: settings and configuration files come between the line and it.
+  // The default is shown but not set, because settings and configuration files take precedence over it.
   const option = new Option(flags, facts.length === 0 ? summary : `${summary} (${facts.join('; ')})`)
   if (choices !== undefined) option.choices(choices)
   else if (flags.includes('<'))

@@ -16,7 +16,7 @@ import { withProgress } from '../output/progress.ts'
 import { keysFileOf, openFollowedKeys } from './followed-keys.ts'
 import { shellWord } from '../output/shell-word.ts'
 
-/** Where commands that talk to an authority send their calls. */
+/** Connection of a command to an authority. */
 export interface Connection {
   readonly url: string
   readonly config: Config
@@ -24,9 +24,9 @@ export interface Connection {
   readonly genesis: GenesisBlock | undefined
   /** Current public key of the authority, signed by the root of that block. */
   readonly authorityKey: string | undefined
-  /** That key and the former ones, as they were followed from that block on. */
+  /** The current and former keys, followed from that block on. */
   readonly followed?: FollowedKeys
-  /** For commands that stay: they handle failures themselves. */
+  /** For long-running commands, which handle failures themselves. */
   client(): Client
   /** Makes calls, shows progress, and explains a missing response. */
   ask<Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer>
@@ -55,10 +55,12 @@ export async function connectAsOperator(context: CommandContext, options: Option
   return open(context, endpoint, { operator: { signer, trustFirstAudience: true } })
 }
 
-/** For a signature that the configured genesis block cannot explain. */
+/** Error for a signature that does not verify with the configured genesis block. */
 export const FOLLOW_HINT = 'If the authority has a new key, run chancery genesis follow first.'
 
-/** Who may have signed a record of the pinned authority; undefined when no genesis block is configured. */
+/**
+ * Returns the keys that may have signed a record of the pinned authority; undefined without a configured genesis block.
+ */
 export function signersAt({ authorityKey, followed }: Connection, record: object): readonly string[] | undefined {
   if (followed !== undefined) return signersOf(followed.keys, record)
   return authorityKey === undefined ? undefined : [authorityKey]
@@ -69,7 +71,7 @@ export type Endpoint = Omit<Connection, 'ask' | 'client'>
 async function findEndpoint(context: CommandContext, options: Options): Promise<Endpoint> {
   const config = await findConfig(context, options)
   const url = options.text('url') ?? config.network.na_endpoint ?? localUrl(config)
-  // A pin that cannot be read stops here: falling back to trust on first use would undo it in silence.
+  // A pin that cannot be read is an error. Trust on first use would silently ignore it.
   const genesis = config.paths.genesis
   const block = genesis === undefined ? undefined : await loadVerifiedGenesis(genesis)
   if (block === undefined || genesis === undefined) return { url, config, genesis: undefined, authorityKey: undefined }
@@ -95,7 +97,7 @@ function localUrl({ na }: Config): string {
   return addressOf(na.host ?? '127.0.0.1', na.port ?? '8443')
 }
 
-/** How a client on this machine reaches a service that listens on a host and port. */
+/** Returns how a local client reaches a service that listens on a host and port. */
 export function addressOf(host: string, port: string): string {
   if (host === '0.0.0.0' || host === '') return `http://127.0.0.1:${port}`
   if (host === '::') return `http://[::1]:${port}`
@@ -104,7 +106,7 @@ export function addressOf(host: string, port: string): string {
 
 type Caller = Pick<ClientOptions, 'operator' | 'node'>
 
-/** A connection to a place that is known already. */
+/** Opens a connection to a known endpoint. */
 export function open(context: CommandContext, endpoint: Endpoint, caller: Caller = {}): Connection {
   const facts = { url: endpoint.url, clock: context.now, ...caller }
   const ask = <Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer> =>

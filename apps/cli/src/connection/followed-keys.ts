@@ -10,8 +10,8 @@ export function keysFileOf(genesisFile: string): string {
 }
 
 /**
- * The keys of the authority that a genesis block pins, with what was followed since. Only what its root signed counts,
- * so the file needs no more protection than its folder.
+ * Returns the keys of the authority that a genesis block pins, with later keys from the saved file. Only records signed
+ * by the root count, so the file needs no special protection.
  */
 export function openFollowedKeys(pinned: GenesisBlock, keysFile: string | undefined): Promise<FollowedKeys> {
   return FollowedKeys.open(pinned, {

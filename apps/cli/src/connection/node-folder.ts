@@ -33,7 +33,7 @@ export interface NodeFiles {
   readonly keys: string
 }
 
-/** All below one folder. */
+/** All files are below one folder. */
 export function nodeFiles(home: string): NodeFiles & { readonly keyBase: string; readonly config: string } {
   return {
     keyBase: join(home, 'node'),
@@ -47,7 +47,7 @@ export function nodeFiles(home: string): NodeFiles & { readonly keyBase: string;
   }
 }
 
-/** The configuration of a node. Paths are relative, so that the folder can be moved. */
+/** Returns the configuration of a node. Paths are relative, so that the folder can be moved. */
 export function nodeConfigText(network: GenesisBlock, url: string): string {
   const document = {
     network: { name: network.network_name, version: network.network_version, na_endpoint: url },
@@ -64,7 +64,7 @@ export function nodeConfigText(network: GenesisBlock, url: string): string {
 
 /** A connection that proves possession of the node key to the pinned authority. */
 export interface NodeConnection extends Connection {
-  /** The pin; what was followed since is in `followed`. */
+  /** The pinned block; later keys are in `followed`. */
   readonly genesis: GenesisBlock
   readonly authorityKey: string
   readonly followed: FollowedKeys
@@ -126,7 +126,7 @@ export async function loadCertificate({ certificate: path }: NodeFiles): Promise
   })
 }
 
-/** A record from a file, read strictly; undefined when there is no file. */
+/** Returns a record from a file, read strictly; undefined when there is no file. */
 export async function findRecord<StoredRow>(
   path: string,
   what: string,
@@ -161,12 +161,15 @@ export function recordText(record: object): string {
 
 export interface Expected {
   readonly keys: AuthorityKeys
-  /** Whose certificate it must be. */
+  /** The expected owner of a certificate. */
   readonly publicKey: string
   readonly now: Instant
 }
 
-/** Why a certificate is not the one this node asked for, or undefined. An authority can err, and so can a proxy. */
+/**
+ * Returns why a certificate is not the one this node requested, or undefined. An authority or a proxy may send a wrong
+ * one.
+ */
 export async function findCertificateProblem(
   certificate: JoinCertificate,
   expected: Expected,
@@ -188,7 +191,7 @@ export async function findCertificateProblem(
   }[verdict.reason]
 }
 
-/** Checks a certificate the authority just gave, before anything relies on it. */
+/** Checks a new certificate of the authority before it is used. */
 export async function requireOwnCertificate(certificate: JoinCertificate, expected: Expected): Promise<void> {
   const problem = await findCertificateProblem(certificate, expected)
   if (problem === undefined) return

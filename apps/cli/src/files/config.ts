@@ -64,7 +64,7 @@ export async function loadConfig({ cwd, userHome, env, given }: ConfigSearch): P
   for (const path of [join(cwd, CONFIG_FILE), join(userHome, '.chancery', 'config.toml')]) {
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
       if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined
-      // A file that is there and cannot be read must not silently become "no configuration".
+      // A file that exists but cannot be read is an error, not a missing configuration.
       throw toFailure(error, path, 'read')
     })
     if (text !== undefined) return readConfig(path, text)

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { CommandError } from '../errors/failure.ts'
 import { shellWord } from '../output/shell-word.ts'
 
-/** Only the owner may read: private keys and the files that point at them. */
+/** Mode of private keys and of files with paths to them: only the owner may read. */
 export const OWNER_ONLY = 0o600
 export const FOR_ALL = 0o644
 
@@ -21,7 +21,7 @@ export async function writeNewFile(path: string, content: string | readonly Uint
   }
 }
 
-/** Stops while nothing has happened yet; {@link writeNewFile} would refuse in the end, too. */
+/** Checks before any change that the file does not exist; {@link writeNewFile} checks again. */
 export async function refuseExisting(
   paths: readonly string[],
   hint = 'Choose another name, or move the file away first.',
@@ -32,7 +32,7 @@ export async function refuseExisting(
   }
 }
 
-/** Replaces a file whole or not at all: a crash leaves the old content. */
+/** Replaces a file atomically: after a crash the old or the new content is there. */
 export async function replaceFile(path: string, content: string | readonly Uint8Array[], mode: number): Promise<void> {
   const draft = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
   await writeNewFile(draft, content, mode)
@@ -45,7 +45,7 @@ export async function replaceFile(path: string, content: string | readonly Uint8
   await syncFolder(dirname(path))
 }
 
-/** The new name survives a power failure, too. Where folders cannot be synced, the system does it in its own time. */
+/** Makes the new name survive a power failure. Where folders cannot be synced, the system does it later. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   await handle?.sync().catch(() => undefined)
@@ -80,7 +80,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EBUSY: 'it is in use',
 }
 
-/** An error of the file system in words; the path is the one the user gave. */
+/** Returns an error of the file system as text, with the path that the user gave. */
 export function toFailure(
   error: unknown,
   path: string,
@@ -93,7 +93,7 @@ export function toFailure(
   return new CommandError({ code: code === 'EEXIST' ? 'file_exists' : 'file_error', message, hint }, { cause: error })
 }
 
-/** A path as it is best typed from here: relative below the current folder, else absolute, quoted when needed. */
+/** Returns a path for a command line: relative below the current folder, else absolute, quoted when needed. */
 export function typed(cwd: string, path: string): string {
   const near = relative(cwd, path)
   return shellWord(near === '' || near.startsWith('..') ? path : `./${near}`)

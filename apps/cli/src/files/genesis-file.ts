@@ -15,7 +15,7 @@ import { CommandError, usageError } from '../errors/failure.ts'
 import { readText } from './files.ts'
 import { shellWord } from '../output/shell-word.ts'
 
-/** A genesis block from a file; form only. */
+/** Reads a genesis block from a file and checks its form only. */
 export async function loadGenesis(path: string): Promise<GenesisBlock> {
   const text = await readText(path)
   try {
@@ -29,7 +29,7 @@ export async function loadGenesis(path: string): Promise<GenesisBlock> {
   }
 }
 
-/** A block whose every signature verifies: the only kind whose keys may be used. */
+/** Reads a block and verifies all its signatures. Only the keys of such a block may be used. */
 export async function loadVerifiedGenesis(path: string): Promise<GenesisBlock> {
   const block = await loadGenesis(path)
   const verdict = await verifyGenesisBlock(block)
@@ -38,7 +38,7 @@ export async function loadVerifiedGenesis(path: string): Promise<GenesisBlock> {
   throw new CommandError({ code: verdict.reason, message: `${path} does not verify (${verdict.reason}).`, hint })
 }
 
-/** A key history that belongs to this block: the same root signed both. */
+/** Reads a key history that the root of this block signed. */
 export async function loadKeyHistory(cwd: string, file: string, genesis: GenesisBlock): Promise<KeyHistory> {
   const path = resolve(cwd, file)
   let history: KeyHistory
@@ -61,7 +61,7 @@ export async function loadKeyHistory(cwd: string, file: string, genesis: Genesis
   })
 }
 
-/** What two people compare: it covers everything the root signed, and the root key itself. */
+/** Returns the fingerprint that two people compare. It covers everything the root signed, and the root key itself. */
 export function genesisFingerprint(block: GenesisBlock): string {
   return `sha256:${sha256Hex(signedBytes(block, 'signatures'))}`
 }
@@ -70,7 +70,7 @@ export function genesisFingerprint(block: GenesisBlock): string {
 export interface Pin {
   readonly fingerprint: string
   readonly source: string
-  /** The block itself, where a file was given: its root may have named another key since. */
+  /** The block, where a file was given: its root may have named another key since. */
   readonly block?: GenesisBlock
 }
 
@@ -87,7 +87,7 @@ export async function pinOf(file: string): Promise<Pin> {
   return { fingerprint: genesisFingerprint(block), source: file, block }
 }
 
-/** For people and version control; the signature covers the canonical form, so layout is free. */
+/** Indented for people and version control; the signature covers the canonical form, so the layout is free. */
 export function writeGenesisText(block: GenesisBlock): string {
   return `${JSON.stringify(block, undefined, 2)}\n`
 }

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue, ReadLimits } from '@chancery/protocol'
 import { CommandError } from '../errors/failure.ts'
 import { readText } from './files.ts'
 
-/** Read by the strict reader: what is signed is exactly what the authority will read. */
+/** Uses the strict reader, like the authority. */
 export async function loadJsonObject(cwd: string, file: string, limits?: ReadLimits): Promise<JsonObject> {
   const text = await readText(resolve(cwd, file))
   try {
@@ -21,14 +21,16 @@ export async function loadJsonObject(cwd: string, file: string, limits?: ReadLim
 }
 
 export interface RecordKind<Value> {
-  /** With its article, for people. */
+  /** With its article, for messages. */
   readonly name: string
   /** Field of an API response that contains the record; a file with the response is accepted too. */
   readonly member: string
   readonly read: (value: JsonValue) => Value
 }
 
-/** A record of the protocol from a file; form only. `limits` for records longer than any request. */
+/**
+ * Reads a record of the protocol from a file and checks its form only. `limits` is for records longer than any request.
+ */
 export async function loadRecord<Value>(
   cwd: string,
   file: string,

@@ -28,7 +28,7 @@ export interface KeyFiles {
   /** Without extension. */
   readonly base: string
   readonly keyId?: string | undefined
-  /** Replace what is there. */
+  /** Replaces existing files. */
   readonly force?: boolean
 }
 
@@ -57,7 +57,7 @@ async function checkKeyPair(privateFile: string, publicFile: string): Promise<vo
   if (stored !== publicKey) throw new Error(`${publicFile} does not contain the public key of ${privateFile}`)
 }
 
-/** A signer from a private key file. Warns when other users of the machine can read the file. */
+/** Returns a signer from a private key file. Warns when other users of the machine can read the file. */
 export async function loadSigner(
   context: Pick<CommandContext, 'cwd' | 'note'>,
   file: string,
@@ -89,7 +89,7 @@ function isPrivateKeyFile(path: string, text: string): boolean {
   return path.endsWith('.key') || /^\s*#.*private key/im.test(text)
 }
 
-/** A public key given as base64 or as a .pub file. Checked in full: it is about to be trusted. */
+/** Returns a public key from base64 or a .pub file. Checks it completely, because it will be trusted. */
 export async function loadPublicKey(cwd: string, flag: string, given: string): Promise<string> {
   if (readTrustedPublicKey(given) !== undefined) return given
   const path = resolve(cwd, given)
@@ -98,10 +98,10 @@ export async function loadPublicKey(cwd: string, flag: string, given: string): P
     () => false,
   )
   const text = isFile ? await readText(path) : ''
-  // One seed in sixteen is a good public key as well: published in a genesis block, it would give the key away.
+  // One seed in sixteen is also a valid public key. Published in a genesis block, it would disclose the private key.
   const value = isPrivateKeyFile(path, text) ? undefined : readPublicKeyFile(text)?.value
   if (value !== undefined && readTrustedPublicKey(value) !== undefined) return value
-  // A private key pasted here by mistake must not be repeated on the screen.
+  // The text may be a private key, so it is not printed.
   throw usageError(
     `${flag} is neither a .pub file nor an Ed25519 public key in base64.`,
     'Give the .pub file that keygen made.',

@@ -6,7 +6,7 @@ import { CommandError } from '../errors/failure.ts'
 import { readText } from './files.ts'
 import { loadJsonObject } from './json-file.ts'
 
-/** A file a person writes: YAML by its name, else JSON. Both give the same values. */
+/** Reads a file that a person writes: YAML by its name, else JSON. Both give the same values. */
 export async function loadStructured(cwd: string, file: string): Promise<JsonObject> {
   if (!/\.ya?ml$/i.test(file)) return loadJsonObject(cwd, file)
   const text = await readText(resolve(cwd, file))
@@ -29,7 +29,7 @@ function readYaml(text: string, file: string): JsonValue {
   }
 }
 
-/** Whole numbers come as bigint, so that `1` and `1.0` stay apart as the signed bytes have them. */
+/** Whole numbers are bigint, so that `1` and `1.0` stay different, as in the signed bytes. */
 function toJson(value: unknown): JsonValue {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value

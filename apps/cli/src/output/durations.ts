@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE, SECOND } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 
-/** A span of time for people: its two largest units, rounded down. */
+/** Returns a duration as text: its two largest units, rounded down. */
 export function describeSpan(span: Instant): string {
   const [days, hours, minutes] = [span / DAY, (span % DAY) / HOUR, (span % HOUR) / MINUTE]
   if (days > 0n) return hours > 0n ? `${plural(days, 'day')} ${hours} h` : plural(days, 'day')

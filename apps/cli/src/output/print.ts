@@ -4,7 +4,7 @@ import type { ErrorText } from '../errors/explain.ts'
 import type { Output, Result } from './result.ts'
 import type { Style } from './style.ts'
 
-/** With --json exactly one document on standard output, otherwise the text. */
+/** Prints exactly one document on standard output with --json, otherwise the text. */
 export function printResult(output: Output, result: Result, json: boolean): void {
   if (json && result.data !== undefined) output.write(`${writeJson(result.data)}\n`)
   if (!json && result.text !== undefined && result.text !== '') output.write(`${result.text.replace(/\n$/, '')}\n`)

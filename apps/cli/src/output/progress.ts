@@ -6,7 +6,7 @@ const AFTER_MS = 1000
 const CLEAR_LINE = controlSequence('\r\u001b[2K')
 
 export interface Progress {
-  /** Replaces the text; shown at once when it is already on the screen. */
+  /** Replaces the text; a visible line is updated at once. */
   update(text: string): void
 }
 

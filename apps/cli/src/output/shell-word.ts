@@ -1,4 +1,4 @@
-/** A word as a shell reads it, quoted only when it must be. */
+/** Returns a word for a shell, quoted only when necessary. */
 export function shellWord(text: string): string {
   return /^[A-Za-z0-9_./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,7 +1,7 @@
 import { visible } from '@chancery/protocol'
 import type { Style } from './style.ts'
 
-/** A verdict in one line: the word, the reason in words and, when it is no, its code. */
+/** Returns a verdict as one line: the result, the reason as text and, when it is negative, its code. */
 export function verdictText(
   { valid, reason }: { readonly valid: boolean; readonly reason: string },
   words: Readonly<Record<string, string>>,

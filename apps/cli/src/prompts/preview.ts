@@ -9,7 +9,7 @@ import type { Options } from '../arguments/options.ts'
 /** Preview of a change, computed by the authority. */
 export interface Preview {
   readonly data: JsonObject
-  /** Whole lines for people. */
+  /** Complete text lines. */
   readonly lines: readonly string[]
 }
 

@@ -15,11 +15,11 @@ export interface CardFacts {
 const WELL_KNOWN = '/.well-known/agent-card.json'
 
 export interface CardReading {
-  /** Where others find these very bytes; else the well-known place of the address is assumed. */
+  /** Where others find exactly these bytes; else the well-known location of the address is used. */
   readonly publishedAt?: string | undefined
-  /** Off when the capabilities are named elsewhere: then the skills may be anything. */
+  /** Off when flags name the capabilities: then the skills may have any form. */
   readonly withSkills: boolean
-  /** Off likewise when the id is. */
+  /** Off when a flag gives the id. */
   readonly withName: boolean
 }
 
@@ -68,7 +68,7 @@ function readName(name: JsonValue | undefined): string {
   return toAgentId(name)
 }
 
-/** Lower case, words joined by a dash: an id is typed and compared, a name is read. */
+/** Lower case, words joined by a dash, because an id is typed and compared. */
 export function toAgentId(name: string): string {
   const letters = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
   const id = letters
@@ -81,7 +81,7 @@ export function toAgentId(name: string): string {
 
 const MAX_CAPABILITIES = 64
 
-/** Ids of skills are capabilities as they are: changing one would make it impossible to find. */
+/** Ids of skills become capabilities unchanged, because searches match exactly. */
 function readSkills(skills: JsonValue | undefined): readonly string[] {
   if (!Array.isArray(skills)) throw unusable('skills is not a list')
   const ids = (skills as readonly JsonValue[]).map((skill) => (isJsonObject(skill) ? member(skill, 'id') : undefined))

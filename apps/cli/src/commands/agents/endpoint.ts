@@ -20,7 +20,7 @@ export function readAddress(text: string, source: string): Address {
   if (url === undefined || url.hostname === '') throw wrong(source, 'it is not a URL such as wss://host:7448')
   const scheme = url.protocol.slice(0, -1)
   if (!/^[a-z][a-z0-9+.-]{0,15}$/.test(scheme)) throw wrong(source, 'its scheme is longer than 16 characters')
-  // A password in a public registration would be one no longer.
+  // A registration is public, so a password in it would be exposed.
   if (url.username !== '' || url.password !== '') throw wrong(source, 'it contains a user name or password')
   const port = url.port === '' ? PORTS[scheme] : Number(url.port)
   if (port === undefined || port < 1) throw wrong(source, `the default port of ${scheme} is unknown: add a port`)

@@ -10,10 +10,10 @@ import { capabilityProblem, readCard } from './card.ts'
 import type { CardFacts } from './card.ts'
 import { readEndpoint } from './endpoint.ts'
 
-/** Shorter, and a refresh that fails once would already be too late. */
+/** With a shorter lifetime, one failed refresh would let the registration expire. */
 const SHORTEST_LIFETIME = 60
 
-/** What to announce: the card, and over it whatever was written on the line. */
+/** Returns what to register: the card, with the options of the command line taking precedence. */
 export async function readAgentFacts(
   context: CommandContext,
   options: Options,

@@ -24,7 +24,7 @@ interface Found {
   readonly isCut: boolean
 }
 
-/** agent find: every signature is checked here; a registry is not trusted with that. */
+/** Runs `agent find`: verifies every signature itself, because a registry could send forged agents. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const capability = args.required('capability')
   const [isAll, limit] = [options.isSet('all'), wholeNumberOrDefault(options, 'limit', 1, PAGE)]

@@ -4,13 +4,13 @@ import type { AgentDescriptor, GenesisBlock, Instant } from '@chancery/protocol'
 /** Holds a found agent and the verdict on its signature. */
 export interface VerifiedAgent {
   readonly descriptor: AgentDescriptor
-  /** Why it must not be used; undefined when its node key signed it and its time is not over. */
+  /** Why it must not be used; undefined when its node key signed it and it has not expired. */
   readonly problem: string | undefined
 }
 
 /**
- * Checks what the registry cannot fake: the signature. That the node belongs to the network is the authority's word,
- * which checked the certificate when the agent registered.
+ * Verifies the signature, which the registry cannot forge. Only the authority confirms that the node belongs to the
+ * network: it checked the certificate when the agent registered.
  */
 export async function verifyAgent(
   descriptor: AgentDescriptor,

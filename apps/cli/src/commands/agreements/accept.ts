@@ -5,7 +5,7 @@ import { saveRecord } from '../../files/save-record.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeTerms, loadCounter, loadOffer } from './records.ts'
 
-/** agreement accept: the record both parties can show from now on. */
+/** Runs `agreement accept`: creates the record that both parties can show. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const offer = await loadOffer(cwd, args.required('offer'))

@@ -5,7 +5,7 @@ import { saveRecord } from '../../files/save-record.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeTerms, loadOffer, readTerms } from './records.ts'
 
-/** agreement counter: other terms for an offer, signed in the responder's place. */
+/** Runs `agreement counter`: other terms for an offer, signed for the responder. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const offer = await loadOffer(cwd, args.required('offer'))

@@ -7,7 +7,7 @@ import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeTerms, readTerms } from './records.ts'
 
-/** agreement offer: what it prints with --json is the signed offer itself, ready for the other side. */
+/** Runs `agreement offer`. With --json it prints the signed offer for the other party. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const openHours = wholeNumberOrDefault(options, 'open-hours', 1, 8760)

@@ -12,7 +12,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { readPairs } from '../../arguments/pairs.ts'
 import { describeAttestation } from './describe.ts'
 
-/** attestation issue: what it prints with --json is the signed record itself, ready for a file. */
+/** Runs `attestation issue`. With --json it prints the signed record, ready for a file. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const subject_id = args.required('subject')

@@ -7,7 +7,7 @@ import { countedText, previewThenConfirm } from '../../prompts/preview.ts'
 import type { Preview } from '../../prompts/preview.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
-/** attestation revoke: final, so it shows what follows and asks first. */
+/** Runs `attestation revoke`: permanent, so it shows a preview and asks first. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [id, reason] = [args.required('id'), options.textOrDefault('reason')]
   const connection = await connectAsOperator(context, options)

@@ -16,7 +16,7 @@ import { describeAttestation } from './describe.ts'
 const ATTESTATION = { name: 'an attestation', member: 'attestation', read: readAttestation } as const
 const POLICY = { name: 'a recognition policy', member: 'recognition_policy', read: readRecognitionPolicy } as const
 
-/** attestation verify: a verdict is a result, printed as one; the exit code is 1 when it is no. */
+/** Runs `attestation verify`; the exit code is 1 when the attestation is not accepted. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   if (options.isSet('treaty') && options.isSet('policy')) throw usageError('Give --treaty or --policy, not both.')
@@ -29,7 +29,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   return { data: verdict, text, exitCode: verdict.accepted ? 0 : 1 }
 }
 
-/** An acceptance under keys that the caller chose must not read like one of the authority. */
+/** The text must show that the caller chose the keys, not the authority. */
 function trustText(verdict: TreatyAttestationVerdict): string {
   const trust = `\nGround: treaty ${visible(verdict.treaty_id)}, ${visible(verdict.trust_basis)}`
   if (!verdict.accepted || verdict.counts_here) return trust

@@ -7,7 +7,7 @@ import { wholeNumber } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { toStartArguments } from '../authority/start.ts'
 
-/** audit export: reads the database on the authority's own machine; there is no route for it. */
+/** Runs `audit export`: reads the database on the authority's machine; there is no route for it. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const [after, out, limit] = [options.text('after'), options.text('out'), wholeNumber(options, 'limit', 1, 1e12)]
   const name = options.text('name')

@@ -8,7 +8,7 @@ import { toStartArguments } from './start.ts'
 
 const STEPS = ['announce', 'status', 'switch', 'retire'] as const
 
-/** authority key-succession: with the settings of the new key; the switch while no instance runs. */
+/** Runs `authority key-succession` with the settings of the new key. The switch needs all instances stopped. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const given = options.text('first-list')
   const firstList = given === undefined ? undefined : resolve(context.cwd, given)

@@ -3,7 +3,7 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { toStartArguments } from './start.ts'
 
-/** authority public-key: the public half of the key that the settings name, wherever it lives. */
+/** Runs `authority public-key`: prints the public key of the configured key provider. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   return { exitCode: await commands.publicKey(toStartArguments(context, options)) }

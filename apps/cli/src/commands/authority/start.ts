@@ -3,7 +3,7 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { flagName } from '../../arguments/options.ts'
 
-/** authority start: loads the service only now, since no other command needs it, and runs it until it ends. */
+/** Runs `authority start`: loads the service only here, because no other command needs it. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   return { exitCode: await commands.start(toStartArguments(context, options)) }
@@ -14,7 +14,9 @@ export interface StartArguments {
   readonly envFile?: string
 }
 
-/** Only what was written on the line: defaults must not overrule settings. Options of the program itself stay here. */
+/**
+ * Passes only options of the command line, because defaults must not override settings. Global options are not passed.
+ */
 export function toStartArguments({ command }: Pick<CommandContext, 'command'>, options: Options): StartArguments {
   const own = new Set(command.options.map(({ flags }) => `--${flagName(flags)}`))
   const flags: Record<string, string | readonly string[]> = {}

@@ -11,7 +11,7 @@ import { describeSimulation } from './describe.ts'
 import { chooseRequests, toIntent } from './policy-file.ts'
 import { readVersion } from './version.ts'
 
-/** boundary-policy activate: shows what would be decided differently, asks, then switches. */
+/** Runs `boundary-policy activate`: shows which decisions would change, asks, then activates. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [id, version] = [args.required('policy_id'), readVersion(args)]
   const connection = await connectAsOperator(context, options)
@@ -28,7 +28,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   return { data: { ...done, simulation: preview.data }, text }
 }
 
-/** The stored version is simulated as it is stored; without contexts there is nothing to compare. */
+/** Simulates the stored version; without contexts there is nothing to compare. */
 async function previewActivation(
   { cwd }: CommandContext,
   connection: Connection,

@@ -6,7 +6,7 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { readVersion } from './version.ts'
 
-/** boundary-policy deactivate: fewer rules from now on, so it asks. */
+/** Runs `boundary-policy deactivate`: it removes rules, so it asks first. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [id, version] = [args.required('policy_id'), readVersion(args)]
   const connection = await connectAsOperator(context, options)

@@ -18,7 +18,7 @@ export function describePolicy(policy: BoundaryPolicy, style: Style): string {
   )
 }
 
-/** What a policy would change, for people. */
+/** Returns the effect of a policy as text. */
 export function describeSimulation(simulation: PolicySimulation): readonly string[] {
   const { total, newly_allowed, newly_denied, unchanged, sample, candidate_set_healthy } = simulation
   const lines = [

@@ -4,7 +4,7 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeVersions } from './list.ts'
 
-/** boundary-policy history: with --json the signed bodies are part of it. */
+/** Runs `boundary-policy history`: with --json it includes the signed bodies. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
   const { policy_id, versions } = await connection.ask((client) =>

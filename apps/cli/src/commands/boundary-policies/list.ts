@@ -6,7 +6,7 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
 
-/** boundary-policy list: what is stored, what is in force, and whether the set may decide. */
+/** Runs `boundary-policy list`: stored versions, active versions, and whether the set is valid for decisions. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const connection = await connectAsOperator(context, options)

@@ -7,7 +7,7 @@ import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { exampleCases, examplePolicy } from './example.ts'
 
-/** boundary-policy new: two files to begin with, which pass their own test. */
+/** Runs `boundary-policy new`: writes an example policy and test cases that pass. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const id = args.required('name')

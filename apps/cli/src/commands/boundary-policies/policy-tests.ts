@@ -16,7 +16,7 @@ import type { BoundaryPolicyIntent, CheckedPolicy, Instant, JsonObject, JsonValu
 import { CommandError } from '../../errors/failure.ts'
 import { toContext } from './policy-file.ts'
 
-/** One case and how it went. `differences` is empty when everything was as expected. */
+/** One case and its result. `differences` is empty when everything was as expected. */
 export interface CaseResult {
   readonly file: string
   readonly name: string
@@ -35,7 +35,7 @@ export interface TestReport {
   readonly gates: readonly string[]
   /** Gates that no case runs. */
   readonly unreached: readonly string[]
-  /** Gates that no case sees fail, although some run them. */
+  /** Gates that run in some case but fail in none. */
   readonly neverFailed: readonly string[]
   /** Warnings about valid policies. */
   readonly warnings: readonly { readonly policy_id: string; readonly message: string }[]

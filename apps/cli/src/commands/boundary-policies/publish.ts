@@ -7,7 +7,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describePolicy } from './describe.ts'
 import { loadIntent } from './policy-file.ts'
 
-/** boundary-policy publish: signed and stored; nothing binds before it is activated. */
+/** Runs `boundary-policy publish`: signs and stores; the policy has no effect until it is activated. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const intent = await loadIntent(cwd, args.required('file'))

@@ -6,7 +6,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeSimulation } from './describe.ts'
 import { chooseRequests, loadIntent } from './policy-file.ts'
 
-/** boundary-policy simulate: asks, changes nothing. */
+/** Runs `boundary-policy simulate`: changes nothing. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd } = context
   const intent = await loadIntent(cwd, args.required('file'))

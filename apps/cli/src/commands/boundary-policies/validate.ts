@@ -5,7 +5,7 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadIntent } from './policy-file.ts'
 
-/** boundary-policy validate: issues are a result; the exit code is 1 when there are any. */
+/** Runs `boundary-policy validate`; the exit code is 1 when there are issues. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const intent = await loadIntent(cwd, args.required('file'))

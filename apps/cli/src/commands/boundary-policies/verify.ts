@@ -14,7 +14,7 @@ const POLICY = {
   read: (value: Parameters<typeof readReceived>[1]): JsonObject => readReceived(BOUNDARY_POLICY_FORM, value).wire,
 } as const
 
-/** boundary-policy verify: a verdict is a result; the exit code is 1 when it is no. */
+/** Runs `boundary-policy verify`; the exit code is 1 when the policy is not valid. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const policy = await loadRecord(cwd, args.required('file'), POLICY)

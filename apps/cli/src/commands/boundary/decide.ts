@@ -8,7 +8,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadAgreement } from '../agreements/records.ts'
 import { describeDecision } from './describe.ts'
 
-/** decide: a denial is a result, printed as one; the exit code is 1 then, so that a script stops. */
+/** Runs `decide`; the exit code is 1 for a denial, so that a script stops. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const agreement = await loadAgreement(cwd, args.required('agreement'))

@@ -2,7 +2,7 @@ import type { BoundaryDecision } from '@chancery/protocol'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
 
-/** A decision with the gates that led to it. */
+/** Returns a decision as text, with its gates. */
 export function describeDecision(decision: BoundaryDecision, style: Style): string {
   return fields(
     [

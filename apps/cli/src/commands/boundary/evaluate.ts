@@ -9,7 +9,7 @@ import { loadStructured } from '../../files/structured-file.ts'
 import { loadAgreement } from '../agreements/records.ts'
 import { describeDecision } from './describe.ts'
 
-/** evaluate: a denial is a result, printed as one; the exit code is 1 then, so that a script stops. */
+/** Runs `evaluate`; the exit code is 1 for a denial, so that a script stops. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const [agreement, attestation, file] = [

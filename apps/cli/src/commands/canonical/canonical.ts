@@ -6,7 +6,7 @@ import { CommandError } from '../../errors/failure.ts'
 import { readBytes } from '../../files/files.ts'
 import type { Arguments } from '../../arguments/options.ts'
 
-/** canonical: the text whose bytes a signature would cover. */
+/** Runs `canonical`: prints the text whose bytes a signature covers. */
 export async function run(context: CommandContext, args: Arguments): Promise<Result> {
   const file = args.required('file')
   try {

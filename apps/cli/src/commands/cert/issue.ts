@@ -8,7 +8,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 
 const MAX_HOURS = 8760
 
-/** cert issue: a certificate by a local key, for tests of verifiers. */
+/** Runs `cert issue`: signs a certificate with a local key, for tests of verifiers. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const keyId = checkKeyId(options.required('key-id'))
   const nodeKey = options.required('node-key')

@@ -16,7 +16,7 @@ import { loadRecord } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { readPairs } from '../../arguments/pairs.ts'
 
-/** cert verify: the checks of a gateway with anchors given on the line; prints reasons, not identifiers. */
+/** Runs `cert verify`: makes the checks of a gateway with the given anchors; prints reasons, not identifiers. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const certificate = await loadRecord(context.cwd, args.required('file'), {
     name: 'a join certificate',
@@ -56,7 +56,7 @@ async function toCallerMaterial(
 ): Promise<CallerTrust['list']> {
   if (list === undefined) return undefined
   const entries = list.revoked_certificates.toReversed().map((entry) => [entry.certificate_id, entry] as const)
-  // Of two entries the first counts: it is put in last.
+  // The first of two entries counts, so it is inserted last.
   const first = new Map(entries)
   const find = (id: string) => {
     const entry = first.get(id)

@@ -9,7 +9,9 @@ import { zshScript } from './zsh.ts'
 
 const SCRIPTS: Readonly<Record<string, typeof bashScript>> = { bash: bashScript, zsh: zshScript, fish: fishScript }
 
-/** completion: a script for one shell, made from the same table as the commands. It starts no program while typing. */
+/**
+ * Runs `completion`: prints a script for one shell, made from the table of the commands. The script starts no program.
+ */
 export async function run(_context: CommandContext, args: Arguments, _options: Options): Promise<Result> {
   const shell = args.required('shell')
   const write = SCRIPTS[shell]

@@ -9,7 +9,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeConsensus } from './describe.ts'
 import { JUSTIFICATION, VOTE } from './records.ts'
 
-/** consensus assemble: what it prints with --json is the signed proof itself. */
+/** Runs `consensus assemble`. With --json it prints the signed proof. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { wire } = await loadRecord(cwd, args.required('justification'), JUSTIFICATION)

@@ -10,7 +10,7 @@ import { describeConsensus } from './describe.ts'
 import { CONSENSUS_REASONS } from './reasons.ts'
 import { CONSENSUS } from './records.ts'
 
-/** consensus verify: a verdict is a result, printed as one; the exit code is 1 when it is no. */
+/** Runs `consensus verify`; the exit code is 1 when the proof is not valid. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { record, wire } = await loadRecord(cwd, args.required('proof'), CONSENSUS)

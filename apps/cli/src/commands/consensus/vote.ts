@@ -7,7 +7,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeVote } from './describe.ts'
 import { JUSTIFICATION } from './records.ts'
 
-/** consensus vote: what it prints with --json is the signed vote itself. */
+/** Runs `consensus vote`. With --json it prints the signed vote. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { wire } = await loadRecord(cwd, args.required('justification'), JUSTIFICATION)

@@ -20,13 +20,16 @@ const TEXTS_PER_CALL = 100
 
 interface Plan {
   readonly ids: readonly string[]
-  /** The same, as they are sent: one call for each part. */
+  /** The same certificates in parts, one call for each. */
   readonly parts: readonly RevokedCertificates[]
   readonly reason: RevocationReason
   readonly allOfKey: boolean
 }
 
-/** revoke: final, so it asks first; long lists go in calls of a thousand, each of which happens whole or not at all. */
+/**
+ * Runs `revoke`: permanent, so it asks first. Sends at most a thousand per call; each call succeeds or fails as a
+ * whole.
+ */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { ids, parts } = await readNamed(context, args, options)
   const plan = {
@@ -43,7 +46,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   })
   if (only !== undefined) return only
   const done = await revokeAll(context, connection, plan)
-  // Of several calls the first may name what the last one ended.
+  // The preview of an earlier call may name a certificate that a later one revokes.
   const others = parts.length > 1 ? { count: 0, sample: [] } : done.other_certificates
   const rows = fields(
     [
@@ -151,7 +154,7 @@ function question({ ids, reason, allOfKey }: Plan, url: string): string {
   return `Revoke ${what} at ${url} (${reason})?${more} This cannot be undone.`
 }
 
-/** Every part is asked for before the first is sent: an unknown id anywhere then changes nothing at all. */
+/** Requests the previews of all parts before the first revocation, so that an unknown id changes nothing. */
 async function previewAll(connection: Connection, plan: Plan): Promise<Preview> {
   const { reason, allOfKey } = plan
   const parts: RevocationPreview[] = []
@@ -170,7 +173,7 @@ async function previewAll(connection: Connection, plan: Plan): Promise<Preview> 
     reasons_raised: raised,
     agents_dropped: agents,
   }
-  // Parts may name the same agent twice: two certificates of one key.
+  // Two parts may name the same agent, because one key can have two certificates.
   const most = parts.length > 1 ? 'at most ' : ''
   const lines = [
     `Would stop being trusted: ${most}${countedText(certificates, 'certificate')}`,

@@ -6,7 +6,7 @@ import { saveRecord } from '../../files/save-record.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeLicense } from './describe.ts'
 
-/** data-usage policy: sends the file as it is; the authority reads, signs and activates it. */
+/** Runs `data-usage policy`: sends the file unchanged; the authority reads, signs and activates it. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const terms = await loadJsonObject(cwd, args.required('file'))

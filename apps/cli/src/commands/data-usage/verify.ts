@@ -22,7 +22,7 @@ const LICENSE: RecordKind<Received<DataLicensePolicy>> = {
   read: (value) => readReceived(licensePolicyForm, value),
 }
 
-/** data-usage verify: lists every violation; the exit code is 1 when there is one. */
+/** Runs `data-usage verify`: lists every violation; the exit code is 1 when there is one. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { record, wire } = await loadRecord(cwd, args.required('intent'), INTENT)

@@ -14,13 +14,13 @@ export interface DemoTarget {
   readonly now: () => Instant
 }
 
-/** So many nodes are under way at once. */
+/** Number of nodes that join at once. */
 const TOGETHER = 16
-/** Every so-manieth node has an agent, and every so-manieth of them is revoked. */
+/** One in this many nodes has an agent, and one in this many of those is revoked. */
 const AGENT_EVERY = 5
 const REVOKED_EVERY = 40
 
-/** Fills a new authority through its own routes: nothing is there that an operator could not have done. */
+/** Fills a new authority through its own routes, so that all data could come from an operator. */
 export async function fill(target: DemoTarget): Promise<void> {
   const { url, keys } = target
   const operator = createClient({ url, operator: { signer: keys.operator, audience: keys.authority.publicKey } })

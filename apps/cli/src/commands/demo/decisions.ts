@@ -11,7 +11,7 @@ const AMOUNTS = [120, 480, 990, 1500, 75, 4000]
 export async function decide(operator: Client, now: Instant): Promise<void> {
   const [from, until] = [writeInstant(now - DAY), writeInstant(now + 60n * DAY)]
   for (const max of [500, 1000]) {
-    // Plain JSON, made here; the authority reads it strictly.
+    // Plain JSON; the authority checks it.
     const policy = await operator.boundaryPolicies.publish(spendingPolicy(from, until, max) as JsonObject)
     await operator.boundaryPolicies.activate(policy.policy_id, policy.version)
   }

@@ -8,9 +8,9 @@ export interface Partner {
   readonly name: string
   readonly validityHours: number
   readonly roles: readonly string[]
-  /** Ended after it was issued, for this reason. */
+  /** Revoked after it was issued, for this reason. */
   readonly endedBecause?: string
-  /** Members whose attestations it withdrew. */
+  /** Members whose attestations the partner revoked. */
   readonly withdrew?: readonly string[]
 }
 
@@ -55,7 +55,7 @@ export function demoSigner(keyId: string, name: string = keyId): Promise<Signer>
   return seedSigner(keyId, demoSeed(name))
 }
 
-/** A limit on single amounts, as most begin. */
+/** A limit on single amounts, as a typical first policy. */
 export function spendingPolicy(validFrom: string, validUntil: string, max: number): Record<string, string | object> {
   return {
     policy_id: 'spending',

@@ -18,7 +18,10 @@ export interface DemoKeys {
 
 const VALID_DAYS = 90
 
-/** The files of `init`, with the known keys, the evidence store on and limits out of the way: filling is many calls at once. */
+/**
+ * Writes the files of `init` with the public demo keys, the evidence store on and high limits, because the data needs
+ * many calls.
+ */
 export async function writeDemoHome(choices: Choices, files: HomeFiles, now: Instant): Promise<DemoKeys> {
   const root = await writeKey(files.root, KEY_IDS.root, 'root')
   const authority = await writeKey(files.authority, KEY_IDS.authority, 'authority')

@@ -7,7 +7,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeCommitment } from './describe.ts'
 import { AGREEMENT } from './records.ts'
 
-/** disclose commit: what it prints with --json is the signed record itself. */
+/** Runs `disclose commit`. With --json it prints the signed record. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const { record, wire } = await loadRecord(cwd, args.required('agreement'), AGREEMENT)

@@ -9,7 +9,7 @@ import { describeProof } from './describe.ts'
 import { DISCLOSURE_REASONS } from './reasons.ts'
 import { COMMITMENT, PROOF } from './records.ts'
 
-/** disclose verify: a verdict is a result, printed as one; the exit code is 1 when it is no. */
+/** Runs `disclose verify`; the exit code is 1 when the proof is not valid. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const proof = await loadRecord(cwd, args.required('proof'), PROOF)

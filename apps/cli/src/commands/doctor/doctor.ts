@@ -6,7 +6,7 @@ import { withProgress } from '../../output/progress.ts'
 import { toStartArguments } from '../authority/start.ts'
 import { report } from './report.ts'
 
-/** doctor: what is wrong with a deployment and what to do about it, the worst first. */
+/** Runs `doctor`: lists problems of a deployment with their fixes, the most severe first. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const url = options.text('public-url')
   if (url !== undefined && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)))

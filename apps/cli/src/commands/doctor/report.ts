@@ -2,7 +2,7 @@ import { visible } from '@chancery/protocol'
 import type { Result } from '../../output/result.ts'
 import type { Style } from '../../output/style.ts'
 
-/** As the services give it; their types are loaded with them only. */
+/** Report of a service. Its types are not imported, because the services are loaded on demand. */
 interface Finding {
   readonly check: string
   readonly status: 'good' | 'warn' | 'bad' | 'skipped'
@@ -10,7 +10,7 @@ interface Finding {
   readonly fix?: string
 }
 
-/** What was found, the worst first, and how it ends. */
+/** Returns the findings, the most severe first, and the exit code. */
 export function report(findings: readonly Finding[], style: Style): Result {
   const count = (status: Finding['status']): number => findings.filter((finding) => finding.status === status).length
   const [bad, warnings] = [count('bad'), count('warn')]

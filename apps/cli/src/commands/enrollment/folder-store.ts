@@ -29,7 +29,7 @@ export class HomeStore implements NodeStore {
     return readBytes(this.#path(document)).catch(undefinedIfMissing)
   }
 
-  /** For lists: a certificate is laid out by {@link write}. */
+  /** For lists; {@link write} formats certificates. */
   writeBytes(document: NodeDocument, pieces: readonly Uint8Array[]): Promise<void> {
     return replaceFile(this.#path(document), [...pieces, Buffer.from('\n')], FOR_ALL)
   }
@@ -45,7 +45,7 @@ export class HomeStore implements NodeStore {
   }
 }
 
-/** Of an error of reading a file; any other one is thrown again. */
+/** Returns the error of reading a file; throws any other error. */
 export function undefinedIfMissing(error: unknown): undefined {
   if (error instanceof CommandError && errorCode(error.cause) === 'ENOENT') return undefined
   throw error

@@ -5,7 +5,7 @@ import { connectAsNode, loadCertificate } from '../../connection/node-folder.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
-/** heartbeat: one report of life. */
+/** Runs `heartbeat`: sends one heartbeat. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsNode(context, options)
   const { cert_id } = await loadCertificate(connection.files)

@@ -8,7 +8,7 @@ import { OWNER_ONLY, refuseExisting, typed, writeNewFile } from '../../files/fil
 import type { Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
-/** invite --count: tokens of a whole fleet go to a file; to the screen only when that is asked for. */
+/** Runs `invite --count`: writes the tokens to a file, or to the screen when requested. */
 export async function runBatch(
   context: CommandContext,
   options: Options,

@@ -15,7 +15,7 @@ interface Found {
   readonly isCut: boolean
 }
 
-/** invite list: which invites there are, by the fingerprints of their tokens. */
+/** Runs `invite list`: lists invites by the fingerprints of their tokens. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')

@@ -17,7 +17,7 @@ import { runBatch } from './invite-batch.ts'
 
 type FullRequest = Required<Omit<InviteRequest, 'recipient_public_key'>> & Pick<InviteRequest, 'recipient_public_key'>
 
-/** invite: the token leaves this program once, to the screen or to a file. */
+/** Runs `invite`: prints the token once, or writes it to a file. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const request = await readRequest(context.cwd, options)
   if (options.isSet('count')) {
@@ -53,7 +53,10 @@ function readRoles(given: readonly string[]): readonly string[] {
   }
 }
 
-/** The line the node's side pastes. The fingerprint in it pins this network: without it the first answer is trusted. */
+/**
+ * Returns the command for the node. Its fingerprint pins this network; without it the node would accept the first
+ * response.
+ */
 function joinLine({ cwd }: CommandContext, { url, genesis }: Connection, file: string | undefined): string {
   const pin = genesis === undefined ? '' : ` --genesis ${genesisFingerprint(genesis)}`
   const token = file === undefined ? '' : ` --token-file ${typed(cwd, file)}`

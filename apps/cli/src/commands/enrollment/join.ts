@@ -29,8 +29,8 @@ import { readToken } from './token.ts'
 type Files = ReturnType<typeof nodeFiles>
 
 /**
- * join: everything that can be checked is checked before the token leaves, and everything but the certificate is on
- * the disk before it is spent.
+ * Runs `join`: makes all checks before it sends the token, and saves everything except the certificate before the token
+ * is used.
  */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const home = resolve(context.cwd, options.required('home'))
@@ -45,7 +45,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const pins = await findPins({ cwd: context.cwd, given: options.text('genesis'), saved: files.genesis, config })
   const otherKey = open(context, toEndpoint(url, config))
   const genesis = await otherKey.ask((client) => client.sovereign.genesis())
-  // Without a history that can be read, another block is another network.
+  // Without a valid key history, another block is another network.
   await requirePinned(genesis, pins, url, () =>
     otherKey.ask((client) => client.sovereign.keyHistory()).catch(() => undefined),
   )
@@ -71,7 +71,7 @@ function toEndpoint(url: string, config: Config, genesis?: GenesisBlock): Endpoi
   return { url, config, genesis, authorityKey: genesis?.network_authority.public_key }
 }
 
-/** The configuration in the home when there is one, so that joining again needs no address; else the usual search. */
+/** Reads the configuration in the home if there is one, so that joining again needs no address. */
 async function findJoinConfig(context: CommandContext, options: Options, files: Files): Promise<Config> {
   const own = await readText(files.config).catch((error: unknown) => {
     if (error instanceof CommandError && errorCode(error.cause) === 'ENOENT') return undefined
@@ -96,7 +96,7 @@ interface Home {
   readonly url: string
 }
 
-/** Key, genesis block and configuration; what is there already stays, above all the key. */
+/** Writes key, genesis block and configuration. Existing files stay, above all the key. */
 async function prepareHome(
   context: CommandContext,
   { home, files, genesis, url }: Home,

@@ -10,7 +10,7 @@ export interface Findings {
   /** Why the certificate is not this node's; undefined when it is. */
   readonly certificateProblem: string | undefined
   readonly revocation: Revocation
-  /** Undefined: it answers. */
+  /** Undefined when the authority responds. */
   readonly authorityProblem: string | undefined
   readonly clockOffsetSeconds: number | undefined
 }
@@ -27,11 +27,11 @@ export type Revocation =
 
 export type State = 'missing' | 'not_ours' | 'revoked' | 'expired' | 'not_yet_valid' | 'expiring' | 'valid'
 
-/** The gravest thing that is true of a certificate. */
+/** The most severe state of a certificate. */
 export function stateOf({ now, certificate, certificateProblem, revocation }: Findings): State {
   if (certificate === undefined) return 'missing'
   const life = { issuedAt: instantOf(certificate.issued_at), expiresAt: instantOf(certificate.expires_at) }
-  // The authority grants no tolerance on the end, so none is hoped for here.
+  // The authority grants no tolerance at the end of validity, so this check grants none.
   if (now >= life.expiresAt) return 'expired'
   if (now < life.issuedAt - CLOCK_TOLERANCE) return 'not_yet_valid'
   if (certificateProblem !== undefined) return 'not_ours'
@@ -39,9 +39,9 @@ export function stateOf({ now, certificate, certificateProblem, revocation }: Fi
   return now >= schedule.renewalDue(life) ? 'expiring' : 'valid'
 }
 
-/** Beyond this the authority refuses every proof. */
+/** With a larger offset the authority refuses every proof. */
 const CLOCK_LIMIT_SECONDS = Number(CLOCK_TOLERANCE / SECOND)
-/** From here on it is worth a word: it has no good reason. */
+/** From this offset on the status shows it. */
 const CLOCK_WARNING_SECONDS = 30
 
 export function clockState(offset: number | undefined): 'unknown' | 'good' | 'off' | 'wrong' {
@@ -58,7 +58,7 @@ export interface NextStep {
 
 const NEW_INVITE = 'ask an operator for an invite (chancery invite), then'
 
-/** What to do, the most urgent first. `home` is how the folder is written in a command. */
+/** Returns what to do, the most urgent first. `home` is the folder as written in a command. */
 export function findNextStep(findings: Findings, home: string): NextStep {
   const state = stateOf(findings)
   const clock = clockState(findings.clockOffsetSeconds)

@@ -6,7 +6,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import type { Style } from '../../output/style.ts'
 import { table } from '../../output/table.ts'
 
-/** nodes: how many are active; with --roster which ones. */
+/** Runs `nodes`: the number of active nodes; with --roster the list. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   if (options.isSet('roster')) {
     const connection = await connectAsOperator(context, options)

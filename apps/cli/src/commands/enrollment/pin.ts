@@ -15,7 +15,7 @@ export interface PinSources {
   readonly config: Config
 }
 
-/** Every place that names the network. All of them must agree with what the authority serves. */
+/** Every source that names the network. All must agree with the block of the authority. */
 export async function findPins({ cwd, given, saved, config }: PinSources): Promise<readonly Pin[]> {
   const pins: Pin[] = []
   if (given !== undefined) pins.push(await readPin(cwd, given))
@@ -33,8 +33,8 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Accepts the block of an authority only when its root signed it and no other block is pinned. A block that the
- * root of a named one signed later, with a history that names its key, is the same network after a succession.
+ * Accepts the block of an authority only when its root signed it and no other block is pinned. A later block of the
+ * same root, with a history that contains its key, is the same network after a succession.
  */
 export async function requirePinned(
   served: GenesisBlock,

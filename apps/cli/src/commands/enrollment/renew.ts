@@ -14,7 +14,7 @@ import { wholeNumber } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
-/** renew: the old certificate works a little longer, so nothing breaks while the new one spreads. */
+/** Runs `renew`: the old certificate stays valid for a grace period, so nothing is interrupted. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const asked = wholeNumber(options, 'validity-hours', 1, Number.MAX_SAFE_INTEGER)
   const connection = await connectAsNode(context, options)
@@ -23,7 +23,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const request = { cert_id: old.cert_id, validity_hours: asked ?? schedule.lifetimeHours(old) }
   const certificate = await connection.ask((client) => client.enrollment.renew(request))
   const expected = (): Expected => ({ keys: followed.keys, publicKey: signer.publicKey, now: context.now() })
-  // It may be of a key that the root has named meanwhile.
+  // The certificate may be of a key that the root has named since.
   if ((await findCertificateProblem(certificate, expected())) !== undefined)
     await connection.ask((client) => followed.follow(client)).catch(() => 'unchanged')
   await requireOwnCertificate(certificate, expected())

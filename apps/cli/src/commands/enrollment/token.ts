@@ -7,7 +7,7 @@ import type { Options } from '../../arguments/options.ts'
 
 const MAX_CHARACTERS = 4096
 
-/** The invite token, from wherever it is safest: a file, standard input, a hidden question, last the command line. */
+/** Returns the invite token from the safest source: a file, standard input, a hidden prompt, last the command line. */
 export async function readToken(context: CommandContext, options: Options): Promise<string> {
   const [given, file] = [options.text('token'), options.text('token-file')]
   if (given !== undefined && file !== undefined) throw usageError('Give --token or --token-file, not both.')
@@ -22,14 +22,14 @@ export async function readToken(context: CommandContext, options: Options): Prom
   return checkToken(await readAll(context.stdin), 'No token was given.', hint)
 }
 
-/** A token is one word. The text itself is never repeated: it may be a token in the wrong place. */
+/** A token is one word. The error does not repeat the text, because it may be a token in the wrong option. */
 function checkToken(text: string, problem: string, hint?: string): string {
   const token = text.trim()
   if (!isPlainText(token, 256) || /\s/.test(token)) throw usageError(problem, hint)
   return token
 }
 
-/** A short secret from standard input; more than that is a mistake. */
+/** Reads a short secret from standard input; a longer input is an error. */
 export async function readAll(input: Input): Promise<string> {
   let text = ''
   for await (const chunk of input) {

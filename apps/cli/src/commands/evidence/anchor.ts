@@ -25,7 +25,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   return { data, text: `${word} through entry ${anchor.store_sequence} (anchor ${anchor.anchor_sequence}).${note}` }
 }
 
-/** One file each, under the name of its place: a later run only adds. */
+/** One file per anchor, named by its sequence, so that a later run only adds files. */
 async function saveAnchors(connection: Connection, folder: string): Promise<number> {
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw toFailure(error, folder, 'made')

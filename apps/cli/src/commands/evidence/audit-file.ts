@@ -9,12 +9,12 @@ import { AuditThreads } from './audit-threads.ts'
 
 const BLOCK_BYTES = 256 * 1024
 const LINE_FEED = 10
-/** Blocks under way for each thread: one at work, one waiting. */
+/** Blocks in flight for each thread: one is processed, one waits. */
 const AHEAD = 2
 
 /**
- * Feeds a file to a checker: every line is verified on a thread, and compared with its neighbours here,
- * in order. Only a few blocks are in memory at once, however large the file is.
+ * Verifies a file: threads verify the lines, and the checker compares them with their neighbours here, in order. Only a
+ * few blocks are in memory at once.
  */
 export async function auditFile(
   path: string,
@@ -36,7 +36,7 @@ export async function auditFile(
     for await (const block of readBlocks(handle)) {
       read += block.length
       const examined = threads.examine(block)
-      // It may fail while an earlier one is awaited; the caller that awaits it receives the error.
+      // The promise may fail while an earlier one is awaited; the caller that awaits it receives the error.
       examined.catch(() => undefined)
       pending.push(examined)
       if (pending.length >= threads.size * AHEAD) await takeNext()

@@ -21,14 +21,14 @@ import { loadPublicKey } from '../../files/keys.ts'
 import type { Options } from '../../arguments/options.ts'
 import type { ExecutorKey } from './audit-keys.ts'
 
-/** Whose store it is; everything else an auditor checks hangs on it. */
+/** Id of the store. All other checks depend on it. */
 export interface Trust {
-  /** A key given by hand, or those of the genesis block and its key history, each for records of its time. */
+  /** A given key, or those of the genesis block and its key history, each for records of its time. */
   readonly keys: SignerKeys
   readonly network: string
 }
 
-/** Given by hand, or the pinned genesis block. Never asked from the authority that is being audited. */
+/** Given as options, or from the pinned genesis block. Never read from the audited authority. */
 export async function loadTrust(context: CommandContext, options: Options): Promise<Trust> {
   const [key, network] = [options.text('authority-key'), options.text('network')]
   if (key !== undefined && network !== undefined)
@@ -50,7 +50,7 @@ export async function loadTrust(context: CommandContext, options: Options): Prom
   return { keys: given === undefined ? known : [given], network: network ?? genesis.network_name }
 }
 
-/** A checkpoint names as many resources as were ever removed. */
+/** A checkpoint names every resource that was ever removed. */
 const CHECKPOINT_LIMITS = { maxDepth: 8, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
 
 export async function loadBoundary(

@@ -11,7 +11,7 @@ export type ExaminedLines = readonly (VerifiedLine | null)[]
 const keys = keysOf(workerData as AuditKeys)
 
 parentPort?.on('message', (bytes: Uint8Array) => {
-  // As one text: a copy of it is much cheaper than one of ten thousand objects.
+  // As one text: copying it is much cheaper than copying ten thousand objects.
   void examineBytes(bytes).then((examined) => parentPort?.postMessage(JSON.stringify(examined)))
 })
 
@@ -23,7 +23,7 @@ async function examineBytes(bytes: Uint8Array): Promise<ExaminedLines> {
   return examined
 }
 
-/** Files that went through other hands may end their lines as those do. */
+/** Other tools may have changed the line ends. */
 function splitLines(text: string): string[] {
   const lines = text.split('\n')
   if (lines.at(-1) === '') lines.pop()

@@ -17,8 +17,8 @@ interface Thread {
 }
 
 /**
- * Up to one thread for each core. Blocks go to them in turn and come back in their order. A thread starts with its first
- * block, because most exports have one block only.
+ * Up to one thread for each core. Blocks are assigned in turn, and results keep their order. A thread starts with its
+ * first block, because most exports have one block only.
  */
 export class AuditThreads {
   readonly size: number = availableParallelism()

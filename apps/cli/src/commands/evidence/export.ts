@@ -8,7 +8,9 @@ import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
 
-/** evidence export: page after page into a file that others on this machine cannot read; it names members. */
+/**
+ * Runs `evidence export`: writes page after page into a file that only the owner can read, because it names members.
+ */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const file = resolve(cwd, options.required('out'))

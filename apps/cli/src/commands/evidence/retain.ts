@@ -8,7 +8,7 @@ import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.
 import { wholeNumber } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
-/** evidence retain: removes for good, so it asks first. */
+/** Runs `evidence retain`: removes entries permanently, so it asks first. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const days = wholeNumber(options, 'older-than-days', 1, 36_500) ?? 0
   const out = options.text('out')

@@ -36,8 +36,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
 }
 
 /**
- * Without the keys of executors their signatures cannot be verified. The rules call such a signature invalid
- * (protocol/trust-operations 6.9); of keys that were never given that would be a false alarm.
+ * Without executor keys, execution signatures cannot be verified. By protocol/trust-operations 6.9 they would count as
+ * invalid, which would be a false alarm if no keys were given.
  */
 function setAside(report: StoreReport): { readonly verified: StoreReport; readonly unjudged: number } {
   const isOfExecutor = ({ reason, detail }: StoreFinding): boolean =>

@@ -31,8 +31,8 @@ interface Cached {
 }
 
 /**
- * Runs `evidence witness`: stores before it cosigns, so that a witness that loses its memory still cannot
- * be shown two histories.
+ * Runs `evidence witness`: stores the tree before it cosigns it, so that a crash cannot lead to cosignatures of two
+ * histories.
  */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connect(context, options)
@@ -100,7 +100,7 @@ async function loadStored(file: string): Promise<Cached | undefined> {
   const { origin, size, root, note } = isJsonObject(value) ? value : {}
   const bytes = typeof root === 'string' ? fromBase64(root) : undefined
   const isWhole = typeof origin === 'string' && typeof size === 'number' && typeof note === 'string'
-  // A state that cannot be read must not become a fresh start: that is what a forger would wish for.
+  // A state that cannot be read is an error. A fresh start would accept a forged history.
   if (!isWhole || bytes?.length !== 32)
     throw new CommandError({
       code: 'invalid_state',

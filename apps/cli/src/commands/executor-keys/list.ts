@@ -4,7 +4,7 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
 
-/** executor-key list: with --json in the form that evidence verify reads. */
+/** Runs `executor-key list`: with --json in the form that `evidence verify` reads. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
   const keys = await connection.ask((client) => client.evidence.executorKeys())

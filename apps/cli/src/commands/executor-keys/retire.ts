@@ -5,7 +5,7 @@ import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
-/** executor-key retire: final, so it asks first. */
+/** Runs `executor-key retire`: permanent, so it asks first. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const id = args.required('id')
   const connection = await connectAsOperator(context, options)

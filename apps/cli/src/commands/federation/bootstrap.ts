@@ -13,7 +13,7 @@ import { describeTreaty } from '../recognition-treaties/describe.ts'
 import { fetchNetwork, networkData, networkRows, problemsOf, readForeignPins, refuseProblems } from './fetch-network.ts'
 import type { ForeignPins, RemoteNetwork } from './fetch-network.ts'
 
-/** federation bootstrap: everything is checked and shown before the own authority is asked for anything. */
+/** Runs `federation bootstrap`: checks and shows everything before it calls the own authority. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const roles = options.list('role')
@@ -84,7 +84,7 @@ function pinOf(pins: ForeignPins, options: Options): 'genesis' | 'root_key' | 'f
   )
 }
 
-/** What does not stop it, but should be known before the answer. */
+/** Warnings that the operator must see before confirming. */
 async function noteCircumstances(
   context: CommandContext,
   connection: Connection,

@@ -79,7 +79,7 @@ export async function problemsOf(
   return problems
 }
 
-/** Stops at the first of them. */
+/** Stops at the first problem. */
 export function refuseProblems({ address }: RemoteNetwork, problems: readonly Problem[]): void {
   const [problem] = problems
   if (problem === undefined) return
@@ -101,7 +101,7 @@ export function networkData({ address, genesis, fingerprint }: RemoteNetwork): J
   }
 }
 
-/** The rows a person compares. */
+/** The rows that a person compares. */
 export function networkRows({ genesis, fingerprint }: RemoteNetwork): readonly (readonly [string, string])[] {
   const { network_authority: authority } = genesis
   return [

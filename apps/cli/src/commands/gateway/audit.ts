@@ -3,13 +3,13 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withGateway } from './maintain.ts'
 
-/** gateway audit verify | export */
+/** Runs `gateway audit verify` and `gateway audit export`. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { stdout, command } = context
   return withGateway(options, async ({ audit }, settings): Promise<Result> => {
     if (command.path.at(-1) === 'verify') return audit.verify(settings)
     return audit.export(settings, async (lines) => {
-      // A slow reader sets the pace: the events of a year do not fit into memory.
+      // Waits for a slow reader, because the events of a year do not fit into memory.
       if (!stdout.write(lines)) await stdout.drained()
     })
   })

@@ -4,7 +4,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
 import { report } from '../doctor/report.ts'
 
-/** gateway doctor: what is wrong with the deployment of a gateway and what to do about it, the worst first. */
+/** Runs `gateway doctor`: lists problems of a gateway with their fixes, the most severe first. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/gateway')
   const findings = await withProgress(context, 'Looking at the gateway', () =>

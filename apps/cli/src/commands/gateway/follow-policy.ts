@@ -6,9 +6,9 @@ export interface FollowedIssuer {
   readonly publicKey: string
   /** A list that this key signed; its issuer is the id of the key. */
   readonly list: Crl
-  /** Where the authority answers. */
+  /** The address of the authority. */
   readonly origin: string
-  /** Issuers of the entry whose list the authority does not serve: their keys are retired, or never came to sign. */
+  /** Issuers of the entry whose list the authority does not serve: their keys are retired, or never signed. */
   readonly withoutList: ReadonlySet<string>
 }
 
@@ -25,8 +25,8 @@ export function issuersOf(entry: JsonObject, origin: string): readonly string[] 
 }
 
 /**
- * The entry of a network with its newest key pinned, too; with the primary issuer replaced once that is retired. Other
- * issuers without a list are dropped: their last list ends, and the gateway would not be ready any more.
+ * Adds the newest key of a network to its entry; replaces the primary issuer once that is retired. Other issuers
+ * without a list are removed: their last list expires, and then the gateway would not be ready.
  */
 export function followNetwork(entry: JsonObject, issuer: FollowedIssuer): { entry: JsonObject; change: Change } {
   const keyId = issuer.list.issuer
@@ -83,7 +83,7 @@ function holds(entry: JsonObject, { publicKey, list }: FollowedIssuer): boolean 
   return isJsonObject(anchors) && anchors[list.issuer] === publicKey
 }
 
-/** Read as often and under the same rules as the list before. */
+/** Fetched at the same interval and under the same rules as the earlier list. */
 function newIssuer(entry: JsonObject, { publicKey, list, origin }: FollowedIssuer): JsonObject {
   const taken: Record<string, JsonValue> = {}
   for (const name of ['allow_http', 'freshness', 'refresh_seconds']) {
@@ -99,7 +99,7 @@ function newIssuer(entry: JsonObject, { publicKey, list, origin }: FollowedIssue
   }
 }
 
-/** From the switch on /crl is the list of the new key: the primary issuer is read under its own address. */
+/** After the switch /crl is the list of the new key, so the primary issuer gets its own address. */
 function ownAddress(entry: JsonObject, primary: string): JsonObject {
   const url = entry['crl_url']
   if (typeof url !== 'string' || !url.endsWith('/crl')) return {}

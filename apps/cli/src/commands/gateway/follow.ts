@@ -31,7 +31,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   if (entry === undefined || !isJsonObject(entry) || !isJsonObject(networks))
     throw new CommandError({ code: 'unknown_network', message: `${typed(cwd, policyFile)} has no network ${network}.` })
   const block = await loadVerifiedGenesis(genesisFile)
-  // Pinned under the wrong name, one authority could issue certificates of the network of another.
+  // Under a wrong name, one authority could issue certificates for the network of another.
   if (block.network_name !== network)
     throw new CommandError({
       code: 'other_network',
@@ -57,7 +57,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const isWide = (await readText(policyFile)).includes('\n  ')
   const written = { ...policy, networks: { ...networks, [network]: next } }
   const text = isWide ? JSON.stringify(JSON.parse(writeJson(written)), undefined, 2) : writeJson(written)
-  // As readable as before: the file has digests of tokens.
+  // With the earlier file mode, because the file contains digests of tokens.
   const { mode } = await stat(policyFile)
   await replaceFile(policyFile, `${text}\n`, mode & 0o777)
   const over = others.filter((id) => withoutList.has(id)).join(', ')
@@ -69,7 +69,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   return { data: { change, key_id: list.issuer }, text: `${report}\nReload the gateway (SIGHUP) to use it.` }
 }
 
-/** A list of the newest key: the announced first one, or the one in force. Signed by that key, or it is not taken. */
+/** Returns a list of the newest key: the announced first one, or the current one. That key must have signed it. */
 async function findList(client: Client, publicKey: string): Promise<Crl> {
   const first = await client.sovereign.keySuccession().then(
     ({ first_list }) => first_list,

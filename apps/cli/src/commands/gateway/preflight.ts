@@ -36,7 +36,7 @@ interface ExpectedNetwork {
   readonly rootKey: string | undefined
 }
 
-/** One by one, or out of a genesis block; the block may be from before a key succession. */
+/** From single options, or from a genesis block, which may be older than a key succession. */
 async function readExpected(cwd: string, options: Options): Promise<ExpectedNetwork> {
   const file = options.text('genesis')
   const singly = ['network', 'authority-key', 'root-key', 'accept-self-declared-root']
@@ -58,7 +58,7 @@ async function readExpected(cwd: string, options: Options): Promise<ExpectedNetw
   }
 }
 
-/** Passes a base64 key on, also a weak one, because the report covers it. Any other text is the name of a .pub file. */
+/** Accepts any base64 key, also a weak one, because the report covers it. Any other text is the name of a .pub file. */
 async function keyOf(cwd: string, flag: string, given: string): Promise<string> {
   return fromBase64(given)?.length === 32 ? given : loadPublicKey(cwd, `--${flag}`, given)
 }

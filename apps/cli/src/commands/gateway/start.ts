@@ -10,7 +10,7 @@ export interface GatewayStart {
   readonly envFile?: string
 }
 
-/** gateway start: loads the service only now, and runs it, checks its configuration or creates its state. */
+/** Runs `gateway start`: loads the service only here, and runs it, checks its configuration or creates its state. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/gateway')
   if (options.isSet('version')) return { text: commands.version(), data: { version: commands.version() } }

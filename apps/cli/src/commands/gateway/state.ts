@@ -4,7 +4,7 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withGateway } from './maintain.ts'
 
-/** gateway state …: what an operator does with the durable state (protocol/gateway 18.5). */
+/** Runs `gateway state …`: operator commands on the durable state (protocol/gateway 18.5). */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const at = (file: string): string => resolve(context.cwd, file)
   return withGateway(options, async ({ state }, settings) => {

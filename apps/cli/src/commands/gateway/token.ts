@@ -3,7 +3,7 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments } from '../../arguments/options.ts'
 import { readAll } from '../enrollment/token.ts'
 
-/** gateway token new | digest */
+/** Runs `gateway token new` and `gateway token digest`. */
 export async function run(context: CommandContext, _args: Arguments): Promise<Result> {
   const { commands } = await import('@chancery/gateway')
   if (context.command.path.at(-1) === 'new') return commands.newToken()

@@ -43,7 +43,7 @@ function draft(choices: GenesisChoices): GenesisBlock {
   }
 }
 
-/** The window of the authority key, from the begun second on. */
+/** The window of the authority key, from the start of the current second on. */
 export function validity(now: Instant, days: number): { readonly valid_from: string; readonly valid_to: string } {
   const start = now - (now % 1_000_000n)
   return { valid_from: writeInstant(start), valid_to: writeInstant(start + BigInt(days) * DAY) }

@@ -4,7 +4,7 @@ import { genesisFingerprint } from '../../files/genesis-file.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
 
-/** The facts of a block a person should read before trusting or spreading it. */
+/** Returns the facts of a block that a person must check before using it. */
 export function describeGenesis(block: GenesisBlock, now: Instant, style: Style): string {
   const { network_authority: authority, signatures, bootstrap_anchors: anchors } = block
   return fields(

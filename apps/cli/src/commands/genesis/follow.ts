@@ -10,7 +10,7 @@ import { loadVerifiedGenesis, writeGenesisText } from '../../files/genesis-file.
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeGenesis } from './describe.ts'
 
-/** genesis follow: takes up the newest block of the root; nothing but the root key of the block given counts. */
+/** Runs `genesis follow`: saves the newest block that the root key of the given block signed. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const file = resolve(cwd, options.required('genesis'))

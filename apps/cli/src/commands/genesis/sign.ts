@@ -10,7 +10,7 @@ import { loadSigner } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeGenesis } from './describe.ts'
 
-/** genesis sign: adds the signature of the root key and checks the whole block before it is written. */
+/** Runs `genesis sign`: adds the signature of the root key and verifies the block before it is written. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const file = resolve(cwd, options.required('genesis'))
@@ -27,7 +27,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   return { data: { file: out, genesis: signed }, text }
 }
 
-/** Refuses to make a block that would not verify: readers want every signature valid under the root key. */
+/** Refuses to write a block that would not verify: readers require every signature to be valid under the root key. */
 async function addSignature(block: GenesisBlock, signer: Signer): Promise<GenesisBlock> {
   if (signer.publicKey !== block.root_public_key) {
     const hint = 'The block names another root_public_key. Use its private half, or create the block with this key.'
@@ -39,7 +39,7 @@ async function addSignature(block: GenesisBlock, signer: Signer): Promise<Genesi
   }
   if (block.signatures.length > 0) {
     const present = await verifyGenesisBlock(block)
-    // The algorithm is deterministic: signing again would only repeat what is there.
+    // The algorithm is deterministic, so signing again gives the same signature.
     if (present.ok) return block
     const hint = 'The block was changed after it was signed. Remove its signatures, check it, then sign.'
     throw new CommandError({

@@ -60,7 +60,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   return { data: { file: out, history_file: historyOut, genesis: next, history }, text }
 }
 
-/** As long as the window in force, unless the operator gives another. */
+/** As long as the current window, unless the operator gives another length. */
 function nextWindow(
   { network_authority: present }: GenesisBlock,
   now: Instant,
@@ -81,8 +81,8 @@ async function requireRoot(block: GenesisBlock, root: Signer): Promise<void> {
 }
 
 /**
- * The old key was current from its window on until the switch, for which the overlap leaves time. A key that was current
- * before keeps its first date, and stays listed while it is current again: otherwise its old records could not be
+ * The old key is listed from the start of its window to the switch, with time for the overlap. A key that was current
+ * before has its first date, and stays listed while it is current again: otherwise its old records could not be
  * verified after the next succession.
  */
 async function sealHistory(
@@ -102,7 +102,7 @@ async function sealHistory(
   const earlier = listed.find((key) => key.public_key === public_key)?.valid_from ?? start
   const valid_from = instantOf(earlier) < instantOf(start) ? earlier : start
   const last = { key_id, public_key, valid_from, valid_to: writeInstant(now + overlap) }
-  // Listed from the start of its new window, it has no earlier time.
+  // Without an earlier entry it is listed from the start of its new window.
   const isRepeated = (key: FormerKey): boolean =>
     key.public_key === next.public_key && instantOf(key.valid_from) >= instantOf(next.valid_from)
   const draft = {

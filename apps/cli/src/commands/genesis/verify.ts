@@ -14,7 +14,7 @@ const REASONS = {
   root_key_reused: 'root and authority key are the same. Make a block with two keys',
 } as const
 
-/** genesis verify: a verdict is a result, printed as one; the exit code is 1 when it is no. */
+/** Runs `genesis verify`; the exit code is 1 when the block is not valid. */
 export async function run(context: CommandContext, args: Arguments, _options: Options): Promise<Result> {
   const { cwd, style } = context
   const file = resolve(cwd, args.required('file'))

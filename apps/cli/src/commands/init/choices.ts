@@ -4,7 +4,7 @@ import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
 import type { Options } from '../../arguments/options.ts'
 
-/** What a new network is made from. */
+/** Inputs of a new network. */
 export interface Choices {
   /** Absolute. */
   readonly home: string
@@ -13,7 +13,7 @@ export interface Choices {
   readonly port: string
 }
 
-/** Taken from the flags; what is missing is asked for on a terminal and named otherwise. */
+/** Reads the choices from flags; asks for missing ones on a terminal, else reports them. */
 export async function readChoices(context: CommandContext, options: Options): Promise<Choices> {
   let [home, network, port] = [options.text('home'), options.text('network'), options.text('port')]
   const missing = [...(home === undefined ? ['--home'] : []), ...(network === undefined ? ['--network'] : [])]
@@ -41,7 +41,7 @@ export async function readChoices(context: CommandContext, options: Options): Pr
   return { ...chosen, home: resolve(context.cwd, chosen.home) }
 }
 
-/** The paths go into a file of lines, where a line end would begin another setting. */
+/** A line end in a path would start another setting in the settings file. */
 function homeProblem(home: string): string | undefined {
   return isPlainText(home, 2048) ? undefined : 'The folder must have a name without control characters.'
 }

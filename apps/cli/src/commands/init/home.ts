@@ -33,26 +33,26 @@ export interface HomeFiles {
 const MARKS: readonly string[] = ['keys', 'genesis.json', 'authority.env', 'chancery.toml']
 
 export interface PreparedHome {
-  /** Where an earlier folder went. */
+  /** Where the earlier folder was moved to. */
   readonly movedTo: string | undefined
-  /** Takes back what was made, after a failure: half a home would pass for one. */
+  /** Removes what was created, after a failure. An incomplete home would look complete. */
   readonly undo: () => Promise<void>
 }
 
 /**
- * An empty folder that only its owner may enter. Keys are never overwritten: with `force` an earlier folder is moved
- * aside whole, and only when it looks like one, so that a mistyped path moves nothing else.
+ * Creates an empty folder that only its owner may enter. Keys are never overwritten: with `force` an earlier home is
+ * moved aside as a whole. A folder without the files of a home is refused, so that a mistyped path moves nothing.
  */
 export async function prepareHome(home: string, force: boolean, now: Instant): Promise<PreparedHome> {
   const found = await list(home)
   let [movedTo, topmost]: (string | undefined)[] = []
   if (found.length > 0) movedTo = await moveAside(home, found, force, now)
   try {
-    // Only the home itself is closed to others, not the folders above it.
+    // Only the home itself is closed to others, not its parent folders.
     topmost = await mkdir(dirname(home), { recursive: true })
     const made = await mkdir(home, { recursive: true, mode: 0o700 })
     topmost ??= made
-    // An empty folder that was there before may be open to others.
+    // An existing empty folder may be open to others.
     await chmod(home, 0o700)
   } catch (error) {
     throw toFailure(error, home, 'made')
@@ -67,7 +67,7 @@ export async function prepareHome(home: string, force: boolean, now: Instant): P
   return { movedTo, undo }
 }
 
-/** A folder and those above it up to the topmost that was made for it; one that others use meanwhile stays. */
+/** Removes a folder and the parents that were created for it. A parent with other content stays. */
 async function removeEmpty(home: string, topmost: string): Promise<void> {
   for (let at = home; ; at = dirname(at)) {
     try {

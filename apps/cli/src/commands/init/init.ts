@@ -15,10 +15,10 @@ import { homeFiles, prepareHome } from './home.ts'
 import type { HomeFiles } from './home.ts'
 import { KEY_IDS, configText, settingsText } from './settings-files.ts'
 
-// protocol/core 4: the usual life of an authority key.
+// protocol/core 4: the usual lifetime of an authority key.
 const VALID_DAYS = 90
 
-/** init: everything a first authority needs, in one folder. */
+/** Runs `init`: writes all files of a first authority into one folder. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const choices = await readChoices(context, options)
   const files = homeFiles(choices.home)
@@ -52,7 +52,7 @@ async function makeNetwork({ now }: CommandContext, choices: Choices, files: Hom
   await writeNewFile(files.genesis, writeGenesisText(signed), FOR_ALL)
   await writeNewFile(files.settings, settingsText(choices, files, operator.publicKey), OWNER_ONLY)
   await writeNewFile(files.config, configText(choices, files), FOR_ALL)
-  // Read back from disk: what the authority will find is what was checked.
+  // Reads the block back from disk, so that the checked block is the one that the authority reads.
   await loadVerifiedGenesis(files.genesis)
   return { root, authority, operator }
 }

@@ -22,7 +22,7 @@ export function settingsText(choices: Choices, files: HomeFiles, operatorPublicK
   return `${[head, ...values.map(([name, value]) => `${name}=${value}`)].join('\n')}\n`
 }
 
-/** The configuration the other commands read; the genesis block in it pins the authority they talk to. */
+/** Returns the configuration for other commands; its genesis block pins the authority. */
 export function configText(choices: Choices, files: HomeFiles): string {
   const document = {
     network: { name: choices.network, version: 'v0.1', na_endpoint: addressOf(choices.host, choices.port) },

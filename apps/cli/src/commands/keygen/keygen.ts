@@ -6,7 +6,7 @@ import { checkKeyId, makeKeyPair } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
-/** keygen root | network-authority | operator | node: one key pair for one purpose. */
+/** Runs `keygen root | network-authority | operator | node`: creates one key pair for one purpose. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const kind = context.command.path.at(-1) ?? ''
   const keyId = options.text('key-id')

@@ -3,7 +3,7 @@ import type { PolicyManifest } from '@chancery/protocol'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
 
-/** One manifest for people. */
+/** Returns one manifest as text. */
 export function describePolicy(policy: PolicyManifest, signature: string, style: Style): string {
   const rows = fields(
     [

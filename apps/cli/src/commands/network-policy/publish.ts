@@ -6,7 +6,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { checkSignature } from './check-signature.ts'
 import { describePolicy } from './describe.ts'
 
-/** network-policy publish: sends the file as it is; the authority reads, signs and activates it. */
+/** Runs `network-policy publish`: sends the file unchanged; the authority reads, signs and activates it. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const request = await loadJsonObject(context.cwd, args.required('file'))

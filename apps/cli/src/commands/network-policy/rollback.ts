@@ -7,7 +7,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { checkSignature } from './check-signature.ts'
 import { describePolicy } from './describe.ts'
 
-/** network-policy rollback: every node follows the active policy, so it asks first. */
+/** Runs `network-policy rollback`: every node follows the active policy, so it asks first. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const policyId = args.required('policy_id')
   const connection = await connectAsOperator(context, options)

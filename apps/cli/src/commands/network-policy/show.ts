@@ -8,7 +8,7 @@ import { table } from '../../output/table.ts'
 import { checkSignature } from './check-signature.ts'
 import { describePolicy } from './describe.ts'
 
-/** network-policy show: the active manifest, or with --history every stored version. */
+/** Runs `network-policy show`: the active manifest, or with --history every stored version. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   if (options.isSet('history')) return showHistory(context, await connectAsOperator(context, options))
   const connection = await connect(context, options)
@@ -23,7 +23,7 @@ async function showHistory({ style }: CommandContext, connection: Connection): P
     for (let cursor: string | undefined; ;) {
       const page = await client.policy.history(cursor === undefined ? {} : { cursor })
       all.push(...page.versions)
-      // A cursor that does not move would never end.
+      // A cursor that does not move would cause an endless loop.
       if (page.next_cursor === null || page.next_cursor === undefined || page.next_cursor === cursor) return all
       cursor = page.next_cursor
     }

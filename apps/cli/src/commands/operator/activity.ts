@@ -8,7 +8,7 @@ import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
 
-/** operator activity: what a key did, from the audit trail. */
+/** Runs `operator activity`: shows the actions of a key from the audit log. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const keyId = checkKeyId(args.required('key_id'))
   const days = wholeNumberOrDefault(options, 'days', 1, 3650)
@@ -22,7 +22,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   return { data: { ...found }, text }
 }
 
-/** Returns lines for the operator who decides about the key. */
+/** Returns the activity as text lines. */
 export function activityLines(found: OperatorKeyActivity): readonly string[] {
   const sum = found.events.reduce((total, { count }) => total + count, 0)
   const span = `from ${found.from} to ${found.until}`

@@ -14,7 +14,7 @@ export function loadTreaty(cwd: string, file: string): Promise<RecognitionTreaty
   return loadRecord(cwd, file, TREATY)
 }
 
-/** A treaty by its id at the authority, or from a .json file. */
+/** Returns a treaty by its id at the authority, or from a .json file. */
 export async function findTreaty(
   { cwd }: CommandContext,
   connection: Connection,

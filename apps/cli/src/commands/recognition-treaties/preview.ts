@@ -2,7 +2,7 @@ import { visible } from '@chancery/protocol'
 import type { TreatyPreview } from '@chancery/sdk'
 import { countedText } from '../../prompts/preview.ts'
 
-/** What ends with a treaty, in lines. */
+/** Returns the effects of ending a treaty as text lines. */
 export function previewLines(preview: TreatyPreview): readonly string[] {
   const { paths_lost: paths, attestations_no_longer_accepted: members } = preview
   if (!preview.would_change) return [`Treaty ${visible(preview.treaty_id)} has ended already.`]

@@ -27,7 +27,7 @@ const ATTESTATION: Readonly<Record<string, string>> = {
   invalid_signature: 'no signature is that of a recognised key of its issuer. Do not use it.',
 }
 
-/** The reason of a verdict about an attestation in words, with its code. */
+/** Returns the reason of a verdict on an attestation as text, with its code. */
 export function reasonText(reason: string): string {
   if (reason === 'accepted') return 'it is valid.'
   const [, ofTreaty] = /^treaty_(.+)$/.exec(reason) ?? []

@@ -7,7 +7,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeTreaty } from './describe.ts'
 import { findPredecessor, sameAs, succeed } from './succession.ts'
 
-/** treaty renew: nothing stops being trusted, so it does not ask. */
+/** Runs `treaty renew`: it removes no recognition, so it does not ask. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const hours = wholeNumber(options, 'validity-hours', 1, 26_280)

@@ -6,7 +6,7 @@ import { previewThenConfirm } from '../../prompts/preview.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { previewLines } from './preview.ts'
 
-/** treaty revoke: final, so it shows what is lost and asks first. */
+/** Runs `treaty revoke`: permanent, so it shows a preview and asks first. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [id, reason] = [args.required('id'), options.textOrDefault('reason')]
   const connection = await connectAsOperator(context, options)

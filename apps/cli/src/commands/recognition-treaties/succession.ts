@@ -7,7 +7,7 @@ import { CommandError } from '../../errors/failure.ts'
 
 export type Succession = 'renewed_by' | 'replaced_by'
 
-/** The treaty that is to be followed by another one; one that ended has no successor. */
+/** Returns the treaty to replace; a treaty that has ended cannot be replaced. */
 export async function findPredecessor(connection: Connection, id: string): Promise<TreatyRow> {
   const row = await connection.ask((client) => client.recognitionTreaties.find(id))
   if (row.status !== 'revoked') return row
@@ -19,21 +19,21 @@ export async function findPredecessor(connection: Connection, id: string): Promi
   throw new CommandError({ code: 'treaty_ended', message: `Treaty ${visible(id)} has ended already.`, hint })
 }
 
-/** For as long as the old one was made for. */
+/** With the lifetime of the old one. */
 export function hoursOf({ valid_from, expires_at }: RecognitionTreaty): number {
   const hours = Number((instantOf(expires_at) - instantOf(valid_from)) / HOUR)
   return Math.min(Math.max(hours, 1), 26_280)
 }
 
-/** The request that would make the same treaty again. */
+/** Returns the request for an equal treaty. */
 export function sameAs(treaty: RecognitionTreaty, validityHours = hoursOf(treaty)): Required<TreatyRequest> {
   const { subject_sovereign_id, subject_public_keys, scope, metadata } = treaty
   return { subject_sovereign_id, subject_public_keys, scope, metadata, validity_hours: validityHours }
 }
 
 /**
- * Issues the new treaty before it ends the earlier one, so recognition is not interrupted. The attempt is named
- * after both, so that running the command again after a lost answer does not issue a third treaty.
+ * Issues the new treaty before it revokes the earlier one, so recognition is not interrupted. The idempotency key is
+ * derived from both, so that a retry after a lost response does not issue a third treaty.
  */
 export async function succeed(
   connection: Connection,

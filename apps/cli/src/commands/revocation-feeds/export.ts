@@ -8,7 +8,7 @@ import { FOR_ALL, typed, writeNewFile } from '../../files/files.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 
-/** feed export: the feed itself on standard output, or in a file. */
+/** Runs `feed export`: prints the feed, or writes it to a file. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const connection = await connect(context, options)

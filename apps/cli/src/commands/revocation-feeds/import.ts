@@ -11,7 +11,7 @@ import { loadPublicKeys } from '../../files/public-keys.ts'
 
 const FEED = { name: 'a revocation feed', member: 'feed', read: readRevocationFeed } as const
 
-/** feed import: from a file, or fetched from the other authority; the own one checks it. */
+/** Runs `feed import`: from a file, or fetched from the other authority; the own authority checks it. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const keys = await loadPublicKeys(context.cwd, options, 'issuer-key')
@@ -41,7 +41,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   return { data: done, text: `${style.good('Imported')} the feed of ${visible(done.issuer_sovereign_id)}.\n${rows}` }
 }
 
-/** For a timer a feed that has not changed is a success. An older feed, or one with other ids, stays a refusal. */
+/** An unchanged feed is a success, so that a timer does not fail. An older feed, or one with other ids, is refused. */
 function toStored(error: unknown): { readonly stored: JsonObject } {
   const isStored =
     error instanceof RefusedError && error.code === 'stale_sequence' && error.details['unchanged'] === true

@@ -22,7 +22,7 @@ const REASONS: Readonly<Record<string, string>> = {
   graph_digest_mismatch: 'it rests on another recognition graph.',
 }
 
-/** trust-evidence verify: a verdict is a result, printed as one; the exit code is 1 when it is no. */
+/** Runs `trust-evidence verify`; the exit code is 1 when the record is not valid. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const evidence = await loadRecord(cwd, args.required('file'), EVIDENCE)

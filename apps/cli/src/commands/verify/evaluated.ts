@@ -10,7 +10,7 @@ import {
 } from '@chancery/protocol'
 import type { JsonObject, OfflineTrust, OfflineVerdict } from '@chancery/protocol'
 
-/** What `evaluate --out` writes: the answer of the authority, decision and account of it. */
+/** The file of `evaluate --out`: the response of the authority with decision and justification. */
 export interface EvaluatedFile {
   readonly decision: JsonObject
   readonly proof: JsonObject

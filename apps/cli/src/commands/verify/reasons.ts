@@ -1,7 +1,7 @@
 import { CONSENSUS_REASONS } from '../consensus/reasons.ts'
 import { DISCLOSURE_REASONS } from '../disclosure/reasons.ts'
 
-/** Reasons of the single kinds first, so that the general words win where both have one. */
+/** Reasons of single kinds come first, so that the general texts replace them where both have one. */
 export const OFFLINE_REASONS: Readonly<Record<string, string>> = {
   ...DISCLOSURE_REASONS,
   ...CONSENSUS_REASONS,

@@ -66,7 +66,7 @@ async function loadTrustInputs({ cwd, now }: CommandContext, options: Options): 
   }
 }
 
-/** The genesis block, and the keys its authority had before where a key history is given. */
+/** The genesis block, with the former keys of its authority if a key history is given. */
 async function loadNetwork(cwd: string, options: Options): Promise<Pick<OfflineTrust, 'genesis' | 'history'>> {
   const [file, historyFile] = [options.text('genesis'), options.text('key-history')]
   if (file === undefined && historyFile !== undefined)
@@ -92,7 +92,7 @@ function describe(kind: RecordKindName, name: string, value: JsonObject, { style
   )
 }
 
-/** Labels of the signatures as the file gives them: a name, never a reason to trust. */
+/** Labels of the signatures in the file. They are names and prove nothing. */
 function labelsOf(value: JsonObject): string[] {
   const carried: JsonValue[] = [value['signature'] ?? [], value['signatures'] ?? []].flat()
   return carried.flatMap((each) => {
