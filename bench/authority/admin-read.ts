@@ -1,9 +1,9 @@
 import { operatorBytes } from '@chancery/protocol'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { contender, copyDocument, requireSameResponse } from '../lib/compared-servers.ts'
+import { comparedServer, copyDocument, requireSameResponse } from '../lib/compared-servers.ts'
 import { postgresPids } from '../lib/cpu.ts'
 import { createPostgres, createSqlite } from '../lib/databases.ts'
-import { contenderFigures, ratioFigures, roundFigures } from '../lib/figures.ts'
+import { serverFigures, ratioFigures, roundFigures } from '../lib/figures.ts'
 import { LoadGenerator } from '../lib/load.ts'
 import { measure } from '../lib/measure.ts'
 import { createNetwork } from '../lib/network.ts'
@@ -46,7 +46,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const generator = new LoadGenerator()
   cleanup.add(() => generator.close())
   const servers = Object.entries({ baseline, postgres, sqlite })
-  const contenders = servers.map(([name, server]) => contender(name, server, plan, generator))
+  const contenders = servers.map(([name, server]) => comparedServer(name, server, plan, generator))
   const own = [process.pid, generator.pid, ...servers.map(([, { pid }]) => pid)]
   const databases = [productDatabase.name, baselineDatabase.name]
   const [rounds] = await measure([contenders], { ...options, ownPids: () => [...own, ...postgresPids(databases)] })
@@ -61,7 +61,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
     signed_bytes: work.messageBytes,
     postgres: onPostgres,
     sqlite: ratioFigures(rounds, 'sqlite', 'baseline'),
-    contenders: Object.fromEntries(contenders.map(({ name }) => [name, contenderFigures(rounds, name)])),
+    contenders: Object.fromEntries(contenders.map(({ name }) => [name, serverFigures(rounds, name)])),
   }
 }
 

@@ -76,7 +76,7 @@ async function measureGrowth(
   for (const kind of kinds) {
     for (const registry of [few, many]) await search(generator, registry, registry.paths[kind] ?? '', load)
   }
-  const foreign: number[] = []
+  const otherLoad: number[] = []
   for (let index = 0; index < options.rounds; index += 1) {
     const others = measureOtherLoad(generator, few, many)
     others.start()
@@ -88,7 +88,7 @@ async function measureGrowth(
       const [first, second] = [await take(a), await take(b)]
       slices.get(kind)?.push(index % 2 === 0 ? { few: first, many: second } : { few: second, many: first })
     }
-    foreign.push(others.cores())
+    otherLoad.push(others.cores())
     options.progress(`growth round ${index + 1}, foreign cores ${others.cores().toFixed(2)}`)
   }
   const figures = [...slices].map(([kind, pairs]) => {
@@ -104,7 +104,7 @@ async function measureGrowth(
       },
     ] as const
   })
-  return { ...Object.fromEntries(figures), foreign_cores: round(median(foreign), 2) }
+  return { ...Object.fromEntries(figures), foreign_cores: round(median(otherLoad), 2) }
 }
 
 /** The bare query of a page: no count, no estimate, a prepared plan. */
@@ -146,7 +146,7 @@ async function measureSearches(
       { name: 'popular_page', kind: 'popular', path: popular_first },
     ] as const
     for (const { name: figure, kind, path } of kinds) {
-      const rounds: { ratio: number; bare: number; rate: number; p99: number; foreign: number }[] = []
+      const rounds: { ratio: number; bare: number; rate: number; p99: number; otherLoad: number }[] = []
       const load = { connections: CONNECTIONS, seconds: options.seconds }
       await search(generator, registry, path, load)
       for (let index = 0; index < options.rounds; index += 1) {
@@ -155,7 +155,7 @@ async function measureSearches(
         const before = await bareRate(clients, kind, options.seconds / 2)
         const { rate, p99Ms } = await search(generator, registry, path, load)
         const bare = (before + (await bareRate(clients, kind, options.seconds / 2))) / 2
-        rounds.push({ ratio: rate / bare, bare, rate, p99: p99Ms, foreign: others.cores() })
+        rounds.push({ ratio: rate / bare, bare, rate, p99: p99Ms, otherLoad: others.cores() })
         options.progress(`${figure}: ${Math.round(rate)}/s of bare ${Math.round(bare)}/s = ${(rate / bare).toFixed(2)}`)
       }
       const over = (name: keyof (typeof rounds)[number], digits = 0): number =>
@@ -166,7 +166,7 @@ async function measureSearches(
         rate: over('rate'),
         bare: over('bare'),
         p99_ms: over('p99', 2),
-        foreign_cores: over('foreign', 2),
+        foreign_cores: over('otherLoad', 2),
       }
     }
     return figures

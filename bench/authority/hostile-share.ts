@@ -130,25 +130,25 @@ async function measured(
 ): Promise<{ readonly reports: readonly LoadReport[]; readonly cores: Cores }> {
   const used = (): readonly (readonly [string, number])[] =>
     Object.entries(parts()).map(([name, pids]) => [name, sum(pids.map(processSeconds))])
-  const foreign = new OtherLoad(() => [process.pid, ...Object.values(parts()).flat()])
+  const otherLoad = new OtherLoad(() => [process.pid, ...Object.values(parts()).flat()])
   const [before, startedAt] = [new Map(used()), performance.now()]
-  foreign.start()
+  otherLoad.start()
   const reports = await work()
   const seconds = (performance.now() - startedAt) / 1000
   const cores = used().map(([name, now]) => [name, round((now - (before.get(name) ?? 0)) / seconds, 2)] as const)
-  return { reports, cores: { ...Object.fromEntries(cores), foreign: round(foreign.cores(), 2) } }
+  return { reports, cores: { ...Object.fromEntries(cores), foreign: round(otherLoad.cores(), 2) } }
 }
 
 function summarize(rounds: readonly Round[]): BenchResult {
   const ratios = rounds.map(({ calm, hostile }) => rateOf(hostile) / rateOf(calm))
   const factors = rounds.map(({ calm, hostile }) => p99Of(hostile) / p99Of(calm))
   const worst = rounds.flatMap(({ calm, hostile }) => hostile.map(({ rate }) => rate / rateOf(calm)))
-  const foreign = rounds.flatMap(({ cores }) => [cores.calm['foreign'] ?? 0, cores.hostile['foreign'] ?? 0])
+  const otherLoad = rounds.flatMap(({ cores }) => [cores.calm['foreign'] ?? 0, cores.hostile['foreign'] ?? 0])
   return {
     ratio: round(median(ratios)),
     bar: BAR,
     // With other load on the machine the two times cannot be compared, so the figure is a hint only.
-    calm_machine: Math.max(...foreign) <= MAX_FOREIGN_CORES,
+    calm_machine: Math.max(...otherLoad) <= MAX_FOREIGN_CORES,
     ratios: ratios.map((ratio) => round(ratio)),
     p99_factor: round(median(factors), 2),
     p99_factor_bar: P99_FACTOR_BAR,

@@ -1,9 +1,9 @@
 import type { BaselineDocument } from '../lib/baseline-task.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
-import { contender, copyDocument, requireSameResponse } from '../lib/compared-servers.ts'
+import { comparedServer, copyDocument, requireSameResponse } from '../lib/compared-servers.ts'
 import { postgresPids } from '../lib/cpu.ts'
 import { createPostgres, createSqlite } from '../lib/databases.ts'
-import { contenderFigures, ratioFigures, roundFigures } from '../lib/figures.ts'
+import { serverFigures, ratioFigures, roundFigures } from '../lib/figures.ts'
 import type { RatioFigures } from '../lib/figures.ts'
 import { LoadGenerator } from '../lib/load.ts'
 import { measure } from '../lib/measure.ts'
@@ -38,7 +38,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   cleanup.add(() => generator.close())
   const servers = Object.entries({ baseline, postgres, sqlite })
   const groups = PATHS.map((path) =>
-    servers.map(([name, server]) => contender(`${name}${path}`, server, { kind: 'plain', path }, generator)),
+    servers.map(([name, server]) => comparedServer(`${name}${path}`, server, { kind: 'plain', path }, generator)),
   )
   const own = [process.pid, generator.pid, ...servers.map(([, { pid }]) => pid)]
   const rounds = await measure(groups, { ...options, ownPids: () => [...own, ...postgresPids([database.name])] })
@@ -55,10 +55,7 @@ function report(groups: readonly Rounds[], documents: readonly BaselineDocument[
       figures.map(({ path, rounds }) => [path, ratioFigures(rounds, `${server}${path}`, `baseline${path}`)]),
     )
   const contenders = figures.flatMap(({ path, rounds }) =>
-    ['baseline', 'postgres', 'sqlite'].map((server) => [
-      `${server}${path}`,
-      contenderFigures(rounds, `${server}${path}`),
-    ]),
+    ['baseline', 'postgres', 'sqlite'].map((server) => [`${server}${path}`, serverFigures(rounds, `${server}${path}`)]),
   )
   const postgres = ratios('postgres')
   return {

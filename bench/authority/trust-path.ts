@@ -198,16 +198,16 @@ async function measureRounds(
   index: TrustIndex,
   options: BenchOptions,
   own: () => readonly number[],
-): Promise<{ kept: readonly Round[]; discarded: number; calm: boolean }> {
+): Promise<{ used: readonly Round[]; discarded: number; calm: boolean }> {
   await measureRound(caller, index, 1, own)
-  const [calm, loud]: [Round[], Round[]] = [[], []]
+  const [calm, disturbed]: [Round[], Round[]] = [[], []]
   const deadline = performance.now() + (MEASURE_SECONDS_MAX + options.waitSeconds) * 1000
   while (calm.length < options.rounds && performance.now() < deadline) {
     const each = await measureRound(caller, index, options.seconds, own)
-    ;(each.foreignCores <= MAX_FOREIGN_CORES ? calm : loud).push(each)
+    ;(each.foreignCores <= MAX_FOREIGN_CORES ? calm : disturbed).push(each)
   }
   const isCalm = calm.length * 2 >= options.rounds
-  return { kept: isCalm ? calm : [...calm, ...loud], discarded: isCalm ? loud.length : 0, calm: isCalm }
+  return { used: isCalm ? calm : [...calm, ...disturbed], discarded: isCalm ? disturbed.length : 0, calm: isCalm }
 }
 
 async function measureRound(
@@ -216,8 +216,8 @@ async function measureRound(
   seconds: number,
   own: () => readonly number[],
 ): Promise<Round> {
-  const foreign = new OtherLoad(own)
-  foreign.start()
+  const otherLoad = new OtherLoad(own)
+  otherLoad.start()
   const [route, empty, bare]: [number[], number[], number[]] = [[], [], []]
   const end = performance.now() + seconds * 1000
   while (performance.now() < end) {
@@ -236,7 +236,7 @@ async function measureRound(
     route: sortedRoute ?? none,
     empty: sortedEmpty ?? none,
     bare: sortedBare ?? none,
-    foreignCores: foreign.cores(),
+    foreignCores: otherLoad.cores(),
   }
 }
 
@@ -245,11 +245,11 @@ function randomSovereign(): number {
 }
 
 function report(
-  { kept, discarded, calm }: { kept: readonly Round[]; discarded: number; calm: boolean },
+  { used, discarded, calm }: { used: readonly Round[]; discarded: number; calm: boolean },
   rebuilds: readonly Rebuild[],
   documents: Record<string, unknown>,
 ): BenchResult {
-  const over = (pick: (each: Round) => number): number => round(median(kept.map(pick)))
+  const over = (pick: (each: Round) => number): number => round(median(used.map(pick)))
   const beyond = (each: Round): number => mean([...each.route]) - mean([...each.empty])
   const p99_ms = over((each) => quantile(each.route, 0.99) - quantile(each.empty, 0.5))
   const rebuild_delay_p99_ms = median(rebuilds.map((each) => each.delay_p99_ms))
@@ -265,8 +265,8 @@ function report(
     route: { p50_ms: over((each) => quantile(each.route, 0.5)), p99_ms: over((each) => quantile(each.route, 0.99)) },
     empty: { p50_ms: over((each) => quantile(each.empty, 0.5)), p99_ms: over((each) => quantile(each.empty, 0.99)) },
     bare: { p50_ms: over((each) => quantile(each.bare, 0.5)), p99_ms: over((each) => quantile(each.bare, 0.99)) },
-    requests: kept.reduce((sum, each) => sum + each.route.length, 0),
-    rounds: kept.length,
+    requests: used.reduce((sum, each) => sum + each.route.length, 0),
+    rounds: used.length,
     discarded,
     calm,
     foreign_cores: over((each) => each.foreignCores),

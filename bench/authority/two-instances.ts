@@ -54,7 +54,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   return { bar: VERIFY_BAR, ratio: Math.min(boundary.ratio, agreements.ratio), boundary, agreements, evaluate }
 }
 
-interface Stage {
+interface Instances {
   readonly instances: readonly [Server, Server]
   readonly database: Database
 }
@@ -62,7 +62,7 @@ interface Stage {
 async function measureVerify(
   path: string,
   verifications: 1 | 2,
-  { instances, database }: Stage,
+  { instances, database }: Instances,
   options: BenchOptions,
 ): Promise<NodeFigures> {
   const signers = await Promise.all(Array.from({ length: SIGNERS }, (_, n) => newSigner(`party-${n}`)))
@@ -76,7 +76,7 @@ async function measureVerify(
 
 /** Alternates one instance and both inside every round and uses the median of the in-round ratios. */
 async function measureEvaluate(
-  { instances, database, network }: Stage & { readonly network: BenchNetwork },
+  { instances, database, network }: Instances & { readonly network: BenchNetwork },
   options: BenchOptions,
 ): Promise<object> {
   const signer = await seedSigner(network.operator.keyId, network.operator.seed)
@@ -101,21 +101,21 @@ async function measureEvaluate(
     ...instances.map((server) => server.pid),
     ...postgresPids([database.name]),
   ]
-  const [kept, loud]: [Round[], Round[]] = [[], []]
+  const [calm, disturbed]: [Round[], Round[]] = [[], []]
   const deadline = performance.now() + MEASURE_SECONDS_MAX * 1000
-  while (kept.length < options.rounds && performance.now() < deadline) {
-    const foreign = new OtherLoad(own)
-    foreign.start()
+  while (calm.length < options.rounds && performance.now() < deadline) {
+    const otherLoad = new OtherLoad(own)
+    otherLoad.start()
     // One before and one after, so that a machine that slows down favours neither.
     const before = await slice([instances[0]], options.seconds / 2)
     const two = await slice(instances, options.seconds)
     const after = await slice([instances[1]], options.seconds / 2)
     const figures = { one: (before + after) / 2, two }
-    const isCalm = foreign.cores() <= MAX_FOREIGN_CORES
-    ;(isCalm ? kept : loud).push(figures)
+    const isCalm = otherLoad.cores() <= MAX_FOREIGN_CORES
+    ;(isCalm ? calm : disturbed).push(figures)
     options.progress(`${isCalm ? 'kept' : 'loud'}: one ${Math.round(figures.one)}/s, two ${Math.round(two)}/s`)
   }
-  return summarize(kept.length * 2 >= options.rounds ? kept : [...kept, ...loud], loud.length)
+  return summarize(calm.length * 2 >= options.rounds ? calm : [...calm, ...disturbed], disturbed.length)
 }
 
 interface Round {

@@ -67,15 +67,15 @@ export async function repeated(count: number, body: (at: number) => Promise<stri
 async function measureWorst(server: Server): Promise<object> {
   const body = await worstBody(2_000_000)
   const quiet = await longestPing(server, async () => new Promise((resolve) => setTimeout(resolve, 500)))
-  const held: number[] = []
+  const blocked: number[] = []
   let status = 0
   for (let turn = 0; turn < 7; turn += 1) {
     const longest = await longestPing(server, async () => {
       status = (await send(server, 'POST', '/agreements/verify', body)).status
     })
-    held.push(longest)
+    blocked.push(longest)
   }
-  const held_ms = round(median(held), 1)
+  const held_ms = round(median(blocked), 1)
   return { bytes: body.length, checks: 1024, status, held_ms, quiet_ms: round(quiet, 1), bar_ms: LOOP_BAR_MS }
 }
 

@@ -46,21 +46,21 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const database = await createPostgres(cleanup)
   const settings = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
   const server = await startAuthority({ network, database, profileDirectory, settings }, cleanup)
-  const scene = await openSetup(network, server.port)
-  const { sample, head } = await drawSample(scene, server.port)
+  const setup = await openSetup(network, server.port)
+  const { sample, head } = await drawSample(setup, server.port)
   const authority = await seedSigner(network.authority.keyId, network.authority.seed)
-  const lines = new EvidenceLines(sample, { authority, executor: scene.executor }, head)
+  const lines = new EvidenceLines(sample, { authority, executor: setup.executor }, head)
   await seedEvidence(database.url, lines, entries - head.store_sequence, progress)
 
   const file = join(directory, 'store.jsonl')
-  const exported = await exportAll({ scene, url: database.url, pid: server.pid, file, progress })
-  const offline = await verifyOffline(network, scene, directory, file)
+  const exported = await exportAll({ setup, url: database.url, pid: server.pid, file, progress })
+  const offline = await verifyOffline(network, setup, directory, file)
   return { ratio: exported.ratio, bar: BAR, entries: exported.entries, export: exported, offline_verify: offline }
 }
 
 /** Slice by slice: first the bare engine, then the product, then in reverse order. */
 async function exportAll(facts: {
-  readonly scene: EvidenceSetup
+  readonly setup: EvidenceSetup
   readonly url: string
   readonly pid: number
   readonly file: string
@@ -78,7 +78,7 @@ async function exportAll(facts: {
     let after = 0
     for (let slice = 0; ; slice += 1) {
       const bareFirst = slice % 2 === 0 ? await timeBare(bare, after) : undefined
-      const product = await timeProduct(facts.scene, out, after)
+      const product = await timeProduct(facts.setup, out, after)
       const engine = bareFirst ?? (await timeBare(bare, after))
       after = product.after
       // The last slice is shorter than the others; a quotient of two short times has a large error.
@@ -137,11 +137,11 @@ function readBare(client: pg.Client, after: number): Promise<unknown> {
 }
 
 /** The installed command: built, in a separate process. */
-async function verifyOffline(network: BenchNetwork, scene: EvidenceSetup, directory: string, file: string) {
+async function verifyOffline(network: BenchNetwork, setup: EvidenceSetup, directory: string, file: string) {
   const root = join(import.meta.dirname, '..', '..')
   await promisify(execFile)(join(root, 'node_modules/.bin/tsc'), ['-b', 'tsconfig.build.json'], { cwd: root })
   const keys = join(directory, 'executor-keys.json')
-  await writeFile(keys, await scene.operator.getText('/admin/evidence/executor-keys'))
+  await writeFile(keys, await setup.operator.getText('/admin/evidence/executor-keys'))
   const before = await verifyOnAllCores(SIGNED_BYTES, 2000)
   const args = ['evidence', 'verify', file, '--json', '--executor-keys', keys]
   const trust = ['--authority-key', network.authority.publicKey, '--network', network.name]
@@ -182,14 +182,14 @@ async function verifyOffline(network: BenchNetwork, scene: EvidenceSetup, direct
 /** Resident memory of a process, read ten times a second. */
 function sampleMemory(pid: number): { growth(): number; most(): number; stop(): void } {
   let [first, most] = [0, 0]
-  const look = async (): Promise<void> => {
+  const read = async (): Promise<void> => {
     const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '')
     const resident = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024
     if (first === 0) first = resident
     most = Math.max(most, resident)
   }
-  void look()
-  const timer = setInterval(() => void look(), 100)
+  void read()
+  const timer = setInterval(() => void read(), 100)
   return {
     growth: () => Math.round((most - first) / MEBIBYTE),
     most: () => Math.round(most / MEBIBYTE),

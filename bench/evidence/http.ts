@@ -34,10 +34,10 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const database = await createPostgres(cleanup)
   const settings = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
   const server = await startAuthority({ network, database, profileDirectory, settings }, cleanup)
-  const scene = await openSetup(network, server.port)
-  const { sample } = await drawSample(scene, server.port)
+  const setup = await openSetup(network, server.port)
+  const { sample } = await drawSample(setup, server.port)
   const authority = await seedSigner(network.authority.keyId, network.authority.seed)
-  const lines = new EvidenceLines(sample, { authority, executor: scene.executor })
+  const lines = new EvidenceLines(sample, { authority, executor: setup.executor })
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
   cleanup.add(() => client.end())
@@ -52,10 +52,10 @@ async function run(options: BenchOptions): Promise<BenchResult> {
     while (texts.length < count) {
       const { decision, entry } = await lines.nextDecision()
       entries.push(entry)
-      texts.push(writeJson({ evidence: await scene.sign(decision) }))
+      texts.push(writeJson({ evidence: await setup.sign(decision) }))
     }
     await appendEntries(client, entries)
-    await awaitLog(client, scene)
+    await awaitLog(client, setup)
     return texts
   }
   const work: NodeWork = {
@@ -73,8 +73,8 @@ async function run(options: BenchOptions): Promise<BenchResult> {
 }
 
 /** Waits until the log has the seeded decisions, which are many times the appends of the load. */
-async function awaitLog(client: pg.Client, scene: EvidenceSetup): Promise<void> {
-  await scene.decide()
+async function awaitLog(client: pg.Client, setup: EvidenceSetup): Promise<void> {
+  await setup.decide()
   for (;;) {
     const { rows } = await client.query<{ rest: number }>(
       'select ((select last_sequence from evidence_head) - coalesce(max(tree_size), 0))::int as rest from evidence_log_checkpoints',

@@ -41,17 +41,17 @@ export async function openSetup(network: BenchNetwork, port: number): Promise<Ev
 
 /** One decision with its justification and execution through the routes, and the head of the chain after them. */
 export async function drawSample(
-  scene: EvidenceSetup,
+  setup: EvidenceSetup,
   port: number,
 ): Promise<{ readonly sample: Sample; readonly head: StoreHead }> {
-  const evidence = await scene.sign(await scene.decide())
+  const evidence = await setup.sign(await setup.decide())
   const answer = await fetch(`http://${HOST}:${port}/evidence/execution`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ evidence } satisfies { evidence: JsonObject }),
   })
   if (!answer.ok) throw new Error(`no execution was stored: ${await answer.text()}`)
-  const lines = (await scene.operator.getText('/admin/evidence/export')).split('\n').slice(0, -1)
+  const lines = (await setup.operator.getText('/admin/evidence/export')).split('\n').slice(0, -1)
   const last = readEventLine(lines.at(-1) ?? '')
   if (last === undefined) throw new Error('the store holds nothing')
   return {

@@ -67,11 +67,11 @@ async function runRound(work: BatchWork, seconds: number): Promise<BatchRound> {
   const start = performance.now()
   const end = start + seconds * 1000
   const usedBefore = sum(work.processes.map(({ pid }) => processSeconds(pid)))
-  const [judged, singles] = await Promise.all([
+  const [verified, singles] = await Promise.all([
     Promise.all(work.processes.flatMap((server) => callers(server, work, end))),
     Promise.all(work.processes.map((server) => sendSingles(server, work, end))),
   ])
-  const count = sum(judged)
+  const count = sum(verified)
   const rate = (count * 1000) / (performance.now() - start)
   const used = (sum(work.processes.map(({ pid }) => processSeconds(pid))) - usedBefore) * 1_000_000
   const after = await measureSignatures(400, 150)
@@ -84,13 +84,13 @@ async function runRound(work: BatchWork, seconds: number): Promise<BatchRound> {
 function callers(server: Server, work: BatchWork, end: number): Promise<number>[] {
   return Array.from({ length: BATCHES_AT_ONCE }, async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    let judged = 0
+    let verified = 0
     while (performance.now() < end) {
       await post(server, agent, '/verify/batch', work.token, work.batch)
-      judged += BATCH
+      verified += BATCH
     }
     agent.destroy()
-    return judged
+    return verified
   })
 }
 

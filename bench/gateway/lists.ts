@@ -12,7 +12,7 @@ import { buildIndex, readIndex } from '../../apps/gateway/src/trust/revocation-i
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { HOST } from '../lib/conditions.ts'
 import { startGateway } from '../lib/servers.ts'
-import type { Cached } from '../lib/servers.ts'
+import type { LoopBlock } from '../lib/servers.ts'
 import { median, round } from '../lib/statistics.ts'
 
 const REVOCATIONS = 100_000
@@ -117,23 +117,23 @@ export async function measureInstall(
   await initializeState(requireValues(readGatewaySettings({ flags: {}, env })), { clock: systemClock, ids: systemIds })
   const gateway = await startGateway({ ...env, NODE_ENV: 'production' }, options.cleanup)
   const url = `http://${HOST}:${gateway.port}`
-  const held: Cached[] = []
-  await gateway.held()
+  const blocked: LoopBlock[] = []
+  await gateway.blocked()
   const memory_before = await peakMegabytes(gateway.pid)
   for (let sequence = 2; sequence < 2 + installs; sequence += 1) {
     while ((await shownSequence(url, caller.token)) < sequence) await pause(100)
-    held.push(await gateway.held())
+    blocked.push(await gateway.blocked())
     options.progress(
-      `list ${sequence} of ${revocations} installed, event loop held ${held.at(-1)?.clockMs.toFixed(1)} ms at most`,
+      `list ${sequence} of ${revocations} installed, event loop held ${blocked.at(-1)?.clockMs.toFixed(1)} ms at most`,
     )
     offered = await make(sequence + 1)
   }
   return {
     revocations,
     list_bytes: offered.length,
-    held_ms: held.map(({ clockMs }) => round(clockMs, 1)),
+    held_ms: blocked.map(({ clockMs }) => round(clockMs, 1)),
     // The longest block without the time that other processes used.
-    own_held_ms: held.map(({ ownMs }) => round(ownMs, 1)),
+    own_held_ms: blocked.map(({ ownMs }) => round(ownMs, 1)),
     bar_ms: LOOP_BAR_MS,
     memory_mb: { before: memory_before, peak: await peakMegabytes(gateway.pid) },
   }

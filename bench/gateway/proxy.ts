@@ -7,10 +7,10 @@ import { testClient, testPolicy } from '@chancery/testkit'
 import type { TestClient } from '@chancery/testkit'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { HOST } from '../lib/conditions.ts'
-import { contender, copyDocument } from '../lib/compared-servers.ts'
+import { comparedServer, copyDocument } from '../lib/compared-servers.ts'
 import { postgresPids } from '../lib/cpu.ts'
 import { createPostgres } from '../lib/databases.ts'
-import { contenderFigures, ratioFigures, roundFigures } from '../lib/figures.ts'
+import { serverFigures, ratioFigures, roundFigures } from '../lib/figures.ts'
 import { LoadGenerator } from '../lib/load.ts'
 import type { RequestPlan } from '../lib/load-task.ts'
 import { measure } from '../lib/measure.ts'
@@ -70,9 +70,9 @@ async function run(options: BenchOptions): Promise<BenchResult> {
       ? { ...signedPlan(network, path), sentTo: through, headers }
       : { kind: 'plain' as const, path: through, headers }
     return [
-      contender(`straight ${name}`, authority, straightPlan, generator),
+      comparedServer(`straight ${name}`, authority, straightPlan, generator),
       {
-        ...contender(`through ${name}`, gateway, throughPlan, generator, more),
+        ...comparedServer(`through ${name}`, gateway, throughPlan, generator, more),
         ...(isSigned ? {} : { warmUpSeconds: WARM_UP_SECONDS }),
       },
     ]
@@ -93,7 +93,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
     reads: ratios,
     contenders: Object.fromEntries(
       figures.flatMap(({ name, rounds: each }) =>
-        [`straight ${name}`, `through ${name}`].map((who) => [who, contenderFigures(each, who)]),
+        [`straight ${name}`, `through ${name}`].map((who) => [who, serverFigures(each, who)]),
       ),
     ),
   }

@@ -6,7 +6,7 @@ import type { ComparedServer } from './measure.ts'
 import type { Server } from './servers.ts'
 
 /** A server under one kind of request. */
-export function contender(
+export function comparedServer(
   name: string,
   server: Server,
   plan: RequestPlan,

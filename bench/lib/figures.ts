@@ -17,9 +17,9 @@ export interface RatioFigures {
 }
 
 /** The medians over the rounds of one server. */
-export function contenderFigures(rounds: Rounds, name: string): ContenderFigures {
+export function serverFigures(rounds: Rounds, name: string): ContenderFigures {
   const over = (pick: (slice: MeasuredSlice) => number, digits: number): number =>
-    toDigits(median(rounds.kept.map((round) => inRound(round, name, pick))), digits)
+    toDigits(median(rounds.used.map((round) => inRound(round, name, pick))), digits)
   return {
     rate: over((slice) => slice.rate, 0),
     p50_ms: over((slice) => slice.p50Ms, 2),
@@ -31,8 +31,8 @@ export function contenderFigures(rounds: Rounds, name: string): ContenderFigures
 
 /** The median of the ratios inside the rounds. */
 export function ratioFigures(rounds: Rounds, product: string, baseline: string): RatioFigures {
-  const ratios = rounds.kept.map((round) => inRound(round, product, rateOf) / inRound(round, baseline, rateOf))
-  const cpuRatios = rounds.kept.map((round) => inRound(round, baseline, microsOf) / inRound(round, product, microsOf))
+  const ratios = rounds.used.map((round) => inRound(round, product, rateOf) / inRound(round, baseline, rateOf))
+  const cpuRatios = rounds.used.map((round) => inRound(round, baseline, microsOf) / inRound(round, product, microsOf))
   return {
     ratio: toDigits(median(ratios)),
     ratios: ratios.map((ratio) => toDigits(ratio)),
@@ -49,12 +49,12 @@ export interface RoundFigures {
 
 /** How calm the machine was, over all groups. */
 export function roundFigures(groups: readonly Rounds[]): RoundFigures {
-  const foreign = groups.flatMap(({ kept }) => kept.map((round) => round.foreignCores))
+  const otherLoad = groups.flatMap(({ used }) => used.map((round) => round.foreignCores))
   return {
-    rounds: Math.min(...groups.map(({ kept }) => kept.length)),
+    rounds: Math.min(...groups.map(({ used }) => used.length)),
     discarded: groups.reduce((sum, { discarded }) => sum + discarded.length, 0),
     calm: groups.every(({ calm }) => calm),
-    foreign_cores: toDigits(median(foreign)),
+    foreign_cores: toDigits(median(otherLoad)),
   }
 }
 

@@ -28,7 +28,7 @@ export interface Round {
 
 export interface Rounds {
   /** The rounds of the result. */
-  readonly kept: readonly Round[]
+  readonly used: readonly Round[]
   readonly discarded: readonly Round[]
   /** False when too few rounds were calm, so that all of them are used. The figure is then a hint only. */
   readonly calm: boolean
@@ -46,10 +46,10 @@ export interface MeasureOptions {
 }
 
 /** One running comparison: servers that are only compared with each other. */
-interface Course {
+interface Comparison {
   readonly contenders: readonly ComparedServer[]
   readonly calm: Round[]
-  readonly loud: Round[]
+  readonly disturbed: Round[]
 }
 
 /**
@@ -60,54 +60,55 @@ export async function measure(
   groups: readonly (readonly ComparedServer[])[],
   options: MeasureOptions,
 ): Promise<Rounds[]> {
-  for (const contender of groups.flat()) await contender.slice(contender.warmUpSeconds ?? WARM_UP_SECONDS)
-  const courses: Course[] = groups.map((contenders) => ({ contenders, calm: [], loud: [] }))
+  for (const comparedServer of groups.flat())
+    await comparedServer.slice(comparedServer.warmUpSeconds ?? WARM_UP_SECONDS)
+  const comparisons: Comparison[] = groups.map((contenders) => ({ contenders, calm: [], disturbed: [] }))
   const patience = new QuietWait(options.ownPids, options.waitSeconds)
   let measured = 0
   do {
-    const open = courses.filter(({ calm }) => calm.length < options.rounds)
+    const open = comparisons.filter(({ calm }) => calm.length < options.rounds)
     if (open.length === 0) break
-    for (const course of open) {
+    for (const comparison of open) {
       await patience.untilCalm()
       const startedAt = performance.now()
-      await runRound(course, options)
+      await runRound(comparison, options)
       measured += (performance.now() - startedAt) / 1000
     }
   } while (measured < MEASURE_SECONDS_MAX)
-  return courses.map((course) => judge(course, options.rounds))
+  return comparisons.map((comparison) => selectRounds(comparison, options.rounds))
 }
 
-async function runRound({ contenders, calm, loud }: Course, options: MeasureOptions): Promise<void> {
+async function runRound({ contenders, calm, disturbed }: Comparison, options: MeasureOptions): Promise<void> {
   // The first server changes from round to round, so that the position after the pause favours none.
-  const shift = (calm.length + loud.length) % contenders.length
+  const shift = (calm.length + disturbed.length) % contenders.length
   const order = [...contenders.slice(shift), ...contenders.slice(0, shift)]
   const turns = Array.from({ length: TURNS }, (_, turn) => (turn % 2 === 0 ? order : order.toReversed())).flat()
   const round = await measureRound(turns, options)
   const isCalm = round.foreignCores <= MAX_FOREIGN_CORES
   if (isCalm) calm.push(round)
-  else loud.push(round)
+  else disturbed.push(round)
   options.progress(`${isCalm ? `round ${calm.length} of ${options.rounds}` : 'discarded'}: ${describe(round)}`)
 }
 
 async function measureRound(order: readonly ComparedServer[], options: MeasureOptions): Promise<Round> {
-  const foreign = new OtherLoad(options.ownPids)
-  foreign.start()
+  const otherLoad = new OtherLoad(options.ownPids)
+  otherLoad.start()
   const slices = new Map<string, MeasuredSlice[]>()
-  for (const contender of order) {
-    const before = processSeconds(contender.pid)
-    const report = await contender.slice(options.seconds / TURNS)
-    const serverMicros = ((processSeconds(contender.pid) - before) * 1_000_000) / report.requests
-    slices.set(contender.name, [...(slices.get(contender.name) ?? []), { ...report, serverMicros }])
+  for (const comparedServer of order) {
+    const before = processSeconds(comparedServer.pid)
+    const report = await comparedServer.slice(options.seconds / TURNS)
+    const serverMicros = ((processSeconds(comparedServer.pid) - before) * 1_000_000) / report.requests
+    slices.set(comparedServer.name, [...(slices.get(comparedServer.name) ?? []), { ...report, serverMicros }])
     // Waits while the server closes connections and collects garbage, so that this is not measured in the next slice.
     await pause(10)
   }
-  return { slices, foreignCores: foreign.cores() }
+  return { slices, foreignCores: otherLoad.cores() }
 }
 
 /** At least half of the rounds must have been calm; a median of fewer is not reliable. */
-function judge({ calm, loud }: Course, wanted: number): Rounds {
-  if (calm.length * 2 >= wanted) return { kept: calm, discarded: loud, calm: true }
-  return { kept: [...calm, ...loud], discarded: [], calm: false }
+function selectRounds({ calm, disturbed }: Comparison, wanted: number): Rounds {
+  if (calm.length * 2 >= wanted) return { used: calm, discarded: disturbed, calm: true }
+  return { used: [...calm, ...disturbed], discarded: [], calm: false }
 }
 
 function describe({ slices, foreignCores }: Round): string {

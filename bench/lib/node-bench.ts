@@ -102,11 +102,11 @@ export async function measureAgainstLimit(work: NodeWork, options: BenchOptions)
     ...echoes.map((s) => s.pid),
     ...postgresPids([work.database.name]),
   ]
-  const [kept, loud]: [RoundFigures[], RoundFigures[]] = [[], []]
+  const [calm, disturbed]: [RoundFigures[], RoundFigures[]] = [[], []]
   const deadline = performance.now() + MEASURE_SECONDS_MAX * 1000
-  while (kept.length < options.rounds && performance.now() < deadline) {
-    const foreign = new OtherLoad(own)
-    foreign.start()
+  while (calm.length < options.rounds && performance.now() < deadline) {
+    const otherLoad = new OtherLoad(own)
+    otherLoad.start()
     const echo = await slice(echoes, options.seconds / 2)
     const bareRows = await rowsRate((options.seconds * 1000) / 4)
     const report = await slice(work.processes, options.seconds)
@@ -115,17 +115,17 @@ export async function measureAgainstLimit(work: NodeWork, options: BenchOptions)
     const bare = { echo: echo.rate, verify, sign, rows: (bareRows + bareRowsAfter) / 2 }
     const bareMicros = echo.serverMicros + work.verifications * verifyMicros
     const figures = { report, bare, limit: limitOf(bare, work.verifications, work.signatures), bareMicros }
-    const isCalm = foreign.cores() <= MAX_FOREIGN_CORES
-    ;(isCalm ? kept : loud).push(figures)
+    const isCalm = otherLoad.cores() <= MAX_FOREIGN_CORES
+    ;(isCalm ? calm : disturbed).push(figures)
     const ratio = report.rate / figures.limit
     options.progress(
       `${isCalm ? 'kept' : 'loud'}: ${Math.round(report.rate)}/s of L ${Math.round(figures.limit)}/s = ${ratio.toFixed(2)} (E ${Math.round(bare.echo)}, V ${Math.round(verify)}, P ${Math.round(bare.rows)})`,
     )
     await pause(20)
   }
-  const judged = kept.length * 2 >= options.rounds ? kept : [...kept, ...loud]
+  const used = calm.length * 2 >= options.rounds ? calm : [...calm, ...disturbed]
   const isPure = work.statement === undefined && work.signatures === 0
-  return summarize(judged, loud.length, isPure)
+  return summarize(used, disturbed.length, isPure)
 }
 
 function secondsOf(

@@ -6,20 +6,20 @@ const CHECK_SECONDS = 2
 
 /** Waits for a calm machine within its time budget, so that fewer rounds are discarded. */
 export class QuietWait {
-  readonly #foreign: OtherLoad
+  readonly #otherLoad: OtherLoad
   #secondsLeft: number
 
   constructor(ownPids: () => readonly number[], seconds: number) {
-    this.#foreign = new OtherLoad(ownPids)
+    this.#otherLoad = new OtherLoad(ownPids)
     this.#secondsLeft = seconds
   }
 
   async untilCalm(): Promise<void> {
     while (this.#secondsLeft > 0) {
-      this.#foreign.start()
+      this.#otherLoad.start()
       await pause(CHECK_SECONDS * 1000)
       this.#secondsLeft -= CHECK_SECONDS
-      if (this.#foreign.cores() <= MAX_FOREIGN_CORES) return
+      if (this.#otherLoad.cores() <= MAX_FOREIGN_CORES) return
     }
   }
 }

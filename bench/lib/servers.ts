@@ -78,14 +78,14 @@ export async function startEcho(cleanup: Cleanup): Promise<Server> {
 }
 
 /** In milliseconds: by the clock, and by the processor time of the thread itself; see start-gateway.ts. */
-export interface Cached {
+export interface LoopBlock {
   readonly clockMs: number
   readonly ownMs: number
 }
 
 export interface GatewayServer extends Server {
   /** Longest block of the event loop since the last call. The first call only starts the measurement. */
-  held(): Promise<Cached>
+  blocked(): Promise<LoopBlock>
 }
 
 /**
@@ -104,11 +104,11 @@ export async function startGateway(
   const { child, ...server } = await startChild('start-gateway.ts', options, port, cleanup)
   return {
     ...server,
-    async held() {
-      const told = once(child, 'message')
+    async blocked() {
+      const reply = once(child, 'message')
       child.send('held')
-      const [held] = (await told) as [Cached]
-      return held
+      const [blocked] = (await reply) as [LoopBlock]
+      return blocked
     },
   }
 }

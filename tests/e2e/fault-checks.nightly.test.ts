@@ -29,7 +29,7 @@ const ONE_ACTIVE = 'create unique index policy_versions_one_active on policy_ver
 /** A campaign that finds nothing proves something only if its checks find what is wrong. */
 describe('the checks after a fault', () => {
   let database: TestDatabase
-  let fleet: FaultInstances
+  let instances: FaultInstances
   let recorder: FaultRecorder
   let rows: Rows
   const one = async (statement: string, column = 'id'): Promise<string> =>
@@ -40,8 +40,8 @@ describe('the checks after a fault', () => {
     database = await createTestDatabase('postgres')
     const url = database.settings['DATABASE_URL'] ?? ''
     // The server of the tests need not be durable.
-    fleet = await openFaultInstances({ databaseUrl: () => url, instances: 2, settings: { NA_HA_MODE: 'off' } })
-    recorder = new FaultRecorder(fleet, seededRandom(11))
+    instances = await openFaultInstances({ databaseUrl: () => url, instances: 2, settings: { NA_HA_MODE: 'off' } })
+    recorder = new FaultRecorder(instances, seededRandom(11))
     await recorder.open()
     recorder.start()
     const isWhole = (): boolean =>
@@ -61,7 +61,7 @@ describe('the checks after a fault', () => {
   }, 120_000)
   afterAll(async () => {
     await rows.close()
-    await fleet.close()
+    await instances.close()
     await database.drop()
   })
 
@@ -84,7 +84,7 @@ describe('the checks after a fault', () => {
   }
 
   it('find nothing wrong where nothing is', async () => {
-    expect(await checkPromises(fleet, recorder, rows)).toEqual([])
+    expect(await checkPromises(instances, recorder, rows)).toEqual([])
   })
 
   const LAST_LIST = '(select max(sequence) from crl_versions)'
@@ -186,7 +186,7 @@ describe('the checks after a fault', () => {
   ])('name %s', async (_what, statement, sentence) => {
     await plant(await statement())
     try {
-      expect(await checkPromises(fleet, recorder, rows)).toEqual(
+      expect(await checkPromises(instances, recorder, rows)).toEqual(
         expect.arrayContaining([expect.stringMatching(sentence)]),
       )
     } finally {
@@ -197,12 +197,14 @@ describe('the checks after a fault', () => {
   it('name what was certainly refused and is there', async () => {
     const id = first(recorder.policies)
     recorder.refusedPolicies.add(id)
-    expect(await checkPromises(fleet, recorder, rows)).toContain(`policy ${id} was refused for certain, and is there`)
+    expect(await checkPromises(instances, recorder, rows)).toContain(
+      `policy ${id} was refused for certain, and is there`,
+    )
     recorder.refusedPolicies.delete(id)
   })
 
   it('name two contents under one number, and instances that show different lists', async () => {
-    const [honest, other] = fleet.processes
+    const [honest, other] = instances.processes
     if (honest === undefined || other === undefined) throw new Error('two instances were started')
     const list = await honest.request('GET', '/crl')
     recorder.notes.list(list)
@@ -214,7 +216,7 @@ describe('the checks after a fault', () => {
         return { ...answer, text: `${answer.text} ` }
       },
     }
-    const found = await checkPromises({ ...fleet, processes: [honest, forked] }, recorder, rows)
+    const found = await checkPromises({ ...instances, processes: [honest, forked] }, recorder, rows)
     expect(found).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^list \d+: two contents$/),
@@ -226,8 +228,8 @@ describe('the checks after a fault', () => {
   })
 
   it('find nothing wrong when everything was put back', async () => {
-    expect(await fleet.awaitReady(70)).toEqual([])
+    expect(await instances.awaitReady(70)).toEqual([])
     recorder.notes.violations.splice(0)
-    expect(await checkPromises(fleet, recorder, rows)).toEqual([])
+    expect(await checkPromises(instances, recorder, rows)).toEqual([])
   }, 90_000)
 })

@@ -186,11 +186,11 @@ describe('three authorities: A recognises B, B recognises C', () => {
     // A member of B is accepted by A through A's treaty; one of C is not, whatever B signed for C.
     const ofB = await post(sb, '/admin/attestations', { subject_id: 'zoë@b', roles: ['role:client'] }, 201)
     const ofC = await post(sc, '/admin/attestations', { subject_id: 'kim@c', roles: ['role:client'] }, 201)
-    const judge = (attestation: JsonObject, treaty: JsonObject): Promise<JsonObject> =>
+    const verifyWithTreaty = (attestation: JsonObject, treaty: JsonObject): Promise<JsonObject> =>
       verify(sa, '/attestations/verify-with-treaty', { attestation, treaty })
-    expect(await judge(ofB, ab)).toMatchObject({ accepted: true, trust_basis: 'this_authority' })
-    expect(await judge(ofC, ab)).toMatchObject({ accepted: false, reason: 'treaty_wrong_subject' })
-    expect(await judge(ofC, bc)).toMatchObject({ accepted: false, reason: 'treaty_issuer_not_recognized' })
+    expect(await verifyWithTreaty(ofB, ab)).toMatchObject({ accepted: true, trust_basis: 'this_authority' })
+    expect(await verifyWithTreaty(ofC, ab)).toMatchObject({ accepted: false, reason: 'treaty_wrong_subject' })
+    expect(await verifyWithTreaty(ofC, bc)).toMatchObject({ accepted: false, reason: 'treaty_issuer_not_recognized' })
     expect(await verify(sc, '/recognition-treaties/verify', { treaty: bc })).toMatchObject({
       accepted: false,
       reason: 'issuer_not_recognized',
@@ -198,13 +198,13 @@ describe('three authorities: A recognises B, B recognises C', () => {
 
     // B withdraws its member; A learns of it by B's own feed.
     await post(sb, `/admin/attestations/${String(ofB['attestation_id'])}/revoke`, { reason: 'left' })
-    expect(await judge(ofB, ab)).toMatchObject({ accepted: true })
+    expect(await verifyWithTreaty(ofB, ab)).toMatchObject({ accepted: true })
     const feed = readJson((await sb.process.request('GET', '/sovereign-revocation-feed')).text)
     expect(await post(sa, '/admin/sovereign-revocation-feeds/import', { feed })).toMatchObject({
       revoked_count: 1,
       trust_basis: 'recognized_issuer_keys',
     })
-    expect(await judge(ofB, ab)).toMatchObject({ accepted: false, reason: 'attestation_locally_revoked' })
+    expect(await verifyWithTreaty(ofB, ab)).toMatchObject({ accepted: false, reason: 'attestation_locally_revoked' })
     const { revocation_blast_radius } = await get(sa.process, '/connectome.json')
     expect(revocation_blast_radius).toMatchObject([
       { id: ofB['attestation_id'], issuer_sovereign_id: 'B-NET', affected_accepting_sovereigns: ['A-NET'] },
@@ -227,7 +227,7 @@ describe('three authorities: A recognises B, B recognises C', () => {
       trusted: false,
       reason: 'direct_treaty_revoked',
     })
-    expect(await judge(ofC, bc)).toMatchObject({ accepted: false, reason: 'treaty_issuer_not_recognized' })
+    expect(await verifyWithTreaty(ofC, bc)).toMatchObject({ accepted: false, reason: 'treaty_issuer_not_recognized' })
     for (const { process } of all()) await expectAgreement(process)
   })
 })

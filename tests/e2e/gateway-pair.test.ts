@@ -42,7 +42,7 @@ afterAll(async () => {
   await na.stop()
 })
 
-async function judge(certificate: JoinCertificate): Promise<{ trusted: boolean; reasons: string[] }> {
+async function verify(certificate: JoinCertificate): Promise<{ trusted: boolean; reasons: string[] }> {
   const { status, body } = await gateway.request('POST', '/verify', { token: caller.token, body: { certificate } })
   expect(status).toBe(200)
   return body as unknown as { trusted: boolean; reasons: string[] }
@@ -51,29 +51,29 @@ async function judge(certificate: JoinCertificate): Promise<{ trusted: boolean; 
 it('a certificate joins, is trusted, is revoked, and stays refused: live, after a restart, and with an old policy', async () => {
   const node = nodeCaller(na.url, await testSigner('pair-node'), () => systemClock.now())
   const certificate = await enroll(na, node, { roles: ['role:client'] })
-  expect(await judge(certificate)).toMatchObject({ trusted: true, reasons: [] })
+  expect(await verify(certificate)).toMatchObject({ trusted: true, reasons: [] })
 
   accepted(
     await na.as('privileged')('POST', '/admin/revoke', { cert_id: certificate.cert_id, reason: 'key_compromise' }),
   )
   const revokedMs = performance.now()
-  while ((await judge(certificate)).trusted) {
+  while ((await verify(certificate)).trusted) {
     // One refresh interval, its jitter and the fetch.
     expect(performance.now() - revokedMs).toBeLessThan(REFRESH_SECONDS * 1100 + 3000)
     await new Promise((done) => setTimeout(done, 200))
   }
-  expect((await judge(certificate)).reasons).toEqual(REVOKED)
+  expect((await verify(certificate)).reasons).toEqual(REVOKED)
 
   const { home } = gateway
   await gateway.stop('keep')
   gateway = await startTestGateway({ policy, state: 'kept', home })
-  expect((await judge(certificate)).reasons).toEqual(REVOKED)
+  expect((await verify(certificate)).reasons).toEqual(REVOKED)
 
   await gateway.stop('keep')
   // The old file and an unreachable authority: only the stored state of the gateway is left.
   const offline = { ...policy, networks: { 'TEST-NET': { ...networkOf(policy), crl_url: 'http://127.0.0.1:1/crl' } } }
   gateway = await startTestGateway({ policy: offline, state: 'kept', home })
-  expect((await judge(certificate)).reasons).toEqual(REVOKED)
+  expect((await verify(certificate)).reasons).toEqual(REVOKED)
 })
 
 function networkOf(given: JsonObject): JsonObject {
@@ -119,5 +119,5 @@ it('a list of 120,000 entries reaches the gateway: compressed, and with the cert
   const { home } = gateway
   await gateway.stop('keep')
   gateway = await startTestGateway({ policy, state: 'kept', home })
-  await expect.poll(async () => (await judge(certificate)).reasons, { timeout: 30_000 }).toEqual(REVOKED)
+  await expect.poll(async () => (await verify(certificate)).reasons, { timeout: 30_000 }).toEqual(REVOKED)
 }, 60_000)

@@ -44,7 +44,7 @@ describe('kubernetes', () => {
 
   it('would not hold with a member misspelt, missing, of another type, or of a kind that does not exist', async () => {
     const manifests = await baseManifests()
-    const planted: readonly (readonly [kind: string, change: Change, problem: RegExp])[] = [
+    const seeded: readonly (readonly [kind: string, change: Change, problem: RegExp])[] = [
       [
         'StatefulSet',
         ({ spec }) => Object.assign(spec.template.spec.containers[0] ?? {}, { readonlyRoot: true }),
@@ -58,13 +58,13 @@ describe('kubernetes', () => {
       ],
       ['Namespace', (one) => Object.assign(one, { kind: 'NameSpace' }), /no exported member/],
     ]
-    const broken = planted.map(([kind, change]) => {
+    const broken = seeded.map(([kind, change]) => {
       const copy = structuredClone(manifests.find((manifest) => manifest.kind === kind))
       change(copy as unknown as Workload)
       return copy as Manifest
     })
     const problems = (await checkManifests(broken)).join('\n')
-    for (const [, , problem] of planted) expect(problems).toMatch(problem)
+    for (const [, , problem] of seeded) expect(problems).toMatch(problem)
   })
 })
 

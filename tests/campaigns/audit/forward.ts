@@ -36,18 +36,18 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     const killed = await forwardThroughKills(settings, nats, kills, random)
     await writing
     const ending = await endOf(startForwarder(settings, '--once'))
-    const kept = await readStream(nats.url, STREAM.NA_AUDIT_NATS_STREAM)
-    const lost = [...written].filter((id) => !kept.byId.has(id)).length
-    const strange = [...kept.byId.keys()].filter((id) => !written.has(id)).length
+    const stream = await readStream(nats.url, STREAM.NA_AUDIT_NATS_STREAM)
+    const lost = [...written].filter((id) => !stream.byId.has(id)).length
+    const strange = [...stream.byId.keys()].filter((id) => !written.has(id)).length
     const found = {
       events: written.size,
-      messages: kept.messages,
-      duplicates: kept.messages - kept.byId.size,
+      messages: stream.messages,
+      duplicates: stream.messages - stream.byId.size,
       ...killed,
     }
-    log(JSON.stringify({ ...found, lost, strange, contradictions: kept.contradictions, last_run: ending }))
-    const violations = lost + strange + kept.contradictions + (ending === 0 ? 0 : 1)
-    if (violations > 0) log(`violation: lost ${lost}, strange ${strange}, contradictions ${kept.contradictions}`)
+    log(JSON.stringify({ ...found, lost, strange, contradictions: stream.contradictions, last_run: ending }))
+    const violations = lost + strange + stream.contradictions + (ending === 0 ? 0 : 1)
+    if (violations > 0) log(`violation: lost ${lost}, strange ${strange}, contradictions ${stream.contradictions}`)
     return { cases: count, violations }
   } finally {
     await nats.remove()

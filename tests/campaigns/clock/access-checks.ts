@@ -12,12 +12,12 @@ const REFUSED = '401 admin_auth_failed'
 /** protocol/core 11.3, check 9. */
 const operatorStamp: Check = {
   name: 'timestamp of an operator',
-  async prepare(stage, compare) {
+  async prepare(setup, compare) {
     const call = async (signedAt: bigint): Promise<string> =>
-      loggedEvents(await stage.na.as('standard')('GET', READ, undefined, { timestamp: writeInstant(signedAt) }))
+      loggedEvents(await setup.na.as('standard')('GET', READ, undefined, { timestamp: writeInstant(signedAt) }))
     return {
-      async judge() {
-        const { made, now } = stage
+      async verify() {
+        const { made, now } = setup
         compare('signed when the facts were made', isWithinTolerance(made, now) ? '200' : REFUSED, await call(made))
         compare('the oldest that counts', '200', await call(now - TOLERANCE))
         compare('one older', REFUSED, await call(now - TOLERANCE - 1n))
@@ -31,10 +31,10 @@ const operatorStamp: Check = {
 /** protocol/core 11.3, check 11: a spent nonce stays spent, whatever the clock shows later. */
 const operatorNonce: Check = {
   name: 'spent nonce of an operator',
-  async prepare(stage, compare) {
-    const [timestamp, nonce] = [writeInstant(stage.made), `spent-${randomUUID()}`]
+  async prepare(setup, compare) {
+    const [timestamp, nonce] = [writeInstant(setup.made), `spent-${randomUUID()}`]
     const call = async (): Promise<string> =>
-      loggedEvents(await stage.na.as('standard')('GET', READ, undefined, { timestamp, nonce }))
+      loggedEvents(await setup.na.as('standard')('GET', READ, undefined, { timestamp, nonce }))
     compare('the first time', '200', await call())
     return { atRest: async () => compare('again', REFUSED, await call()) }
   },
@@ -43,21 +43,21 @@ const operatorNonce: Check = {
 /** protocol/core 5.1. */
 const nodeProof: Check = {
   name: 'proof of a node',
-  async prepare(stage, compare) {
-    const [{ node, cert_id }, joining] = [await stage.oldNode(), await stage.newNode()]
+  async prepare(setup, compare) {
+    const [{ node, cert_id }, joining] = [await setup.oldNode(), await setup.newNode()]
     const [kept, spent] = [await node.prove({ cert_id }), await node.prove({ cert_id })]
-    const invite_token = await createInvite(stage.na, { token_expiry_hours: 720 })
+    const invite_token = await createInvite(setup.na, { token_expiry_hours: 720 })
     const join = await joining.prove({ invite_token })
     const post = async (target: string, body: typeof kept): Promise<string> =>
-      loggedEvents(await send(stage.na.url, 'POST', target, { body }))
+      loggedEvents(await send(setup.na.url, 'POST', target, { body }))
     compare('sent at once', '200', await post('/heartbeat', spent))
     return {
       atRest: async () => compare('sent a second time', '401 node_auth_failed', await post('/heartbeat', spent)),
-      async judge() {
-        const isFresh = isWithinTolerance(stage.made, stage.now)
+      async verify() {
+        const isFresh = isWithinTolerance(setup.made, setup.now)
         compare('sent late', isFresh ? '200' : '401 node_auth_failed', await post('/heartbeat', kept))
         // The invite is checked first. It expires after the proof in all but the longest patterns.
-        const isInvited = stage.now <= stage.made + hours(720)
+        const isInvited = setup.now <= setup.made + hours(720)
         const refusal = isInvited ? '401 node_auth_failed' : '403 invalid_invite_token'
         compare('joined late', isFresh ? '201' : refusal, await post('/join', join))
       },
@@ -68,12 +68,12 @@ const nodeProof: Check = {
 /** protocol/core 5.2, check 7, and 6. */
 const inviteLife: Check = {
   name: 'life of an invite',
-  async prepare(stage, compare) {
-    const life = stage.random.pick([1, 24])
-    const [node, token] = [await stage.newNode(), await createInvite(stage.na, { token_expiry_hours: life })]
+  async prepare(setup, compare) {
+    const life = setup.random.pick([1, 24])
+    const [node, token] = [await setup.newNode(), await createInvite(setup.na, { token_expiry_hours: life })]
     return {
-      async judge() {
-        const { made, now } = stage
+      async verify() {
+        const { made, now } = setup
         const isUsable = now <= made + hours(life)
         const answer = await node.join(token, { validity_hours: 2 })
         compare(`of ${life} h`, isUsable ? '201' : '403 invalid_invite_token', loggedEvents(answer))
@@ -89,7 +89,7 @@ const inviteLife: Check = {
 /** Reliability 5.2: a response is stored for a day. It is not purged because a clock was ahead for a while. */
 const idempotencyKey: Check = {
   name: 'life of an idempotency key',
-  async prepare(stage, compare) {
+  async prepare(setup, compare) {
     const key = randomUUID()
     const issue = async (na: TestAuthority): Promise<string> => {
       const body = { subject_id: 'repeated@clock', roles: ['role:client'] }
@@ -99,11 +99,11 @@ const idempotencyKey: Check = {
         'attestation_id',
       )
     }
-    const first = await issue(stage.na)
+    const first = await issue(setup.na)
     return {
-      async judge() {
-        const isKept = stage.now < stage.made + DAY
-        compare('the first answer is given again', isKept, (await issue(stage.na)) === first)
+      async verify() {
+        const isKept = setup.now < setup.made + DAY
+        compare('the first answer is given again', isKept, (await issue(setup.na)) === first)
       },
     }
   },
@@ -112,14 +112,14 @@ const idempotencyKey: Check = {
 /** protocol/core 21: a moved wall clock neither opens nor closes a rate limit window. */
 const limiterWindow: Check = {
   name: 'window of a limiter',
-  async prepare(stage, compare) {
+  async prepare(setup, compare) {
     // The record does not exist, but the read is counted.
     const [within, over] = ['404 no_policy', '429 rate_limit_exceeded']
     const read = async (): Promise<string> =>
-      loggedEvents(await stage.quiet.request('GET', '/data-usage/policy', { from: '127.0.0.9' }))
+      loggedEvents(await setup.quiet.request('GET', '/data-usage/policy', { from: '127.0.0.9' }))
     for (let call = 0; call < QUIET_READS_PER_MINUTE; call += 1) compare('within the limit', within, await read())
     compare('over the limit', over, await read())
-    return { judge: async () => compare('later', stage.passed >= 60_000_000n ? within : over, await read()) }
+    return { verify: async () => compare('later', setup.passed >= 60_000_000n ? within : over, await read()) }
   },
 }
 

@@ -1,5 +1,5 @@
 import type { Instant } from '@chancery/protocol'
-import type { Stage } from './setup.ts'
+import type { ClockSetup } from './setup.ts'
 import type { Random } from '../lib/random.ts'
 
 /** Compares what a rule expects, computed from the rule and the clock alone, with what the authority did. */
@@ -10,14 +10,14 @@ export type Outcome = string | number | boolean
 export interface Check {
   readonly name: string
   /** Creates the test data at the time `stage.made`. */
-  prepare(stage: Stage, compare: Compare): Promise<Trial>
+  prepare(setup: ClockSetup, compare: Compare): Promise<RunningCheck>
 }
 
 /** The test data of one check during one pattern. */
-export interface Trial {
+export interface RunningCheck {
   /** Called whenever the clock is steady; the last time directly before the verification. */
   atRest?(): Promise<void>
-  judge?(): Promise<void>
+  verify?(): Promise<void>
 }
 
 /**
@@ -26,8 +26,8 @@ export interface Trial {
  */
 export const TOLERANCE: Instant = 300_000_000n
 
-export function isWithinTolerance(stamp: Instant, now: Instant): boolean {
-  return now - stamp <= TOLERANCE && stamp - now <= TOLERANCE
+export function isWithinTolerance(timestamp: Instant, now: Instant): boolean {
+  return now - timestamp <= TOLERANCE && timestamp - now <= TOLERANCE
 }
 
 export function later(a: Instant, b: Instant): Instant {

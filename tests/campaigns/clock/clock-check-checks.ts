@@ -18,8 +18,8 @@ const policy = (): { policy_id: string } => ({ policy_id: `watched-${(published 
  */
 const comparison: Check = {
   name: 'comparison with the database',
-  async prepare(stage, compare) {
-    const { na: rehearsing, watched } = stage
+  async prepare(setup, compare) {
+    const { na: rehearsing, watched } = setup
     const { na, clock, lines } = watched
     const { clockCheck } = na.core
     clock.skew = 0n
@@ -27,11 +27,11 @@ const comparison: Check = {
     compare(
       'switched off, said at the start',
       true,
-      stage.lines.some((line) => line.includes(OFF)),
+      setup.lines.some((line) => line.includes(OFF)),
     )
     return {
       async atRest() {
-        const [before, skew] = [clock.skew, coarse(stage.skew)]
+        const [before, skew] = [clock.skew, coarse(setup.skew)]
         clock.skew = skew
         // No wait since the move, so no comparison was made yet.
         const isJump = size(skew - before) > seconds(5)

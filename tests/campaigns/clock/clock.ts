@@ -1,11 +1,11 @@
 import type { Backend } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
-import type { Check, Compare, Trial } from './check.ts'
+import type { Check, Compare, RunningCheck } from './check.ts'
 import { CHECKS } from './checks.ts'
 import { PATTERNS } from './patterns.ts'
 import type { Pattern } from './patterns.ts'
 import { openSetup, openWatched } from './setup.ts'
-import type { Stage, CheckedAuthority } from './setup.ts'
+import type { ClockSetup, CheckedAuthority } from './setup.ts'
 import { startOwnServer } from '../lib/private-postgres.ts'
 import type { OwnServer } from '../lib/private-postgres.ts'
 import { seededRandom } from '../lib/random.ts'
@@ -15,7 +15,7 @@ export const summary = 'what clocks do (jumps, drift, standing still) against ev
 /** Number of patterns times number of checks. */
 export const defaultCount = 720
 
-interface ClockTrust {
+interface ClockCampaign {
   readonly server: OwnServer
   readonly watched: CheckedAuthority
   readonly log: (line: string) => void
@@ -26,7 +26,7 @@ interface ClockTrust {
 interface ClockCase {
   readonly check: Check
   readonly problems: string[]
-  trial?: Trial
+  running?: RunningCheck
 }
 
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
@@ -34,9 +34,9 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   try {
     const watched = await openWatched(server)
     try {
-      const ground: ClockTrust = { server, watched, log, violations: 0 }
-      await playRounds(ground, count, seed)
-      return { cases: count, violations: ground.violations }
+      const campaign: ClockCampaign = { server, watched, log, violations: 0 }
+      await runRounds(campaign, count, seed)
+      return { cases: count, violations: campaign.violations }
     } finally {
       await watched.na.stop()
     }
@@ -46,50 +46,50 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
 }
 
 /** The seed chooses the order of patterns and checks, the engines, and the jitter within each pattern. */
-async function playRounds(ground: ClockTrust, count: number, seed: number): Promise<void> {
+async function runRounds(campaign: ClockCampaign, count: number, seed: number): Promise<void> {
   for (let left = count, round = 0; left > 0; round += 1) {
     const random = seededRandom((seed + Math.imul(round, 0x9e3779b1)) >>> 0)
     for (const [index, pattern] of shuffled(random, PATTERNS).entries()) {
       const checks = shuffled(random, CHECKS).slice(0, left)
       if (checks.length === 0) return
       left -= checks.length
-      await playPattern(ground, pattern, checks, (index + seed + round) % 2 === 0 ? 'sqlite' : 'postgres', random)
+      await runPattern(campaign, pattern, checks, (index + seed + round) % 2 === 0 ? 'sqlite' : 'postgres', random)
     }
   }
 }
 
 /** Creates all test data in one authority, moves the clock, and runs every check. */
-async function playPattern(
-  ground: ClockTrust,
+async function runPattern(
+  campaign: ClockCampaign,
   pattern: Pattern,
   checks: readonly Check[],
   backend: Backend,
   random: Random,
 ): Promise<void> {
-  const stage = await openSetup(pattern, backend, random, ground.server, ground.watched)
+  const setup = await openSetup(pattern, backend, random, campaign.server, campaign.watched)
   const cases = checks.map((check): ClockCase => ({ check, problems: [] }))
   try {
-    for (const each of cases) await attempt(each, () => prepare(each, stage))
-    for (const move of stage.moves) {
-      await stage.move(move)
-      for (const each of cases) await attempt(each, async () => each.trial?.atRest?.())
+    for (const each of cases) await attempt(each, () => prepare(each, setup))
+    for (const move of setup.moves) {
+      await setup.move(move)
+      for (const each of cases) await attempt(each, async () => each.running?.atRest?.())
     }
-    for (const each of cases) await attempt(each, async () => each.trial?.judge?.())
+    for (const each of cases) await attempt(each, async () => each.running?.verify?.())
   } finally {
-    await stage.close()
+    await setup.close()
   }
   for (const { check, problems } of cases) {
-    if (problems.length > 0) ground.violations += 1
+    if (problems.length > 0) campaign.violations += 1
     for (const problem of new Set(problems))
-      ground.log(`violation: ${pattern.name} on ${backend} / ${check.name}: ${problem}`)
+      campaign.log(`violation: ${pattern.name} on ${backend} / ${check.name}: ${problem}`)
   }
 }
 
-async function prepare(each: ClockCase, stage: Stage): Promise<void> {
+async function prepare(each: ClockCase, setup: ClockSetup): Promise<void> {
   const compare: Compare = (what, expected, got) => {
     if (expected !== got) each.problems.push(`${what}: expected ${String(expected)}, got ${String(got)}`)
   }
-  each.trial = await each.check.prepare(stage, compare)
+  each.running = await each.check.prepare(setup, compare)
 }
 
 /** A check that throws is also a violation. */

@@ -5,29 +5,29 @@ import type { TestAuthority } from '@chancery/testkit'
 import { TOLERANCE, later } from './check.ts'
 import type { Check } from './check.ts'
 import { text, loggedEvents } from './setup.ts'
-import type { Stage } from './setup.ts'
+import type { ClockSetup } from './setup.ts'
 
 /** How far the latest record of a kind may be dated ahead before the authority must log it (reliability 8). */
-const alarmsOf = (stage: Stage, head: string): number =>
-  stage.lines.filter((line) => line.includes('"alarm":true') && line.includes(`"head":"${head}"`)).length
+const alarmsOf = (setup: ClockSetup, head: string): number =>
+  setup.lines.filter((line) => line.includes('"alarm":true') && line.includes(`"head":"${head}"`)).length
 
 /** Reliability 8: no list is dated before its predecessor, and no revocation waits for a clock. */
 const listDates: Check = {
   name: 'dates of the revocation list',
-  async prepare(stage, compare) {
-    let last = await revokeOne(stage)
+  async prepare(setup, compare) {
+    let last = await revokeOne(setup)
     return {
       async atRest() {
-        const before = alarmsOf(stage, 'crl')
-        const isAhead = instantOf(last.issued_at) - stage.now > TOLERANCE
-        const { now } = stage
-        const next = await revokeOne(stage)
-        compare('issued_at', writeInstant(stage.highest), next.issued_at)
-        compare('next_update', writeInstant(stage.highest + hours(24)), next.next_update)
+        const before = alarmsOf(setup, 'crl')
+        const isAhead = instantOf(last.issued_at) - setup.now > TOLERANCE
+        const { now } = setup
+        const next = await revokeOne(setup)
+        compare('issued_at', writeInstant(setup.highest), next.issued_at)
+        compare('next_update', writeInstant(setup.highest + hours(24)), next.next_update)
         compare('a higher sequence', true, next.sequence > last.sequence)
         const entry = entryOf(next, next.cert_id)
         compare('the certificate is listed', writeInstant(now), entry?.revoked_at ?? 'not listed')
-        compare('alarms about its predecessor', isAhead ? 1 : 0, Math.min(1, alarmsOf(stage, 'crl') - before))
+        compare('alarms about its predecessor', isAhead ? 1 : 0, Math.min(1, alarmsOf(setup, 'crl') - before))
         last = next
       },
     }
@@ -37,15 +37,15 @@ const listDates: Check = {
 /** protocol/core 9.2: an entry is left out one hour after its certificate expired, and not earlier. */
 const listPruning: Check = {
   name: 'pruning of the revocation list',
-  async prepare(stage, compare) {
+  async prepare(setup, compare) {
     const lives = [1, 24, 24 * 30]
     const revoked: { readonly life: number; readonly cert_id: string }[] = []
-    for (const life of lives) revoked.push({ life, cert_id: (await revokeOne(stage, life)).cert_id })
+    for (const life of lives) revoked.push({ life, cert_id: (await revokeOne(setup, life)).cert_id })
     return {
-      async judge() {
-        const list = await revokeOne(stage)
+      async verify() {
+        const list = await revokeOne(setup)
         for (const { life, cert_id } of revoked) {
-          const isOver = stage.now > stage.made + hours(life) + hours(1)
+          const isOver = setup.now > setup.made + hours(life) + hours(1)
           compare(`of a certificate for ${life} h`, !isOver, entryOf(list, cert_id) !== undefined)
         }
       },
@@ -59,15 +59,15 @@ const listPruning: Check = {
  */
 const listRefresh: Check = {
   name: 'refresh of the revocation list',
-  async prepare(stage, compare) {
-    const key = stage.quiet.genesis.network_authority.public_key
-    let last = await fetchCrl(stage.quiet.url, key)
-    let issued = stage.made
+  async prepare(setup, compare) {
+    const key = setup.quiet.genesis.network_authority.public_key
+    let last = await fetchCrl(setup.quiet.url, key)
+    let issued = setup.made
     return {
       async atRest() {
-        const isDue = stage.now >= issued + hours(12) && isInsideGenesis(stage.quiet, stage.now)
-        if (isDue) issued = stage.now
-        const served = await fetchCrl(stage.quiet.url, key)
+        const isDue = setup.now >= issued + hours(12) && isInsideGenesis(setup.quiet, setup.now)
+        if (isDue) issued = setup.now
+        const served = await fetchCrl(setup.quiet.url, key)
         compare('sequence', last.sequence + (isDue ? 1 : 0), served.sequence)
         compare('issued_at', writeInstant(issued), served.issued_at)
         compare('next_update', writeInstant(issued + hours(24)), served.next_update)
@@ -79,25 +79,25 @@ const listRefresh: Check = {
 
 const feedDates: Check = {
   name: 'dates of the revocation feed',
-  async prepare(stage, compare) {
+  async prepare(setup, compare) {
     const withdraw = async (): Promise<JsonObject> => {
       const body = { subject_id: 'withdrawn@clock', roles: ['role:client'], validity_hours: 26_280 }
-      const issued = accepted(await stage.na.as('privileged')('POST', '/admin/attestations', body), 201)
+      const issued = accepted(await setup.na.as('privileged')('POST', '/admin/attestations', body), 201)
       const target = `/admin/attestations/${text(issued, 'attestation_id')}/revoke`
-      accepted(await stage.na.as('privileged')('POST', target, {}))
-      return accepted(await stage.na.request('GET', '/sovereign-revocation-feed'))
+      accepted(await setup.na.as('privileged')('POST', target, {}))
+      return accepted(await setup.na.request('GET', '/sovereign-revocation-feed'))
     }
     let last = await withdraw()
     return {
       async atRest() {
-        const before = alarmsOf(stage, 'feed')
-        const isAhead = instantOf(text(last, 'issued_at')) - stage.now > TOLERANCE
+        const before = alarmsOf(setup, 'feed')
+        const isAhead = instantOf(text(last, 'issued_at')) - setup.now > TOLERANCE
         // protocol/core 18.2: a feed is signed again before it is twelve hours old.
-        const resigned = stage.now >= instantOf(text(last, 'issued_at')) + hours(12) ? 1 : 0
+        const resigned = setup.now >= instantOf(text(last, 'issued_at')) + hours(12) ? 1 : 0
         const next = await withdraw()
-        compare('issued_at', writeInstant(stage.highest), text(next, 'issued_at'))
+        compare('issued_at', writeInstant(setup.highest), text(next, 'issued_at'))
         compare('sequence', Number(last['sequence']) + resigned + 1, Number(next['sequence']))
-        compare('alarms about its predecessor', isAhead ? 1 : 0, Math.min(1, alarmsOf(stage, 'feed') - before))
+        compare('alarms about its predecessor', isAhead ? 1 : 0, Math.min(1, alarmsOf(setup, 'feed') - before))
         last = next
       },
     }
@@ -106,20 +106,20 @@ const feedDates: Check = {
 
 const policyDates: Check = {
   name: 'dates of the policy',
-  async prepare(stage, compare) {
+  async prepare(setup, compare) {
     let count = 0
     const publish = async (): Promise<JsonObject> => {
       const body = { policy_id: `clock-${(count += 1)}` }
-      return accepted(await stage.na.as('privileged')('POST', '/admin/policy', body), 201)
+      return accepted(await setup.na.as('privileged')('POST', '/admin/policy', body), 201)
     }
     let last = await publish()
     return {
       async atRest() {
-        const before = alarmsOf(stage, 'policy')
-        const isAhead = instantOf(text(last, 'issued_at')) - stage.now > TOLERANCE
+        const before = alarmsOf(setup, 'policy')
+        const isAhead = instantOf(text(last, 'issued_at')) - setup.now > TOLERANCE
         last = await publish()
-        compare('issued_at', writeInstant(stage.highest), text(last, 'issued_at'))
-        compare('alarms about its predecessor', isAhead ? 1 : 0, Math.min(1, alarmsOf(stage, 'policy') - before))
+        compare('issued_at', writeInstant(setup.highest), text(last, 'issued_at'))
+        compare('alarms about its predecessor', isAhead ? 1 : 0, Math.min(1, alarmsOf(setup, 'policy') - before))
       },
     }
   },
@@ -127,20 +127,20 @@ const policyDates: Check = {
 
 const evidenceDates: Check = {
   name: 'dates of evidence entries',
-  async prepare(stage, compare) {
-    const attestation = await attestForLong(stage.na)
+  async prepare(setup, compare) {
+    const attestation = await attestForLong(setup.na)
     const dates = new Map<string, Instant>()
     const decide = async (): Promise<void> => {
-      const decision = await decideOn(stage.na, attestation)
-      dates.set(text(decision, 'decision_id'), stage.highest)
-      compare('decision_made_at', writeInstant(stage.now), text(decision, 'decision_made_at'))
+      const decision = await decideOn(setup.na, attestation)
+      dates.set(text(decision, 'decision_id'), setup.highest)
+      compare('decision_made_at', writeInstant(setup.now), text(decision, 'decision_made_at'))
     }
     await decide()
     return {
       atRest: decide,
-      async judge() {
+      async verify() {
         let last = 0n
-        for (const entry of await exportEntries(stage.na)) {
+        for (const entry of await exportEntries(setup.na)) {
           const recorded = instantOf(text(entry, 'recorded_at'))
           compare('not before its predecessor', true, recorded >= last)
           last = recorded
@@ -160,17 +160,17 @@ const evidenceDates: Check = {
  */
 const anchorDates: Check = {
   name: 'dates of anchors',
-  async prepare(stage, compare) {
-    const attestation = await attestForLong(stage.na)
+  async prepare(setup, compare) {
+    const attestation = await attestForLong(setup.na)
     let last: Instant | undefined
     const anchor = async (): Promise<void> => {
       // Adds an entry to anchor.
-      await decideOn(stage.na, attestation)
-      const answer = await stage.na.as('standard')('POST', '/admin/evidence/anchors', {})
-      const isAhead = last !== undefined && last - stage.now > TOLERANCE
+      await decideOn(setup.na, attestation)
+      const answer = await setup.na.as('standard')('POST', '/admin/evidence/anchors', {})
+      const isAhead = last !== undefined && last - setup.now > TOLERANCE
       compare('answer', isAhead ? '409 evidence_anchor_refused' : '201', loggedEvents(answer))
       if (isAhead) return
-      last = later(last ?? stage.now, stage.now)
+      last = later(last ?? setup.now, setup.now)
       const { anchor: made } = accepted(answer, 201) as { anchor: JsonObject }
       compare('anchored_at', writeInstant(last), text(made, 'anchored_at'))
     }
@@ -180,13 +180,13 @@ const anchorDates: Check = {
 }
 
 /** Revokes a certificate and returns the list as a relying party reads it. */
-async function revokeOne({ na }: Stage, validityHours = 8760): Promise<Crl & { readonly cert_id: string }> {
-  const [planted] = await seedCertificates(na.parts, {
+async function revokeOne({ na }: ClockSetup, validityHours = 8760): Promise<Crl & { readonly cert_id: string }> {
+  const [seeded] = await seedCertificates(na.parts, {
     count: 1,
     node_public_key: na.core.signer.publicKey,
     validityHours,
   })
-  const cert_id = planted?.cert_id ?? ''
+  const cert_id = seeded?.cert_id ?? ''
   accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
   return { ...(await fetchCrl(na.url, na.genesis.network_authority.public_key)), cert_id }
 }

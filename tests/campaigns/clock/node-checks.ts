@@ -9,26 +9,26 @@ import { text, loggedEvents } from './setup.ts'
 /** protocol/core 7, checks 11 and 12: the authority grants no tolerance. */
 const certificateLife: Check = {
   name: 'life of a certificate',
-  async prepare(stage, compare) {
-    const life = stage.random.pick([1, 24])
-    const [beating, renewing] = [await stage.newNode(), await stage.newNode()]
+  async prepare(setup, compare) {
+    const life = setup.random.pick([1, 24])
+    const [beating, renewing] = [await setup.newNode(), await setup.newNode()]
     const invite = { max_validity_hours: life }
-    const held = await enroll(stage.na, beating, invite)
-    const renewed = await enroll(stage.na, renewing, invite)
+    const held = await enroll(setup.na, beating, invite)
+    const renewed = await enroll(setup.na, renewing, invite)
     const reason = (): string | undefined => {
-      if (stage.now < stage.made) return '403 certificate_not_yet_valid'
-      return stage.now < stage.made + hours(life) ? undefined : '403 certificate_expired'
+      if (setup.now < setup.made) return '403 certificate_not_yet_valid'
+      return setup.now < setup.made + hours(life) ? undefined : '403 certificate_expired'
     }
     return {
       atRest: async () =>
         compare(`heartbeat, ${life} h`, reason() ?? '200', loggedEvents(await beating.heartbeat(held.cert_id))),
-      async judge() {
+      async verify() {
         const answer = await renewing.renew(renewed.cert_id)
         compare(`renewal, ${life} h`, reason() ?? '201', loggedEvents(answer))
         if (reason() !== undefined) return
         const successor = accepted(answer, 201)
-        compare('issued_at of the successor', writeInstant(stage.now), text(successor, 'issued_at'))
-        compare('its end', writeInstant(stage.now + hours(life)), text(successor, 'expires_at'))
+        compare('issued_at of the successor', writeInstant(setup.now), text(successor, 'issued_at'))
+        compare('its end', writeInstant(setup.now + hours(life)), text(successor, 'expires_at'))
       },
     }
   },
@@ -40,17 +40,17 @@ const certificateLife: Check = {
  */
 const supersededCertificate: Check = {
   name: 'superseded certificate',
-  async prepare(stage, compare) {
-    const node = await stage.newNode()
-    const { cert_id } = await enroll(stage.na, node, { max_validity_hours: 8760 }, { validity_hours: 8760 })
+  async prepare(setup, compare) {
+    const node = await setup.newNode()
+    const { cert_id } = await enroll(setup.na, node, { max_validity_hours: 8760 }, { validity_hours: 8760 })
     accepted(await node.renew(cert_id), 201)
-    const graceEnds = stage.made + seconds(900)
+    const graceEnds = setup.made + seconds(900)
     let wasListed = false
     return {
       async atRest() {
-        const entry = entryOf(await fetchCrl(stage.na.url, keyOf(stage.na)), cert_id)
-        const mayWait = !wasListed && stage.highest >= graceEnds && stage.highest < graceEnds + seconds(60)
-        const isListed = mayWait ? entry !== undefined : stage.highest >= graceEnds
+        const entry = entryOf(await fetchCrl(setup.na.url, keyOf(setup.na)), cert_id)
+        const mayWait = !wasListed && setup.highest >= graceEnds && setup.highest < graceEnds + seconds(60)
+        const isListed = mayWait ? entry !== undefined : setup.highest >= graceEnds
         wasListed = isListed
         compare('listed', isListed ? 'superseded' : 'no', entry?.reason ?? 'no')
         const expected = isListed ? '403 certificate_revoked' : unlisted()
@@ -59,8 +59,8 @@ const supersededCertificate: Check = {
     }
 
     function unlisted(): string {
-      if (stage.now >= graceEnds) return '403 certificate_superseded'
-      return stage.now < stage.made ? '403 certificate_not_yet_valid' : '200'
+      if (setup.now >= graceEnds) return '403 certificate_superseded'
+      return setup.now < setup.made ? '403 certificate_not_yet_valid' : '200'
     }
   },
 }
@@ -71,12 +71,12 @@ const supersededCertificate: Check = {
  */
 const roster: Check = {
   name: 'roster of active nodes',
-  async prepare(stage, compare) {
-    const { cert_id } = await enroll(stage.na, await stage.newNode())
+  async prepare(setup, compare) {
+    const { cert_id } = await enroll(setup.na, await setup.newNode())
     return {
       async atRest() {
-        const { nodes } = accepted(await stage.na.as('standard')('GET', '/nodes')) as { nodes: JsonObject }
-        compare('is among them', stage.now - stage.made < seconds(300), cert_id in nodes)
+        const { nodes } = accepted(await setup.na.as('standard')('GET', '/nodes')) as { nodes: JsonObject }
+        compare('is among them', setup.now - setup.made < seconds(300), cert_id in nodes)
       },
     }
   },
@@ -85,9 +85,9 @@ const roster: Check = {
 /** protocol/core 13.2, checks 7 and 10, and 13.4, check 5. */
 const agentPapers: Check = {
   name: 'records of agents',
-  async prepare(stage, compare) {
-    const { na, made } = stage
-    const [late, leaving, gone] = [await stage.oldNode(), await stage.oldNode(), await stage.oldNode()]
+  async prepare(setup, compare) {
+    const { na, made } = setup
+    const [late, leaving, gone] = [await setup.oldNode(), await setup.oldNode(), await setup.oldNode()]
     const descriptor = await announcement(late.node, made, made + seconds(600), 'late')
     accepted(await announce(na, await announcement(leaving.node, made, made + DAY, 'leaving')))
     const envelope = await signAgentDelete(writeInstant(made), leaving.node.signer)
@@ -98,8 +98,8 @@ const agentPapers: Check = {
       // A delete is stored longer than any descriptor that is not newer, also after a clock was ahead for a while.
       atRest: async () =>
         compare('a withdrawn one again', '400 descriptor_expired', loggedEvents(await announce(na, withdrawn))),
-      async judge() {
-        const { now } = stage
+      async verify() {
+        const { now } = setup
         const isAlive = made - seconds(300) <= now && now <= made + seconds(600)
         compare(
           'announced late',
@@ -107,7 +107,7 @@ const agentPapers: Check = {
           loggedEvents(await announce(na, descriptor)),
         )
         const isFresh = isWithinTolerance(made, now)
-        const isPurged = stage.highest >= made + DAY
+        const isPurged = setup.highest >= made + DAY
         const expected = !isFresh ? '401 signed_at_outside_window' : isPurged ? '404 agent_not_registered' : '200'
         compare('withdrawn late', expected, loggedEvents(await remove(na, leaving.node, envelope)))
       },
@@ -118,9 +118,9 @@ const agentPapers: Check = {
 /** protocol/core 13.3: no response contains an expired registration. */
 const agentListing: Check = {
   name: 'listing of an agent',
-  async prepare(stage, compare) {
-    const { na, made, target, random } = stage
-    const { node } = await stage.oldNode()
+  async prepare(setup, compare) {
+    const { na, made, target, random } = setup
+    const { node } = await setup.oldNode()
     // Expires exactly where the pattern ends, if an agent may live that long.
     const life = later(1n, earlier(DAY, target - made + random.pick([0n, 1n, -1n, seconds(60)])))
     accepted(await announce(na, await announcement(node, made, made + life, 'clock:listed')))
@@ -129,7 +129,7 @@ const agentListing: Check = {
         const { agents } = accepted(await na.request('GET', '/agents?capability=clock%3Alisted')) as {
           agents: readonly JsonObject[]
         }
-        compare(`with ${life} µs to live`, stage.highest < made + life, agents.length === 1)
+        compare(`with ${life} µs to live`, setup.highest < made + life, agents.length === 1)
       },
     }
   },

@@ -20,8 +20,8 @@ const read = (record: ForeignObject): JsonObject => readJson(wireText(record)) a
 /** protocol/trust-operations 9.3, rows 5 and 6. */
 const dataUsage: Check = {
   name: 'intent and data license',
-  async prepare(stage, compare) {
-    const { na, made, target, random } = stage
+  async prepare(setup, compare) {
+    const { na, made, target, random } = setup
     const [agent, licensor] = [foreignSovereign('AGENT-NET'), foreignSovereign('LICENSOR-NET')]
     const expires = near(target, random)
     const intent = read(foreignIntent(agent, expires - seconds(300)))
@@ -31,7 +31,7 @@ const dataUsage: Check = {
     const policy = read(foreignLicense(licensor, made, terms))
     return {
       async atRest() {
-        const { now } = stage
+        const { now } = setup
         const expected = [
           ...(now > expires ? ['intent_expired'] : []),
           ...(now > until || now < from ? ['policy_expired'] : []),
@@ -48,8 +48,8 @@ const dataUsage: Check = {
 /** protocol/trust-operations 8.4, row 11. */
 const consensusLife: Check = {
   name: 'life of a consensus',
-  async prepare(stage, compare) {
-    const expires = near(stage.target, stage.random)
+  async prepare(setup, compare) {
+    const expires = near(setup.target, setup.random)
     const reached = expires - seconds(300)
     const about = { proof_id: 'proof-1', decision_id: 'decision-1' }
     const validators = ['v1-net', 'v2-net', 'v3-net'].map((name) => foreignSovereign(name))
@@ -62,8 +62,8 @@ const consensusLife: Check = {
     }
     return {
       async atRest() {
-        const answer = accepted(await stage.na.request('POST', '/consensus/verify', { body }))
-        compare('reason', expires <= stage.now ? 'expired' : 'valid', text(answer, 'reason'))
+        const answer = accepted(await setup.na.request('POST', '/consensus/verify', { body }))
+        compare('reason', expires <= setup.now ? 'expired' : 'valid', text(answer, 'reason'))
       },
     }
   },
@@ -72,8 +72,8 @@ const consensusLife: Check = {
 /** protocol/trust-operations 5.9, row 5, and 5.6, row 6. */
 const boundaryPolicy: Check = {
   name: 'window of a boundary policy',
-  async prepare(stage, compare) {
-    const { na, made, target, random } = stage
+  async prepare(setup, compare) {
+    const { na, made, target, random } = setup
     const until = later(near(target, random), earlier(made, target) - DAY + 1n)
     const gate = {
       gate_id: 'limit',
@@ -93,13 +93,13 @@ const boundaryPolicy: Check = {
     const change = async (action: string): Promise<string> =>
       loggedEvents(await na.as('privileged')('POST', `/admin/boundary-policies/clocked/${action}`, { version }))
     return {
-      async judge() {
-        const isOver = stage.now > until
+      async verify() {
+        const isOver = setup.now > until
         compare('activated', isOver ? '409 boundary_policy_activation_refused' : '200', await change('activate'))
         if (isOver) return
         const decision = await decideOn(na, attestation)
         // After a step back the attestation is not in force yet, so the policy does not matter.
-        const expected = stage.now < made ? 'attestation_not_yet_valid' : 'none'
+        const expected = setup.now < made ? 'attestation_not_yet_valid' : 'none'
         compare('denied', expected, text(decision, 'denial_reason', 'none'))
         compare('withdrawn', '200', await change('deactivate'))
       },
@@ -110,13 +110,13 @@ const boundaryPolicy: Check = {
 /** protocol/trust-operations 6.11: retention removes a prefix that is older than the cutoff and signs a checkpoint. */
 const retentionAge: Check = {
   name: 'age of evidence to be removed',
-  async prepare(stage, compare) {
-    const { quiet } = stage
+  async prepare(setup, compare) {
+    const { quiet } = setup
     await decideOn(quiet, await attestForLong(quiet))
-    let dates: readonly Instant[] = (await exportEntries(quiet)).map(() => stage.made)
+    let dates: readonly Instant[] = (await exportEntries(quiet)).map(() => setup.made)
     return {
       async atRest() {
-        const { now } = stage
+        const { now } = setup
         const kept = dates.filter((recorded) => recorded >= now - DAY)
         const removed = dates.length - kept.length
         const answer = await quiet.as('privileged')('POST', '/admin/evidence/retention/apply', { older_than_days: 1 })
@@ -134,13 +134,13 @@ const retentionAge: Check = {
 /** protocol/core 2: outside the key window nothing is signed, and stored records are still served. */
 const genesisWindow: Check = {
   name: 'window of the genesis block',
-  async prepare(stage, compare) {
-    const { quiet } = stage
+  async prepare(setup, compare) {
+    const { quiet } = setup
     accepted(await quiet.request('GET', '/crl'))
     let count = 0
     return {
       async atRest() {
-        const isInside = isInsideGenesis(quiet, stage.now)
+        const isInside = isInsideGenesis(quiet, setup.now)
         const body = { policy_id: `window-${(count += 1)}` }
         const answer = await quiet.as('privileged')('POST', '/admin/policy', body)
         compare('signing', isInside ? '201' : '503 service_unavailable', loggedEvents(answer))

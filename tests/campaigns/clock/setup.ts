@@ -30,7 +30,7 @@ export class SkewedClock implements Clock {
 }
 
 /** Setup of one pattern. All authorities share one clock. */
-export interface Stage {
+export interface ClockSetup {
   /** Has test data of every kind. It does not check its key window, so that it can sign at any time. */
   readonly na: TestAuthority
   /** Only the jobs of this authority publish. It checks its key window and has low rate limits. */
@@ -61,7 +61,7 @@ const FOUNDED_BEFORE = 60n * DAY
 const OLD_NODES = 5
 export const QUIET_READS_PER_MINUTE = 3
 
-export interface OpenClockSetup extends Stage {
+export interface OpenSetupOptions extends ClockSetup {
   readonly moves: readonly Move[]
   /** Moves the clock, then runs the jobs of both authorities once. */
   move(move: Move): Promise<void>
@@ -75,7 +75,7 @@ export async function openSetup(
   random: Random,
   server: OwnServer,
   watched: CheckedAuthority,
-): Promise<OpenClockSetup> {
+): Promise<OpenSetupOptions> {
   const made = readInstant(pattern.start) ?? 0n
   const moves = pattern.moves(random)
   const clock = new ManualClock(made - FOUNDED_BEFORE)

@@ -20,13 +20,13 @@ import { TOLERANCE, earlier, near } from './check.ts'
 import type { Check } from './check.ts'
 import { attestForLong, decideOn } from './dating-checks.ts'
 import { text, loggedEvents } from './setup.ts'
-import type { Stage } from './setup.ts'
+import type { ClockSetup } from './setup.ts'
 
 const read = (record: ForeignObject): JsonObject => readJson(wireText(record)) as JsonObject
 const post = (na: TestAuthority, target: string, body: JsonObject): Promise<TestResponse> =>
   na.request('POST', target, { body })
 /** Earlier than any time in a pattern. */
-const early = ({ made, target }: Stage): Instant => earlier(made, target) - 3n * DAY
+const early = ({ made, target }: ClockSetup): Instant => earlier(made, target) - 3n * DAY
 
 interface Window {
   readonly from: Instant
@@ -34,10 +34,10 @@ interface Window {
 }
 
 /** Returns two windows: one ends about where the clock will be, the other begins there, tolerance included. */
-function windowsAround(stage: Stage, tolerance: Instant): readonly Window[] {
-  const { target, random } = stage
+function windowsAround(setup: ClockSetup, tolerance: Instant): readonly Window[] {
+  const { target, random } = setup
   return [
-    { from: early(stage), until: near(target - tolerance, random) },
+    { from: early(setup), until: near(target - tolerance, random) },
     { from: near(target + tolerance, random), until: target + 10n * DAY },
   ]
 }
@@ -53,18 +53,18 @@ const verdictOn = ({ from, until }: Window, now: Instant): string =>
 /** protocol/core 17.1, check 6. */
 const attestationWindow: Check = {
   name: 'window of an attestation',
-  async prepare(stage, compare) {
+  async prepare(setup, compare) {
     const partner = foreignSovereign('PARTNER-NET')
-    const windows = windowsAround(stage, TOLERANCE)
-    const papers = windows.map((window) => foreignAttestation(partner, stage.made, validityOf(window)))
+    const windows = windowsAround(setup, TOLERANCE)
+    const records = windows.map((window) => foreignAttestation(partner, setup.made, validityOf(window)))
     const issuer = { sovereign_id: 'PARTNER-NET', public_keys: [partner.publicKey], allowed_roles: ['role:client'] }
     const recognition_policy = { local_sovereign_id: 'TEST-NET', recognized_issuers: [issuer] }
     return {
       async atRest() {
         for (const [index, window] of windows.entries()) {
-          const body = { attestation: read(papers[index] ?? {}), recognition_policy }
-          const answer = accepted(await post(stage.na, '/attestations/verify', body))
-          compare('reason', verdictOn(window, stage.now), text(answer, 'reason'))
+          const body = { attestation: read(records[index] ?? {}), recognition_policy }
+          const answer = accepted(await post(setup.na, '/attestations/verify', body))
+          compare('reason', verdictOn(window, setup.now), text(answer, 'reason'))
         }
       },
     }
@@ -74,16 +74,16 @@ const attestationWindow: Check = {
 /** protocol/core 17.2, check 7. */
 const treatyWindow: Check = {
   name: 'window of a treaty',
-  async prepare(stage, compare) {
+  async prepare(setup, compare) {
     const [partner, third] = [foreignSovereign('PARTNER-NET'), foreignSovereign('THIRD-NET')]
-    const windows = windowsAround(stage, TOLERANCE)
-    const papers = windows.map((window) => foreignTreaty(partner, third, stage.made, validityOf(window)))
+    const windows = windowsAround(setup, TOLERANCE)
+    const records = windows.map((window) => foreignTreaty(partner, third, setup.made, validityOf(window)))
     return {
       async atRest() {
         for (const [index, window] of windows.entries()) {
-          const body = { treaty: read(papers[index] ?? {}), issuer_public_keys: [partner.publicKey] }
-          const answer = accepted(await post(stage.na, '/recognition-treaties/verify', body))
-          compare('reason', verdictOn(window, stage.now), text(answer, 'reason'))
+          const body = { treaty: read(records[index] ?? {}), issuer_public_keys: [partner.publicKey] }
+          const answer = accepted(await post(setup.na, '/recognition-treaties/verify', body))
+          compare('reason', verdictOn(window, setup.now), text(answer, 'reason'))
         }
       },
     }
@@ -93,8 +93,8 @@ const treatyWindow: Check = {
 /** protocol/trust-operations 3.5, 3.8 and 4.3: the treaty with the party key, the offer and the terms are in force. */
 const agreementTerms: Check = {
   name: 'offer and terms of an agreement',
-  async prepare(stage, compare) {
-    const { na, made, target, random } = stage
+  async prepare(setup, compare) {
+    const { na, made, target, random } = setup
     const [bolt, cedar] = [foreignSovereign('bolt-net'), foreignSovereign('cedar-net')]
     const life = random.pick([1, 24, 24 * 7])
     for (const each of [bolt, cedar]) {
@@ -109,14 +109,14 @@ const agreementTerms: Check = {
     const expires = near(target, random)
     const offer = read(foreignOffer(bolt, 'TEST-NET', made, { expires_at: writeInstant(expires) }))
     const [from, until] = random.chance(50)
-      ? [early(stage), near(target, random)]
+      ? [early(setup), near(target, random)]
       : [near(target, random), target + DAY]
     const agreed_terms = foreignTerms(made, { valid_from: writeInstant(from), valid_until: writeInstant(until) })
     const between = foreignAgreement({ offerer: 'bolt-net', responder: 'cedar-net' }, made, { agreed_terms })
     const agreement = read(signAgreed(between, bolt, cedar))
     return {
-      async judge() {
-        const { now } = stage
+      async verify() {
+        const { now } = setup
         const isVouched = made <= now && now < made + hours(life)
         const accept = await na.as('standard')('POST', '/admin/agreements/accept', { offer })
         compare('offer', isVouched && now <= expires ? '201' : '422 accept_rejected', loggedEvents(accept))
@@ -137,20 +137,20 @@ const agreementTerms: Check = {
 /** protocol/trust-operations 4.10, row 2, and 6.5, row 12. */
 const decisionLife: Check = {
   name: 'life of a decision',
-  async prepare(stage, compare) {
-    const { na, made } = stage
+  async prepare(setup, compare) {
+    const { na, made } = setup
     const executor = await testSigner('rotator-key-1', 'executor')
     const key = { key_id: executor.keyId, public_key: executor.publicKey, executor_sovereign_id: EXECUTOR_SOVEREIGN }
     accepted(await na.as('privileged')('POST', '/admin/evidence/executor-keys', key), 201)
     const decision = await decideOn(na, await attestForLong(na))
     return {
       async atRest() {
-        const isOver = stage.now > made + seconds(300)
+        const isOver = setup.now > made + seconds(300)
         const answer = accepted(await post(na, '/boundary/verify', { decision }))
         compare('verified', isOver ? 'decision_expired' : 'authorized', text(answer, 'reason'))
       },
-      async judge() {
-        const { now } = stage
+      async verify() {
+        const { now } = setup
         const executed_at = writeInstant(now)
         const evidence = await signExecution(decision as unknown as BoundaryDecision, executor, { executed_at })
         const isInside = made <= now && now <= made + seconds(300)
@@ -166,14 +166,14 @@ const decisionLife: Check = {
  */
 const attestationBasis: Check = {
   name: 'decision on an attestation',
-  async prepare(stage, compare) {
-    const life = stage.random.pick([1, 24, 24 * 7])
-    const attestation = await attestForLong(stage.na, life)
+  async prepare(setup, compare) {
+    const life = setup.random.pick([1, 24, 24 * 7])
+    const attestation = await attestForLong(setup.na, life)
     return {
-      async judge() {
-        const { now, made } = stage
+      async verify() {
+        const { now, made } = setup
         const [isEarly, isOver] = [now < made, now > made + hours(life)]
-        const decision = await decideOn(stage.na, attestation)
+        const decision = await decideOn(setup.na, attestation)
         const reason = isEarly ? 'attestation_not_yet_valid' : isOver ? 'attestation_expired' : 'none'
         compare(`of ${life} h`, reason, text(decision, 'denial_reason', 'none'))
         compare('authorized', !isEarly && !isOver, decision['authorized'] === true)
@@ -187,9 +187,9 @@ const attestationBasis: Check = {
 /** protocol/core 15.3, 20.1 and 20.5: views show the state of now, also after a clock was set back. */
 const shownStates: Check = {
   name: 'shown treaties and feeds',
-  async prepare(stage, compare) {
-    const { na, made } = stage
-    const life = stage.random.pick([1, 25, 73])
+  async prepare(setup, compare) {
+    const { na, made } = setup
+    const life = setup.random.pick([1, 25, 73])
     const shown = foreignSovereign('SHOWN-NET')
     const treaty = { subject_sovereign_id: 'SHOWN-NET', subject_public_keys: [shown.publicKey], validity_hours: life }
     accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', treaty), 201)
@@ -197,7 +197,7 @@ const shownStates: Check = {
     accepted(await na.as('privileged')('POST', '/admin/sovereign-revocation-feeds/import', feed))
     return {
       async atRest() {
-        const { now } = stage
+        const { now } = setup
         const left = made + hours(life) - now
         const state = left < seconds(1) ? 'expired' : left <= hours(72) ? 'expiring_soon' : 'active'
         const graph = accepted(await na.request('GET', '/recognition-graph'))

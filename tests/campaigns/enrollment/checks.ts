@@ -7,7 +7,7 @@ import type { Row, Rows } from '../lib/rows.ts'
 export interface CheckOptions {
   readonly authorityKey: string
   /** Seeded certificates and invites. They have no audit event. */
-  readonly planted?: ReadonlySet<string>
+  readonly seeded?: ReadonlySet<string>
 }
 
 /**
@@ -59,7 +59,7 @@ function checkCertificates(certificates: readonly Row[], events: Events, options
     const isSame = ['cert_id', 'node_public_key'].every((name) => record[name] === row[name])
     if (!isSame) violations.push(`certificate ${id}: the row is not that of its record`)
     if (!verifiesWithNodeCrypto(json, options.authorityKey)) violations.push(`certificate ${id}: does not verify`)
-    if (options.planted?.has(id) === true) continue
+    if (options.seeded?.has(id) === true) continue
     const count = (issued.get(id)?.length ?? 0) + (renewed.get(id)?.length ?? 0)
     if (count !== 1) violations.push(`certificate ${id}: ${count} events of its issue`)
     if (renewed.has(id) !== (row['renewed_from'] !== null)) violations.push(`certificate ${id}: issued or renewed?`)
@@ -80,7 +80,7 @@ async function checkInvites(
   rows: Rows,
   certificates: readonly Row[],
   events: Events,
-  { planted }: CheckOptions,
+  { seeded }: CheckOptions,
 ): Promise<string[]> {
   const violations: string[] = []
   const created = events.by('invite_created', 'token_fingerprint')
@@ -95,7 +95,7 @@ async function checkInvites(
       violations.push(`invite ${fingerprint}: ${isUsed ? 'used' : 'unused'} with ${joins.length} certificates`)
     const key = text(byId.get(text(joins[0], 'cert_id')), 'node_public_key')
     if (isUsed && key !== invite['used_by_key']) violations.push(`invite ${fingerprint}: used by another key`)
-    if (planted?.has(digest) !== true && created.get(fingerprint)?.length !== 1)
+    if (seeded?.has(digest) !== true && created.get(fingerprint)?.length !== 1)
       violations.push(`invite ${fingerprint}: no event of its making`)
   }
   return violations

@@ -49,7 +49,7 @@ interface State {
   readonly newest: Instant | undefined
   readonly deleted: Instant | undefined
   /** The registration, unless it was deleted. */
-  readonly held: Act | undefined
+  readonly current: Act | undefined
 }
 
 /** Response to an action, and the state after it. */
@@ -59,22 +59,22 @@ function apply(state: State, act: Act, now: Instant): { readonly answer: string;
     if (act.at - TOLERANCE > now || now > act.expires) return refuse('400 descriptor_expired')
     if (state.newest !== undefined && act.at < state.newest) return refuse('400 descriptor_expired')
     if (state.deleted !== undefined && act.at <= state.deleted) return refuse('400 descriptor_expired')
-    return { answer: '200', state: { ...state, newest: act.at, held: act } }
+    return { answer: '200', state: { ...state, newest: act.at, current: act } }
   }
   if (now - act.at > TOLERANCE || act.at - now > TOLERANCE) return refuse('401 signed_at_outside_window')
-  if (state.held === undefined || state.held.expires <= now) return refuse('404 agent_not_registered')
-  if (act.at < state.held.at) return refuse('401 signed_at_outside_window')
-  return { answer: '200', state: { ...state, deleted: act.at, held: undefined } }
+  if (state.current === undefined || state.current.expires <= now) return refuse('404 agent_not_registered')
+  if (act.at < state.current.at) return refuse('401 signed_at_outside_window')
+  return { answer: '200', state: { ...state, deleted: act.at, current: undefined } }
 }
 
 /** One key with every possible state. The order of two simultaneous actions is unknown. */
-interface Life {
+interface AgentModel {
   readonly signer: Signer
   readonly sent: Act[]
   states: readonly State[]
 }
 
-interface Track {
+interface ModelRun {
   readonly instances: readonly [TestAuthority, TestAuthority]
   readonly clock: ManualClock
   readonly random: Random
@@ -94,14 +94,14 @@ export async function run(options: CampaignOptions): Promise<CampaignResult> {
   const second = await startTestAuthority({ clock, database, settings })
   const rows = await openRows(database)
   const instances = [first, second] as const
-  const track: Track = { instances, clock, random, rows, violations: [], answers: new Map() }
+  const model: ModelRun = { instances, clock, random, rows, violations: [], answers: new Map() }
   try {
     for (let done = 0; done < options.count; done += GROUP) {
       const size = Math.min(GROUP, options.count - done)
       // Every group has separate keys, so it may begin at the time of the last one.
       clock.set(start)
-      await runGroup(track, size)
-      if ((done / GROUP) % 4 === 3) options.log(`${done + size} lives, ${track.violations.length} violations`)
+      await runGroup(model, size)
+      if ((done / GROUP) % 4 === 3) options.log(`${done + size} agents, ${model.violations.length} violations`)
     }
   } finally {
     await rows.close()
@@ -109,41 +109,41 @@ export async function run(options: CampaignOptions): Promise<CampaignResult> {
     await first.stop()
     await server.remove()
   }
-  const answers = [...track.answers].map(([answer, count]) => `${answer}: ${count}`)
+  const answers = [...model.answers].map(([answer, count]) => `${answer}: ${count}`)
   for (const line of answers.sort((a, b) => (a < b ? -1 : 1))) options.log(line)
-  for (const violation of track.violations.slice(0, 20)) options.log(`violation: ${violation}`)
-  return { cases: options.count, violations: track.violations.length }
+  for (const violation of model.violations.slice(0, 20)) options.log(`violation: ${violation}`)
+  return { cases: options.count, violations: model.violations.length }
 }
 
-async function runGroup(track: Track, size: number): Promise<void> {
-  const { clock, random, instances } = track
-  const lives: Life[] = []
+async function runGroup(model: ModelRun, size: number): Promise<void> {
+  const { clock, random, instances } = model
+  const agents: AgentModel[] = []
   for (let index = 0; index < size; index += 1) {
     const signer = await newSigner(random)
-    lives.push({ signer, sent: [], states: [{ newest: undefined, deleted: undefined, held: undefined }] })
+    agents.push({ signer, sent: [], states: [{ newest: undefined, deleted: undefined, current: undefined }] })
   }
-  await seedCertificates(track, lives)
+  await seedCertificates(model, agents)
   for (let step = 0; step < STEPS; step += 1) {
-    const plans: { life: Life; acts: Act[] }[] = []
-    for (const life of lives) {
+    const plans: { agent: AgentModel; acts: Act[] }[] = []
+    for (const agent of agents) {
       // Sometimes two actions on one key run at once.
       const acts: Act[] = []
       for (let left = random.chance(25) ? 2 : 1; left > 0; left -= 1)
-        acts.push(await nextAct(life, clock.now(), random))
-      plans.push({ life, acts })
+        acts.push(await nextAct(agent, clock.now(), random))
+      plans.push({ agent, acts })
     }
-    await Promise.all(plans.map(({ life, acts }) => perform(track, life, acts)))
-    await checkAnswers(track, lives)
+    await Promise.all(plans.map(({ agent, acts }) => perform(model, agent, acts)))
+    await checkAnswers(model, agents)
     clock.advance(random.pick([0, 0.000_001, 1, 60, 299, 300, 301, 600, 600, 3600, 43_200, 86_400, 86_700]))
     if (random.chance(50)) await purgeAgents(random.pick(instances).parts, AbortSignal.timeout(60_000))
-    await checkAnswers(track, lives)
+    await checkAnswers(model, agents)
   }
-  await checkBooks(track)
+  await checkPostings(model)
 }
 
 /** Only the existence of the certificate matters, not its content. */
-async function seedCertificates({ rows, clock }: Track, lives: readonly Life[]): Promise<void> {
-  const items = lives.map(({ signer }) => ({
+async function seedCertificates({ rows, clock }: ModelRun, agents: readonly AgentModel[]): Promise<void> {
+  const items = agents.map(({ signer }) => ({
     cert_id: `model-${signer.publicKey}`,
     node_public_key: signer.publicKey,
     cert_json: '{}',
@@ -162,8 +162,8 @@ async function newSigner(random: Random): Promise<Signer> {
 }
 
 /** Returns a new registration or delete dated about now, or repeats any earlier envelope. */
-async function nextAct(life: Life, now: Instant, random: Random): Promise<Act> {
-  const { signer, sent } = life
+async function nextAct(agent: AgentModel, now: Instant, random: Random): Promise<Act> {
+  const { signer, sent } = agent
   const [first, ...more] = sent
   if (first !== undefined && random.chance(40)) return random.pick([first, ...more])
   const around = random.pick([0n, 0n, 1n, -1n, seconds(1), -seconds(1), seconds(300), -seconds(300), -seconds(301)])
@@ -191,10 +191,10 @@ async function nextAct(life: Life, now: Instant, random: Random): Promise<Act> {
   return act
 }
 
-async function perform(track: Track, life: Life, acts: readonly Act[]): Promise<void> {
-  const { instances, clock } = track
+async function perform(model: ModelRun, agent: AgentModel, acts: readonly Act[]): Promise<void> {
+  const { instances, clock } = model
   const now = clock.now()
-  const target = `/agents/${encodeURIComponent(life.signer.publicKey)}`
+  const target = `/agents/${encodeURIComponent(agent.signer.publicKey)}`
   const answers = await Promise.all(
     acts.map(async (act, index) => {
       const na = instances[index % 2 === 0 ? 0 : 1]
@@ -203,7 +203,7 @@ async function perform(track: Track, life: Life, acts: readonly Act[]): Promise<
         ? na.request('POST', '/agents', { body })
         : na.request('DELETE', target, { body }))
       const what = describeResponse(answer)
-      track.answers.set(`${kind} ${what}`, (track.answers.get(`${kind} ${what}`) ?? 0) + 1)
+      model.answers.set(`${kind} ${what}`, (model.answers.get(`${kind} ${what}`) ?? 0) + 1)
       return what
     }),
   )
@@ -214,13 +214,13 @@ async function perform(track: Track, life: Life, acts: readonly Act[]): Promise<
           [1, 0],
         ]
       : [[0]]
-  const possible = life.states.flatMap((state) => orders.flatMap((order) => follow(state, order, acts, answers, now)))
+  const possible = agent.states.flatMap((state) => orders.flatMap((order) => follow(state, order, acts, answers, now)))
   if (possible.length === 0) {
-    const told = acts.map((act, index) => `${act.kind} ${act.name} at ${act.at - now}: ${answers[index] ?? ''}`)
-    track.violations.push(`no order gives ${told.join(', ')}; ${describeStates(life.states, now)}`)
+    const reported = acts.map((act, index) => `${act.kind} ${act.name} at ${act.at - now}: ${answers[index] ?? ''}`)
+    model.violations.push(`no order gives ${reported.join(', ')}; ${describeStates(agent.states, now)}`)
     return
   }
-  life.states = distinct(possible)
+  agent.states = distinct(possible)
 }
 
 /** Returns the state after these actions in this order, if the responses match. */
@@ -245,16 +245,16 @@ function follow(
 function distinct(states: readonly State[]): State[] {
   return [
     ...new Map(
-      states.map((state) => [`${state.newest ?? ''}/${state.deleted ?? ''}/${state.held?.name ?? ''}`, state]),
+      states.map((state) => [`${state.newest ?? ''}/${state.deleted ?? ''}/${state.current?.name ?? ''}`, state]),
     ).values(),
   ]
 }
 
 function describeStates(states: readonly State[], now: Instant): string {
   return states
-    .map(({ newest, deleted, held }) => {
+    .map(({ newest, deleted, current }) => {
       const since = (at: Instant | undefined): string => (at === undefined ? 'none' : String(at - now))
-      return `newest ${since(newest)}, deleted ${since(deleted)}, held ${held?.name ?? 'none'} until ${since(held?.expires)}`
+      return `newest ${since(newest)}, deleted ${since(deleted)}, registered ${current?.name ?? 'none'} until ${since(current?.expires)}`
     })
     .join(' or ')
 }
@@ -266,32 +266,32 @@ function describeResponse(answer: TestResponse): string {
 }
 
 /** Checks that each instance shows a possible state of every key under each tag. */
-async function checkAnswers(track: Track, lives: readonly Life[]): Promise<void> {
-  const now = track.clock.now()
+async function checkAnswers(model: ModelRun, agents: readonly AgentModel[]): Promise<void> {
+  const now = model.clock.now()
   const shown = await Promise.all(
     TAGS.map(async (tag, index) => {
-      const answer = await track.instances[index % 2 === 0 ? 0 : 1].request('GET', `/agents?capability=${tag}`)
+      const answer = await model.instances[index % 2 === 0 ? 0 : 1].request('GET', `/agents?capability=${tag}`)
       const agents = isJsonObject(answer.json) ? answer.json['agents'] : undefined
       if (!Array.isArray(agents)) throw new Error(`GET /agents: ${answer.status} ${answer.text.slice(0, 200)}`)
       const found = agents as readonly JsonObject[]
       return new Map(found.map((agent) => [text(agent, 'node_public_key'), text(agent, 'agent_id')]))
     }),
   )
-  for (const life of lives) {
-    const key = life.signer.publicKey
+  for (const agent of agents) {
+    const key = agent.signer.publicKey
     const seen = TAGS.map((_, index) => shown[index]?.get(key) ?? '')
-    const fits = life.states.filter(({ held }) => {
-      const isAlive = held !== undefined && held.expires > now
-      return TAGS.every((tag, index) => seen[index] === (isAlive && held.tags.includes(tag) ? held.name : ''))
+    const fits = agent.states.filter(({ current }) => {
+      const isAlive = current !== undefined && current.expires > now
+      return TAGS.every((tag, index) => seen[index] === (isAlive && current.tags.includes(tag) ? current.name : ''))
     })
     if (fits.length === 0) {
-      track.violations.push(`shown as ${JSON.stringify(seen)}; ${describeStates(life.states, now)}`)
-    } else life.states = fits
+      model.violations.push(`shown as ${JSON.stringify(seen)}; ${describeStates(agent.states, now)}`)
+    } else agent.states = fits
   }
 }
 
 /** Checks that postings are those of the listed rows, and that counters match them. */
-async function checkBooks({ rows, violations }: Track): Promise<void> {
+async function checkPostings({ rows, violations }: ModelRun): Promise<void> {
   const listed = await rows.query('select node_public_key, capabilities_json from agent_registrations where listed = 1')
   const expected = listed.flatMap((row) =>
     (JSON.parse(text(row, 'capabilities_json')) as string[]).map((tag) => `${tag} ${text(row, 'node_public_key')}`),

@@ -68,10 +68,10 @@ function checkContinues(
   if (before !== previous.sequence) violations.push(`${name}: follows ${previous.sequence}`)
   const issuedAt = Date.parse(list.issued_at)
   if (issuedAt < Date.parse(previous.issued_at)) violations.push(`${name}: dated before its predecessor`)
-  const kept = previous.revoked_certificates.filter(
+  const stored = previous.revoked_certificates.filter(
     ({ certificate_id }) => (expiry.get(certificate_id) ?? Infinity) >= issuedAt - HOUR_MS,
   )
-  for (const [index, entry] of kept.entries()) {
+  for (const [index, entry] of stored.entries()) {
     const found = list.revoked_certificates[index]
     if (found?.certificate_id !== entry.certificate_id) violations.push(`${name}: entry ${index} moved or is gone`)
     else if (entry.reason === 'key_compromise' && found.reason !== entry.reason)
@@ -102,9 +102,9 @@ function checkRevoked(active: List | undefined, certificates: readonly Row[], ev
 
 /** Checks that the rows of the next list are the entries of the active one. */
 async function checkEntries(rows: Rows, active: List | undefined): Promise<string[]> {
-  const kept = await rows.query('select entry_json from crl_entries order by position')
+  const stored = await rows.query('select entry_json from crl_entries order by position')
   const listed = active?.revoked_certificates ?? []
-  const ids = kept.map((row) => (JSON.parse(text(row, 'entry_json')) as { certificate_id: string }).certificate_id)
+  const ids = stored.map((row) => (JSON.parse(text(row, 'entry_json')) as { certificate_id: string }).certificate_id)
   const isSame = ids.length === listed.length && listed.every((entry, index) => entry.certificate_id === ids[index])
   return isSame ? [] : [`${ids.length} entries are stored, ${listed.length} are listed, or in another order`]
 }

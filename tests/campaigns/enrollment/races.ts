@@ -12,7 +12,7 @@ import {
 import type { Race } from './race-kinds.ts'
 import { startOwnServer } from '../lib/private-postgres.ts'
 import type { OwnServer } from '../lib/private-postgres.ts'
-import { RaceNotes, openRaceTrack } from '../lib/race-runner.ts'
+import { RaceNotes, openRaceRunner } from '../lib/race-runner.ts'
 import { seededRandom } from '../lib/random.ts'
 import type { Random } from '../lib/random.ts'
 
@@ -66,13 +66,13 @@ interface Rounds {
 
 async function runRounds(facts: Rounds): Promise<void> {
   const { rounds, notes } = facts
-  const track = await openRaceTrack(facts)
+  const runner = await openRaceRunner(facts)
   try {
-    for (let round = 0; round < rounds; round += 1) for (const race of RACES) await race(track)
-    const { network, rows, planted } = track
-    const found = await checkEnrollment(rows, { authorityKey: network.authority.publicKey, planted })
+    for (let round = 0; round < rounds; round += 1) for (const race of RACES) await race(runner)
+    const { network, rows, seeded } = runner
+    const found = await checkEnrollment(rows, { authorityKey: network.authority.publicKey, seeded })
     for (const violation of found) notes.violation(violation)
   } finally {
-    await track.close()
+    await runner.close()
   }
 }

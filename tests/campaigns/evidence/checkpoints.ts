@@ -60,14 +60,14 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
 async function growAndWatch(na: TestAuthority, count: number, seed: number): Promise<readonly Seen[]> {
   const random = seededRandom(seed)
   const operator = na.as('privileged')
-  const story = await EvidenceScenario.open({
+  const scenario = await EvidenceScenario.open({
     request: (method, target, options) => na.request(method, target, options),
     operator: (method, target, body) => operator(method, target, body),
   })
   const seen: Seen[] = []
   while (seen.length < count) {
     // Two entries each.
-    await Promise.all(Array.from({ length: 1 + random.below(4) }, () => story.decide()))
+    await Promise.all(Array.from({ length: 1 + random.below(4) }, () => scenario.decide()))
     await na.features.evidenceLog.append()
     const found = readCheckpoint((await na.request('GET', '/evidence-log/checkpoint')).text, na)
     if (found.size !== seen.at(-1)?.size) seen.push(found)
@@ -106,11 +106,11 @@ function storedNodes(na: TestAuthority, size: number): NodeReader {
     const response = await fetch(`${na.url}/evidence-log/tile/${tilePath(name)}`)
     return new Uint8Array(await response.arrayBuffer())
   })
-  const kept = new Map<string, Promise<Uint8Array>>()
+  const stored = new Map<string, Promise<Uint8Array>>()
   return (level, index) => {
     const name = `${level}/${index}`
-    const known = kept.get(name) ?? nodes(level, index)
-    kept.set(name, known)
+    const known = stored.get(name) ?? nodes(level, index)
+    stored.set(name, known)
     return known
   }
 }

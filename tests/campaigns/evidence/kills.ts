@@ -161,9 +161,9 @@ class EvidenceTarget implements KillTarget {
 
   /** Creates entries for retention, then moves the clock by two days. Older entries may be removed afterwards. */
   async #growOld(process: AuthorityProcess): Promise<void> {
-    const story = await EvidenceScenario.open(served(process, this.#offsetMs))
-    for (let count = 0; count < 4; count += 1) await story.execute(decisionOf(await story.decide()))
-    await story.anchor()
+    const scenario = await EvidenceScenario.open(served(process, this.#offsetMs))
+    for (let count = 0; count < 4; count += 1) await scenario.execute(decisionOf(await scenario.decide()))
+    await scenario.anchor()
     this.#acked = noEvidenceAcks()
     this.#offsetMs += TWO_DAYS_MS
     await this.#setClock(this.#folder ?? '')
@@ -176,28 +176,28 @@ class EvidenceTarget implements KillTarget {
     void process.exited.then(() => {
       isDead = true
     })
-    const story = await EvidenceScenario.open(served(process, this.#offsetMs))
-    while (!isDead && performance.now() < deadline) await this.#round(story)
+    const scenario = await EvidenceScenario.open(served(process, this.#offsetMs))
+    while (!isDead && performance.now() < deadline) await this.#round(scenario)
     const ending = await endingOf(process)
     if (ending !== 'SIGKILL') this.#note(isDead ? `ended by ${ending}` : 'the point was never met')
   }
 
   /** Sends several at once, so that a batch has more than one. A call without a response counts as not acknowledged. */
-  async #round(story: EvidenceScenario): Promise<void> {
+  async #round(scenario: EvidenceScenario): Promise<void> {
     const work = Array.from({ length: 4 }, async () => {
-      const answer = this.#take('a decision', await story.decide(), 201)
+      const answer = this.#take('a decision', await scenario.decide(), 201)
       if (answer === undefined) return
       const decision = decisionOf(answer)
       this.#acked.decisions.add(decision.decision_id)
-      const executed = this.#take('an execution', await story.execute(decision), 201)
+      const executed = this.#take('an execution', await scenario.execute(decision), 201)
       if (executed !== undefined) this.#acked.executions.add(decision.decision_id)
     })
     const anchor = async (): Promise<void> => {
-      const answer = this.#take('an anchor', await story.anchor(), 201, 200)
+      const answer = this.#take('an anchor', await scenario.anchor(), 201, 200)
       const made = answer === undefined ? undefined : (objectOf(answer)['anchor'] as JsonObject)
       this.#acked.anchoredThrough = Math.max(this.#acked.anchoredThrough, Number(made?.['store_sequence'] ?? 0))
     }
-    const retain = async (): Promise<unknown> => this.#take('retention', await story.retain(), 200, 409)
+    const retain = async (): Promise<unknown> => this.#take('retention', await scenario.retain(), 200, 409)
     // Only a broken connection rejects, which is the kill.
     await Promise.allSettled([...work, anchor(), retain()])
     await pause(20)
@@ -250,8 +250,8 @@ export async function inspectStore(process: AuthorityProcess, acked: EvidenceAck
 
 /** The store accepts new entries. */
 export async function inspectGoingOn(process: AuthorityProcess, offsetMs = 0): Promise<string[]> {
-  const story = await EvidenceScenario.open(served(process, offsetMs))
-  return (await story.decide()).status === 201 ? [] : ['no decision can be stored afterwards']
+  const scenario = await EvidenceScenario.open(served(process, offsetMs))
+  return (await scenario.decide()).status === 201 ? [] : ['no decision can be stored afterwards']
 }
 
 /** The log reaches the size of the store without a request, and never exceeds it. */

@@ -50,14 +50,14 @@ async function tryOne(random: Random): Promise<string | undefined> {
   const named = { proof_id: 'p', prover_sovereign_id: 'x', now: NOW }
   const proof = proveMembership({ capability: shown, capabilities, commitment: commitment.record, ...named })
   if (proof === undefined) return 'nothing could be proved'
-  const judge = async (each: CapabilityMembershipProof): Promise<boolean> =>
+  const verify = async (each: CapabilityMembershipProof): Promise<boolean> =>
     (await verifyDisclosure(each, commitment, [issuer.publicKey])).ok
-  if (!(await judge(proof))) return 'a good proof is refused'
+  if (!(await verify(proof))) return 'a good proof is refused'
   const forged = forge(proof, capabilities, random)
   if (JSON.stringify(forged) === JSON.stringify(proof)) return undefined
   // Uses the strict reader, like for every received proof.
   const read = readReceived(membershipProofForm, asJson(forged)).record
-  return (await judge(read)) ? `a forgery holds: ${JSON.stringify(forged)}` : undefined
+  return (await verify(read)) ? `a forgery holds: ${JSON.stringify(forged)}` : undefined
 }
 
 /** One to forty different texts. */

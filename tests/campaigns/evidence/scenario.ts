@@ -21,16 +21,16 @@ export class EvidenceScenario {
   }
 
   static async open(served: Served): Promise<EvidenceScenario> {
-    const story = new EvidenceScenario(served, await testSigner('rotator-key'))
-    const { keyId, publicKey } = story.#executor
+    const scenario = new EvidenceScenario(served, await testSigner('rotator-key'))
+    const { keyId, publicKey } = scenario.#executor
     const key = { key_id: keyId, public_key: publicKey, executor_sovereign_id: 'rotator' }
     // Registered once per database, also when several scenarios use it.
     await served.operator('POST', '/admin/evidence/executor-keys', key)
     const member = { subject_id: 'vendor-1', roles: ['role:client'], claims: { capabilities: [CAPABILITY] } }
     const answer = await served.operator('POST', '/admin/attestations', member)
     if (answer.status !== 201) throw new Error(`no member: ${answer.status} ${answer.text.slice(0, 200)}`)
-    story.#attestation = objectOf(answer)['attestation_id'] as string
-    return story
+    scenario.#attestation = objectOf(answer)['attestation_id'] as string
+    return scenario
   }
 
   decide(): Promise<TestResponse> {

@@ -49,21 +49,21 @@ async function loadAndKill(
   acked: EvidenceAcks,
   milliseconds: number,
 ): Promise<void> {
-  const story = await EvidenceScenario.open(served(process, 0))
+  const scenario = await EvidenceScenario.open(served(process, 0))
   let isOver = false
   const caller = async (): Promise<void> => {
     while (!isOver) {
-      const answer = await story.decide()
+      const answer = await scenario.decide()
       if (answer.status !== 201) await pause(50)
       else {
         const decision = decisionOf(answer)
         acked.decisions.add(decision.decision_id)
-        if ((await story.execute(decision)).status === 201) acked.executions.add(decision.decision_id)
+        if ((await scenario.execute(decision)).status === 201) acked.executions.add(decision.decision_id)
       }
     }
   }
   const callers = Promise.allSettled(Array.from({ length: CALLERS }, caller))
-  const side = setInterval(() => void story.anchor().catch(() => undefined), 100)
+  const side = setInterval(() => void scenario.anchor().catch(() => undefined), 100)
   await pause(milliseconds)
   await killServer(server.url)
   await startAgain(server)

@@ -70,19 +70,19 @@ async function prepare(backend: Backend): Promise<Prepared> {
   const na = await startTestAuthority({ backend, settings })
   try {
     const operator = na.as('privileged')
-    const story = await EvidenceScenario.open({
+    const scenario = await EvidenceScenario.open({
       request: (method, target, options) => na.request(method, target, options),
       operator: (method, target, body) => operator(method, target, body),
     })
     for (let round = 0; round < 5; round += 1) {
-      await story.execute(decisionOf(await story.decide()))
-      if (round % 2 === 0) await story.anchor()
+      await scenario.execute(decisionOf(await scenario.decide()))
+      if (round % 2 === 0) await scenario.anchor()
     }
     const lines = (await operator('GET', '/admin/evidence/export')).text.split('\n').slice(0, -1)
     const page = objectOf(await operator('GET', '/admin/evidence/anchors'))['anchors'] as readonly JsonValue[]
     const anchors = page.map((anchor) => readReceived(storeAnchorForm, anchor).record)
     const authority = [na.genesis.network_authority.public_key]
-    const { keyId, publicKey } = story.executorKey
+    const { keyId, publicKey } = scenario.executorKey
     const key = { public_key: publicKey, executor_sovereign_id: 'rotator' }
     const keys = { authority, executor: (id: string) => (id === keyId ? key : undefined) }
     const check = async (shown: readonly string[]): Promise<readonly StoreFinding[]> => {

@@ -16,9 +16,9 @@ export function run(options: CampaignOptions): Promise<CampaignResult> {
 
 async function openSetup(): Promise<FaultSetup> {
   const server = await startTemporaryPostgres()
-  const fleet = await openFaultInstances({ databaseUrl: () => server.url })
+  const instances = await openFaultInstances({ databaseUrl: () => server.url })
   return {
-    fleet,
+    instances,
     databaseUrl: () => server.url,
     async breakAndMend(index, random) {
       if (index % 2 === 0) {
@@ -30,7 +30,7 @@ async function openSetup(): Promise<FaultSetup> {
       return killOne(server)
     },
     async close() {
-      await fleet.close()
+      await instances.close()
       await server.remove()
     },
   }

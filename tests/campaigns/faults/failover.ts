@@ -17,13 +17,13 @@ export function run(options: CampaignOptions): Promise<CampaignResult> {
 
 async function openSetup(): Promise<FaultSetup> {
   const server = await startReplicatedServer()
-  const fleet = await openFaultInstances({
+  const instances = await openFaultInstances({
     databaseUrl: () => server.url,
     settings: { NA_REQUIRE_SYNC_STANDBY: 'on' },
   })
   let isFirst = true
   return {
-    fleet,
+    instances,
     databaseUrl: () => server.primaryUrl,
     async breakAndMend(index, random) {
       // Creates the standby again under load, from a base copy of the running server.
@@ -40,7 +40,7 @@ async function openSetup(): Promise<FaultSetup> {
       return []
     },
     async close() {
-      await fleet.close()
+      await instances.close()
       await server.remove()
     },
   }

@@ -11,7 +11,7 @@ import { openRows } from '../lib/rows.ts'
  * Setup of the cases of a fault campaign. It is replaced from time to time, because every list contains all entries.
  */
 export interface FaultSetup {
-  readonly fleet: FaultInstances
+  readonly instances: FaultInstances
   /** Direct connection to the database, without the proxies of the instances. */
   readonly databaseUrl: () => string
   /** Causes a fault under load and ends it; returns the violations it found itself. */
@@ -30,17 +30,17 @@ export async function runFaultCases(
   const random = seededRandom(options.seed)
   let [violations, acked, unavailable, unknown] = [0, 0, 0, 0]
   for (let done = 0; done < options.count; done += CASES_PER_SETUP) {
-    const stage = await openSetup(random)
-    const recorder = new FaultRecorder(stage.fleet, random)
+    const setup = await openSetup(random)
+    const recorder = new FaultRecorder(setup.instances, random)
     try {
       await recorder.open()
       for (let index = done; index < Math.min(done + CASES_PER_SETUP, options.count); index += 1) {
-        const found = await runCase(stage, recorder, index, random)
+        const found = await runCase(setup, recorder, index, random)
         violations += found.length
         for (const sentence of found.slice(0, 20)) options.log(`violation: case ${index}: ${sentence}`)
       }
     } finally {
-      await stage.close()
+      await setup.close()
     }
     acked += recorder.acked
     unavailable += recorder.unavailable
@@ -52,23 +52,23 @@ export async function runFaultCases(
 }
 
 async function runCase(
-  stage: FaultSetup,
+  setup: FaultSetup,
   recorder: FaultRecorder,
   index: number,
   random: Random,
 ): Promise<readonly string[]> {
   recorder.start()
   await pause(200 + random.below(400))
-  const found = await stage.breakAndMend(index, random)
-  const unready = await stage.fleet.awaitReady(READY_SECONDS)
+  const found = await setup.breakAndMend(index, random)
+  const unready = await setup.instances.awaitReady(READY_SECONDS)
   await pause(200)
   await recorder.stop()
-  const rows = await openRows({ settings: { DATABASE_URL: stage.databaseUrl() }, drop: () => Promise.resolve() })
+  const rows = await openRows({ settings: { DATABASE_URL: setup.databaseUrl() }, drop: () => Promise.resolve() })
   try {
     return [
       ...found,
       ...unready.map((each) => `instance ${each + 1} is not ready again after ${READY_SECONDS} s`),
-      ...(await checkPromises(stage.fleet, recorder, rows)),
+      ...(await checkPromises(setup.instances, recorder, rows)),
     ]
   } finally {
     await rows.close()

@@ -10,20 +10,20 @@ import type { Row, Rows } from '../lib/rows.ts'
  * are not, no change is stored in part, no sequence has a gap or two contents, and no spent nonce is accepted.
  */
 export async function checkPromises(
-  fleet: FaultInstances,
+  instances: FaultInstances,
   recorder: FaultRecorder,
   rows: Rows,
-  inspect: (fleet: FaultInstances) => Promise<string[]> = checkInspection,
+  inspect: (instances: FaultInstances) => Promise<string[]> = checkInspection,
 ): Promise<string[]> {
-  const { publicKey } = fleet.network.authority
+  const { publicKey } = instances.network.authority
   return [
     ...recorder.notes.violations.splice(0),
     ...(await recorder.acks.check(rows)),
     ...(await checkBooks(recorder, rows)),
     ...(await checkEnrollment(rows, { authorityKey: publicKey })),
-    ...(await inspect(fleet)),
-    ...(await checkReplays(fleet, recorder)),
-    ...(await checkServedAlike(fleet)),
+    ...(await inspect(instances)),
+    ...(await checkReplays(instances, recorder)),
+    ...(await checkServedAlike(instances)),
   ]
 }
 
@@ -35,8 +35,8 @@ async function checkBooks(recorder: FaultRecorder, rows: Rows): Promise<string[]
   const attestations = await ids('select attestation_id as id from membership_attestations')
   const withdrawn = await ids("select attestation_id as id from membership_attestations where status = 'revoked'")
   const decisions = await ids("select decision_id as id from evidence_entries where entry_kind = 'decision'")
-  const missing = (kind: string, told: ReadonlySet<string>, held: ReadonlySet<string>): string[] =>
-    [...told].filter((id) => !held.has(id)).map((id) => `acknowledged ${kind} ${id} is gone`)
+  const missing = (kind: string, acknowledged: ReadonlySet<string>, stored: ReadonlySet<string>): string[] =>
+    [...acknowledged].filter((id) => !stored.has(id)).map((id) => `acknowledged ${kind} ${id} is gone`)
   return [
     ...missing('policy', recorder.policies, policies),
     ...missing('attestation', recorder.attestations, attestations),
@@ -49,16 +49,16 @@ async function checkBooks(recorder: FaultRecorder, rows: Rows): Promise<string[]
 }
 
 /** Runs `chancery authority verify-db`: lists, feeds, policies, evidence chain and anchors. */
-export async function checkInspection(fleet: FaultInstances): Promise<string[]> {
-  const outcome = await commands.verifyDatabase({ flags: {}, envFile: fleet.envFile })
+export async function checkInspection(instances: FaultInstances): Promise<string[]> {
+  const outcome = await commands.verifyDatabase({ flags: {}, envFile: instances.envFile })
   return outcome.ok ? outcome.problems.map((problem) => `verify-db: ${problem}`) : [`verify-db: ${outcome.message}`]
 }
 
 /** A spent nonce is refused by every instance. */
-export async function checkReplays(fleet: FaultInstances, recorder: FaultRecorder): Promise<string[]> {
+export async function checkReplays(instances: FaultInstances, recorder: FaultRecorder): Promise<string[]> {
   const violations: string[] = []
   for (const call of recorder.spent)
-    for (const [index, process] of fleet.processes.entries()) {
+    for (const [index, process] of instances.processes.entries()) {
       const answer = await process.as('standard')('GET', '/admin/policy/history', undefined, call)
       // 503 for timestamps before the floor that a recovery has set.
       if (answer.status !== 401 && answer.status !== 503)
@@ -68,10 +68,10 @@ export async function checkReplays(fleet: FaultInstances, recorder: FaultRecorde
 }
 
 /** All instances serve the same list, feed and policy, byte for byte. */
-async function checkServedAlike(fleet: FaultInstances): Promise<string[]> {
+async function checkServedAlike(instances: FaultInstances): Promise<string[]> {
   const violations: string[] = []
   for (const path of ['/crl', '/sovereign-revocation-feed', '/policy']) {
-    const answers = await Promise.all(fleet.processes.map((process) => process.request('GET', path)))
+    const answers = await Promise.all(instances.processes.map((process) => process.request('GET', path)))
     const texts = new Set(answers.map((answer) => `${answer.status} ${answer.text}`))
     if (texts.size !== 1 || answers[0]?.status !== 200)
       violations.push(`${path}: ${answers.map((answer) => answer.status).join(', ')}, ${texts.size} contents`)

@@ -50,7 +50,7 @@ const CLOCK_SETTLES_MS = 60
 // oxlint-disable-next-line max-lines-per-function -- the operations share the state of the instances
 export async function openFaultInstances(options: InstancesOptions): Promise<FaultInstances> {
   const network = await createTestNetwork('FAULT-NET')
-  const folder = await mkdtemp(join(tmpdir(), 'chancery-fleet-'))
+  const folder = await mkdtemp(join(tmpdir(), 'chancery-instances-'))
   const clockFile = join(folder, 'clock')
   await writeFile(clockFile, '0')
   const settingsOf = (index: number): Readonly<Record<string, string>> => ({
@@ -65,7 +65,7 @@ export async function openFaultInstances(options: InstancesOptions): Promise<Fau
   })
   const processes: AuthorityProcess[] = []
   let offset = 0
-  const fleet: FaultInstances = {
+  const instances: FaultInstances = {
     network,
     processes,
     envFile: join(folder, 'authority.env'),
@@ -100,7 +100,9 @@ export async function openFaultInstances(options: InstancesOptions): Promise<Fau
   }
   const { CHANCERY_MOVED_CLOCK_FILE: _clock, ...forCommands } = settingsOf(0)
   const direct = options.directUrl ?? options.databaseUrl(0)
-  await writeFile(fleet.envFile, toEnv({ ...network.settings, ...forCommands, ...locationAt(direct) }), { mode: 0o600 })
+  await writeFile(instances.envFile, toEnv({ ...network.settings, ...forCommands, ...locationAt(direct) }), {
+    mode: 0o600,
+  })
   try {
     // Starts one after the other, because the first one migrates.
     for (let index = 0; index < (options.instances ?? 3); index += 1)
@@ -111,9 +113,9 @@ export async function openFaultInstances(options: InstancesOptions): Promise<Fau
           execArgv: ['--import', MOVED_CLOCK],
         }),
       )
-    return fleet
+    return instances
   } catch (error) {
-    await fleet.close()
+    await instances.close()
     throw error
   }
 }

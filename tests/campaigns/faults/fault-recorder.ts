@@ -51,7 +51,7 @@ export class FaultRecorder {
   lastRefusal = ''
   unknown = 0
   acked = 0
-  readonly #fleet: FaultInstances
+  readonly #instances: FaultInstances
   readonly #random: Random
   readonly #members: Member[] = []
   readonly #active: string[] = []
@@ -59,13 +59,13 @@ export class FaultRecorder {
   #isWorking = false
   #work: Promise<unknown> = Promise.resolve()
 
-  constructor(fleet: FaultInstances, random: Random) {
-    this.#fleet = fleet
+  constructor(instances: FaultInstances, random: Random) {
+    this.#instances = instances
     this.#random = random
   }
 
   now(): Instant {
-    return systemClock.now() + BigInt(this.#fleet.clockOffsetMs) * 1000n
+    return systemClock.now() + BigInt(this.#instances.clockOffsetMs) * 1000n
   }
 
   /** Creates the member of the decisions, before any fault. */
@@ -101,9 +101,9 @@ export class FaultRecorder {
   }
 
   #pick(): AuthorityProcess {
-    const { processes } = this.#fleet
+    const { processes } = this.#instances
     const process = processes[this.#random.below(processes.length)]
-    if (process === undefined) throw new Error('a fleet without instances')
+    if (process === undefined) throw new Error('no instance is started')
     return process
   }
 

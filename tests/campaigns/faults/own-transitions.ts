@@ -9,17 +9,17 @@ import type { PreparedRequest, TestSetup, Transition } from './transition.ts'
 /** Keys that may be revoked: one for each round on a database. */
 export const SPARE_OPERATORS = ['spare-1', 'spare-2', 'spare-3', 'spare-4'] as const
 
-async function joined(scene: TestSetup): Promise<{ readonly cert_id: string; readonly signer: Signer }> {
-  const signer = await newSigner(scene.random)
-  const node = nodeCaller(scene.process.url, signer, () => systemClock.now())
-  const access = { as: () => scene.process.as('privileged') }
+async function joined(setup: TestSetup): Promise<{ readonly cert_id: string; readonly signer: Signer }> {
+  const signer = await newSigner(setup.random)
+  const node = nodeCaller(setup.process.url, signer, () => systemClock.now())
+  const access = { as: () => setup.process.as('privileged') }
   return { cert_id: (await enroll(access, node)).cert_id, signer }
 }
 
-async function revokedCertificate(scene: TestSetup): Promise<PreparedRequest> {
-  const { cert_id } = await joined(scene)
+async function revokedCertificate(setup: TestSetup): Promise<PreparedRequest> {
+  const { cert_id } = await joined(setup)
   return {
-    send: operate(scene, '/admin/revoke', { cert_id }),
+    send: operate(setup, '/admin/revoke', { cert_id }),
     status: 200,
     again: 200,
     effects: [
@@ -33,8 +33,8 @@ async function revokedCertificate(scene: TestSetup): Promise<PreparedRequest> {
 export const inviteCreated: Transition = {
   event: 'invite_created',
   // A repeat is refused: the token is a secret, so the first response was not stored.
-  prepare: async (scene) => ({
-    send: operate(scene, '/admin/invite', {}),
+  prepare: async (setup) => ({
+    send: operate(setup, '/admin/invite', {}),
     status: 201,
     again: 409,
     effects: [count('invite_tokens')],
@@ -45,8 +45,8 @@ export const certificateRevoked: Transition = { event: 'certificate_revoked', pr
 
 export const policyPublished: Transition = {
   event: 'policy_published',
-  prepare: async (scene) => ({
-    send: operate(scene, '/admin/policy', { policy_id: name(scene, 'policy') }),
+  prepare: async (setup) => ({
+    send: operate(setup, '/admin/policy', { policy_id: name(setup, 'policy') }),
     status: 201,
     again: 201,
     effects: [count('policy_versions')],
@@ -55,20 +55,20 @@ export const policyPublished: Transition = {
 
 export const agentDeregistered: Transition = {
   event: 'agent_deregistered',
-  async prepare(scene) {
-    const { signer } = await joined(scene)
+  async prepare(setup) {
+    const { signer } = await joined(setup)
     const owner: Signer = { ...signer, keyId: signer.publicKey }
     const now = systemClock.now()
     const descriptor = draftAgentDescriptor({
-      agent_id: name(scene, 'agent'),
+      agent_id: name(setup, 'agent'),
       node_public_key: signer.publicKey,
-      network_name: scene.network.name,
+      network_name: setup.network.name,
       capabilities: ['secret.rotate'],
       endpoint: { host: '198.51.100.7', port: 7448 },
       registered_at: writeInstant(now),
       expires_at: writeInstant(now + 600_000_000n),
     })
-    await scene.process.request('POST', '/agents', { body: await signList(descriptor, owner) })
+    await setup.process.request('POST', '/agents', { body: await signList(descriptor, owner) })
     const target = `/agents/${encodeURIComponent(signer.publicKey)}`
     const key = `node_public_key = '${signer.publicKey}'`
     return {
@@ -93,11 +93,11 @@ export const crlPublished: Transition = {
 
 export const policyRolledBack: Transition = {
   event: 'policy_rolled_back',
-  async prepare(scene) {
-    const [first, second] = [name(scene, 'policy'), name(scene, 'policy')]
-    for (const policy_id of [first, second]) await prepared(scene, '/admin/policy', { policy_id })
+  async prepare(setup) {
+    const [first, second] = [name(setup, 'policy'), name(setup, 'policy')]
+    for (const policy_id of [first, second]) await prepared(setup, '/admin/policy', { policy_id })
     return {
-      send: operate(scene, '/admin/policy/rollback', { policy_id: first }),
+      send: operate(setup, '/admin/policy/rollback', { policy_id: first }),
       status: 200,
       again: 200,
       effects: [
@@ -110,10 +110,10 @@ export const policyRolledBack: Transition = {
 
 export const operatorKeyRevoked: Transition = {
   event: 'operator_key_revoked',
-  async prepare(scene) {
-    const key_id = SPARE_OPERATORS[scene.round] ?? ''
+  async prepare(setup) {
+    const key_id = SPARE_OPERATORS[setup.round] ?? ''
     return {
-      send: operate(scene, `/admin/operator-keys/${key_id}/revoke`, {}),
+      send: operate(setup, `/admin/operator-keys/${key_id}/revoke`, {}),
       status: 200,
       again: 200,
       effects: [count('revoked_operator_keys', `key_id = '${key_id}'`)],

@@ -32,9 +32,9 @@ async function openSetup(cuts: { count: number }): Promise<FaultSetup> {
     url.port = String(proxies[index]?.port)
     return url.href
   }
-  const fleet = await openFaultInstances({ databaseUrl: through, directUrl: direct.href, instances: INSTANCES })
+  const instances = await openFaultInstances({ databaseUrl: through, directUrl: direct.href, instances: INSTANCES })
   return {
-    fleet,
+    instances,
     databaseUrl: () => direct.href,
     async breakAndMend(index, random) {
       const kind = KINDS[index % KINDS.length] ?? 'cut'
@@ -48,7 +48,7 @@ async function openSetup(cuts: { count: number }): Promise<FaultSetup> {
       return kind === 'cut during COMMIT' && cuts.count === before ? ['no COMMIT was cut'] : []
     },
     async close() {
-      await fleet.close()
+      await instances.close()
       for (const proxy of proxies) await proxy.close()
       await server.remove()
     },

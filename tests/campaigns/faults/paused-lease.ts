@@ -67,7 +67,7 @@ async function pauseAt(point: string, network: TestNetwork, server: OwnServer): 
     if (!(await isPaused(holder.process.pid))) return ['the point was never met']
     const taken = await takeOver(successor)
     process.kill(holder.process.pid, 'SIGCONT')
-    return [...judge(await late, taken), ...(await inspect(successor))]
+    return [...checkResponses(await late, taken), ...(await inspect(successor))]
   } finally {
     for (const each of processes) await each.process.kill()
     await database.drop()
@@ -77,8 +77,8 @@ async function pauseAt(point: string, network: TestNetwork, server: OwnServer): 
 /** Old entries for retention to remove. */
 async function fill(served: Served): Promise<void> {
   try {
-    const story = await EvidenceScenario.open(served)
-    for (let count = 0; count < 3; count += 1) await story.execute(decisionOf(await story.decide()))
+    const scenario = await EvidenceScenario.open(served)
+    for (let count = 0; count < 3; count += 1) await scenario.execute(decisionOf(await scenario.decide()))
   } finally {
     await served.process.stop()
   }
@@ -96,7 +96,7 @@ async function takeOver(successor: Served): Promise<TestResponse | undefined> {
 }
 
 /** At most one response may report removed entries. `inspect` checks that the store was changed once. */
-function judge(late: TestResponse, taken: TestResponse | undefined): string[] {
+function checkResponses(late: TestResponse, taken: TestResponse | undefined): string[] {
   if (taken === undefined) return [`no instance took over within ${TAKEOVER_SECONDS} s`]
   const [first, second] = [removedBy(late), removedBy(taken)]
   const violations: string[] = []

@@ -17,8 +17,8 @@ const FAULTS = ['down', 'slow', 'flushed'] as const
  */
 export async function run({ count, log }: CampaignOptions): Promise<CampaignResult> {
   const redis = await startTemporaryRedis()
-  const fleet = await startInstances(0, { REDIS_URL: redis.url, NA_RATE_LIMIT_VERIFY_PER_MINUTE: String(LIMIT) })
-  const urls = fleet.instances.instanceUrls
+  const setup = await startInstances(0, { REDIS_URL: redis.url, NA_RATE_LIMIT_VERIFY_PER_MINUTE: String(LIMIT) })
+  const urls = setup.instances.instanceUrls
   let violations = 0
   try {
     for (let index = 0; index < count; index += 1) {
@@ -46,7 +46,7 @@ export async function run({ count, log }: CampaignOptions): Promise<CampaignResu
     }
   } finally {
     redis.thaw()
-    if ((await fleet.close()) !== 0) violations += 1
+    if ((await setup.close()) !== 0) violations += 1
     await redis.stop()
   }
   return { cases: count, violations }

@@ -12,8 +12,8 @@ export const defaultCount = 200
  */
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const random = seededRandom(seed)
-  const fleet = await startInstances(count)
-  const urls = fleet.instances.instanceUrls
+  const setup = await startInstances(count)
+  const urls = setup.instances.instanceUrls
   let violations = 0
   const violation = (sentence: string): void => {
     violations += 1
@@ -25,21 +25,21 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
       const key = `op-${index}`
       const captured = signedNow(`captured-${index}`)
       const first = random.below(urls.length)
-      const accepted = await fleet.call(urls[first] ?? '', key, 'GET', history, undefined, captured)
+      const accepted = await setup.call(urls[first] ?? '', key, 'GET', history, undefined, captured)
       if (accepted.status !== 200) violation(`case ${index}: a usable key was answered ${accepted.status}`)
-      const replays = await Promise.all(urls.map((url) => fleet.call(url, key, 'GET', history, undefined, captured)))
+      const replays = await Promise.all(urls.map((url) => setup.call(url, key, 'GET', history, undefined, captured)))
       for (const answer of replays) if (answer.status !== 401) violation(`case ${index}: a replay got ${answer.status}`)
-      for (const url of urls) await fleet.call(url, key, 'GET', history)
+      for (const url of urls) await setup.call(url, key, 'GET', history)
       const at = random.below(urls.length)
       const target = `/admin/operator-keys/${key}/revoke`
-      const revoked = await fleet.call(urls[at] ?? '', 'op-privileged', 'POST', target, {})
+      const revoked = await setup.call(urls[at] ?? '', 'op-privileged', 'POST', target, {})
       if (revoked.status !== 200) violation(`case ${index}: revoking was answered ${revoked.status}`)
-      const uses = await Promise.all(urls.map((url) => fleet.call(url, key, 'GET', history)))
+      const uses = await Promise.all(urls.map((url) => setup.call(url, key, 'GET', history)))
       for (const answer of uses)
         if (answer.status !== 401) violation(`case ${index}: a revoked key got ${answer.status}`)
     }
   } finally {
-    if ((await fleet.close()) !== 0) violation('an instance did not end with 0')
+    if ((await setup.close()) !== 0) violation('an instance did not end with 0')
   }
   return { cases: count, violations }
 }

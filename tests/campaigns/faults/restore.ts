@@ -48,26 +48,26 @@ async function restoreOnce(random: Random): Promise<string[]> {
   const proxy = await startFaultProxy({ host: '127.0.0.1', port: Number(direct.port) })
   const through = new URL(direct)
   through.port = String(proxy.port)
-  const fleet = await openFaultInstances({
+  const instances = await openFaultInstances({
     databaseUrl: () => through.href,
     directUrl: direct.href,
     settings: await operators(),
   })
   try {
     const live = direct.pathname.slice(1)
-    const story = new RestoreScenario(fleet, random)
-    await story.live()
-    await story.backUp()
-    await story.liveOn()
+    const scenario = new RestoreScenario(instances, random)
+    await scenario.live()
+    await scenario.backUp()
+    await scenario.liveOn()
     await offline(proxy, async () => {
       await server.command(`drop database ${live} with (force)`, `create database ${live}`)
-      await story.restore()
+      await scenario.restore()
     })
-    await story.notice()
-    await story.recover()
-    return story.violations
+    await scenario.notice()
+    await scenario.recover()
+    return scenario.violations
   } finally {
-    await fleet.close()
+    await instances.close()
     await proxy.close()
     await server.remove()
   }
@@ -91,18 +91,18 @@ async function offline(proxy: FaultProxy, work: () => Promise<void>): Promise<vo
 
 /** Records of the network before the restore. None of them may be lost. */
 class RestoreScenario {
-  readonly #fleet: FaultInstances
+  readonly #instances: FaultInstances
   readonly #recorder: FaultRecorder
   readonly #random: Random
   readonly #invites: string[] = []
   readonly #backup: string
   #highestFeed = -1
 
-  constructor(fleet: FaultInstances, random: Random) {
-    this.#fleet = fleet
+  constructor(instances: FaultInstances, random: Random) {
+    this.#instances = instances
     this.#random = random
-    this.#recorder = new FaultRecorder(fleet, random)
-    this.#backup = join(dirname(fleet.envFile), 'backup')
+    this.#recorder = new FaultRecorder(instances, random)
+    this.#backup = join(dirname(instances.envFile), 'backup')
   }
 
   get violations(): string[] {
@@ -140,7 +140,7 @@ class RestoreScenario {
   /** No decision may be made on the old state. */
   async notice(): Promise<void> {
     await this.#expectHalted()
-    for (const [index, process] of this.#fleet.processes.entries()) {
+    for (const [index, process] of this.#instances.processes.entries()) {
       // A cached list may be served, if it was published before.
       const list = await process.request('GET', '/crl')
       if (list.status === 200) this.#recorder.notes.list(list)
@@ -157,16 +157,16 @@ class RestoreScenario {
     await this.#command('recover')
     await this.#expectAll('after the recovery', 200)
     // Every signature with a timestamp before the floor is refused, with a new or a spent nonce.
-    for (const sentence of await checkReplays(this.#fleet, this.#recorder)) this.#violation(sentence)
+    for (const sentence of await checkReplays(this.#instances, this.#recorder)) this.#violation(sentence)
     this.#expect('a call before the floor', await this.#operate(0, 'GET', '/admin/policy/history'), 503)
-    await this.#fleet.moveClock(FLOOR_MS)
-    for (const index of this.#fleet.processes.keys()) await this.#checkInstance(index)
-    for (const sentence of await checkInspection(this.#fleet)) this.#violation(sentence)
+    await this.#instances.moveClock(FLOOR_MS)
+    for (const index of this.#instances.processes.keys()) await this.#checkInstance(index)
+    for (const sentence of await checkInspection(this.#instances)) this.#violation(sentence)
   }
 
   /** Runs the command like an operator; returns its JSON output, if any. */
   async #command(name: string, ...more: string[]): Promise<JsonObject | undefined> {
-    const args = ['authority', name, '--env-file', this.#fleet.envFile, ...more, '--json']
+    const args = ['authority', name, '--env-file', this.#instances.envFile, ...more, '--json']
     try {
       const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=development', COMMAND, ...args], {
         env: COMPILE_CACHE,
@@ -179,7 +179,7 @@ class RestoreScenario {
   }
 
   async #checkInstance(index: number): Promise<void> {
-    const process = this.#fleet.processes[index]
+    const process = this.#instances.processes[index]
     if (process === undefined) return
     const list = await process.request('GET', '/crl')
     const lost = [...this.#recorder.acks.revocations.keys()].filter((id) => !list.text.includes(id))
@@ -187,8 +187,8 @@ class RestoreScenario {
     if (sequenceOf(list) <= this.#recorder.acks.lastSequence)
       this.#violation(`list ${sequenceOf(list)} was given before`)
     const feed = await process.request('GET', '/sovereign-revocation-feed')
-    const kept = [...this.#recorder.withdrawn].filter((id) => !feed.text.includes(id))
-    if (kept.length > 0) this.#violation(`instance ${index + 1} lost ${kept.length} revoked attestations`)
+    const missing = [...this.#recorder.withdrawn].filter((id) => !feed.text.includes(id))
+    if (missing.length > 0) this.#violation(`instance ${index + 1} lost ${missing.length} revoked attestations`)
     if (sequenceOf(feed) <= this.#highestFeed) this.#violation(`feed ${sequenceOf(feed)} was given before`)
     const gone = await process.as('standard')('GET', '/admin/policy/history', undefined, {
       signer: await testSigner(GONE),
@@ -210,7 +210,7 @@ class RestoreScenario {
     await pause(1000 + this.#random.below(1500))
     await this.#recorder.stop()
     this.#highestFeed = sequenceOf(
-      (await this.#fleet.processes[0]?.request('GET', '/sovereign-revocation-feed')) ?? NONE,
+      (await this.#instances.processes[0]?.request('GET', '/sovereign-revocation-feed')) ?? NONE,
     )
   }
 
@@ -221,7 +221,7 @@ class RestoreScenario {
   }
 
   #operate(index: number, method: string, target: string, body?: JsonObject): Promise<TestResponse> {
-    const process = this.#fleet.processes[index]
+    const process = this.#instances.processes[index]
     if (process === undefined) throw new Error('no such instance')
     return process.as('privileged')(method, target, body, { timestamp: writeInstant(this.#recorder.now()) })
   }
@@ -230,7 +230,7 @@ class RestoreScenario {
   async #awaitMark(): Promise<void> {
     const end = performance.now() + MARKED_SECONDS * 1000
     while (performance.now() < end) {
-      const mark = JSON.parse(await readFile(this.#fleet.markFile, 'utf8')) as Mark
+      const mark = JSON.parse(await readFile(this.#instances.markFile, 'utf8')) as Mark
       const isWhole =
         (mark.crl?.sequence ?? -1) >= this.#recorder.acks.lastSequence &&
         (mark.feed?.sequence ?? -1) >= this.#highestFeed &&
@@ -242,14 +242,14 @@ class RestoreScenario {
   }
 
   async #expectAll(when: string, status: 200 | 503): Promise<void> {
-    for (const index of await this.#fleet.awaitReady(NOTICED_SECONDS, status))
+    for (const index of await this.#instances.awaitReady(NOTICED_SECONDS, status))
       this.#violation(`instance ${index + 1} ${when}: its readiness is not ${status} within ${NOTICED_SECONDS} s`)
   }
 
   /** Reported as rolled back, not only as unreachable. */
   async #expectHalted(): Promise<void> {
     const end = performance.now() + NOTICED_SECONDS * 1000
-    for (const [index, process] of this.#fleet.processes.entries()) {
+    for (const [index, process] of this.#instances.processes.entries()) {
       const isHalted = async (): Promise<boolean> => (await process.request('GET', '/readyz')).text.includes(HALTED)
       while (!(await isHalted()) && performance.now() < end) await pause(25)
       if (!(await isHalted())) this.#violation(`instance ${index + 1} did not notice within ${NOTICED_SECONDS} s`)

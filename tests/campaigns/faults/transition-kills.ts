@@ -44,7 +44,7 @@ interface Parts extends KillTargetParts {
 /** A change during which a process was killed, and the counts before it. */
 interface Interrupted {
   readonly name: string
-  readonly deed: PreparedRequest
+  readonly change: PreparedRequest
   readonly event: string
   readonly signed: Signed
   readonly before: readonly number[]
@@ -128,17 +128,17 @@ class TransitionTarget implements KillTarget {
     const { backend, network, random } = this.#parts
     const { event } = transition
     const name = `${backend} at ${isDone ? 'committed' : 'audited'}:${event}`
-    const { deed, before } = await withRows(database, async (rows) => {
+    const { change, before } = await withRows(database, async (rows) => {
       const prepared = await transition.prepare({ process, network, random, round, rows })
-      return { deed: prepared, before: await countAll(rows, countsOf(event, prepared)) }
+      return { change: prepared, before: await countAll(rows, countsOf(event, prepared)) }
     })
     const signed = { nonce: randomUUID(), timestamp: writeInstant(systemClock.now()) }
-    const answer = await deed.send(process, signed).catch(() => undefined)
+    const answer = await change.send(process, signed).catch(() => undefined)
     if (answer !== undefined) this.violations.push(`${name}: answered ${answer.status} ${answer.text.slice(0, 200)}`)
     const ending = await endingOf(process)
     if (ending !== 'SIGKILL') this.violations.push(`${name}: ended by ${ending}`)
     await waitUntilIdle(database)
-    this.#last = { name, deed, event, signed, before, isDone }
+    this.#last = { name, change, event, signed, before, isDone }
   }
 
   /**
@@ -150,16 +150,16 @@ class TransitionTarget implements KillTarget {
     if (last === undefined) return
     await withRows(database, async (rows) => {
       await this.#compareAcked(rows, last)
-      const { name, deed, event, isDone } = last
+      const { name, change, event, isDone } = last
       await this.#compare(rows, last, isDone ? 1 : 0, 'after the kill')
-      if (deed.hasNoNonce === undefined) await this.#replay(rows, process, last)
-      const again = await deed.send(process)
-      const wanted = isDone ? deed.again : deed.status
+      if (change.hasNoNonce === undefined) await this.#replay(rows, process, last)
+      const again = await change.send(process)
+      const wanted = isDone ? change.again : change.status
       if (again.status !== wanted)
         this.violations.push(`${name}: repeated, answered ${again.status} ${again.text.slice(0, 200)}, not ${wanted}`)
       this.acks += 1
-      await this.#compare(rows, last, isDone && deed.repeats === true ? 2 : 1, 'repeated')
-      const statements = countsOf(event, deed)
+      await this.#compare(rows, last, isDone && change.repeats === true ? 2 : 1, 'repeated')
+      const statements = countsOf(event, change)
       this.#acked = { statements, numbers: await countAll(rows, statements) }
       await this.#inspect(rows, name)
     })
@@ -169,8 +169,8 @@ class TransitionTarget implements KillTarget {
   /**
    * The nonce was spent before the change, so the request is refused as a replay. Another reason would not prove that.
    */
-  async #replay(rows: Rows, process: AuthorityProcess, { name, deed, signed }: Interrupted): Promise<void> {
-    const { status } = await deed.send(process, signed)
+  async #replay(rows: Rows, process: AuthorityProcess, { name, change, signed }: Interrupted): Promise<void> {
+    const { status } = await change.send(process, signed)
     const told = `select count(*) as n from audit_events where event_type = 'admin_auth_failed' and event_json like '%"nonce_replay"%' and event_json like '%${signed.nonce}%'`
     const [count] = await countAll(rows, [told])
     if (status !== 401 || count !== 1)
@@ -187,7 +187,7 @@ class TransitionTarget implements KillTarget {
   }
 
   async #compare(rows: Rows, last: Interrupted, made: number, when: string): Promise<void> {
-    const after = await countAll(rows, countsOf(last.event, last.deed))
+    const after = await countAll(rows, countsOf(last.event, last.change))
     const moved = after.map((value, index) => value - (last.before[index] ?? 0))
     if (moved.some((by) => by !== made))
       this.violations.push(`${last.name}: ${when} events and effects went up by ${moved.join(', ')}, not ${made}`)
@@ -205,8 +205,8 @@ class TransitionTarget implements KillTarget {
 }
 
 /** Counts of the event and of every effect: all must rise together. */
-function countsOf(event: string, deed: PreparedRequest): readonly string[] {
-  return [`select count(*) as n from audit_events where event_type = '${event}'`, ...deed.effects]
+function countsOf(event: string, change: PreparedRequest): readonly string[] {
+  return [`select count(*) as n from audit_events where event_type = '${event}'`, ...change.effects]
 }
 
 async function countAll(rows: Rows, statements: readonly string[]): Promise<number[]> {

@@ -9,7 +9,7 @@ import type { Rows } from '../lib/rows.ts'
 export interface Transition {
   readonly event: AuditEventType
   /** Creates what the change needs, without the audit event of the change. */
-  prepare(scene: TestSetup): Promise<PreparedRequest>
+  prepare(setup: TestSetup): Promise<PreparedRequest>
 }
 
 export interface TestSetup {
@@ -51,13 +51,13 @@ export const count = (table: string, where = '1 = 1'): string => `select count(*
  * Prepares an operator request that is signed each time it is sent. A creating request has the same idempotency key
  * each time.
  */
-export function operate(scene: TestSetup, target: string, body: Body): PreparedRequest['send'] {
-  const headers = { 'Idempotency-Key': name(scene, 'deed') }
+export function operate(setup: TestSetup, target: string, body: Body): PreparedRequest['send'] {
+  const headers = { 'Idempotency-Key': name(setup, 'deed') }
   return (process, signed) => process.as('privileged')('POST', target, body, { headers, ...signed })
 }
 
-export async function prepared(scene: TestSetup, target: string, body: Body): Promise<JsonObject> {
-  const answer = await operate(scene, target, body)(scene.process)
+export async function prepared(setup: TestSetup, target: string, body: Body): Promise<JsonObject> {
+  const answer = await operate(setup, target, body)(setup.process)
   if (answer.status >= 300 || !isJsonObject(answer.json))
     throw new Error(`${target} was answered ${answer.status} ${answer.text.slice(0, 200)}`)
   return answer.json

@@ -73,10 +73,10 @@ class Collector {
 
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const collector = new Collector(seededRandom(seed))
-  const world = await openSetup(collector)
+  const setup = await openSetup(collector)
   try {
-    const answered = await callOften(world.gateway, Math.ceil(count / 2))
-    const { state } = world.gateway.gateway.core
+    const answered = await callOften(setup.gateway, Math.ceil(count / 2))
+    const { state } = setup.gateway.gateway.core
     const pending = (await state?.measure())?.pending ?? 0
     log(`${answered.size} answered requests, ${pending} events wait`)
     collector.isUp = true
@@ -90,7 +90,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
     for (const violation of violations.slice(0, 20)) log(`violation: ${violation}`)
     return { cases: pending, violations: violations.length }
   } finally {
-    await world.close()
+    await setup.close()
   }
 }
 

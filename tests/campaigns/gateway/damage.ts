@@ -32,12 +32,12 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   const violations: string[] = []
   let refused = 0
   try {
-    const world = await makeState(home)
+    const setup = await makeState(home)
     for (let turn = 0; turn < count; turn += 1) {
-      const { bytes, what } = damage(world.whole, random)
-      await writeFile(world.file, bytes, { mode: 0o600 })
-      await rm(`${world.file}-journal`, { force: true })
-      const found = await tryStart(world)
+      const { bytes, what } = damage(setup.whole, random)
+      await writeFile(setup.file, bytes, { mode: 0o600 })
+      await rm(`${setup.file}-journal`, { force: true })
+      const found = await tryStart(setup)
       if (found === 'refused') refused += 1
       else violations.push(...found.map((sentence) => `${what}: ${sentence}`))
       if (turn % 50 === 49) log(`${turn + 1} damaged files, ${refused} refused, ${violations.length} violations`)
@@ -98,8 +98,8 @@ async function makeState(home: string): Promise<DamageSetup> {
 }
 
 /** Starts on the damaged file: returns a refusal, or the records that are missing. */
-async function tryStart(world: DamageSetup): Promise<'refused' | string[]> {
-  const { home, policy } = world
+async function tryStart(setup: DamageSetup): Promise<'refused' | string[]> {
+  const { home, policy } = setup
   let exported: string
   let gateway
   try {
@@ -111,7 +111,7 @@ async function tryStart(world: DamageSetup): Promise<'refused' | string[]> {
     return 'refused'
   }
   const found: string[] = []
-  if (exported !== world.exported) found.push('the audit events are not the same')
+  if (exported !== setup.exported) found.push('the audit events are not the same')
   const ids = [...WITHDRAWN, ...LISTED]
   const certificates = await Promise.all(ids.map((cert_id) => testCertificate(by, systemClock.now(), { cert_id })))
   const { body } = await gateway.request('POST', '/verify/batch', { token: caller.token, body: { certificates } })

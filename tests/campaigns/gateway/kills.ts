@@ -85,25 +85,25 @@ interface Lane {
 async function runLane(lane: number, { count, seed, log }: CampaignOptions): Promise<Lane> {
   const random = seededRandom(seed)
   const seen = new Recorder()
-  const world = await openSetup(seen)
+  const setup = await openSetup(seen)
   const violations: string[] = []
   let killed = 0
   try {
     for (let kill = lane; kill < count; kill += LANES) {
       const point = POINTS[kill % POINTS.length] ?? POINTS[0]
-      world.offered += 1
+      setup.offered += 1
       const faults = {
         CHANCERY_FAULT_POINT: point,
         CHANCERY_FAULT_AFTER: String(random.below(point.startsWith('event') ? MAX_HITS_BEFORE : 1)),
       }
-      const ending = await strike(await startGatewayProcess({ ...world.env, ...faults }), seen)
+      const ending = await strike(await startGatewayProcess({ ...setup.env, ...faults }), seen)
       if (ending === 'SIGKILL') killed += 1
-      violations.push(...(await checkState(world.env, seen)).map((sentence) => `${point}: ${sentence}`))
-      violations.push(...(await checkService(world.env, seen)).map((sentence) => `${point}: ${sentence}`))
+      violations.push(...(await checkState(setup.env, seen)).map((sentence) => `${point}: ${sentence}`))
+      violations.push(...(await checkService(setup.env, seen)).map((sentence) => `${point}: ${sentence}`))
       if (kill % 10 === 9) log(`kill ${kill + 1} of ${count} at ${point}; ${violations.length} violations in its lane`)
     }
   } finally {
-    await world.close()
+    await setup.close()
   }
   return { seen, killed, violations }
 }
@@ -131,10 +131,10 @@ async function ask(gateway: GatewayProcess, seen: Recorder): Promise<void> {
   }
   const cert_id = `cert-${seen.sequence}`
   const certificate = await testCertificate(by, systemClock.now(), { cert_id })
-  const judged = await gateway.request('POST', '/verify', { token: caller.token, body: { certificate } })
-  if (judged.status !== 200) return
-  seen.answered.add(String(judged.headers['x-request-id']))
-  if (judged.body['trusted'] === false) seen.denied.add(cert_id)
+  const response = await gateway.request('POST', '/verify', { token: caller.token, body: { certificate } })
+  if (response.status !== 200) return
+  seen.answered.add(String(response.headers['x-request-id']))
+  if (response.body['trusted'] === false) seen.denied.add(cert_id)
 }
 
 /** Checks the files alone: complete, not older than the results, and both events for every request with a response. */
@@ -163,9 +163,10 @@ async function checkState(env: Readonly<Record<string, string>>, seen: Recorder)
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as { request_id?: string; phase?: string })
-  const kept = new Set(events.map(({ request_id, phase }) => `${request_id}:${phase}`))
+  const stored = new Set(events.map(({ request_id, phase }) => `${request_id}:${phase}`))
   for (const id of seen.answered) {
-    for (const phase of ['started', 'completed']) if (!kept.has(`${id}:${phase}`)) found.push(`${id}:${phase} is lost`)
+    for (const phase of ['started', 'completed'])
+      if (!stored.has(`${id}:${phase}`)) found.push(`${id}:${phase} is lost`)
   }
   return found
 }
@@ -202,7 +203,7 @@ async function openSetup(seen: Recorder): Promise<CampaignSetup> {
   const ca = new TestCa()
   const { cert, key } = ca.issue('collector')
   const lists = createPlain((_request, response) => {
-    void listNumber(world.offered).then((text) => response.end(text))
+    void listNumber(setup.offered).then((text) => response.end(text))
   })
   const collector = createSecure({ cert, key }, (request, response) => {
     let text = ''
@@ -232,7 +233,7 @@ async function openSetup(seen: Recorder): Promise<CampaignSetup> {
   await writeFile(env.GATEWAY_POLICY_FILE, writeJson(testPolicy({ agency: network }, [caller])), { mode: 0o600 })
   await writeFile(env.GATEWAY_CA_FILE, ca.cert)
   await initializeState(requireValues(readGatewaySettings({ flags: {}, env })), { clock: systemClock, ids: systemIds })
-  const world: CampaignSetup = {
+  const setup: CampaignSetup = {
     env,
     offered: 1,
     async close() {
@@ -244,7 +245,7 @@ async function openSetup(seen: Recorder): Promise<CampaignSetup> {
       await rm(home, { recursive: true, force: true })
     },
   }
-  return world
+  return setup
 }
 
 /** Issue times within the last hours, in order. */

@@ -160,7 +160,7 @@ const unauthentic: readonly (readonly [string, Behaviour['answer']])[] = [
   ],
 ]
 
-const judged: readonly (readonly [string, Behaviour['outcome'], Behaviour['answer']])[] = [
+const refusedLists: readonly (readonly [string, Behaviour['outcome'], Behaviour['answer']])[] = [
   ['an older list', 'rollback', signedAs({ sequence: STORED_SEQUENCE - 1 })],
   ['a newer number issued earlier', 'rollback', signedAs({ issuedAgo: seconds(7200) })],
   ['the same number with other revocations', 'equivocation', signedAs({ sequence: STORED_SEQUENCE })],
@@ -174,7 +174,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   ...tooLarge.map(([name, answer]) => ({ name, outcome: 'too_large', answer }) as const),
   ...malformed.map(([name, answer]) => ({ name, outcome: 'malformed', answer }) as const),
   ...unauthentic.map(([name, answer]) => ({ name, outcome: 'unauthentic', answer }) as const),
-  ...judged.map(([name, outcome, answer]) => ({ name, outcome, answer })),
+  ...refusedLists.map(([name, outcome, answer]) => ({ name, outcome, answer })),
   { name: 'honest', outcome: 'installed', answer: text(({ newer }) => writeJson(newer)) },
 ]
 

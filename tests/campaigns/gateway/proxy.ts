@@ -35,7 +35,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
       for (const operation of GATEWAY_OPERATIONS.slice(0, count - cases)) {
         // Each operation starts at another mutation, so that a short run has every mutation.
         const each = proxyCase(operation, index + GATEWAY_OPERATIONS.indexOf(operation), caller.token, random)
-        const complaint = await judge(each, operation, { gateway, recorder, token: caller.token })
+        const complaint = await checkCase(each, operation, { gateway, recorder, token: caller.token })
         cases += 1
         const outcome = `${each.what}: ${each.upstream === undefined ? 'refused' : 'forwarded'}`
         outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
@@ -68,18 +68,18 @@ async function startGateway(recorder: Recorder, caller: ReturnType<typeof testCl
   })
 }
 
-interface World {
+interface ProxySetup {
   readonly gateway: TestGateway
   readonly recorder: Recorder
   readonly token: string
 }
 
 /** Returns a description of the violation, or undefined. */
-async function judge(each: ProxyCase, operation: GatewayOperation, world: World): Promise<string | undefined> {
-  const { recorder } = world
+async function checkCase(each: ProxyCase, operation: GatewayOperation, setup: ProxySetup): Promise<string | undefined> {
+  const { recorder } = setup
   const connections = recorder.connections()
   recorder.requests.length = 0
-  const answer = await ask(each, world.gateway.gateway.address.port)
+  const answer = await ask(each, setup.gateway.gateway.address.port)
   const seen = recorder.requests
   if (each.upstream === undefined) {
     if (seen.length > 0) return `forwarded as ${seen[0]?.method} ${seen[0]?.target}`
@@ -89,14 +89,14 @@ async function judge(each: ProxyCase, operation: GatewayOperation, world: World)
   if (answer.status !== 200) return `answered ${answer.status} ${answer.text.slice(-160)}`
   const [request, ...more] = seen
   if (request === undefined || more.length > 0) return `${seen.length} requests reached the authority`
-  return compare(request, each.upstream, operation, { ...world, each, requestId: answer.requestId })
+  return compare(request, each.upstream, operation, { ...setup, each, requestId: answer.requestId })
 }
 
 function compare(
   request: RecordedRequest,
   expected: NonNullable<ProxyCase['upstream']>,
   operation: GatewayOperation,
-  { recorder, token, each, requestId }: World & { readonly each: ProxyCase; readonly requestId: string },
+  { recorder, token, each, requestId }: ProxySetup & { readonly each: ProxyCase; readonly requestId: string },
 ): string | undefined {
   if (request.method !== operation.method) return `sent as ${request.method}`
   if (request.target !== expected.target) return `sent to ${request.target}, not to ${expected.target}`

@@ -18,7 +18,7 @@ export interface Outcome {
 
 export interface Attack<Stage> {
   readonly name: string
-  run(stage: Stage, from: string, random: Random): Promise<Outcome>
+  run(setup: Stage, from: string, random: Random): Promise<Outcome>
 }
 
 export function outcomeOf(answers: readonly RawResponse[], complaints: readonly string[] = []): Outcome {
@@ -123,8 +123,8 @@ const badCredentials: Attack<AuthoritySetup> = {
 
 const guessedInvites: Attack<AuthoritySetup> = {
   name: 'guessed invites',
-  async run(stage, from, random) {
-    const { url, node } = stage
+  async run(setup, from, random) {
+    const { url, node } = setup
     const guess = async (): Promise<RawResponse> => {
       const body = await node.prove({ invite_token: randomBytes(32).toString('base64url') })
       return post({ url, from }, { path: '/join', body: writeJson(body) })
@@ -259,11 +259,11 @@ function isAccepted(answer: RawResponse): boolean {
 /** Many kinds at once from one address. */
 const mixed: Attack<AuthoritySetup> = {
   name: 'several attacks at once',
-  async run(stage, from, random) {
+  async run(setup, from, random) {
     const parts = await Promise.all(
       Array.from({ length: 3 }, async () => {
         await pause(random.below(20))
-        return random.pick(SIMPLE).run(stage, from, random)
+        return random.pick(SIMPLE).run(setup, from, random)
       }),
     )
     return {

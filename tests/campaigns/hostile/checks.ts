@@ -32,9 +32,9 @@ export async function checkServed({ authority, node, certId }: AuthoritySetup, f
   return found
 }
 
-export async function checkGatewayServed(stage: GatewaySetup, from: string): Promise<string[]> {
+export async function checkGatewayServed(setup: GatewaySetup, from: string): Promise<string[]> {
   const started = performance.now()
-  const { gateway, client, certificate } = stage
+  const { gateway, client, certificate } = setup
   const options = { token: client.token, body: { certificate }, from }
   const answer = await gateway.request('POST', '/verify', options).catch(() => undefined)
   const isTrusted = answer?.status === 200 && answer.text.includes('"trusted":true')
@@ -44,7 +44,7 @@ export async function checkGatewayServed(stage: GatewaySetup, from: string): Pro
   return tookMs > SERVED_MS ? [`the good caller of the gateway waited ${Math.round(tookMs)} ms`] : []
 }
 
-const HELD = [
+const USAGE_GAUGES = [
   'chancery_http_requests_in_flight',
   'chancery_http_verifications_in_flight',
   'chancery_http_body_bytes',
@@ -55,11 +55,11 @@ export async function checkReleased({ url }: AuthoritySetup): Promise<string[]> 
   const deadline = performance.now() + RELEASED_MS
   for (;;) {
     const { text: metrics } = await send(url, 'GET', '/metrics', { from: '127.9.9.9' })
-    const held = HELD.flatMap((name) => samplesOf(metrics, name))
-    const kept = held.filter(({ value }) => value !== 0)
-    if (held.length < HELD.length) return ['the metrics do not show used slots and memory']
-    if (kept.length === 0) return []
-    if (performance.now() > deadline) return kept.map(({ line }) => `still held: ${line}`)
+    const gauges = USAGE_GAUGES.flatMap((name) => samplesOf(metrics, name))
+    const used = gauges.filter(({ value }) => value !== 0)
+    if (gauges.length < USAGE_GAUGES.length) return ['the metrics do not show used slots and memory']
+    if (used.length === 0) return []
+    if (performance.now() > deadline) return used.map(({ line }) => `still held: ${line}`)
     await pause(20)
   }
 }
@@ -78,18 +78,18 @@ function samplesOf(text: string, name: string): readonly { readonly line: string
 const REJECTIONS_PER_MINUTE = 60 + 20
 
 /** The number of rows that unauthenticated callers cause is limited by time, not by what they send. */
-export async function checkStored(stage: AuthoritySetup): Promise<string[]> {
-  const minutes = Math.ceil((Date.now() - stage.startedAt) / 60_000) + 1
+export async function checkStored(setup: AuthoritySetup): Promise<string[]> {
+  const minutes = Math.ceil((Date.now() - setup.startedAt) / 60_000) + 1
   const found: string[] = []
-  const lists = await countRows(stage, 'crl_versions')
-  if (lists > minutes + stage.revocations + 3) found.push(`${lists} lists are stored after ${minutes} minutes`)
+  const lists = await countRows(setup, 'crl_versions')
+  if (lists > minutes + setup.revocations + 3) found.push(`${lists} lists are stored after ${minutes} minutes`)
   const rejections =
-    (await countRows(stage, "evidence_entries where entry_kind = 'rejection'")) +
-    (await countRows(stage, 'evidence_rejections'))
+    (await countRows(setup, "evidence_entries where entry_kind = 'rejection'")) +
+    (await countRows(setup, 'evidence_rejections'))
   if (rejections > minutes * REJECTIONS_PER_MINUTE) found.push(`${rejections} rejections after ${minutes} minutes`)
-  const memory = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${stage.authority.pid}/status`, 'latin1'))?.[1])
+  const memory = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${setup.authority.pid}/status`, 'latin1'))?.[1])
   if (memory > MEMORY_MAX_KB) found.push(`the authority uses ${memory} kB`)
-  const errors = stage.authority.log.filter((line) => line.includes('"unexpected error"'))
+  const errors = setup.authority.log.filter((line) => line.includes('"unexpected error"'))
   return [...found, ...errors.slice(0, 3)]
 }
 

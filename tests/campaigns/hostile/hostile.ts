@@ -15,7 +15,7 @@ export const defaultCount = 10_000
 
 const SHOWN = 30
 /** Stored rows are counted after this many cases; all other checks run after each case. */
-const KEPT_EVERY = 50
+const COUNT_EVERY = 50
 
 interface Lane {
   readonly name: string
@@ -48,15 +48,15 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
       }
     }
     await Promise.all(lanes.map(work))
-    for (const stage of stages) {
-      const found = await checkStored(stage)
+    for (const setup of stages) {
+      const found = await checkStored(setup)
       violations += found.length
-      for (const each of found) log(`violation at the end, ${stage.backend}: ${each}`)
+      for (const each of found) log(`violation at the end, ${setup.backend}: ${each}`)
     }
     for (const line of [...drawn].map(([name, times]) => `${name}: ${times}`).sort()) log(line)
   } finally {
     await gateway?.stop()
-    for (const stage of stages) await stage.stop()
+    for (const setup of stages) await setup.stop()
   }
   return { cases: count, violations }
 }
@@ -71,30 +71,30 @@ function address(first: number, index: number): string {
   return `127.${first + (index >> 16)}.${(index >> 8) & 0xff}.${index & 0xff}`
 }
 
-function authorityLane(stage: AuthoritySetup): Lane {
+function authorityLane(setup: AuthoritySetup): Lane {
   const attacks = [...AUTHORITY_ATTACKS, ...NODE_ATTACKS] as [Attack<AuthoritySetup>, ...Attack<AuthoritySetup>[]]
   return {
-    name: stage.backend,
+    name: setup.backend,
     strike: async (index, random) => {
       const attack = random.pick(attacks)
       const [from, other] = [address(20, index), address(60, index)]
       // Other callers send requests during the attack, and again after it.
-      const [outcome, during] = await Promise.all([attack.run(stage, from, random), checkServed(stage, other)])
-      const after = [...(await checkServed(stage, other)), ...(await checkReleased(stage))]
-      const kept = index % KEPT_EVERY < 3 ? await checkStored(stage) : []
-      return { attack: attack.name, found: [...checkOutcome(outcome), ...during, ...after, ...kept] }
+      const [outcome, during] = await Promise.all([attack.run(setup, from, random), checkServed(setup, other)])
+      const after = [...(await checkServed(setup, other)), ...(await checkReleased(setup))]
+      const stored = index % COUNT_EVERY < 3 ? await checkStored(setup) : []
+      return { attack: attack.name, found: [...checkOutcome(outcome), ...during, ...after, ...stored] }
     },
   }
 }
 
-function gatewayLane(stage: GatewaySetup): Lane {
+function gatewayLane(setup: GatewaySetup): Lane {
   return {
     name: 'gateway',
     strike: async (index, random) => {
       const attack = random.pick(GATEWAY_ATTACKS)
       const [from, other] = [address(100, index), address(140, index)]
-      const outcome = await attack.run(stage, from, random)
-      return { attack: attack.name, found: [...checkOutcome(outcome), ...(await checkGatewayServed(stage, other))] }
+      const outcome = await attack.run(setup, from, random)
+      return { attack: attack.name, found: [...checkOutcome(outcome), ...(await checkGatewayServed(setup, other))] }
     },
   }
 }

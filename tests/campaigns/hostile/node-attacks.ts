@@ -12,12 +12,12 @@ const RENEWALS_PER_HOUR = 6
 let nodes = 0
 
 /** Creates a new node for each case. The inviting operator has another address. */
-async function joined(stage: AuthoritySetup, from: string): Promise<{ node: NodeCaller; certId: string }> {
+async function joined(setup: AuthoritySetup, from: string): Promise<{ node: NodeCaller; certId: string }> {
   nodes += 1
-  const node = nodeCaller(stage.url, await testSigner(`hostile-${stage.backend}-${process.pid}-${nodes}`), () =>
+  const node = nodeCaller(setup.url, await testSigner(`hostile-${setup.backend}-${process.pid}-${nodes}`), () =>
     systemClock.now(),
   )
-  const operator = stage.authority.as('privileged')
+  const operator = setup.authority.as('privileged')
   const token = accepted(await operator('POST', '/admin/invite', {}, { from }), 201)['token_id'] as string
   const certificate = accepted(await node.join(token, {}, { from }), 201)
   return { node, certId: certificate['cert_id'] as string }
@@ -25,17 +25,17 @@ async function joined(stage: AuthoritySetup, from: string): Promise<{ node: Node
 
 const renewals: Attack<AuthoritySetup> = {
   name: 'renewals in a loop',
-  async run(stage, from, random) {
-    const { node, certId } = await joined(stage, from)
-    let [held, renewed] = [certId, 0]
+  async run(setup, from, random) {
+    const { node, certId } = await joined(setup, from)
+    let [current, renewed] = [certId, 0]
     const answers: RawResponse[] = []
     for (let turn = 0; turn < 3 + random.below(7); turn += 1) {
-      const body = writeJson(await node.prove({ cert_id: held }))
-      const answer = await post({ url: stage.url, from }, { path: '/renew', body })
+      const body = writeJson(await node.prove({ cert_id: current }))
+      const answer = await post({ url: setup.url, from }, { path: '/renew', body })
       answers.push(answer)
       if (answer.status < 200 || answer.status > 299) continue
       renewed += 1
-      held = /"cert_id":"([^"]+)"/.exec(answer.text)?.[1] ?? held
+      current = /"cert_id":"([^"]+)"/.exec(answer.text)?.[1] ?? current
     }
     return outcomeOf(answers, renewed > RENEWALS_PER_HOUR ? [`${renewed} renewals of one key`] : [])
   },
@@ -43,22 +43,22 @@ const renewals: Attack<AuthoritySetup> = {
 
 const siblings: Attack<AuthoritySetup> = {
   name: 'siblings of a revoked certificate',
-  async run(stage, from) {
-    const { node, certId } = await joined(stage, from)
+  async run(setup, from) {
+    const { node, certId } = await joined(setup, from)
     const renewed = await post(
-      { url: stage.url, from },
+      { url: setup.url, from },
       { path: '/renew', body: writeJson(await node.prove({ cert_id: certId })) },
     )
     const second = /"cert_id":"([^"]+)"/.exec(renewed.text)?.[1] ?? ''
-    stage.revocations += 1
-    const revoked = await stage.authority.as('privileged')(
+    setup.revocations += 1
+    const revoked = await setup.authority.as('privileged')(
       'POST',
       '/admin/revoke',
       { cert_id: certId, reason: 'cessation_of_operation', all_of_key: true },
       { from },
     )
     const beat = async (cert_id: string): Promise<RawResponse> =>
-      post({ url: stage.url, from }, { path: '/heartbeat', body: writeJson(await node.prove({ cert_id })) })
+      post({ url: setup.url, from }, { path: '/heartbeat', body: writeJson(await node.prove({ cert_id })) })
     const beats = [await beat(certId), await beat(second)]
     const complaints = beats.some(({ status }) => status === 200) ? ['a certificate of a revoked key goes on'] : []
     if (revoked.status !== 200) complaints.push(`the revocation was answered with ${revoked.status}`)

@@ -89,11 +89,11 @@ export interface Withheld {
 export async function withhold(place: Place, plan: Withheld, forMs: number): Promise<readonly RawResponse[]> {
   const { hostname } = new URL(place.url)
   const piece = Buffer.alloc(plan.sent, 0x20)
-  const held = Array.from({ length: plan.connections }, () => {
+  const connections = Array.from({ length: plan.connections }, () => {
     const socket = open(place)
-    const heard = { text: '' }
+    const received = { text: '' }
     socket.on('data', (chunk) => {
-      heard.text += chunk.toString('latin1')
+      received.text += chunk.toString('latin1')
     })
     const lines = [
       `POST ${plan.path} HTTP/1.1`,
@@ -104,12 +104,12 @@ export async function withhold(place: Place, plan: Withheld, forMs: number): Pro
     ]
     socket.write(`${lines.join('\r\n')}\r\n\r\n`)
     socket.write(piece)
-    return { socket, heard }
+    return { socket, received }
   })
   await pause(forMs)
-  return held.map(({ socket, heard }) => {
+  return connections.map(({ socket, received }) => {
     socket.destroy()
-    return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(heard.text)?.[1] ?? 0), text: heard.text }
+    return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(received.text)?.[1] ?? 0), text: received.text }
   })
 }
 

@@ -32,22 +32,22 @@ export async function killBoth(
   create: (parts: KillTargetParts) => KillTarget,
 ): Promise<CampaignResult> {
   const server = await startOwnServer()
-  const victims = [
+  const targets = [
     create({ backend: 'sqlite', random: seededRandom(seed), createDatabase: () => createTestDatabase('sqlite') }),
     create({ backend: 'postgres', random: seededRandom(seed + 1), createDatabase: () => server.createDatabase() }),
   ]
-  const found = (): string[] => victims.flatMap((victim) => victim.violations)
+  const found = (): string[] => targets.flatMap((target) => target.violations)
   const outcomes = await Promise.allSettled(
-    victims.map(async (victim, engine) => {
-      for (let kill = engine; kill < count; kill += victims.length) {
-        await victim.kill(kill >> 1)
-        const acks = victims.reduce((sum, each) => sum + each.acks, 0)
+    targets.map(async (target, engine) => {
+      for (let kill = engine; kill < count; kill += targets.length) {
+        await target.kill(kill >> 1)
+        const acks = targets.reduce((sum, each) => sum + each.acks, 0)
         if (kill % 20 === 19) log(`${kill + 1} kills, ${acks} acks, ${found().length} violations`)
       }
-      await victim.finish()
+      await target.finish()
     }),
   )
-  const cleanings = await Promise.allSettled(victims.map((victim) => victim.close()))
+  const cleanings = await Promise.allSettled(targets.map((target) => target.close()))
   await server.remove()
   for (const violation of found().slice(0, 20)) log(`violation: ${violation}`)
   for (const outcome of [...outcomes, ...cleanings]) if (outcome.status === 'rejected') throw outcome.reason

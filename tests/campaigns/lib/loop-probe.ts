@@ -22,9 +22,9 @@ export class LoopProbe {
 
   /** Milliseconds of every response. */
   async stop(): Promise<readonly number[]> {
-    const told = once(this.#worker, 'message')
+    const reply = once(this.#worker, 'message')
     this.#worker.postMessage('stop')
-    const [delays] = (await told) as [readonly number[]]
+    const [delays] = (await reply) as [readonly number[]]
     await this.#worker.terminate()
     return delays
   }

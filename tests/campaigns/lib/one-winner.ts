@@ -4,8 +4,8 @@ import { checkEnrollment } from '../enrollment/checks.ts'
 import { sameInvite, sameNonce } from '../enrollment/race-kinds.ts'
 import type { Race } from '../enrollment/race-kinds.ts'
 import { startOwnServer } from './private-postgres.ts'
-import { RaceNotes, openRaceTrack } from './race-runner.ts'
-import type { RaceTrack, TrackFacts } from './race-runner.ts'
+import { RaceNotes, openRaceRunner } from './race-runner.ts'
+import type { RaceRunner, RaceOptions } from './race-runner.ts'
 import { seededRandom } from './random.ts'
 import {
   lastTwoKeys,
@@ -78,18 +78,18 @@ async function settings(): Promise<Readonly<Record<string, string>>> {
   }
 }
 
-async function runRounds(facts: TrackFacts, rounds: number, races: readonly Race[]): Promise<void> {
-  const track = await openRaceTrack(facts)
+async function runRounds(facts: RaceOptions, rounds: number, races: readonly Race[]): Promise<void> {
+  const runner = await openRaceRunner(facts)
   try {
-    for (let round = 0; round < rounds; round += 1) for (const race of races) await race(track)
-    await checkTrack(track)
+    for (let round = 0; round < rounds; round += 1) for (const race of races) await race(runner)
+    await checkDatabase(runner)
   } finally {
-    await track.close()
+    await runner.close()
   }
 }
 
-async function checkTrack({ rows, network, planted, notes, processes }: RaceTrack): Promise<void> {
-  const found = await checkEnrollment(rows, { authorityKey: network.authority.publicKey, planted })
+async function checkDatabase({ rows, network, seeded, notes, processes }: RaceRunner): Promise<void> {
+  const found = await checkEnrollment(rows, { authorityKey: network.authority.publicKey, seeded })
   for (const violation of found) notes.violation(violation)
   const deadlocks = await rows.query('select deadlocks as n from pg_stat_database where datname = current_database()')
   if (Number(deadlocks[0]?.['n']) > 0) notes.violation(`${Number(deadlocks[0]?.['n'])} deadlocks`)

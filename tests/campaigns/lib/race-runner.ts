@@ -14,7 +14,7 @@ import { openRows } from './rows.ts'
 import type { Rows } from './rows.ts'
 
 /** Several authorities on one new PostgreSQL database, and the results of a round. */
-export interface RaceTrack {
+export interface RaceRunner {
   readonly network: TestNetwork
   readonly processes: readonly AuthorityProcess[]
   /** Returns the authorities one after the other. */
@@ -26,7 +26,7 @@ export interface RaceTrack {
   readonly random: Random
   readonly callers: number
   /** Certificates and invites that were inserted directly into the database. */
-  readonly planted: Set<string>
+  readonly seeded: Set<string>
   readonly notes: RaceNotes
   /** A node that calls the authorities one after the other. */
   node(signer: Signer, index: number): NodeCaller
@@ -44,7 +44,7 @@ export class RaceNotes {
   }
 
   /** Counts a response; one that the specification does not allow here is a violation. */
-  judge(race: string, answer: TestResponse, allowed: readonly string[]): string {
+  countResponse(race: string, answer: TestResponse, allowed: readonly string[]): string {
     const what = describeResponse(answer)
     const name = `${race}: ${what}`
     this.answers.set(name, (this.answers.get(name) ?? 0) + 1)
@@ -74,7 +74,7 @@ function describeResponse(answer: TestResponse): string {
   return typeof code === 'string' ? `${answer.status} ${code}` : String(answer.status)
 }
 
-export interface TrackFacts {
+export interface RaceOptions {
   readonly server: OwnServer
   readonly random: Random
   readonly callers: number
@@ -87,10 +87,10 @@ const MOVED_CLOCK = new URL('moved-clock.ts', import.meta.url).href
 /** Jobs run every 20 ms. */
 const CLOCK_SETTLES_MS = 60
 
-export async function openRaceTrack(facts: TrackFacts): Promise<RaceTrack> {
+export async function openRaceRunner(facts: RaceOptions): Promise<RaceRunner> {
   const network = await createTestNetwork('RACE-NET')
   const database = await facts.server.createDatabase()
-  const folder = await mkdtemp(join(tmpdir(), 'chancery-track-'))
+  const folder = await mkdtemp(join(tmpdir(), 'chancery-race-'))
   const clockFile = join(folder, 'clock')
   await writeFile(clockFile, '0')
   let offsetMs = 0
@@ -105,7 +105,7 @@ export async function openRaceTrack(facts: TrackFacts): Promise<RaceTrack> {
   const now = (): Instant => systemClock.now() + BigInt(offsetMs) * 1000n
   const at = (index: number): AuthorityProcess => {
     const process = processes[index % processes.length]
-    if (process === undefined) throw new Error('a track without authorities')
+    if (process === undefined) throw new Error('no authority is started')
     return process
   }
   return {
@@ -115,7 +115,7 @@ export async function openRaceTrack(facts: TrackFacts): Promise<RaceTrack> {
     at,
     rows,
     now,
-    planted: new Set(),
+    seeded: new Set(),
     async advance(ms) {
       offsetMs += ms
       await writeFile(clockFile, String(offsetMs))

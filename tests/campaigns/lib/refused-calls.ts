@@ -7,13 +7,13 @@ export const REFUSED_AT_MOST_MS = PULL_SECONDS * 1100 + 5000
 export class RefusedCalls {
   readonly #since = new Map<string, number>()
   /** Reports once until the next call is accepted. */
-  readonly #told = new Set<string>()
+  readonly #reported = new Set<string>()
   refusals = 0
   longestRefusedMs = 0
 
   accepted(caller: string): void {
     this.#since.delete(caller)
-    this.#told.delete(caller)
+    this.#reported.delete(caller)
   }
 
   /** Returns the milliseconds since the first refusal, once they exceed the limit. */
@@ -23,8 +23,8 @@ export class RefusedCalls {
     this.#since.set(caller, since)
     const lasted = Math.round(performance.now() - since)
     this.longestRefusedMs = Math.max(this.longestRefusedMs, lasted)
-    if (lasted <= REFUSED_AT_MOST_MS || this.#told.has(caller)) return undefined
-    this.#told.add(caller)
+    if (lasted <= REFUSED_AT_MOST_MS || this.#reported.has(caller)) return undefined
+    this.#reported.add(caller)
     return lasted
   }
 }

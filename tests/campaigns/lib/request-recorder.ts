@@ -33,13 +33,13 @@ export async function startRecorder(): Promise<Recorder> {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => undefined)
-    let held = Buffer.alloc(0)
+    let received = Buffer.alloc(0)
     socket.on('data', (chunk: Buffer) => {
-      held = Buffer.concat([held, chunk])
+      received = Buffer.concat([received, chunk])
       for (;;) {
-        const found = cutRequest(held)
+        const found = cutRequest(received)
         if (found === undefined) return
-        held = held.subarray(found.bytes.length)
+        received = received.subarray(found.bytes.length)
         requests.push(found)
         socket.write(found.target.startsWith('/admin/evidence/export') ? LINES_ANSWER : ANSWER)
       }
@@ -64,10 +64,10 @@ export async function startRecorder(): Promise<Recorder> {
  * Returns the first complete request. A length that is not only digits would leave the rest as a second request, which
  * is detected.
  */
-function cutRequest(held: Buffer): RecordedRequest | undefined {
-  const end = held.indexOf('\r\n\r\n')
+function cutRequest(received: Buffer): RecordedRequest | undefined {
+  const end = received.indexOf('\r\n\r\n')
   if (end < 0) return undefined
-  const [line = '', ...fields] = held.subarray(0, end).toString('latin1').split('\r\n')
+  const [line = '', ...fields] = received.subarray(0, end).toString('latin1').split('\r\n')
   const [method = '', target = ''] = line.split(' ')
   const headers = fields.map((field) => {
     const cut = field.indexOf(':')
@@ -75,6 +75,6 @@ function cutRequest(held: Buffer): RecordedRequest | undefined {
   })
   const length = Number(headers.find(([name]) => name === 'content-length')?.[1] ?? 0)
   const whole = end + 4 + length
-  if (held.length < whole) return undefined
-  return { method, target, headers, body: held.subarray(end + 4, whole), bytes: held.subarray(0, whole) }
+  if (received.length < whole) return undefined
+  return { method, target, headers, body: received.subarray(end + 4, whole), bytes: received.subarray(0, whole) }
 }

@@ -49,16 +49,16 @@ export async function seedCertificates(
 ): Promise<JoinCertificate[]> {
   const now = systemClock.now()
   const facts = { network_name: network.name, roles: ['role:client'], issued_by: network.authority.keyId }
-  const planted: JoinCertificate[] = []
+  const seeded: JoinCertificate[] = []
   for (const node_public_key of keys) {
     const cert_id = toUuid(sha256Hex(`${random.next()}/${random.next()}/${random.next()}`))
     const draft = draftJoinCertificate({ ...facts, cert_id, node_public_key, now, validityHours: 168 })
-    planted.push(await signList(draft, network.authority))
+    seeded.push(await signList(draft, network.authority))
   }
   const times = { issued_at: writeSortable(now), expires_at: writeSortable(now + hours(168)) }
   await rows.insert(
     'issued_certs',
-    planted.map((certificate) => ({
+    seeded.map((certificate) => ({
       cert_id: certificate.cert_id,
       node_public_key: certificate.node_public_key,
       cert_json: writeJson(certificate),
@@ -71,9 +71,9 @@ export async function seedCertificates(
   const liveness = { last_heartbeat: times.issued_at, heartbeat_status: 'joined', remote_addr: '127.0.0.1' }
   await rows.insert(
     'node_liveness',
-    planted.map(({ cert_id }) => ({ cert_id, ...liveness })),
+    seeded.map(({ cert_id }) => ({ cert_id, ...liveness })),
   )
-  return planted
+  return seeded
 }
 
 /** Makes a version 4 UUID out of hex digits. */

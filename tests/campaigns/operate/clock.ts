@@ -41,16 +41,16 @@ export const clockOff: OperateCase = {
     try {
       const database = await server.createDatabase()
       const url = database.settings['DATABASE_URL'] ?? ''
-      const fleet = await openFaultInstances({
+      const instances = await openFaultInstances({
         databaseUrl: () => url,
         settings: { NA_CLOCK_CHECK: 'on' },
         settingsOf: (index) => (index === 0 ? { CHANCERY_MOVED_CLOCK_FILE: file } : {}),
         instances: 2,
       })
       try {
-        return await withRows(database, (rows) => moveAndSetRight({ fleet, file, random, rows }))
+        return await withRows(database, (rows) => moveAndSetRight({ instances, file, random, rows }))
       } finally {
-        await fleet.close()
+        await instances.close()
       }
     } finally {
       await server.remove()
@@ -60,18 +60,18 @@ export const clockOff: OperateCase = {
 }
 
 async function moveAndSetRight(facts: {
-  readonly fleet: FaultInstances
+  readonly instances: FaultInstances
   readonly file: string
   readonly random: Random
   readonly rows: Parameters<typeof checkPromises>[2]
 }): Promise<readonly string[]> {
-  const { fleet, file, random, rows } = facts
-  const [wrong, right] = fleet.processes
+  const { instances, file, random, rows } = facts
+  const [wrong, right] = instances.processes
   if (wrong === undefined || right === undefined) throw new Error('two instances are needed')
   const findings = new Findings()
   const offsetMs = (random.chance(50) ? 1 : -1) * (41_000 + random.below(200_000))
-  const recorder = new FaultRecorder(fleet, random)
-  const alarms = await Alarms.open(authorityTargets(fleet.processes))
+  const recorder = new FaultRecorder(instances, random)
+  const alarms = await Alarms.open(authorityTargets(instances.processes))
   await recorder.open()
   recorder.start()
   await alarms.scrape(12, 150)
@@ -83,18 +83,18 @@ async function moveAndSetRight(facts: {
   const { reasons } = await healthOf(wrong)
   findings.require(reasons.includes('clock_offset'), `/health says ${reasons.join(', ')}`)
   findings.require((await right.request('GET', '/readyz')).status === 200, 'the other instance is not ready')
-  findings.require((await doctorAt(fleet, offsetMs)) === 'bad', 'doctor does not say that the clock is wrong')
+  findings.require((await doctorAt(instances, offsetMs)) === 'bad', 'doctor does not say that the clock is wrong')
   await alarms.scrape(16, 300)
   alarms.expect('while the clock is off', ['ChanceryClockOff', 'ChanceryNotReady'], [...FOLLOWING, ...WITHOUT_STANDBY])
   findings.violations.push(...(await datedAhead(rows)))
   await writeFile(file, '0')
-  for (const index of await fleet.awaitReady(READY_SECONDS))
+  for (const index of await instances.awaitReady(READY_SECONDS))
     findings.add(`instance ${index + 1} is not ready ${READY_SECONDS} s after its clock was set right`)
   await alarms.scrape(SCRAPES_AFTER, 60)
   alarms.expect('after the clock is right', [], WITHOUT_STANDBY)
   await recorder.stop()
-  findings.require((await doctorOn(fleet, 'clock')) === 'good', 'doctor does not say that the clock is right')
-  return [...findings.violations, ...(await checkPromises(fleet, recorder, rows)), ...(await alarms.verdict())]
+  findings.require((await doctorOn(instances, 'clock')) === 'good', 'doctor does not say that the clock is right')
+  return [...findings.violations, ...(await checkPromises(instances, recorder, rows)), ...(await alarms.verdict())]
 }
 
 /** Nothing is signed with a future time. */

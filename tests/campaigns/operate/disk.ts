@@ -37,13 +37,13 @@ export const diskFullOnSqlite: OperateCase = {
     const disk = await mountSmallDisk(SQLITE_MEGABYTES)
     try {
       const settings = { DB_PATH: join(disk.folder, 'authority.db') }
-      const fleet = await openFaultInstances({
+      const instances = await openFaultInstances({
         databaseUrl: () => '',
         settings: { ...settings, NA_HA_MODE: 'off', RATE_LIMIT_STORE: 'memory' },
         instances: 1,
       })
       const database = { settings, drop: () => Promise.resolve() }
-      return await closing(fleet, () => fillAndFree({ fleet, disk, database, random, kind: 'data' }))
+      return await closing(instances, () => fillAndFree({ instances, disk, database, random, kind: 'data' }))
     } finally {
       await disk.remove()
     }
@@ -65,7 +65,7 @@ export const logDiskFullOnPostgres: OperateCase = {
 const DOCUMENTS = ['/crl', '/genesis']
 
 interface FullDisk {
-  readonly fleet: FaultInstances
+  readonly instances: FaultInstances
   readonly disk: SmallDisk
   readonly database: TestDatabase
   readonly random: Random
@@ -78,9 +78,9 @@ async function onSmallPostgres(random: Random, kind: FullDisk['kind']): Promise<
   try {
     const server = await startTemporaryPostgres(disk.folder)
     try {
-      const fleet = await openFaultInstances({ databaseUrl: () => server.url, instances: 2 })
+      const instances = await openFaultInstances({ databaseUrl: () => server.url, instances: 2 })
       const database = { settings: { DATABASE_URL: server.url }, drop: () => Promise.resolve() }
-      return await closing(fleet, () => fillAndFree({ fleet, disk, database, random, kind, server }))
+      return await closing(instances, () => fillAndFree({ instances, disk, database, random, kind, server }))
     } finally {
       await disk.free()
       await server.remove()
@@ -90,24 +90,24 @@ async function onSmallPostgres(random: Random, kind: FullDisk['kind']): Promise<
   }
 }
 
-async function closing<Result>(fleet: FaultInstances, work: () => Promise<Result>): Promise<Result> {
+async function closing<Result>(instances: FaultInstances, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } finally {
-    await fleet.close()
+    await instances.close()
   }
 }
 
 async function fillAndFree(full: FullDisk): Promise<readonly string[]> {
-  const { fleet, disk, database, random, kind, server } = full
+  const { instances, disk, database, random, kind, server } = full
   const findings = new Findings()
-  const recorder = new FaultRecorder(fleet, random)
-  const alarms = await Alarms.open(authorityTargets(fleet.processes))
+  const recorder = new FaultRecorder(instances, random)
+  const alarms = await Alarms.open(authorityTargets(instances.processes))
   await recorder.open()
   recorder.start()
   await alarms.scrape(12, 150)
   alarms.expect('before', [])
-  for (const process of fleet.processes)
+  for (const process of instances.processes)
     for (const path of DOCUMENTS)
       findings.require((await process.request('GET', path)).status === 200, `GET ${path} failed before the fault`)
   await disk.fill()
@@ -119,22 +119,25 @@ async function fillAndFree(full: FullDisk): Promise<readonly string[]> {
   alarms.expect('while the disk is full', firing, [...FOLLOWING, ...WITHOUT_STANDBY, 'ChanceryDiskFull'])
   await disk.free()
   if (server !== undefined) await startIfEnded(server)
-  for (const index of await fleet.awaitReady(READY_SECONDS))
+  for (const index of await instances.awaitReady(READY_SECONDS))
     findings.add(`instance ${index + 1} is not ready again ${READY_SECONDS} s after there was room`)
-  await requireJobsRecover(fleet.processes, findings)
+  await requireJobsRecover(instances.processes, findings)
   const acked = recorder.acked
   await alarms.scrape(SCRAPES_AFTER, 60)
   alarms.expect('after there was room', [], WITHOUT_STANDBY)
   await recorder.stop()
   findings.require(recorder.acked > acked, 'nothing was stored after there was room')
-  findings.require((await doctorOn(fleet, 'database-writes')) === 'good', 'doctor does not say that writes work again')
-  const promises = await withRows(database, (rows) => checkPromises(fleet, recorder, rows))
+  findings.require(
+    (await doctorOn(instances, 'database-writes')) === 'good',
+    'doctor does not say that writes work again',
+  )
+  const promises = await withRows(database, (rows) => checkPromises(instances, recorder, rows))
   return [...findings.violations, ...promises, ...(await alarms.verdict())]
 }
 
-async function whileFull({ fleet, kind }: FullDisk, findings: Findings): Promise<void> {
+async function whileFull({ instances, kind }: FullDisk, findings: Findings): Promise<void> {
   const reason = kind === 'data' ? 'disk_full' : 'database_unavailable'
-  for (const [index, process] of fleet.processes.entries()) {
+  for (const [index, process] of instances.processes.entries()) {
     const name = `instance ${index + 1}`
     await findings.until(`${name} says ${reason} in /readyz`, NOTICED_SECONDS, () =>
       readinessNames(process, 'reasons', reason),
@@ -147,7 +150,10 @@ async function whileFull({ fleet, kind }: FullDisk, findings: Findings): Promise
     }
   }
   if (kind === 'data')
-    findings.require((await doctorOn(fleet, 'database-writes')) === 'bad', 'doctor does not say that the disk is full')
+    findings.require(
+      (await doctorOn(instances, 'database-writes')) === 'bad',
+      'doctor does not say that the disk is full',
+    )
 }
 
 /** Writes until the server stops because it cannot create a segment. */

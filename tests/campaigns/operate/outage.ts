@@ -76,23 +76,23 @@ async function behindHaproxy(
   const through = new URL(server.url)
   through.port = String(proxy.port)
   try {
-    const fleet = await openFaultInstances({
+    const instances = await openFaultInstances({
       databaseUrl: () => through.href,
       directUrl: server.url,
       settings: { NA_PROXY_HOPS: '1' },
       instances: 2,
     })
     try {
-      const [first, second] = fleet.processes
+      const [first, second] = instances.processes
       if (first === undefined || second === undefined) throw new Error('two instances are needed')
       const haproxy = await startShippedHaproxy({ folder, upstream: [first.url, second.url] })
       try {
-        return await outlast({ fleet, door: haproxy.url, server, outage: choose(server, proxy), random })
+        return await outlast({ instances, door: haproxy.url, server, outage: choose(server, proxy), random })
       } finally {
         await haproxy.stop()
       }
     } finally {
-      await fleet.close()
+      await instances.close()
     }
   } finally {
     await proxy.close()
@@ -102,23 +102,23 @@ async function behindHaproxy(
 }
 
 async function outlast(facts: {
-  readonly fleet: FaultInstances
+  readonly instances: FaultInstances
   readonly door: string
   readonly server: TemporaryPostgres
   readonly outage: Outage
   readonly random: Random
 }): Promise<readonly string[]> {
-  const { fleet, door, server, outage, random } = facts
+  const { instances, door, server, outage, random } = facts
   const findings = new Findings()
-  const doors = fleet.processes.slice(0, 1).map((process) => throughDoor(process, door, fleet.network))
-  const recorder = new FaultRecorder({ ...fleet, processes: doors, clockOffsetMs: 0 }, random)
+  const doors = instances.processes.slice(0, 1).map((process) => throughDoor(process, door, instances.network))
+  const recorder = new FaultRecorder({ ...instances, processes: doors, clockOffsetMs: 0 }, random)
   await recorder.open()
   for (const path of DOCUMENTS)
-    for (const process of fleet.processes) {
+    for (const process of instances.processes) {
       const answer = await process.request('GET', path)
       findings.require(answer.status === 200, `GET ${path} was answered ${answer.status} before`)
     }
-  const alarms = await Alarms.open(authorityTargets(fleet.processes))
+  const alarms = await Alarms.open(authorityTargets(instances.processes))
   const readers = new DocumentReaders(door)
   recorder.start()
   await alarms.scrape(12, 200)
@@ -126,13 +126,13 @@ async function outlast(facts: {
   const began = performance.now()
   await outage.begin()
   await alarms.scrape(GONE_SECONDS, 1000, (GONE_SECONDS - 10) * 1000)
-  await whileGone(fleet, door, findings)
+  await whileGone(instances, door, findings)
   await pause(Math.max(0, GONE_SECONDS * 1000 - (performance.now() - began)))
   alarms.expect('while PostgreSQL is gone', ['ChanceryNotReady'], [...FOLLOWING, ...WITHOUT_STANDBY])
   await outage.end()
-  for (const index of await fleet.awaitReady(READY_SECONDS))
+  for (const index of await instances.awaitReady(READY_SECONDS))
     findings.add(`instance ${index + 1} is not ready again after ${READY_SECONDS} s`)
-  await requireJobsRecover(fleet.processes, findings)
+  await requireJobsRecover(instances.processes, findings)
   const acked = recorder.acked
   await alarms.scrape(SCRAPES_AFTER, 60)
   alarms.expect('after PostgreSQL is back', [], WITHOUT_STANDBY)
@@ -142,14 +142,17 @@ async function outlast(facts: {
   findings.require(failed.length <= 5, `${failed.length} reads of public documents failed`)
   findings.require(served > 10 * GONE_SECONDS, `only ${served} documents were read`)
   findings.require(recorder.acked > acked, 'nothing was stored after PostgreSQL was back')
-  findings.require((await doctorOn(fleet, 'database-writes')) === 'good', 'doctor does not say that writes work again')
+  findings.require(
+    (await doctorOn(instances, 'database-writes')) === 'good',
+    'doctor does not say that writes work again',
+  )
   const database = { settings: { DATABASE_URL: server.url }, drop: () => Promise.resolve() }
-  const promises = await withRows(database, (rows) => checkPromises(fleet, recorder, rows))
+  const promises = await withRows(database, (rows) => checkPromises(instances, recorder, rows))
   return [...findings.violations, ...promises, ...(await alarms.verdict())]
 }
 
-async function whileGone(fleet: FaultInstances, door: string, findings: Findings): Promise<void> {
-  for (const [index, process] of fleet.processes.entries()) {
+async function whileGone(instances: FaultInstances, door: string, findings: Findings): Promise<void> {
+  for (const [index, process] of instances.processes.entries()) {
     const name = `instance ${index + 1}`
     await findings.until(`${name} says database_unavailable`, 10, () =>
       readinessNames(process, 'reasons', 'database_unavailable'),

@@ -34,7 +34,7 @@ export const redisGone: OperateCase = {
     try {
       const database = await server.createDatabase()
       const url = database.settings['DATABASE_URL'] ?? ''
-      const fleet = await openFaultInstances({
+      const instances = await openFaultInstances({
         databaseUrl: () => url,
         settings: {
           RATE_LIMIT_STORE: 'redis',
@@ -44,9 +44,9 @@ export const redisGone: OperateCase = {
         instances: 2,
       })
       try {
-        return await withRows(database, (rows) => stopAndStart({ fleet, redis, rows, random }))
+        return await withRows(database, (rows) => stopAndStart({ instances, redis, rows, random }))
       } finally {
-        await fleet.close()
+        await instances.close()
       }
     } finally {
       redis.thaw()
@@ -57,19 +57,19 @@ export const redisGone: OperateCase = {
 }
 
 interface Setup {
-  readonly fleet: FaultInstances
+  readonly instances: FaultInstances
   readonly redis: TemporaryRedis
   readonly rows: Rows
   readonly random: Random
 }
 
-async function stopAndStart({ fleet, redis, rows, random }: Setup): Promise<readonly string[]> {
+async function stopAndStart({ instances, redis, rows, random }: Setup): Promise<readonly string[]> {
   const findings = new Findings()
-  const recorder = new FaultRecorder(fleet, random)
+  const recorder = new FaultRecorder(instances, random)
   await recorder.open()
-  const { gateway, home } = await openQuotaGateway(fleet, redis)
+  const { gateway, home } = await openQuotaGateway(instances, redis)
   try {
-    const alarms = await Alarms.open([...authorityTargets(fleet.processes), gatewayTarget(() => gateway)])
+    const alarms = await Alarms.open([...authorityTargets(instances.processes), gatewayTarget(() => gateway)])
     recorder.start()
     await alarms.scrape(12, 150)
     alarms.expect('before', [])
@@ -78,7 +78,7 @@ async function stopAndStart({ fleet, redis, rows, random }: Setup): Promise<read
     else await redis.stop()
     // Eleven minutes of rule time: the alert waits for five, over a range of five.
     await alarms.scrape(44, 250)
-    await whileGone(fleet, gateway, findings)
+    await whileGone(instances, gateway, findings)
     alarms.expect('while Redis is gone', ['ChanceryLimiterFallback', 'ChanceryInstanceDown'], WITHOUT_STANDBY)
     if (isFrozen) redis.thaw()
     else await redis.start()
@@ -87,19 +87,19 @@ async function stopAndStart({ fleet, redis, rows, random }: Setup): Promise<read
       BACK_SECONDS,
       async () => (await gateway.request('GET', '/ready')).status === 200,
     )
-    for (const [index, process] of fleet.processes.entries())
+    for (const [index, process] of instances.processes.entries())
       await findings.until(`instance ${index + 1} counts in Redis again`, BACK_SECONDS, async () =>
         (await process.request('GET', '/readyz')).text.includes('"rate_limiter":"redis"'),
       )
     await recorder.stop()
-    await findings.until('the fallback counters stand still', STILL_SECONDS, () => standStill(fleet))
+    await findings.until('the fallback counters stand still', STILL_SECONDS, () => standStill(instances))
     await alarms.scrape(SCRAPES_AFTER, 60)
     alarms.expect('after Redis is back', [], WITHOUT_STANDBY)
     findings.require(
       recorder.unavailable + recorder.unknown === 0,
       `${recorder.unavailable} changes were refused, ${recorder.unknown} are unknown`,
     )
-    return [...findings.violations, ...(await checkPromises(fleet, recorder, rows)), ...(await alarms.verdict())]
+    return [...findings.violations, ...(await checkPromises(instances, recorder, rows)), ...(await alarms.verdict())]
   } finally {
     await recorder.stop()
     await gateway.stop()
@@ -117,8 +117,8 @@ async function standStill({ processes }: FaultInstances): Promise<boolean> {
   return (await count()).join() === before.join()
 }
 
-async function whileGone(fleet: FaultInstances, gateway: GatewayProcess, findings: Findings): Promise<void> {
-  for (const [index, process] of fleet.processes.entries()) {
+async function whileGone(instances: FaultInstances, gateway: GatewayProcess, findings: Findings): Promise<void> {
+  for (const [index, process] of instances.processes.entries()) {
     const name = `instance ${index + 1}`
     const ready = await process.request('GET', '/readyz')
     findings.require(ready.status === 200, `${name} is not ready without Redis`)
@@ -135,7 +135,7 @@ async function whileGone(fleet: FaultInstances, gateway: GatewayProcess, finding
     `the gateway answered ${ready.status} to /ready`,
   )
   // Three times the limit, spread over both instances: the window may end once in between.
-  const urls = fleet.processes
+  const urls = instances.processes
   const statuses = await Promise.all(
     Array.from(
       { length: 3 * LIMIT },
@@ -151,10 +151,10 @@ async function whileGone(fleet: FaultInstances, gateway: GatewayProcess, finding
 }
 
 async function openQuotaGateway(
-  fleet: FaultInstances,
+  instances: FaultInstances,
   redis: TemporaryRedis,
 ): Promise<{ gateway: GatewayProcess; home: string }> {
-  const { network, processes } = fleet
+  const { network, processes } = instances
   const home = await mkdtemp(join(tmpdir(), 'chancery-quota-'))
   const list = readJson((await processes[0]?.request('GET', '/crl'))?.text ?? '') as never
   const by = { network: network.name, keyId: network.authority.keyId, signer: network.authority }

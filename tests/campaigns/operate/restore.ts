@@ -44,22 +44,26 @@ export const oldRestore: OperateCase = {
     const proxy = await startFaultProxy({ host: '127.0.0.1', port: Number(direct.port) })
     const through = new URL(direct)
     through.port = String(proxy.port)
-    const fleet = await openFaultInstances({ databaseUrl: () => through.href, directUrl: direct.href, instances: 2 })
+    const instances = await openFaultInstances({
+      databaseUrl: () => through.href,
+      directUrl: direct.href,
+      instances: 2,
+    })
     try {
       const live = direct.pathname.slice(1)
-      const story = await RestoreScenario.open(fleet, random)
-      await story.before()
+      const scenario = await RestoreScenario.open(instances, random)
+      await scenario.before()
       proxy.isolate(true)
       await pause(100)
       await server.command(`drop database ${live} with (force)`, `create database ${live}`)
-      await story.restore()
+      await scenario.restore()
       proxy.isolate(false)
-      await story.notice()
-      await story.recover()
-      await story.resolveUnknown()
-      return await story.serveAgain()
+      await scenario.notice()
+      await scenario.recover()
+      await scenario.resolveUnknown()
+      return await scenario.serveAgain()
     } finally {
-      await fleet.close()
+      await instances.close()
       await proxy.close()
       await server.remove()
     }
@@ -67,7 +71,7 @@ export const oldRestore: OperateCase = {
 }
 
 /** Expected state of a certificate: `known` is in the backup, all others were issued after it. */
-type Fate = 'known' | 'adopted' | 'unknown' | 'revoked' | 'lost key' | 'turns up later'
+type ExpectedState = 'known' | 'adopted' | 'unknown' | 'revoked' | 'lost key' | 'turns up later'
 
 interface Member {
   readonly node: NodeCaller
@@ -76,23 +80,23 @@ interface Member {
 }
 
 class RestoreScenario {
-  readonly #fleet: FaultInstances
+  readonly #instances: FaultInstances
   readonly #random: Random
   readonly #alarms: Alarms
   readonly #findings = new Findings()
   readonly #folder: string
-  readonly #members = new Map<Fate, Member>()
+  readonly #members = new Map<ExpectedState, Member>()
   #sequence = -1
 
-  private constructor(fleet: FaultInstances, random: Random, alarms: Alarms) {
-    this.#fleet = fleet
+  private constructor(instances: FaultInstances, random: Random, alarms: Alarms) {
+    this.#instances = instances
     this.#random = random
     this.#alarms = alarms
-    this.#folder = dirname(fleet.envFile)
+    this.#folder = dirname(instances.envFile)
   }
 
-  static async open(fleet: FaultInstances, random: Random): Promise<RestoreScenario> {
-    return new RestoreScenario(fleet, random, await Alarms.open(authorityTargets(fleet.processes)))
+  static async open(instances: FaultInstances, random: Random): Promise<RestoreScenario> {
+    return new RestoreScenario(instances, random, await Alarms.open(authorityTargets(instances.processes)))
   }
 
   /** One certificate before the backup, five after it. Two of them are revoked, and one is in no export. */
@@ -110,7 +114,7 @@ class RestoreScenario {
     await mkdir(join(this.#folder, 'certificates'))
     await writeFile(join(this.#folder, 'certificates', 'adopted.json'), this.#member('adopted').text)
     await this.#findings.until('the mark names the last list', MARKED_SECONDS, async () => {
-      const mark = JSON.parse(await readFile(this.#fleet.markFile, 'utf8')) as { crl: { sequence: number } | null }
+      const mark = JSON.parse(await readFile(this.#instances.markFile, 'utf8')) as { crl: { sequence: number } | null }
       return (mark.crl?.sequence ?? -1) >= this.#sequence
     })
     await this.#alarms.scrape(12, 100)
@@ -122,14 +126,17 @@ class RestoreScenario {
   }
 
   async notice(): Promise<void> {
-    for (const [index, process] of this.#fleet.processes.entries()) {
+    for (const [index, process] of this.#instances.processes.entries()) {
       await this.#findings.until(`instance ${index + 1} says state_rollback`, NOTICED_SECONDS, () =>
         readinessNames(process, 'reasons', 'state_rollback'),
       )
       const { reasons } = await healthOf(process)
       this.#findings.require(reasons.includes('state_rollback'), `/health says ${reasons.join(', ')}`)
     }
-    this.#findings.require((await doctorOn(this.#fleet, 'high-water')) === 'bad', 'doctor does not see the rollback')
+    this.#findings.require(
+      (await doctorOn(this.#instances, 'high-water')) === 'bad',
+      'doctor does not see the rollback',
+    )
     await this.#alarms.scrape(14, 150)
     const allowed = [...FOLLOWING, ...WITHOUT_STANDBY]
     this.#alarms.expect('before the recovery', ['ChanceryStateRollback', 'ChanceryNotReady'], allowed)
@@ -137,12 +144,12 @@ class RestoreScenario {
 
   async recover(): Promise<void> {
     await this.#command('authority', 'recover')
-    for (const index of await this.#fleet.awaitReady(NOTICED_SECONDS))
+    for (const index of await this.#instances.awaitReady(NOTICED_SECONDS))
       this.#findings.add(`instance ${index + 1} is not ready after the recovery`)
     await this.#alarms.scrape(6, 150)
     const allowed = [...FOLLOWING, ...WITHOUT_STANDBY]
     this.#alarms.expect('before the floor is over', ['ChanceryReplayFloor'], allowed)
-    for (const process of this.#fleet.processes) {
+    for (const process of this.#instances.processes) {
       const isWarned = await readinessNames(process, 'warnings', 'replay_floor')
       this.#findings.require(isWarned, '/readyz does not warn of the replay floor')
     }
@@ -178,7 +185,7 @@ class RestoreScenario {
 
   async serveAgain(): Promise<readonly string[]> {
     const findings = this.#findings
-    await this.#fleet.moveClock(FLOOR_MS)
+    await this.#instances.moveClock(FLOOR_MS)
     await this.#alarms.scrape(SCRAPES_AFTER, 60)
     this.#alarms.expect('after the recovery', [], WITHOUT_STANDBY)
     for (const name of ['known', 'adopted'] as const) {
@@ -200,8 +207,8 @@ class RestoreScenario {
     findings.require(again.text.includes('"node_key_compromised"'), `a lost key was answered ${again.status}`)
     await this.#revoke('adopted', 'unspecified')
     await this.#expectListed('adopted', this.#member('adopted').cert_id)
-    findings.require((await doctorOn(this.#fleet, 'high-water')) === 'good', 'doctor still sees a rollback')
-    return [...findings.violations, ...(await checkInspection(this.#fleet)), ...(await this.#alarms.verdict())]
+    findings.require((await doctorOn(this.#instances, 'high-water')) === 'good', 'doctor still sees a rollback')
+    return [...findings.violations, ...(await checkInspection(this.#instances)), ...(await this.#alarms.verdict())]
   }
 
   /** No export or file has this certificate, so the authority uses id and key from the operator. */
@@ -219,7 +226,7 @@ class RestoreScenario {
   }
 
   async #expectListed(name: string, cert_id: string): Promise<void> {
-    for (const [index, process] of this.#fleet.processes.entries()) {
+    for (const [index, process] of this.#instances.processes.entries()) {
       const { json, text: list } = await process.request('GET', '/crl')
       const sequence = isJsonObject(json) ? Number(json['sequence']) : -1
       this.#findings.require(list.includes(cert_id), `instance ${index + 1}: the ${name} one is not on the list`)
@@ -228,16 +235,16 @@ class RestoreScenario {
   }
 
   #now(): Instant {
-    return systemClock.now() + BigInt(this.#fleet.clockOffsetMs) * 1000n
+    return systemClock.now() + BigInt(this.#instances.clockOffsetMs) * 1000n
   }
 
   get #first(): AuthorityProcess {
-    const [process] = this.#fleet.processes
+    const [process] = this.#instances.processes
     if (process === undefined) throw new Error('no instance')
     return process
   }
 
-  #member(name: Fate): Member {
+  #member(name: ExpectedState): Member {
     const member = this.#members.get(name)
     if (member === undefined) throw new Error(`no node joined as ${name}`)
     return member
@@ -248,7 +255,7 @@ class RestoreScenario {
     return text(isJsonObject(json) ? json : undefined, 'token_id')
   }
 
-  async #join(name: Fate): Promise<void> {
+  async #join(name: ExpectedState): Promise<void> {
     const node = nodeCaller(this.#first.url, await newSigner(this.#random), () => this.#now())
     const answer = await node.join(await this.#invite())
     if (answer.status !== 201) throw new Error(`a join was answered ${answer.status} ${answer.text.slice(0, 200)}`)
@@ -256,7 +263,7 @@ class RestoreScenario {
     this.#members.set(name, { node, cert_id, text: answer.text })
   }
 
-  async #revoke(name: Fate, reason: string): Promise<void> {
+  async #revoke(name: ExpectedState, reason: string): Promise<void> {
     const answer = await this.#operate('POST', '/admin/revoke', { cert_id: this.#member(name).cert_id, reason })
     const sequence = isJsonObject(answer.json) ? Number(answer.json['crl_sequence']) : Number.NaN
     this.#findings.require(
@@ -272,7 +279,7 @@ class RestoreScenario {
 
   /** Runs a command like an operator, with the settings of the service; returns its output. */
   #command(...args: string[]): Promise<string> {
-    const all = ['--conditions=development', COMMAND, ...args, '--env-file', this.#fleet.envFile]
+    const all = ['--conditions=development', COMMAND, ...args, '--env-file', this.#instances.envFile]
     return new Promise((resolve) => {
       execFile(process.execPath, all, { env: COMPILE_CACHE }, (error, stdout, stderr) => {
         if (error !== null) this.#findings.add(`chancery ${args.join(' ')} failed: ${stderr.slice(0, 300)}`)

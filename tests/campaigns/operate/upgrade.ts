@@ -33,11 +33,11 @@ export const brokenUpgrade: OperateCase = {
     try {
       const database = await server.createDatabase()
       const url = database.settings['DATABASE_URL'] ?? ''
-      const fleet = await openFaultInstances({ databaseUrl: () => url, instances: 2 })
+      const instances = await openFaultInstances({ databaseUrl: () => url, instances: 2 })
       try {
-        return await withRows(database, (rows) => upgrade({ fleet, url, rows, random }))
+        return await withRows(database, (rows) => upgrade({ instances, url, rows, random }))
       } finally {
-        await fleet.close()
+        await instances.close()
       }
     } finally {
       await server.remove()
@@ -46,17 +46,17 @@ export const brokenUpgrade: OperateCase = {
 }
 
 interface Setup {
-  readonly fleet: FaultInstances
+  readonly instances: FaultInstances
   readonly url: string
   readonly rows: Rows
   readonly random: Random
 }
 
 async function upgrade(setup: Setup): Promise<readonly string[]> {
-  const { fleet, rows, random } = setup
+  const { instances, rows, random } = setup
   const findings = new Findings()
-  const recorder = new FaultRecorder(fleet, random)
-  const alarms = await Alarms.open(authorityTargets(fleet.processes))
+  const recorder = new FaultRecorder(instances, random)
+  const alarms = await Alarms.open(authorityTargets(instances.processes))
   await recorder.open()
   recorder.start()
   await alarms.scrape(8, 150)
@@ -78,7 +78,7 @@ async function upgrade(setup: Setup): Promise<readonly string[]> {
         !(await hasTable(rows, 'next_roles')),
         `${release}: a table of the migration that failed is left`,
       )
-      for (const index of await fleet.awaitReady(5)) findings.add(`${release}: instance ${index + 1} is not ready`)
+      for (const index of await instances.awaitReady(5)) findings.add(`${release}: instance ${index + 1} is not ready`)
       requireNoFailures(recorder, release, findings)
     }
     await alarms.scrape(14, 200)
@@ -89,7 +89,7 @@ async function upgrade(setup: Setup): Promise<readonly string[]> {
       READY_SECONDS,
       async () => (await next?.request('GET', '/readyz'))?.status === 200,
     )
-    for (const [index, process] of fleet.processes.entries())
+    for (const [index, process] of instances.processes.entries())
       findings.require(
         await readinessNames(process, 'warnings', 'newer_schema'),
         `instance ${index + 1} does not warn of the newer schema`,
@@ -98,7 +98,7 @@ async function upgrade(setup: Setup): Promise<readonly string[]> {
     alarms.expect('after the good release is up', [], WITHOUT_STANDBY)
     await recorder.stop()
     requireNoFailures(recorder, 'with the good release', findings)
-    const found = await checkPromises(fleet, recorder, rows, inspectNext)
+    const found = await checkPromises(instances, recorder, rows, inspectNext)
     return [...findings.violations, ...found, ...(await alarms.verdict())]
   } finally {
     await recorder.stop()
@@ -144,9 +144,9 @@ function inspectNext({ envFile }: FaultInstances): Promise<string[]> {
   })
 }
 
-function startNext({ fleet, url }: Setup, release: string): Promise<AuthorityProcess> {
+function startNext({ instances, url }: Setup, release: string): Promise<AuthorityProcess> {
   return startAuthorityProcess({
-    network: fleet.network,
+    network: instances.network,
     settings: {
       NA_HA_MODE: 'on',
       RATE_LIMIT_STORE: 'database',
@@ -156,7 +156,7 @@ function startNext({ fleet, url }: Setup, release: string): Promise<AuthorityPro
       NA_ANCHOR_INTERVAL_SECONDS: '0',
       DATABASE_URL: url,
       NA_INSTANCE_ID: 'na3',
-      NA_HIGH_WATER_FILES: `${fleet.markFile}.3a,${fleet.markFile}.3b`,
+      NA_HIGH_WATER_FILES: `${instances.markFile}.3a,${instances.markFile}.3b`,
       CHANCERY_NEXT_RELEASE: release,
     },
     execArgv: ['--import', NEXT_RELEASE],

@@ -45,7 +45,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
   try {
     await fleet.join(na, network, count)
     log(`${count} nodes joined after ${clock.minutes().toFixed(1)} min of quick time`)
-    const violations = [...(await fleet.watch(na, network, log)), ...fleet.judge()]
+    const violations = [...(await fleet.watch(na, network, log)), ...fleet.check()]
     log(fleet.describe())
     for (const violation of violations.slice(0, 20)) log(`violation: ${violation}`)
     return { cases: count, violations: violations.length }
@@ -164,7 +164,7 @@ class Fleet {
     return violations
   }
 
-  judge(): string[] {
+  check(): string[] {
     const violations: string[] = []
     for (const [index, { renewals, failures, latest, ended }] of this.#diaries.entries()) {
       if (ended !== undefined) violations.push(`node ${index} ended: ${ended.message}`)

@@ -45,19 +45,19 @@ const SETTINGS = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
 const CASE_SECONDS = 30
 
 export async function run(options: CampaignOptions): Promise<CampaignResult> {
-  const world = await World.open()
+  const setup = await OutboxSetup.open()
   const random = seededRandom(options.seed)
   const violations: string[] = []
   try {
     for (let index = 0; index < options.count; index += 1) {
-      const problem = index % 5 === 4 ? await world.outage(random) : await world.kill(stepOf(index), random)
+      const problem = index % 5 === 4 ? await setup.outage(random) : await setup.kill(stepOf(index), random)
       if (problem !== undefined) violations.push(`case ${index}: ${problem}`)
-      if (index % 25 === 24) options.log(`${index + 1} cases, ${world.effects().length} actions done`)
+      if (index % 25 === 24) options.log(`${index + 1} cases, ${setup.effects().length} actions done`)
     }
-    violations.push(...(await world.inspect()))
-    options.log(`${world.effects().length} actions done, ${world.kills} kills, ${world.outages} outages`)
+    violations.push(...(await setup.inspect()))
+    options.log(`${setup.effects().length} actions done, ${setup.kills} kills, ${setup.outages} outages`)
   } finally {
-    await world.close()
+    await setup.close()
   }
   for (const violation of violations.slice(0, 20)) options.log(`violation: ${violation}`)
   return { cases: options.count, violations: violations.length }
@@ -68,7 +68,7 @@ function stepOf(index: number): GovernedStep {
 }
 
 /** One authority with its database, one outbox, and the running program. */
-class World {
+class OutboxSetup {
   readonly #network: TestNetwork
   readonly #database: TestDatabase
   readonly #folder: string
@@ -85,14 +85,14 @@ class World {
     this.#folder = folder
   }
 
-  static async open(): Promise<World> {
+  static async open(): Promise<OutboxSetup> {
     const folder = await mkdtemp(join(tmpdir(), 'chancery-outbox-'))
-    const world = new World(await createTestNetwork('OUTBOX-NET'), await createTestDatabase('sqlite'), folder)
-    await world.#startAuthority()
+    const setup = new OutboxSetup(await createTestNetwork('OUTBOX-NET'), await createTestDatabase('sqlite'), folder)
+    await setup.#startAuthority()
     // One fixed address for all processes of the authority.
-    world.#proxy = await startFaultProxy(world.#target)
-    world.#task = await world.#prepare()
-    return world
+    setup.#proxy = await startFaultProxy(setup.#target)
+    setup.#task = await setup.#prepare()
+    return setup
   }
 
   /** The program exits at the step; the next one continues with its outbox. */

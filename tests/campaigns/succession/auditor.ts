@@ -80,7 +80,7 @@ export class Auditor {
     await cp(join(folder, 'anchors'), `${file}.anchors`, { recursive: true })
     if (await this.#try('evidence', 'export', '--out', file, ...config)) {
       this.#exports.push(file)
-      await this.#try('evidence', 'verify', file, ...this.#grounds(file), ...config)
+      await this.#try('evidence', 'verify', file, ...this.#trustOptions(file), ...config)
     }
     await this.#try('evidence', 'witness', '--state', join(folder, 'witness.json'), ...config)
     await this.#exportEvents(settings)
@@ -97,7 +97,7 @@ export class Auditor {
       'evidence',
       'verify',
       file,
-      ...this.#grounds(file),
+      ...this.#trustOptions(file),
       ...config,
       ...history,
     ])
@@ -114,7 +114,7 @@ export class Auditor {
     this.#checkEvents(expected)
   }
 
-  #grounds(file: string): readonly string[] {
+  #trustOptions(file: string): readonly string[] {
     return ['--executor-keys', join(this.#parts.folder, 'executors.json'), '--anchors', `${file}.anchors`]
   }
 
@@ -127,8 +127,8 @@ export class Auditor {
       const kind = detectRecordKind(record)
       const dates = [record['issued_at'], record['decision_made_at']]
       const date = dates.find((each) => typeof each === 'string')
-      const ground = { keys: [], validatorKeys: new Map<string, string>(), genesis, history }
-      const given = ground as unknown as Parameters<typeof verifyRecordOfKind>[2]
+      const trust = { keys: [], validatorKeys: new Map<string, string>(), genesis, history }
+      const given = trust as unknown as Parameters<typeof verifyRecordOfKind>[2]
       const now = date === undefined ? given.now : instantOf(date) + 1_000_000n
       const verdict =
         kind === undefined ? undefined : await verifyRecordOfKind(kind, record, { ...given, ...(now ? { now } : {}) })

@@ -17,13 +17,13 @@ export interface Work {
 /** Load in the network: members join and are revoked, decisions are made, executed and anchored. */
 export class Business {
   readonly #served: Served
-  readonly #story: EvidenceScenario
+  readonly #scenario: EvidenceScenario
   #members = 0
   #last: JsonObject | undefined
 
-  private constructor(served: Served, story: EvidenceScenario) {
+  private constructor(served: Served, scenario: EvidenceScenario) {
     this.#served = served
-    this.#story = story
+    this.#scenario = scenario
   }
 
   static async open(served: Served): Promise<Business> {
@@ -40,12 +40,12 @@ export class Business {
     this.#last = member
     let decision: JsonObject = {}
     for (let each = 0; each < DECISIONS_AT_ONCE; each += 1) {
-      const made = decisionOf(await this.#story.decide())
+      const made = decisionOf(await this.#scenario.decide())
       decision = made
-      const done = await this.#story.execute(made)
+      const done = await this.#scenario.execute(made)
       if (done.status !== 201) throw new Error(`evidence is refused: ${done.status} ${done.text.slice(0, 300)}`)
     }
-    const anchored = objectOf(await this.#story.anchor())
+    const anchored = objectOf(await this.#scenario.anchor())
     const anchor = isJsonObject(anchored['anchor'] ?? null) ? (anchored['anchor'] as JsonObject) : anchored
     return { member, revoked, decision, anchor }
   }

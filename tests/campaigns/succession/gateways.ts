@@ -37,10 +37,10 @@ export class Gateways {
   readonly #client: ReturnType<typeof testClient>
   readonly #gateways: Gateway[] = []
   readonly #calls = new RefusedCalls()
-  #judged = 0
+  #verified = 0
   #kills = 0
   #isJudging = false
-  #judging: Promise<void> = Promise.resolve()
+  #verifying: Promise<void> = Promise.resolve()
 
   constructor(parts: GatewayParts) {
     this.#parts = parts
@@ -93,22 +93,22 @@ export class Gateways {
     one.process = await startOne(one.env)
   }
 
-  judge(certificates: () => Promise<readonly JoinCertificate[]>): void {
+  verify(certificates: () => Promise<readonly JoinCertificate[]>): void {
     this.#isJudging = true
-    this.#judging = (async () => {
+    this.#verifying = (async () => {
       while (this.#isJudging) {
         for (const [index, gateway] of this.#gateways.entries()) await this.#ask(index, gateway, await certificates())
         await pause(BETWEEN_ROUNDS_MS)
       }
     })()
     // Reported when it is awaited at the end.
-    this.#judging.catch(() => undefined)
+    this.#verifying.catch(() => undefined)
   }
 
   figures(): JsonObject {
     const { refusals, longestRefusedMs } = this.#calls
     return {
-      judged: this.#judged,
+      verified: this.#verified,
       gateway_refusals: refusals,
       longest_ms: longestRefusedMs,
       gateway_kills: this.#kills,
@@ -117,7 +117,7 @@ export class Gateways {
 
   async stop(): Promise<void> {
     this.#isJudging = false
-    await this.#judging
+    await this.#verifying
     for (const { process } of this.#gateways) await process?.kill()
   }
 
@@ -151,7 +151,7 @@ export class Gateways {
   }
 
   #note(index: number, certificate: JoinCertificate, result: JsonObject | undefined, text: string): void {
-    this.#judged += 1
+    this.#verified += 1
     const caller = `${index} ${certificate.node_public_key}`
     if (result?.['trusted'] === true) {
       this.#calls.accepted(caller)

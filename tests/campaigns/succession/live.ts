@@ -15,13 +15,13 @@ export async function run({ count, seed, log, nodes = DEFAULT_NODES }: CampaignO
   const backend = seed % 2 === 0 ? 'sqlite' : 'postgres'
   const rounds = new SuccessionRounds(seededRandom(seed), backend)
   const started = performance.now()
-  const told = new Set<string>()
+  const reported = new Set<string>()
   let done = 0
   /** Printed at once, so that a stopped run has reported them. */
   const tell = (): void => {
-    const news = rounds.allFound().filter((line) => !told.has(line))
+    const news = rounds.allFound().filter((line) => !reported.has(line))
     for (const line of news.slice(0, MAX_PRINTED)) log(`violation: ${line}`)
-    for (const line of news) told.add(line)
+    for (const line of news) reported.add(line)
   }
   try {
     await rounds.open(nodes)

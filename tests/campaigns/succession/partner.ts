@@ -104,8 +104,8 @@ export class Partner {
     } catch (error) {
       this.found.push(`the partner cannot import the feed: ${String(error).slice(0, 500)}`)
     }
-    await this.#judge(member, 'accepted')
-    if (revoked !== undefined) await this.#judge(revoked, 'attestation_locally_revoked')
+    await this.#verify(member, 'accepted')
+    if (revoked !== undefined) await this.#verify(revoked, 'attestation_locally_revoked')
     await this.#read()
   }
 
@@ -115,7 +115,7 @@ export class Partner {
     await this.#own.remove()
   }
 
-  async #judge(attestation: JsonObject, wanted: string): Promise<void> {
+  async #verify(attestation: JsonObject, wanted: string): Promise<void> {
     const body = { attestation, treaty: this.#treaty }
     const answer = await this.#na.request('POST', '/attestations/verify-with-treaty', { body })
     const reason = isJsonObject(answer.json ?? null) ? (answer.json as JsonObject)['reason'] : undefined

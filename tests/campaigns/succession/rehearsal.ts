@@ -31,7 +31,7 @@ const REFRESH_SECONDS = 10
 const SEEN_AFTER_MS = REFRESH_SECONDS * 1100 + 3000
 const NEW_KEY = 'na-next'
 
-interface Cached {
+interface Member {
   readonly certificate: JoinCertificate
   /** When its revocation was acknowledged. */
   revokedAt?: number
@@ -61,7 +61,7 @@ export async function rehearseSuccession(backend: Backend, random: Random): Prom
     const after = { ...before, ...(await prepare(folder, network)) }
     await command(network, after, 'authority', 'key-succession', '--first-list', join(folder, 'first.json'))
     gateway = await pinBoth(na.url, network, join(folder, 'first.json'))
-    load.judgeBy(gateway)
+    load.verifyWith(gateway)
     await load.change(15)
     const refused = await startAuthorityProcess({ network, settings: after }).then(
       () => 'it started',
@@ -156,7 +156,7 @@ async function checkAuthority(na: AuthorityProcess, network: TestNetwork, load: 
     await listed('/crl', next.publicKey),
     await listed(`/crl/keys/${network.authority.keyId}`, network.authority.publicKey),
   ]
-  for (const { certificate, revokedAt } of load.held) {
+  for (const { certificate, revokedAt } of load.members) {
     const { cert_id, issued_by } = certificate
     if (all.has(cert_id) !== (revokedAt !== undefined)) load.found.push(`${cert_id} is wrong on the new list`)
     const isFormer = issued_by === network.authority.keyId
@@ -172,16 +172,16 @@ async function checkAuthority(na: AuthorityProcess, network: TestNetwork, load: 
 
 /** Nodes that join, operators that revoke, and a relying party that verifies all the time. */
 class Load {
-  readonly held: Cached[] = []
+  readonly members: Member[] = []
   readonly found: string[] = []
   readonly #network: TestNetwork
   readonly #random: Random
   #na: AuthorityProcess | undefined
   #servingSince = 0
   #nodes = 0
-  #judged = 0
+  #verified = 0
   #isJudging = false
-  #judging: Promise<void> = Promise.resolve()
+  #verifying: Promise<void> = Promise.resolve()
 
   constructor(network: TestNetwork, random: Random) {
     this.#network = network
@@ -202,16 +202,16 @@ class Load {
     }
   }
 
-  judgeBy(gateway: TestGateway): void {
+  verifyWith(gateway: TestGateway): void {
     this.#isJudging = true
-    this.#judging = this.#judge(gateway)
+    this.#verifying = this.#verify(gateway)
   }
 
   /** All acknowledged revocations must have arrived everywhere by now; then each certificate is verified again. */
   async settle(): Promise<void> {
     await pause(SEEN_AFTER_MS)
     this.#isJudging = false
-    await this.#judging
+    await this.#verifying
   }
 
   stop(): void {
@@ -219,20 +219,20 @@ class Load {
   }
 
   facts(): JsonObject {
-    const revoked = this.held.filter(({ revokedAt }) => revokedAt !== undefined).length
-    const next = this.held.filter(({ certificate }) => certificate.issued_by === NEW_KEY).length
-    return { certificates: this.held.length, of_new_key: next, revoked, judged: this.#judged }
+    const revoked = this.members.filter(({ revokedAt }) => revokedAt !== undefined).length
+    const next = this.members.filter(({ certificate }) => certificate.issued_by === NEW_KEY).length
+    return { certificates: this.members.length, of_new_key: next, revoked, verified: this.#verified }
   }
 
   async #join(): Promise<void> {
     const na = this.#serving()
     const signer = await testSigner('node', `heir-${(this.#nodes += 1)}`)
     const node = nodeCaller(na.url, signer, () => systemClock.now())
-    this.held.push({ certificate: await enroll(na, node) })
+    this.members.push({ certificate: await enroll(na, node) })
   }
 
   async #revoke(): Promise<void> {
-    const valid = this.held.filter(({ revokedAt }) => revokedAt === undefined)
+    const valid = this.members.filter(({ revokedAt }) => revokedAt === undefined)
     const one = valid[this.#random.below(valid.length)]
     if (one === undefined) return
     const { cert_id } = one.certificate
@@ -241,23 +241,23 @@ class Load {
     else one.revokedAt = performance.now()
   }
 
-  async #judge(gateway: TestGateway): Promise<void> {
+  async #verify(gateway: TestGateway): Promise<void> {
     const forgeries = await this.#forge()
     while (this.#isJudging) {
-      const one = this.held[this.#random.below(this.held.length)]
+      const one = this.members[this.#random.below(this.members.length)]
       if (one !== undefined) await this.#ask(gateway, one)
       for (const forged of forgeries)
         if ((await this.#isTrusted(gateway, forged)) !== false) this.found.push('a forgery is trusted')
       await pause(5)
     }
-    for (const one of this.held) await this.#ask(gateway, one)
+    for (const one of this.members) await this.#ask(gateway, one)
   }
 
-  async #ask(gateway: TestGateway, one: Cached): Promise<void> {
+  async #ask(gateway: TestGateway, one: Member): Promise<void> {
     const wasRevokedAt = one.revokedAt
     const askedAt = performance.now()
     const isTrusted = await this.#isTrusted(gateway, one.certificate)
-    this.#judged += 1
+    this.#verified += 1
     const { cert_id, issued_by } = one.certificate
     // While the authority is down, no new revocation can arrive, and the current list is still in force.
     const knowable = Math.max(wasRevokedAt ?? 0, this.#servingSince)
@@ -279,7 +279,7 @@ class Load {
   /** Signed by the old key under the id of the new one, and the other way round; by an unknown key under each id. */
   async #forge(): Promise<readonly JsonObject[]> {
     const [old, next, stranger] = [this.#network.authority, await testSigner(NEW_KEY), await testSigner('stranger')]
-    const real = this.held[0]?.certificate
+    const real = this.members[0]?.certificate
     if (real === undefined) return []
     const make = async (by: Signer, name: string): Promise<JsonObject> => {
       const draft = { ...real, cert_id: `forged-${by.keyId}`, issued_by: name, signatures: [] }

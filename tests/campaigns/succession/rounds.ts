@@ -40,7 +40,7 @@ const SWITCH_POINTS = [
 
 export type Undone = 'after the switch' | 'before the switch'
 
-interface Everybody {
+interface Participants {
   readonly na: SuccessionAuthority
   readonly root: Root
   readonly fleet: Fleet
@@ -56,7 +56,7 @@ export class SuccessionRounds {
   readonly #random: Random
   readonly #backend: Backend
   readonly #closing: (() => Promise<unknown>)[] = []
-  #everybody: Everybody | undefined
+  #participants: Participants | undefined
   #switches: number
 
   constructor(random: Random, backend: Backend) {
@@ -93,11 +93,11 @@ export class SuccessionRounds {
     const gateways = new Gateways({ url, network: network.name, folder: await at('gateways'), genesisFile, key })
     this.#closing.push(() => gateways.stop())
     await gateways.start(GATEWAYS)
-    gateways.judge(() => fleet.certificates())
+    gateways.verify(() => fleet.certificates())
     const partner = await Partner.open({ url, network: network.name, folder: await at('partner') }, genesisFile)
     this.#closing.push(() => partner.close())
     const auditor = await Auditor.open({ url, folder: await at('auditor') }, genesisFile)
-    this.#everybody = { na, root, fleet, gateways, auditor, partner, business }
+    this.#participants = { na, root, fleet, gateways, auditor, partner, business }
     await this.#work()
   }
 
@@ -140,14 +140,14 @@ export class SuccessionRounds {
   }
 
   allFound(): readonly string[] {
-    if (this.#everybody === undefined) return this.found
-    const { fleet, gateways, auditor, partner } = this.#everybody
+    if (this.#participants === undefined) return this.found
+    const { fleet, gateways, auditor, partner } = this.#participants
     return [...this.found, ...fleet.found, ...gateways.found, ...auditor.found, ...partner.found]
   }
 
   figures(): JsonObject {
-    if (this.#everybody === undefined) return {}
-    const { na, fleet, gateways, auditor, partner } = this.#everybody
+    if (this.#participants === undefined) return {}
+    const { na, fleet, gateways, auditor, partner } = this.#participants
     return {
       nodes: fleet.size,
       ...fleet.figures(),
@@ -165,9 +165,9 @@ export class SuccessionRounds {
       await close().catch((error: unknown) => this.found.push(`at the end: ${said(error)}`))
   }
 
-  get #all(): Everybody {
-    if (this.#everybody === undefined) throw new Error('the participants are not started')
-    return this.#everybody
+  get #all(): Participants {
+    if (this.#participants === undefined) throw new Error('the participants are not started')
+    return this.#participants
   }
 
   /** Waits until every node has reported the new block to the authority. */

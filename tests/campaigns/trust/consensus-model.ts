@@ -112,8 +112,8 @@ function cascadeScore(votes: readonly VoteFacts[]): number {
 async function reasonOf(facts: ProofFacts): Promise<string> {
   const record = foreignProof(facts)
   const validatorKeys = new Map(facts.known.map((i) => [nameOf(i), sovereignOf(i).publicKey]))
-  const ground = { assemblerKeys: [assembler.publicKey], validatorKeys, now: NOW }
-  const verdict = await verifyConsensusProof(readConsensusProof(readJson(wireText(record))), ground)
+  const trust = { assemblerKeys: [assembler.publicKey], validatorKeys, now: NOW }
+  const verdict = await verifyConsensusProof(readConsensusProof(readJson(wireText(record))), trust)
   return verdict.ok ? 'valid' : verdict.reason
 }
 

@@ -115,10 +115,10 @@ async function verifyAll(
   isPresented: () => boolean,
 ): Promise<void> {
   for (let at = 0; at < mutants.length; at += AT_ONCE)
-    await Promise.all(mutants.slice(at, at + AT_ONCE).map((mutant) => judge(na, mutant, tally, isPresented())))
+    await Promise.all(mutants.slice(at, at + AT_ONCE).map((mutant) => checkMutant(na, mutant, tally, isPresented())))
 }
 
-async function judge(na: TestAuthority, mutant: Mutant, tally: Tally, isPresented: boolean): Promise<void> {
+async function checkMutant(na: TestAuthority, mutant: Mutant, tally: Tally, isPresented: boolean): Promise<void> {
   const { target, what, text } = mutant
   tally.cases += 1
   const value = tryRead(text)
@@ -130,8 +130,8 @@ async function judge(na: TestAuthority, mutant: Mutant, tally: Tally, isPresente
     tally.complain(`${target.kind}: ${what}: ${answer.status} ${answer.text.slice(0, 200)}: ${text}`)
 }
 
-async function holds({ kind, trust: ground }: Target, value: JsonObject): Promise<boolean> {
-  return (await verifyRecordOfKind(kind, value, ground)).ok
+async function holds({ kind, trust }: Target, value: JsonObject): Promise<boolean> {
+  return (await verifyRecordOfKind(kind, value, trust)).ok
 }
 
 function present(na: TestAuthority, target: Target, text: string): Promise<TestResponse> {

@@ -63,7 +63,7 @@ async function race({ server, notes, random, rounds, callers, log }: Race): Prom
       await Promise.all(
         Array.from({ length: callers }, (_, index) =>
           act(index % 2 === 0 ? first : second, random, policy_id).then(([kind, answer]) =>
-            notes.judge(kind, answer, ALLOWED[kind]),
+            notes.countResponse(kind, answer, ALLOWED[kind]),
           ),
         ),
       )

@@ -128,8 +128,8 @@ async function tryFlip(bench: Bench, flip: Flip, reasons: Map<string, number>, v
       const binding = decision['policy_binding'] as JsonObject
       const [problem] = active['problems'] as JsonObject[]
       const reason = textOf(binding, 'resolution_failure')
-      const told = textOf(problem ?? {}, 'reason')
-      if (told !== reason) complain(`denied for ${reason}, health says ${told}`)
+      const reported = textOf(problem ?? {}, 'reason')
+      if (reported !== reason) complain(`denied for ${reason}, health says ${reported}`)
       count(reason)
     }
     const version = flip.column === 'version' ? Number(flip.to) : 1

@@ -60,8 +60,8 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
         }
       }
     }
-    const told = [...refusals].sort(([, a], [, b]) => b - a).map(([verdict, times]) => `${verdict} ${times}`)
-    log(`refused with ${told.join(', ')}`)
+    const counts = [...refusals].sort(([, a], [, b]) => b - a).map(([verdict, times]) => `${verdict} ${times}`)
+    log(`refused with ${counts.join(', ')}`)
     return { cases, violations }
   } finally {
     await na.stop()
@@ -74,7 +74,7 @@ async function askAbout(
   { what, record }: Tampered,
 ): Promise<{ verdict: string; complaint: string | undefined }[]> {
   return (await target.present(record)).map((answer) => {
-    const verdict = judge(answer)
+    const verdict = outcomeOf(answer)
     const isGood = verdict !== 'ACCEPTED' && answer.status < 500
     return { verdict, complaint: isGood ? undefined : `${target.name}: ${what}: ${verdict}: ${wireText(record)}` }
   })
@@ -89,7 +89,7 @@ async function recognise(na: TestAuthority): Promise<string> {
   return answer.text
 }
 
-function judge({ status, json }: TestResponse): string {
+function outcomeOf({ status, json }: TestResponse): string {
   const {
     accepted: isAccepted,
     reason,
@@ -101,7 +101,8 @@ function judge({ status, json }: TestResponse): string {
 
 async function requireAccepted({ name, record, present }: Target): Promise<void> {
   for (const answer of await present(record)) {
-    if (judge(answer) !== 'ACCEPTED') throw new Error(`the untouched ${name} is refused: ${answer.text.slice(0, 300)}`)
+    if (outcomeOf(answer) !== 'ACCEPTED')
+      throw new Error(`the untouched ${name} is refused: ${answer.text.slice(0, 300)}`)
   }
 }
 

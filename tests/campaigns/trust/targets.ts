@@ -109,8 +109,8 @@ function textOf(kind: RecordKindName): string {
 
 /** Public routes that verify such a record, with the keys of its example. */
 function routeOf(kind: RecordKindName): Route | undefined {
-  const { trust: ground } = exampleOf(kind)
-  const keys = writeJson(ground.keys)
+  const { trust } = exampleOf(kind)
+  const keys = writeJson(trust.keys)
   const body = (path: string, member: string, more: string): Route => ({
     path,
     bodyOf: (text) => `{"${member}":${text},${more}}`,
@@ -137,7 +137,7 @@ function routeOf(kind: RecordKindName): Route | undefined {
         `"commitment":${textOf('capability-commitment')},"issuer_public_keys":${keys}`,
       )
     case 'consensus-proof': {
-      const validators = writeJson(Object.fromEntries(ground.validatorKeys))
+      const validators = writeJson(Object.fromEntries(trust.validatorKeys))
       return body('/consensus/verify', 'proof', `"validator_public_keys":${validators},"assembler_public_keys":${keys}`)
     }
     case 'data-license-policy': {

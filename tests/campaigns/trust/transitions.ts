@@ -19,30 +19,30 @@ function boundaryPolicy(policy_id: string, max = 1): Body {
   return { policy_id, valid_from, valid_until, gates: [{ gate_id: 'g', gate_type: 'max_value.v1', order: 0, config }] }
 }
 
-async function publishedBoundaryPolicy(scene: TestSetup, active: boolean): Promise<string> {
-  const policy_id = name(scene, 'boundary')
-  await prepared(scene, '/admin/boundary-policies', boundaryPolicy(policy_id))
-  if (active) await prepared(scene, `/admin/boundary-policies/${policy_id}/activate`, { version: 1 })
+async function publishedBoundaryPolicy(setup: TestSetup, active: boolean): Promise<string> {
+  const policy_id = name(setup, 'boundary')
+  await prepared(setup, '/admin/boundary-policies', boundaryPolicy(policy_id))
+  if (active) await prepared(setup, `/admin/boundary-policies/${policy_id}/activate`, { version: 1 })
   return policy_id
 }
 
 async function executorKey(
-  scene: TestSetup,
+  setup: TestSetup,
 ): Promise<{ key_id: string; public_key: string; executor_sovereign_id: string }> {
-  const { publicKey } = await newSigner(scene.random)
-  return { key_id: name(scene, 'executor'), public_key: publicKey, executor_sovereign_id: 'rotator' }
+  const { publicKey } = await newSigner(setup.random)
+  return { key_id: name(setup, 'executor'), public_key: publicKey, executor_sovereign_id: 'rotator' }
 }
 
-const member = (scene: TestSetup): Body => ({ subject_id: name(scene, 'member'), roles: ['role:client'] })
+const member = (setup: TestSetup): Body => ({ subject_id: name(setup, 'member'), roles: ['role:client'] })
 
-function treaty(scene: TestSetup, sovereign = foreignSovereign(name(scene, 'PARTNER'))): Body {
+function treaty(setup: TestSetup, sovereign = foreignSovereign(name(setup, 'PARTNER'))): Body {
   return { subject_sovereign_id: sovereign.sovereign_id, subject_public_keys: [sovereign.publicKey] }
 }
 
 export const membershipAttestationIssued: Transition = {
   event: 'membership_attestation_issued',
-  prepare: async (scene) => ({
-    send: operate(scene, '/admin/attestations', member(scene)),
+  prepare: async (setup) => ({
+    send: operate(setup, '/admin/attestations', member(setup)),
     status: 201,
     again: 201,
     effects: [count('membership_attestations')],
@@ -51,8 +51,8 @@ export const membershipAttestationIssued: Transition = {
 
 export const recognitionTreatyIssued: Transition = {
   event: 'recognition_treaty_issued',
-  prepare: async (scene) => ({
-    send: operate(scene, '/admin/recognition-treaties', treaty(scene)),
+  prepare: async (setup) => ({
+    send: operate(setup, '/admin/recognition-treaties', treaty(setup)),
     status: 201,
     again: 201,
     effects: [count('recognition_treaties')],
@@ -61,10 +61,10 @@ export const recognitionTreatyIssued: Transition = {
 
 export const membershipAttestationRevoked: Transition = {
   event: 'membership_attestation_revoked',
-  async prepare(scene) {
-    const id = text(await prepared(scene, '/admin/attestations', member(scene)), 'attestation_id')
+  async prepare(setup) {
+    const id = text(await prepared(setup, '/admin/attestations', member(setup)), 'attestation_id')
     return {
-      send: operate(scene, `/admin/attestations/${id}/revoke`, { reason: 'left' }),
+      send: operate(setup, `/admin/attestations/${id}/revoke`, { reason: 'left' }),
       status: 200,
       again: 200,
       effects: [
@@ -77,11 +77,11 @@ export const membershipAttestationRevoked: Transition = {
 
 export const recognitionPolicySaved: Transition = {
   event: 'recognition_policy_saved',
-  async prepare(scene) {
-    const policy_id = name(scene, 'recognition')
-    const recognition_policy = { local_sovereign_id: scene.network.name, recognized_issuers: [] }
+  async prepare(setup) {
+    const policy_id = name(setup, 'recognition')
+    const recognition_policy = { local_sovereign_id: setup.network.name, recognized_issuers: [] }
     return {
-      send: operate(scene, '/admin/recognition-policy', { policy_id, recognition_policy }),
+      send: operate(setup, '/admin/recognition-policy', { policy_id, recognition_policy }),
       status: 200,
       again: 200,
       effects: [count('recognition_policies')],
@@ -92,10 +92,10 @@ export const recognitionPolicySaved: Transition = {
 
 export const recognitionTreatyRevoked: Transition = {
   event: 'recognition_treaty_revoked',
-  async prepare(scene) {
-    const id = text(await prepared(scene, '/admin/recognition-treaties', treaty(scene)), 'treaty_id')
+  async prepare(setup) {
+    const id = text(await prepared(setup, '/admin/recognition-treaties', treaty(setup)), 'treaty_id')
     return {
-      send: operate(scene, `/admin/recognition-treaties/${id}/revoke`, { reason: 'over' }),
+      send: operate(setup, `/admin/recognition-treaties/${id}/revoke`, { reason: 'over' }),
       status: 200,
       again: 200,
       effects: [count('recognition_treaties', `treaty_id = '${id}' and status = 'revoked'`)],
@@ -105,8 +105,8 @@ export const recognitionTreatyRevoked: Transition = {
 
 export const boundaryPolicyPublished: Transition = {
   event: 'boundary_policy_published',
-  prepare: async (scene) => ({
-    send: operate(scene, '/admin/boundary-policies', boundaryPolicy(name(scene, 'boundary'))),
+  prepare: async (setup) => ({
+    send: operate(setup, '/admin/boundary-policies', boundaryPolicy(name(setup, 'boundary'))),
     status: 201,
     again: 201,
     effects: [count('boundary_policies')],
@@ -115,8 +115,8 @@ export const boundaryPolicyPublished: Transition = {
 
 export const executorKeyRegistered: Transition = {
   event: 'executor_key_registered',
-  prepare: async (scene) => ({
-    send: operate(scene, '/admin/evidence/executor-keys', await executorKey(scene)),
+  prepare: async (setup) => ({
+    send: operate(setup, '/admin/evidence/executor-keys', await executorKey(setup)),
     status: 201,
     again: 409,
     effects: [count('executor_keys')],
@@ -125,16 +125,16 @@ export const executorKeyRegistered: Transition = {
 
 export const boundaryPolicyActivated: Transition = {
   event: 'boundary_policy_activated',
-  async prepare(scene) {
-    const policy_id = await publishedBoundaryPolicy(scene, false)
-    await prepared(scene, '/admin/boundary-policies', boundaryPolicy(policy_id, 2))
+  async prepare(setup) {
+    const policy_id = await publishedBoundaryPolicy(setup, false)
+    await prepared(setup, '/admin/boundary-policies', boundaryPolicy(policy_id, 2))
     const version = (number: number, active: 0 | 1): string =>
       `policy_id = '${policy_id}' and version = ${number} and active = ${active}`
     // Directly in the database, because activating writes the event that is counted: one version must replace the
     // other.
-    await scene.rows.query(`update boundary_policies set active = 1, activated_at = created_at where ${version(1, 0)}`)
+    await setup.rows.query(`update boundary_policies set active = 1, activated_at = created_at where ${version(1, 0)}`)
     return {
-      send: operate(scene, `/admin/boundary-policies/${policy_id}/activate`, { version: 2 }),
+      send: operate(setup, `/admin/boundary-policies/${policy_id}/activate`, { version: 2 }),
       status: 200,
       again: 200,
       effects: [count('boundary_policies', version(1, 0)), count('boundary_policies', version(2, 1))],
@@ -144,13 +144,13 @@ export const boundaryPolicyActivated: Transition = {
 
 export const sovereignRevocationFeedImported: Transition = {
   event: 'sovereign_revocation_feed_imported',
-  async prepare(scene) {
-    const issuer = foreignSovereign(name(scene, 'ISSUER'))
-    await prepared(scene, '/admin/recognition-treaties', treaty(scene, issuer))
-    const feed = readJson(wireText(foreignFeed(issuer, 1, [name(scene, 'withdrawn')]))) as JsonObject
+  async prepare(setup) {
+    const issuer = foreignSovereign(name(setup, 'ISSUER'))
+    await prepared(setup, '/admin/recognition-treaties', treaty(setup, issuer))
+    const feed = readJson(wireText(foreignFeed(issuer, 1, [name(setup, 'withdrawn')]))) as JsonObject
     const from = `issuer_sovereign_id = '${issuer.sovereign_id}'`
     return {
-      send: operate(scene, '/admin/sovereign-revocation-feeds/import', { feed }),
+      send: operate(setup, '/admin/sovereign-revocation-feeds/import', { feed }),
       status: 200,
       again: 409,
       effects: [count('sovereign_revocation_feeds', from), count('imported_sovereign_revocations', from)],
@@ -160,10 +160,10 @@ export const sovereignRevocationFeedImported: Transition = {
 
 export const boundaryPolicyDeactivated: Transition = {
   event: 'boundary_policy_deactivated',
-  async prepare(scene) {
-    const policy_id = await publishedBoundaryPolicy(scene, true)
+  async prepare(setup) {
+    const policy_id = await publishedBoundaryPolicy(setup, true)
     return {
-      send: operate(scene, `/admin/boundary-policies/${policy_id}/deactivate`, { version: 1 }),
+      send: operate(setup, `/admin/boundary-policies/${policy_id}/deactivate`, { version: 1 }),
       status: 200,
       again: 409,
       effects: [count('boundary_policies', `policy_id = '${policy_id}' and active = 0`)],
@@ -173,11 +173,11 @@ export const boundaryPolicyDeactivated: Transition = {
 
 export const executorKeyRetired: Transition = {
   event: 'executor_key_retired',
-  async prepare(scene) {
-    const key = await executorKey(scene)
-    await prepared(scene, '/admin/evidence/executor-keys', key)
+  async prepare(setup) {
+    const key = await executorKey(setup)
+    await prepared(setup, '/admin/evidence/executor-keys', key)
     return {
-      send: operate(scene, `/admin/evidence/executor-keys/${key.key_id}/retire`, {}),
+      send: operate(setup, `/admin/evidence/executor-keys/${key.key_id}/retire`, {}),
       status: 200,
       again: 409,
       effects: [count('executor_keys', `key_id = '${key.key_id}' and retired_at is not null`)],
@@ -187,8 +187,8 @@ export const executorKeyRetired: Transition = {
 
 export const dataLicensePolicyCreated: Transition = {
   event: 'data_license_policy_created',
-  prepare: async (scene) => ({
-    send: operate(scene, '/admin/data-usage/policy', { licensee_sovereign_id: name(scene, 'licensee'), ...LICENSE }),
+  prepare: async (setup) => ({
+    send: operate(setup, '/admin/data-usage/policy', { licensee_sovereign_id: name(setup, 'licensee'), ...LICENSE }),
     status: 201,
     again: 201,
     effects: [count('data_license_policies')],
@@ -198,9 +198,9 @@ export const dataLicensePolicyCreated: Transition = {
 export const capabilityOfferBuilt: Transition = {
   event: 'capability_offer_built',
   // Signed and returned, not stored. Only the response under its idempotency key must exist once.
-  async prepare(scene) {
+  async prepare(setup) {
     const body = {
-      responder_sovereign_id: name(scene, 'PARTNER'),
+      responder_sovereign_id: name(setup, 'PARTNER'),
       capabilities: ['secret.rotate'],
       scope: {},
       valid_from: LICENSE.valid_from,
@@ -208,7 +208,7 @@ export const capabilityOfferBuilt: Transition = {
       expires_at: LICENSE.valid_until,
     }
     return {
-      send: operate(scene, '/admin/agreements/offer', body),
+      send: operate(setup, '/admin/agreements/offer', body),
       status: 201,
       again: 201,
       effects: [count('idempotency_keys', 'answer_json is not null')],
