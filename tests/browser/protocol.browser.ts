@@ -39,8 +39,8 @@ export const tests: readonly PageTest[] = [
     name: 'a record of every kind is recognised and holds offline',
     run: async () => {
       const failing: string[] = []
-      for (const { kind, record, trust } of EXAMPLES) {
-        const verdict = await protocol.verifyRecordOfKind(kind, record, trust)
+      for (const { kind, record, trust: inputs } of EXAMPLES) {
+        const verdict = await protocol.verifyRecordOfKind(kind, record, inputs)
         if (protocol.detectRecordKind(record) !== kind || !verdict.ok) failing.push(kind)
       }
       equal(failing, [])

@@ -271,9 +271,9 @@ async function checkAnswers(model: ModelRun, agents: readonly AgentModel[]): Pro
   const shown = await Promise.all(
     TAGS.map(async (tag, index) => {
       const answer = await model.instances[index % 2 === 0 ? 0 : 1].request('GET', `/agents?capability=${tag}`)
-      const agents = isJsonObject(answer.json) ? answer.json['agents'] : undefined
-      if (!Array.isArray(agents)) throw new Error(`GET /agents: ${answer.status} ${answer.text.slice(0, 200)}`)
-      const found = agents as readonly JsonObject[]
+      const listed = isJsonObject(answer.json) ? answer.json['agents'] : undefined
+      if (!Array.isArray(listed)) throw new Error(`GET /agents: ${answer.status} ${answer.text.slice(0, 200)}`)
+      const found = listed as readonly JsonObject[]
       return new Map(found.map((agent) => [text(agent, 'node_public_key'), text(agent, 'agent_id')]))
     }),
   )
