@@ -1,16 +1,27 @@
+import { agents } from '@chancery/contract'
+import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import { openAgentBatches } from './batches.ts'
+import { find } from './find.ts'
 import type { AgentsParts } from './parts.ts'
 import { purgeAgents } from './purge.job.ts'
-import { agentRoutes } from './routes.ts'
+import { register } from './register.ts'
+import { remove } from './remove.ts'
+import { search } from './search.ts'
 
 export { dropAgents, listAgentsOf, unlistAllAgents } from './queries/agents.ts'
 
 export function openAgents(parts: AgentsParts): Feature {
   const batches = openAgentBatches(parts.database, parts.clock)
+  const own = { ...parts, batches }
   return {
-    routes: agentRoutes({ ...parts, batches }),
+    routes: [
+      bind(agents.register, (call) => register(call, own)),
+      bind(agents.search, (call) => search(call, own)),
+      bind(agents.find, (call) => find(call, own)),
+      bind(agents.remove, (call) => remove(call, own)),
+    ],
     jobs: [
       {
         name: 'purge-agents',

@@ -1,7 +1,14 @@
+import { attestations } from '@chancery/contract'
+import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
 import { AttestationReader } from './attestation-state.ts'
+import { find } from './find.ts'
+import { issue } from './issue.ts'
+import { list } from './list.ts'
 import type { AttestationsParts } from './parts.ts'
-import { attestationRoutes } from './routes.ts'
+import { revoke } from './revoke.ts'
+import { verifyWithTreaty } from './verify-with-treaty.ts'
+import { verify } from './verify.ts'
 
 export { listRevokedAttestations, markAttestationRevoked } from './queries/attestations.ts'
 
@@ -12,5 +19,17 @@ export interface Attestations extends Feature {
 
 export function openAttestations(parts: AttestationsParts): Attestations {
   const reader = new AttestationReader(parts)
-  return { routes: attestationRoutes(parts), jobs: [], reader, close: () => reader.close() }
+  return {
+    routes: [
+      bind(attestations.list, (call) => list(call, parts)),
+      bind(attestations.find, (call) => find(call, parts)),
+      bind(attestations.issue, (call) => issue(call, parts)),
+      bind(attestations.revoke, (call) => revoke(call, parts)),
+      bind(attestations.verify, (call) => verify(call, parts)),
+      bind(attestations.verifyWithTreaty, (call) => verifyWithTreaty(call, parts)),
+    ],
+    jobs: [],
+    reader,
+    close: () => reader.close(),
+  }
 }

@@ -1,10 +1,17 @@
-import type { BuiltGraph } from './builder.ts'
+import { connectome } from '@chancery/contract'
 import type { LostPaths } from '@chancery/protocol'
-import type { FindingWithDigest, TrustRequest } from './views.ts'
+import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
+import { atlasPage } from './atlas-page.ts'
+import { atlas } from './atlas.ts'
+import type { BuiltGraph } from './builder.ts'
 import { GraphCache } from './graph-cache.ts'
+import { graph } from './graph.ts'
+import { page } from './page.ts'
 import type { ConnectomeParts } from './parts.ts'
-import { connectomeRoutes } from './routes.ts'
+import { summary } from './summary.ts'
+import { trustPath } from './trust-path.ts'
+import type { FindingWithDigest, TrustRequest } from './views.ts'
 
 export { lifecycleTone } from './lifecycle-tone.ts'
 export type { TreatyRow, TreatySummary } from './treaty-table.ts'
@@ -23,23 +30,31 @@ export interface Connectome extends Feature {
 }
 
 export function openConnectome(parts: ConnectomeParts): Connectome {
-  const graph = new GraphCache()
-  const current = (): Promise<BuiltGraph> => graph.current(parts)
+  const cache = new GraphCache()
+  const current = (): Promise<BuiltGraph> => cache.current(parts)
+  const own = { ...parts, graph: cache }
   return {
-    routes: connectomeRoutes({ ...parts, graph }),
+    routes: [
+      bind(connectome.graph, (call) => graph(call, own)),
+      bind(connectome.page, (call) => page(call, own)),
+      bind(connectome.summary, (call) => summary(call, own)),
+      bind(connectome.trustPath, (call) => trustPath(call, own)),
+      bind(connectome.atlasPage, (call) => atlasPage(call, own)),
+      bind(connectome.atlas, (call) => atlas(call, own)),
+    ],
     jobs: [],
     current,
     acceptedBy: async (sovereign) => (await current()).acceptedBy(sovereign),
     previewTreatyEnd: async (treaty_id) => (await current()).lostPaths(treaty_id),
     graphDigest: async () => (await current()).digest(),
     findTrustNow: async (asked) => {
-      const { finding, graph_digest } = await graph.ask(
+      const { finding, graph_digest } = await cache.ask(
         parts,
         (built) => built.trustFinding(asked),
         (found) => found.treaty_ids,
       )
       return { finding, graph_digest }
     },
-    close: () => graph.close(),
+    close: () => cache.close(),
   }
 }

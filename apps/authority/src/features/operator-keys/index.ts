@@ -1,7 +1,17 @@
+import { operatorKeys } from '@chancery/contract'
+import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
+import { activity } from './activity.ts'
 import type { OperatorKeysParts } from './parts.ts'
-import { operatorKeyRoutes } from './routes.ts'
+import { revoke } from './revoke.ts'
 
 export function openOperatorKeys(parts: OperatorKeysParts): Feature {
-  return { routes: operatorKeyRoutes(parts), jobs: [], close: () => Promise.resolve() }
+  return {
+    routes: [
+      bind(operatorKeys.revoke, (call) => revoke(call, parts)),
+      bind(operatorKeys.activity, (call) => activity(call, parts)),
+    ],
+    jobs: [],
+    close: () => Promise.resolve(),
+  }
 }

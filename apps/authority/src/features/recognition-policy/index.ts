@@ -1,8 +1,11 @@
+import { recognitionPolicy } from '@chancery/contract'
+import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
 import { RecognitionPolicyCache } from './cache.ts'
 import type { ReadyPolicy } from './cache.ts'
+import { current } from './current.ts'
 import type { RecognitionPolicyParts } from './parts.ts'
-import { recognitionPolicyRoutes } from './routes.ts'
+import { publish } from './publish.ts'
 
 export { prepare } from './cache.ts'
 export type { ReadyPolicy } from './cache.ts'
@@ -15,7 +18,10 @@ export interface RecognitionPolicy extends Feature {
 export function openRecognitionPolicy(parts: RecognitionPolicyParts): RecognitionPolicy {
   const cache = new RecognitionPolicyCache()
   return {
-    routes: recognitionPolicyRoutes(parts),
+    routes: [
+      bind(recognitionPolicy.current, (call) => current(call, parts)),
+      bind(recognitionPolicy.publish, (call) => publish(call, parts)),
+    ],
     jobs: [],
     current: () => cache.current(parts),
     close: () => Promise.resolve(),

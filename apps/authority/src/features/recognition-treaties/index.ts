@@ -1,10 +1,16 @@
+import { recognitionTreaties } from '@chancery/contract'
 import type { Feature } from '../../core.ts'
 import type { JsonValue, PartyKeys, RecognitionTreaty } from '@chancery/protocol'
+import { bind } from '../../auth/access.ts'
+import { find } from './find.ts'
+import { issue } from './issue.ts'
+import { list } from './list.ts'
 import type { RecognitionTreatiesParts } from './parts.ts'
 import { findPartyKeys } from './party-keys.ts'
-import { recognitionTreatyRoutes } from './routes.ts'
+import { revoke } from './revoke.ts'
 import { pinnedKeys, verifyPostedTreaty } from './verify-posted.ts'
 import type { TreatyQuestion, TreatyResult } from './verify-posted.ts'
+import { verify } from './verify.ts'
 
 export { findNextExpiry, listExpiry } from './expiry.ts'
 export { countsHere } from './verify-posted.ts'
@@ -24,7 +30,13 @@ export interface RecognitionTreaties extends Feature {
 
 export function openRecognitionTreaties(parts: RecognitionTreatiesParts): RecognitionTreaties {
   return {
-    routes: recognitionTreatyRoutes(parts),
+    routes: [
+      bind(recognitionTreaties.list, (call) => list(call, parts)),
+      bind(recognitionTreaties.find, (call) => find(call, parts)),
+      bind(recognitionTreaties.issue, (call) => issue(call, parts)),
+      bind(recognitionTreaties.revoke, (call) => revoke(call, parts)),
+      bind(recognitionTreaties.verify, (call) => verify(call, parts)),
+    ],
     jobs: [],
     findPartyKeys: (sovereign_id) => findPartyKeys(parts, sovereign_id),
     pinnedKeys: (subject) => pinnedKeys(parts, subject),

@@ -1,7 +1,21 @@
+import { reference } from '@chancery/contract'
+import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
+import { apiPage } from './api-page.ts'
+import { cliPage } from './cli-page.ts'
 import type { ReferenceParts } from './parts.ts'
-import { referenceRoutes } from './routes.ts'
+import { surfaces } from './surfaces.ts'
+import { swagger } from './swagger.ts'
 
 export function openReference(parts: ReferenceParts): Feature {
-  return { routes: referenceRoutes(parts), jobs: [], close: () => Promise.resolve() }
+  return {
+    routes: [
+      bind(reference.swagger, (call) => swagger(call, parts)),
+      bind(reference.surfaces, (call) => surfaces(call, parts)),
+      bind(reference.apiPage, (call) => apiPage(call, parts)),
+      bind(reference.cliPage, (call) => cliPage(call, parts)),
+    ],
+    jobs: [],
+    close: () => Promise.resolve(),
+  }
 }

@@ -1,10 +1,13 @@
+import { trustEvidence } from '@chancery/contract'
 import type { RefusalCode } from '@chancery/contract'
 import { writeInstant } from '@chancery/protocol'
 import type { TrustEvidence } from '@chancery/protocol'
+import { bind } from '../../auth/access.ts'
 import type { TrustEvidenceParts } from './parts.ts'
 import { sealEvidence } from './evidence.ts'
 import type { Feature } from '../../core.ts'
-import { trustEvidenceRoutes } from './routes.ts'
+import { issue } from './issue.ts'
+import { verify } from './verify.ts'
 
 /** Signs the current finding of one party about the other, on its behalf (protocol/trust-operations 2.5). */
 async function issueFinding(
@@ -23,7 +26,10 @@ export interface TrustEvidenceIssuer extends Feature {
 
 export function openTrustEvidence(parts: TrustEvidenceParts): TrustEvidenceIssuer {
   return {
-    routes: trustEvidenceRoutes(parts),
+    routes: [
+      bind(trustEvidence.issue, (call) => issue(call, parts)),
+      bind(trustEvidence.verify, (call) => verify(call, parts)),
+    ],
     jobs: [],
     issueFinding: (parties, code) => issueFinding(parts, parties, code),
     close: () => Promise.resolve(),
