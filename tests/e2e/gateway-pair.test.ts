@@ -83,7 +83,7 @@ function networkOf(given: JsonObject): JsonObject {
 /** Certificates as a fleet that was given up leaves them: in the database, and named by the next list. */
 async function seedEntries(count: number): Promise<void> {
   const now = systemClock.now()
-  const facts = { revoked_at: writeInstant(now), reason: 'superseded', issuer: na.core.signer.keyId }
+  const facts = { revoked_at: writeInstant(now), reason: 'superseded', issuer: na.core.signing.keyId }
   const rows = Array.from({ length: count }, (_, n) => {
     const cert_id = `planted-${n.toString(16).padStart(28, '0')}`
     const entry_json = canonicalJson({ certificate_id: cert_id, ...facts })

@@ -62,7 +62,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
     url,
     ...(management === undefined ? {} : { management_url: management.url }),
     instance: core.instance,
-    sovereign: core.genesis.network_name,
+    sovereign: core.network.name,
     backend: core.database.engine,
     ed25519: signatureLibrary,
   })
@@ -91,9 +91,9 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
  * Writes what was published since the last mark: a backup that is restored after this stop is compared with it. The job
  * that keeps the mark runs every five seconds only.
  */
-async function writeLastMark({ rollbackCheck, log }: Pick<Core, 'rollbackCheck' | 'log'>): Promise<void> {
+async function writeLastMark({ rollback, log }: Pick<Core, 'rollback' | 'log'>): Promise<void> {
   try {
-    await rollbackCheck.keep()
+    await rollback.keep()
   } catch (error) {
     log.warn('high-water mark not written at the stop', { error })
   }

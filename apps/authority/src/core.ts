@@ -1,7 +1,8 @@
 import type { GenesisBlock } from '@chancery/protocol'
-import type { Binding, Clock, Ids, Job, Limiter, Log, SharedRead } from '@chancery/service-kit'
+import type { Binding, Clock, Ids, Job, Log, SharedRead } from '@chancery/service-kit'
 import type { Audit } from './audit/record.ts'
 import type { NonceQueue } from './auth/nonces.ts'
+import type { Limits } from './auth/parts.ts'
 import type { OperatorKeysCheck } from './auth/operator-keys-check.ts'
 import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
 import type { ClockCheck } from './clock/clock-check.ts'
@@ -14,8 +15,6 @@ import type { NewestBlocks } from './signing/newest-block.ts'
 import type { OwnKeys } from './signing/own-keys.ts'
 import type { RecordFaults } from './signing/record-faults.ts'
 import type { Signing } from './signing/sign-record.ts'
-import type { AuthoritySigner } from './signing/signer.ts'
-import type { SigningHalt } from './signing/signing-halt.ts'
 import type { VerifiedTreaties } from './signing/verified-treaties.ts'
 
 /** What several features use. It names no feature; a function takes the members it needs: `Pick<Core, …>`. */
@@ -28,14 +27,10 @@ export interface Core {
   readonly database: Database
   /** Version stamps as of now; caches are compared with them. */
   readonly versions: SharedRead<Versions>
-  readonly genesis: GenesisBlock
-  readonly genesisText: string
-  readonly signer: AuthoritySigner
+  readonly network: Network
   /** The current key and those before it. */
-  readonly ownKeys: OwnKeys
+  readonly keys: OwnKeys
   readonly signing: Signing
-  /** Why nothing may be signed now, besides the key window. */
-  readonly halts: readonly SigningHalt[]
   /** Stored treaties, by our own signature on them. */
   readonly verifiedTreaties: VerifiedTreaties
   /** The newest block of the root, for followers. */
@@ -47,17 +42,20 @@ export interface Core {
   readonly operators: OperatorKeyring
   readonly revokedOperatorKeys: RevokedOperatorKeys
   readonly operatorKeysCheck: OperatorKeysCheck
-  /** Shared by all instances where they share a database. */
-  readonly limiter: Limiter
-  /** Counts in this process only: public reads, and once-per-window notes. */
-  readonly processLimiter: Limiter
+  readonly limits: Limits
   readonly clockCheck: ClockCheck
   readonly keyOwnerCheck: KeyOwnerCheck
-  readonly rollbackCheck: RollbackCheck
+  readonly rollback: RollbackCheck
   /** The time by which something may be removed: spent nonces, and what matters for a day. */
   readonly purgeClock: { readonly nonces: PurgeClock; readonly daily: PurgeClock }
   /** False from the moment the process begins to stop. */
   isServing(): boolean
+}
+
+export interface Network {
+  readonly name: string
+  readonly genesis: GenesisBlock
+  readonly genesisText: string
 }
 
 /** What each feature gives to the application. */

@@ -15,13 +15,13 @@ const CHUNK = 500
 
 /** Puts signed certificates into the store without joins: for tests that need many and do not care how they came. */
 export async function seedCertificates(
-  core: Pick<Core, 'clock' | 'genesis' | 'ids' | 'database'>,
+  core: Pick<Core, 'clock' | 'network' | 'ids' | 'database'>,
   options: SeedOptions,
 ): Promise<readonly JoinCertificate[]> {
   const { count, node_public_key, validityHours = 168, roles = ['role:client'] } = options
   const signer = await testSigner('na-test', 'na')
   const now = options.issuedAt ?? core.clock.now()
-  const facts = { node_public_key, network_name: core.genesis.network_name, roles, issued_by: signer.keyId }
+  const facts = { node_public_key, network_name: core.network.name, roles, issued_by: signer.keyId }
   const seeded: JoinCertificate[] = []
   for (let index = 0; index < count; index += 1) {
     const draft = draftJoinCertificate({ ...facts, cert_id: core.ids.uuid(), now, validityHours })

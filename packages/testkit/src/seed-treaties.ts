@@ -14,7 +14,7 @@ export interface SeededTreaty {
 
 const CHUNK = 500
 
-type SeedParts = Pick<Core, 'clock' | 'signer' | 'database'>
+type SeedParts = Pick<Core, 'clock' | 'signing' | 'database'>
 
 /**
  * Puts treaties into the store, also between sovereigns that are not this one, which no route allows: graphs of many
@@ -35,7 +35,7 @@ export async function seedTreaties(core: SeedParts, treaties: readonly SeededTre
   }
 }
 
-async function toRow(treaty: SeededTreaty, { signer, clock }: SeedParts) {
+async function toRow(treaty: SeededTreaty, { signing, clock }: SeedParts) {
   const { treaty_id, from, to, issuedAt = clock.now(), validityHours = 720, revokedBecause } = treaty
   const [valid_from, expires_at] = [writeInstant(issuedAt), writeInstant(issuedAt + hours(validityHours))]
   const record: JsonObject = {
@@ -48,7 +48,7 @@ async function toRow(treaty: SeededTreaty, { signer, clock }: SeedParts) {
     issued_at: valid_from,
     valid_from,
     expires_at,
-    issued_by: signer.keyId,
+    issued_by: signing.keyId,
     metadata: {},
   }
   const isRevoked = revokedBecause !== undefined
@@ -57,7 +57,7 @@ async function toRow(treaty: SeededTreaty, { signer, clock }: SeedParts) {
     issuer_sovereign_id: from,
     subject_sovereign_id: to,
     status: isRevoked ? 'revoked' : 'active',
-    treaty_json: writeJson(await signList(record, signer)),
+    treaty_json: writeJson(await signList(record, signing.signer)),
     issued_at: writeSortable(issuedAt),
     valid_from,
     expires_at,

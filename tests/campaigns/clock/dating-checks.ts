@@ -183,7 +183,7 @@ const anchorDates: Check = {
 async function revokeOne({ na }: ClockSetup, validityHours = 8760): Promise<Crl & { readonly cert_id: string }> {
   const [seeded] = await seedCertificates(na.parts, {
     count: 1,
-    node_public_key: na.core.signer.publicKey,
+    node_public_key: na.core.signing.publicKey,
     validityHours,
   })
   const cert_id = seeded?.cert_id ?? ''

@@ -45,14 +45,14 @@ export class TamperedTables {
 
   /** Changes the tables, lets the authority verify its store, and undoes the change. */
   async tryOne(random: Random): Promise<RowCase> {
-    const { database, signer, genesis } = this.#na.core
+    const { database, signing, network } = this.#na.core
     const { way, places, apply } = chooseChange(this.#lines, random)
     let findings: readonly StoreFinding[] = []
     const undo = new Error('undo')
     await database
       .write(async (tx) => {
         await apply(tx)
-        const identity = { publicKeys: [signer.publicKey], sovereign: genesis.network_name }
+        const identity = { publicKeys: [signing.publicKey], sovereign: network.name }
         const { failures } = await inspectStore(tx, identity)
         findings = failures as unknown as readonly StoreFinding[]
         throw undo

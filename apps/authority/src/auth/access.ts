@@ -63,31 +63,23 @@ const ALWAYS_SERVED: ReadonlySet<string> = new Set(
  * Behind its own past an authority knows neither what it withdrew nor what was spent: it would grant both again, so it
  * answers nothing until it was recovered (reliability 12).
  */
-function admit(
-  call: Omit<Call, 'body'>,
-  route: Route,
-  parts: Pick<AccessParts, 'audit' | 'limiter' | 'processLimiter' | 'rollbackCheck' | 'settings'>,
-): MaybePromise<void> {
-  const { rollbackCheck } = parts
+function admit(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): MaybePromise<void> {
+  const { rollback } = parts
   if (ALWAYS_SERVED.has(route.id)) return countCall(call, route, parts)
-  if (rollbackCheck.needsRecheck) return rollbackCheck.settle().then(() => admit(call, route, parts))
-  if (rollbackCheck.isHalted()) throw new Refusal('service_unavailable', { reason: rollbackCheck.reason })
+  if (rollback.needsRecheck) return rollback.settle().then(() => admit(call, route, parts))
+  if (rollback.isHalted()) throw new Refusal('service_unavailable', { reason: rollback.reason })
   return countCall(call, route, parts)
 }
 
-function countCall(
-  call: Omit<Call, 'body'>,
-  route: Route,
-  parts: Pick<AccessParts, 'audit' | 'limiter' | 'processLimiter' | 'settings'>,
-): MaybePromise<void> {
+function countCall(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): MaybePromise<void> {
   const isOperatorCall = route.access === 'public-or-operator:standard' && hasOperatorHeaders(call)
   const name = isOperatorCall ? 'admin' : route.limit
   const facts = limiterOfRoute(name)
   if (facts === undefined || name === 'none') return undefined
-  const limit = parts.settings.limits[name]
+  const limit = parts.limits.perMinute[name]
   if (limit === 0) return undefined
   const counter = facts.perRoute ? route.id : name
-  const limiter = facts.store === 'process' ? parts.processLimiter : parts.limiter
+  const limiter = facts.store === 'process' ? parts.limits.local : parts.limits.shared
   const isWithin = limiter.hit(`${counter} ${limitAddress(call.remoteAddress)}`, limit)
   // Windows of this process are looked at on the spot: most calls need not wait here.
   if (isWithin === true && name !== 'admin') return undefined
@@ -96,7 +88,7 @@ function countCall(
 
 async function checkCount(
   call: Omit<Call, 'body'>,
-  parts: Pick<AccessParts, 'audit' | 'limiter' | 'processLimiter' | 'settings'>,
+  parts: AccessParts,
   isWithin: MaybePromise<boolean>,
   { isAdmin, hasReserve }: { readonly isAdmin: boolean; readonly hasReserve: boolean },
 ): Promise<void> {
@@ -120,22 +112,7 @@ const EVIDENCE_ROUTES: ReadonlySet<string> = new Set(
 )
 
 /** What a large body cannot change: a caller without the headers of an operator gets no room for it. */
-function screen(
-  call: Omit<Call, 'body'>,
-  route: Route,
-  parts: Pick<
-    AccessParts,
-    | 'audit'
-    | 'clock'
-    | 'limiter'
-    | 'operators'
-    | 'processLimiter'
-    | 'revokedOperatorKeys'
-    | 'settings'
-    | 'database'
-    | 'versions'
-  >,
-): MaybePromise<void> {
+function screen(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): MaybePromise<void> {
   refuseWithoutStore(route, parts)
   const isOperatorRoute = route.access === 'operator:standard' || route.access === 'operator:privileged'
   const isOperatorCall = route.access === 'public-or-operator:standard' && hasOperatorHeaders(call)
@@ -143,7 +120,7 @@ function screen(
 }
 
 /** No proof is needed to learn that there is no store here (protocol/trust-operations 6.1). */
-function refuseWithoutStore(route: Route, { settings }: Pick<AccessParts, 'settings'>): void {
+function refuseWithoutStore(route: Route, { settings }: AccessParts): void {
   if (!settings.evidenceStore && EVIDENCE_ROUTES.has(route.id)) throw new Refusal('evidence_store_disabled')
 }
 
@@ -166,6 +143,6 @@ function authorize(call: Call, route: Route, parts: AccessParts): MaybePromise<C
 }
 
 /** Routes of the standard tier that this operator has raised (NA_PRIVILEGED_ROUTES). */
-function standardOrRaised(route: Route, parts: Pick<AccessParts, 'settings'>): Tier {
+function standardOrRaised(route: Route, parts: AccessParts): Tier {
   return parts.settings.privilegedRoutes.has(route.id) ? 'privileged' : 'standard'
 }

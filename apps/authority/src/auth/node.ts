@@ -14,7 +14,7 @@ export interface VerifiedNode {
 /** The stateless half of a node's proof (protocol/core 5.1); a failure is audited and answered 401. */
 export async function authenticateNode(
   call: Call,
-  parts: Pick<AuthParts, 'audit' | 'clock' | 'ownKeys' | 'rollbackCheck'>,
+  parts: Pick<AuthParts, 'audit' | 'clock' | 'keys' | 'rollback'>,
   action: NodeAction,
 ): Promise<VerifiedNode> {
   const audience = chooseAudience(call.body, parts)
@@ -28,9 +28,9 @@ export async function authenticateNode(
 }
 
 /** A node that has not learned of a key succession yet names the former key; nonces are the same for both. */
-function chooseAudience(body: JsonObject, { ownKeys }: Pick<AuthParts, 'ownKeys'>): string {
+function chooseAudience(body: JsonObject, { keys }: Pick<AuthParts, 'keys'>): string {
   const named = member(body, 'audience')
-  return ownKeys.audiences.find((key) => key === named) ?? ownKeys.current
+  return keys.audiences.find((key) => key === named) ?? keys.current
 }
 
 /** Says nothing about the reason to the caller, and all of it to the auditor. */
@@ -53,10 +53,7 @@ export async function refuseNode(
 }
 
 /** Per node key, counted only after its proof verified, so that nobody can spend it for another (protocol/core 21). */
-export async function countNodeKey(
-  parts: Pick<AuthParts, 'limiter' | 'settings'>,
-  node_public_key: string,
-): Promise<void> {
-  const isWithin = await parts.limiter.hit(`node-key ${node_public_key}`, parts.settings.limits['node-key'])
+export async function countNodeKey(parts: Pick<AuthParts, 'limits'>, node_public_key: string): Promise<void> {
+  const isWithin = await parts.limits.shared.hit(`node-key ${node_public_key}`, parts.limits.perMinute['node-key'])
   if (!isWithin) throw new Refusal('rate_limit_exceeded')
 }

@@ -494,7 +494,7 @@ describe('the order of checks', () => {
 
   /** The counter of one key from one address cannot be filled over HTTP before that of the address. */
   async function exhaustKey(from: string, key_id: string): Promise<void> {
-    for (let i = 0; i < LIMIT; i += 1) await na.core.limiter.hit(`admin_auth_failed ${from} ${key_id}`, LIMIT)
+    for (let i = 0; i < LIMIT; i += 1) await na.core.limits.shared.hit(`admin_auth_failed ${from} ${key_id}`, LIMIT)
   }
 
   const badBody = { rawBody: '{' }

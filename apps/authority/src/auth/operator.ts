@@ -60,25 +60,14 @@ interface Screened {
   readonly signedAt: Instant
 }
 
+/** What it takes to refuse a call, and to count that. */
+type FailureParts = Pick<AuthParts, 'audit' | 'limits' | 'operators'>
+
 /**
  * Checks 4 to 9: all that need no body. A large body is taken in only after them, and they are made again with it: a
  * key may have been revoked while it was on its way.
  */
-export async function screenOperator(
-  call: BodylessCall,
-  parts: Pick<
-    AuthParts,
-    | 'audit'
-    | 'clock'
-    | 'limiter'
-    | 'operators'
-    | 'processLimiter'
-    | 'revokedOperatorKeys'
-    | 'settings'
-    | 'database'
-    | 'versions'
-  >,
-): Promise<Screened> {
+export async function screenOperator(call: BodylessCall, parts: AuthParts): Promise<Screened> {
   const credentials = await readCredentials(call, parts)
   if (isLarge(call)) await refuseLargeForger(call, parts)
   await refuseThrottledKey(call, parts, credentials.key_id)
@@ -88,11 +77,8 @@ export async function screenOperator(
 }
 
 /** 2. An address that keeps failing is turned away before it costs anything. */
-export async function refuseThrottledAddress(
-  call: BodylessCall,
-  parts: Pick<AuthParts, 'audit' | 'limiter' | 'processLimiter' | 'settings'>,
-): Promise<void> {
-  if (await parts.limiter.isOver(addressBucket(call), failureLimit(parts))) {
+export async function refuseThrottledAddress(call: BodylessCall, parts: FailureParts): Promise<void> {
+  if (await parts.limits.shared.isOver(addressBucket(call), failureLimit(parts))) {
     await refuseThrottled(call, parts, addressBucket(call), {})
   }
 }
@@ -100,12 +86,9 @@ export async function refuseThrottledAddress(
 /** A forged call costs as much as its body takes to read and to canonicalise: large ones are forgiven less often. */
 const LARGE_FORGERIES_PER_MINUTE = 2
 
-async function refuseLargeForger(
-  call: BodylessCall,
-  parts: Pick<AuthParts, 'audit' | 'processLimiter'>,
-): Promise<void> {
+async function refuseLargeForger(call: BodylessCall, parts: FailureParts): Promise<void> {
   const bucket = largeBucket(call)
-  if (await parts.processLimiter.isOver(bucket, LARGE_FORGERIES_PER_MINUTE)) {
+  if (await parts.limits.local.isOver(bucket, LARGE_FORGERIES_PER_MINUTE)) {
     await refuseThrottled(call, parts, bucket, {})
   }
 }
@@ -118,10 +101,7 @@ function isLarge({ headers }: BodylessCall): boolean {
 }
 
 /** 4 and 5. Bounded and single first; a key id or nonce outside its grammar counts as missing. */
-async function readCredentials(
-  call: BodylessCall,
-  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'processLimiter' | 'settings'>,
-): Promise<Credentials> {
+async function readCredentials(call: BodylessCall, parts: FailureParts): Promise<Credentials> {
   const values = Object.values(OPERATOR_HEADERS).map((name) => call.headers.all(name))
   const isOversized = values.some((all) => all.length > 1 || (all[0]?.length ?? 0) > OPERATOR_HEADER_MAX_CHARACTERS)
   const [key_id = '', timestamp = '', nonce = '', signature = ''] = values.map((all) => all[0] ?? '')
@@ -133,25 +113,15 @@ async function readCredentials(
 }
 
 /** 6. The same for one configured key from one address, so that a victim's key is not locked for everyone. */
-async function refuseThrottledKey(
-  call: BodylessCall,
-  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'processLimiter' | 'settings'>,
-  key_id: string,
-): Promise<void> {
+async function refuseThrottledKey(call: BodylessCall, parts: FailureParts, key_id: string): Promise<void> {
   if (!parts.operators.has(key_id)) return
   const bucket = keyBucket(call, key_id)
-  if (await parts.limiter.isOver(bucket, failureLimit(parts))) await refuseThrottled(call, parts, bucket, { key_id })
+  if (await parts.limits.shared.isOver(bucket, failureLimit(parts)))
+    await refuseThrottled(call, parts, bucket, { key_id })
 }
 
 /** 7. Known and not revoked, as of now on every instance; one message for both, so that ids cannot be probed. */
-async function findUsableKey(
-  call: BodylessCall,
-  parts: Pick<
-    AuthParts,
-    'audit' | 'limiter' | 'operators' | 'processLimiter' | 'revokedOperatorKeys' | 'settings' | 'database' | 'versions'
-  >,
-  key_id: string,
-): Promise<OperatorKey> {
+async function findUsableKey(call: BodylessCall, parts: AuthParts, key_id: string): Promise<OperatorKey> {
   const key = parts.operators.get(key_id)
   if (key === undefined) return fail(call, parts, key_id, 'unknown_key')
   const versions = await parts.versions.read()
@@ -160,17 +130,14 @@ async function findUsableKey(
 }
 
 /** The same answer and the same trace for a key that was revoked after it had been found usable. */
-export function refuseRevokedKey(
-  call: OperatorCall,
-  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'processLimiter' | 'settings'>,
-): Promise<never> {
+export function refuseRevokedKey(call: OperatorCall, parts: FailureParts): Promise<never> {
   return fail(call, parts, call.operator.key_id, 'revoked_key')
 }
 
 /** 8 and 9. */
 async function checkTimestamp(
   call: BodylessCall,
-  parts: Pick<AuthParts, 'audit' | 'clock' | 'limiter' | 'operators' | 'processLimiter' | 'settings'>,
+  parts: AuthParts,
   { key_id, timestamp }: Credentials,
 ): Promise<Instant> {
   const signedAt = readInstant(timestamp)
@@ -183,7 +150,7 @@ async function checkTimestamp(
 /** 10. Against the one key of the named id, over exactly what will be executed. */
 async function checkSignature(
   call: Call,
-  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'ownKeys' | 'processLimiter' | 'settings'>,
+  parts: AuthParts,
   credentials: Credentials,
   operator: OperatorKey,
 ): Promise<void> {
@@ -198,7 +165,7 @@ async function checkSignature(
     nonce,
   }
   // The current key first; an operator who has not learned of a key succession yet signs for a former one.
-  for (const audience of parts.ownKeys.audiences)
+  for (const audience of parts.keys.audiences)
     if (await verifyOperatorRequest({ ...request, audience }, signature, operator.bytes)) return
   await fail(call, parts, key_id, 'invalid_signature')
 }
@@ -206,7 +173,7 @@ async function checkSignature(
 /** 11. Spent in its own committed write: one signed request is attempted at most once, whatever happens later. */
 async function spendNonce(
   call: Call,
-  parts: Pick<AuthParts, 'audit' | 'limiter' | 'nonces' | 'operators' | 'processLimiter' | 'settings'>,
+  parts: AuthParts,
   { key_id, nonce }: Credentials,
   signedAt: Instant,
 ): Promise<void> {
@@ -234,16 +201,16 @@ async function checkTier(
 /** Counts the failure, audits it and answers 401. What the caller learns is the same for every reason but step 7. */
 async function fail(
   call: BodylessCall,
-  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'processLimiter' | 'settings'>,
+  parts: FailureParts,
   key_id: string,
   reason: FailureReason,
   more: JsonObject = {},
 ): Promise<never> {
   const limit = failureLimit(parts)
-  await parts.limiter.hit(addressBucket(call), limit)
-  if (parts.operators.has(key_id)) await parts.limiter.hit(keyBucket(call, key_id), limit)
+  await parts.limits.shared.hit(addressBucket(call), limit)
+  if (parts.operators.has(key_id)) await parts.limits.shared.hit(keyBucket(call, key_id), limit)
   if (reason === 'invalid_signature' && isLarge(call))
-    await parts.processLimiter.hit(largeBucket(call), LARGE_FORGERIES_PER_MINUTE)
+    await parts.limits.local.hit(largeBucket(call), LARGE_FORGERIES_PER_MINUTE)
   await recordFailure(call, parts, 'admin_auth_failed', { key_id: key_id.slice(0, 256) || 'missing', reason, ...more })
   const unknown = reason === 'unknown_key' || reason === 'revoked_key'
   throw new Refusal('admin_auth_failed', {}, unknown ? { message: 'Unknown admin key' } : {})
@@ -252,11 +219,11 @@ async function fail(
 /** One event per scope and window: a flood of refused calls must not become a flood of rows. */
 async function refuseThrottled(
   call: BodylessCall,
-  parts: Pick<AuthParts, 'audit' | 'processLimiter'>,
+  parts: FailureParts,
   bucket: string,
   details: JsonObject,
 ): Promise<never> {
-  if (await parts.processLimiter.hit(`throttle-audit ${bucket}`, 1)) {
+  if (await parts.limits.local.hit(`throttle-audit ${bucket}`, 1)) {
     await recordFailure(call, parts, 'admin_auth_throttled', { reason: 'too_many_failures', ...details })
   }
   throw new Refusal('admin_auth_throttled')
@@ -272,8 +239,8 @@ async function recordFailure(
   await parts.audit.recordRefusal({ type, details: { ...details, ...cause } })
 }
 
-function failureLimit(parts: Pick<AuthParts, 'settings'>): number {
-  return parts.settings.limits['admin_auth_failed'] ?? limiterOf('admin_auth_failed').default
+function failureLimit({ limits }: FailureParts): number {
+  return limits.perMinute['admin_auth_failed'] ?? limiterOf('admin_auth_failed').default
 }
 
 function addressBucket(call: BodylessCall): string {

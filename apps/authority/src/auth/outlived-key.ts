@@ -14,7 +14,7 @@ class RevokedMeanwhile extends Error {
  */
 export async function transactWithKey<Result>(
   call: OperatorCall,
-  parts: Pick<AuthParts, 'audit' | 'limiter' | 'operators' | 'processLimiter' | 'settings' | 'database'>,
+  parts: Pick<AuthParts, 'audit' | 'database' | 'limits' | 'operators'>,
   work: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
   const { database } = parts

@@ -7,24 +7,30 @@ import type { OwnKeys } from '../signing/own-keys.ts'
 import type { NonceQueue } from './nonces.ts'
 import type { OperatorKeyring, RevokedOperatorKeys } from './operator-keys.ts'
 
+export interface Limits {
+  /** Counts over all instances that share a database. */
+  readonly shared: Limiter
+  /** Counts in this process only: public reads, and once-per-window notes. */
+  readonly local: Limiter
+  readonly perMinute: Readonly<Record<LimiterName, number>>
+}
+
 /** What decides who may call, and how often. */
 export interface AuthParts {
   readonly audit: Audit
   readonly clock: Clock
-  readonly limiter: Limiter
+  readonly keys: OwnKeys
+  readonly limits: Limits
   readonly nonces: NonceQueue
   readonly operators: OperatorKeyring
-  readonly ownKeys: OwnKeys
-  readonly processLimiter: Limiter
   readonly revokedOperatorKeys: RevokedOperatorKeys
-  readonly rollbackCheck: RollbackCheck
-  readonly settings: { readonly limits: Readonly<Record<LimiterName, number>> }
+  readonly rollback: RollbackCheck
   readonly database: Database
   readonly versions: SharedRead<Versions>
 }
 
 export interface AccessParts extends AuthParts {
-  readonly settings: AuthParts['settings'] & {
+  readonly settings: {
     readonly evidenceStore: boolean
     readonly privilegedRoutes: ReadonlySet<string>
   }

@@ -7,8 +7,8 @@ import type { AuthParts } from './parts.ts'
  * After a recovery it is not known what was spent before it, so nothing that was signed up to the floor is accepted
  * (reliability 12). The caller did nothing wrong: it is told when to sign again, and nothing is counted against it.
  */
-export function refuseBelowFloor(parts: Pick<AuthParts, 'clock' | 'rollbackCheck'>, signedAt: Instant): void {
-  const { replayFloor } = parts.rollbackCheck
+export function refuseBelowFloor(parts: Pick<AuthParts, 'clock' | 'rollback'>, signedAt: Instant): void {
+  const { replayFloor } = parts.rollback
   if (signedAt > replayFloor) return
   const retryAfterSeconds = Math.max(1, secondsToFloor(parts) + 1)
   throw new Refusal(
@@ -22,7 +22,7 @@ export function refuseBelowFloor(parts: Pick<AuthParts, 'clock' | 'rollbackCheck
 }
 
 /** How long requests that are signed now are still refused; 0 when they are accepted. */
-export function secondsToFloor({ clock, rollbackCheck }: Pick<AuthParts, 'clock' | 'rollbackCheck'>): number {
-  const left = rollbackCheck.replayFloor - clock.now()
+export function secondsToFloor({ clock, rollback }: Pick<AuthParts, 'clock' | 'rollback'>): number {
+  const left = rollback.replayFloor - clock.now()
   return left < 0n ? 0 : Number(left / SECOND) + 1
 }

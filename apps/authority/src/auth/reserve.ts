@@ -13,25 +13,17 @@ export function callOnReserve(call: BodylessCall): void {
 }
 
 /** Before the nonce is spent, so that a call without a chance leaves no row. */
-export async function refuseSpentReserve(
-  call: BodylessCall,
-  parts: Pick<AuthParts, 'limiter' | 'settings'>,
-  key_id: string,
-): Promise<void> {
+export async function refuseSpentReserve(call: BodylessCall, parts: AuthParts, key_id: string): Promise<void> {
   if (!onReserve.has(call)) return
-  const { limits } = parts.settings
-  if (await parts.limiter.isOver(bucketOf(key_id), limits.revocation)) throw new Refusal('rate_limit_exceeded')
+  const { shared, perMinute } = parts.limits
+  if (await shared.isOver(bucketOf(key_id), perMinute.revocation)) throw new Refusal('rate_limit_exceeded')
 }
 
 /** After signature and nonce: forged and repeated calls cost the holder of the key nothing. */
-export async function spendReserve(
-  call: BodylessCall,
-  parts: Pick<AuthParts, 'limiter' | 'settings'>,
-  key_id: string,
-): Promise<void> {
+export async function spendReserve(call: BodylessCall, parts: AuthParts, key_id: string): Promise<void> {
   if (!onReserve.has(call)) return
-  const { limits } = parts.settings
-  if (!(await parts.limiter.hit(bucketOf(key_id), limits.revocation))) throw new Refusal('rate_limit_exceeded')
+  const { shared, perMinute } = parts.limits
+  if (!(await shared.hit(bucketOf(key_id), perMinute.revocation))) throw new Refusal('rate_limit_exceeded')
 }
 
 function bucketOf(key_id: string): string {

@@ -68,7 +68,7 @@ describe('the clock against that of the database', () => {
     accepted(await publish('before'), 201)
     clock.shiftSeconds = 3600
     // No timer has run: the very next signature is refused.
-    expect(na.core.halts.some((halt) => halt.isHalted())).toBe(true)
+    expect(na.core.signing.halts.some((halt) => halt.isHalted())).toBe(true)
     refused(await publish('after-jump'), 503, 'service_unavailable')
     for (let i = 0; i < 500 && !lines.includes('this clock is wrong'); i += 1) await pause(20)
     expect(lines).toContain('this clock is wrong: nothing is signed')
@@ -83,8 +83,8 @@ describe('the clock against that of the database', () => {
     const clock = new ShiftedClock(-25)
     na = await start(clock)
     clock.shiftSeconds = 0
-    expect(na.core.halts.some((halt) => halt.isHalted())).toBe(true)
-    for (let i = 0; i < 500 && na.core.halts.some((halt) => halt.isHalted()); i += 1) await pause(20)
+    expect(na.core.signing.halts.some((halt) => halt.isHalted())).toBe(true)
+    for (let i = 0; i < 500 && na.core.signing.halts.some((halt) => halt.isHalted()); i += 1) await pause(20)
     accepted(await publish('corrected'), 201)
   })
 

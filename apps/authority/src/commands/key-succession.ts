@@ -62,7 +62,7 @@ export async function runSuccessionStep(
   }
 }
 
-type StepParts = Pick<Core, 'signer'> & Pick<Features, 'crl' | 'keySuccession'>
+type StepParts = Pick<Core, 'signing'> & Pick<Features, 'crl' | 'keySuccession'>
 
 async function runStep(
   parts: StepParts,
@@ -71,7 +71,7 @@ async function runStep(
   const { firstList, step = 'switch', isForced = false } = args
   if (firstList !== undefined) {
     await writeFile(firstList, `${await parts.crl.draftFirstList()}\n`, { flag: 'wx', mode: 0o644 })
-    return [`the first list of ${parts.signer.keyId}, to pin it with within ${FIRST_LIST_HOURS} hours`]
+    return [`the first list of ${parts.signing.keyId}, to pin it with within ${FIRST_LIST_HOURS} hours`]
   }
   if (step === 'announce') return announceLines(parts)
   if (step === 'status') return statusLines(await parts.keySuccession.describeSuccession({ isFull: true }))
@@ -81,10 +81,10 @@ async function runStep(
   }
   const done = await parts.keySuccession.switchKey({ isForced })
   if (done === undefined)
-    return [`${parts.signer.keyId} has taken over before`, 'start all instances with these settings']
+    return [`${parts.signing.keyId} has taken over before`, 'start all instances with these settings']
   const { formerKeyId, sequence, listsUntil } = done
   return [
-    `${parts.signer.keyId} has taken over from ${formerKeyId}: revocation list ${sequence}`,
+    `${parts.signing.keyId} has taken over from ${formerKeyId}: revocation list ${sequence}`,
     `${formerKeyId} signs its own list until ${listsUntil}, or until --step retire; after that destroy it`,
     'start all instances with these settings',
   ]

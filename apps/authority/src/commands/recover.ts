@@ -43,7 +43,7 @@ export async function recover(args: RecoverArguments): Promise<number> {
     const parts = { ...opened.core, ...features }
     try {
       if (args.datedAhead !== undefined) return reportResigned(await resignLists(parts, args.datedAhead))
-      const { current } = parts.ownKeys
+      const { current } = parts.keys
       const crl = lists === undefined ? {} : { crl: await chooseOwnList(lists, current) }
       const recovery = await recoverState(parts, { ...others, ...crl })
       const { crlSequence, feedSequence, revocations, agents, replayFloor } = recovery
@@ -56,7 +56,7 @@ export async function recover(args: RecoverArguments): Promise<number> {
               `signed requests dated up to ${writeInstant(replayFloor)} are refused; unspent invites have ended`,
               `${agents} agents were taken out until they announce themselves again`,
             ]),
-        ...(parts.rollbackCheck.isEvidenceBehind
+        ...(parts.rollback.isEvidenceBehind
           ? ['evidence is missing, its store stays closed: chancery authority import-evidence']
           : []),
       ]

@@ -40,7 +40,7 @@ export async function recoverUnknown(args: UnknownArguments): Promise<number> {
     const features = openFeatures(opened.core, settings)
     try {
       const parts = { ...opened.core, ...features }
-      if (parts.rollbackCheck.isHalted())
+      if (parts.rollback.isHalted())
         throw new SourceUnusable('the database is behind its mark: run chancery authority recover without these first')
       const report = await findUnknown(parts, {
         events: args.audit === undefined ? [] : createInterface({ input: createReadStream(args.audit) }),

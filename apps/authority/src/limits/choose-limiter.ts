@@ -7,15 +7,18 @@ import { FallbackCounts } from './fallback-counts.ts'
 import { openRedisCounts } from './redis-counts.ts'
 import { SharedLimiter, databaseCounts } from './shared-limiter.ts'
 
-type LimiterParts = Pick<Core, 'database' | 'signer' | 'clock' | 'log' | 'metrics'>
+interface LimiterParts extends Pick<Core, 'database' | 'clock' | 'log' | 'metrics'> {
+  /** Of the authority: authorities that share a Redis server count apart. */
+  readonly publicKey: string
+}
 
 /** Where limits are counted, as RATE_LIMIT_STORE says. Redis always has the database behind it: never unlimited. */
 export async function chooseLimiter(settings: AuthoritySettings, parts: LimiterParts): Promise<Limiter> {
-  const { database, signer, clock, log, metrics } = parts
+  const { database, publicKey, clock, log, metrics } = parts
   const { limiterStore, redisUrl } = settings
   if (limiterStore === 'memory') return new MemoryLimiter(clock)
   if (limiterStore === 'database' || redisUrl === undefined) return new SharedLimiter(databaseCounts(database), clock)
-  const authority = sha256Hex(fromBase64(signer.publicKey) ?? new Uint8Array()).slice(0, 16)
+  const authority = sha256Hex(fromBase64(publicKey) ?? new Uint8Array()).slice(0, 16)
   const redis = await openRedisCounts(redisUrl, `chancery:limit:${authority}`)
   const tools = { clock, log, fallbacks: metrics.limiterFallbacks }
   return new SharedLimiter(new FallbackCounts(redis, databaseCounts(database), tools), clock)

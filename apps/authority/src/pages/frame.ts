@@ -26,8 +26,8 @@ export interface Page {
  * The shell of every page: one style sheet, one script, both of this origin, and nothing inline, so that the strict
  * content policy has no exception (protocol/core 3). Everything a page knows stands in it before any script runs.
  */
-export function page(parts: Pick<Core, 'clock' | 'genesis'>, { path, title, content }: Page): HttpResponse {
-  const { network_name, network_version } = parts.genesis
+export function page(parts: Pick<Core, 'clock' | 'network'>, { path, title, content }: Page): HttpResponse {
+  const { network_name, network_version } = parts.network.genesis
   return html(markup`<!doctype html>
 <html lang="en">
 <head>

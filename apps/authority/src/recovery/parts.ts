@@ -4,7 +4,7 @@ import type { RevocationFeeds } from '../features/revocation-feeds/index.ts'
 
 export interface RecoveryParts extends Pick<
   Core,
-  'audit' | 'clock' | 'clockCheck' | 'genesis' | 'ownKeys' | 'rollbackCheck' | 'database'
+  'audit' | 'clock' | 'clockCheck' | 'database' | 'keys' | 'network' | 'rollback'
 > {
   readonly crl: Crl
   readonly revocationFeeds: RevocationFeeds

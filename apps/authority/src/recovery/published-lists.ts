@@ -34,20 +34,20 @@ export class PublishedListError extends Error {
  * newer list than the last mark, or be the only one left that has any.
  */
 export async function raiseMark(parts: RecoveryParts, { crl, feed }: Published): Promise<HighWater> {
-  const { database, genesis, clock, rollbackCheck, ownKeys } = parts
-  const kept = rollbackCheck.mark
-  const facts = { network_name: genesis.network_name, written_at: writeInstant(clock.now()) }
+  const { database, network, clock, rollback, keys } = parts
+  const kept = rollback.mark
+  const facts = { network_name: network.name, written_at: writeInstant(clock.now()) }
   let mark: HighWater = kept ?? { mark_version: 1, ...facts, ...(await readHeads(database.read)) }
   if (crl !== undefined) {
-    const list = await readOwn('--crl', crl, readCrl, ownKeys.current)
+    const list = await readOwn('--crl', crl, readCrl, keys.current)
     requireOneHistory(list, mark.last_crl, clock.now())
     const { sequence } = list
     if (sequence > (mark.crl?.sequence ?? -1))
       mark = { ...mark, crl: { sequence, digest: digestOf(crl) }, last_crl: crl }
   }
   if (feed !== undefined) {
-    const { sequence, issuer_sovereign_id } = await readOwn('--feed', feed, readRevocationFeed, ownKeys.current)
-    if (issuer_sovereign_id !== genesis.network_name)
+    const { sequence, issuer_sovereign_id } = await readOwn('--feed', feed, readRevocationFeed, keys.current)
+    if (issuer_sovereign_id !== network.name)
       throw new PublishedListError(`--feed: is the feed of ${issuer_sovereign_id}`)
     if (sequence > (mark.feed?.sequence ?? -1))
       mark = { ...mark, feed: { sequence, digest: digestOf(feed) }, last_feed: feed }

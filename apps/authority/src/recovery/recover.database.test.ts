@@ -88,7 +88,7 @@ describe('an authority whose database is older than what it has published', () =
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason: 'key_compromise' }))
   }
   const stop = async (): Promise<void> => {
-    await na.core.rollbackCheck.keep()
+    await na.core.rollback.keep()
     await na.stop()
   }
   const recover = async (published: Published = {}): Promise<Recovery> => {
@@ -122,15 +122,15 @@ describe('an authority whose database is older than what it has published', () =
     await first()
     await start()
     await recover()
-    await na.core.rollbackCheck.settle()
+    await na.core.rollback.settle()
     clock.advance(400)
     await revoke(two.cert_id)
     await stop()
     await second()
     await start()
     await recover()
-    await na.core.rollbackCheck.settle()
-    expect(na.core.rollbackCheck.isHalted()).toBe(false)
+    await na.core.rollback.settle()
+    expect(na.core.rollback.isHalted()).toBe(false)
     accepted(await na.request('GET', '/readyz'))
     const list = accepted(await na.request('GET', '/crl'))['revoked_certificates'] as JsonObject[]
     expect(list.map((entry) => entry['certificate_id']).sort()).toEqual([one.cert_id, two.cert_id].sort())
@@ -208,7 +208,7 @@ describe('an authority whose database is older than what it has published', () =
   it('accepts nothing again that was signed up to five minutes after, nor an invite from before', async () => {
     const { captured, invite } = await liveOn()
     await recover()
-    await na.core.rollbackCheck.settle()
+    await na.core.rollback.settle()
     const history = (options?: object): ReturnType<ReturnType<TestAuthority['as']>> =>
       na.as('standard')('GET', '/admin/policy/history', undefined, options)
     // Not the caller's fault, so neither counted nor audited as one: it is told why and when to come again.
@@ -286,7 +286,7 @@ describe('an authority whose database is older than what it has published', () =
     await restore()
     await start()
     expect(await recover()).toMatchObject({ agents: 1 })
-    await na.core.rollbackCheck.settle()
+    await na.core.rollback.settle()
     refused(await na.request('GET', url), 404, 'agent_not_registered')
     expect(accepted(await na.request('GET', '/agents?capability=fetch'))['agents']).toEqual([])
     refused(await na.request('POST', '/agents', { body: before }), 400, 'descriptor_expired')
@@ -318,7 +318,7 @@ describe('an authority whose database is older than what it has published', () =
     await expect(recover({ crl: crl.replace('key_compromise', 'unspecified') })).rejects.toThrow(PublishedListError)
     await expect(recover({ feed: '{}' })).rejects.toThrow(PublishedListError)
     expect(await recover({ crl, feed })).toMatchObject({ crlSequence: 102, feedSequence: 101, revocations: 2 })
-    await na.core.rollbackCheck.settle()
+    await na.core.rollback.settle()
     expect((await na.request('GET', '/crl')).text).toContain(late.cert_id)
     expect((await na.request('GET', '/sovereign-revocation-feed')).text).toContain(kept)
     await expect(recover({ crl, feed })).rejects.toThrow(NothingToRecoverError)
@@ -365,7 +365,7 @@ describe('an authority whose database is older than what it has published', () =
     accepted(await na.request('GET', '/readyz'))
     const db = na.core.database.read
     await db.updateTable('crl_versions').set({ crl_json: '{}' }).where('sequence', '=', 1).execute()
-    await na.core.rollbackCheck.settle()
+    await na.core.rollback.settle()
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
   })
 
@@ -375,10 +375,10 @@ describe('an authority whose database is older than what it has published', () =
     accepted(await na.request('GET', '/crl'))
     const db = na.core.database.read
     await db.updateTable('heads').set({ version: 0 }).where('name', '=', 'crl').execute()
-    await na.core.rollbackCheck.settle()
+    await na.core.rollback.settle()
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
     await db.updateTable('heads').set({ version: 9 }).where('name', '=', 'crl').execute()
-    await na.core.rollbackCheck.settle()
+    await na.core.rollback.settle()
     accepted(await na.request('GET', '/readyz'))
 
     // Another instance keeps its mark in the same places.
@@ -393,13 +393,13 @@ describe('an authority whose database is older than what it has published', () =
       nodeCaller(other.url, await testSigner('two', 'two'), () => clock.now()),
     )
     accepted(await other.as('privileged')('POST', '/admin/revoke', { cert_id: late.cert_id }))
-    await other.core.rollbackCheck.keep()
+    await other.core.rollback.keep()
     await other.stop()
     await db.deleteFrom('crl_versions').where('sequence', '=', 2).execute()
-    await na.core.rollbackCheck.settle()
+    await na.core.rollback.settle()
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
     // Nor does an instance that has noticed nothing yet write its older mark over the higher one.
-    await na.core.rollbackCheck.keep()
+    await na.core.rollback.keep()
     const kept = JSON.parse(await readFile(marks()[0] ?? '', 'utf8')) as { crl: { sequence: number } }
     expect(kept.crl.sequence).toBe(2)
   })
@@ -417,7 +417,7 @@ describe('an authority whose database is older than what it has published', () =
     await restore()
     await start()
     await recover()
-    await na.core.rollbackCheck.settle()
+    await na.core.rollback.settle()
     accepted(await na.request('GET', '/readyz'))
     await na.stop()
     na = await startTestAuthority({
@@ -464,14 +464,14 @@ describe('an authority whose database is older than what it has published', () =
       refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
       refused(await na.request('GET', '/recognition-graph'), 503, 'service_unavailable')
       await recover()
-      await na.core.rollbackCheck.settle()
+      await na.core.rollback.settle()
       accepted(await na.request('GET', '/readyz'))
     },
   )
 
   it('has every anchor in its mark within seconds', async () => {
     await start(EVIDENCE_ON)
-    await na.core.rollbackCheck.keep()
+    await na.core.rollback.keep()
     const attestation_id = await attest('kept')
     accepted(
       await na.as('standard')('POST', '/admin/boundary/evaluate', { attestation_id, requested_capability: 'x' }),
@@ -479,8 +479,8 @@ describe('an authority whose database is older than what it has published', () =
     )
     accepted(await na.as('standard')('POST', '/admin/evidence/anchors', {}), 201)
     // No minute has gone by.
-    await na.core.rollbackCheck.keep()
-    expect(na.core.rollbackCheck.mark?.evidence?.sequence).toBe(2)
+    await na.core.rollback.keep()
+    expect(na.core.rollback.mark?.evidence?.sequence).toBe(2)
   })
 
   it('keeps the withdrawals of both histories where a number was given out twice', async () => {
@@ -501,7 +501,7 @@ describe('an authority whose database is older than what it has published', () =
     await start()
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
     expect(await recover()).toMatchObject({ crlSequence: 101, revocations: 1 })
-    await na.core.rollbackCheck.settle()
+    await na.core.rollback.settle()
     accepted(await na.request('GET', '/readyz'))
     const listed = (accepted(await na.request('GET', '/crl'))['revoked_certificates'] as JsonObject[]).map(
       (entry) => entry['certificate_id'],
@@ -518,9 +518,9 @@ describe('an authority whose database is older than what it has published', () =
     const db = na.core.database.read
     await db.deleteFrom('revoked_operator_keys').execute()
     await db.updateTable('crl_versions').set({ sequence: 500 }).execute()
-    await na.core.rollbackCheck.settle()
+    await na.core.rollback.settle()
     expect(await recover()).toMatchObject({ crlSequence: 501, revocations: 1 })
-    await na.core.rollbackCheck.settle()
+    await na.core.rollback.settle()
     expect(accepted(await na.request('GET', '/crl'))['sequence']).toBe(501)
   })
 
@@ -538,7 +538,7 @@ describe('an authority whose database is older than what it has published', () =
 
   it.runIf(currentBackend() === 'sqlite')('keeps its mark beside the SQLite file unless told otherwise', async () => {
     na = await startTestAuthority({ clock, database })
-    await na.core.rollbackCheck.keep()
+    await na.core.rollback.keep()
     expect(await readFile(`${database.settings['DB_PATH']}.mark`, 'utf8')).toContain('"mark_version":1')
   })
 })

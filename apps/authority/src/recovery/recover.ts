@@ -50,9 +50,9 @@ export class NothingToRecoverError extends Error {
  * again, and what was signed before the floor is refused. Evidence that is missing stays missing, and its store stays closed.
  */
 export async function recoverState(parts: RecoveryParts, published: Published = {}): Promise<Recovery> {
-  const { rollbackCheck, database } = parts
+  const { rollback, database } = parts
   const mark = await raiseMark(parts, published)
-  if (!rollbackCheck.isHalted() && !(await isRolledBack(database.read, mark))) return restoreRows(parts)
+  if (!rollback.isHalted() && !(await isRolledBack(database.read, mark))) return restoreRows(parts)
   const recovery = await database.write(async (tx) => {
     // A large registry takes longer than any statement of a request may.
     if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
@@ -78,13 +78,13 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
     await audit(tx, parts, recovered)
     return recovered
   })
-  await rollbackCheck.keep()
+  await rollback.keep()
   return recovery
 }
 
 /** Nothing is behind, but rows of what was signed may be gone: they come back from the last list and feed themselves. */
 async function restoreRows(parts: RecoveryParts): Promise<Recovery> {
-  const { database, rollbackCheck } = parts
+  const { database, rollback } = parts
   const recovery = await database.write(async (tx) => {
     for (const head of ['crl', 'feed']) await database.lockDomain(tx, head)
     const list = await parts.crl.restoreDropped(tx)
@@ -97,7 +97,7 @@ async function restoreRows(parts: RecoveryParts): Promise<Recovery> {
     await audit(tx, parts, recovered)
     return recovered
   })
-  await rollbackCheck.keep()
+  await rollback.keep()
   return recovery
 }
 
@@ -105,7 +105,7 @@ async function restoreWithdrawn(
   tx: Tx,
   parts: RecoveryParts,
 ): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
-  const last = await findSignedFeed(tx, parts.ownKeys)
+  const last = await findSignedFeed(tx, parts.keys)
   const added = last === undefined ? 0 : await withdrawMissing(tx, parts, last)
   if (added === 0) return undefined
   const { sequence } = await parts.revocationFeeds.publishOwnFeed(tx, 'refresh')
@@ -162,7 +162,7 @@ async function withdrawAgain(
 ): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
   if (mark.feed === null || mark.last_feed === null) return undefined
   const kept: RevocationFeed = readRevocationFeed(readJson(mark.last_feed, LIST_LIMITS))
-  const last = await findSignedFeed(tx, parts.ownKeys)
+  const last = await findSignedFeed(tx, parts.keys)
   const added =
     (await withdrawMissing(tx, parts, kept)) + (last === undefined ? 0 : await withdrawMissing(tx, parts, last))
   const least = {

@@ -112,8 +112,8 @@ it('a certificate that a former key signed after its time can be revoked, and no
   const certificates = [JSON.stringify(await signList(draft, former))]
   const look = async (valid_to: string) => {
     const window = { key_id: 'na-0', public_key: former.publicKey, valid_from: '2020-01-01T00:00:00Z', valid_to }
-    const ownKeys = { ...na.core.ownKeys, former: [window], all: [...na.core.ownKeys.all, former.publicKey] }
-    return findUnknown({ ...na.parts, ownKeys }, { events: [], certificates })
+    const keys = { ...na.core.keys, former: [window], all: [...na.core.keys.all, former.publicKey] }
+    return findUnknown({ ...na.parts, keys }, { events: [], certificates })
   }
   for (const [valid_to, isAdopted] of [
     ['2021-01-01T00:00:00Z', false],

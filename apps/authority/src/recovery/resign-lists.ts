@@ -25,14 +25,14 @@ export class ClockError extends Error {
  * that was withdrawn is taken back.
  */
 export async function resignLists(parts: RecoveryParts, told: Instant): Promise<ResignResult> {
-  const { database, clock, clockCheck, rollbackCheck } = parts
+  const { database, clock, clockCheck, rollback } = parts
   await clockCheck.check()
   if (clockCheck.isHalted()) throw new ClockError('this clock differs from that of the database; set it right first')
   // A list looks ahead to a clock that is behind, too, and dated back by that one it would be refused as a rollback.
   const difference = told - clock.now()
   if (difference > CLOCK_TOLERANCE || difference < -CLOCK_TOLERANCE)
     throw new ClockError(`this clock shows ${writeInstant(clock.now())}: over 300 s from the time that was given`)
-  if (rollbackCheck.isHalted())
+  if (rollback.isHalted())
     throw new NothingToRecoverError('the database is rolled back: run chancery authority recover first')
   const redated = await database.write(async (tx) => {
     // A long list takes longer than any statement of a request may.
@@ -54,7 +54,7 @@ export async function resignLists(parts: RecoveryParts, told: Instant): Promise<
     await parts.audit.record(tx, { type: 'state_recovered', details: detailsOf(heads) })
     return heads
   })
-  await rollbackCheck.keep()
+  await rollback.keep()
   return redated
 }
 

@@ -99,7 +99,7 @@ describe('a backup', () => {
     if (!outcome.ok) throw new Error(outcome.message)
     if (outcome.behind.length > 0) throw new Error('the database is behind its mark')
     manifest = outcome.manifest
-    await na.core.rollbackCheck.keep()
+    await na.core.rollback.keep()
   })
   afterEach(async () => {
     for (const database of dropped.splice(0)) await database.drop()
@@ -291,11 +291,11 @@ describe('a backup', () => {
   it('is not served from by an instance that runs while it is put in', async () => {
     const copying = na.core.database.engine === 'postgres'
     if (copying) await sql`create table unfinished_copy (token text, started_at text)`.execute(na.core.database.read)
-    await na.core.rollbackCheck.settle()
-    expect(na.core.rollbackCheck.isHalted()).toBe(copying)
+    await na.core.rollback.settle()
+    expect(na.core.rollback.isHalted()).toBe(copying)
     if (copying) await sql`drop table unfinished_copy`.execute(na.core.database.read)
-    await na.core.rollbackCheck.settle()
-    expect(na.core.rollbackCheck.isHalted()).toBe(false)
+    await na.core.rollback.settle()
+    expect(na.core.rollback.isHalted()).toBe(false)
   })
 
   it('is rehearsed, and nothing of the rehearsal is left', async () => {
@@ -344,7 +344,7 @@ describe('a backup', () => {
     const node = nodeCaller(na.url, await testSigner('late', 'late'), () => na.core.clock.now())
     const { cert_id } = await enroll(na, node)
     const revoked = accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
-    await na.core.rollbackCheck.keep()
+    await na.core.rollback.keep()
     const place = await emptyDatabase()
     const outcome = await restoreInto(place)
     expect(outcome).toMatchObject({ ok: true, marks: 1 })
@@ -354,7 +354,7 @@ describe('a backup', () => {
     try {
       refused(await restored.request('GET', '/crl'), 503, 'service_unavailable')
       expect(await commands.recover({ flags: {}, envFile: await envFor(place, marks) })).toBe(0)
-      await restored.core.rollbackCheck.settle()
+      await restored.core.rollback.settle()
       const list = accepted(await restored.request('GET', '/crl'))
       expect(list['sequence']).toBe(Number(revoked['crl_sequence']) + 100)
       const listed = (list['revoked_certificates'] as JsonObject[]).map((entry) => entry['certificate_id'])

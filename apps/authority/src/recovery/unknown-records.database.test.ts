@@ -54,7 +54,7 @@ async function removeEvents(type: string): Promise<void> {
 }
 
 async function problems(): Promise<readonly string[]> {
-  const authority = { sovereign: na.genesis.network_name, publicKeys: na.core.ownKeys.all }
+  const authority = { sovereign: na.genesis.network_name, publicKeys: na.core.keys.all }
   return (await inspectDatabase(na.core.database.read, authority, inspectStore)).problems
 }
 

@@ -121,7 +121,7 @@ describe('what others know of that a restored database does not', () => {
       const again = events.filter((each) => each['cert_id'] === cert_id && each['known_by'] === 'list')
       expect(again).toMatchObject([{ reason: 'key_compromise', job: 'recover' }])
     }
-    const authority = { sovereign: 'TEST-NET', publicKeys: na.core.ownKeys.all }
+    const authority = { sovereign: 'TEST-NET', publicKeys: na.core.keys.all }
     expect((await inspectDatabase(na.core.database.read, authority, inspectStore)).problems).toEqual([])
   })
 
@@ -150,7 +150,7 @@ describe('the copy of the state of a gateway', () => {
       file.close()
       const lists = readGatewayLists(path) ?? []
       expect(lists).toHaveLength(2)
-      expect(await chooseOwnList(lists, na.core.ownKeys.current)).toBe(text)
+      expect(await chooseOwnList(lists, na.core.keys.current)).toBe(text)
       const { publicKey } = await testSigner('na', 'stranger')
       await expect(chooseOwnList(lists, publicKey)).rejects.toBeInstanceOf(PublishedListError)
       await writeFile(join(folder, 'list.json'), text)

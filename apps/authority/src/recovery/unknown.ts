@@ -85,7 +85,7 @@ export async function findUnknown(parts: RecoveryParts, elsewhere: ReportedElsew
     } else {
       const { cert_id, node_public_key } = certificate
       // What a former key signs outside its time is not the authority's: it can be revoked, not adopted.
-      const isInTime = await verifyList(certificate, ownKeysAt(parts.ownKeys, certificate.issued_at))
+      const isInTime = await verifyList(certificate, ownKeysAt(parts.keys, certificate.issued_at))
       named.set(cert_id, { cert_id, node_public_key, certificate: isInTime ? certificate : undefined })
     }
   }

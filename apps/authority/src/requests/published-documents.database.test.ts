@@ -9,7 +9,7 @@ import { DatabaseUnavailableError } from '../database/database.ts'
 import type { Versions } from '../database/database.ts'
 import { PublishedDocuments } from './published-documents.ts'
 
-type ServeParts = Pick<Core, 'clock' | 'versions' | 'rollbackCheck'>
+type ServeParts = Pick<Core, 'clock' | 'versions' | 'rollback'>
 
 const postgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
 
@@ -34,10 +34,10 @@ describe('public material', () => {
       return Promise.resolve({ versions } as unknown as Versions)
     }
     const reason = 'state_rollback'
-    const rollbackCheck = { needsRecheck: false, reason, isHalted: () => behind.past, settle: () => Promise.resolve() }
+    const rollback = { needsRecheck: false, reason, isHalted: () => behind.past, settle: () => Promise.resolve() }
     // Only the members that are used; everything else of an parts has no part in this.
     return {
-      parts: { clock, versions: { read }, rollbackCheck } as unknown as ServeParts,
+      parts: { clock, versions: { read }, rollback } as unknown as ServeParts,
       versions,
       away,
       behind,

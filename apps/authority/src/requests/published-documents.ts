@@ -65,7 +65,7 @@ export class PublishedDocuments {
   }
 
   serve(
-    parts: Pick<Core, 'clock' | 'rollbackCheck' | 'versions'>,
+    parts: Pick<Core, 'clock' | 'rollback' | 'versions'>,
     head: Domain,
     source: DocumentSource,
     place: DocumentPosition = { name: head },
@@ -95,7 +95,7 @@ export class PublishedDocuments {
   }
 
   async #serveCurrent(
-    parts: Pick<Core, 'clock' | 'rollbackCheck' | 'versions'>,
+    parts: Pick<Core, 'clock' | 'rollback' | 'versions'>,
     head: Domain,
     source: DocumentSource,
     place: DocumentPosition,
@@ -118,7 +118,7 @@ export class PublishedDocuments {
       if (isAway && held !== undefined && !isOver(held, now)) return held.document
       if (error instanceof Refusal && error.code.endsWith('_not_found')) this.#drop(name)
       if (!(error instanceof RolledBackError)) throw error
-      throw new Refusal('service_unavailable', { reason: parts.rollbackCheck.reason }, { cause: error })
+      throw new Refusal('service_unavailable', { reason: parts.rollback.reason }, { cause: error })
     }
   }
 
@@ -165,9 +165,9 @@ class RolledBackError extends Error {
 }
 
 /** After a lost connection another server may answer, with an older past: compared before it is believed. */
-async function requireCurrentDatabase({ rollbackCheck }: Pick<Core, 'rollbackCheck'>): Promise<void> {
-  while (rollbackCheck.needsRecheck) await rollbackCheck.settle()
-  if (rollbackCheck.isHalted()) throw new RolledBackError('the database is behind what was already published')
+async function requireCurrentDatabase({ rollback }: Pick<Core, 'rollback'>): Promise<void> {
+  while (rollback.needsRecheck) await rollback.settle()
+  if (rollback.isHalted()) throw new RolledBackError('the database is behind what was already published')
 }
 
 function isOver(held: Cached, now: Instant): boolean {

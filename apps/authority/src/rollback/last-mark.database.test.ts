@@ -10,8 +10,8 @@ it('a stop writes what was published since the last mark, so that an old backup 
   const file = join(folder, 'authority.mark')
   try {
     const na = await startTestAuthority({ settings: { NA_HIGH_WATER_FILES: file } })
-    const { all } = na.core.ownKeys
-    await na.core.rollbackCheck.keep()
+    const { all } = na.core.keys
+    await na.core.rollback.keep()
     const body = { subject_id: 'member', roles: ['role:client'] }
     const { attestation_id } = accepted(await na.as('privileged')('POST', '/admin/attestations', body), 201)
     accepted(await na.as('privileged')('POST', `/admin/attestations/${String(attestation_id)}/revoke`))

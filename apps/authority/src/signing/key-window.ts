@@ -3,7 +3,7 @@ import type { GenesisBlock, Instant } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
 
 interface Parts {
-  readonly genesis: GenesisBlock
+  readonly network: { readonly genesis: GenesisBlock }
   readonly clock: Pick<Clock, 'now'>
 }
 
@@ -16,8 +16,8 @@ export type KeyWindow = {
   readonly days_left: number
 }
 
-export function keyWindow({ genesis, clock }: Parts): KeyWindow {
-  const { valid_to } = genesis.network_authority
+export function keyWindow({ network, clock }: Parts): KeyWindow {
+  const { valid_to } = network.genesis.network_authority
   const left = instantOf(valid_to) - clock.now()
   return {
     valid_to,
@@ -28,7 +28,7 @@ export function keyWindow({ genesis, clock }: Parts): KeyWindow {
 
 /** Why the window forbids signing; undefined within it, and where it is only warned of. */
 export function whyOutsideWindow({
-  genesis,
+  network,
   clock,
   settings,
 }: Parts & { readonly settings: { readonly genesisWindow: 'enforce' | 'warn' } }):
@@ -36,7 +36,7 @@ export function whyOutsideWindow({
   | 'signing_key_window_not_begun'
   | undefined {
   if (settings.genesisWindow === 'warn') return undefined
-  const { valid_from, valid_to } = genesis.network_authority
+  const { valid_from, valid_to } = network.genesis.network_authority
   const now: Instant = clock.now()
   if (now >= instantOf(valid_to)) return 'signing_key_window_over'
   return now < instantOf(valid_from) ? 'signing_key_window_not_begun' : undefined

@@ -30,7 +30,7 @@ export interface SignedText<Value> {
 
 export interface SigningParts {
   readonly signer: AuthoritySigner
-  readonly genesis: GenesisBlock
+  readonly network: { readonly genesis: GenesisBlock }
   readonly clock: Pick<Clock, 'now'>
   readonly log: Log
   readonly settings: { readonly genesisWindow: 'enforce' | 'warn' }
@@ -52,6 +52,16 @@ export class Signing {
 
   get publicKey(): string {
     return this.#parts.signer.publicKey
+  }
+
+  /** The key itself, for what is signed although nothing else may be. */
+  get signer(): AuthoritySigner {
+    return this.#parts.signer
+  }
+
+  /** Why nothing may be signed now, besides the key window. */
+  get halts(): readonly SigningHalt[] {
+    return this.#parts.halts
   }
 
   /** Signs a draft that has passed its own reader: bytes that do not verify under the published key are discarded. */

@@ -43,7 +43,7 @@ describe('a signing key that fails', () => {
   })
 
   it.each(CALLS)('is told by the code of %s, and nothing is on record', async (path, body, code) => {
-    vi.spyOn(na.core.signer, 'sign').mockRejectedValue(new Error('the token was pulled out'))
+    vi.spyOn(na.core.signing.signer, 'sign').mockRejectedValue(new Error('the token was pulled out'))
     const answer = await na.as('standard')('POST', path, body())
     expect(JSON.stringify(refused(answer, 422, code))).not.toContain('token')
     // Of this request: the jobs of the start record their own at their own time.
@@ -51,7 +51,7 @@ describe('a signing key that fails', () => {
   })
 
   it.each(CALLS)('makes bytes that do not verify: they never leave %s', async (path, body) => {
-    vi.spyOn(na.core.signer, 'sign').mockResolvedValue(new Uint8Array(64).fill(1))
+    vi.spyOn(na.core.signing.signer, 'sign').mockResolvedValue(new Uint8Array(64).fill(1))
     const answer = await na.as('standard')('POST', path, body())
     refused(answer, 503, 'service_unavailable')
     expect(await eventsOf(na, answer)).toEqual([])

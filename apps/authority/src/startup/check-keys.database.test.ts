@@ -241,7 +241,7 @@ describe('the start of an authority', () => {
       const authority = await start({
         settings: { NA_KEY_PROVIDER: 'env', NA_PRIVATE_KEY_FILE: undefined, NA_PRIVATE_KEY_SEED: testSeed('na') },
       })
-      expect(authority.core.signer.provider).toBe('env')
+      expect(authority.core.signing.signer.provider).toBe('env')
       await stop(authority)
     })
   })

@@ -11,7 +11,7 @@ import { checkDurability } from './check-durability.ts'
 import { checkProcess } from './check-process.ts'
 import { chooseLimiter } from '../limits/choose-limiter.ts'
 import { createMetrics } from '../metrics.ts'
-import type { Core } from '../core.ts'
+import type { Core, Network } from '../core.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 import { DAILY_DELAY_MS, NONCE_DELAY_MS, PurgeClock } from '../clock/purge-clock.ts'
 import { ClockCheck } from '../clock/clock-check.ts'
@@ -19,10 +19,13 @@ import { KeyOwnerCheck } from '../signing/key-owner-check.ts'
 import { MarkFileError } from '../rollback/mark-file.ts'
 import { openSigner } from '../signing/key-providers.ts'
 import { loadOwnKeys } from '../signing/own-keys.ts'
+import type { OwnKeys } from '../signing/own-keys.ts'
+import type { AuthoritySigner } from '../signing/signer.ts'
 import { NewestBlocks } from '../signing/newest-block.ts'
 import { RecordFaults } from '../signing/record-faults.ts'
 import { VerifiedTreaties } from '../signing/verified-treaties.ts'
 import { RollbackCheck } from '../rollback/rollback-check.ts'
+import type { RollbackCheckParts } from '../rollback/rollback-check.ts'
 import { checkStartKeys, claimDatabase } from './check-keys.ts'
 import type { Database } from '../database/database.ts'
 import { versionReader } from '../database/locks/domains.ts'
@@ -53,47 +56,49 @@ export interface OpenCore {
 /** Opens what the features share, checked and connected, without a listener and without jobs. */
 export async function openCore(settings: AuthoritySettings, parts: CoreOptions): Promise<OpenCore> {
   const { log, clock = systemClock, ids = systemIds } = parts
-  const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
-  const signer = await openSigner(settings.keySource, settings.keyId, log)
-  await checkStartKeys(settings, genesis, signer, clock.now(), log)
-  const { formerKeySource } = settings
-  const formerSigner = formerKeySource === undefined ? undefined : await openSigner(formerKeySource, 'former', log)
-  const ownKeys = await loadOwnKeys(settings.keyHistoryFile, genesis, signer, formerSigner)
+  const { network, signer, keys } = await loadIdentity(settings, clock, log)
   if (settings.haMode) await checkProcess({ coreDumps: settings.coreDumps, log })
   const isSucceeding = parts.isSucceeding === true
-  const database = await openMigrated(settings, { genesis, clock, log, ownKeys }, isSucceeding)
+  const database = await openMigrated(settings, { network, clock, log, keys }, isSucceeding)
   const metrics = createMetrics(ALL_ROUTES, clock)
   const clockCheck = new ClockCheck({ database, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
-  const rollbackCheck = await openRollbackCheck(settings, { database, signer, ownKeys, genesis, clock, log })
+  const rollback = await openRollbackCheck(settings, {
+    database,
+    signer,
+    ownKeys: keys,
+    networkName: network.name,
+    clock,
+    log,
+  })
   const keyOwnerCheck = new KeyOwnerCheck(database, signer.publicKey, log)
   await clockCheck.check()
   const recordFaults = new RecordFaults(log)
-  const processLimiter = new MemoryLimiter(clock)
-  const halts = parts.isRecovering === true || isSucceeding ? [clockCheck] : [clockCheck, rollbackCheck, keyOwnerCheck]
+  const local = new MemoryLimiter(clock)
+  const halts = parts.isRecovering === true || isSucceeding ? [clockCheck] : [clockCheck, rollback, keyOwnerCheck]
   const core: Core = {
-    genesis,
-    genesisText,
+    network,
     instance: settings.instanceId ?? ids.hex(12),
-    signer,
-    ownKeys,
+    keys,
     database,
-    versions: versionReader(database, (versions) => rollbackCheck.see(versions)),
+    versions: versionReader(database, (versions) => rollback.see(versions)),
     nonces: openNonceQueue(database),
     operators: settings.operators,
     revokedOperatorKeys: new RevokedOperatorKeys(),
-    limiter: await chooseLimiter(settings, { database, signer, clock, log, metrics }),
-    processLimiter,
-    audit: new Audit({ database, clock, ids, log, metrics, processLimiter }),
-    signing: new Signing({ signer, genesis, clock, log, settings, halts }),
+    limits: {
+      shared: await chooseLimiter(settings, { database, publicKey: signer.publicKey, clock, log, metrics }),
+      local,
+      perMinute: settings.limits,
+    },
+    audit: new Audit({ database, clock, ids, log, metrics, processLimiter: local }),
+    signing: new Signing({ signer, network, clock, log, settings, halts }),
     clock,
     ids,
     log,
     metrics,
-    halts,
     recordFaults,
-    verifiedTreaties: new VerifiedTreaties(ownKeys, recordFaults),
-    newestBlock: new NewestBlocks({ database, genesis, genesisText, ownKeys }),
-    rollbackCheck,
+    verifiedTreaties: new VerifiedTreaties(keys, recordFaults),
+    newestBlock: new NewestBlocks({ database, ...network, ownKeys: keys }),
+    rollback,
     keyOwnerCheck,
     clockCheck,
     purgeClock: {
@@ -106,24 +111,41 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   return { core, close: () => closeCore(core) }
 }
 
-async function closeCore({ audit, nonces, limiter, database }: Core): Promise<void> {
+interface Identity {
+  readonly network: Network
+  readonly signer: AuthoritySigner
+  readonly keys: OwnKeys
+}
+
+/** The network and the keys of this authority, from its files. */
+async function loadIdentity(settings: AuthoritySettings, clock: Clock, log: Log): Promise<Identity> {
+  const { block: genesis, text: genesisText } = await loadGenesis(settings.genesisFile)
+  const signer = await openSigner(settings.keySource, settings.keyId, log)
+  await checkStartKeys(settings, genesis, signer, clock.now(), log)
+  const { formerKeySource } = settings
+  const formerSigner = formerKeySource === undefined ? undefined : await openSigner(formerKeySource, 'former', log)
+  const keys = await loadOwnKeys(settings.keyHistoryFile, genesis, signer, formerSigner)
+  return { network: { name: genesis.network_name, genesis, genesisText }, signer, keys }
+}
+
+async function closeCore({ audit, nonces, limits, database }: Core): Promise<void> {
   await audit.close()
   await nonces.close()
-  await limiter.close()
+  await limits.shared.close()
   await database.close()
 }
 
 async function openRollbackCheck(
   settings: AuthoritySettings,
-  parts: Pick<Core, 'database' | 'signer' | 'ownKeys' | 'genesis' | 'clock' | 'log'>,
+  parts: Omit<RollbackCheckParts, 'files'>,
 ): Promise<RollbackCheck> {
-  const { database, signer, ownKeys, genesis, clock, log } = parts
+  const { database, log } = parts
   const files = settings.highWaterFiles
   if (files.length === 0)
     log.warn('no high-water mark is kept: an old backup would pass for the present', { setting: 'NA_HIGH_WATER_FILES' })
   else if (settings.haMode && files.length === 1)
     log.warn('the high-water mark is kept in one place only', { setting: 'NA_HIGH_WATER_FILES' })
-  const watch = new RollbackCheck({ database, signer, ownKeys, networkName: genesis.network_name, clock, log, files })
+  const watch = new RollbackCheck({ ...parts, files })
   try {
     await watch.open()
     return watch
@@ -137,7 +159,7 @@ async function openRollbackCheck(
 /** The database, brought up to this release and claimed for this authority; a failure names the setting to look at. */
 async function openMigrated(
   settings: AuthoritySettings,
-  { genesis, clock, log, ownKeys }: Pick<Core, 'genesis' | 'clock' | 'log' | 'ownKeys'>,
+  { network, clock, log, keys }: Pick<Core, 'clock' | 'keys' | 'log' | 'network'>,
   isSucceeding: boolean,
 ): Promise<Database> {
   const { databaseLocation: place } = settings
@@ -147,7 +169,7 @@ async function openMigrated(
     database = openDatabase(place)
     if (settings.haMode) await checkDurability(database, settings.requireSyncStandby, log)
     await migrate(database, () => clock.now())
-    if (!isSucceeding) await claimDatabase(database, genesis, ownKeys, clock.now())
+    if (!isSucceeding) await claimDatabase(database, network.genesis, keys, clock.now())
     return database
   } catch (error) {
     await database?.close()

@@ -23,7 +23,9 @@ export async function checkRecords(
   const db = database.read
   const list = await findListFault(database, ownKeys, now)
   const feed = await findFeedFault(db, ownKeys)
-  const log = settings.evidenceStore ? await findLogFault(db, { ownKeys, genesis }) : undefined
+  const log = settings.evidenceStore
+    ? await findLogFault(db, { keys: ownKeys, network: { name: genesis.network_name } })
+    : undefined
   return [
     list === undefined ? good('crl-entries', 'name all that the last list names') : bad('crl-entries', list, RESTORE),
     feed === undefined ? good('feed-entries', 'name all that the last feed names') : bad('feed-entries', feed, RESTORE),

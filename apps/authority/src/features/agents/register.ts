@@ -31,12 +31,12 @@ export async function register(call: Call, parts: AgentsState): Promise<JsonObje
   if (descriptor.signatures.length === 0) throw new Refusal('descriptor_signature_required')
   if (!(await verifyAgentDescriptor(descriptor))) throw new Refusal('invalid_signature')
   noteCaller(call, 'node')
-  const expected = parts.genesis.network_name
+  const expected = parts.network.name
   if (descriptor.network_name !== expected) throw new Refusal('descriptor_network_mismatch', { expected })
   const now = parts.clock.now()
   const isAhead = instantOf(descriptor.registered_at) - CLOCK_TOLERANCE > now
   // Deletes made after the backup may be lost in a recovery, so descriptors signed before the recovery are refused.
-  const isForgotten = instantOf(descriptor.registered_at) <= parts.rollbackCheck.replayFloor
+  const isForgotten = instantOf(descriptor.registered_at) <= parts.rollback.replayFloor
   if (isAhead || isForgotten || now > instantOf(descriptor.expires_at)) throw new Refusal('descriptor_expired')
 
   const outcome = await parts.batches.registrations.add(toRow(call, parts, descriptor))

@@ -50,12 +50,12 @@ async function fromOffer(call: OperatorCall, parts: AgreementsParts, given: Json
   const { offerer_sovereign_id, responder_sovereign_id } = offer.record
   requireGood(
     await checkAcceptableOffer(offer, {
-      own_sovereign_id: parts.genesis.network_name,
+      own_sovereign_id: parts.network.name,
       offererKeys: (await parts.recognitionTreaties.findPartyKeys(offerer_sovereign_id)).keys,
       now: parts.clock.now(),
     }),
   )
-  if (offerer_sovereign_id === parts.genesis.network_name) await requireSecondKey(call, parts, offer.record.offer_id)
+  if (offerer_sovereign_id === parts.network.name) await requireSecondKey(call, parts, offer.record.offer_id)
   const parties = { source: responder_sovereign_id, target: offerer_sovereign_id }
   const evidence = await parts.trustEvidence.issueFinding(parties, REJECTED)
   return (now) => draftAgreementFromOffer({ agreement_id: parts.ids.uuid(), offer: offer.record, evidence, now })
@@ -72,8 +72,8 @@ async function fromCounter(
   const responderKeys = (await parts.recognitionTreaties.findPartyKeys(offer.record.responder_sovereign_id)).keys
   requireGood(
     await checkAcceptableCounter(counter, offer, {
-      own_sovereign_id: parts.genesis.network_name,
-      ownKey: parts.signer.publicKey,
+      own_sovereign_id: parts.network.name,
+      ownKey: parts.signing.publicKey,
       responderKeys,
       now: parts.clock.now(),
     }),

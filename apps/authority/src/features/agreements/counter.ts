@@ -16,7 +16,7 @@ export async function counter(call: OperatorCall, parts: AgreementsParts): Promi
   const { offerer_sovereign_id, responder_sovereign_id, requested_terms } = offer.record
   const verdict = await checkCounterable(offer, {
     capabilities: terms.capabilities,
-    own_sovereign_id: parts.genesis.network_name,
+    own_sovereign_id: parts.network.name,
     offererKeys: (await parts.recognitionTreaties.findPartyKeys(offerer_sovereign_id)).keys,
     now: parts.clock.now(),
   })

@@ -23,7 +23,7 @@ export async function loadTrustedAgreement(
   const agreement = readOrRefuse('invalid_agreement', () => readReceived(agreementRecordForm, given))
   const { agreement_id, offerer_sovereign_id, responder_sovereign_id } = agreement.record
   const trust = await trustAgreement(agreement, {
-    own: { sovereign_id: parts.genesis.network_name, keys: parts.ownKeys.all },
+    own: { sovereign_id: parts.network.name, keys: parts.keys.all },
     offerer: await parts.recognitionTreaties.findPartyKeys(offerer_sovereign_id),
     responder: await parts.recognitionTreaties.findPartyKeys(responder_sovereign_id),
   })

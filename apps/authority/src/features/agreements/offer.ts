@@ -14,7 +14,7 @@ import { insertOfferMaker } from './queries.ts'
  */
 export async function offer(call: OperatorCall, parts: AgreementsParts): Promise<HttpResponse> {
   const { terms, ...request } = readOfferRequest(call.body)
-  const own = parts.genesis.network_name
+  const own = parts.network.name
   const { responder_sovereign_id } = request
   // The two parties must differ. Otherwise one party signs for both.
   if (responder_sovereign_id === own) throw new Refusal('offer_rejected', { field: 'responder_sovereign_id' })

@@ -9,15 +9,14 @@ export interface AgreementsParts extends Pick<
   | 'audit'
   | 'clock'
   | 'clockCheck'
-  | 'genesis'
+  | 'database'
   | 'ids'
+  | 'keys'
   | 'log'
   | 'metrics'
-  | 'ownKeys'
+  | 'network'
   | 'purgeClock'
-  | 'signer'
   | 'signing'
-  | 'database'
 > {
   readonly settings: Pick<AuthoritySettings, 'ownOfferAcceptance'>
   readonly connectome: Connectome

@@ -13,7 +13,7 @@ import { recordVerification } from '../../requests/record-verification.ts'
 export async function verify(call: Call, parts: AgreementsParts): Promise<JsonObject> {
   const given = requirePresent(call.body, 'agreement', 'missing_agreement')
   const agreement = readOrRefuse('invalid_agreement', () => readReceived(agreementRecordForm, given))
-  const own = parts.ownKeys.all
+  const own = parts.keys.all
   const supplied = readTrustKeys(call.body, 'offerer_public_keys', [])
   const responderKeys = readTrustKeys(call.body, 'responder_public_keys', own)
   const offererKeys = supplied.length === 0 ? own : supplied

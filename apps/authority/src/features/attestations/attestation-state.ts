@@ -20,11 +20,11 @@ export interface AttestationState {
  * The result of verifying a text is cached by that text, so an edited row is verified again.
  */
 export class AttestationReader {
-  readonly #parts: Pick<AttestationsParts, 'database' | 'ownKeys' | 'log'>
+  readonly #parts: Pick<AttestationsParts, 'database' | 'keys' | 'log'>
   readonly #reads: Batcher<string, AttestationStateRow | undefined>
   readonly #checked = new CachedByText<CheckedAttestation>(MAX_CACHED_CHARACTERS)
 
-  constructor(parts: Pick<AttestationsParts, 'database' | 'ownKeys' | 'log'>) {
+  constructor(parts: Pick<AttestationsParts, 'database' | 'keys' | 'log'>) {
     this.#parts = parts
     this.#reads = new Batcher(
       async (ids) => {
@@ -56,7 +56,7 @@ export class AttestationReader {
   async #check(attestation_id: string, text: string): Promise<CheckedAttestation> {
     const known = this.#checked.find(text)
     if (known !== undefined) return known
-    const checked = await checkAttestationText(text, this.#parts.ownKeys.all)
+    const checked = await checkAttestationText(text, this.#parts.keys.all)
     // The caller learns only that the attestation is invalid. The operator is warned of the edited row.
     if (!checked.isSigned)
       this.#parts.log.error('a stored attestation does not verify', { alarm: true, attestation_id })

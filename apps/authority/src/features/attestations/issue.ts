@@ -15,7 +15,7 @@ import { insertAttestation } from './queries/attestations.ts'
  * Issues evidence of membership in this sovereign.
  */
 export async function issue(call: OperatorCall, parts: AttestationsParts): Promise<HttpResponse> {
-  const own = parts.genesis.network_name
+  const own = parts.network.name
   const { validityHours, ...facts } = readIssueRequest(call.body, own, parts.settings.allowedRoles)
   if (facts.subject_public_key !== null && !(await areStrongKeys([facts.subject_public_key])))
     throw new Refusal('invalid_public_key')
@@ -25,7 +25,7 @@ export async function issue(call: OperatorCall, parts: AttestationsParts): Promi
     ...facts,
     attestation_id: parts.ids.uuid(),
     issuer_sovereign_id: own,
-    issued_by: parts.signer.keyId,
+    issued_by: parts.signing.keyId,
     now,
     validityHours,
   })

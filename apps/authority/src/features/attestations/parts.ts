@@ -7,7 +7,7 @@ import type { RevocationFeeds } from '../revocation-feeds/index.ts'
 
 export interface AttestationsParts extends Pick<
   Core,
-  'audit' | 'clock' | 'genesis' | 'ids' | 'log' | 'metrics' | 'ownKeys' | 'signer' | 'signing' | 'database'
+  'audit' | 'clock' | 'database' | 'ids' | 'keys' | 'log' | 'metrics' | 'network' | 'signing'
 > {
   readonly settings: Pick<AuthoritySettings, 'allowedRoles' | 'publicAttestationList'>
   readonly connectome: Connectome

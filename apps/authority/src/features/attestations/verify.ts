@@ -41,7 +41,7 @@ async function choosePolicy(body: JsonObject, parts: AttestationsParts): Promise
 export async function isWithdrawn(parts: AttestationsParts, attestation: Attestation): Promise<boolean> {
   const db = parts.database.read
   if (
-    attestation.issuer_sovereign_id === parts.genesis.network_name &&
+    attestation.issuer_sovereign_id === parts.network.name &&
     (await isOwnAttestationRevoked(db, attestation.attestation_id))
   )
     return true

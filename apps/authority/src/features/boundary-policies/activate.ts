@@ -52,7 +52,7 @@ async function requireUsable(
 ): Promise<PolicyRow> {
   const row = isPolicyId(policy_id) ? await findPolicyVersion(tx, policy_id, version) : undefined
   if (row === undefined) throw new Refusal('boundary_policy_not_found')
-  const checked = await checkStoredPolicy(row, (issuedAt) => ownKeysAt(parts.ownKeys, issuedAt))
+  const checked = await checkStoredPolicy(row, (issuedAt) => ownKeysAt(parts.keys, issuedAt))
   const [problem] = findSetProblems([checked], parts.clock.now())
   if (problem === undefined) return row
   if (problem.reason === 'policy_store_integrity_failed') throw new Refusal('boundary_policy_integrity_failed')

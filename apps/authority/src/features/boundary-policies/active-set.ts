@@ -16,8 +16,8 @@ export type ActivePolicies = SharedRead<readonly CheckedPolicy[]>
  */
 export function openActivePolicies({
   database,
-  ownKeys,
-}: Pick<BoundaryPoliciesParts, 'database' | 'ownKeys'>): ActivePolicies {
+  keys,
+}: Pick<BoundaryPoliciesParts, 'database' | 'keys'>): ActivePolicies {
   let held: readonly Cached[] = []
   return new SharedRead(async () => {
     const rows = await listActiveRows(database)
@@ -26,7 +26,7 @@ export function openActivePolicies({
     for (const row of rows) {
       const same = known.get(keyOf(row))
       if (same !== undefined && hasSameBytes(same.row, row)) checked.push(same)
-      else checked.push({ row, checked: await checkStoredPolicy(row, (issuedAt) => ownKeysAt(ownKeys, issuedAt)) })
+      else checked.push({ row, checked: await checkStoredPolicy(row, (issuedAt) => ownKeysAt(keys, issuedAt)) })
     }
     held = checked
     return inResolutionOrder(checked.map((each) => each.checked))

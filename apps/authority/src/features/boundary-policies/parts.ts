@@ -4,7 +4,7 @@ import type { Attestations } from '../attestations/index.ts'
 
 export interface BoundaryPoliciesParts extends Pick<
   Core,
-  'audit' | 'clock' | 'genesis' | 'log' | 'metrics' | 'ownKeys' | 'signer' | 'signing' | 'database'
+  'audit' | 'clock' | 'database' | 'keys' | 'log' | 'metrics' | 'network' | 'signing'
 > {
   readonly settings: Pick<AuthoritySettings, 'boundaryPolicyEnforcement' | 'evidenceStore'>
   readonly attestations: Attestations

@@ -62,7 +62,7 @@ async function storeNext(
   const { policy_id } = intent
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const version = (await lastVersion(tx, policy_id)) + 1
-    const facts = { version, issued_by: parts.signer.keyId, issuer_sovereign_id: parts.genesis.network_name, now }
+    const facts = { version, issued_by: parts.signing.keyId, issuer_sovereign_id: parts.network.name, now }
     const policy = await parts.signing.signForm(BOUNDARY_POLICY_FORM, draftBoundaryPolicy(intent, facts))
     const [text, policy_digest] = [writeJson(policy), boundaryPolicyDigest(policy)]
     const created_at = writeSortable(now)

@@ -44,8 +44,8 @@ export async function simulate(call: OperatorCall, parts: BoundaryPoliciesState)
 }
 
 function draftCandidate(parts: BoundaryPoliciesParts, intent: BoundaryPolicyIntent, version: number): BoundaryPolicy {
-  const { signer, genesis, clock } = parts
-  const facts = { version, issued_by: signer.keyId, issuer_sovereign_id: genesis.network_name, now: clock.now() }
+  const { signing, network, clock } = parts
+  const facts = { version, issued_by: signing.keyId, issuer_sovereign_id: network.name, now: clock.now() }
   return draftBoundaryPolicy(intent, facts)
 }
 

@@ -30,7 +30,7 @@ export async function readSimulatedRequests(
 function readContexts(value: JsonValue | undefined, parts: BoundaryPoliciesParts): readonly SimulationInput[] {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_REQUESTS)
     throw new Refusal('invalid_input', { field: 'contexts' })
-  const absent = { provider: parts.genesis.network_name, now: parts.clock.now() }
+  const absent = { provider: parts.network.name, now: parts.clock.now() }
   return (value as readonly JsonValue[]).map((each, index) => {
     try {
       return readSupposedRequest(each, absent)

@@ -27,7 +27,7 @@ export async function verify(call: Call, parts: BoundaryPoliciesParts): Promise<
   const form = checkReceivedForm(received)
   // The type is closed: an unknown member is refused before the signature is checked.
   if (!form.ok && form.reason === 'unknown_field') throw new Refusal('invalid_policy')
-  const keys = readTrustKeys(call.body, 'issuer_public_keys', ownKeysAt(parts.ownKeys, received.record.issued_at))
+  const keys = readTrustKeys(call.body, 'issuer_public_keys', ownKeysAt(parts.keys, received.record.issued_at))
   const verdict = await verifyReceivedPlainly(received, keys)
   const reason = verdict.ok ? 'valid' : verdict.reason
   recordVerification(call, parts, verdict.ok, reason)

@@ -50,7 +50,7 @@ async function onAttestation(
   attestation_id: string,
   requested_capability: string,
 ): Promise<ResolvedBasis> {
-  const own = parts.genesis.network_name
+  const own = parts.network.name
   const asked = readContext(call.body['context'])
   requireParty(asked.provider_sovereign_id, own, 'provider_sovereign_id')
   const standing = await parts.attestations.reader.find(attestation_id)

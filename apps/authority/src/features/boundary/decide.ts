@@ -38,7 +38,7 @@ export async function decide(call: OperatorCall, parts: BoundaryParts): Promise<
     decision_id: parts.ids.uuid(),
     context,
     run: decideOnAgreement(context, agreed_terms),
-    operator_sovereign_id: parts.genesis.network_name,
+    operator_sovereign_id: parts.network.name,
     basisEnds: instantOf(agreed_terms.valid_until),
   })
   const decision = await parts.signing.signFormOr('boundary_eval_failed', boundaryDecisionForm, draft)

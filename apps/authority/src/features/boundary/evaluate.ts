@@ -47,7 +47,7 @@ export async function evaluate(call: OperatorCall, parts: BoundaryParts): Promis
     decision_id: parts.ids.uuid(),
     context,
     run: evaluation,
-    operator_sovereign_id: parts.genesis.network_name,
+    operator_sovereign_id: parts.network.name,
     basisEnds: basisEnd(basis),
     policy_binding: evaluation.policy_binding,
     ...(basis.kind === 'attestation' ? { attestation_binding: bindAttestation(basis) } : {}),

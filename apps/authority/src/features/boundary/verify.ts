@@ -14,11 +14,7 @@ import { recordVerification } from '../../requests/record-verification.ts'
 export async function verify(call: Call, parts: BoundaryParts): Promise<JsonObject> {
   const given = requirePresent(call.body, 'decision', 'missing_decision')
   const decision = readOrRefuse('invalid_decision', () => readReceived(boundaryDecisionForm, given))
-  const keys = readTrustKeys(
-    call.body,
-    'operator_public_keys',
-    ownKeysAt(parts.ownKeys, decision.record.decision_made_at),
-  )
+  const keys = readTrustKeys(call.body, 'operator_public_keys', ownKeysAt(parts.keys, decision.record.decision_made_at))
   const { accepted, reason } = await verifyBoundaryDecision(decision, { keys, now: parts.clock.now() })
   recordVerification(call, parts, accepted, reason)
   const { authorized, decision_id } = decision.record

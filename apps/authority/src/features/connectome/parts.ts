@@ -3,7 +3,7 @@ import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 
 export interface ConnectomeParts extends Pick<
   Core,
-  'clock' | 'genesis' | 'database' | 'verifiedTreaties' | 'versions'
+  'clock' | 'database' | 'network' | 'verifiedTreaties' | 'versions'
 > {
   readonly settings: Pick<AuthoritySettings, 'databaseLocation'>
 }

@@ -70,9 +70,9 @@ function assess(request: AssemblyRequest): { counting: number; scores: CascadeSc
 
 /** A vote in our name that we did not cast must not be signed by us. */
 async function requireOwnVotes(parts: ConsensusParts, votes: readonly Received<ValidatorVote>[]): Promise<void> {
-  const own = votes.filter(({ record }) => record.validator_sovereign_id === parts.genesis.network_name)
+  const own = votes.filter(({ record }) => record.validator_sovereign_id === parts.network.name)
   const slices = new CheckSlices()
   for (const vote of own)
-    if (!(await verifyVote(vote, parts.signer.publicKey, slices)))
+    if (!(await verifyVote(vote, parts.signing.publicKey, slices)))
       throw new Refusal('proof_assembly_failed', { reason: 'invalid_vote_signature' })
 }

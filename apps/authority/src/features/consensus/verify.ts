@@ -21,7 +21,7 @@ export async function verify(call: Call, parts: ConsensusParts): Promise<JsonObj
   const assemblerKeys = readTrustKeys(
     call.body,
     'assembler_public_keys',
-    ownKeysAt(parts.ownKeys, proof.record.reached_at),
+    ownKeysAt(parts.keys, proof.record.reached_at),
   )
   // Reading a thousand votes and building their signed bytes are two long steps. The event loop continues in between.
   if (proof.record.votes.length > MANY_VOTES) await setImmediate()

@@ -15,7 +15,7 @@ import { readVoteRequest } from './requests.ts'
 export async function vote(call: OperatorCall, parts: ConsensusParts): Promise<HttpResponse> {
   const { justification, ...said } = readVoteRequest(call.body)
   await requireOwnJustification(parts, justification)
-  const own = parts.genesis.network_name
+  const own = parts.network.name
   const { proof_id, decision_id } = justification.record
   return issueRecord(call, parts, async (_tx, now) => {
     const draft = draftValidatorVote({
@@ -37,6 +37,6 @@ export async function requireOwnJustification(
   parts: ConsensusParts,
   justification: Received<JustificationProof>,
 ): Promise<void> {
-  const verdict = await verifyReceived(justification, ownKeysAt(parts.ownKeys, justification.record.proof_issued_at))
+  const verdict = await verifyReceived(justification, ownKeysAt(parts.keys, justification.record.proof_issued_at))
   if (!verdict.ok) throw new Refusal('justification_untrusted')
 }

@@ -19,7 +19,7 @@ const NOT_AS_SIGNED = 'the latest stored list does not verify'
 
 /** Inputs of the check. */
 export interface ListBasis {
-  readonly ownKeys: Pick<OwnKeys, 'all'>
+  readonly keys: Pick<OwnKeys, 'all'>
   readonly recordFaults: RecordFaults
 }
 
@@ -31,11 +31,11 @@ type Entry = NonNullable<ReturnType<typeof readEntry>>
  */
 export async function requireLiving(
   tx: Tx,
-  { ownKeys, recordFaults }: ListBasis,
+  { keys, recordFaults }: ListBasis,
   next: { readonly before: string | undefined; readonly entries: string; readonly now: Instant },
 ): Promise<void> {
   const problem =
-    next.before === undefined ? NOT_AS_SIGNED : await findDropped(tx, ownKeys, { ...next, before: next.before })
+    next.before === undefined ? NOT_AS_SIGNED : await findDropped(tx, keys, { ...next, before: next.before })
   clearFault(recordFaults, 'crl', problem)
 }
 
@@ -47,7 +47,7 @@ export async function findListFault(
 ): Promise<string | undefined> {
   const active = await findActiveVersion(database.read)
   if (active === undefined) return undefined
-  const before = await loadSignedEntries(database.read, { ownKeys }, active)
+  const before = await loadSignedEntries(database.read, { keys: ownKeys }, active)
   // Excludes entries that the next list would leave out by the column alone.
   const { text: entries } = await joinEntries(database, database.read, writeSortable(now - HOUR))
   return before === undefined ? NOT_AS_SIGNED : findDropped(database.read, ownKeys, { before, entries, now })
@@ -56,10 +56,10 @@ export async function findListFault(
 /** Returns the signed entries of a version. Undefined when its text does not verify. */
 export async function loadSignedEntries(
   tx: Tx,
-  { ownKeys }: Pick<ListBasis, 'ownKeys'>,
+  { keys }: Pick<ListBasis, 'keys'>,
   { sequence }: Pick<CrlVersion, 'sequence'>,
 ): Promise<string | undefined> {
-  return signedEntries(await loadCrlText(tx, sequence), sequence, ownKeys.all)
+  return signedEntries(await loadCrlText(tx, sequence), sequence, keys.all)
 }
 
 /** Describes the unexpired entries of `before` that are not in `entries`. Undefined when all are. */

@@ -20,10 +20,10 @@ export async function publishFormerList(
 ): Promise<void> {
   const live = await findActiveFormerKey(tx, issuedAt)
   if (live === undefined) return
-  const { formerSigner } = parts.ownKeys
+  const { formerSigner } = parts.keys
   // The start refuses without this key. It may have been removed since.
   if (formerSigner?.publicKey !== live.public_key) throw new Error('the former key is not available')
-  const entries = await joinFormerEntries(parts.database, tx, formerSigner.keyId, parts.signer.keyId)
+  const entries = await joinFormerEntries(parts.database, tx, formerSigner.keyId, parts.signing.keyId)
   const last = await findFormerList(tx, formerSigner.keyId)
   if (last !== undefined) {
     const before = await signedEntries(last.crl_json, last.sequence, [formerSigner.publicKey])

@@ -136,7 +136,7 @@ describe('a key succession', () => {
       'service_unavailable',
     )
     await forgotten.core.keyOwnerCheck.check()
-    expect(forgotten.core.halts.some((halt) => halt.isHalted())).toBe(true)
+    expect(forgotten.core.signing.halts.some((halt) => halt.isHalted())).toBe(true)
     await forgotten.stop()
     await expect(withFeatures(target, ({ crl }) => crl.runKeySuccession())).rejects.toThrow(
       'already belongs to this key',

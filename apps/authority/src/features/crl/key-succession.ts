@@ -33,8 +33,8 @@ export async function runKeySuccession(
   /** Runs in the same transaction: signs other records again with the new key. */
   within: (tx: Tx) => Promise<void> = () => Promise.resolve(),
 ): Promise<Succession> {
-  const { database, ownKeys, signer, genesis } = parts
-  const { formerSigner } = ownKeys
+  const { database, signing, network } = parts
+  const { formerSigner } = parts.keys
   if (formerSigner === undefined)
     throw new KeySuccessionError(
       'NA_FORMER_PRIVATE_KEY_FILE: is required: the former key continues to sign its own list',
@@ -43,14 +43,14 @@ export async function runKeySuccession(
     await database.lockDomain(tx, 'crl')
     const held = await tx.selectFrom('authority_identity').selectAll().executeTakeFirst()
     if (held === undefined) throw new KeySuccessionError('the database is empty: there is no key to replace')
-    if (held.network_name !== genesis.network_name)
+    if (held.network_name !== network.name)
       throw new KeySuccessionError(`the database belongs to network ${held.network_name}`)
-    if (held.public_key === signer.publicKey) throw new KeySuccessionError('the database already belongs to this key')
+    if (held.public_key === signing.publicKey) throw new KeySuccessionError('the database already belongs to this key')
     if (held.public_key !== formerSigner.publicKey)
       throw new KeySuccessionError('the database belongs to another key than the given former key')
     const now = parts.clock.now()
     // The way back: the former key becomes the current one again, and its own list continues as the list of all.
-    await tx.deleteFrom('former_keys').where('public_key', '=', signer.publicKey).execute()
+    await tx.deleteFrom('former_keys').where('public_key', '=', signing.publicKey).execute()
     const live = await findActiveFormerKey(tx, now)
     if (live !== undefined)
       throw new KeySuccessionError(
@@ -72,9 +72,9 @@ export async function runKeySuccession(
         lists_until: listsUntil,
       })
       .execute()
-    await tx.updateTable('authority_identity').set({ public_key: signer.publicKey }).where('id', '=', 1).execute()
+    await tx.updateTable('authority_identity').set({ public_key: signing.publicKey }).where('id', '=', 1).execute()
     faultPoint('switch-identity-stored')
-    const [from, to] = [issuerText(formerSigner.keyId), issuerText(signer.keyId)]
+    const [from, to] = [issuerText(formerSigner.keyId), issuerText(signing.keyId)]
     await sql`update crl_entries set entry_json = replace(entry_json, ${from}, ${to})`.execute(tx)
     const previous = await findActiveVersion(tx)
     const sequence = (previous?.sequence ?? 0) + 1
@@ -83,7 +83,7 @@ export async function runKeySuccession(
     await within(tx)
     await parts.audit.record(tx, {
       type: 'authority_key_succeeded',
-      details: { former_key_id: formerSigner.keyId, new_key_id: signer.keyId, lists_until: listsUntil },
+      details: { former_key_id: formerSigner.keyId, new_key_id: signing.keyId, lists_until: listsUntil },
     })
     return { formerKeyId: formerSigner.keyId, sequence, listsUntil }
   })
@@ -94,17 +94,17 @@ export async function runKeySuccession(
  * current list, so that the first list after the switch is higher.
  */
 export async function draftFirstList(parts: CrlParts): Promise<string> {
-  const { database, signer, ownKeys } = parts
+  const { database, signing, keys } = parts
   const active = await findActiveVersion(database.read)
   if (active === undefined) throw new KeySuccessionError('there is no revocation list yet: request GET /crl once')
   const { text } = await joinEntries(database, database.read)
-  const [from, to] = [issuerText(ownKeys.formerSigner?.keyId ?? ''), issuerText(signer.keyId)]
+  const [from, to] = [issuerText(keys.formerSigner?.keyId ?? ''), issuerText(signing.keyId)]
   const now = parts.clock.now()
   const before = await loadSignedEntries(database.read, parts, active)
   await requireLiving(database.read, parts, { before, entries: text, now })
   const issuedAt = now < active.issuedAt ? active.issuedAt : now
-  const header = { crl_id: parts.ids.uuid(), sequence: active.sequence, issuer: signer.keyId, issuedAt }
-  return signList(signer, listText(header, text.replaceAll(from, to)))
+  const header = { crl_id: parts.ids.uuid(), sequence: active.sequence, issuer: signing.keyId, issuedAt }
+  return signList(signing.signer, listText(header, text.replaceAll(from, to)))
 }
 
 /** How long gateways may be pinned with it before the switch. */

@@ -15,9 +15,9 @@ import { findFormerList, findActiveFormerKey } from './former-key-list.ts'
  */
 export async function keys(call: Call, parts: CrlState): Promise<CachedDocument> {
   const keyId = call.params['key_id'] ?? ''
-  if (keyId === parts.signer.keyId) return current(call, parts)
+  if (keyId === parts.signing.keyId) return current(call, parts)
   // Only keys of the history are cached, because callers choose the id.
-  if (!parts.ownKeys.former.some(({ key_id }) => key_id === keyId)) throw new Refusal('key_list_not_found')
+  if (!parts.keys.former.some(({ key_id }) => key_id === keyId)) throw new Refusal('key_list_not_found')
   return serveFormerList(parts, keyId)
 }
 

@@ -55,7 +55,7 @@ export async function publishVersion(
     const before = parts.entries.find(previous)?.text ?? (await loadSignedEntries(tx, parts, previous))
     await requireLiving(tx, parts, { before, entries, now: clockNow })
   }
-  const header = { crl_id: parts.ids.uuid(), sequence, issuer: parts.signer.keyId, issuedAt: now }
+  const header = { crl_id: parts.ids.uuid(), sequence, issuer: parts.signing.keyId, issuedAt: now }
   const body = listText(header, entries)
   const signature = await parts.signing.signText(body)
   const text = `${body.slice(0, -1)},"signatures":[${signature}]}`
@@ -99,9 +99,9 @@ async function signHead(
 }
 
 /** Under the lock: an instance left running over a key succession must not publish after the new key. */
-async function requireCurrentKey(tx: Tx, { signer }: CrlParts): Promise<void> {
+async function requireCurrentKey(tx: Tx, { signing }: CrlParts): Promise<void> {
   const held = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
-  if (held !== undefined && held.public_key !== signer.publicKey)
+  if (held !== undefined && held.public_key !== signing.publicKey)
     throw new Refusal('service_unavailable', { reason: 'key_succeeded' })
 }
 

@@ -76,7 +76,7 @@ export async function refreshIfDue(parts: CrlState, details: JsonObject, lease?:
 
 /** The fault is cleared when the rows are complete again, whether or not a list is due. */
 async function checkRows(parts: CrlParts): Promise<void> {
-  if ((await findListFault(parts.database, parts.ownKeys, parts.clock.now())) === undefined)
+  if ((await findListFault(parts.database, parts.keys, parts.clock.now())) === undefined)
     parts.recordFaults.clear('crl')
 }
 

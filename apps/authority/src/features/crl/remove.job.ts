@@ -30,7 +30,7 @@ export async function removeOldLists(parts: CrlParts, signal: AbortSignal): Prom
 
 /** Removes one version per transaction. Returns false when none is left to remove. */
 async function removeOldest(parts: CrlParts, cutoff: string): Promise<boolean> {
-  const marked = parts.rollbackCheck.mark?.crl?.sequence ?? -1
+  const marked = parts.rollback.mark?.crl?.sequence ?? -1
   return parts.database.write(async (tx) => {
     const oldest = await tx
       .selectFrom('crl_versions')

@@ -46,7 +46,7 @@ describe('removeOldLists', () => {
     clock.set(clock.now() + hours(24))
     await revokeOne()
     await revokeOne()
-    await na.core.rollbackCheck.keep()
+    await na.core.rollback.keep()
     clock.set(clock.now() + hours(24))
     await remove()
     expect(await held()).toEqual([0, 1, 2, 3])
@@ -64,7 +64,7 @@ describe('removeOldLists', () => {
   })
 
   it('keeps the newest version, whatever its age', async () => {
-    await na.core.rollbackCheck.keep()
+    await na.core.rollback.keep()
     clock.set(clock.now() + hours(1000))
     await remove()
     expect(await held()).toEqual([0])
@@ -72,9 +72,9 @@ describe('removeOldLists', () => {
 
   it('keeps the version that the high-water mark names', async () => {
     await revokeOne()
-    await na.core.rollbackCheck.keep()
-    if (na.core.rollbackCheck.mark === undefined) return
-    expect(na.core.rollbackCheck.mark.crl?.sequence).toBe(1)
+    await na.core.rollback.keep()
+    if (na.core.rollback.mark === undefined) return
+    expect(na.core.rollback.mark.crl?.sequence).toBe(1)
     for (let count = 0; count < 2; count += 1) await revokeOne()
     clock.set(clock.now() + hours(49))
     await remove()
@@ -87,7 +87,7 @@ describe('removeOldLists', () => {
     const mark = { mark_version: 1, network_name: 'TEST-NET', written_at: '2100-01-01T00:00:00Z', ...heads } as const
     const text = await textOf(0)
     await revokeOne()
-    await na.core.rollbackCheck.keep()
+    await na.core.rollback.keep()
     clock.set(clock.now() + hours(49))
     await remove()
     expect(await held()).toEqual([1])
@@ -99,7 +99,7 @@ describe('removeOldLists', () => {
 
   it('keeps sequence and digest for 400 days, never with a gap between stored versions', async () => {
     for (let count = 0; count < 3; count += 1) await revokeOne()
-    await na.core.rollbackCheck.keep()
+    await na.core.rollback.keep()
     clock.set(clock.now() + hours(49))
     await remove()
     const digests = async (): Promise<number[]> => {
@@ -136,7 +136,7 @@ describe('removeOldLists', () => {
 
   it('still detects a gap', async () => {
     for (let count = 0; count < 3; count += 1) await revokeOne()
-    await na.core.rollbackCheck.keep()
+    await na.core.rollback.keep()
     clock.set(clock.now() + hours(49))
     await remove()
     expect(await problems()).toEqual([])

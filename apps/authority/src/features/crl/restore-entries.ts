@@ -91,7 +91,7 @@ async function restoreLost(
   const { text: entries } = await joinEntries(parts.database, tx)
   const appended: NewEntry[] = []
   let count = 0
-  for (const entry_json of await listDropped(tx, parts.ownKeys, { before, entries, now: parts.clock.now() })) {
+  for (const entry_json of await listDropped(tx, parts.keys, { before, entries, now: parts.clock.now() })) {
     const entry = readEntry(entry_json)
     if (entry === undefined || known.has(entry.certificate_id)) continue
     const row = { cert_id: entry.certificate_id, entry_json, expires_at: await expiryOf(tx, parts, entry) }
@@ -126,6 +126,6 @@ async function expiryOf(tx: Tx, parts: CrlParts, entry: Pick<CrlEntry, 'certific
     .select(['expires_at', 'cert_json'])
     .where('cert_id', '=', entry.certificate_id)
     .executeTakeFirst()
-  const end = await signedEnd(row?.cert_json, entry.certificate_id, parts.ownKeys)
+  const end = await signedEnd(row?.cert_json, entry.certificate_id, parts.keys)
   return writeSortable(end ?? parts.clock.now() + UNKNOWN_EXPIRY)
 }

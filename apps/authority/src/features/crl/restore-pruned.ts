@@ -33,7 +33,7 @@ export async function restorePruned(
       certificate_id: cert_id,
       revoked_at: writeInstant(readInstant(revoked_at ?? '') ?? now),
       reason: (revocation_reason ?? 'unspecified') as CrlEntry['reason'],
-      issuer: parts.signer.keyId,
+      issuer: parts.signing.keyId,
     }
     return { cert_id, entry_json: entryText(entry), expires_at }
   })

@@ -274,6 +274,6 @@ function toEntry(
   revoked_at: string,
   reason: RevocationReason,
 ): NewEntry {
-  const entry = { certificate_id: certificate.cert_id, revoked_at, reason, issuer: parts.signer.keyId }
+  const entry = { certificate_id: certificate.cert_id, revoked_at, reason, issuer: parts.signing.keyId }
   return { cert_id: certificate.cert_id, entry_json: entryText(entry), expires_at: certificate.expires_at }
 }

@@ -22,7 +22,7 @@ export async function addSuperseded(tx: Tx, parts: CrlParts): Promise<NewEntry[]
       certificate_id: cert_id,
       revoked_at: writeInstant(now),
       reason: 'superseded' as const,
-      issuer: parts.signer.keyId,
+      issuer: parts.signing.keyId,
     }
     return { cert_id, entry_json: entryText(entry), expires_at }
   })

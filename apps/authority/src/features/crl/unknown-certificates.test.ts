@@ -92,7 +92,7 @@ describe('POST /admin/revoke of a certificate that the database lacks', () => {
     const byKey = await forgotten()
     accepted(await revoke({ certificates: [certificate] }))
     accepted(await revoke({ cert_id: byKey.cert_id, node_public_key: byKey.key }))
-    const keys = na.core.ownKeys.all
+    const keys = na.core.keys.all
     const authority = { sovereign: 'TEST-NET', publicKeys: keys }
     const { problems } = await inspectDatabase(na.core.database.read, authority, inspectStore)
     expect(problems).toEqual([])

@@ -26,10 +26,10 @@ export interface LostCertificate {
  * Returns whether it is a certificate of this network that this authority signed, with the current key or a former one.
  */
 export async function isOurs(
-  { genesis, ownKeys }: Pick<Core, 'genesis' | 'ownKeys'>,
+  { network, keys }: Pick<Core, 'network' | 'keys'>,
   certificate: JoinCertificate,
 ): Promise<boolean> {
-  return certificate.network_name === genesis.network_name && verifyList(certificate, ownKeys.all)
+  return certificate.network_name === network.name && verifyList(certificate, keys.all)
 }
 
 /** Builds the row from its own text, whose signature was verified. */

@@ -16,7 +16,8 @@ afterEach(() => na.stop())
 const list = (): Promise<TestResponse> => na.request('GET', '/crl')
 const sequenceOf = (answer: TestResponse): unknown => accepted(answer)['sequence']
 /** The key provider does not respond. */
-const loseSigner = () => vi.spyOn(na.core.signer, 'sign').mockRejectedValue(new Error('the token does not respond'))
+const loseSigner = () =>
+  vi.spyOn(na.core.signing.signer, 'sign').mockRejectedValue(new Error('the token does not respond'))
 
 describe('a list that is due and cannot be signed', () => {
   it('is served until its end, and signed again when the key provider has recovered', async () => {

@@ -6,7 +6,7 @@ import type { Enrollment } from '../enrollment/index.ts'
 import type { Health } from '../health/index.ts'
 import type { KeySuccession } from '../key-succession/index.ts'
 
-export interface DashboardParts extends Pick<Core, 'clock' | 'genesis' | 'operators' | 'signer' | 'database'> {
+export interface DashboardParts extends Pick<Core, 'clock' | 'database' | 'network' | 'operators' | 'signing'> {
   readonly settings: Pick<AuthoritySettings, 'consoleKeyIdleMinutes' | 'publicAttestationList' | 'publicUrl'>
   readonly boundaryPolicies: BoundaryPolicies
   readonly connectome: Connectome

@@ -51,7 +51,7 @@ export async function view(call: Call, parts: DashboardParts): Promise<Dashboard
     ...underWay(succession),
   }
   return {
-    sovereign: { id: parts.genesis.network_name, version: parts.genesis.network_version },
+    sovereign: { id: parts.network.name, version: parts.network.genesis.network_version },
     nodes: { active, tracked },
     certificates: { issued, revoked, expiring: history.expiring },
     connectome_summary: built.summary,
@@ -66,7 +66,7 @@ export async function view(call: Call, parts: DashboardParts): Promise<Dashboard
 
 function describeKey(parts: DashboardParts): SigningKeyView {
   const { valid_to, days_left } = keyWindow(parts)
-  return { key_id: parts.signer.keyId, valid_to, days_left }
+  return { key_id: parts.signing.keyId, valid_to, days_left }
 }
 
 function underWay(progress: SuccessionProgress): Pick<DashboardView, 'key_succession'> {

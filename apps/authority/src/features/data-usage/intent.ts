@@ -11,7 +11,7 @@ import { readIntentRequest } from './requests.ts'
  */
 export async function intent(call: OperatorCall, parts: DataUsageParts): Promise<HttpResponse> {
   const request = readIntentRequest(call.body)
-  const own = parts.genesis.network_name
+  const own = parts.network.name
   return issueRecord(call, parts, async (_tx, now) => {
     const draft = draftDataAccessIntent({
       ...request,

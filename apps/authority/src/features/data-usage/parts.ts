@@ -2,5 +2,5 @@ import type { Core } from '../../core.ts'
 
 export interface DataUsageParts extends Pick<
   Core,
-  'audit' | 'clock' | 'genesis' | 'ids' | 'log' | 'metrics' | 'ownKeys' | 'signing' | 'database'
+  'audit' | 'clock' | 'database' | 'ids' | 'keys' | 'log' | 'metrics' | 'network' | 'signing'
 > {}

@@ -165,7 +165,7 @@ describe('POST /admin/data-usage/policy', () => {
     it('policy_sign_failed when the key cannot sign, and the active policy stays', async () => {
       accepted(await publish(), 201)
       const before = (await current()).text
-      const { signer } = na.core
+      const { signer } = na.core.signing
       const sign = signer.sign
       try {
         Object.assign(signer, { sign: () => Promise.reject(new Error('the key is away')) })

@@ -20,7 +20,7 @@ export async function publish(call: OperatorCall, parts: DataUsageParts): Promis
       const draft = draftDataLicensePolicy({
         ...terms,
         policy_id: parts.ids.uuid(),
-        licensor_sovereign_id: parts.genesis.network_name,
+        licensor_sovereign_id: parts.network.name,
       })
       const record = await parts.signing.signFormOr('policy_sign_failed', licensePolicyForm, draft)
       const { policy_id } = record

@@ -17,7 +17,7 @@ export async function verify(call: Call, parts: DataUsageParts): Promise<JsonObj
   ]
   const intent = readOrRefuse('invalid_input', () => readDataAccessIntent(declared))
   const policy = readOrRefuse('invalid_input', () => readDataLicensePolicy(license))
-  const agentKeys = readTrustKeys(call.body, 'agent_public_keys', ownKeysAt(parts.ownKeys, intent.record.declared_at))
+  const agentKeys = readTrustKeys(call.body, 'agent_public_keys', ownKeysAt(parts.keys, intent.record.declared_at))
   const given = readTrustKeys(call.body, 'policy_public_keys', [])
   const now = parts.clock.now()
   const ground = { agentKeys, policyKeys: policyKeysOf(parts, policy.record, given), now }
@@ -46,6 +46,6 @@ function policyKeysOf(
   given: readonly string[],
 ): readonly (readonly string[])[] {
   const vouched = given.length === 0 ? [] : [given]
-  const isOwn = policy.licensor_sovereign_id === parts.genesis.network_name
-  return isOwn ? [...vouched, parts.ownKeys.all] : vouched
+  const isOwn = policy.licensor_sovereign_id === parts.network.name
+  return isOwn ? [...vouched, parts.keys.all] : vouched
 }

@@ -20,7 +20,7 @@ export async function commit(call: OperatorCall, parts: DisclosureParts): Promis
       merkle_root: buildMerkleTree(capabilities).root,
       capability_count: capabilities.length,
       agreement_id,
-      issuer_sovereign_id: parts.genesis.network_name,
+      issuer_sovereign_id: parts.network.name,
       now,
     })
     const record = await parts.signing.signFormOr('commit_failed', commitmentForm, draft)

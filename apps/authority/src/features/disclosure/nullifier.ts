@@ -18,7 +18,7 @@ export async function nullifier(call: OperatorCall, parts: DisclosureParts): Pro
       nullifier_id: parts.ids.uuid(),
       proof_id,
       nonce: parts.ids.hex(32),
-      prover_sovereign_id: parts.genesis.network_name,
+      prover_sovereign_id: parts.network.name,
       now,
     })
     const record = await parts.signing.signFormOr('nullifier_failed', nullifierForm, draft)

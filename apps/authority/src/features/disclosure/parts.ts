@@ -3,7 +3,7 @@ import type { Agreements } from '../agreements/index.ts'
 
 export interface DisclosureParts extends Pick<
   Core,
-  'audit' | 'clock' | 'genesis' | 'ids' | 'log' | 'metrics' | 'ownKeys' | 'signing' | 'database'
+  'audit' | 'clock' | 'database' | 'ids' | 'keys' | 'log' | 'metrics' | 'network' | 'signing'
 > {
   readonly agreements: Agreements
 }

@@ -17,7 +17,7 @@ export async function verify(call: Call, parts: DisclosureParts): Promise<JsonOb
   ]
   const proof = readOrRefuse('invalid_input', () => readProof(shown))
   const commitment = readOrRefuse('invalid_input', () => readCapabilityCommitment(promised))
-  const keys = readTrustKeys(call.body, 'issuer_public_keys', parts.ownKeys.all)
+  const keys = readTrustKeys(call.body, 'issuer_public_keys', parts.keys.all)
   const verdict = await verifyDisclosure(proof, commitment, keys)
   const reason = verdict.ok ? 'valid' : verdict.reason
   recordVerification(call, parts, verdict.ok, reason)

@@ -62,7 +62,7 @@ async function findUsableInvite(
   const isForOther = found?.recipient_public_key !== null && found?.recipient_public_key !== request.node_public_key
   if (found !== undefined && found.used_at === null && now <= found.expires_at && !isForOther) return found
   const bucket = `join-token-fail ${limitAddress(call.remoteAddress)}`
-  const isWithin = await parts.limiter.hit(bucket, parts.settings.limits['join-token-fail'])
+  const isWithin = await parts.limits.shared.hit(bucket, parts.limits.perMinute['join-token-fail'])
   throw new Refusal(isWithin ? 'invalid_invite_token' : 'rate_limit_exceeded')
 }
 
@@ -83,10 +83,10 @@ function issue(parts: EnrollmentParts, request: JoinRequest, invite: InviteDetai
   const draft = draftJoinCertificate({
     cert_id: parts.ids.uuid(),
     node_public_key: request.node_public_key,
-    network_name: parts.genesis.network_name,
+    network_name: parts.network.name,
     // Roles come from the invite. Roles that the node sends are signed but otherwise ignored.
     roles: JSON.parse(invite.roles_json) as string[],
-    issued_by: parts.signer.keyId,
+    issued_by: parts.signing.keyId,
     now: parts.clock.now(),
     validityHours: Math.min(request.validityHours, invite.max_validity_hours),
   })
@@ -146,8 +146,8 @@ function toRow(
 /** Root, authority and operator keys must not be node keys. */
 function reservedKeys(parts: EnrollmentParts): ReadonlySet<string> {
   return new Set([
-    parts.genesis.root_public_key,
-    parts.signer.publicKey,
+    parts.network.genesis.root_public_key,
+    parts.signing.publicKey,
     ...[...parts.operators.values()].map((key) => key.publicKey),
   ])
 }

@@ -6,22 +6,20 @@ export interface EnrollmentParts extends Pick<
   | 'audit'
   | 'clock'
   | 'clockCheck'
-  | 'genesis'
+  | 'database'
   | 'ids'
   | 'instance'
-  | 'limiter'
+  | 'keys'
+  | 'limits'
+  | 'network'
   | 'newestBlock'
   | 'operators'
-  | 'ownKeys'
-  | 'processLimiter'
   | 'purgeClock'
-  | 'rollbackCheck'
-  | 'signer'
+  | 'rollback'
   | 'signing'
-  | 'database'
 > {
   readonly settings: Pick<
     AuthoritySettings,
-    'allowedRoles' | 'certificateKeptDays' | 'heartbeatSeconds' | 'inviteKeptDays' | 'limits' | 'renewalGraceSeconds'
+    'allowedRoles' | 'certificateKeptDays' | 'heartbeatSeconds' | 'inviteKeptDays' | 'renewalGraceSeconds'
   >
 }

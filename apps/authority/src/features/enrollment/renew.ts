@@ -81,7 +81,7 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
  */
 async function whenNext(tx: Tx, parts: EnrollmentParts, key: string, now: Instant): Promise<number | undefined> {
   const window = { after: now - HOUR, until: now + CLOCK_TOLERANCE }
-  const first = await findRenewal(tx, key, window, parts.settings.limits['renew-key'])
+  const first = await findRenewal(tx, key, window, parts.limits.perMinute['renew-key'])
   return first === undefined ? undefined : Number((first + HOUR - now) / SECOND) + 1
 }
 
@@ -108,9 +108,9 @@ async function issueSuccessor(
   const draft = draftJoinCertificate({
     cert_id: parts.ids.uuid(),
     node_public_key: stored.node_public_key,
-    network_name: parts.genesis.network_name,
+    network_name: parts.network.name,
     roles: JSON.parse(stored.roles_json) as string[],
-    issued_by: parts.signer.keyId,
+    issued_by: parts.signing.keyId,
     now,
     validityHours,
   })
@@ -120,7 +120,7 @@ async function issueSuccessor(
   await insertSuccessor(tx, stored, certificate, text, call.remoteAddress)
   // Written once, so that repeated renewals do not extend the predecessor. Across a key succession the node may not be
   // able to verify the successor yet. There the predecessor ends when the successor is first used.
-  if (stored.revoke_after === null && isOfKey(stored, parts.signer.keyId))
+  if (stored.revoke_after === null && isOfKey(stored, parts.signing.keyId))
     await supersede(tx, stored.cert_id, graceEnd(parts, stored, now))
   faultPoint('renew-stored')
   const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }

@@ -15,7 +15,7 @@ import { findLog, storeCheckpoint, readLeaves } from './queries.ts'
  */
 export async function appendToLog(parts: EvidenceLogParts, appended: RecentEntries): Promise<void> {
   // A checkpoint smaller than a published one would appear as a truncated log.
-  if (!parts.signing.isAllowed() || parts.rollbackCheck.isEvidenceBehind) return
+  if (!parts.signing.isAllowed() || parts.rollback.isEvidenceBehind) return
   for (;;) {
     const { isDone, through } = await parts.database.write(async (tx) => {
       await parts.database.lockDomain(tx, 'evidence-anchors')
@@ -50,9 +50,9 @@ async function growOnce(tx: Tx, parts: EvidenceLogParts, appended: RecentEntries
     tiles.size,
     nodesFromTiles(tiles.size, (name) => tiles.read(name)),
   )
-  const origin = logOrigin(parts.genesis.network_name)
-  const note = await signCheckpoint({ origin, size: tiles.size, root }, parts.signer)
-  if ((await openCheckpoint(note, origin, parts.signer.publicKey)) === undefined)
+  const origin = logOrigin(parts.network.name)
+  const note = await signCheckpoint({ origin, size: tiles.size, root }, parts.signing.signer)
+  if ((await openCheckpoint(note, origin, parts.signing.publicKey)) === undefined)
     throw new Error('the signing key produced a note that does not verify')
   await storeCheckpoint(tx, tiles.size, note, writeSortable(parts.clock.now()))
   faultPoint('log-checkpoint-stored')

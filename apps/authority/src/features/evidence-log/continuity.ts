@@ -9,8 +9,8 @@ import { TileMissing } from './tile-missing.ts'
 
 /** Inputs of the check. */
 export interface LogBasis {
-  readonly ownKeys: Pick<Core['ownKeys'], 'all'>
-  readonly genesis: Pick<Core['genesis'], 'network_name'>
+  readonly keys: Pick<Core['keys'], 'all'>
+  readonly network: Pick<Core['network'], 'name'>
 }
 
 /** Returns why the stored log must not be signed. Undefined when it is as it was signed. */
@@ -27,11 +27,11 @@ export async function findLogFault(db: Tx, ground: LogBasis): Promise<string | u
  */
 export async function compareWithNote(
   { size, note }: LogState,
-  { ownKeys, genesis }: LogBasis,
+  { keys, network }: LogBasis,
   readTile: TileReader,
 ): Promise<string | undefined> {
-  const origin = logOrigin(genesis.network_name)
-  for (const key of ownKeys.all) {
+  const origin = logOrigin(network.name)
+  for (const key of keys.all) {
     const signed = await openCheckpoint(note, origin, key)
     if (signed === undefined) continue
     if (signed.size !== size) return 'the last checkpoint has another size than its row'

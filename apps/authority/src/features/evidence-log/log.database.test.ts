@@ -37,7 +37,7 @@ afterAll(() => desk.stop())
 async function current(): Promise<LogCheckpoint> {
   await desk.na.features.evidenceLog.append()
   const note = await desk.na.request('GET', '/evidence-log/checkpoint')
-  const found = await openCheckpoint(note.text, logOrigin('TEST-NET'), desk.na.core.signer.publicKey)
+  const found = await openCheckpoint(note.text, logOrigin('TEST-NET'), desk.na.core.signing.publicKey)
   if (found === undefined) throw new Error(`no checkpoint in ${note.text}`)
   return found
 }

@@ -4,16 +4,7 @@ import type { Evidence } from '../evidence/index.ts'
 
 export interface EvidenceLogParts extends Pick<
   Core,
-  | 'clock'
-  | 'genesis'
-  | 'isServing'
-  | 'log'
-  | 'ownKeys'
-  | 'recordFaults'
-  | 'rollbackCheck'
-  | 'signer'
-  | 'signing'
-  | 'database'
+  'clock' | 'database' | 'isServing' | 'keys' | 'log' | 'network' | 'recordFaults' | 'rollback' | 'signing'
 > {
   readonly settings: Pick<AuthoritySettings, 'evidenceStore'>
   readonly evidence: Pick<Evidence, 'subscribe'>

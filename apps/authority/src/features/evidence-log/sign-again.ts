@@ -8,12 +8,12 @@ export async function signCheckpointAgain(tx: Tx, parts: EvidenceLogParts): Prom
   await parts.database.lockDomain(tx, 'evidence-anchors')
   const state = await findLog(tx)
   if (state === undefined) return
-  const origin = logOrigin(parts.genesis.network_name)
-  for (const key of parts.ownKeys.all) {
+  const origin = logOrigin(parts.network.name)
+  for (const key of parts.keys.all) {
     const opened = await openCheckpoint(state.note, origin, key)
     if (opened === undefined) continue
-    const note = await signCheckpoint({ origin, size: opened.size, root: opened.root }, parts.signer)
-    if ((await openCheckpoint(note, origin, parts.signer.publicKey)) === undefined)
+    const note = await signCheckpoint({ origin, size: opened.size, root: opened.root }, parts.signing.signer)
+    if ((await openCheckpoint(note, origin, parts.signing.publicKey)) === undefined)
       throw new Error('the signing key produced a note that does not verify')
     await storeCheckpoint(tx, state.size, note, writeSortable(parts.clock.now()))
     return

@@ -37,7 +37,7 @@ export type AnchorOutcome =
  */
 export async function makeAnchor(parts: EvidenceState, cause: JsonObject, lease?: Lease): Promise<AnchorOutcome> {
   // If the store lost its end, the next sequence would be one that was already used.
-  if (parts.rollbackCheck.isEvidenceBehind) return { status: 'refused', reason: 'evidence_missing' }
+  if (parts.rollback.isEvidenceBehind) return { status: 'refused', reason: 'evidence_missing' }
   for (;;) {
     const head = await readEvidenceHead(parts.database.read)
     const row = await findLatestAnchor(parts.database.read)
@@ -59,7 +59,7 @@ export async function makeAnchor(parts: EvidenceState, cause: JsonObject, lease?
 
 /** A row that was edited in the database could confirm a store that was rewritten with it. */
 async function isOwnAnchor(parts: EvidenceParts, anchor: StoreAnchor): Promise<boolean> {
-  return (await verifyReceived(asReceived(storeAnchorForm, anchor), ownKeysAt(parts.ownKeys, anchor.anchored_at))).ok
+  return (await verifyReceived(asReceived(storeAnchorForm, anchor), ownKeysAt(parts.keys, anchor.anchored_at))).ok
 }
 
 /** An anchor dated in the future was made by a wrong clock. Nothing may be dated before it. */
@@ -81,7 +81,7 @@ async function findBreak(
     const boundary = await readBoundary(parts.database.read)
     const isGood =
       boundary?.removed_through_sequence === head.removed_through &&
-      (await verifyReceived(asReceived(retentionCheckpointForm, boundary), parts.ownKeys.all)).ok
+      (await verifyReceived(asReceived(retentionCheckpointForm, boundary), parts.keys.all)).ok
     if (!isGood) return 'anchored_entry_missing'
     start = { after: head.removed_through, digest: boundary.last_removed_entry_digest }
   }
@@ -112,11 +112,11 @@ async function signAnchor(
   head: EvidenceHeadRow,
 ): Promise<StoreAnchor> {
   const facts = {
-    sovereign_id: parts.genesis.network_name,
+    sovereign_id: parts.network.name,
     store_sequence: head.last_sequence,
     entry_digest: head.last_digest ?? '',
     anchored_at: writeInstant(dateAfter(parts, 'evidence-anchors', last && instantOf(last.anchored_at))),
-    issued_by: parts.signer.keyId,
+    issued_by: parts.signing.keyId,
   }
   const sealed = await parts.signing.signForm(storeAnchorForm, draftStoreAnchor(facts, last))
   faultPoint('anchor-signed')

@@ -34,7 +34,7 @@ describe('POST /admin/evidence/anchors', () => {
       issued_by: 'na-test',
     })
     expect(first.previous_anchor_digest).toBeUndefined()
-    expect(await verifyReceived(asReceived(storeAnchorForm, first), [desk.na.core.signer.publicKey])).toEqual({
+    expect(await verifyReceived(asReceived(storeAnchorForm, first), [desk.na.core.signing.publicKey])).toEqual({
       ok: true,
     })
     const [event] = await eventsOf(desk.na, answer)

@@ -54,7 +54,7 @@ export class AppendBatch {
     const [now, last] = [parts.clock.now(), readInstant(head.last_recorded_at ?? '') ?? 0n]
     this.#recordedAt = now < last ? last : now
     // Once a minute, because there may be thousands of entries.
-    if (isInFuture(last, now) && parts.processLimiter.hit('evidence-dated-ahead', 1) === true)
+    if (isInFuture(last, now) && parts.limits.local.hit('evidence-dated-ahead', 1) === true)
       reportInFuture(parts, 'evidence', last)
   }
 

@@ -30,8 +30,8 @@ export class EvidenceAppender {
    * Resolves when the batch of the item is committed. Throws its refusal, or 503 when the store could not append it.
    */
   async append(item: AppendItem): Promise<StoredResponse> {
-    const { clock, rejections, rollbackCheck } = this.#parts
-    if (rollbackCheck.isEvidenceBehind) throw new Refusal('evidence_store_unavailable', { reason: 'evidence_missing' })
+    const { clock, rejections, rollback } = this.#parts
+    if (rollback.isEvidenceBehind) throw new Refusal('evidence_store_unavailable', { reason: 'evidence_missing' })
     if (item.kind === 'rejection' && rejections.isFull(this.#parts, item.cause)) {
       rejections.add(clock.now(), item.code, item.names().submitted_digest)
       throw new Refusal(item.code)

@@ -157,7 +157,7 @@ export async function makeDecision(
     issuer_sovereign_id: na.genesis.network_name,
     signature: null,
   }
-  const { signer } = na.core
+  const { signer } = na.core.signing
   return {
     context,
     decision: await signForm(boundaryDecisionForm, decision, signer),

@@ -50,7 +50,7 @@ describe('evidence that a restored database has lost', () => {
     lines = (await na.as('standard')('GET', '/admin/evidence/export')).text.trim().split('\n')
     const listed = accepted(await na.as('standard')('GET', '/admin/evidence/anchors'))['anchors'] as JsonObject[]
     anchors = listed.map((each) => JSON.stringify(each, null, 2))
-    await na.core.rollbackCheck.keep()
+    await na.core.rollback.keep()
     await forget()
   })
   afterEach(async () => {
@@ -73,7 +73,7 @@ describe('evidence that a restored database has lost', () => {
     await db.deleteFrom('evidence_log_tiles').execute()
     const head = { last_sequence: 2, last_digest: kept?.entry_digest ?? '', last_recorded_at: kept?.recorded_at ?? '' }
     await db.updateTable('evidence_head').set(head).execute()
-    await na.core.rollbackCheck.settle()
+    await na.core.rollback.settle()
   }
 
   it('uses no sequence again: nothing is appended, anchored or removed before the import', async () => {
@@ -90,10 +90,10 @@ describe('evidence that a restored database has lost', () => {
   })
 
   it('stays missing over a restart, although a new mark was written', async () => {
-    await na.core.rollbackCheck.keep()
+    await na.core.rollback.keep()
     await na.stop()
     na = await start()
-    expect(na.core.rollbackCheck.isEvidenceBehind).toBe(true)
+    expect(na.core.rollback.isEvidenceBehind).toBe(true)
     refused(await decide(), 503, 'evidence_store_unavailable')
   })
 
@@ -144,15 +144,15 @@ describe('evidence that a restored database has lost', () => {
     const db = na.core.database.read
     const stamp = db.updateTable('heads').where('name', '=', 'evidence-anchors')
     await stamp.set((eb) => ({ version: eb('version', '-', 1) })).execute()
-    await na.core.rollbackCheck.settle()
-    expect(na.core.rollbackCheck.isHalted()).toBe(true)
+    await na.core.rollback.settle()
+    expect(na.core.rollback.isHalted()).toBe(true)
     await expect(reimport(lines)).rejects.toThrow('run chancery authority recover first')
-    await na.core.rollbackCheck.settle()
-    expect(na.core.rollbackCheck.isHalted()).toBe(true)
+    await na.core.rollback.settle()
+    expect(na.core.rollback.isHalted()).toBe(true)
   })
 
   it('is refused when the export has other digests', async () => {
-    const mark = na.core.rollbackCheck.mark as unknown as { evidence: Head }
+    const mark = na.core.rollback.mark as unknown as { evidence: Head }
     mark.evidence = { ...mark.evidence, digest: 'f'.repeat(64) }
     await expect(reimport(lines)).rejects.toThrow('entry 4 of the export does not match the stored digest')
   })

@@ -52,12 +52,12 @@ const BATCH = 500
  * line links to its predecessor, so nothing can be inserted. Afterwards the whole store is verified.
  */
 export async function reimportEvidence(parts: EvidenceParts, held: EvidenceExport): Promise<EvidenceImportResult> {
-  const { rollbackCheck, database } = parts
-  const { mark } = rollbackCheck
-  if (mark === undefined || !rollbackCheck.isEvidenceBehind) throw new EvidenceImportError('no evidence is missing')
+  const { rollback, database } = parts
+  const { mark } = rollback
+  if (mark === undefined || !rollback.isEvidenceBehind) throw new EvidenceImportError('no evidence is missing')
   // The import raises the anchor version. If only that version shows the rollback, the rollback would not be detected
   // any more: no replay floor would be set, and invites used after the backup would work again (reliability 12.3).
-  if (rollbackCheck.isHalted())
+  if (rollback.isHalted())
     throw new EvidenceImportError('the database is rolled back: run chancery authority recover first')
   const reimported = await database.write(async (tx) => {
     // Reading a large store takes longer than the statement timeout of requests.
@@ -72,7 +72,7 @@ export async function reimportEvidence(parts: EvidenceParts, held: EvidenceExpor
     await parts.audit.record(tx, { type: 'evidence_reimported', details })
     return { entries, anchors, lastSequence: head.store_sequence }
   })
-  await rollbackCheck.keep()
+  await rollback.keep()
   return reimported
 }
 
@@ -184,8 +184,8 @@ function readAnchorFile(text: string): StoreAnchor {
 }
 
 /** Signatures are verified as well, because nothing else proves entries after the mark, and anchors. */
-async function verifyWholeStore(tx: Tx, { ownKeys, genesis }: EvidenceParts): Promise<void> {
-  const report = await inspectStore(tx, { publicKeys: ownKeys.all, sovereign: genesis.network_name })
+async function verifyWholeStore(tx: Tx, { keys, network }: EvidenceParts): Promise<void> {
+  const report = await inspectStore(tx, { publicKeys: keys.all, sovereign: network.name })
   const failures = report['failures'] as readonly { readonly store_sequence: number | null; readonly reason: string }[]
   const [first] = failures
   if (first !== undefined)

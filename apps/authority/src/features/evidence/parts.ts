@@ -5,19 +5,18 @@ export interface EvidenceParts extends Pick<
   Core,
   | 'audit'
   | 'clock'
-  | 'genesis'
+  | 'database'
   | 'ids'
   | 'instance'
   | 'isServing'
+  | 'keys'
+  | 'limits'
   | 'log'
   | 'metrics'
-  | 'ownKeys'
-  | 'processLimiter'
+  | 'network'
   | 'purgeClock'
-  | 'rollbackCheck'
-  | 'signer'
+  | 'rollback'
   | 'signing'
-  | 'database'
 > {
   readonly settings: Pick<
     AuthoritySettings,

@@ -73,16 +73,16 @@ export class RejectionBook {
   #summaries = { day: 0n, count: 0 }
 
   /** True when this process can decide, without a read or a lock, that the next one would not be an entry. */
-  isFull({ clock, processLimiter }: Limits, cause: JsonObject): boolean {
+  isFull({ clock, limits }: Limits, cause: JsonObject): boolean {
     const isClosed = clock.now() < this.#closedUntil.rejected
-    return isClosed || processLimiter.isOver(bucketOf('rejected', cause), SINGLES_PER_ADDRESS) === true
+    return isClosed || limits.local.isOver(bucketOf('rejected', cause), SINGLES_PER_ADDRESS) === true
   }
 
   /** Under the lock of the store: returns whether one more may be an entry or an event. */
-  async take(tx: Tx, kind: BoundedKind, { clock, processLimiter }: Limits, cause: JsonObject): Promise<boolean> {
+  async take(tx: Tx, kind: BoundedKind, { clock, limits }: Limits, cause: JsonObject): Promise<boolean> {
     const now = clock.now()
     if (now < this.#closedUntil[kind]) return false
-    if (processLimiter.hit(bucketOf(kind, cause), SINGLES_PER_ADDRESS) !== true) return false
+    if (limits.local.hit(bucketOf(kind, cause), SINGLES_PER_ADDRESS) !== true) return false
     for (const [span, length, most] of SPANS[kind]) {
       if ((await countOne(tx, span, now / length)) <= most) continue
       this.#closedUntil[kind] = (now / MINUTE + 1n) * MINUTE
@@ -130,7 +130,7 @@ export class RejectionBook {
   }
 }
 
-type Limits = Pick<Core, 'clock' | 'processLimiter'>
+type Limits = Pick<Core, 'clock' | 'limits'>
 
 function bucketOf(kind: BoundedKind, cause: JsonObject): string {
   const address = cause['remote_addr']

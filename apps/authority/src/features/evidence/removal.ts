@@ -165,7 +165,7 @@ async function signCheckpoint(
     removed_count: through - before.removed_through,
     heads,
     previous_checkpoint_id: previous?.checkpoint_id ?? null,
-    issued_by: parts.signer.keyId,
+    issued_by: parts.signing.keyId,
   })
   return parts.signing.signForm(retentionCheckpointForm, draft)
 }

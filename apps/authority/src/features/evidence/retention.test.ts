@@ -71,7 +71,7 @@ describe('POST /admin/evidence/retention/apply', () => {
       resource_heads: { r: { resource_sequence: 1, record_digest: linkOf(one) } },
       issued_by: 'na-test',
     })
-    const keys = [desk.na.core.signer.publicKey]
+    const keys = [desk.na.core.signing.publicKey]
     expect(await verifyReceived(asReceived(retentionCheckpointForm, checkpoint), keys)).toEqual({ ok: true })
     const [event] = await eventsOf(desk.na, answer)
     expect(event?.['event_type']).toBe('evidence_retention_applied')

@@ -22,8 +22,7 @@ const LEASE_SECONDS = 300
 export async function retention(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
   const days = readDays(call.body)
   // Its checkpoint is an entry. If the store lost its end, the entry would use a sequence that was already used.
-  if (parts.rollbackCheck.isEvidenceBehind)
-    throw new Refusal('evidence_store_unavailable', { reason: 'evidence_missing' })
+  if (parts.rollback.isEvidenceBehind) throw new Refusal('evidence_store_unavailable', { reason: 'evidence_missing' })
   let answer: string | undefined
   try {
     await withLease(parts, 'evidence-retention', LEASE_SECONDS, async (lease) => {

@@ -104,5 +104,5 @@ async function isSmall(parts: EvidenceParts, run: Run): Promise<boolean> {
 }
 
 function identityOf(parts: EvidenceParts): StoreIdentity {
-  return { publicKeys: parts.ownKeys.all, sovereign: parts.genesis.network_name }
+  return { publicKeys: parts.keys.all, sovereign: parts.network.name }
 }

@@ -6,9 +6,9 @@ import { findFeedFault } from '../revocation-feeds/index.ts'
  * the log are found when they are signed. Here only the end of a feed fault is detected.
  */
 export async function checkRecords(parts: HealthParts): Promise<void> {
-  const { database, ownKeys, recordFaults } = parts
+  const { database, keys, recordFaults } = parts
   await parts.verifiedTreaties.look(database)
   if (!recordFaults.has('feed')) return
-  const problem = await findFeedFault(database.read, ownKeys)
+  const problem = await findFeedFault(database.read, keys)
   if (problem === undefined) recordFaults.clear('feed')
 }

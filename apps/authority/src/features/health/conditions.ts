@@ -31,7 +31,7 @@ export const CONDITIONS: readonly Condition[] = [
   { code: 'signing_key_window_over', status: 'unhealthy', holds: isWindowOver },
   { code: 'boundary_policies_unhealthy', status: 'unhealthy', holds: async (parts) => !(await isSetHealthy(parts)) },
   { code: 'evidence_store_unavailable', status: 'unhealthy', holds: isEvidenceClosed },
-  { code: 'state_rollback', status: 'unhealthy', holds: ({ rollbackCheck }) => rollbackCheck.isHalted() },
+  { code: 'state_rollback', status: 'unhealthy', holds: ({ rollback }) => rollback.isHalted() },
   { code: 'clock_offset', status: 'unhealthy', holds: ({ clockCheck }) => clockCheck.isHalted() },
   { code: 'replay_floor', status: 'degraded', holds: (parts) => secondsToFloor(parts) > 0 },
   { code: 'signing_key_window_ending', status: 'degraded', holds: isWindowEnding },
@@ -69,8 +69,8 @@ async function isSetHealthy(parts: HealthParts): Promise<boolean> {
 }
 
 /** Disabled because acknowledged evidence is missing. A database that does not respond is reported by not_ready. */
-async function isEvidenceClosed({ settings, rollbackCheck }: HealthParts): Promise<boolean> {
-  return settings.evidenceStore && rollbackCheck.isEvidenceBehind
+async function isEvidenceClosed({ settings, rollback }: HealthParts): Promise<boolean> {
+  return settings.evidenceStore && rollback.isEvidenceBehind
 }
 
 async function isListOverdue({ database, clock }: HealthParts): Promise<boolean> {

@@ -103,7 +103,7 @@ function registerStandGauges(parts: HealthState): void {
   registry.gauge({
     name: 'chancery_state_rollback',
     help: 'Whether the database is rolled back: all requests are refused until it is recovered.',
-    collect: () => (parts.rollbackCheck.isHalted() ? 1 : 0),
+    collect: () => (parts.rollback.isHalted() ? 1 : 0),
   })
   registry.gauge({
     name: 'chancery_replay_floor_seconds',

@@ -23,8 +23,8 @@ export class HealthCheck {
   }
 
   /** Logged when a stage is reached, at the start of a process, and once a day. */
-  #tellKeyWindow({ genesis, clock, log }: HealthParts): void {
-    const { valid_to, expires_in_seconds, days_left } = keyWindow({ genesis, clock })
+  #tellKeyWindow({ network, clock, log }: HealthParts): void {
+    const { valid_to, expires_in_seconds, days_left } = keyWindow({ network, clock })
     const stage = expires_in_seconds <= 0 ? 0 : KEY_STAGES.find((days) => expires_in_seconds <= days * 86_400)
     if (stage === undefined) {
       this.#key = undefined

@@ -9,13 +9,13 @@ import { inTime } from './in-time.ts'
  * Returns the health of the authority, the reasons, and what is enabled. Always 200: problems are in the body.
  */
 export async function health(_call: Call, parts: HealthState): Promise<JsonObject> {
-  const { genesis, settings } = parts
+  const { network, settings } = parts
   const [{ status, reasons }, isHealthy] = await Promise.all([parts.reports.read(), isSetHealthy(parts)])
   return {
     status,
     reasons,
-    network: genesis.network_name,
-    version: genesis.network_version,
+    network: network.name,
+    version: network.genesis.network_version,
     boundary_policies: isHealthy ? 'healthy' : 'unhealthy',
     boundary_policy_enforcement: settings.boundaryPolicyEnforcement,
     evidence_store: settings.evidenceStore ? 'on' : 'off',

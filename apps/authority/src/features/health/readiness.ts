@@ -28,9 +28,9 @@ export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
     ...parts.recordFaults.halts,
     ...(limiterAnswers ? [] : ['rate_limiter_unavailable']),
   ]
-  const { signer } = parts
+  const { signer } = parts.signing
   const { valid_to, expires_in_seconds } = keyWindow(parts)
-  const halts = [...haltReasons(parts.halts), ...parts.recordFaults.halts]
+  const halts = [...haltReasons(parts.signing.halts), ...parts.recordFaults.halts]
   const warnings = [
     ...(isWindowEnding(parts) ? ['signing_key_window_ending'] : []),
     ...(secondsToFloor(parts) > 0 ? ['replay_floor'] : []),
@@ -49,7 +49,7 @@ export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
       valid_to,
       expires_in_seconds,
     },
-    rate_limiter: parts.limiter.name,
+    rate_limiter: parts.limits.shared.name,
     // Only present if there is one: the members of a ready document are fixed.
     ...(halts.length > 0 ? { signing_halted: halts } : {}),
     ...(warnings.length > 0 ? { warnings } : {}),
@@ -82,8 +82,8 @@ async function probeDatabase(parts: HealthParts): Promise<FoundSchema> {
   await parts.database.checkWritable()
   // After a lost connection another database may respond. The load balancer must get this result before it sends
   // requests. A halted instance also recovers with the first check after a recovery, however long its jobs back off.
-  const { rollbackCheck } = parts
-  if (rollbackCheck.needsRecheck || rollbackCheck.isHalted()) await rollbackCheck.settle()
+  const { rollback } = parts
+  if (rollback.needsRecheck || rollback.isHalted()) await rollback.settle()
   return readServedSchema(parts.database.read)
 }
 
@@ -91,7 +91,7 @@ async function probeDatabase(parts: HealthParts): Promise<FoundSchema> {
 async function canCount(parts: HealthParts): Promise<boolean> {
   if (!parts.settings.haMode) return true
   try {
-    await inTime(parts.limiter.probe())
+    await inTime(parts.limits.shared.probe())
     return true
   } catch {
     return false

@@ -15,27 +15,27 @@ export interface Announcement {
  * settings of the next key. The signing key does not change. Repeating it renews the first list.
  */
 export async function announceKey(parts: KeySuccessionParts): Promise<Announcement> {
-  const { database, genesis, genesisText, ownKeys, signer } = parts
-  const { historyText } = ownKeys
+  const { database, keys, network, signing } = parts
+  const { historyText } = keys
   if (historyText === undefined)
     throw new KeySuccessionError('NA_KEY_HISTORY_FILE: is required: followers verify the new key with the history')
   const held = await database.read.selectFrom('authority_identity').selectAll().executeTakeFirst()
   if (held === undefined) throw new KeySuccessionError('the database is empty: there is no key to replace')
-  if (held.network_name !== genesis.network_name)
+  if (held.network_name !== network.name)
     throw new KeySuccessionError(`the database belongs to network ${held.network_name}`)
-  const isHeld = held.public_key === signer.publicKey
-  const present = ownKeys.former.find((key) => key.public_key === held.public_key)
+  const isHeld = held.public_key === signing.publicKey
+  const present = keys.former.find((key) => key.public_key === held.public_key)
   if (!isHeld && present === undefined)
     throw new KeySuccessionError(
       'the key history does not name the key the database belongs to: nodes would not follow',
     )
   const firstList = isHeld ? null : await parts.crl.draftFirstList()
-  const digest = genesisDigest(genesis)
+  const digest = genesisDigest(network.genesis)
   await database.write(async (tx) => {
     await storeSuccession(tx, {
-      key_id: signer.keyId,
+      key_id: signing.keyId,
       genesis_digest: digest,
-      genesis_json: genesisText,
+      genesis_json: network.genesisText,
       history_json: historyText,
       first_list_json: firstList,
       phase: isHeld ? 'switched' : 'announced',
@@ -44,8 +44,8 @@ export async function announceKey(parts: KeySuccessionParts): Promise<Announceme
     })
     await parts.audit.record(tx, {
       type: 'authority_key_announced',
-      details: { new_key_id: signer.keyId, genesis_digest: digest },
+      details: { new_key_id: signing.keyId, genesis_digest: digest },
     })
   })
-  return { keyId: signer.keyId, digest, needsSwitch: !isHeld }
+  return { keyId: signing.keyId, digest, needsSwitch: !isHeld }
 }

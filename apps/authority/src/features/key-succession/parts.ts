@@ -6,7 +6,7 @@ import type { RevocationFeeds } from '../revocation-feeds/index.ts'
 
 export interface KeySuccessionParts extends Pick<
   Core,
-  'audit' | 'clock' | 'genesis' | 'genesisText' | 'ownKeys' | 'signer' | 'database'
+  'audit' | 'clock' | 'database' | 'keys' | 'network' | 'signing'
 > {
   readonly crl: Crl
   readonly evidenceLog: EvidenceLog

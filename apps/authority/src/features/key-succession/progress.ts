@@ -24,13 +24,13 @@ export type SuccessionProgress = {
 }
 
 export async function describeSuccession(
-  { database, clock, genesis }: Pick<Core, 'database' | 'clock' | 'genesis'>,
+  { database, clock, network }: Pick<Core, 'database' | 'clock' | 'network'>,
   { isFull = false }: { readonly isFull?: boolean } = {},
 ): Promise<SuccessionProgress> {
   const now = clock.now()
   const stored = await findSuccession(database.read)
   const live = await findActiveFormerKey(database.read, now)
-  const digest = stored?.genesis_digest ?? genesisDigest(genesis)
+  const digest = stored?.genesis_digest ?? genesisDigest(network.genesis)
   const phase = (stored?.phase ?? (live === undefined ? 'none' : 'switched')) as SuccessionProgress['phase']
   const isUnderWay = phase === 'announced' || phase === 'switched'
   const { holding, nodes } = isUnderWay ? await countFollowers(database.read, digest, now) : { holding: 0, nodes: 0 }

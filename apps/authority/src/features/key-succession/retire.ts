@@ -14,12 +14,12 @@ export async function retireKey(
   parts: KeySuccessionParts,
   { isForced }: { readonly isForced: boolean },
 ): Promise<string | undefined> {
-  const { database, signer } = parts
+  const { database, signing } = parts
   const now = parts.clock.now()
   return database.write(async (tx) => {
     await database.lockDomain(tx, 'crl')
     const held = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
-    if (held?.public_key !== signer.publicKey) throw new KeySuccessionError('the database belongs to another key')
+    if (held?.public_key !== signing.publicKey) throw new KeySuccessionError('the database belongs to another key')
     const live = await findActiveFormerKey(tx, now)
     if (live === undefined) {
       const phase = (await findSuccession(tx))?.phase

@@ -31,18 +31,18 @@ export async function switchKey(
   })
 }
 
-async function isMade({ database, genesis, signer }: KeySuccessionParts): Promise<boolean> {
+async function isMade({ database, network, signing }: KeySuccessionParts): Promise<boolean> {
   const [held, stored] = [
     await database.read.selectFrom('authority_identity').select('public_key').executeTakeFirst(),
     await findSuccession(database.read),
   ]
-  return held?.public_key === signer.publicKey && stored?.genesis_digest === genesisDigest(genesis)
+  return held?.public_key === signing.publicKey && stored?.genesis_digest === genesisDigest(network.genesis)
 }
 
 async function requireFollowers(parts: KeySuccessionParts): Promise<void> {
-  const { database, genesis } = parts
+  const { database, network } = parts
   const stored = await findSuccession(database.read)
-  if (stored?.genesis_digest !== genesisDigest(genesis))
+  if (stored?.genesis_digest !== genesisDigest(network.genesis))
     throw new KeySuccessionError('this block was not announced, so no node has it: --step announce, or --yes')
   const { holding, nodes } = await countFollowers(database.read, stored.genesis_digest, parts.clock.now())
   if (holding < nodes)

@@ -1,6 +1,6 @@
 import type { Core } from '../../core.ts'
 import type { Enrollment } from '../enrollment/index.ts'
 
-export interface OperatorKeysParts extends Pick<Core, 'audit' | 'clock' | 'operators' | 'database'> {
+export interface OperatorKeysParts extends Pick<Core, 'audit' | 'clock' | 'database' | 'operators'> {
   readonly enrollment: Enrollment
 }

@@ -27,7 +27,7 @@ export function servePolicy(parts: PolicyParts, cause: JsonObject): Promise<Cach
 
 /** Of several concurrent instances, the first that gets the lock stores its version and the others serve it. */
 function createDefault(cause: JsonObject, parts: PolicyParts): Promise<string> {
-  const { network_name, network_version } = parts.genesis
+  const { network_name, network_version } = parts.network.genesis
   return parts.database.write(async (tx) => {
     await parts.database.lockDomain(tx, 'policy')
     const active = await findActivePolicy(tx)

@@ -5,15 +5,14 @@ export interface PolicyParts extends Pick<
   Core,
   | 'audit'
   | 'clock'
-  | 'genesis'
-  | 'ids'
-  | 'log'
-  | 'operators'
-  | 'ownKeys'
-  | 'rollbackCheck'
-  | 'signer'
-  | 'signing'
   | 'database'
+  | 'ids'
+  | 'keys'
+  | 'log'
+  | 'network'
+  | 'operators'
+  | 'rollback'
+  | 'signing'
   | 'versions'
 > {
   readonly publishedDocuments: PublishedDocuments

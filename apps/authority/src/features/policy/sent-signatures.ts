@@ -15,8 +15,8 @@ export async function requireSentSignatures({ body, operator }: OperatorCall, pa
   if (typeof body['issued_at'] !== 'string' || typeof body['issued_by'] !== 'string') refuseSignatures()
   const caller = parts.operators.get(operator.key_id)
   const keys = [
-    ...parts.ownKeys.all,
-    parts.genesis.root_public_key,
+    ...parts.keys.all,
+    parts.network.genesis.root_public_key,
     ...(caller === undefined ? [] : [caller.publicKey]),
   ]
   const message = signedBytes({ ...body, signatures }, 'signatures')

@@ -30,7 +30,7 @@ export async function publishVersion(
   const draft = draftPolicyManifest({
     policy_id: facts.policy_id,
     issued_at: writeInstant(now),
-    issued_by: parts.signer.keyId,
+    issued_by: parts.signing.keyId,
     terms: facts.terms,
   })
   const text = writeJson(await parts.signing.sign(draft))
@@ -48,7 +48,7 @@ export async function activateStored(
   parts: PolicyParts,
   { stored, previous }: { readonly stored: StoredPolicy; readonly previous: StoredPolicy | undefined },
 ): Promise<string> {
-  const isOfPresentKey = await verifyList(toManifest(stored), [parts.signer.publicKey])
+  const isOfPresentKey = await verifyList(toManifest(stored), [parts.signing.publicKey])
   const text = isOfPresentKey ? stored.policy_json : await signStoredAgain(tx, parts, { stored, previous })
   await switchTo(tx, stored.policy_id)
   return text
@@ -62,7 +62,7 @@ export async function signStoredAgain(
 ): Promise<string> {
   const { policy_id, issued_at: _date, issued_by: _key, signatures: _old, ...terms } = await verifyStored(parts, stored)
   const now = dateAfter(parts, 'policy', readInstant(previous.created_at))
-  const draft = draftPolicyManifest({ policy_id, issued_at: writeInstant(now), issued_by: parts.signer.keyId, terms })
+  const draft = draftPolicyManifest({ policy_id, issued_at: writeInstant(now), issued_by: parts.signing.keyId, terms })
   const policy_json = writeJson(await parts.signing.sign(draft))
   await tx
     .updateTable('policy_versions')
@@ -78,7 +78,7 @@ export async function verifyStored(parts: PolicyParts, stored: StoredPolicy): Pr
   try {
     const manifest = toManifest(stored)
     const isWhole = canonicalJson(readJson(stored.policy_json)) === canonicalJson(manifest)
-    if (isWhole && (await verifyList(manifest, ownKeysAt(parts.ownKeys, manifest.issued_at)))) return manifest
+    if (isWhole && (await verifyList(manifest, ownKeysAt(parts.keys, manifest.issued_at)))) return manifest
   } catch (error) {
     if (!(error instanceof FormError) && !(error instanceof JsonError)) throw error
     cause = error

@@ -17,7 +17,7 @@ import { insertTreaty } from './queries.ts'
  * Recognises another sovereign, for a scope and a time.
  */
 export async function issue(call: OperatorCall, parts: RecognitionTreatiesParts): Promise<HttpResponse> {
-  const own = parts.genesis.network_name
+  const own = parts.network.name
   const { validityHours, ...facts } = readIssueRequest(call.body, own, parts.settings.allowedRoles)
   if (!(await areStrongKeys(facts.subject_public_keys))) throw new Refusal('invalid_public_keys')
   parts.signing.requireAllowed()
@@ -32,7 +32,7 @@ export async function issue(call: OperatorCall, parts: RecognitionTreatiesParts)
       ...facts,
       treaty_id: parts.ids.uuid(),
       issuer_sovereign_id: own,
-      issued_by: parts.signer.keyId,
+      issued_by: parts.signing.keyId,
       now,
       validityHours,
     })

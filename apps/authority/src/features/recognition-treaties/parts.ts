@@ -6,15 +6,14 @@ export interface RecognitionTreatiesParts extends Pick<
   Core,
   | 'audit'
   | 'clock'
-  | 'genesis'
+  | 'database'
   | 'ids'
+  | 'keys'
   | 'log'
   | 'metrics'
-  | 'ownKeys'
+  | 'network'
   | 'recordFaults'
-  | 'signer'
   | 'signing'
-  | 'database'
   | 'verifiedTreaties'
 > {
   readonly settings: Pick<AuthoritySettings, 'allowedRoles'>

@@ -12,8 +12,8 @@ const TREATIES_PER_LOOP_TURN = 32
  * database must not add a party. The own key never signs for another.
  */
 export async function findPartyKeys(parts: RecognitionTreatiesParts, sovereign_id: string): Promise<PartyKeys> {
-  const own = parts.genesis.network_name
-  if (sovereign_id === own) return { keys: parts.ownKeys.all, hasTreaty: true }
+  const own = parts.network.name
+  if (sovereign_id === own) return { keys: parts.keys.all, hasTreaty: true }
   const now = parts.clock.now()
   const keys = new Set<string>()
   let hasTreaty = false
@@ -29,6 +29,6 @@ export async function findPartyKeys(parts: RecognitionTreatiesParts, sovereign_i
     hasTreaty = true
     for (const key of treaty.subject_public_keys) keys.add(key)
   }
-  for (const key of parts.ownKeys.all) keys.delete(key)
+  for (const key of parts.keys.all) keys.delete(key)
   return { keys: [...keys], hasTreaty }
 }

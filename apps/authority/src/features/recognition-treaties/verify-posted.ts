@@ -27,7 +27,7 @@ export function countsHere(accepted: boolean, basis: TrustBasis): boolean {
 
 /** Subject keys of own treaties for this sovereign that are in force now, each with our valid signature. */
 export async function pinnedKeys(parts: RecognitionTreatiesParts, subject: string): Promise<readonly string[]> {
-  const rows = await listTreatiesFor(parts.database, parts.genesis.network_name, subject)
+  const rows = await listTreatiesFor(parts.database, parts.network.name, subject)
   const keys = new Set<string>()
   for (const row of rows) {
     if (!isActiveState(treatyLifecycle(row, parts.clock.now()).state)) continue
@@ -46,7 +46,7 @@ export async function verifyPostedTreaty(
   expected: { readonly issuer: string | undefined; readonly subject: string | undefined },
 ): Promise<TreatyResult> {
   const held = await findTreaty(parts.database, treaty.treaty_id)
-  const isOwn = treaty.issuer_sovereign_id === parts.genesis.network_name
+  const isOwn = treaty.issuer_sovereign_id === parts.network.name
   const { keys, basis } = isOwn
     ? chooseOwnKeys(parts, treaty, supplied)
     : await chooseForeignKeys(parts, treaty, supplied, question)
@@ -77,8 +77,8 @@ function chooseOwnKeys(
   treaty: RecognitionTreaty,
   supplied: readonly string[],
 ): ChosenKeys {
-  if (supplied.some((key) => !parts.ownKeys.all.includes(key))) throw new Refusal('caller_keys_not_accepted')
-  return { keys: ownKeysAt(parts.ownKeys, treaty.issued_at), basis: 'this_authority' }
+  if (supplied.some((key) => !parts.keys.all.includes(key))) throw new Refusal('caller_keys_not_accepted')
+  return { keys: ownKeysAt(parts.keys, treaty.issued_at), basis: 'this_authority' }
 }
 
 /** protocol/core 17.2 and 17.3: the two routes differ only here. */

@@ -31,7 +31,7 @@ ${sections}`,
 }
 
 function describe(route: Route, parts: ReferenceParts): Markup {
-  const limit = rateLimitText(route.limit, (limiter) => parts.settings.limits[limiter])
+  const limit = rateLimitText(route.limit, (limiter) => parts.limits.perMinute[limiter])
   return markup`<details class="route" data-route="${route.id}"><summary><span class="method method-${route.method.toLowerCase()}">${route.method}</span> <code>${route.path}</code> <span class="title">${route.summary}</span> ${route.stability !== 'stable' && badge('plain', route.stability)}</summary>
 <p>${route.purpose}</p><dl class="facts"><div><dt>Caller</dt><dd>${authHint(route.access)}</dd></div><div><dt>Answer</dt><dd>${route.success}, ${route.response}</dd></div><div><dt>Limit</dt><dd>${limit ?? 'none'}</dd></div>${
     route.params.length > 0 && markup`<div><dt>In the path</dt><dd>${route.params.join(', ')}</dd></div>`

@@ -9,7 +9,7 @@ import type { ReferenceParts } from './parts.ts'
  * Returns every route of this instance and every command, grouped by permitted caller.
  */
 export function surfaces(_call: Call, parts: ReferenceParts): JsonObject {
-  const { network_name, network_version } = parts.genesis
-  const map = mapSurfaces(parts.listRoutes(), COMMANDS, (limiter) => parts.settings.limits[limiter])
+  const { network_name, network_version } = parts.network.genesis
+  const map = mapSurfaces(parts.listRoutes(), COMMANDS, (limiter) => parts.limits.perMinute[limiter])
   return { network: network_name, version: network_version, ...asJson(map) }
 }

@@ -17,7 +17,7 @@ export function swagger(call: Call, parts: ReferenceParts): JsonObject {
   }
   return {
     openapi: '3.0.3',
-    info: { title: `${parts.genesis.network_name} network authority`, version: API_VERSION },
+    info: { title: `${parts.network.name} network authority`, version: API_VERSION },
     servers: [{ url: baseUrl(call, parts) }],
     paths,
     components: { securitySchemes: securitySchemes(), schemas: { ErrorEnvelope: ERROR_ENVELOPE } },
@@ -25,7 +25,7 @@ export function swagger(call: Call, parts: ReferenceParts): JsonObject {
 }
 
 function toOperation(route: Route, parts: ReferenceParts): JsonObject {
-  const limit = rateLimitText(route.limit, (limiter) => parts.settings.limits[limiter])
+  const limit = rateLimitText(route.limit, (limiter) => parts.limits.perMinute[limiter])
   const scheme = schemeOf(route)
   return {
     operationId: route.id,

@@ -127,7 +127,7 @@ describe('GET /sovereign-revocation-feed', () => {
 
   it('that cannot be signed again is still served, and a reader tries again after ten seconds', async () => {
     const { text } = await feed()
-    const lost = vi.spyOn(na.core.signer, 'sign').mockRejectedValue(new Error('the token does not respond'))
+    const lost = vi.spyOn(na.core.signing.signer, 'sign').mockRejectedValue(new Error('the token does not respond'))
     const tries = (): number =>
       lost.mock.calls.filter(([bytes]) => Buffer.from(bytes).includes('"revoked_attestation_ids"')).length
     clock.advance(43_200)

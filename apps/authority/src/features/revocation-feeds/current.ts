@@ -17,7 +17,7 @@ const TRY_AGAIN = seconds(10)
  */
 export async function current(call: Call, parts: RevocationFeedsParts): Promise<CachedDocument> {
   const asked = call.query.first('issuer_sovereign_id')
-  if (asked !== undefined && asked !== parts.genesis.network_name) throw new Refusal('feed_issuer_mismatch')
+  if (asked !== undefined && asked !== parts.network.name) throw new Refusal('feed_issuer_mismatch')
   return serveFeed(parts)
 }
 

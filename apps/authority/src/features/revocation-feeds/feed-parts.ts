@@ -7,16 +7,15 @@ export interface RevocationFeedsParts extends Pick<
   Core,
   | 'audit'
   | 'clock'
-  | 'genesis'
+  | 'database'
   | 'ids'
+  | 'keys'
   | 'log'
   | 'metrics'
-  | 'ownKeys'
+  | 'network'
   | 'recordFaults'
-  | 'rollbackCheck'
-  | 'signer'
+  | 'rollback'
   | 'signing'
-  | 'database'
   | 'versions'
 > {
   readonly settings: Pick<AuthoritySettings, 'feedPruneMarginSeconds' | 'feedRefreshSeconds'>

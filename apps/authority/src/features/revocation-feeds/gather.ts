@@ -28,7 +28,7 @@ export async function gatherIds(
   const since = isPartial ? (readInstant(previous.issued_at) ?? 0n) : undefined
   let synced = await syncFeedIds(tx, parts, since)
   let newest = await listNewestIds(tx, MAX_FEED_IDS)
-  const last = previous === undefined ? undefined : await readSignedFeed(parts.ownKeys, previous)
+  const last = previous === undefined ? undefined : await readSignedFeed(parts.keys, previous)
   if (isPartial && last !== undefined && (await hasUnknown(tx, last.revoked_attestation_ids, newest))) {
     synced = joined(synced, await syncFeedIds(tx, parts, undefined))
     newest = await listNewestIds(tx, MAX_FEED_IDS)

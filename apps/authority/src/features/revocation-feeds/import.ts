@@ -20,7 +20,7 @@ export async function importFeed(call: OperatorCall, parts: RevocationFeedsParts
   const { imported, supplied, expectedIssuer, acceptJump } = readImportRequest(call.body)
   const signed = 'feed' in imported ? imported.feed : imported.index
   const issuer = signed.issuer_sovereign_id
-  const isForeign = issuer !== parts.genesis.network_name && (expectedIssuer === undefined || expectedIssuer === issuer)
+  const isForeign = issuer !== parts.network.name && (expectedIssuer === undefined || expectedIssuer === issuer)
   if (!isForeign) return reject(call, parts, signed, 'wrong_issuer')
   const pinned = await parts.recognitionTreaties.pinnedKeys(issuer)
   if (supplied === undefined && pinned.length === 0)

@@ -58,15 +58,15 @@ export async function publishOwnFeed(
     isCompared: cause !== 'revoke',
     isRecovered: least.isRecovered === true,
   })
-  const { total_ids, ...built } = await buildParts(tx, parts.genesis.network_name, synced)
+  const { total_ids, ...built } = await buildParts(tx, parts.network.name, synced)
   requireFreeSpace(parts, cause, total_ids)
   const sequence = Math.max(previous === undefined ? total_ids : previous.sequence + 1, least.sequence)
   const issuedAt = dateVersion(parts, previous, least)
   const issued = {
-    issuer_sovereign_id: parts.genesis.network_name,
+    issuer_sovereign_id: parts.network.name,
     sequence,
     issued_at: writeInstant(issuedAt),
-    issued_by: parts.signer.keyId,
+    issued_by: parts.signing.keyId,
   }
   const draft = draftPlain({ ...issued, feed_id: parts.ids.uuid() }, newest)
   const sealed = await parts.signing.sign(draft)
@@ -85,7 +85,7 @@ export async function publishOwnFeed(
     cause,
   }
   await insertOwnFeed(tx, feed)
-  rememberSigned(parts.ownKeys, digest, sealed)
+  rememberSigned(parts.keys, digest, sealed)
   await removeOldTexts(tx, sequence - STORED_TEXTS, REMOVED_AT_ONCE)
   await raiseVersion(tx, 'feed')
   const details = { sequence, ids: newest.length, total_ids, cause }

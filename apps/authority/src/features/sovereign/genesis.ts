@@ -13,7 +13,7 @@ const documents = new WeakMap<SovereignParts, CachedDocument>()
 export function genesis(_call: Call, parts: SovereignParts): CachedDocument {
   let document = documents.get(parts)
   if (document === undefined) {
-    document = new CachedDocument(toUtf8(parts.genesisText), CACHE_CONTROL.genesis)
+    document = new CachedDocument(toUtf8(parts.network.genesisText), CACHE_CONTROL.genesis)
     documents.set(parts, document)
   }
   return document

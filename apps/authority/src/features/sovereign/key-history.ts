@@ -9,7 +9,7 @@ import type { SovereignParts } from './parts.ts'
  * Returns the former keys of this authority, as the root signed them. They are needed to verify old records.
  */
 export function keyHistory(_call: Call, parts: SovereignParts): CachedDocument {
-  const { historyText } = parts.ownKeys
+  const { historyText } = parts.keys
   if (historyText === undefined) throw new Refusal('key_history_not_found')
   return new CachedDocument(toUtf8(historyText), CACHE_CONTROL.genesis)
 }

@@ -21,10 +21,10 @@ export async function keySuccession(_call: Call, parts: SovereignParts): Promise
 /** Serialised, hashed and compressed once, because it is public and may have megabytes with its first list. */
 const documents = new WeakMap<NewestBlock, CachedDocument>()
 
-function write(newest: NewestBlock, { signer }: SovereignParts): CachedDocument {
+function write(newest: NewestBlock, { signing }: SovereignParts): CachedDocument {
   const { phase, genesisText, historyText, firstListText } = newest
   const text =
-    `{"phase":"${phase}","current_public_key":"${signer.publicKey}","genesis":${genesisText},` +
+    `{"phase":"${phase}","current_public_key":"${signing.publicKey}","genesis":${genesisText},` +
     `"key_history":${historyText},"first_list":${firstListText ?? 'null'}}`
   return new CachedDocument(toUtf8(text), CACHE_CONTROL.publishedDocuments)
 }

@@ -26,7 +26,7 @@ const SURFACES = {
  * Returns what another network needs to address this one. No operator keys, no paths, nothing of the installation.
  */
 export function metadata(call: Call, parts: SovereignParts): JsonObject {
-  const { genesis } = parts
+  const { genesis } = parts.network
   const endpoint = baseUrl(call, parts)
   return {
     sovereign_id: genesis.network_name,

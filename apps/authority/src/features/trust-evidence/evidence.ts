@@ -16,6 +16,6 @@ export function sealEvidence(
   facts: EvidenceFacts,
   code: RefusalCode,
 ): Promise<TrustEvidence> {
-  const draft = draftTrustEvidence({ ...facts, evidence_id: parts.ids.uuid(), issued_by: parts.signer.keyId })
+  const draft = draftTrustEvidence({ ...facts, evidence_id: parts.ids.uuid(), issued_by: parts.signing.keyId })
   return parts.signing.signFormOr(code, trustEvidenceForm, draft)
 }

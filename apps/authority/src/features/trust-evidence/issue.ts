@@ -12,7 +12,7 @@ import { readIssueRequest } from './requests.ts'
 export async function issue(call: OperatorCall, parts: TrustEvidenceParts): Promise<HttpResponse> {
   const { finding, ...given } = readIssueRequest(call.body)
   const graph_digest = given.graph_digest ?? (await parts.connectome.graphDigest())
-  const issuer_sovereign_id = parts.genesis.network_name
+  const issuer_sovereign_id = parts.network.name
   return issueRecord(call, parts, async (_tx, now) => {
     const facts = { finding, graph_digest, issuer_sovereign_id, now }
     const record = await sealEvidence(parts, facts, 'evidence_build_failed')

@@ -3,7 +3,7 @@ import type { Connectome } from '../connectome/index.ts'
 
 export interface TrustEvidenceParts extends Pick<
   Core,
-  'audit' | 'clock' | 'genesis' | 'ids' | 'log' | 'metrics' | 'ownKeys' | 'signer' | 'signing' | 'database'
+  'audit' | 'clock' | 'database' | 'ids' | 'keys' | 'log' | 'metrics' | 'network' | 'signing'
 > {
   readonly connectome: Connectome
 }

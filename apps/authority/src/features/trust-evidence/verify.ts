@@ -13,7 +13,7 @@ import { recordVerification } from '../../requests/record-verification.ts'
 export async function verify(call: Call, parts: TrustEvidenceParts): Promise<JsonObject> {
   const given = requirePresent(call.body, 'evidence', 'missing_evidence')
   const evidence = readOrRefuse('invalid_evidence', () => readReceived(trustEvidenceForm, given))
-  const keys = readTrustKeys(call.body, 'issuer_public_keys', ownKeysAt(parts.ownKeys, evidence.record.issued_at))
+  const keys = readTrustKeys(call.body, 'issuer_public_keys', ownKeysAt(parts.keys, evidence.record.issued_at))
   const expected = readOrRefuse('invalid_evidence', () =>
     shape.nullable(shape.string)(call.body['expected_graph_digest'] ?? null, 'expected_graph_digest'),
   )
