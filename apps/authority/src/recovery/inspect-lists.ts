@@ -20,10 +20,10 @@ interface Version {
 /** Lists and feeds: no gap, no fork, not dated back, and nothing that was withdrawn is taken back. */
 export async function inspectLists(db: Tx, notes: InspectionNotes): Promise<void> {
   const recovered = await readRecoveries(db)
-  await inspectVersions(lists(db), 'crl', recovered, notes, async (name, previous, record) => {
+  await inspectVersions(db, 'crl', recovered, notes, async (name, previous, record) => {
     for (const lost of await lostEntries(db, previous, record)) notes.problem(`${name}: no longer names ${lost}`)
   })
-  await inspectVersions(feeds(db), 'feed', recovered, notes, async (name, previous, record) => {
+  await inspectVersions(db, 'feed', recovered, notes, async (name, previous, record) => {
     const ids = new Set(textsOf(record['revoked_attestation_ids']))
     for (const id of textsOf(previous['revoked_attestation_ids']))
       if (!ids.has(id) && !(await mayLeaveOut(db, id, { at: issuedAt(record), ids: ids.size })))
@@ -33,7 +33,7 @@ export async function inspectLists(db: Tx, notes: InspectionNotes): Promise<void
 }
 
 async function inspectVersions(
-  versions: AsyncIterable<Version>,
+  db: Tx,
   kind: 'crl' | 'feed',
   recovered: Recovered,
   notes: InspectionNotes,
@@ -41,7 +41,7 @@ async function inspectVersions(
 ): Promise<void> {
   const { jumps, redated } = recovered[kind]
   let last: { readonly sequence: number; readonly record: JsonObject | undefined; readonly isNext: boolean } | undefined
-  for await (const { sequence, text } of versions) {
+  for await (const { sequence, text } of readVersions(db, kind)) {
     const name = `${kind} ${sequence}`
     if (last !== undefined && sequence !== last.sequence + 1 && !jumps.has(sequence))
       notes.problem(`${name}: follows ${last.sequence}`)
@@ -141,33 +141,22 @@ async function readRecoveries(db: Tx): Promise<Recovered> {
   return { crl: line('crl_sequence'), feed: line('feed_sequence') }
 }
 
-function lists(db: Tx): AsyncGenerator<Version> {
+/** Reads the versions in order, the removed ones without their text. */
+function readVersions(db: Tx, kind: 'crl' | 'feed'): AsyncGenerator<Version> {
+  const [stored, text, removed] =
+    kind === 'crl'
+      ? (['crl_versions', 'crl_json', 'removed_crl_versions'] as const)
+      : (['own_revocation_feeds', 'feed_json', 'removed_own_feeds'] as const)
+  // The tables of lists and feeds have the same columns here. One name is used for both, because the compiler would ask
+  // for a query per table.
   const page = (after: number): Promise<Version[]> =>
     db
-      .selectFrom('crl_versions')
-      .select(['sequence', sql<string | null>`crl_json`.as('text')])
+      .selectFrom(stored as 'crl_versions')
+      .select(['sequence', sql<string | null>`${sql.ref(text)}`.as('text')])
       .where('sequence', '>', after)
       .unionAll((eb) =>
         eb
-          .selectFrom('removed_crl_versions')
-          .select(['sequence', sql<string | null>`null`.as('text')])
-          .where('sequence', '>', after),
-      )
-      .orderBy('sequence')
-      .limit(PAGE)
-      .execute()
-  return pages(-1, page, (row) => row.sequence)
-}
-
-function feeds(db: Tx): AsyncGenerator<Version> {
-  const page = (after: number): Promise<Version[]> =>
-    db
-      .selectFrom('own_revocation_feeds')
-      .select(['sequence', sql<string | null>`feed_json`.as('text')])
-      .where('sequence', '>', after)
-      .unionAll((eb) =>
-        eb
-          .selectFrom('removed_own_feeds')
+          .selectFrom(removed as 'removed_crl_versions')
           .select(['sequence', sql<string | null>`null`.as('text')])
           .where('sequence', '>', after),
       )
