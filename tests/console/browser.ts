@@ -19,7 +19,7 @@ const OUTPUT = join(import.meta.dirname, '..', '..', 'test-output', 'console')
 const HAS_SCREENSHOTS = process.env['CHANCERY_SCREENSHOTS'] === 'on'
 
 export function openBrowser(): Promise<Browser> {
-  // Never skipped: a check that could not run has failed.
+  // Fails instead of skipping: a check that could not run has failed.
   if (!existsSync(CHROMIUM))
     throw new Error(`${CHROMIUM} is missing: apt-get install -y --no-install-recommends chromium`)
   return chromium.launch({ executablePath: CHROMIUM, args: ARGS })
@@ -32,7 +32,7 @@ export interface CheckedPage {
   close(): Promise<void>
 }
 
-/** A page whose every misbehaviour is written down. */
+/** A page whose problems are recorded. */
 export async function openPage(
   browser: Browser,
   url: string,
@@ -56,10 +56,10 @@ export async function openPage(
   return { page, trouble, close: () => context.close() }
 }
 
-/** Goes to a page and waits until the script has done its part. */
+/** Opens a page and waits until its script has run. */
 export async function visit({ page }: CheckedPage, address: string, timeoutMs = 30_000): Promise<void> {
   await page.goto(address, { timeout: timeoutMs })
-  // By selector: a polled expression would be evaluated in the page, which the content policy forbids.
+  // Waits for a selector, because the content policy forbids evaluating an expression in the page.
   await page.waitForSelector('body[data-enriched]', { state: 'attached', timeout: timeoutMs })
 }
 
@@ -69,7 +69,7 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(OUTPUT, `${name}.png`), fullPage: true })
 }
 
-/** A part of a long page, for whoever looks at the pictures. */
+/** Saves a screenshot of a part of a long page. */
 export async function screenshotOf(page: Page, selector: string, name: string): Promise<void> {
   if (!HAS_SCREENSHOTS) return
   mkdirSync(OUTPUT, { recursive: true })
@@ -87,18 +87,21 @@ interface Finding {
   readonly nodes: readonly { readonly html: string }[]
 }
 
-/** What axe judges depends on the width or on the colours, never on both: two of four screens see everything. */
+/** axe results depend on the width or on the colours, never on both, so two of the four screens are enough. */
 export function isAxeScreen(width: number, colorScheme: 'light' | 'dark'): boolean {
   return (width === 1440) === (colorScheme === 'light')
 }
 
-/** Where to look: a part of the page, and parts to leave out, which are like others that are looked at. */
+/** The part of the page to check, and parts to omit because they repeat checked ones. */
 export interface AxeScope {
   readonly within?: string
   readonly without?: string
 }
 
-/** Serious and critical findings, each with the first place. Evaluated by the driver, so the content policy stays as it is. */
+/**
+ * Returns serious and critical findings, each with its first element. Runs in the driver, so the content policy stays
+ * active.
+ */
 export async function axeFindings(page: Page, { within = 'html', without }: AxeScope = {}): Promise<readonly string[]> {
   await page.evaluate(AXE)
   const scope = { include: [[within]], ...(without === undefined ? {} : { exclude: [[without]] }) }
@@ -106,7 +109,7 @@ export async function axeFindings(page: Page, { within = 'html', without }: AxeS
     violations: readonly Finding[]
     passes: readonly unknown[]
   }>(`axe.run(${JSON.stringify(scope)})`)
-  if (passes.length === 0) throw new Error('axe looked at nothing')
+  if (passes.length === 0) throw new Error('axe checked nothing')
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200) ?? ''}`)

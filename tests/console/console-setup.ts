@@ -8,7 +8,7 @@ import type { DemoProcess } from '@chancery/testkit'
 import type { Browser } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 
-/** The network of `chancery demo` as its command makes it, a browser to look at it, and a client to ask it directly. */
+/** The network of `chancery demo`, a browser, and a client for direct requests. */
 export interface ConsoleSetup {
   readonly demo: DemoProcess
   readonly browser: Browser

@@ -8,7 +8,7 @@ import { describePolicies } from './policies.suite.ts'
 import { openSetup } from './console-setup.ts'
 import type { ConsoleSetup } from './console-setup.ts'
 
-// One demo for all: filling it is most of the time this takes. What reads comes before what changes.
+// All suites share one demo, because creating its data takes most of the time. Suites that change data run last.
 let setup: ConsoleSetup
 beforeAll(async () => {
   setup = await openSetup()

@@ -4,7 +4,7 @@ import { openOperatorPage } from './operator-page.ts'
 import type { OperatorPageHandle } from './operator-page.ts'
 import type { ConsoleSetup } from './console-setup.ts'
 
-/** The demo decides six times and pays on four of them; see `chancery demo`. */
+/** The demo contains six decisions and four payments. */
 export function describeEvidence(setup: () => ConsoleSetup): void {
   describe('evidence', () => {
     let operatorPage: OperatorPageHandle
@@ -24,7 +24,7 @@ export function describeEvidence(setup: () => ConsoleSetup): void {
       return Number(await operatorPage.page.getAttribute('[data-found]', 'data-found'))
     }
 
-    it('is found by what was done, by whom and when', async () => {
+    it('is found by action, actor and time', async () => {
       expect(await search({ outcome: 'success' })).toBe(4)
       expect(await search({ outcome: '', resource_id: 'invoice/2' })).toBe(1)
       expect(await search({ resource_id: '', until: '2020-01-01T00:00:00Z' })).toBe(0)
@@ -32,7 +32,7 @@ export function describeEvidence(setup: () => ConsoleSetup): void {
       expect(operatorPage.trouble).toEqual([])
     })
 
-    it('has its chain and its anchors derived anew in the browser, where a changed line shows', async () => {
+    it('has its chain and anchors verified in the browser, which detects a changed line', async () => {
       const { page } = operatorPage
       expect(Number(await page.getAttribute('[data-store-head]', 'data-store-head'))).toBeGreaterThan(9)
       await page.click('text=Verify the chain here')
@@ -50,7 +50,7 @@ export function describeEvidence(setup: () => ConsoleSetup): void {
       await page.waitForSelector('[data-chain="broken"]')
     })
 
-    it('shows when an anchor is not of this chain, however well the chain hangs together', async () => {
+    it('shows an anchor of another chain when the chain itself is valid', async () => {
       const { page } = operatorPage
       await page.route('**/admin/evidence/anchors*', async (route) => {
         const response = await route.fetch()
@@ -62,7 +62,7 @@ export function describeEvidence(setup: () => ConsoleSetup): void {
       expect(await page.textContent('[data-evidence]')).toContain('anchor_mismatch')
     })
 
-    it('is anchored by a signed head', async () => {
+    it('is anchored with a signed head', async () => {
       const { operator } = setup()
       await operatorPage.write('anchor', {})
       const response = await operatorPage.send('anchor')

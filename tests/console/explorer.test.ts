@@ -49,12 +49,12 @@ async function answered(): Promise<string> {
   await page.waitForSelector('.answer')
   return (await page.textContent('.answer pre')) ?? ''
 }
-/** Chromium asks for the icon whenever the title changes. */
+/** Chromium requests the icon when the title changes. */
 const isCall = (request: Request): boolean => !request.url().endsWith('/favicon.svg')
-/** Refused answers are logged by the browser itself; nothing else may be. */
+/** The browser itself logs refused responses. It must log nothing else. */
 const trouble = (): readonly string[] => checkedPage.trouble.filter((text) => !/status of [45]\d\d/.test(text))
 
-/** The most a gateway publishes: 16 networks. Some do not answer, some treaties end soon. */
+/** The maximum of 16 published networks. Some do not respond, and some treaties end within a week. */
 function fullMesh(): JsonObject {
   const now = Date.now()
   const at = (hours: number): string => new Date(now + hours * 3_600_000).toISOString()
@@ -103,7 +103,7 @@ describe.each([
   [360, 'light'],
   [360, 'dark'],
 ] as const)('at %i px, %s', (width, colorScheme) => {
-  it('every page behaves, fits and can be used by everybody', async () => {
+  it('every page has no errors, fits the screen and is accessible', async () => {
     await open({ viewport: { width, height: 900 }, colorScheme })
     await visit(checkedPage, setup.gateway.url)
     await page.waitForSelector('[data-ready="true"]')
@@ -146,7 +146,7 @@ describe.each([
 })
 
 describe('the page', () => {
-  it('loads at most 300 KiB, compressed by a proxy, from this gateway alone', async () => {
+  it('loads at most 300 KiB, compressed by a proxy, and only from this gateway', async () => {
     const paths = ['/', '/assets/explorer.js', '/assets/styles.css', '/assets/logo.svg', '/assets/favicon.svg']
     const responses = await Promise.all(paths.map((path) => setup.gateway.request('GET', path)))
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
@@ -159,7 +159,7 @@ describe('the page', () => {
       expect((await setup.gateway.request('GET', path)).status, path).toBe(404)
   })
 
-  it('has its plain links without script', async () => {
+  it('shows plain links without script', async () => {
     await open({ javaScriptEnabled: false })
     await page.goto(setup.gateway.url)
     expect(await page.textContent('main')).toContain('Operations that can be forwarded')
@@ -174,7 +174,7 @@ describe('a reader', () => {
   })
   afterEach(() => checkedPage.close())
 
-  it('browses the mesh by keyboard alone', async () => {
+  it('browses the mesh with the keyboard only', async () => {
     await page.keyboard.press('Tab')
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content')
     await page.focus('.menu a[href="#/mesh"]')
@@ -192,13 +192,13 @@ describe('a reader', () => {
     expect(trouble()).toEqual([])
   })
 
-  it('is told when the mesh is no longer fresh', async () => {
+  it('sees a warning when the mesh is stale', async () => {
     await page.clock.install()
     await go('/mesh')
     await page.waitForSelector('[data-domain]')
     await page.route('**/v1/mesh', (route) => route.abort())
     await page.clock.runFor(31_000)
-    await page.waitForSelector('[data-stale]:has-text("did not answer")')
+    await page.waitForSelector('[data-stale]:has-text("did not respond")')
   })
 
   it('finds operations by words and by group', async () => {
@@ -211,7 +211,7 @@ describe('a reader', () => {
     await page.waitForSelector('[data-found="3"]')
   })
 
-  it('hears of a mistyped and of a refused token, and the first is sent nowhere', async () => {
+  it('sees an error for a mistyped token, which is not sent, and for a refused token', async () => {
     const asked: string[] = []
     page.on('request', (request) => void (isCall(request) && asked.push(request.url())))
     await enterToken(`gw1_${'a'.repeat(43)}_aaaaaa`)
@@ -222,7 +222,7 @@ describe('a reader', () => {
     await page.waitForSelector('.credential [role=alert]:has-text("refused the token")')
   })
 
-  it('is told what a token may not do, without anything being sent', async () => {
+  it('sees what a token may not do, without a request', async () => {
     await enterToken(setup.reader.token)
     const asked: string[] = []
     page.on('request', (request) => void (isCall(request) && asked.push(request.url())))
@@ -230,11 +230,11 @@ describe('a reader', () => {
     expect(await page.textContent('[data-refused]')).toContain('«treaties»')
     await operatorPage('health-list-nodes')
     expect(await page.textContent('[data-refused]')).toContain('authority_admin')
-    expect(await page.isDisabled('.desk form.try > button')).toBe(true)
+    expect(await page.isDisabled('.request-form form.try > button')).toBe(true)
     expect(asked).toEqual([])
   })
 
-  it('hears when the quota of the token is used up, and for how long', async () => {
+  it('sees that the quota of the token is used up, and for how long', async () => {
     await enterToken(setup.hasty.token)
     await operatorPage('crl-get-crl')
     for (let i = 0; i < 2; i += 1) {
@@ -245,7 +245,7 @@ describe('a reader', () => {
   })
 })
 
-/** Records what the page does with keys, beside its own code. */
+/** Records how the page uses keys, without changing its code. */
 const WATCH_KEYS = `
   window.seen = { imports: [], signs: [] };
   const { importKey, sign } = SubtleCrypto.prototype;
@@ -272,7 +272,7 @@ describe('an operator', () => {
   })
   afterEach(() => checkedPage.close())
 
-  /** Everywhere a secret could stay or leave: requests, storage, address, attributes, text. */
+  /** Everywhere a secret could be stored or sent: requests, storage, address, attributes, text. */
   const placesOf = async (secret: string): Promise<readonly string[]> => {
     const saved = await page.evaluate<readonly string[]>(`(async () => [
       JSON.stringify(await indexedDB.databases()), JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage }),
@@ -282,7 +282,7 @@ describe('an operator', () => {
     return [...sent, ...saved].filter((text) => text.includes(secret))
   }
 
-  it('prepares a treaty, reviews, signs and sends it, and the seed is nowhere but in the key', async () => {
+  it('prepares a treaty, reviews, signs and sends it, and the seed is only in the key', async () => {
     const seed = testSeed('op-privileged')
     await go('/federation')
     await page.fill('#roles', 'role:client role:auditor')
@@ -293,7 +293,7 @@ describe('an operator', () => {
     // Prepared, not sent.
     expect(sent.length).toBe(before)
     await page.fill('#seed', seed)
-    // While it is being typed it is in its field, and only there: the search does find it.
+    // While it is typed, the search finds it in its field and only there.
     expect(await placesOf(seed)).toEqual([seed])
     await useKey('op-privileged')
     await page.click('text=Review what will be signed')
@@ -311,7 +311,7 @@ describe('an operator', () => {
     const ids = (await page.textContent('.answer .facts')) ?? ''
     expect(ids).toMatch(/gateway[0-9a-f]{32}-[0-9a-f]{16}/)
 
-    // The forms the seed could take: as typed, without padding, as hex.
+    // Possible spellings of the seed: as typed, without padding, as hex.
     const bytes = Buffer.from(seed, 'base64')
     for (const form of [
       seed,
@@ -321,7 +321,7 @@ describe('an operator', () => {
       bytes.toString('base64url'),
     ])
       expect(await placesOf(form)).toEqual([])
-    // The token is in the header of its requests and nowhere else.
+    // The token is only in the header of its requests.
     const withToken = await placesOf(setup.operator.token)
     expect(withToken.length).toBeGreaterThan(0)
     for (const text of withToken)
@@ -338,7 +338,7 @@ describe('an operator', () => {
     expect(trouble()).toEqual([])
   })
 
-  it('never sees a review of earlier words, and sends the words of the review', async () => {
+  it('never sees a review of an earlier text, and sends the reviewed text', async () => {
     await operatorPage('admin-create-invite')
     await useKey('op-privileged')
     const current: (() => void)[] = []
@@ -346,7 +346,7 @@ describe('an operator', () => {
       await new Promise<void>((go) => current.push(go))
       await route.continue()
     })
-    const write = (role: string): Promise<void> => page.fill('.desk textarea', `{"roles":["${role}"]}`)
+    const write = (role: string): Promise<void> => page.fill('.request-form textarea', `{"roles":["${role}"]}`)
     await write('role:first')
     await page.click('text=Review what will be signed')
     await expect.poll(() => current.length).toBe(1)
@@ -354,7 +354,7 @@ describe('an operator', () => {
     const late = page.waitForResponse((each) => each.url().endsWith('/public-sovereign-metadata'))
     current[0]?.()
     await late
-    // Its few bytes come with the head. `finished()` would wait for ever when the page has let go of the answer.
+    // Its few bytes arrive with the head. `finished()` would never resolve when the page has dropped the response.
     await page.waitForTimeout(500)
     expect(await page.locator('.review').count()).toBe(0)
     await page.unroute('**/services/public-sovereign-metadata')
@@ -367,7 +367,7 @@ describe('an operator', () => {
     ])
   })
 
-  it('loses a key that nobody uses, and nothing else', async () => {
+  it('loses an idle key, and nothing else', async () => {
     await page.clock.install()
     await visit(checkedPage, setup.gateway.url)
     await enterToken(setup.operator.token)
@@ -381,13 +381,13 @@ describe('an operator', () => {
     expect(await page.locator('[data-client]').count()).toBe(1)
   })
 
-  it('sees marks that hide or reorder a text as escapes, wherever the script draws it', async () => {
+  it('sees characters that hide or reorder text as escapes, everywhere the script shows text', async () => {
     await operatorPage('admin-create-invite')
     await useKey('op\u202eprivileged', testSeed('op-privileged'))
     expect(await page.textContent('.signature strong')).toBe('op\\u202eprivileged')
   })
 
-  it('works in a page in which no text becomes markup or script (Trusted Types)', async () => {
+  it('uses a page in which no text becomes markup or script (Trusted Types)', async () => {
     const attempt = (code: string): Promise<string> =>
       page.evaluate<string>(`(() => { try { ${code}; return 'done' } catch (error) { return error.name } })()`)
     expect(await attempt('document.body.innerHTML = "<b>x</b>"')).toBe('TypeError')
@@ -395,7 +395,7 @@ describe('an operator', () => {
     expect(await attempt('new Worker("/assets/explorer.js")')).toBe('TypeError')
   })
 
-  it('loses the key with the network, and everything with the token', async () => {
+  it('loses the key when the network changes, and everything when the token changes', async () => {
     await operatorPage('health-list-nodes')
     await useKey('op-standard')
     expect(JSON.parse(await signAndSend())).toMatchObject({ nodes: {} })
@@ -414,7 +414,7 @@ describe('an operator', () => {
   it.each([
     ['a key of too low a tier', 'op-standard', testSeed('op-standard'), 403, /lacks the tier/],
     ['another seed', 'op-privileged', testSeed('somebody'), 401, /key id, the seed and the clock/],
-  ])('is told why %s is refused', async (_what, keyId, seed, status, sentence) => {
+  ])('sees why %s is refused', async (_what, keyId, seed, status, sentence) => {
     await operatorPage('treaties-issue-treaty')
     await useKey(keyId, seed)
     const body = { subject_sovereign_id: 'X', subject_public_keys: [setup.aurora.genesis.network_authority.public_key] }
@@ -424,7 +424,7 @@ describe('an operator', () => {
     expect(await page.textContent('[data-explained]')).toMatch(sentence)
   })
 
-  it('signs nothing when the authority names another key than the pinned one', async () => {
+  it('signs nothing when the authority reports another key than the pinned one', async () => {
     const other = toBase64(new Uint8Array(32).fill(9))
     await page.route('**/services/public-sovereign-metadata', (route) =>
       route.fulfill({ json: { network_authority: { public_key: other } } }),
@@ -432,12 +432,12 @@ describe('an operator', () => {
     await operatorPage('health-list-nodes')
     await useKey('op-standard')
     await page.click('text=Review what will be signed')
-    await page.waitForSelector('.desk [role=alert]:has-text("another key")')
+    await page.waitForSelector('.request-form [role=alert]:has-text("another key")')
     expect(await page.evaluate('window.seen.signs')).toEqual([])
     expect(sent.filter((text) => text.toLowerCase().includes('x-admin'))).toEqual([])
   })
 
-  it('pastes headers signed elsewhere, which a change of the request makes invalid', async () => {
+  it('pastes headers signed elsewhere, which are refused after the request changes', async () => {
     await operatorPage('admin-create-invite')
     const body = { roles: ['role:client'], max_validity_hours: 24, token_expiry_hours: 24 }
     await page.fill('#body', JSON.stringify(body))
@@ -461,18 +461,18 @@ describe('an operator', () => {
     await page.fill('#body', JSON.stringify({ ...body, max_validity_hours: 1 }))
     await page.waitForSelector('[data-outdated]')
     await page.click('text=Send with the pasted headers')
-    await page.waitForSelector('.desk [role=alert]:has-text("Sign the request again")')
+    await page.waitForSelector('.request-form [role=alert]:has-text("Sign the request again")')
     expect(sent.filter((each) => each.includes(headers['X-Admin-Nonce']))).toEqual([])
     await page.fill('#body', JSON.stringify(body))
     await page.click('text=Send with the pasted headers')
     expect(JSON.parse(await answered())).toHaveProperty('token_id')
-    // A nonce is good once, so the same headers are not offered again.
+    // A nonce is valid once, so the same headers are not offered again.
     await page.waitForSelector('[data-spent]')
     await page.click('text=Send with the pasted headers')
-    await page.waitForSelector('.desk [role=alert]:has-text("Paste the four")')
+    await page.waitForSelector('.request-form [role=alert]:has-text("Paste the four")')
   })
 
-  it('puts the last answer into the next body', async () => {
+  it('inserts the last response into the next body', async () => {
     await operatorPage('attestations-sovereign-revocation-feed')
     await page.click('text=Send GET')
     const feed = JSON.parse(await answered()) as JsonObject

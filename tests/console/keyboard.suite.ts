@@ -6,7 +6,7 @@ import type { ConsoleSetup } from './console-setup.ts'
 
 const MAX_TABS = 120
 
-/** Presses Tab until the place has the focus, as somebody without a mouse does. */
+/** Presses Tab until the element has the focus. */
 async function tabTo(page: Page, selector: string): Promise<void> {
   const place = page.locator(`${selector}:focus`)
   for (let i = 0; i < MAX_TABS; i += 1) {
@@ -16,10 +16,10 @@ async function tabTo(page: Page, selector: string): Promise<void> {
   throw new Error(`${selector} was not reached with ${MAX_TABS} tabs`)
 }
 
-/** The main tasks without a mouse; only the dialog that picks a file belongs to the browser. */
+/** The main tasks without a mouse. Only the file dialog belongs to the browser. */
 export function describeKeyboard(setup: () => ConsoleSetup): void {
-  describe('by keyboard alone', () => {
-    it('one reaches the content, a menu entry, a paper, and what would end with it', async () => {
+  describe('with the keyboard only', () => {
+    it('a reader opens the content, a menu entry, a treaty and the impact of ending it', async () => {
       const { browser, demo } = setup()
       const checkedPage = await openPage(browser, demo.url)
       const { page } = checkedPage
@@ -46,7 +46,7 @@ export function describeKeyboard(setup: () => ConsoleSetup): void {
       await checkedPage.close()
     })
 
-    it('one invites a node and ends a treaty', async () => {
+    it('an operator invites a node and ends a treaty', async () => {
       const { browser, demo, operator } = setup()
       const checkedPage = await openPage(browser, demo.url)
       const { page } = checkedPage
@@ -71,7 +71,7 @@ export function describeKeyboard(setup: () => ConsoleSetup): void {
       await page.keyboard.type(id)
       await tabTo(page, `${card('treaty-revoke')} form > button`)
       await page.keyboard.press('Enter')
-      await page.waitForSelector(`${card('treaty-revoke')} [data-ripple]`)
+      await page.waitForSelector(`${card('treaty-revoke')} [data-impact]`)
       await tabTo(page, `${card('treaty-revoke')} input[type=checkbox]`)
       await page.keyboard.press('Space')
       await tabTo(page, `${card('treaty-revoke')} button.danger`)

@@ -3,16 +3,16 @@ import type { JsonObject } from '@chancery/protocol'
 import { accepted, startTestAuthority, startTestGateway, testClient, testPolicy } from '@chancery/testkit'
 import type { TestAuthority, TestClient, TestGateway } from '@chancery/testkit'
 
-/** Two authorities that recognise each other, a third one that is recognised, and a gateway in front of all of them. */
+/** Two authorities that recognise each other, a third one that is recognised, and a gateway for all of them. */
 export interface MeshSetup {
   readonly authorities: readonly TestAuthority[]
   readonly aurora: TestAuthority
   readonly gateway: TestGateway
-  /** May do everything its groups allow, operator-signed operations too. */
+  /** A token that may use all operations of its groups, including operator-signed ones. */
   readonly operator: TestClient
-  /** Reads one network. */
+  /** A token that may read one network. */
   readonly reader: TestClient
-  /** Has two requests a minute. */
+  /** A token with a quota of two requests a minute. */
   readonly hasty: TestClient
   stop(): Promise<void>
 }

@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest'
 import { openPage, visit } from './browser.ts'
 import type { ConsoleSetup } from './console-setup.ts'
 
-/** What the pages show is what the JSON says, also after the script has put new parts in place. */
+/** Pages show the values of the JSON documents, also after the script has refreshed parts. */
 export function describeModel(setup: () => ConsoleSetup): void {
   const get = async (path: string): Promise<JsonObject> => accepted(await send(setup().demo.url, 'GET', path))
   const rows = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : [])
-  /** The page as the browser has it now. */
+  /** The page as the browser shows it now. */
   const read = async (path: string) => {
     const { browser, demo } = setup()
     const checkedPage = await openPage(browser, demo.url)
@@ -20,7 +20,7 @@ export function describeModel(setup: () => ConsoleSetup): void {
   }
 
   describe('one model', () => {
-    it('is behind /dashboard.json and the overview', async () => {
+    it('gives /dashboard.json and the overview the same values', async () => {
       const [model, page] = [await get('/dashboard.json'), await read('/')]
       const { nodes, certificates, treaty_summary, connectome_summary } = model
       const number = (part: JsonValue | undefined, name: string): string =>
@@ -52,7 +52,7 @@ export function describeModel(setup: () => ConsoleSetup): void {
         expect(page.text).toContain(String((change['summary'] as JsonObject)['title']))
     })
 
-    it('is behind /connectome.json and the connectome', async () => {
+    it('gives /connectome.json and the connectome page the same values', async () => {
       const [model, page] = [await get('/connectome.json'), await read('/connectome')]
       expect(page.rows('Treaties').map((row) => [row[0], row[1], row[2], row[3], row[5]])).toEqual(
         rows(model['recognition_edges']).map((edge) => [
@@ -72,7 +72,7 @@ export function describeModel(setup: () => ConsoleSetup): void {
       )
     })
 
-    it('is behind /atlas.json and the atlas', async () => {
+    it('gives /atlas.json and the atlas page the same values', async () => {
       const [model, page] = [await get('/atlas.json'), await read('/atlas')]
       expect(page.text).toContain(String(model['graph_digest']))
       expect(page.rows('Sovereigns').map((row) => row[0])).toEqual(

@@ -15,7 +15,9 @@ import type { TestAuthority } from '@chancery/testkit'
 
 export const NETWORK = 'AURORA-NET'
 
-/** A small network in which everything a page can show is there: real papers, papers of others, ended and forged ones. */
+/**
+ * A small network with everything a page can show: its own records, records of other networks, ended and forged ones.
+ */
 export async function startNetwork(): Promise<TestAuthority> {
   const na = await startTestAuthority({ network: NETWORK, settings: { EVIDENCE_STORE: 'on' } })
   await seedForeign(na)

@@ -35,24 +35,24 @@ beforeEach(async () => {
 })
 afterEach(() => checkedPage.close())
 
-describe('what is signed', () => {
+describe('the signed request', () => {
   const CERT = '#revoke-cert_id'
   const openRevoke = async (certId: string): Promise<void> => {
     await signIn(page, keyFile('op-privileged'))
     await page.click(`${card('revoke')} > summary`)
     await page.fill(CERT, certId)
   }
-  /** Two living certificates. */
+  /** Two active certificates. */
   const twoIds = async (): Promise<readonly [string, string]> => {
     const ids: string[] = []
-    for (const seed of ['what is signed 1', 'what is signed 2']) {
+    for (const seed of ['signed request 1', 'signed request 2']) {
       const node = nodeCaller(na.url, await testSigner('n', seed), () => na.core.clock.now())
       ids.push((await enroll(na, node)).cert_id)
     }
     return [ids[0] ?? '', ids[1] ?? '']
   }
 
-  it('is the body that the review showed', async () => {
+  it('has the body that the review showed', async () => {
     const [id] = await twoIds()
     await openRevoke(id)
     await page.click(`${card('revoke')} form > button`)
@@ -67,7 +67,7 @@ describe('what is signed', () => {
     await page.waitForSelector(`${card('revoke')} [data-done]`)
   })
 
-  it('is never reviewed by the forecast of earlier words: one that comes late is dropped', async () => {
+  it('is never shown with the preview of an earlier input: a late preview is dropped', async () => {
     const [first, second] = await twoIds()
     const current: (() => void)[] = []
     await page.route('**/admin/revoke', async (route) => {
@@ -81,16 +81,16 @@ describe('what is signed', () => {
     const late = page.waitForResponse((each) => each.url().endsWith('/admin/revoke'))
     current[0]?.()
     await late
-    // The forecast of the second one ends after that of the first, so that the first had its chance.
+    // The second preview ends after the first, so that the first could have been shown.
     await page.click(`${card('revoke')} form > button`)
-    await page.waitForSelector(`${card('revoke')} [data-forecast]`)
+    await page.waitForSelector(`${card('revoke')} [data-preview]`)
     expect(await page.textContent(`${card('revoke')} .review`)).not.toContain(first)
     expect(JSON.parse((await page.textContent(`${card('revoke')} [data-body]`)) ?? '')).toMatchObject({
       cert_id: second,
     })
   })
 
-  it('is dropped while the late forecast is the only one', async () => {
+  it('drops a late preview when it is the only one', async () => {
     const [first, second] = await twoIds()
     const current: (() => void)[] = []
     await page.route('**/admin/revoke', async (route) => {
@@ -104,7 +104,7 @@ describe('what is signed', () => {
     const late = page.waitForResponse((each) => each.url().endsWith('/admin/revoke'))
     current[0]?.()
     await late
-    // Its few bytes come with the head. `finished()` would wait for ever when the page has let go of the answer.
+    // Its few bytes arrive with the head. `finished()` would never resolve when the page has dropped the response.
     await page.waitForTimeout(500)
     expect(await page.locator(`${card('revoke')} .review`).count()).toBe(0)
   })
@@ -125,7 +125,7 @@ describe('Trusted Types', () => {
 })
 
 describe('the key', () => {
-  it('stays in the page: nothing is stored, and removing it leaves nothing', async () => {
+  it('stays in the page: nothing is stored, and nothing is left after its removal', async () => {
     await signIn(page, keyFile('op-privileged'))
     await page.waitForSelector('text=key in this page')
     const saved = await page.evaluate(
@@ -135,11 +135,11 @@ describe('the key', () => {
     expect(await page.content()).not.toContain(testSeed('op-privileged'))
     await page.click('text=Sign out')
     await page.waitForSelector('#key-file')
-    // The store is off here; that the page asked is noted by the browser itself.
+    // The evidence store is off here, so the browser logs the refused request of the page.
     expect(checkedPage.trouble.filter((text) => !text.includes('status of 404'))).toEqual([])
   })
 
-  it('is removed after a time without input, with everything that was prepared, and the page states it', async () => {
+  it('is removed after a time without input, with all prepared requests, and the page reports it', async () => {
     const own = await openPage(browser, na.url)
     await own.page.clock.install()
     await visit(own, `${na.url}/operator`)
@@ -155,13 +155,13 @@ describe('the key', () => {
     await own.close()
   })
 
-  it('is refused at once when the authority does not know it', async () => {
+  it('is refused at sign-in when the authority does not have it', async () => {
     await signIn(page, keyFile('op-stranger'))
     await page.waitForSelector('#operator [role=alert]')
     expect(await page.locator('.action').count()).toBe(0)
   })
 
-  it('of the lower tier is told what it may not do, and nothing changes', async () => {
+  it('of the lower tier gets an error for an operation above its tier, and nothing changes', async () => {
     const node = nodeCaller(na.url, await testSigner('n', 'console'), () => na.core.clock.now())
     await enroll(na, node)
     const before = accepted(await na.request('GET', '/crl'))

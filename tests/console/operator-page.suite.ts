@@ -6,9 +6,9 @@ import { card, openOperatorPage } from './operator-page.ts'
 import type { OperatorPageHandle } from './operator-page.ts'
 import type { ConsoleSetup } from './console-setup.ts'
 
-/** Every signed action, with its effect looked up beside the page. */
+/** Every signed action. Its effect is checked with direct requests. */
 export function describeOperatorPage(setup: () => ConsoleSetup): void {
-  describe('signed work', () => {
+  describe('operator actions', () => {
     let operatorPage: OperatorPageHandle
     beforeEach(async () => {
       const { browser, demo } = setup()
@@ -18,7 +18,7 @@ export function describeOperatorPage(setup: () => ConsoleSetup): void {
     const roster = async (): Promise<readonly string[]> =>
       Object.keys((await setup().operator.enrollment.roster()).nodes)
 
-    it('has no serious finding for those who use it in other ways', async () => {
+    it('have no serious accessibility finding', async () => {
       for (const summary of await operatorPage.page.locator('.action > summary').all()) await summary.click()
       for (const width of [1440, 360]) {
         await operatorPage.page.setViewportSize({ width, height: 900 })
@@ -29,7 +29,7 @@ export function describeOperatorPage(setup: () => ConsoleSetup): void {
             '#operator section:nth-of-type(2)',
             `operator-work-${width}-${colorScheme}`,
           )
-          // Of two hundred equal rows a few are enough.
+          // A few of two hundred equal rows are enough.
           const without = '#operator tbody tr:nth-child(n+4)'
           if (isAxeScreen(width, colorScheme)) expect(await axeFindings(operatorPage.page, { without })).toEqual([])
           expect(await operatorPage.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
@@ -37,48 +37,48 @@ export function describeOperatorPage(setup: () => ConsoleSetup): void {
       }
     })
 
-    it('invites a node, which then joins', async () => {
+    it('invite a node, which then joins', async () => {
       const { demo, operator } = setup()
       await operatorPage.write('invite', { roles: 'role:client role:service' })
       const invite = await operatorPage.send('invite')
       const { network_authority } = await operator.sovereign.genesis()
-      const signer = await testSigner('n', 'invited at the desk')
+      const signer = await testSigner('n', 'invited on the operator page')
       const node = createClient({ url: demo.url, node: { signer, audience: network_authority.public_key } })
       const { roles } = await node.enrollment.join({ invite_token: String(invite['token_id']) })
       expect(roles).toEqual(['role:client', 'role:service'])
       expect(operatorPage.trouble).toEqual([])
     })
 
-    it('revokes a certificate picked from the roster, after drawing what that takes away and being told so', async () => {
+    it('revoke a certificate selected from the node list, after showing the impact', async () => {
       const { operator } = setup()
       const { page } = operatorPage
-      // Of a node with an agent, so that more than the certificate is lost.
+      // Uses a node with an agent, so that more than the certificate is lost.
       const [agent] = (await operator.agents.search('pay.invoice')).agents
       const nodes = Object.entries((await operator.enrollment.roster()).nodes)
       const [id = ''] = nodes.find(([, node]) => node.node_public_key === agent?.node_public_key) ?? []
       await page.locator(`button[aria-label="Revoke ${id}"]`).click()
       await page.waitForSelector(`${card('revoke')} form > button:focus`)
       await page.keyboard.press('Enter')
-      await page.waitForSelector(`${card('revoke')} [data-forecast]`)
-      expect(await page.textContent(`${card('revoke')} [data-forecast]`)).toContain(`1 certificate (${id})`)
-      expect(await page.getAttribute(`${card('revoke')} [data-ripple]`, 'data-ripple')).toBe('1')
+      await page.waitForSelector(`${card('revoke')} [data-preview]`)
+      expect(await page.textContent(`${card('revoke')} [data-preview]`)).toContain(`1 certificate (${id})`)
+      expect(await page.getAttribute(`${card('revoke')} [data-impact]`, 'data-impact')).toBe('1')
       expect(await page.isDisabled(`${card('revoke')} >> text=Sign and send`)).toBe(true)
       await screenshotOf(page, card('revoke'), 'operator-revoke-1440-light')
       const { sequence } = await operator.crl.current()
-      // Showing it changed nothing.
+      // The preview changed nothing.
       expect(await roster()).toContain(id)
       expect(await operatorPage.send('revoke')).toMatchObject({ crl_sequence: sequence + 1 })
       expect(await roster()).not.toContain(id)
     })
 
-    it('shows again what was changed after it was shown', async () => {
+    it('require a new review after a change', async () => {
       const [first = '', second = ''] = await roster()
       await operatorPage.write('revoke', { cert_id: first })
       await operatorPage.page.fill('#revoke-cert_id', second)
       expect(await operatorPage.page.locator(`${card('revoke')} .review`).count()).toBe(0)
     })
 
-    it('recognises a sovereign, then ends the treaty after drawing the lost paths', async () => {
+    it('recognise a network, then end the treaty after showing the lost paths', async () => {
       const { operator } = setup()
       await operatorPage.write('treaty-issue', {
         subject_sovereign_id: 'ZEPHYR',
@@ -88,16 +88,16 @@ export function describeOperatorPage(setup: () => ConsoleSetup): void {
       const treaty_id = String((await operatorPage.send('treaty-issue'))['treaty_id'])
       expect(await operator.recognitionTreaties.find(treaty_id)).toMatchObject({ status: 'active' })
       await operatorPage.write('treaty-revoke', { treaty_id, reason: 'over' })
-      const preview = await operatorPage.page.textContent(`${card('treaty-revoke')} [data-forecast]`)
+      const preview = await operatorPage.page.textContent(`${card('treaty-revoke')} [data-preview]`)
       expect(preview).toContain('DEMO-HARBOUR → ZEPHYR')
-      expect(preview).toContain('No other treaty in force joins the two directly.')
-      expect(await operatorPage.page.getAttribute(`${card('treaty-revoke')} [data-ripple]`, 'data-ripple')).toBe('1')
+      expect(preview).toContain('No other active treaty connects the two directly.')
+      expect(await operatorPage.page.getAttribute(`${card('treaty-revoke')} [data-impact]`, 'data-impact')).toBe('1')
       await operatorPage.page.setViewportSize({ width: 360, height: 800 })
       await screenshotOf(operatorPage.page, card('treaty-revoke'), 'operator-treaty-360-light')
       expect(await operatorPage.send('treaty-revoke')).toMatchObject({ status: 'revoked' })
     })
 
-    it('attests a member, then withdraws it', async () => {
+    it('attest a member, then revoke the attestation', async () => {
       await operatorPage.write('attestation-issue', { subject_id: 'member-1', roles: 'role:client' })
       const attestation_id = String((await operatorPage.send('attestation-issue'))['attestation_id'])
       await operatorPage.write('attestation-revoke', { attestation_id })

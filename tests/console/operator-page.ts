@@ -3,13 +3,13 @@ import type { Browser, Page } from 'playwright-core'
 import { openPage, visit } from './browser.ts'
 import type { CheckedPage } from './browser.ts'
 
-/** The operator's desk as its user works at it. */
+/** Drives the operator page like its user. */
 export interface OperatorPageHandle extends CheckedPage {
-  /** Opens a card, writes its fields and has it shown. */
+  /** Opens a card, fills its fields and opens the review. */
   write(id: string, values: Readonly<Record<string, string>>): Promise<void>
-  /** Has what is written shown again. */
+  /** Opens the review again. */
   review(id: string): Promise<void>
-  /** Confirms where that is asked for, signs, and gives what the authority answered. */
+  /** Confirms where required, signs, and returns the response of the authority. */
   send(id: string): Promise<JsonObject>
 }
 

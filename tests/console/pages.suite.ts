@@ -4,7 +4,7 @@ import type { ConsoleSetup } from './console-setup.ts'
 
 const PAGES = ['/', '/connectome', '/atlas', '/api-reference', '/cli-reference', '/operator'] as const
 
-/** Every page on every screen, and without script. */
+/** Every page on every screen size, and without script. */
 export function describePages(setup: () => ConsoleSetup): void {
   describe.each([
     [1440, 'light'],
@@ -12,7 +12,7 @@ export function describePages(setup: () => ConsoleSetup): void {
     [360, 'light'],
     [360, 'dark'],
   ] as const)('at %i px, %s', (width, colorScheme) => {
-    it.each(PAGES)('%s behaves, fits and can be used by everybody', async (path) => {
+    it.each(PAGES)('%s has no errors, fits the screen and is accessible', async (path) => {
       const { browser, demo } = setup()
       const checkedPage = await openPage(browser, demo.url, {
         viewport: { width, height: 900 },
@@ -38,7 +38,7 @@ export function describePages(setup: () => ConsoleSetup): void {
       ['/api-reference', ['/admin/revoke', '/healthz']],
       ['/cli-reference', ['chancery treaty issue']],
       ['/operator', ['chancery revoke']],
-    ] as const)('%s shows its facts', async (path, facts) => {
+    ] as const)('%s shows its content', async (path, facts) => {
       const { browser, demo } = setup()
       const checkedPage = await openPage(browser, demo.url, { javaScriptEnabled: false })
       await checkedPage.page.goto(demo.url + path)

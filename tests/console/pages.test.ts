@@ -15,7 +15,7 @@ afterAll(async () => {
   await na.stop()
 })
 
-/** A browser without a window has no way to hide a page. */
+/** Simulates hiding: a headless browser cannot hide a page. */
 async function setHidden(page: Page, isHidden: boolean): Promise<void> {
   await page.evaluate(
     `Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`,
@@ -23,7 +23,7 @@ async function setHidden(page: Page, isHidden: boolean): Promise<void> {
 }
 
 describe('the overview', () => {
-  it('keeps itself up to date while somebody looks, and says so', async () => {
+  it('refreshes while it is visible, and shows its refresh state', async () => {
     const checkedPage = await openPage(browser, na.url)
     await checkedPage.page.clock.install()
     await visit(checkedPage, na.url)
@@ -32,7 +32,7 @@ describe('the overview', () => {
     await checkedPage.page.clock.runFor(16_000)
     await checkedPage.page.waitForSelector(`text=LATECOMER`)
     expect(await checkedPage.page.textContent('#live')).toContain('live')
-    // Hidden, nobody looks: nothing is asked.
+    // A hidden page makes no requests.
     await setHidden(checkedPage.page, true)
     expect(await checkedPage.page.textContent('#live')).toContain('paused')
     let asked = 0
@@ -54,7 +54,7 @@ describe('the connectome', () => {
     return checkedPage
   }
 
-  it('draws the trust path between two sovereigns', async () => {
+  it('draws the trust path between two networks', async () => {
     const checkedPage = await open()
     const { page } = checkedPage
     await page.fill('#go-to', NETWORK)
@@ -67,14 +67,14 @@ describe('the connectome', () => {
     await checkedPage.close()
   })
 
-  it('draws the path the page was asked for', async () => {
+  it('draws the path requested in the address', async () => {
     const checkedPage = await openPage(browser, na.url, { reducedMotion: 'reduce' })
     await visit(checkedPage, `${na.url}/connectome?from=${NETWORK}&to=FJORD`)
     await checkedPage.page.waitForSelector('[data-drawn-path="2"]')
     await checkedPage.close()
   })
 
-  it('draws what ending a treaty would cut off, as the dry run of the authority says', async () => {
+  it('draws the paths lost by ending a treaty, like the dry run of the authority', async () => {
     const checkedPage = await open()
     const { page } = checkedPage
     await page.fill('#go-to', NETWORK)
@@ -100,10 +100,10 @@ describe('the connectome', () => {
     await checkedPage.close()
   })
 
-  it('draws whom an imported revocation touches, as /connectome.json says', async () => {
+  it('draws the networks affected by an imported revocation, like /connectome.json', async () => {
     const checkedPage = await open()
     const { page } = checkedPage
-    await page.click('a[data-blast="BOREALIS"]')
+    await page.click('a[data-issuer="BOREALIS"]')
     await page.waitForSelector('[data-drawn-cut]')
     const { revocation_blast_radius } = accepted(await na.request('GET', '/connectome.json'))
     const [blast] = revocation_blast_radius as { affected_accepting_sovereigns: string[] }[]
@@ -116,12 +116,12 @@ describe('the connectome', () => {
   })
 
   it.each([
-    ['a paper of this authority', 'recognises MERIDIAN', 'verified'],
-    ['a forged paper', 'recognises BOREALIS', 'not valid'],
-    ['a paper whose time is over', 'recognises DELTA', 'not valid'],
-  ])('judges %s in the browser', async (_what, label, verdict) => {
+    ['a treaty of this authority', 'recognises MERIDIAN', 'verified'],
+    ['a forged treaty', 'recognises BOREALIS', 'not valid'],
+    ['an expired treaty', 'recognises DELTA', 'not valid'],
+  ])('verifies %s in the browser', async (_what, label, verdict) => {
     const checkedPage = await open()
-    // The authority keeps no record that it did not sign, so this one is changed on its way.
+    // The authority stores no record that it did not sign, so the response is changed in transit.
     await checkedPage.page.route('**/recognition-treaties/forged-1', async (route) => {
       const response = await route.fetch()
       const row = (await response.json()) as { treaty: { scope: object } }
@@ -135,14 +135,14 @@ describe('the connectome', () => {
     await checkedPage.close()
   })
 
-  it('vouches for no paper of another sovereign, opened from the table', async () => {
+  it('shows no verdict on a treaty of another network, opened from the table', async () => {
     const checkedPage = await open()
     await checkedPage.page.click('a[href="/recognition-treaties/foreign-1"]')
     await checkedPage.page.waitForSelector('[data-verdict="not verified here"]')
     await checkedPage.close()
   })
 
-  it('can be moved and zoomed by keyboard', async () => {
+  it('can be moved and zoomed with the keyboard', async () => {
     const checkedPage = await open()
     const picture = (): Promise<string> => checkedPage.page.evaluate("document.querySelector('canvas').toDataURL()")
     await checkedPage.page.focus('canvas')
@@ -159,7 +159,7 @@ describe('the connectome', () => {
 })
 
 describe('the atlas', () => {
-  it('exports its map as a file that stands alone', async () => {
+  it('exports its map as one file without external resources', async () => {
     const checkedPage = await openPage(browser, na.url)
     await visit(checkedPage, `${na.url}/atlas`)
     const [download] = await Promise.all([
@@ -179,7 +179,7 @@ describe('the atlas', () => {
 })
 
 describe('the API reference', () => {
-  it('lets a reader try reads and verify routes, and nothing else', async () => {
+  it('lets a reader try read and verify routes only', async () => {
     const checkedPage = await openPage(browser, na.url)
     const { page } = checkedPage
     await visit(checkedPage, `${na.url}/api-reference`)
@@ -193,7 +193,7 @@ describe('the API reference', () => {
       await page.click(`[data-route="${route}"] summary`)
       expect(await page.locator(`[data-route="${route}"] form`).count()).toBe(0)
     }
-    // A refused trial is logged by the browser itself; nothing else may be.
+    // The browser itself logs a refused request. It must log nothing else.
     expect(checkedPage.trouble.filter((text) => !text.includes('status of 4'))).toEqual([])
     await checkedPage.close()
   })

@@ -10,7 +10,7 @@ import { openBrowser, openPage, visit } from './browser.ts'
 import { card, openOperatorPage } from './operator-page.ts'
 import { FRAMES, SAFE_NETWORK, payload, seedPayloads, visitPayloads } from './payloads.ts'
 
-/** The campaign console-payloads has 5,000. */
+/** The campaign console-payloads uses 5,000. */
 const COUNT = 200
 
 let na: TestAuthority
@@ -25,38 +25,38 @@ afterAll(async () => {
 })
 
 describe(`${COUNT} script payloads in every displayed field`, () => {
-  it('run nowhere, and the content policy has nothing to report', async () => {
+  it('never run, and the content policy reports nothing', async () => {
     expect(await visitPayloads(na, browser, COUNT)).toEqual([])
   })
 
-  it('are shown as they are when a paper is opened', async () => {
+  it('are shown as text when a treaty is opened', async () => {
     const checkedPage = await openPage(browser, na.url, { reducedMotion: 'reduce' })
     const { page } = checkedPage
     await visit(checkedPage, `${na.url}/connectome`)
     for (let i = 0; i < FRAMES.length; i += 1) {
       await page.click(`a[data-treaty][href="/recognition-treaties/${encodeURIComponent(`id-${payload(i)}`)}"]`)
-      await page.locator('.inspector .paper', { hasText: `to-${payload(i)}` }).waitFor()
-      const blast = page.locator('a[data-blast]').nth(i)
-      await blast.click()
-      await page.locator('[data-drawn-cut]', { hasText: (await blast.getAttribute('data-blast')) ?? '' }).waitFor()
+      await page.locator('.inspector .treaty', { hasText: `to-${payload(i)}` }).waitFor()
+      const issuer = page.locator('a[data-issuer]').nth(i)
+      await issuer.click()
+      await page.locator('[data-drawn-cut]', { hasText: (await issuer.getAttribute('data-issuer')) ?? '' }).waitFor()
       expect(await page.evaluate('window.ran')).toBeUndefined()
     }
     expect(checkedPage.trouble).toEqual([])
     await checkedPage.close()
   })
 
-  it('are shown as they are at the desk, in what a revocation would do', async () => {
+  it('are shown as text on the operator page, in the preview of a revocation', async () => {
     const home = await mkdtemp(join(tmpdir(), 'chancery-payloads-'))
     const keyFile = join(home, 'op.key')
     await writeFile(keyFile, writePrivateKeyFile(testSeed('op-privileged'), 'op-privileged'), { mode: 0o600 })
     const operatorPage = await openOperatorPage(browser, na.url, keyFile)
-    // Even numbers are treaties of this network; every third one ended.
+    // Even numbers are treaties of this network; every third one has ended.
     for (const i of [44, 46, 50, 52, 56, 58, 62, 64, 68, 70]) {
       await operatorPage.write('treaty-revoke', { treaty_id: `id-${payload(i)}`, reason: payload(i) })
       expect(await operatorPage.page.textContent(`${card('treaty-revoke')} .review`)).toContain(`to-${payload(i)}`)
       expect(await operatorPage.page.evaluate('window.ran')).toBeUndefined()
     }
-    // The store is off here; that the desk asked is noted by the browser itself.
+    // The evidence store is off here, so the browser logs the refused request of the page.
     expect(operatorPage.trouble.filter((text) => !text.includes('status of 404'))).toEqual([])
     await operatorPage.close()
     await rm(home, { recursive: true, force: true })

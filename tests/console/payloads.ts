@@ -4,7 +4,7 @@ import type { TestAuthority } from '@chancery/testkit'
 import type { Browser } from 'playwright-core'
 import { openPage, visit } from './browser.ts'
 
-/** Ways a text becomes a script where somebody forgot to escape it. */
+/** Texts that run as script in a page that does not escape them. */
 export const FRAMES: readonly ((call: string) => string)[] = [
   (call) => `<script>${call}</script>`,
   (call) => `<img src=x onerror=${call}>`,
@@ -35,7 +35,9 @@ export function payload(i: number): string {
 
 export const SAFE_NETWORK = 'SAFE-NET'
 
-/** Into every field a page shows that somebody else may have written: treaties, their ends, withdrawals, feeds, events. */
+/**
+ * Writes the payloads into every displayed field that other parties can write: treaties, revocations, feeds, events.
+ */
 export async function seedPayloads(na: TestAuthority, count: number, first = 0): Promise<void> {
   const { database, clock } = na.core
   const numbers = Array.from({ length: count }, (_, i) => first + i)
@@ -61,7 +63,7 @@ export async function seedPayloads(na: TestAuthority, count: number, first = 0):
       .values(some.map((i) => ({ ...feed(i), feed_json: '{}', revoked_count: 1, imported_at })))
       .execute()
   }
-  // In the audit events the overview shows, too; every third treaty ended before.
+  // Ending every third treaty also writes them to the audit events of the overview.
   for (let i = 0; i < 8; i += 1)
     await na.as('privileged')(
       'POST',
@@ -72,7 +74,7 @@ export async function seedPayloads(na: TestAuthority, count: number, first = 0):
 
 const PER_PAGE = 100
 
-/** Opens every page and searches that bring all of them up; gives what ran, was reported or went wrong. */
+/** Opens every page, with searches that show all payloads. Returns what ran, was reported or failed. */
 export async function visitPayloads(
   na: TestAuthority,
   browser: Browser,
@@ -89,7 +91,7 @@ export async function visitPayloads(
     const words = encodeURIComponent(payload(first + i))
     addresses.push(`/connectome?q=${words}&from=${words}&to=${words}`, `/atlas?q=${words}`)
   }
-  // A page shows 500 treaties and 100 withdrawals: by the first digits of their numbers all of them are on one.
+  // A page shows 500 treaties and 100 revocations. Searches by the first digits of their numbers show all of them.
   const hundreds = new Set(Array.from({ length: count }, (_, i) => Math.floor((first + i) / PER_PAGE)))
   for (const digits of hundreds) addresses.push(`/connectome?q=${encodeURIComponent(`=${digits === 0 ? '' : digits}`)}`)
   const problems: string[] = []

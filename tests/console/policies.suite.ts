@@ -6,7 +6,7 @@ import { card, openOperatorPage } from './operator-page.ts'
 import type { OperatorPageHandle } from './operator-page.ts'
 import type { ConsoleSetup } from './console-setup.ts'
 
-/** The demo's policy allows single amounts up to 1000; it was asked for 120, 480, 990, 1500, 75 and 4000. */
+/** The policy of the demo allows single amounts up to 1000. The requests were 120, 480, 990, 1500, 75 and 4000. */
 export function describePolicies(setup: () => ConsoleSetup): void {
   describe('boundary policies', () => {
     let operatorPage: OperatorPageHandle
@@ -21,7 +21,7 @@ export function describePolicies(setup: () => ConsoleSetup): void {
       return (view['boundary_policies'] as { active: JsonObject[] }).active
     }
 
-    it('are written from the one in force, compared, simulated with stored decisions, signed, and activated', async () => {
+    it('are written from the active version, compared, simulated with stored decisions, signed, and activated', async () => {
       const { page } = operatorPage
       await page.click('text=Read spending 2')
       await page.waitForSelector('[data-opened="signature valid"]')
@@ -29,9 +29,9 @@ export function describePolicies(setup: () => ConsoleSetup): void {
       const text = await page.inputValue('#policy-publish-intent')
       await operatorPage.write('policy-publish', { intent: text.replace(/"max": 1000\b/, '"max": 100') })
       const review = `${card('policy-publish')} .review`
-      expect(await page.textContent(`${review} .gone`)).toContain('"max": 1000')
-      expect(await page.textContent(`${review} .come`)).toContain('"max": 100')
-      // 120, 480 and 990 were allowed and would not be; 75 still is; 1500 and 4000 were not and are not.
+      expect(await page.textContent(`${review} .removed`)).toContain('"max": 1000')
+      expect(await page.textContent(`${review} .added`)).toContain('"max": 100')
+      // 120, 480 and 990 become denied; 75 stays allowed; 1500 and 4000 stay denied.
       expect(await page.getAttribute(`${review} [data-simulation]`, 'data-simulation')).toBe('3/0/3')
       expect(await operatorPage.send('policy-publish')).toMatchObject({ policy_id: 'spending', version: 3 })
       expect(await active()).toMatchObject([{ version: 2 }])
@@ -40,7 +40,7 @@ export function describePolicies(setup: () => ConsoleSetup): void {
       await page.click('text=Compare and activate spending 3…')
       await page.waitForSelector(`${card('policy-activate')} form > button:focus`)
       await operatorPage.review('policy-activate')
-      expect(await page.textContent(`${card('policy-activate')} .gone`)).toContain('"max": 1000')
+      expect(await page.textContent(`${card('policy-activate')} .removed`)).toContain('"max": 1000')
       expect(await page.getAttribute(`${card('policy-activate')} [data-simulation]`, 'data-simulation')).toBe('3/0/3')
       await screenshotOf(page, card('policy-activate'), 'operator-policy-1440-light')
       await screenshotOf(page, '[data-policies]', 'operator-policies-1440-light')
@@ -66,7 +66,7 @@ export function describePolicies(setup: () => ConsoleSetup): void {
       expect(await operatorPage.send('policy-activate')).toMatchObject({ version: 2, previous_version: 3 })
     })
 
-    it('with something wrong are not even signed', async () => {
+    it('with an error are not signed', async () => {
       await operatorPage.write('policy-publish', {
         intent: JSON.stringify({
           policy_id: 'spending',
@@ -78,11 +78,11 @@ export function describePolicies(setup: () => ConsoleSetup): void {
       expect(await operatorPage.page.textContent(`${card('policy-publish')} .review`)).toContain('It would be refused')
     })
 
-    it('are taken out of force, after saying so', async () => {
+    it('are deactivated after a preview', async () => {
       await operatorPage.page.click('text=Deactivate spending 2…')
       await operatorPage.page.waitForSelector(`${card('policy-deactivate')} form > button:focus`)
       await operatorPage.review('policy-deactivate')
-      expect(await operatorPage.page.textContent(`${card('policy-deactivate')} [data-forecast]`)).toContain(
+      expect(await operatorPage.page.textContent(`${card('policy-deactivate')} [data-preview]`)).toContain(
         'It is in force now',
       )
       expect(await operatorPage.send('policy-deactivate')).toMatchObject({ active: false })

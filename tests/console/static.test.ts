@@ -16,7 +16,7 @@ describe('static files', () => {
     ['/operator-console-static/logo.svg', 'image/svg+xml', '<svg'],
     ['/operator-console-static/styles.css', 'text/css; charset=utf-8', ':root'],
     ['/operator-console-static/console.js', 'text/javascript; charset=utf-8', 'data-live'],
-  ])('%s is there with an ETag', async (path, type, holds) => {
+  ])('%s is served with an ETag', async (path, type, holds) => {
     const response = await na.request('GET', path)
     expect([response.status, response.headers['content-type'], response.headers['cache-control']]).toEqual([
       200,
@@ -28,7 +28,7 @@ describe('static files', () => {
     expect(again.status).toBe(304)
   })
 
-  it('are together at most 300 KiB on the wire, compressed by a proxy', async () => {
+  it('are at most 300 KiB together, compressed by a proxy', async () => {
     const paths = ['/', '/operator-console-static/console.js', '/operator-console-static/styles.css', '/favicon.svg']
     const responses = await Promise.all(paths.map((path) => na.request('GET', path)))
     const size = responses.reduce((sum, response) => sum + gzipSync(response.text).length, 0)

@@ -3,7 +3,9 @@ import type { Client } from '@chancery/sdk'
 
 let shared: Client | undefined
 
-/** The authority that served this page. Public calls only; the operator page makes a client of its own. */
+/**
+ * Client of the authority that served this page, for public calls only. The operator page creates a separate client.
+ */
 export function authority(): Client {
   shared ??= createClient({ url: location.origin })
   return shared

@@ -4,8 +4,8 @@ import { RefusedError } from '@chancery/sdk'
 import { authority } from './authority.ts'
 
 /**
- * The block with the key history that its root signed, for records from before a key succession; undefined when there
- * never was one. To be asked only when the current key did not sign a record.
+ * Returns the genesis block with the key history that its root signed, for records from before a key succession;
+ * undefined without a succession. Needed only when the current key did not sign a record.
  */
 export async function withFormerKeys(genesis: GenesisBlock): Promise<AuthorityKeys | undefined> {
   try {

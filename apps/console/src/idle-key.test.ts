@@ -3,13 +3,13 @@ import { signedOutText, idleMinutes, signOutWhenIdle } from './idle-key.ts'
 
 const MINUTE = 60_000
 
-describe('a key that nobody uses', () => {
+describe('an idle key', () => {
   let events: EventTarget
   let wall: number
   let locked: number
   const watch = (clocks: readonly (() => number)[] = [() => wall]): (() => void) =>
     signOutWhenIdle(15, () => (locked += 1), { events, clocks })
-  /** Time passes as on a machine that is awake. */
+  /** Advances time in steps, as on a machine that is awake. */
   const pass = (ms: number): void => {
     wall += ms
     vi.advanceTimersByTime(ms)
@@ -20,7 +20,7 @@ describe('a key that nobody uses', () => {
   })
   afterEach(() => vi.useRealTimers())
 
-  it('is locked once, after the time and not before', () => {
+  it('is removed once, after the time and not before', () => {
     watch()
     pass(15 * MINUTE - 5_000)
     expect(locked).toBe(0)
@@ -37,7 +37,7 @@ describe('a key that nobody uses', () => {
     expect(locked).toBe(0)
   })
 
-  it.each(['keydown', 'visibilitychange'])('is locked by the first %s of a machine that slept', (sign) => {
+  it.each(['keydown', 'visibilitychange'])('is removed by the first %s after the machine slept', (sign) => {
     watch()
     // No timer ran meanwhile.
     wall += 60 * MINUTE
@@ -47,7 +47,7 @@ describe('a key that nobody uses', () => {
     expect(locked).toBe(1)
   })
 
-  it('is locked although one clock was set back', () => {
+  it('is removed although one clock was set back', () => {
     let steady = 0
     watch([() => wall, () => steady])
     wall -= 3_600_000
@@ -56,14 +56,14 @@ describe('a key that nobody uses', () => {
     expect(locked).toBe(1)
   })
 
-  it('is not locked after the watch ended', () => {
+  it('is not removed after the check has ended', () => {
     watch()()
     pass(60 * MINUTE)
     expect(locked).toBe(0)
   })
 })
 
-it('takes the minutes of the page, and the default where they cannot be meant', () => {
+it('uses the minutes of the page, or the default when they are not valid', () => {
   const element = (value: string | null): Element => ({ getAttribute: () => value }) as unknown as Element
   expect(['5', '1440', null, '', '0', '-3', '1.5', 'x'].map((value) => idleMinutes(element(value)))).toEqual([
     5, 1440, 15, 15, 15, 15, 15, 15,

@@ -6,15 +6,15 @@ const CHECK_MS = 5_000
 /** Source of input events: the page, or a fake of a test. */
 export interface IdleSource {
   readonly events: EventTarget
-  /** Two clocks: one may be set back, the other stands still while the machine sleeps. */
+  /** Two clocks: one may be set back, the other stops while the machine sleeps. */
   readonly clocks: readonly (() => number)[]
 }
 
 const thisPage = (): IdleSource => ({ events: document, clocks: [() => Date.now(), () => performance.now()] })
 
 /**
- * Locks once after so many minutes without a hand on the page. The first input after that time locks as well: a machine
- * that slept must not wake up unlocked. Gives what ends the watch.
+ * Calls `lock` once after this many minutes without input. The first input after that time also locks, because a
+ * machine that slept must not wake up unlocked. Returns a function that ends the check.
  */
 export function signOutWhenIdle(
   minutes: number,

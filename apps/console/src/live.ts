@@ -4,15 +4,15 @@ const EVERY_MS = 15_000
 const MAX_BACK_OFF_MS = 120_000
 
 export interface RefreshParts {
-  /** The page as the authority renders it now. */
+  /** Loads the page as the authority renders it now. */
   load(): Promise<Document>
   /** Shows the state of the refresh. */
   showState(text: string): void
 }
 
 /**
- * Asks the authority for the same page and puts the parts in place: one model and one renderer, no second one in the
- * browser that could disagree. Pauses while the page is hidden, and waits longer when the authority does not respond.
+ * Loads the page again from the authority and replaces its parts, so that only the authority renders it. Pauses while
+ * the page is hidden, and waits longer when the authority does not respond.
  */
 export function autoRefresh(document: Document, parts: RefreshParts = ownPage(document)): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -62,8 +62,8 @@ function ownPage(document: Document): RefreshParts {
 }
 
 /**
- * Parsed by the browser on its way in, never made of a text here: the page allows no script to turn text into markup.
- * Scripts of such a document do not run, and the authority escaped every value.
+ * Lets the browser parse the response, because the page allows no script to convert text to markup. Scripts of the
+ * parsed document do not run, and the authority has escaped every value.
  */
 function loadPage(address: string): Promise<Document> {
   return new Promise((resolve, reject) => {
@@ -71,7 +71,7 @@ function loadPage(address: string): Promise<Document> {
     request.open('GET', address)
     request.responseType = 'document'
     request.setRequestHeader('Accept', 'text/html')
-    request.addEventListener('error', () => reject(new Error('no answer')))
+    request.addEventListener('error', () => reject(new Error('no response')))
     request.addEventListener('load', () => {
       const page = request.responseXML
       if (request.status === 200 && page !== null) resolve(page)
@@ -85,7 +85,7 @@ export function replaceParts(document: Document, fresh: Document): void {
   for (const part of document.querySelectorAll('[data-live]')) {
     const name = part.getAttribute('data-live') ?? ''
     const next = fresh.querySelector(`[data-live="${CSS.escape(name)}"]`)
-    // What a reader has under the cursor or the keyboard stays where it is until it changes.
+    // An element with the pointer or the focus is replaced only when it changed.
     if (next === null || next.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue
     part.replaceChildren(...Array.from(next.childNodes, (node) => document.importNode(node, true)))
   }

@@ -7,7 +7,7 @@ import { mountOperator } from './pages/operator/mount.tsx'
 import { mountReference } from './pages/reference/try-it.tsx'
 import './styles.css'
 
-/** Enriches the page the authority rendered; without this script every fact is there already. */
+/** Adds interaction to the page of the authority, which is complete without this script. */
 const ENRICH: Readonly<Record<string, (root: Document) => Promise<void> | void>> = {
   '/connectome': mountConnectome,
   '/atlas': mountAtlas,
@@ -20,13 +20,13 @@ async function main(root: Document): Promise<void> {
   try {
     await ENRICH[root.body.dataset['page'] ?? '']?.(root)
   } catch {
-    // The page stays as the authority drew it, which is complete.
+    // The page of the authority stays unchanged, and it is complete.
     root.body.dataset['enriched'] = 'failed'
     return
   }
   root.body.dataset['enriched'] = 'done'
 }
 
-// The same file is the layout thread: the content policy allows no other script.
+// The layout thread runs this file too, because the content policy allows no other script.
 if (typeof document === 'undefined') serveLayouts()
 else void main(document)

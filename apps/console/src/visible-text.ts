@@ -2,11 +2,11 @@ import { visible } from '@chancery/protocol'
 import { options } from 'preact'
 
 /**
- * Every text the script puts into a page passes here: controls and marks that hide or reorder what stands around them
- * are shown as escapes. Imported for this effect, before anything is drawn.
+ * Escapes control and format characters in every text that the script shows, because they can hide or reorder text.
+ * Import this module before rendering.
  */
 options.vnode = (vnode) => {
-  // A text is a node without a type, whose properties are the text itself.
+  // A text node has no type, and its properties are the text itself.
   const drawn = vnode as { type: unknown; props: unknown }
   if (drawn.type === null && typeof drawn.props === 'string')
     drawn.props = visible(drawn.props, { keepLineBreaks: true })

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 
-/** A word with its tone, like the server's. */
+/** A label with its tone, like the badges of the server. */
 export function Badge({ tone, word }: { readonly tone: string; readonly word: string }): JSX.Element {
   return <span class={`badge badge-${tone}`}>{word}</span>
 }

@@ -51,7 +51,7 @@ export function TreatyView(props: {
   const { row, verdict } = reading
   const { treaty } = row
   return (
-    <article class="paper">
+    <article class="treaty">
       <p data-verdict={verdict.word}>
         <Badge tone={verdict.tone} word={verdict.word} /> {verdict.text}
       </p>

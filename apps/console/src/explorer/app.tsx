@@ -33,7 +33,7 @@ export function App(): JSX.Element {
   const isFirst = useRef(true)
   useEffect(() => {
     document.title = `${NAMES[view.page]} · Trust gateway`
-    // Whoever came by keyboard goes on reading the new page, not the menu; the first page is read from its top.
+    // Moves the keyboard focus from the menu to the new page. The first page starts at its top.
     if (!isFirst.current) main.current?.focus()
     isFirst.current = false
   }, [view.page])
@@ -104,7 +104,7 @@ function useViewLocation(): ViewLocation {
   const first: ViewLocation = { page: 'overview', operation: undefined }
   const [view, setView] = useState(() => readLocation(location.hash) ?? first)
   useEffect(() => {
-    // Other fragments, such as that of the skip link, lead to no other page.
+    // Other fragments, such as that of the skip link, do not change the page.
     const follow = (): void =>
       setView((current) => (location.hash === '' ? first : (readLocation(location.hash) ?? current)))
     addEventListener('hashchange', follow)

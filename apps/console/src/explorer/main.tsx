@@ -4,10 +4,10 @@ import { App } from './app.tsx'
 import '../styles.css'
 import './explorer.css'
 
-/** The endpoint explorer of a gateway: an application of its own, since everything it shows depends on a token. */
+/** The endpoint explorer of a gateway. It is a separate application, because everything it shows depends on a token. */
 const element = document.querySelector('#explorer')
 if (element !== null) {
-  // The plain links stand there for readers without script.
+  // Removes the plain links, which are for readers without script.
   element.replaceChildren()
   render(<App />, element)
   document.body.dataset['enriched'] = 'done'

@@ -3,19 +3,19 @@ import type { NetworkInfo, TokenInfo } from './requests/token-info.ts'
 
 /** State of the page, in memory only. It is replaced as a whole when the token changes. */
 export interface Session {
-  /** Another number is another session: whatever was typed or answered under an earlier one is dropped. */
+  /** Changes with each session. Input and responses of an earlier session are dropped. */
   readonly number: number
   readonly token: string | undefined
   readonly tokenInfo: TokenInfo | undefined
   readonly networkName: string | undefined
   readonly signer: Signer | undefined
-  /** Why the page removed the key, when it did so itself. */
+  /** Why the page itself removed the key. */
   readonly keyNote: string | undefined
-  /** The last good answer, to be put into the next body. */
+  /** The last successful response, for use in the next body. */
   readonly lastResponse: string | undefined
 }
 
-/** A request another page prepared; the explorer shows it for review. */
+/** A request prepared by another page. The explorer shows it for review. */
 export interface Draft {
   readonly operation: string
   readonly body: string
@@ -31,7 +31,7 @@ export const SIGNED_OUT: Session = {
   lastResponse: undefined,
 }
 
-/** A new token, or none: nothing of the old session stays, least of all its key. */
+/** Sets a new token, or none, and removes everything of the old session, including its key. */
 export function signIn(old: Session, token: string, tokenInfo: TokenInfo): Session {
   return { ...SIGNED_OUT, number: old.number + 1, token, tokenInfo, networkName: tokenInfo.networks[0]?.name }
 }
@@ -40,7 +40,7 @@ export function signOut(old: Session): Session {
   return { ...SIGNED_OUT, number: old.number + 1 }
 }
 
-/** Another network has other operators: the key is dropped with the choice. */
+/** Removes the key with the selection, because another network has other operators. */
 export function chooseNetwork(session: Session, networkName: string): Session {
   return networkName === session.networkName ? session : { ...session, networkName, signer: undefined }
 }

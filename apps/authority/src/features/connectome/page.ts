@@ -79,7 +79,7 @@ function blasts(outline: GraphPageData): Markup {
       {
         name: 'Attestation',
         cell: (row) =>
-          markup`<a data-blast="${row.issuer_sovereign_id}" href="/connectome?q=${encodeURIComponent(row.issuer_sovereign_id)}">${identifier(row.id)}</a>`,
+          markup`<a data-issuer="${row.issuer_sovereign_id}" href="/connectome?q=${encodeURIComponent(row.issuer_sovereign_id)}">${identifier(row.id)}</a>`,
       },
       { name: 'Reason', cell: (row) => row.reason ?? 'not given' },
       {

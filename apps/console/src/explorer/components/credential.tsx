@@ -8,7 +8,7 @@ import type { TokenInfo } from '../requests/token-info.ts'
 import type { Session } from '../session.ts'
 import { Time } from './time.tsx'
 
-/** Who the reader is to the gateway, on every page. */
+/** Shows the token and its client on every page. */
 export function Credential(props: {
   readonly session: Session
   readonly signIn: (token: string, tokenInfo: TokenInfo) => void
@@ -48,7 +48,7 @@ function TokenForm({ signIn }: { readonly signIn: (token: string, tokenInfo: Tok
         signIn(token, response.tokenInfo)
         return
       }
-      setProblem(explainReply(response.refused)?.sentence ?? `The gateway answered ${response.refused.status}.`)
+      setProblem(explainReply(response.refused)?.sentence ?? `The gateway responded ${response.refused.status}.`)
     } catch (error) {
       setProblem(explain(error))
     }

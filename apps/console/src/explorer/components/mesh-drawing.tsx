@@ -16,11 +16,11 @@ export interface Condition {
   readonly word: string
 }
 
-/** Colour is never alone: the mark in the circle says the same. */
+/** The symbol in the circle repeats the meaning of the colour. */
 export function conditionOf({ available, trust_ready }: MeshNetwork): Condition {
-  if (!available) return { tone: 'bad', mark: '×', word: 'does not answer' }
+  if (!available) return { tone: 'bad', mark: '×', word: 'does not respond' }
   if (!trust_ready) return { tone: 'watch', mark: '!', word: 'list not current' }
-  return { tone: 'good', mark: '✓', word: 'answers' }
+  return { tone: 'good', mark: '✓', word: 'responds' }
 }
 
 interface Props {
@@ -30,7 +30,7 @@ interface Props {
   readonly nowMs: number
 }
 
-/** Domains, their treaties as arrows and some of their members. Every domain can be reached and chosen by keyboard. */
+/** Draws domains, their treaties as arrows and some of their members. Every domain can be selected by keyboard. */
 export function MeshDrawing({ mesh, chosen, choose, nowMs }: Props): JSX.Element {
   const { networks, links, members } = mesh
   const frame = chooseFrame(networks.length, useNarrow())
@@ -71,7 +71,7 @@ export function MeshDrawing({ mesh, chosen, choose, nowMs }: Props): JSX.Element
   )
 }
 
-/** For the eye only: the list of the chosen domain says the same and more. */
+/** Hidden from screen readers: the list of the selected domain contains all members. */
 function Members(props: {
   readonly at: Point
   readonly placed: readonly PlacedMember[]
@@ -115,7 +115,7 @@ function Domain(props: {
     props.choose()
   }
   const count = members === 1 ? '1 member' : `${members} members`
-  // Attributes of SVG are told apart by their letters: tabIndex would be none.
+  // SVG attributes are case-sensitive: `tabIndex` would have no effect.
   return (
     <g
       class={`domain domain-${tone} ${isChosen ? 'domain-chosen' : ''}`}

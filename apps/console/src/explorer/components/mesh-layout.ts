@@ -5,20 +5,20 @@ export interface Point {
   readonly y: number
 }
 
-/** The sheet a mesh is drawn on, by the room there is and the number of domains. */
+/** Size of the drawing, depending on the window and the number of domains. */
 export interface Frame {
   readonly width: number
   readonly height: number
-  /** Left free at the sides, for members and names. */
+  /** Margin at the sides, for members and names. */
   readonly margin: Point
-  /** Of a domain. */
+  /** Radius of a domain. */
   readonly radius: number
-  /** From a domain to its members. */
+  /** Distance from a domain to its members. */
   readonly reach: number
-  /** Of a name; the rest is cut. */
+  /** Maximum length of a name. */
   readonly letters: number
   readonly hasMemberNames: boolean
-  /** In two columns: on a narrow ring the names at its ends would lie on each other. */
+  /** In two columns, because names would overlap on a narrow ring. */
   readonly isColumns: boolean
 }
 
@@ -36,7 +36,7 @@ const FRAMES = {
 
 export function chooseFrame(count: number, isNarrow: boolean): Frame {
   const isFew = count <= FEW
-  // With more domains the names of members would lie on each other; the list beside the picture has them all.
+  // With more domains the names of members would overlap. The list next to the drawing has them all.
   return {
     ...FRAMES[isNarrow ? 'narrow' : 'wide'][isFew ? 'few' : 'many'],
     hasMemberNames: isFew && !isNarrow,
@@ -45,31 +45,31 @@ export function chooseFrame(count: number, isNarrow: boolean): Frame {
 }
 
 const MEMBERS_DRAWN = 6
-/** How far around the outer side of its domain the members stand. */
+/** Angle that the members occupy on the outer side of their domain. */
 const FAN = (100 / 180) * Math.PI
 const BEND = 0.14
 const ARROW = 10
 
-/** Domains on an ellipse, in the order of the document: the same mesh gives the same picture. */
+/** Puts domains on an ellipse, in the order of the document, so that the same mesh gives the same drawing. */
 export function placeDomains(count: number, frame: Frame): readonly Point[] {
   const { width, height, margin } = frame
   if (frame.isColumns) return placeInColumns(count, frame)
   const centre = { x: width / 2, y: height / 2 }
   if (count === 1) return [centre]
   const reach = { x: width / 2 - margin.x, y: height / 2 - margin.y }
-  // Two stand side by side, more begin at the top.
+  // Two domains are next to each other; more start at the top.
   const start = count === 2 ? Math.PI : -Math.PI / 2
   const round = Array.from({ length: count }, (_, i) => {
     const angle = start + (i * 2 * Math.PI) / count
     return { x: centre.x + reach.x * Math.cos(angle), y: reach.y * Math.sin(angle) }
   })
-  // A triangle reaches less far down than up: it is moved to the middle.
+  // Centres a triangle, which extends less far down than up.
   const heights = round.map(({ y }) => y)
   const middle = (Math.min(...heights) + Math.max(...heights)) / 2
   return round.map(({ x, y }) => ({ x, y: centre.y + y - middle }))
 }
 
-/** Down on the right, up again on the left: neighbours stay neighbours. */
+/** Goes down on the right and up on the left, so that neighbours stay neighbours. */
 function placeInColumns(count: number, { width, height, margin }: Frame): readonly Point[] {
   const rows = Math.ceil(count / 2)
   const step = (height - 2 * margin.y) / Math.max(1, rows - 1)
@@ -80,7 +80,7 @@ function placeInColumns(count: number, { width, height, margin }: Frame): readon
   )
 }
 
-/** Names stand on the outer side of their domain, since treaties arrive on the inner one. */
+/** Names are on the outer side of their domain, since treaties end on the inner side. */
 export function isAbove({ y }: Point, { height }: Frame): boolean {
   return y <= height / 2
 }
@@ -90,14 +90,14 @@ export interface PlacedMember {
   readonly at: Point
 }
 
-/** Up to six members on the left or right, away from the middle: names beside each other would lie on each other. */
+/** Puts up to six members on the left or right, away from the middle, so that names do not overlap. */
 export function placeMembers(
   members: readonly MeshMember[],
   domain: Point,
   { width, reach }: Frame,
 ): readonly PlacedMember[] {
   const shown = members.slice(0, MEMBERS_DRAWN)
-  // Rounded, since the middle of a circle is only nearly the middle.
+  // Rounded, because the computed middle of a circle is not exact.
   const side = Math.round(domain.x) < Math.round(width / 2) ? -1 : 1
   const step = FAN / (MEMBERS_DRAWN - 1)
   return shown.map((member, i) => {
@@ -108,13 +108,13 @@ export function placeMembers(
 
 export interface DrawnLink {
   readonly link: MeshLink
-  /** More treaties of the same pair and direction lie on the same line. */
+  /** Several treaties of the same pair and direction share one line. */
   readonly count: number
   readonly path: string
   readonly arrow: string
 }
 
-/** One bent line per pair and direction; the bend keeps the two directions apart. */
+/** Draws one curve per pair and direction. The curves of the two directions do not overlap. */
 export function drawLinks(
   links: readonly MeshLink[],
   positions: ReadonlyMap<string, Point>,

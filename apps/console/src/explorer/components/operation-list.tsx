@@ -17,7 +17,7 @@ export function OperationList(props: {
   const groups = [...new Set(operations.map((each) => each.group))]
   const found = operations.filter((each) => (group === '' || each.group === group) && isFound(each, search))
   const element = useRef<HTMLDivElement>(null)
-  // Whoever came by a link sees where in the list it is. Only the list moves, not the page.
+  // Scrolls the list, not the page, to an operation that was opened by a link.
   useEffect(() => {
     const entry = element.current?.querySelector<HTMLElement>('[aria-current]')
     if (entry === null || entry === undefined || element.current === null) return

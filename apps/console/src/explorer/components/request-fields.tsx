@@ -12,11 +12,11 @@ interface Props {
   readonly setValues: (values: Values) => void
   readonly body: string | undefined
   readonly setBody: (body: string) => void
-  /** Puts the last answer into a member of the body; undefined when there is none. */
+  /** Puts the last response into a member of the body; undefined when there is none. */
   readonly insert: ((member: string) => void) | undefined
 }
 
-/** The form the catalogue describes: a field per parameter, then the body. */
+/** The form that the catalogue describes: a field per parameter, then the body. */
 export function RequestFields({ operation, values, setValues, body, setBody, insert }: Props): JSX.Element {
   const field = (name: string, isRequired: boolean): JSX.Element => (
     <p class="entry" key={name}>
@@ -62,7 +62,7 @@ function Insert({ body, insert }: { readonly body: string; readonly insert: (mem
   const member = names.includes(chosen) ? chosen : (names[0] ?? '')
   return (
     <p class="insert">
-      <label for="insert-member">Insert the last answer as</label>
+      <label for="insert-member">Insert the last response as</label>
       <select id="insert-member" value={member} onChange={(event) => setChosen(event.currentTarget.value)}>
         {names.map((name) => (
           <option key={name}>{name}</option>
@@ -75,7 +75,7 @@ function Insert({ body, insert }: { readonly body: string; readonly insert: (mem
   )
 }
 
-/** None while the text is no object; the form says so when it is sent. */
+/** Returns no members while the text is not an object. The form reports it when it is sent. */
 function membersOf(body: string): readonly string[] {
   try {
     return Object.keys(readBody(body))

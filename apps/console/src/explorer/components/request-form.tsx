@@ -34,7 +34,9 @@ interface Props {
   readonly draft: Draft | undefined
 }
 
-/** One operation from an empty form to its answer. What is signed is shown first, and any change takes that back. */
+/**
+ * The form of one operation and its response. The reader reviews what is signed first; any change removes the review.
+ */
 // oxlint-disable-next-line max-lines-per-function -- the state of one form and its markup
 export function RequestForm({ operation, session, setSession, draft }: Props): JSX.Element {
   const network = operation.isOwn ? undefined : networkOf(session)
@@ -43,7 +45,7 @@ export function RequestForm({ operation, session, setSession, draft }: Props): J
   const [method, setMethod] = useState<SigningMethod>({ kind: 'key' })
   const [step, setStep] = useState<FormStep>({ kind: 'writing' })
   const [reply, setReply] = useState<Reply>()
-  // Another network has other operators: neither a review nor pasted headers are good for it.
+  // Another network has other operators, so a review and pasted headers are no longer valid.
   useEffect(() => {
     writing.current += 1
     setStep({ kind: 'writing' })
@@ -55,16 +57,16 @@ export function RequestForm({ operation, session, setSession, draft }: Props): J
 
   const refusal = findRefusal(operation, session.tokenInfo, network)
   const covered = coveredBy(operation, network?.name ?? '', values, body)
-  /** Counts what was written: a review of earlier words comes too late. */
+  /** Counts edits: a review of an earlier text is dropped. */
   const writing = useRef(0)
   const attempt = async (work: () => Promise<FormStep>): Promise<void> => {
     setStep({ kind: 'busy' })
     const begun = writing.current
     const reached = await work().catch((error: unknown): FormStep => ({ kind: 'writing', problem: explain(error) }))
-    // What became of a request that was sent is always told.
+    // The result of a sent request is always shown.
     if (reached.kind !== 'review' || begun === writing.current) setStep(reached)
   }
-  /** Sends what it is given: after a review that is what the reader saw, not what the form holds by now. */
+  /** Sends the given request: after a review this is the reviewed text, not the current text of the form. */
   const send = async (
     sent: Pick<RequestToSign, 'values' | 'body'> & { readonly network: { readonly name: string } | undefined },
     headers: Readonly<Record<string, string>>,
@@ -75,7 +77,7 @@ export function RequestForm({ operation, session, setSession, draft }: Props): J
     const response = await sendRequest({ method: operation.method, target, token, body: sent.body, headers })
     setReply(response)
     if (isSuccess(response))
-      // An answer to an earlier token must not turn up under the next one.
+      // A response to an earlier token must not be shown under the next one.
       setSession((current) =>
         current.number === session.number ? { ...current, lastResponse: response.text } : current,
       )
@@ -104,7 +106,7 @@ export function RequestForm({ operation, session, setSession, draft }: Props): J
     setStep({ kind: 'writing' })
   }
   return (
-    <article class="card desk" aria-label={operation.name} data-operation={operation.id}>
+    <article class="card request-form" aria-label={operation.name} data-operation={operation.id}>
       <Heading operation={operation} />
       {refusal === undefined ? null : (
         <p class="warning" data-refused>
@@ -186,12 +188,12 @@ function firstBody({ body }: Operation, draft: Draft | undefined): string | unde
   return draft?.body ?? (body === undefined ? undefined : freshExample(body, Date.now()))
 }
 
-/** Numbers keep their form: the answer may be a signed record. */
+/** Numbers keep their spelling, because the response may be a signed record. */
 function insertResponse(body: string, member: string, response: string): string {
   return indentJson(writeJson({ ...readBody(body), [member]: readJson(response) }))
 }
 
-/** Headers cover one request: sent with another they would be refused, and their nonce spent for nothing. */
+/** Headers are valid for one request. With another request they are refused and their nonce is used up. */
 function readPasted(method: SigningMethod, covered: string): Readonly<Record<string, string>> {
   if (method.kind !== 'pasted' || method.headers === undefined) throw new Error('Paste the four X-Admin headers first.')
   if (method.covers !== covered)

@@ -9,7 +9,7 @@ import { indentJson } from '../requests/indent-json.ts'
 
 const SHOWN_CHARACTERS = 200_000
 
-/** One answer: what it means first, then who gave it, then all of it. */
+/** Shows one response: its meaning, which service sent it, and its content. */
 export function ResponseView({ reply }: { readonly reply: Reply }): JSX.Element {
   const explanation = explainReply(reply)
   const text = reply.text.length > SHOWN_CHARACTERS ? reply.text.slice(0, SHOWN_CHARACTERS) : reply.text
@@ -25,7 +25,7 @@ export function ResponseView({ reply }: { readonly reply: Reply }): JSX.Element 
         </p>
       )}
       <dl class="facts">
-        {explanation === undefined ? null : <Fact name="Answered by" value={`the ${explanation.by}`} />}
+        {explanation === undefined ? null : <Fact name="Response from" value={`the ${explanation.by}`} />}
         <Fact name="Request id, gateway" value={reply.requestId ?? 'none'} />
         <Fact name="Request id, authority" value={reply.upstreamRequestId ?? 'none'} />
       </dl>

@@ -5,7 +5,7 @@ import { Fact } from '../../components/fact.tsx'
 import type { RequestToSign } from '../requests/sign-request.ts'
 import { authorityPath, authorityQuery } from '../requests/target.ts'
 
-/** Everything the signature will cover, before it is made. */
+/** Shows everything the signature will cover, before signing. */
 export function Review(props: {
   readonly request: RequestToSign
   readonly signer: Signer
@@ -31,8 +31,8 @@ export function Review(props: {
       {body === undefined ? null : <pre tabIndex={0}>{visible(body, { keepLineBreaks: true })}</pre>}
       {network.admin_signature_version === 1 ? (
         <p class="warning">
-          This network asks for signatures of version 1. They cover neither the path nor the authority: whoever sees one
-          can use it elsewhere until its time is over.
+          This network requires signatures of version 1. They cover neither the path nor the authority: anyone who sees
+          one can use it elsewhere until it expires.
         </p>
       ) : null}
       <p class="actions">

@@ -5,7 +5,7 @@ import { readPastedHeaders } from '../requests/pasted-headers.ts'
 import type { PastedHeaders } from '../requests/pasted-headers.ts'
 import { KeyPanel } from './key-panel.tsx'
 
-/** How a request is signed. Pasted headers belong to the request that was shown when they were pasted. */
+/** Selects how a request is signed. Pasted headers belong to the request that was shown when they were pasted. */
 export type SigningMethod =
   | { readonly kind: 'key' }
   | { readonly kind: 'pasted'; readonly headers?: PastedHeaders; readonly covers?: string; readonly isSpent?: true }
@@ -56,7 +56,7 @@ function Paste(props: {
   return (
     <>
       <p class="entry">
-        <label for="pasted">The four X-Admin headers, as the library gives them</label>
+        <label for="pasted">The four X-Admin headers, as returned by the library</label>
         <textarea
           id="pasted"
           rows={4}

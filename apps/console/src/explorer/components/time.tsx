@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 
-/** A time of an answer, in UTC like everything that is signed. */
+/** Shows a time of a response in UTC, as in signed records. */
 export function Time({ at }: { readonly at: string }): JSX.Element {
   const ms = Date.parse(at)
   const text = Number.isNaN(ms) ? at : `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`

@@ -5,7 +5,7 @@ const EVERY_MS = 30_000
 const RETRY_MS = 3000
 
 export interface LiveValue<Value> {
-  /** The last one that could be read. */
+  /** The last value that could be read. */
   readonly value: Value | undefined
   /** Why the latest attempt failed. */
   readonly problem: string | undefined

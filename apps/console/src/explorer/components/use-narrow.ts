@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 
 const NARROW = '(max-width: 40rem)'
 
-/** Whether the window is as small as a telephone; where a style sheet alone cannot do it. */
+/** Returns true for a window as narrow as a phone, for layouts that a style sheet cannot change. */
 export function useNarrow(): boolean {
   const [isNarrow, setNarrow] = useState(() => matchMedia(NARROW).matches)
   useEffect(() => {

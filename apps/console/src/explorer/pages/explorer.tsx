@@ -14,7 +14,7 @@ export interface ExplorerProps {
   readonly draft: Draft | undefined
 }
 
-/** Every route of the gateway and every catalogued operation, each with a form made from its description. */
+/** Lists every route of the gateway and every catalogued operation, each with a form made from its description. */
 export function ExplorerPage({ session, setSession, catalogue, chosen, draft }: ExplorerProps): JSX.Element {
   const isNarrow = useNarrow()
   const [search, setSearch] = useState('')
@@ -36,7 +36,7 @@ export function ExplorerPage({ session, setSession, catalogue, chosen, draft }: 
       {catalogue.problem === undefined ? null : <p role="alert">{catalogue.problem}</p>}
       <div class="workbench">
         {isNarrow && operation !== undefined ? (
-          // Made anew with each choice, so that it closes again.
+          // The key changes with each selection, so that the list closes.
           <details key={operation.id} class="card catalogue">
             <summary>All operations</summary>
             {list}

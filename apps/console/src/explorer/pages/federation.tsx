@@ -9,7 +9,7 @@ const OPERATION = 'treaties-issue-treaty'
 const MAX_HOURS = 720
 const ELSEWHERE = ''
 
-/** Prepares a treaty and sends nothing: the explorer shows it once more, and only there it is signed. */
+/** Prepares a treaty and sends nothing. The explorer shows it for review and signs it. */
 export function FederationPage(props: {
   readonly session: Session
   readonly prepare: (network: string, draft: Draft) => void
@@ -33,7 +33,7 @@ export function FederationPage(props: {
 
 interface Terms {
   readonly accepting: string
-  /** One of the token's networks, or empty for a sovereign this gateway does not know. */
+  /** One of the token's networks, or empty for a network that this gateway does not have. */
   readonly peer: string
   readonly peerName: string
   readonly peerKeys: string
@@ -136,7 +136,7 @@ function TreatyForm(props: {
         {problem === '' ? null : <p role="alert">{problem}</p>}
       </form>
       <section class="card">
-        <h2>What would be asked for</h2>
+        <h2>Prepared treaty</h2>
         {'problem' in draft ? (
           <p class="quiet">{draft.problem}</p>
         ) : (
@@ -165,11 +165,11 @@ interface TreatyBody {
 function toDraft(terms: Terms, { networks }: TokenInfo): { readonly body: TreatyBody } | { readonly problem: string } {
   const known = networks.find(({ name }) => name === terms.peer)
   const subject = known?.name ?? terms.peerName.trim()
-  // A network of this gateway has its keys pinned by the operator; those of others are typed in.
+  // Keys of this gateway's networks are pinned by the operator. Keys of other networks are typed in.
   const keys = known === undefined ? words(terms.peerKeys) : [known.authority_public_key ?? '']
   const roles = words(terms.roles)
   if (subject === '') return { problem: 'Give the network to recognise.' }
-  if (subject === terms.accepting) return { problem: 'An authority makes no treaty with itself.' }
+  if (subject === terms.accepting) return { problem: 'An authority cannot make a treaty with itself.' }
   if (keys.length === 0 || keys.some((key) => readPublicKey(key) === undefined))
     return { problem: 'At least one public key is needed: 32 bytes in base64, 44 characters.' }
   if (roles.length === 0) return { problem: 'Name at least one role.' }

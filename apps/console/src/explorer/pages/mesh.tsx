@@ -8,7 +8,7 @@ import { Time } from '../components/time.tsx'
 import { useAutoRefresh } from '../components/use-live.ts'
 import { loadMesh, findStaleReason } from '../requests/mesh.ts'
 
-/** What the operator of the gateway publishes, drawn; public, so it needs no token. */
+/** Draws the networks that the gateway operator publishes. The data is public, so it needs no token. */
 export function MeshPage(): JSX.Element {
   const { value: mesh, problem, atMs } = useAutoRefresh(loadMesh, ({ stale }) => stale === true)
   const [chosen, setChosen] = useState<string>()
@@ -17,7 +17,7 @@ export function MeshPage(): JSX.Element {
     return (
       <>
         <h1>Mesh</h1>
-        {problem === undefined ? <p role="status">Reading the mesh…</p> : <p role="alert">{problem}</p>}
+        {problem === undefined ? <p role="status">Loading mesh…</p> : <p role="alert">{problem}</p>}
       </>
     )
   const stale = findStaleReason(mesh, problem !== undefined, nowMs)
@@ -25,7 +25,7 @@ export function MeshPage(): JSX.Element {
     <>
       <h1>Mesh</h1>
       <p class="lead">
-        Domains that chose to be seen, with the treaties and members whose signatures this gateway verified. Observed{' '}
+        Published domains, with the treaties and members whose signatures this gateway verified. Observed{' '}
         <Time at={mesh.observed_at} />.
       </p>
       {stale === undefined ? null : (
@@ -43,9 +43,9 @@ export function MeshPage(): JSX.Element {
               <figcaption class="legend">
                 <span class="key">recognises</span>
                 <span class="key key-watch">ends within a week</span>
-                <span>✓ answers</span>
+                <span>✓ responds</span>
                 <span>! list not current</span>
-                <span>× does not answer</span>
+                <span>× does not respond</span>
               </figcaption>
             </figure>
             <aside class="card inspector" aria-live="polite" aria-label="Chosen domain">
@@ -62,7 +62,7 @@ export function MeshPage(): JSX.Element {
 
 const TICK_MS = 10_000
 
-/** Now, so that what is old is seen to be old also while no answer comes. */
+/** Current time, so that old data is marked also while no response arrives. */
 function useNow(atMs: number): number {
   const [now, setNow] = useState(Date.now())
   useEffect(() => {
@@ -143,7 +143,7 @@ function Treaties({ links, nowMs }: { readonly links: readonly MeshLink[]; reado
                 <td data-label="Until">
                   <span>
                     <Time at={link.expires_at} />{' '}
-                    {toneOf(link, nowMs) === 'watch' ? <Badge tone="watch" word="expires soon" /> : null}
+                    {toneOf(link, nowMs) === 'watch' ? <Badge tone="watch" word="expires within a week" /> : null}
                   </span>
                 </td>
                 <td data-label="Id">
@@ -166,7 +166,7 @@ const STATUS: Readonly<Record<string, { readonly tone: string; readonly word: st
   not_imported: { tone: 'watch', word: 'never imported' },
   source_unverified: { tone: 'watch', word: 'source not verified' },
   consumer_unavailable: { tone: 'ended', word: 'consumer not readable' },
-  source_rollback: { tone: 'bad', word: 'source went back' },
+  source_rollback: { tone: 'bad', word: 'source rolled back' },
 }
 
 function Synchronization({ mesh }: { readonly mesh: Mesh }): JSX.Element {

@@ -14,7 +14,7 @@ export function NetworksPage({ session }: { readonly session: Session }): JSX.El
       {tokenInfo === undefined ? (
         <p class="lead">Enter a token above: the gateway shows each caller its own networks and no others.</p>
       ) : tokenInfo.mode === 'development' ? (
-        <p class="lead">This gateway runs in development mode and has no networks of its own.</p>
+        <p class="lead">This gateway runs in development mode and has no configured networks.</p>
       ) : (
         <>
           <dl class="facts card">

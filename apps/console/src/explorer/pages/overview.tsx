@@ -21,12 +21,12 @@ async function loadCondition(): Promise<Condition> {
       sendRequest({ method: 'GET', target: path }),
     ),
   )
-  if (api?.status !== 200) throw new Error(`The gateway answered ${api?.status} when asked what it is.`)
+  if (api?.status !== 200) throw new Error(`The gateway responded ${api?.status} to the request for its description.`)
   return {
     isAlive: health?.status === 200,
     isReady: ready?.status === 200,
     failing: ready?.status === 200 ? [] : failingChecks(ready?.text ?? ''),
-    // Page and gateway are of one release: the form of the answer is that of the library.
+    // Page and gateway are of one release, so the response has the library's type.
     description: JSON.parse(api.text) as GatewayDescription,
   }
 }
@@ -43,13 +43,13 @@ function failingChecks(text: string): readonly string[] {
 const CHECKS: Readonly<Record<string, string>> = {
   revocation: 'A revocation list is stale or missing: its network denies every certificate until it is refreshed.',
   state: 'The durable state is not usable.',
-  quota: 'The shared quota backend does not answer.',
+  quota: 'The shared quota backend does not respond.',
   audit_capacity: 'The audit store is full.',
 }
 
 const CAPABILITIES: Readonly<Record<string, string>> = {
-  durable_crl_state: 'Revocation lists never go back, not even over a restart',
-  durable_audit: 'Every credentialed request is written down before it is answered',
+  durable_crl_state: 'Older revocation lists are refused, also after a restart',
+  durable_audit: 'Every authenticated request is audited before the response is sent',
   oidc: 'Tokens of an identity provider are accepted',
   shared_quotas: 'Quotas are counted over all replicas',
   multi_issuer_crls: 'Several revocation list issuers per network',
@@ -66,7 +66,7 @@ export function OverviewPage({ operations }: { readonly operations: readonly Ope
     return (
       <>
         <h1>Trust gateway</h1>
-        {problem === undefined ? <p role="status">Asking the gateway…</p> : <p role="alert">{problem}</p>}
+        {problem === undefined ? <p role="status">Loading…</p> : <p role="alert">{problem}</p>}
       </>
     )
   const { description } = value
@@ -79,7 +79,7 @@ export function OverviewPage({ operations }: { readonly operations: readonly Ope
         <Tile
           name="Mode"
           figure={description.mode}
-          note={isProduction ? 'policy by its operator' : 'for trying out only'}
+          note={isProduction ? 'policy by its operator' : 'for trials only'}
         />
         <Tile
           name="Operations"
@@ -103,15 +103,16 @@ export function OverviewPage({ operations }: { readonly operations: readonly Ope
         <section class="card">
           <h2>Before you enter anything here</h2>
           <p>
-            The code of this page comes from the gateway. A gateway that is not what it seems could make the page sign
-            something else than it shows.
+            The code of this page comes from the gateway. A malicious gateway could make the page sign something other
+            than it shows.
           </p>
           <p>
-            Whoever does not run this gateway signs with the client library or the command line instead, and pastes the
-            four headers.
+            If you do not run this gateway, sign with the client library or the command line instead, and paste the four
+            headers.
           </p>
           <p class="quiet">
-            Token and key stay in the memory of this page. Nothing is stored, and nothing is asked of any other address.
+            Token and key stay in the memory of this page. Nothing is stored, and the page sends no request to other
+            addresses.
           </p>
         </section>
       </div>
@@ -125,7 +126,7 @@ function Verdict(props: { readonly condition: Condition; readonly problem: strin
   const tone = problem !== undefined ? 'watch' : isWell ? 'good' : 'bad'
   return (
     <section class={`verdict verdict-${tone}`} data-ready={String(isWell)}>
-      <h1>{problem !== undefined ? 'No answer at the moment' : isWell ? 'Ready' : 'Not ready'}</h1>
+      <h1>{problem !== undefined ? 'No response at the moment' : isWell ? 'Ready' : 'Not ready'}</h1>
       {problem !== undefined ? (
         <p role="alert">{problem} The values below are from an earlier request.</p>
       ) : isWell ? (

@@ -2,7 +2,7 @@ import { AUTHORITY_SERVICE_ROUTE, GATEWAY_ROUTES } from '@chancery/contract'
 import type { GatewayOperation, GatewayRoute } from '@chancery/contract'
 import { sendRequest, isSuccess } from './send-request.ts'
 
-/** Something that can be called here: an operation of an authority, or a route of the gateway itself. */
+/** An operation of an authority, or a route of the gateway itself. */
 export interface Operation {
   readonly id: string
   readonly group: string
@@ -11,7 +11,7 @@ export interface Operation {
   readonly method: string
   /** Path at the authority, or at the gateway for its own routes. */
   readonly path: string
-  /** Answered by the gateway itself. */
+  /** True for routes of the gateway itself. */
   readonly isOwn: boolean
   readonly needsToken: boolean
   readonly needsSignature: boolean
@@ -30,7 +30,7 @@ export interface Catalogue {
 
 export const OWN_GROUP = 'gateway'
 
-/** Pages and their files are for looking at; forwarded operations come from the catalogue. */
+/** Leaves out pages and their files. Forwarded operations come from the catalogue. */
 const LEFT_OUT: readonly string[] = ['/', GATEWAY_ROUTES.asset.path, AUTHORITY_SERVICE_ROUTE]
 const OWN_BODIES: Readonly<Record<string, string>> = {
   verify: '{"certificate":{"paste":"<join certificate>"}}',
@@ -63,7 +63,7 @@ export async function loadCatalogue(): Promise<readonly Operation[]> {
   return [...OWN, ...readCatalogue(reply.text)]
 }
 
-/** The page and the catalogue are of one release, so the form of a row is that of the contract. */
+/** Page and catalogue are of one release, so a row has the contract's type. */
 export function readCatalogue(text: string): readonly Operation[] {
   const { operations } = JSON.parse(text) as { readonly operations: readonly GatewayOperation[] }
   return operations.map((each) => ({
@@ -84,7 +84,7 @@ export function readCatalogue(text: string): readonly Operation[] {
   }))
 }
 
-/** Every word of the search occurs somewhere in the operation. */
+/** Returns true when every word of the search occurs in the operation. */
 export function isFound({ id, name, description, method, path }: Operation, search: string): boolean {
   const text = `${id} ${name} ${description} ${method} ${path}`.toLowerCase()
   return search

@@ -1,9 +1,9 @@
-/** JSON text split into what a reader sees as one piece. Whatever is between pieces is white space. */
+/** Splits JSON text into tokens. Only white space is between them. */
 const PIECES = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
 
 /**
- * The same JSON in lines. Works on the text and not on values: a number keeps the digits that were signed. What is no
- * JSON is given back as it came.
+ * Indents JSON. Works on the text, not on values, so that numbers keep their signed digits. Returns other text
+ * unchanged.
  */
 export function indentJson(text: string): string {
   if (!/^\s*[{[]/.test(text)) return text

@@ -3,8 +3,8 @@ import { OPERATOR_HEADERS } from '@chancery/contract'
 export type PastedHeaders = Readonly<Record<string, string>>
 
 /**
- * The four operator headers out of pasted text: lines of `Name: value`, or the JSON object the library gives. Undefined
- * when one is missing, given twice or not visible ASCII.
+ * Reads the four operator headers from pasted text: lines of `Name: value`, or the JSON object of the library. Returns
+ * undefined when one is missing, repeated or not visible ASCII.
  */
 export function readPastedHeaders(text: string): PastedHeaders | undefined {
   const found = new Map<string, string>()

@@ -12,12 +12,12 @@ describe('a token', () => {
   const head = `gw1_${randomBytes(32).toString('base64url')}`
   const token = `${head}_${createHash('sha256').update(head).digest().subarray(0, 4).toString('base64url')}`
 
-  it('that the command line made is let through, and so is one of another form', () => {
+  it('of the command line is accepted, and so is one of another form', () => {
     expect(findMistype(token)).toBeUndefined()
     expect(findMistype(randomBytes(32).toString('hex'))).toBeUndefined()
   })
 
-  it('with one wrong, missing or additional character is spotted without asking anybody', () => {
+  it('with one wrong, missing or additional character is refused without a request', () => {
     const other = token[10] === 'A' ? 'B' : 'A'
     const mistyped = [
       token.slice(0, 10) + other + token.slice(11),
@@ -53,12 +53,12 @@ describe('JSON in lines', () => {
     )
   })
 
-  it('leaves alone what is something else', () => {
+  it('returns other text unchanged', () => {
     for (const text of ['', 'gateway_ready 1\n', '<html>']) expect(indentJson(text)).toBe(text)
   })
 })
 
-it('an example gets times of today, the later ones after the first', () => {
+it('an example gets current times, the later ones after the first', () => {
   const now = Date.parse('2031-05-06T07:08:09.123Z')
   const body = '{"valid_from":"2026-01-01T00:00:00Z","valid_until":"2027-01-01T00:00:00Z","n":1.50}'
   expect(JSON.parse(freshExample(body, now))).toEqual({
@@ -81,8 +81,8 @@ describe('pasted headers', () => {
   it.each([
     ['lines', lines.join('\n')],
     ['small letters', lines.join('\n').replaceAll('X-Admin', 'x-admin')],
-    ['what the library gives', JSON.stringify(wanted)],
-    ['the same in lines', JSON.stringify(wanted, null, 2)],
+    ['the JSON of the library', JSON.stringify(wanted)],
+    ['the indented JSON', JSON.stringify(wanted, null, 2)],
   ])('are read from %s', (_what, text) => expect(readPastedHeaders(text)).toEqual(wanted))
 
   it.each([
@@ -112,7 +112,7 @@ describe('a failure', () => {
     [429, authority('admin_auth_throttled'), 'authority', /throttles operator signatures/],
     [401, authority('unauthorized'), 'authority', /key id, the seed and the clock.*Their words/],
     [403, authority('insufficient_operator_tier'), 'authority', /lacks the tier/],
-    [502, gateway('authority_timeout'), 'gateway', /^The authority did not answer in time\. Try again/],
+    [502, gateway('authority_timeout'), 'gateway', /^The authority did not respond in time\. Try again/],
     [502, { ...gateway('authority_timeout'), outcome_uncertain: true }, 'gateway', /may have been executed/],
     [502, gateway('authority_unreachable'), 'gateway', /Nothing was carried out/],
     [
@@ -125,20 +125,20 @@ describe('a failure', () => {
     [503, { ...gateway('audit_unavailable'), outcome_uncertain: true }, 'gateway', /may have been executed/],
     [418, gateway('new_reason'), 'gateway', /^text/],
     [500, 'no JSON', 'gateway', /status 500/],
-  ] as const)('with status %i is told in a sentence', (status, body, by, sentence) => {
+  ] as const)('with status %i is explained in a sentence', (status, body, by, sentence) => {
     const told = explain(status, body, '12')
     expect(told?.by).toBe(by)
     expect(told?.sentence).toMatch(sentence)
   })
 
-  it('is none below 400', () => expect(explain(200, {})).toBeUndefined())
+  it('is not reported below 400', () => expect(explain(200, {})).toBeUndefined())
 })
 
-it('a mesh is said to be stale when it is: marked so, not refreshed, or old', () => {
+it('a mesh is shown as stale when it is marked so, not refreshed, or old', () => {
   const mesh = { observed_at: '2026-01-01T00:00:00Z' } as Mesh
   const now = Date.parse('2026-01-01T00:00:20Z')
   expect(findStaleReason(mesh, false, now)).toBeUndefined()
   expect(findStaleReason({ ...mesh, stale: true }, false, now)).toContain('20 s ago')
-  expect(findStaleReason(mesh, true, now)).toContain('did not answer')
+  expect(findStaleReason(mesh, true, now)).toContain('did not respond')
   expect(findStaleReason(mesh, false, now + 600_000)).toContain('620 s ago')
 })

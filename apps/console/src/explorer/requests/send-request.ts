@@ -1,4 +1,4 @@
-/** Calls of the explorer. Everything goes to the gateway that served the page (protocol/gateway 17). */
+/** Requests of the explorer. All go to the gateway that served the page (protocol/gateway 17). */
 
 const LIMIT_MS = 20_000
 
@@ -7,12 +7,12 @@ export interface Question {
   /** Path and query at this gateway. */
   readonly target: string
   readonly token?: string | undefined
-  /** Sent as it stands: what was signed is this text. */
+  /** Sent unchanged, because the signature covers this text. */
   readonly body?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** One answer as a reader sees it, whatever its status. */
+/** One response of any status, for display. */
 export interface Reply {
   readonly status: number
   readonly text: string
@@ -27,7 +27,7 @@ export class NoResponseError extends Error {
   override readonly name = 'NoResponseError'
 }
 
-/** No cookie goes along, no redirect is followed, nothing is kept in a cache: a redirect could carry the token away. */
+/** Sends no cookies, follows no redirects, which could leak the token, and caches nothing. */
 export async function sendRequest({ method, target, token, body, headers }: Question): Promise<Reply> {
   const started = performance.now()
   try {
@@ -56,7 +56,7 @@ export async function sendRequest({ method, target, token, body, headers }: Ques
     const isLate = error instanceof DOMException && error.name === 'TimeoutError'
     throw new NoResponseError(
       isLate
-        ? `No answer within ${LIMIT_MS / 1000} seconds. The request may have been executed. Check the state before you repeat it.`
+        ? `No response within ${LIMIT_MS / 1000} seconds. The request may have been executed. Check the state before you repeat it.`
         : 'The gateway did not respond. The request may have been executed. Check the state before you repeat it.',
       { cause: error },
     )

@@ -36,7 +36,7 @@ describe('a signature made in the page', () => {
       nonce: '5b0c0f0e-1c1d-4e2f-8a3b-000000000002',
       signature: 'y69T1ShqMBTBzTpiJ95y1fjgKuUQJRzRILEKR537YVbM0zGErj5THz/RaZ67svg/UgZyIZDC3FQX8lJWdKLBDg==',
     },
-  ])('is that of the worked example: $id', async ({ id, values, body, nonce, signature }) => {
+  ])('equals the worked example: $id', async ({ id, values, body, nonce, signature }) => {
     const request = { operation: operation(id), network, values, body, audience: AUDIENCE }
     const headers = await signRequest(request, await operator, { timestamp: TIMESTAMP, nonce })
     expect(headers).toEqual({
@@ -47,7 +47,7 @@ describe('a signature made in the page', () => {
     })
   })
 
-  it('covers path and authority unless the policy asks for version 1, which covers neither', async () => {
+  it('covers path and authority unless the policy requires version 1, which covers neither', async () => {
     const signingTime = { timestamp: TIMESTAMP, nonce: '5b0c0f0e-1c1d-4e2f-8a3b-000000000003' }
     const sign = async (id: string, admin_signature_version: number): Promise<string> => {
       const request = {
@@ -64,26 +64,26 @@ describe('a signature made in the page', () => {
     expect(await sign(treaty ?? '', 2)).not.toBe(await sign(attestation ?? '', 2))
   })
 
-  it('is refused for a body two readers could understand differently', () => {
+  it('is refused for a body that two parsers could read differently', () => {
     for (const text of ['{"a":1,"a":2}', '[]', '{"a":1e999}', '{} {}', '']) expect(() => readBody(text)).toThrow(Error)
   })
 })
 
 describe('the target', () => {
-  it('has every value once, encoded, and the name of the network as one segment', () => {
+  it('has every value once, encoded, and the network name as one segment', () => {
     const search = operation('evidence_store-search')
     expect(gatewayTarget(search, 'a/b é', { capability: 'a b&c', limit: '', outcome: 'allow' })).toBe(
       '/v1/networks/a%2Fb%20%C3%A9/services/evidence_store-search?capability=a+b%26c&outcome=allow',
     )
   })
 
-  it('has a decoded path at the authority, whatever a value looks like', () => {
+  it('has a decoded path at the authority for any value', () => {
     expect(authorityPath(operation('evidence_store-resource-head'), { resource_id: '$&/{x}' })).toBe(
       '/admin/evidence/resource-heads/$&/{x}',
     )
   })
 
-  it('and the body are what pasted headers belong to', () => {
+  it('and the body identify the request that pasted headers belong to', () => {
     const revoke = operation('treaties-revoke-treaty')
     const covered = coveredBy(revoke, 'n', { treaty_id: 't' }, '{}')
     expect(coveredBy(revoke, 'n', { treaty_id: 't' }, '{ }')).not.toBe(covered)

@@ -7,28 +7,28 @@ import type { NetworkInfo } from './token-info.ts'
 import { authorityPath, authorityQuery, gatewayTarget } from './target.ts'
 import type { Values } from './target.ts'
 
-/** A request as it would be signed; shown before it is. */
+/** A request as it will be signed, for the review. */
 export interface RequestToSign {
   readonly operation: Operation
   readonly network: NetworkInfo
   readonly values: Values
-  /** The text that is sent; undefined without a body. */
+  /** The sent text; undefined without a body. */
   readonly body: string | undefined
   readonly audience: string
 }
 
-/** Read as strictly as the authority will, so that what is signed is what is sent. */
+/** Parses as strictly as the authority, so that the signed text and the sent text agree. */
 export function readBody(text: string): JsonObject {
   const value = readJson(text)
-  if (!isJsonObject(value)) throw new Error('The body is a JSON object.')
+  if (!isJsonObject(value)) throw new Error('The body must be a JSON object.')
   return value
 }
 
 const METADATA = 'public-sovereign-metadata'
 
 /**
- * For which authority to sign: the key the operator of the gateway pinned, and only when the authority names the same
- * one. Signing for whatever key an answer names would let whoever answers choose where the signature is good.
+ * Returns the authority to sign for: the key that the gateway operator pinned, and only when the authority reports the
+ * same key. A key taken from a response would let the responding server choose where the signature is valid.
  */
 export async function findAudience(network: NetworkInfo, token: string): Promise<string> {
   const { name, authority_public_key: pinned } = network
@@ -37,13 +37,13 @@ export async function findAudience(network: NetworkInfo, token: string): Promise
   const reply = await sendRequest({ method: 'GET', target, token })
   if (!isSuccess(reply))
     throw new Error(
-      `The authority's own key could not be compared with the pinned one: ${METADATA} answered ${reply.status}. Nothing is signed. Sign with the library and paste the headers instead.`,
+      `The authority's own key could not be compared with the pinned one: ${METADATA} responded ${reply.status}. Nothing is signed. Sign with the library and paste the headers instead.`,
     )
   const named = (JSON.parse(reply.text) as { readonly network_authority?: { readonly public_key?: unknown } })
     .network_authority?.public_key
   if (named !== pinned)
     throw new Error(
-      `The authority of ${name} names another key than the one pinned in the gateway. Nothing is signed: find out which of the two is right.`,
+      `The authority of ${name} reports another key than the one pinned in the gateway. Nothing is signed: find out which of the two is correct.`,
     )
   return pinned
 }
@@ -53,7 +53,10 @@ export interface SigningTime {
   readonly nonce: string
 }
 
-/** The four headers. Version 1 covers neither path nor authority, so it is made only where the policy asks for it. */
+/**
+ * Creates the four headers. Version 1 covers neither path nor authority, so it is used only when the policy requires
+ * it.
+ */
 export async function signRequest(
   request: RequestToSign,
   signer: Signer,
@@ -93,7 +96,7 @@ export function newSigningTime(): SigningTime {
   return { timestamp: new Date().toISOString(), nonce: crypto.randomUUID() }
 }
 
-/** Everything a signature covers, in one text: headers made for another one are worth nothing. */
+/** Returns everything a signature covers as one text, to detect headers of another request. */
 export function coveredBy(operation: Operation, network: string, values: Values, body: string | undefined): string {
   return `${operation.method} ${gatewayTarget(operation, network, values)}\n${body ?? ''}`
 }

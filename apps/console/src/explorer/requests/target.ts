@@ -2,7 +2,7 @@ import type { Operation } from './catalogue.ts'
 
 export type Values = Readonly<Record<string, string>>
 
-/** Path and query at the gateway. Parameters of the authority's path travel in the query, each once. */
+/** Returns path and query at the gateway. Path parameters of the authority are sent in the query, each once. */
 export function gatewayTarget(operation: Operation, network: string | undefined, values: Values): string {
   const query = new URLSearchParams()
   for (const name of [...operation.parameters, ...operation.query]) {
@@ -15,12 +15,12 @@ export function gatewayTarget(operation: Operation, network: string | undefined,
   return query.size === 0 ? path : `${path}?${query.toString()}`
 }
 
-/** The decoded path at the authority: what an operator's signature covers (protocol/gateway 2.8). */
+/** Returns the decoded path at the authority, which an operator's signature covers (protocol/gateway 2.8). */
 export function authorityPath({ path, parameters }: Operation, values: Values): string {
   return parameters.reduce((text, name) => text.replace(`{${name}}`, () => values[name] ?? ''), path)
 }
 
-/** The query the gateway forwards, each name with its one value. */
+/** Returns the query that the gateway forwards, one value per name. */
 export function authorityQuery({ query }: Operation, values: Values): Readonly<Record<string, readonly string[]>> {
   return Object.fromEntries(
     query.filter((name) => (values[name] ?? '') !== '').map((name) => [name, [values[name] ?? '']]),

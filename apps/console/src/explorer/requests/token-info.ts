@@ -3,7 +3,7 @@ import { sendRequest, isSuccess } from './send-request.ts'
 import type { Reply } from './send-request.ts'
 import type { Operation } from './catalogue.ts'
 
-/** A network as GET /v1/networks shows it to this token; members keep their wire names (protocol/gateway 11). */
+/** A network as GET /v1/networks returns it for this token, with wire names (protocol/gateway 11). */
 export interface NetworkInfo {
   readonly name: string
   readonly ready: boolean
@@ -26,12 +26,12 @@ export interface NetworkInfo {
   }[]
   readonly suspect: boolean
   readonly last_refresh: { readonly at: string; readonly outcome: string } | null
-  /** The key the operator of the gateway pinned for the authority. */
+  /** The key of the authority that the gateway operator pinned. */
   readonly authority_public_key: string | null
   readonly admin_signature_version: number
 }
 
-/** What the gateway says about a token. */
+/** Response of the gateway about a token. */
 export interface TokenInfo {
   readonly mode?: 'development'
   readonly policy_revision?: string
@@ -46,11 +46,11 @@ export type TokenInfoResponse = { readonly tokenInfo: TokenInfo } | { readonly r
 
 export async function loadTokenInfo(token: string): Promise<TokenInfoResponse> {
   const reply = await sendRequest({ method: 'GET', target: GATEWAY_ROUTES.networks.path, token })
-  // Page and gateway are of one release: the form of the answer is the one above.
+  // Page and gateway are of one release, so the response has the type above.
   return isSuccess(reply) ? { tokenInfo: JSON.parse(reply.text) as TokenInfo } : { refused: reply }
 }
 
-/** Why the gateway would refuse, known without sending anything; undefined when it may not. */
+/** Returns why the gateway would refuse the request, without sending it; undefined when it may accept it. */
 export function findRefusal(
   operation: Operation,
   tokenInfo: TokenInfo | undefined,
@@ -61,12 +61,12 @@ export function findRefusal(
   if (operation.isOwn) return undefined
   if (tokenInfo.mode === 'development')
     return 'A gateway in development mode has no networks, so it forwards nothing to an authority.'
-  if (network === undefined) return 'This token is scoped to no network.'
+  if (network === undefined) return 'This token has no network.'
   if (tokenInfo.service_groups?.includes(operation.group) !== true)
     return `This token may not use the group «${operation.group}». Its groups: ${tokenInfo.service_groups?.join(', ') || 'none'}.`
   if (operation.needsSignature && tokenInfo.authority_admin !== true)
     return 'This token may not forward operator-signed operations (authority_admin is off in the policy).'
   if (!network.services_configured)
-    return `The gateway has no address of the authority of ${network.name}: its policy sets no authority_url.`
+    return `The gateway has no address for the authority of ${network.name}: its policy sets no authority_url.`
   return undefined
 }

@@ -1,4 +1,4 @@
-/** Adds what only a script can: the map as a file that stands alone, with the colours it has on the screen. */
+/** Adds a button that exports the map as one file, with its colours on the screen. */
 export function mountAtlas(root: Document): void {
   const drawing = root.querySelector<SVGSVGElement>('[data-map] svg')
   const actions = root.querySelector('.actions')
@@ -21,7 +21,7 @@ const PAINTED = [
   'paint-order',
 ]
 
-/** A copy with the computed paint written out as attributes: the file has no style sheet. */
+/** Returns a copy with computed colours as attributes, because the file has no style sheet. */
 export function drawingText(drawing: SVGSVGElement): string {
   const copy = drawing.cloneNode(true) as SVGSVGElement
   copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg')

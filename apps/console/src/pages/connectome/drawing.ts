@@ -3,7 +3,7 @@ import { TONES } from './graph.ts'
 import type { Graph, Tone } from './graph.ts'
 import type { NodePositions } from './layout.ts'
 
-/** Screen = world × scale + (x, y). */
+/** Screen position = graph position × scale + (x, y). */
 export interface Camera {
   readonly x: number
   readonly y: number
@@ -12,17 +12,17 @@ export interface Camera {
 
 export interface Highlight {
   readonly node: number | undefined
-  /** Edges of a path, drawn above everything. */
+  /** Edges of a path, drawn on top. */
   readonly path: readonly number[]
-  /** Edges that would end, or ended: crossed out. */
+  /** Edges that would end or have ended, drawn crossed out. */
   readonly cut: readonly number[]
-  /** Sovereigns that lose something by it. */
+  /** Networks that lose a path. */
   readonly touched: readonly number[]
 }
 
 export const NOTHING_MARKED: Highlight = { node: undefined, path: [], cut: [], touched: [] }
 
-/** Of very many treaties every n-th is drawn: more lines only make the same grey, and take seconds. */
+/** Draws every n-th of very many treaties, because all of them would take seconds and look the same. */
 export const DRAWN_EDGES = { moving: 1500, still: 50_000 } as const
 
 export function strideOf(graph: Graph, most: number): number {
@@ -41,7 +41,7 @@ const DASHES: Readonly<Record<Tone, readonly number[]>> = {
 const MANY_EDGES = 1500
 const MAX_LABELS = 120
 
-/** Colours of the style sheet, so that dark and light need nothing here. */
+/** Colours of the style sheet, for dark and light mode. */
 export function readPalette(): Palette {
   const style = getComputedStyle(document.documentElement)
   const of = (name: string): string => style.getPropertyValue(`--${name}`).trim()
@@ -62,7 +62,7 @@ export function nodeRadius(graph: Graph, node: number): number {
   return 5 + Math.min(9, Math.sqrt(graph.degree[node] ?? 0))
 }
 
-/** One picture. Lines of one tone are one stroke: two hundred thousand strokes would take seconds. */
+/** Draws one frame. Lines of one tone are one stroke, because 200,000 strokes would take seconds. */
 export function drawGraph(
   context: CanvasRenderingContext2D,
   graph: Graph,
@@ -99,7 +99,7 @@ export function drawGraph(
   drawNodes(context, graph, positions, camera, highlight, palette)
 }
 
-/** Bent a little, so that two sovereigns that recognise each other have two lines. */
+/** Curved, so that two networks that recognise each other have two lines. */
 function traceEdge(
   context: CanvasRenderingContext2D,
   graph: Graph,
@@ -114,7 +114,7 @@ function traceEdge(
   else context.quadraticCurveTo((ax + bx) / 2 - (by - ay) * 0.08, (ay + by) / 2 + (bx - ax) * 0.08, bx, by)
 }
 
-/** One shape for each tone, like the lines. */
+/** One shape per tone, like the lines. */
 function drawArrows(context: CanvasRenderingContext2D, graph: Graph, positions: NodePositions, palette: Palette): void {
   for (const tone of TONES) {
     context.beginPath()
@@ -129,7 +129,7 @@ function traceArrow(context: CanvasRenderingContext2D, graph: Graph, positions: 
   const [a, b] = [graph.from[edge] ?? 0, graph.to[edge] ?? 0]
   const [ax, ay] = [positions[a * 2] ?? 0, positions[a * 2 + 1] ?? 0]
   const [bx, by] = [positions[b * 2] ?? 0, positions[b * 2 + 1] ?? 0]
-  // The curve arrives from its bend, not from the other end.
+  // The arrow points along the end of the curve.
   const [cx, cy] = [(ax + bx) / 2 - (by - ay) * 0.08, (ay + by) / 2 + (bx - ax) * 0.08]
   const angle = Math.atan2(by - cy, bx - cx)
   const gap = nodeRadius(graph, b) + 2
@@ -139,7 +139,7 @@ function traceArrow(context: CanvasRenderingContext2D, graph: Graph, positions: 
   context.closePath()
 }
 
-/** Edges above all others. */
+/** Draws edges on top of all others. */
 function drawLine(
   context: CanvasRenderingContext2D,
   graph: Graph,
@@ -160,7 +160,7 @@ function drawLine(
 
 const MAX_CROSSES = 200
 
-/** In the middle of what ends: the colour must not be the only sign. */
+/** Marks the middle of an ending edge, so that colour is not the only sign. */
 function drawCrosses(
   context: CanvasRenderingContext2D,
   graph: Graph,
@@ -174,7 +174,7 @@ function drawCrosses(
   for (const edge of edges.slice(0, MAX_CROSSES)) {
     const [a, b] = [(graph.from[edge] ?? 0) * 2, (graph.to[edge] ?? 0) * 2]
     const [ax, ay, bx, by] = [positions[a] ?? 0, positions[a + 1] ?? 0, positions[b] ?? 0, positions[b + 1] ?? 0]
-    // Half of the bend: a curve passes halfway between its chord and its handle.
+    // A quadratic curve passes halfway between its chord and its control point.
     const bend = graph.from.length > MANY_EDGES ? 0 : 0.04
     const [x, y] = [(ax + bx) / 2 - (by - ay) * bend, (ay + by) / 2 + (bx - ax) * bend]
     for (const side of [1, -1]) {
@@ -200,13 +200,13 @@ function drawNodes(
   const marked = new Set([...ends, ...touched])
   context.lineWidth = 2 / camera.scale
   context.strokeStyle = palette.card
-  // Those nobody asked about are one shape: ten thousand shapes would take seconds.
+  // All other networks are one shape, because 10,000 shapes would take seconds.
   context.beginPath()
   for (let node = 0; node < graph.ids.length; node += 1)
     if (!marked.has(node) && highlight.node !== node) traceNode(context, graph, positions, camera, node, 0)
   context.fillStyle = palette.accent
   context.fill()
-  // Far away a rim would hide what it surrounds.
+  // At a small scale an outline would hide the circle.
   if (camera.scale > 0.35) context.stroke()
   for (const node of highlight.node === undefined ? marked : new Set([...marked, highlight.node])) {
     context.beginPath()
@@ -222,7 +222,7 @@ function drawNodes(
   context.fillStyle = palette.ink
   const middle = middleOf(positions)
   for (const node of labelled(graph, marked, highlight.node)) {
-    // On the outer side, where no line arrives from the middle.
+    // On the outer side, where no line ends.
     const [x, centre] = [positions[node * 2] ?? 0, positions[node * 2 + 1] ?? 0]
     const gap = nodeRadius(graph, node) + (centre < middle ? 6 : 15) / camera.scale
     const y = centre < middle ? centre - gap : centre + gap
@@ -253,7 +253,7 @@ function traceNode(
   context.arc(x, y, radius, 0, 7)
 }
 
-/** All names of a small graph; of a large one those that were asked for and the best connected. */
+/** Shows all names of a small graph, and in a large one the selected and the best connected. */
 function labelled(graph: Graph, marked: ReadonlySet<number>, chosen: number | undefined): readonly number[] {
   const all = graph.ids.map((_, node) => node)
   if (all.length <= MAX_LABELS) return all
@@ -261,7 +261,7 @@ function labelled(graph: Graph, marked: ReadonlySet<number>, chosen: number | un
   return [...new Set([...busiest, ...[...marked].slice(0, MAX_LABELS), ...(chosen === undefined ? [] : [chosen])])]
 }
 
-/** The sovereign or edge under a point of the screen; sovereigns first. */
+/** Returns the network or edge at a point of the screen; networks first. */
 export function findUnder(
   graph: Graph,
   positions: NodePositions,
@@ -299,7 +299,7 @@ function distanceToEdge(graph: Graph, positions: NodePositions, edge: number, x:
   return nearest
 }
 
-/** Everything in view with some room around it. */
+/** Returns the view that shows everything with a margin. */
 export function fitCamera(positions: NodePositions, width: number, height: number): Camera {
   let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity]
   for (let i = 0; i < positions.length; i += 2) {
@@ -307,7 +307,7 @@ export function fitCamera(positions: NodePositions, width: number, height: numbe
     ;[left, right, top, bottom] = [Math.min(left, x), Math.max(right, x), Math.min(top, y), Math.max(bottom, y)]
   }
   if (left > right) return { x: width / 2, y: height / 2, scale: 1 }
-  // Room for half a name on either side.
+  // Margin for half a name on either side.
   const scale = Math.min(1.6, (width - 140) / Math.max(1, right - left), (height - 80) / Math.max(1, bottom - top))
   return { x: width / 2 - ((left + right) / 2) * scale, y: height / 2 - ((top + bottom) / 2) * scale, scale }
 }

@@ -11,7 +11,7 @@ import { DRAWN_EDGES, strideOf } from './drawing.ts'
 import { issuerImpact, placeInForce, treatyImpact } from './treaty-impact.ts'
 import type { Drawn } from './treaty-impact.ts'
 
-/** What the panel beside the map shows. */
+/** Content of the panel next to the map. */
 export type Shown =
   | { readonly kind: 'hint' }
   | { readonly kind: 'sovereign'; readonly node: number }
@@ -25,12 +25,12 @@ interface Path {
 const NO_PATH: Path = { text: '', edges: [] }
 const NOTHING_DRAWN: Drawn = { cut: [], touched: [], text: '' }
 
-/** The map to move in, with a panel that shows what was picked. */
+/** The interactive map, with a panel for the selection. */
 // oxlint-disable-next-line max-lines-per-function -- the state of the page and its markup
 export function Explorer(props: {
   readonly graph: Graph
   readonly opened: Opened
-  /** The path the page was asked for. */
+  /** The path requested with the page. */
   readonly asked: { readonly from: string; readonly to: string } | undefined
 }): JSX.Element {
   const { graph, opened, asked } = props
@@ -73,7 +73,7 @@ export function Explorer(props: {
     const node = shown.kind === 'sovereign' ? shown.node : undefined
     view.current?.show({ node, path: path.edges, cut: drawn.cut, touched: drawn.touched })
   }, [shown, path, drawn])
-  // All of what is touched has to be seen.
+  // Shows all affected networks.
   useEffect(() => {
     if (drawn.cut.length > 0) view.current?.fit()
   }, [drawn])
@@ -218,7 +218,7 @@ function GoTo({ graph, go }: { readonly graph: Graph; readonly go: (node: number
   )
 }
 
-/** What is opened from elsewhere in the page, for example from a table. */
+/** Opened from another part of the page, for example a table. */
 export interface Opened {
   listen(open: { readonly treaty: (id: string) => void; readonly issuerResult: (issuer: string) => void }): () => void
 }

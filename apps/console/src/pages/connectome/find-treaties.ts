@@ -10,7 +10,7 @@ export interface ListedTreaty {
 
 const SHOWN = 50
 
-/** Treaties a sovereign issued, then those that name it. */
+/** Returns the treaties that a network issued, then those that name it. */
 export async function findTreaties(id: string): Promise<readonly ListedTreaty[]> {
   const { recognitionTreaties } = authority()
   const [issued, received] = await Promise.all([

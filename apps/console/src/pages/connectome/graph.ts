@@ -36,7 +36,7 @@ export async function loadGraph(): Promise<Graph> {
   return readColumns((await response.json()) as Columns)
 }
 
-/** The view comes from our own authority and grants nothing: it is drawn, not believed. */
+/** The data is for display only. It is not used for trust decisions. */
 export function readColumns(columns: Columns): Graph {
   const ids = columns.sovereigns
   const [from, to] = [Uint32Array.from(columns.from), Uint32Array.from(columns.to)]
@@ -57,12 +57,12 @@ export function readColumns(columns: Columns): Graph {
   }
 }
 
-/** Ends within a day and was not ended before. */
+/** True when the treaty expires within a day and is not revoked. */
 function isUrgent({ lifecycle_states, state, expiry_risks, risk }: Columns, edge: number): boolean {
   return lifecycle_states[state[edge] ?? -1] === 'expiring_soon' && expiry_risks[risk[edge] ?? -1] === 'high'
 }
 
-/** What trust can rest on (protocol/core 20.2). */
+/** True for a treaty that recognition can use (protocol/core 20.2). */
 export function isInForce(tone: Tone | undefined): boolean {
   return tone === 'good' || tone === 'watch' || tone === 'urgent'
 }

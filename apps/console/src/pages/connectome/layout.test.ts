@@ -14,7 +14,7 @@ const STAR = readColumns({
 const request = { count: 4, from: STAR.from, to: STAR.to, degree: STAR.degree }
 
 describe('readColumns', () => {
-  it('gives tones by lifecycle, degrees by edges and places by name', () => {
+  it('returns tones by lifecycle, degrees by edges and positions by name', () => {
     expect(STAR.tone).toEqual(['good', 'watch', 'bad', 'ended'])
     expect([...STAR.degree]).toEqual([4, 1, 1, 2])
     expect(STAR.placeOf.get('C')).toBe(2)
@@ -22,7 +22,7 @@ describe('readColumns', () => {
 })
 
 describe('a treaty that ends within a day', () => {
-  it('has a tone of its own, and none once it ended', () => {
+  it('has a separate tone until it ends', () => {
     const { tone } = readColumns({
       sovereigns: ['A', 'B'],
       lifecycle_states: ['expiring_soon', 'revoked'],
@@ -37,7 +37,7 @@ describe('a treaty that ends within a day', () => {
 })
 
 describe('firstPlaces', () => {
-  it('puts the best connected in the middle and nobody on another', () => {
+  it('puts the best connected in the middle and no two at one position', () => {
     const positions = firstPositions(request)
     expect([positions[0], positions[1]]).toEqual([0, 0])
     const seen = new Set(Array.from({ length: 4 }, (_, i) => `${positions[i * 2]}/${positions[i * 2 + 1]}`))
@@ -46,7 +46,7 @@ describe('firstPlaces', () => {
 })
 
 describe('openLayout', () => {
-  it('comes to rest, the same way each time, with neighbours at arm’s length', () => {
+  it('ends with the same result each time, with a distance between neighbours', () => {
     const run = (): Float32Array => {
       const layout = openLayout(request)
       let steps = 0

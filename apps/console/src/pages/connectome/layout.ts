@@ -1,7 +1,7 @@
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } from 'd3-force'
 import type { Simulation, SimulationLinkDatum, SimulationNodeDatum } from 'd3-force'
 
-/** What a layout starts from; plain, since it may go to another thread. */
+/** Input of a layout. Plain data, because it may be sent to another thread. */
 export interface LayoutRequest {
   readonly count: number
   readonly from: Uint32Array
@@ -9,19 +9,19 @@ export interface LayoutRequest {
   readonly degree: Uint32Array
 }
 
-/** x and y in turn. */
+/** Alternating x and y. */
 export type NodePositions = Float32Array
 
-/** Above this a layout of sovereigns and treaties would hold up the page, so it runs in a thread. */
+/** Above this size a layout would block the page, so it runs in a thread. */
 export const INLINE_PIECES = 1000
-/** Above this forces are weaker and less exact: nobody follows single lines any more. */
+/** Above this size forces are weaker and less exact, because single lines cannot be followed anyway. */
 const LARGE_NODES = 1500
-/** More springs than this pull nothing into a better place. */
+/** More springs than this do not improve the layout. */
 const MAX_LINKS = 40_000
 const STEPS_PER_REPORT = 4
 const GOLDEN_ANGLE = Math.PI * (3 - Math.sqrt(5))
 
-/** Where everybody stands before the first step: the best connected in the middle. Same graph, same picture. */
+/** Start positions: the best connected in the middle. The same graph gives the same drawing. */
 export function firstPositions({ count, degree }: LayoutRequest): NodePositions {
   const order = Array.from({ length: count }, (_, i) => i).sort((a, b) => (degree[b] ?? 0) - (degree[a] ?? 0) || a - b)
   const positions = new Float32Array(count * 2)
@@ -34,7 +34,7 @@ export function firstPositions({ count, degree }: LayoutRequest): NodePositions 
 }
 
 export interface RunningLayout {
-  /** Does some steps; false when it came to rest. */
+  /** Runs some steps. Returns false when the layout is stable. */
   step(): boolean
   readonly positions: NodePositions
 }
@@ -80,7 +80,7 @@ function simulate(
     .force('y', forceY(0).strength(0.06))
 }
 
-/** Every n-th edge when there are too many. */
+/** Uses every n-th edge when there are too many. */
 function linksOf({ from, to }: LayoutRequest): SimulationLinkDatum<SimulationNodeDatum>[] {
   const stride = Math.max(1, Math.ceil(from.length / MAX_LINKS))
   const links: SimulationLinkDatum<SimulationNodeDatum>[] = []

@@ -8,10 +8,12 @@ export type Picked = { readonly node: number } | { readonly edge: number } | und
 
 const SETTLE_MS = 90
 const REST_MS = 400
-/** Up to here every frame is drawn anew; above, a gesture moves the last picture and the next one follows it. */
+/**
+ * Up to this size every frame is drawn again. Above it, a gesture moves the last frame and the next one follows later.
+ */
 const REDRAW_EDGES = 400
 
-/** The map on its canvas: draws, moves, zooms, and says what was picked. */
+/** The map on its canvas: draws, moves, zooms, and reports the selection. */
 export class MapView {
   readonly #canvas: HTMLCanvasElement
   readonly #context: CanvasRenderingContext2D
@@ -41,7 +43,7 @@ export class MapView {
         this.#still = undefined
         if (this.#isMovedByHand) this.#redraw(DRAWN_EDGES.moving)
         else this.#fit(DRAWN_EDGES.moving)
-        // The whole picture follows when no further report comes.
+        // The complete drawing follows when no further report arrives.
         clearTimeout(this.#settle)
         this.#settle = setTimeout(() => this.#redraw(), REST_MS)
       }),
@@ -64,7 +66,7 @@ export class MapView {
     this.#redraw()
   }
 
-  /** Brings a sovereign to the middle. */
+  /** Moves a network to the middle. */
   centre(node: number): void {
     const scale = Math.max(this.#camera.scale, 0.7)
     this.#move({
@@ -84,7 +86,7 @@ export class MapView {
     this.#move({ ...this.#camera, x: this.#camera.x + dx, y: this.#camera.y + dy })
   }
 
-  /** Where a sovereign is on the canvas, for tests and for the keyboard. */
+  /** Returns the position of a network on the canvas, for tests and for the keyboard. */
   whereIs(node: number): { readonly x: number; readonly y: number } {
     const { x, y, scale } = this.#camera
     return { x: (this.#places[node * 2] ?? 0) * scale + x, y: (this.#places[node * 2 + 1] ?? 0) * scale + y }
@@ -180,7 +182,7 @@ export class MapView {
     on(
       'wheel',
       (event) => {
-        // Without a key the page scrolls on: a map must not catch the reader.
+        // Without a modifier key the page scrolls, because a map must not trap the reader.
         if (!event.ctrlKey && !event.metaKey) return
         event.preventDefault()
         this.zoom(Math.exp(-event.deltaY * 0.003), event.offsetX, event.offsetY)

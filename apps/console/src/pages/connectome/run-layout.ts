@@ -2,10 +2,10 @@ import { SCRIPT_POLICY } from '@chancery/contract'
 import { INLINE_PIECES, firstPositions, openLayout } from './layout.ts'
 import type { LayoutRequest, NodePositions } from './layout.ts'
 
-/** The content policy lets a thread load only files of this origin: it is this very script. */
+/** The content policy lets a thread load only files of this origin, so the thread runs this script. */
 const SCRIPT = '/operator-console-static/console.js'
 
-/** Lays the graph out and reports every few steps; the first report comes at once. Gives what ends it. */
+/** Computes the layout and reports every few steps, first immediately. Returns a function that ends it. */
 export function runLayout(request: LayoutRequest, report: (positions: NodePositions) => void): () => void {
   if (request.count + request.from.length <= INLINE_PIECES) return runHere(request, report)
   report(firstPositions(request))
@@ -24,7 +24,7 @@ interface ScriptPolicies {
 
 let trusted: string | undefined
 
-/** The one address of a script that the page may name (Trusted Types); a browser that knows none takes the text. */
+/** The only script URL that the page may use (Trusted Types). A browser without Trusted Types uses the text. */
 function layoutScript(): string {
   const { trustedTypes } = globalThis as { readonly trustedTypes?: ScriptPolicies }
   trusted ??=
@@ -32,7 +32,7 @@ function layoutScript(): string {
   return trusted
 }
 
-/** A small graph comes to rest in a few frames; whoever asked for less motion sees only the end. */
+/** A small graph is stable after a few frames. With reduced motion only the result is shown. */
 function runHere(request: LayoutRequest, report: (positions: NodePositions) => void): () => void {
   const layout = openLayout(request)
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
@@ -50,7 +50,7 @@ function runHere(request: LayoutRequest, report: (positions: NodePositions) => v
   return () => cancelAnimationFrame(frame)
 }
 
-/** What this script is in a thread. */
+/** Runs this script as a layout thread. */
 export function serveLayouts(): void {
   addEventListener('message', (event: MessageEvent<LayoutRequest>) => {
     const layout = openLayout(event.data)

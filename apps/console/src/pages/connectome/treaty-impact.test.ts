@@ -14,28 +14,28 @@ const GRAPH = readColumns({
 })
 
 describe('treatyImpact', () => {
-  it('crosses the treaty out and marks whoever loses a path', () => {
+  it('crosses the treaty out and marks every network that loses a path', () => {
     const drawn = treatyImpact(GRAPH, 'A', 'B')
     expect(drawn).toMatchObject({ cut: [0], touched: [0, 1, 2] })
     expect(drawn.text).toContain('2 trust paths would be lost: A → B, A → C.')
   })
 
-  it('says when another treaty still joins the two', () => {
+  it('reports another treaty that still connects the two', () => {
     expect(treatyImpact(GRAPH, 'D', 'B')).toMatchObject({ touched: [] })
-    expect(treatyImpact(GRAPH, 'D', 'B').text).toContain('another treaty in force would still join')
+    expect(treatyImpact(GRAPH, 'D', 'B').text).toContain('another active treaty would still connect')
   })
 
-  it('counts a treaty that ends within a day as in force', () => {
+  it('counts a treaty that ends within a day as active', () => {
     expect(treatyImpact(GRAPH, 'B', 'C').text).toContain('3 trust paths')
   })
 
-  it('has nothing to end where nothing is in force', () => {
+  it('reports no impact without an active treaty', () => {
     expect(treatyImpact(GRAPH, 'C', 'A')).toMatchObject({ cut: [], touched: [] })
   })
 })
 
 describe('issuerImpact', () => {
-  it('marks everybody who accepts the issuer now, each once', () => {
+  it('marks every network that accepts the issuer, each once', () => {
     const drawn = issuerImpact(GRAPH, 'B')
     expect([drawn.cut, drawn.touched]).toEqual([
       [0, 3, 4],
@@ -44,7 +44,7 @@ describe('issuerImpact', () => {
     expect(drawn.text).toBe('Members of B are accepted by A, D.')
   })
 
-  it('says when nobody does', () => {
+  it('reports when no network accepts it', () => {
     expect(issuerImpact(GRAPH, 'A').text).toBe('No network accepts members of A.')
     expect(issuerImpact(GRAPH, 'unknown')).toMatchObject({ cut: [], touched: [] })
   })

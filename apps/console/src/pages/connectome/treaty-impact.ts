@@ -3,20 +3,20 @@ import type { LostPaths, RecognitionEdge } from '@chancery/protocol'
 import { isInForce } from './graph.ts'
 import type { Graph } from './graph.ts'
 
-/** What is drawn crossed out, whom it touches, and in a sentence. */
+/** Crossed out edges, affected networks, and a sentence about them. */
 export interface Drawn {
   readonly cut: readonly number[]
   readonly touched: readonly number[]
   readonly text: string
 }
 
-/** In a large graph a few sources show the same picture, and the page stays quick. */
+/** In a large graph only a few sources are searched, so that the page stays fast. */
 const FEW_SOURCES = 25
 const LARGE_EDGES = 20_000
 
 /**
- * What ending a treaty between two sovereigns would cut off: the dry run of the authority, worked out here from public
- * edges by the same rule, so that everybody can look before anybody decides.
+ * Computes the paths that would be lost by ending a treaty between two networks, from public edges, with the rule of
+ * the authority's dry run.
  */
 export function treatyImpact(graph: Graph, from: string, to: string): Drawn {
   const element = placeInForce(graph, from, to)
@@ -31,13 +31,13 @@ export function treatyImpact(graph: Graph, from: string, to: string): Drawn {
 }
 
 function describe({ count, complete, sample, direct_recognition_lost }: LostPaths, from: string, to: string): string {
-  if (!direct_recognition_lost) return `If it ended, another treaty in force would still join ${from} and ${to}.`
+  if (!direct_recognition_lost) return `If it ended, another active treaty would still connect ${from} and ${to}.`
   const pairs = sample.slice(0, 6).map((pair) => `${pair.from} → ${pair.to}`)
   const more = count > pairs.length ? ' …' : ''
   return `If it ended, ${complete ? '' : 'at least '}${count} trust ${count === 1 ? 'path' : 'paths'} would be lost: ${pairs.join(', ')}${more}.`
 }
 
-/** Whom a withdrawal by this sovereign touches: everybody who accepts its members now. */
+/** Returns the networks affected by a revocation of this network: all that accept its members now. */
 export function issuerImpact(graph: Graph, issuer: string): Drawn {
   const node = graph.placeOf.get(issuer)
   const cut: number[] = []
@@ -58,7 +58,7 @@ export function placeInForce(graph: Graph, from: string, to: string): number | u
   return element === -1 ? undefined : element
 }
 
-/** In the shape of the rule; an edge is called by its place. */
+/** Returns the edges as the rule reads them. The treaty id is the position of the edge. */
 function edgesInForce(graph: Graph): RecognitionEdge[] {
   const edges: RecognitionEdge[] = []
   for (let edge = 0; edge < graph.from.length; edge += 1) {

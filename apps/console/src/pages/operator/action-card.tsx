@@ -15,19 +15,19 @@ type FormStep =
   | { readonly kind: 'sending'; readonly reviewed: Reviewed }
   | { readonly kind: 'done'; readonly response: string }
 
-/** What the reader saw. Only this can be signed, whatever was written since. */
+/** The reviewed request. Only this can be signed, not later edits. */
 interface Reviewed {
   readonly values: Values
   readonly drafted: Drafted
   readonly preview: Preview
 }
 
-/** One action through its stages: written, shown, confirmed, signed, answered. */
+/** One action in its steps: input, review, confirmation, signature, response. */
 // oxlint-disable-next-line max-lines-per-function -- the state of one form and its markup
 export function ActionCard(props: {
   readonly action: Action
   readonly client: Client
-  /** Values from another part of the page; the card opens with them. */
+  /** Values from another part of the page. The card opens with them. */
   readonly initialValues: Values | undefined
 }): JSX.Element {
   const { action, client, initialValues } = props
@@ -37,13 +37,13 @@ export function ActionCard(props: {
   const [step, setStep] = useState<FormStep>({ kind: 'writing' })
   const [isSure, setSure] = useState(false)
   const card = useRef<HTMLDetailsElement>(null)
-  /** Counts what was written: an answer about earlier words comes too late. */
+  /** Counts edits: a preview of an earlier input is dropped. */
   const writing = useRef(0)
   const isSending = step.kind === 'sending'
   const write = (change: (current: Values) => Values): void => {
     writing.current += 1
     setValues(change)
-    // What was shown belongs to other words: it has to be shown again.
+    // The review belongs to an earlier input, so it must be shown again.
     setStep({ kind: 'writing' })
   }
   useEffect(() => {
@@ -110,7 +110,7 @@ export function ActionCard(props: {
         ) : null}
         {step.kind === 'done' ? (
           <div class="answer" role="status" data-done>
-            <p>Done. The authority answered:</p>
+            <p>Done. Response of the authority:</p>
             <pre tabIndex={0}>{step.response}</pre>
           </div>
         ) : null}

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { jsonObject, optionalNumber, optionalText, text, words } from './action.ts'
 
-describe('words of a form', () => {
-  it('are apart by spaces, commas and lines', () => {
+describe('values of a form', () => {
+  it('are separated by spaces, commas and lines', () => {
     expect(words({ roles: ' role:a, role:b\nrole:c ' }, 'roles')).toEqual(['role:a', 'role:b', 'role:c'])
     expect(words({}, 'roles')).toEqual([])
     expect(text({ id: '  x ' }, 'id')).toBe('x')
@@ -15,13 +15,13 @@ describe('words of a form', () => {
   })
 
   it.each(['1.5', '-1', '1e3', 'many', '9999999999'])('refuse %s as a number', (given) => {
-    expect(() => optionalNumber({ hours: given }, 'hours')).toThrow('hours is a whole number.')
+    expect(() => optionalNumber({ hours: given }, 'hours')).toThrow('hours must be a whole number.')
   })
 
-  it('are JSON read as strictly as the authority reads', () => {
+  it('are JSON, parsed as strictly as by the authority', () => {
     expect(jsonObject({ intent: '{"a":1}' }, 'intent')).toEqual({ a: 1 })
-    expect(() => jsonObject({ intent: '[1]' }, 'intent')).toThrow('intent is a JSON object.')
-    // A name given twice could mean one thing to the reader and another to the signature.
+    expect(() => jsonObject({ intent: '[1]' }, 'intent')).toThrow('intent must be a JSON object.')
+    // Two parsers could use different values of a repeated name.
     expect(() => jsonObject({ intent: '{"a":1,"a":2}' }, 'intent')).toThrow(/./)
   })
 })

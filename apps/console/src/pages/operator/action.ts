@@ -11,7 +11,7 @@ export interface Field {
   readonly help?: string
   readonly initial?: string
   readonly choices?: readonly string[]
-  /** Only for what is shown before: no part of what is sent. */
+  /** Used for the preview only, not sent. */
   readonly isAside?: true
   /** Height of a JSON field. */
   readonly rows?: number
@@ -19,30 +19,30 @@ export interface Field {
 
 export type Values = Readonly<Record<string, string>>
 
-/** Something an operator can do. It is written, shown with what it will do, confirmed, and only then signed. */
+/** An operator action: filled in, shown with its effect, confirmed, then signed. */
 export interface Action {
   readonly id: string
   readonly title: string
   readonly purpose: string
   readonly fields: readonly Field[]
-  /** Takes something away: asked for twice. */
+  /** True for an action that needs a second confirmation. */
   readonly isFinal?: true
-  /** Made once of what is written. What is shown, foreseen and signed is this and nothing newer. */
+  /** Creates the request from the input, once. Review, preview and signature use this request. */
   readonly draft: (values: Values) => Drafted
 }
 
-/** One request, as it will be signed. */
+/** A request as it will be signed. */
 export interface Drafted {
   /** Method and path. */
   readonly target: string
   readonly body: JsonObject
-  /** What would happen; asked of the authority where it can tell. */
+  /** Previews the effect, with a dry run of the authority where there is one. */
   readonly preview?: (client: Client) => Promise<Preview>
   /** Signs and sends exactly this target and this body. */
   readonly send: (client: Client) => Promise<JsonValue>
 }
 
-/** Words apart by spaces, commas or lines. */
+/** Splits text at spaces, commas and lines. */
 export function words(values: Values, name: string): readonly string[] {
   return (values[name] ?? '').split(/[\s,]+/).filter((word) => word !== '')
 }
@@ -51,11 +51,11 @@ export function text(values: Values, name: string): string {
   return (values[name] ?? '').trim()
 }
 
-/** Left out when empty, so that the authority's default applies. */
+/** Returns undefined when empty, so that the authority's default applies. */
 export function optionalNumber<Name extends string>(values: Values, name: Name): { [Key in Name]?: number } {
   const given = text(values, name)
   if (given === '') return {}
-  if (!/^[0-9]{1,9}$/.test(given)) throw new Error(`${name.replaceAll('_', ' ')} is a whole number.`)
+  if (!/^[0-9]{1,9}$/.test(given)) throw new Error(`${name.replaceAll('_', ' ')} must be a whole number.`)
   return { [name]: Number(given) } as { [Key in Name]?: number }
 }
 
@@ -64,9 +64,9 @@ export function optionalText<Name extends string>(values: Values, name: Name): {
   return given === '' ? {} : ({ [name]: given } as { [Key in Name]?: string })
 }
 
-/** Read as strictly as the authority will: what is signed is what was meant. */
+/** Parses as strictly as the authority. */
 export function jsonObject(values: Values, name: string): JsonObject {
   const value = readJson(text(values, name))
-  if (!isJsonObject(value)) throw new Error(`${name} is a JSON object.`)
+  if (!isJsonObject(value)) throw new Error(`${name} must be a JSON object.`)
   return value
 }

@@ -6,7 +6,7 @@ import { ACTIONS } from './actions.ts'
 
 const KEY = 'F8t5+ytBIPKx7GXkGY1uCLKOgT/rAeSkAIObheGAgM4='
 
-/** Words for every action, with everything that may be left out once given and once not. */
+/** Input for every action, with every optional value given once and omitted once. */
 const WRITTEN: Readonly<Record<string, readonly Values[]>> = {
   invite: [{ roles: 'role:a, role:b' }, { roles: 'role:a', max_validity_hours: '5', token_expiry_hours: '2' }],
   revoke: [
@@ -29,7 +29,7 @@ const WRITTEN: Readonly<Record<string, readonly Values[]>> = {
   anchor: [{}],
 }
 
-it('every action has words to be tried with', () => {
+it('every action has test input', () => {
   expect(Object.keys(WRITTEN).sort()).toEqual(ACTIONS.map(({ id }) => id).sort())
 })
 

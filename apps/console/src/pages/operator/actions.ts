@@ -9,7 +9,7 @@ import { POLICY_ACTIONS } from './policy-actions.ts'
 const ROLES: Field = { name: 'roles', label: 'Roles', kind: 'words', help: 'For example role:client' }
 const REASON: Field = { name: 'reason', label: 'Reason', kind: 'text' }
 
-/** What a revocation ends. */
+/** Scope of a revocation. */
 const ONE = 'this certificate'
 const ALL_OF_KEY = 'every certificate of its node key'
 
@@ -36,7 +36,7 @@ export const ACTIONS: readonly Action[] = [
   {
     id: 'revoke',
     title: 'Revoke a certificate',
-    purpose: 'Final. The node is out with the next request, on every instance.',
+    purpose: 'Permanent. Every instance refuses the node from the next request on.',
     isFinal: true,
     fields: [
       { name: 'cert_id', label: 'Certificate id', kind: 'text', required: true },

@@ -5,13 +5,13 @@ import { withFormerKeys } from '../../former-keys.ts'
 
 export interface CheckedChain {
   readonly report: StoreReport
-  /** The newest entries, newest first, each with its own digest as derived here. */
+  /** The newest entries, newest first, each with its digest as computed here. */
   readonly newest: readonly { readonly entry: EvidenceStoreEntry; readonly digest: string }[]
-  /** False when there were more lines than a page checks. */
+  /** False when the store has more lines than a page checks. */
   readonly isWhole: boolean
-  /** The first lines were removed by retention: the links are judged from where they show. */
+  /** True when retention removed the first lines. The links are verified from the first remaining line. */
   readonly beginsLater: boolean
-  /** Signed heads, each found again in the chain; the newest first. */
+  /** Signed heads that match the chain; newest first. */
   readonly anchors: readonly StoreAnchor[]
 }
 
@@ -23,8 +23,8 @@ const MAX_LINES = 20_000
 const SHOWN = 12
 
 /**
- * Reads the store and re-derives every digest, link and signature in this browser, and holds the anchors against it. No
- * word of the authority is taken.
+ * Reads the store and verifies every digest, link, signature and anchor in this browser, without trusting the
+ * authority.
  */
 export async function checkChain(client: Client, { genesis }: Authority): Promise<CheckedChain> {
   const checked = await check(client, { genesis })
@@ -33,7 +33,7 @@ export async function checkChain(client: Client, { genesis }: Authority): Promis
   return keys === undefined ? checked : check(client, keys)
 }
 
-/** Entries and anchors from before a key succession are of a former key. */
+/** Entries and anchors from before a key succession are signed with a former key. */
 const SIGNATURE_REASONS: readonly string[] = ['invalid_signature', 'anchor_invalid_signature']
 
 async function check(client: Client, authority: AuthorityKeys): Promise<CheckedChain> {
@@ -45,7 +45,7 @@ async function check(client: Client, authority: AuthorityKeys): Promise<CheckedC
   const checker = new StoreChecker({
     keys: { authority, executor: (id) => keys.get(id) },
     scope: beginsLater ? 'view' : 'store',
-    // A view says nothing about what came before it, so anchors cannot be held against one.
+    // A partial view does not contain earlier entries, so anchors cannot be verified.
     ...(beginsLater ? {} : { anchors: await AnchorChecker.open(anchors, authority, sovereign) }),
   })
   const newest: { entry: EvidenceStoreEntry; digest: string }[] = []

@@ -9,7 +9,7 @@ describe('diffTexts', () => {
     expect(shown('a\nb\nc', 'a\nb\nc')).toEqual([])
   })
 
-  it('shows what went and what came, with three lines around', () => {
+  it('shows removed and added lines, with three lines around', () => {
     const lines = Array.from({ length: 20 }, (_, i) => `line ${i}`)
     const changed = lines.with(10, 'other').toSpliced(11, 0, 'new')
     expect(shown(lines.join('\n'), changed.join('\n'))).toEqual([
@@ -25,7 +25,7 @@ describe('diffTexts', () => {
     ])
   })
 
-  it('marks what it leaves out between two changes', () => {
+  it('marks omitted lines between two changes', () => {
     const lines = Array.from({ length: 20 }, (_, i) => `line ${i}`)
     const out = shown(lines.join('\n'), lines.with(2, 'x').with(17, 'y').join('\n'))
     expect(out.filter((line) => line === ' …')).toHaveLength(1)
@@ -33,8 +33,8 @@ describe('diffTexts', () => {
     expect(out).toContain('+y')
   })
 
-  it('gives back both texts from its lines, whatever they are', () => {
-    // Texts of at most four lines, so that no equal line is far enough from a change to be left out.
+  it('contains both texts completely, for any texts', () => {
+    // Texts of at most four lines, so that no equal line is omitted.
     let state = 7
     const random = (below: number): number => {
       state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
@@ -54,7 +54,7 @@ describe('diffTexts', () => {
     }
   })
 
-  it('compares as a whole what is too long to compare line by line', () => {
+  it('replaces the whole text when it is too long to compare by line', () => {
     const long = (word: string): string => Array.from({ length: 2100 }, (_, i) => `${word} ${i}`).join('\n')
     const out = diffTexts(long('a'), long('b'))
     expect(out.filter(({ sign }) => sign === '-')).toHaveLength(2100)

@@ -3,11 +3,11 @@ export interface DiffLine {
   readonly text: string
 }
 
-/** Above this two texts are compared as a whole: the table of the comparison would not fit. */
+/** Above this size the whole text is replaced, because the comparison table would be too large. */
 const MAX_CELLS = 4_000_000
 const CONTEXT = 3
 
-/** The shortest way from one text to the other, by lines, with a few equal lines around every change. */
+/** Returns the shortest line diff, with a few equal lines around every change. */
 export function diffTexts(before: string, after: string): readonly DiffLine[] {
   return aroundChanges(diffLines(before.split('\n'), after.split('\n')))
 }
@@ -50,7 +50,7 @@ function diffMiddle(a: readonly string[], b: readonly string[]): readonly DiffLi
   return out
 }
 
-/** For every pair of places: how many lines what follows them has in common. */
+/** For every pair of positions: the number of common lines after them. */
 function commonLengths(a: readonly string[], b: readonly string[]): Uint16Array {
   const width = b.length + 1
   const lengths = new Uint16Array((a.length + 1) * width)
@@ -64,7 +64,7 @@ function commonLengths(a: readonly string[], b: readonly string[]): Uint16Array 
   return lengths
 }
 
-/** Equal stretches are left out, with a mark where something was. */
+/** Omits equal parts and marks the omission. */
 function aroundChanges(lines: readonly DiffLine[]): readonly DiffLine[] {
   const isShown = lines.map((_, at) => lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some(isChange))
   return lines.flatMap((line, at) => {

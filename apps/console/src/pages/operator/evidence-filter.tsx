@@ -16,7 +16,7 @@ const FIELDS: readonly { readonly name: Name; readonly label: string; readonly h
   { name: 'until', label: 'Not after', help: '2026-02-01T00:00:00Z' },
 ]
 
-/** Every filter the store knows; what is left empty does not narrow. */
+/** Every filter of the store. An empty field is not used. */
 export function FilterForm(props: {
   readonly isBusy: boolean
   readonly search: (filter: EvidenceFilter) => void

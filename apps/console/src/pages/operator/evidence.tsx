@@ -23,7 +23,7 @@ type Shown =
 
 const PAGE = 50
 
-/** What was decided and done, searched, and the whole chain checked in this browser. */
+/** Searches decisions and executions, and verifies the whole chain in this browser. */
 export function Evidence(props: { readonly client: Client; readonly authority: Authority }): JSX.Element {
   const { client, authority } = props
   const [shown, setShown] = useState<Shown>({ kind: 'nothing' })
@@ -84,7 +84,7 @@ function Found(props: {
             <Entry entry={entry} />
           </li>
         ))}
-        {entries.length === 0 ? <li>Nothing fits.</li> : null}
+        {entries.length === 0 ? <li>No entries match.</li> : null}
       </ol>
       {more === undefined ? null : (
         <button type="button" class="quiet-button" onClick={() => more(next)}>

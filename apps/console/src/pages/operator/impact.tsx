@@ -7,14 +7,14 @@ const WIDTH = 640
 const MIDDLE = WIDTH / 2
 const HALF = 92
 
-/** What ends, in the middle, and a line to everything that loses something by it. */
+/** Draws the ending record in the middle, with a line to everything affected. */
 export function ImpactDrawing({ impact }: { readonly impact: Impact }): JSX.Element {
   const { sources, ends, lost } = impact
   const rows = Math.max(rowsOf(sources), rowsOf(lost), 1)
   const height = rows * ROW + 24
   const label = `${ends} ends. ${describe(sources)}${describe(lost)}`
   return (
-    <figure class="ripple" data-ripple={lost.count} tabIndex={0}>
+    <figure class="impact" data-impact={lost.count} tabIndex={0}>
       <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={label}>
         <Fan reached={sources} side={-1} height={height} />
         <Fan reached={lost} side={1} height={height} />
@@ -25,7 +25,7 @@ export function ImpactDrawing({ impact }: { readonly impact: Impact }): JSX.Elem
       </svg>
       <figcaption class="legend">
         {sources.count === 0 ? null : <span class="quiet">left: {sources.what}</span>}
-        <span class="quiet">{lost.count === 0 ? 'nothing else is touched' : `right: ${lost.what}`}</span>
+        <span class="quiet">{lost.count === 0 ? 'nothing else is affected' : `right: ${lost.what}`}</span>
       </figcaption>
     </figure>
   )

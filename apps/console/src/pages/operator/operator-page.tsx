@@ -82,7 +82,7 @@ function KeyForm(props: { readonly open: (session: Session) => void; readonly no
     setBusy(true)
     try {
       const signer = await openKey(await file.text(), keyId)
-      // The page drops the file as soon as the key is imported.
+      // The page removes the file as soon as the key is imported.
       form.reset()
       props.open(await signIn(signer))
     } catch (error) {

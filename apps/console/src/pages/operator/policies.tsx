@@ -10,7 +10,7 @@ import { withFormerKeys } from '../../former-keys.ts'
 import type { Values } from './action.ts'
 import { intentOf } from './policy-actions.ts'
 
-/** Every stored version, to be read, put in force, or taken as the beginning of the next. */
+/** Lists all stored versions, to read, activate, or use as the start of the next version. */
 // oxlint-disable-next-line max-lines-per-function -- the state of the page and its markup
 export function Policies(props: {
   readonly client: Client
@@ -37,7 +37,9 @@ export function Policies(props: {
         </button>
       </p>
       {problem === '' ? null : <p role="alert">{problem}</p>}
-      {rows?.length === 0 ? <p class="empty">None yet: «Publish a boundary policy» above makes the first.</p> : null}
+      {rows?.length === 0 ? (
+        <p class="empty">No policies yet. Publish the first one with «Publish a boundary policy» above.</p>
+      ) : null}
       <ul class="plain">
         {(rows ?? []).map((row) => (
           <li key={`${row.policy_id}/${row.version}`} data-policy={`${row.policy_id}/${row.version}`}>
@@ -88,11 +90,11 @@ interface OpenedPolicy {
   readonly verdict: { readonly tone: string; readonly word: string }
 }
 
-/** The signature is verified here, under the key of the genesis block or a former one of its time. */
+/** Verifies the signature with the key of the genesis block, or a former key of that time. */
 async function open(client: Client, genesis: GenesisBlock, row: BoundaryPolicyRow): Promise<OpenedPolicy> {
   const { versions } = await client.boundaryPolicies.history(row.policy_id, { limit: 1000 })
   const policy = versions.find((each) => each.version === row.version)?.policy
-  if (policy === undefined || policy === null) throw new Error('The stored text is not what was published.')
+  if (policy === undefined || policy === null) throw new Error('The stored text differs from the published text.')
   const received = asReceived(BOUNDARY_POLICY_FORM, policy)
   const byCurrent = await verifyReceivedPlainly(received, [genesis.network_authority.public_key])
   const keys = byCurrent.ok ? undefined : await withFormerKeys(genesis)

@@ -26,7 +26,7 @@ export const POLICY_ACTIONS: readonly Action[] = [
   {
     id: 'policy-publish',
     title: 'Publish a boundary policy',
-    purpose: 'Signs the next version, inactive. What is wrong with it and what it would change is shown before.',
+    purpose: 'Signs the next version, inactive. The preview shows its problems and its effect.',
     fields: [{ name: 'intent', label: 'Policy as JSON', kind: 'json', required: true }, TRIALS],
     draft(values) {
       const body = jsonObject(values, 'intent')
@@ -41,7 +41,7 @@ export const POLICY_ACTIONS: readonly Action[] = [
   {
     id: 'policy-activate',
     title: 'Activate a boundary policy',
-    purpose: 'From the next request on decisions are made under this version; an earlier one is the rollback.',
+    purpose: 'Decisions use this version from the next request on. Choose an earlier version to roll back.',
     isFinal: true,
     fields: [...POLICY, TRIALS],
     draft(values) {
@@ -90,9 +90,10 @@ async function previewPublishing(client: Client, values: Values, intent: JsonObj
 
 async function previewActivation(client: Client, values: Values): Promise<Preview> {
   const { candidate, active } = await findVersions(client, values)
-  if (candidate.policy === null) return { lines: ['The stored text is not what was published: it would be refused.'] }
+  if (candidate.policy === null)
+    return { lines: ['The stored text differs from the published text: it would be refused.'] }
   const lines = [
-    active === undefined ? 'It is not active now.' : `Version ${active.version} is active now and gives way.`,
+    active === undefined ? 'It is not active now.' : `Version ${active.version} is active now and will be replaced.`,
   ]
   const intent = intentOf(candidate.policy)
   return { lines, ...compared(active?.policy ?? null, intent), ...(await simulated(client, values, intent)) }
@@ -129,12 +130,12 @@ async function findVersions(
 
 const ASSIGNED: ReadonlySet<string> = new Set(['version', 'issued_at', 'issued_by', 'issuer_sovereign_id', 'signature'])
 
-/** The part its author chose; the authority writes the rest. */
+/** The members that the author sets. The authority adds the others. */
 export function intentOf(policy: BoundaryPolicy): JsonObject {
   return Object.fromEntries(Object.entries<JsonValue>(policy as JsonObject).filter(([name]) => !ASSIGNED.has(name)))
 }
 
-/** Both with their defaults written out and in one order of names: what differs is then meant to differ. */
+/** Writes both texts with defaults and in one order of names, so that only real differences remain. */
 function compared(active: BoundaryPolicy | null, intent: JsonObject): { readonly diff?: readonly DiffLine[] } {
   if (active === null) return {}
   return { diff: diffTexts(readable(intentOf(active)), readable(intent)) }
@@ -145,7 +146,7 @@ function readable(intent: JsonObject): string {
   return JSON.stringify(JSON.parse(canonicalJson(read.ok ? read.intent : intent)), null, 2)
 }
 
-/** So many stored entries are looked at; the authority judges at most as many requests. */
+/** Number of stored entries to read. The authority simulates at most this many requests. */
 const SIMULATED = 1000
 
 async function simulated(
@@ -161,7 +162,7 @@ async function simulated(
     const decisions = { after_sequence: Math.max(0, last - SIMULATED), limit: SIMULATED }
     return { simulation: await client.boundaryPolicies.simulate({ intent, decisions }) }
   } catch (error) {
-    // Without a store there are no decisions to judge again; every other failure is one.
+    // Without an evidence store there are no decisions to simulate. Other failures are reported.
     if (error instanceof RefusedError && error.code === 'evidence_store_disabled') return {}
     throw error
   }
@@ -171,6 +172,6 @@ function readContexts(values: Values): readonly JsonObject[] | undefined {
   const given = text(values, 'contexts')
   if (given === '') return undefined
   const list = readJson(given)
-  if (!Array.isArray(list) || !list.every(isJsonObject)) throw new Error('The requests are a JSON list of objects.')
+  if (!Array.isArray(list) || !list.every(isJsonObject)) throw new Error('The requests must be a JSON list of objects.')
   return list
 }

@@ -5,13 +5,13 @@ import type { DiffLine } from './diff.ts'
 import type { Preview } from './preview.ts'
 import { ImpactDrawing } from './impact.tsx'
 
-/** What an action would do: in sentences, drawn, as a comparison, and judged on requests. */
+/** Shows the effect of an action: as sentences, as a drawing, as a diff, and as simulated decisions. */
 export function PreviewView({ preview }: { readonly preview: Preview }): JSX.Element {
   const { lines, impact, diff, simulation } = preview
   return (
     <>
       {lines.length === 0 ? null : (
-        <ul data-forecast>
+        <ul data-preview>
           {lines.map((line) => (
             <li key={line}>{line}</li>
           ))}
@@ -27,13 +27,13 @@ export function PreviewView({ preview }: { readonly preview: Preview }): JSX.Ele
 const SIGNS: Readonly<Record<DiffLine['sign'], string>> = { '+': 'added: ', '-': 'removed: ', ' ': '' }
 
 function Diff({ lines }: { readonly lines: readonly DiffLine[] }): JSX.Element {
-  if (lines.length === 0) return <p data-diff="none">Word for word what is in force.</p>
+  if (lines.length === 0) return <p data-diff="none">Identical to the active version.</p>
   return (
     <figure class="example" data-diff="some">
-      <figcaption>In force now (−) and afterwards (+)</figcaption>
+      <figcaption>Active now (−) and afterwards (+)</figcaption>
       <pre class="diff" tabIndex={0}>
         {lines.map(({ sign, text }, i) => (
-          <div key={i} class={sign === '+' ? 'come' : sign === '-' ? 'gone' : ''}>
+          <div key={i} class={sign === '+' ? 'added' : sign === '-' ? 'removed' : ''}>
             <span class="unseen">{SIGNS[sign]}</span>
             <span aria-hidden="true">{sign} </span>
             {text}
@@ -56,7 +56,7 @@ function Simulation({ simulation }: { readonly simulation: PolicySimulation }): 
         <Badge tone="ended" word={`${unchanged} as now`} />
       </p>
       {candidate_set_healthy ? null : (
-        <p role="alert">With it in force the set of policies would be unhealthy, and everything denied.</p>
+        <p role="alert">With this version the policy set would be unhealthy, and all requests would be denied.</p>
       )}
       {sample.length === 0 ? null : (
         <ul class="plain">

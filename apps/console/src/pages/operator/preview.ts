@@ -1,29 +1,29 @@
 import type { PolicySimulation } from '@chancery/sdk'
 import type { DiffLine } from './diff.ts'
 
-/** What would happen, before it happens. */
+/** The effect of an action, computed before it runs. */
 export interface Preview {
   readonly lines: readonly string[]
-  /** What it takes away, drawn. */
+  /** Lost records and paths, for the drawing. */
   readonly impact?: Impact
-  /** A text as it is in force and as it would be. */
+  /** The active text and the new text. */
   readonly diff?: readonly DiffLine[]
   readonly simulation?: PolicySimulation
 }
 
-/** What ends in the middle, who loses something by it around. */
+/** The ending record, and everything affected by it. */
 export interface Impact {
-  /** Whose paths end here, to the left; may be empty. */
+  /** Networks that lose a path, on the left; may be empty. */
   readonly sources: Reached
   readonly ends: string
-  /** What is no longer reached or accepted, to the right. */
+  /** Networks and records that are no longer reached or accepted, on the right. */
   readonly lost: Reached
 }
 
 export interface Reached {
   readonly what: string
   readonly names: readonly string[]
-  /** All of them; the names are some. */
+  /** Total number; `names` contains some of them. */
   readonly count: number
 }
 
@@ -35,7 +35,7 @@ export function counted(count: number, word: string): string {
 
 const NAMED = 8
 
-/** Some names in brackets, for a sentence. */
+/** Returns some names in brackets, for a sentence. */
 export function named(names: readonly string[], count: number): string {
   return names.length === 0 ? '' : ` (${names.slice(0, NAMED).join(', ')}${count > NAMED ? ' …' : ''})`
 }

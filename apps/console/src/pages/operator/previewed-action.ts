@@ -3,44 +3,46 @@ import { plain } from '../../components/plain.ts'
 import { SIGNED_OUT, counted, named } from './preview.ts'
 import type { Preview } from './preview.ts'
 
-/** The dry run of a revocation, in words and drawn. */
+/** Previews a revocation with a dry run. */
 export function previewedRevocation(preview: RevocationPreview): Preview {
   const { certificates_revoked: certificates, agents_dropped: agents, other_certificates: others } = preview
   const lines = [
-    preview.would_change ? 'The revocation list gets a new version.' : 'Nothing would change: it is revoked already.',
+    preview.would_change
+      ? 'The revocation list gets a new version.'
+      : 'Nothing would change: the certificate is already revoked.',
     `No longer accepted: ${counted(certificates.count, 'certificate')}${named(certificates.sample, certificates.count)}.`,
-    `Out of the registry: ${counted(agents.count, 'agent')}.`,
+    `Removed from the registry: ${counted(agents.count, 'agent')}.`,
     ...(others.count === 0
       ? []
       : [
-          `Of the same node key and left: ${counted(others.count, 'certificate')}${named(others.sample, others.count)}.`,
+          `Remaining certificates of this node key: ${counted(others.count, 'certificate')}${named(others.sample, others.count)}.`,
         ]),
   ]
   return {
     lines,
     impact: {
-      // One certificate is named where it ends; several stand beside it.
+      // One certificate is named in the middle; several are listed on the right.
       sources:
         certificates.count === 1
           ? SIGNED_OUT
           : { what: 'certificates that end', names: certificates.sample, count: certificates.count },
       ends: certificates.count === 1 ? (certificates.sample[0] ?? '') : counted(certificates.count, 'certificate'),
-      lost: { what: 'agents that leave the registry', names: agents.sample, count: agents.count },
+      lost: { what: 'agents that are removed from the registry', names: agents.sample, count: agents.count },
     },
   }
 }
 
-/** The dry run of the end of a treaty. */
+/** Previews the end of a treaty with a dry run. */
 export function previewedEnd({ would_change, paths_lost }: TreatyPreview): Preview {
   const pairs = paths_lost.sample.map((pair) => `${pair.from} → ${pair.to}`)
   const lines = [
-    would_change ? 'The treaty ends now.' : 'Nothing would change: it ended before.',
+    would_change ? 'The treaty ends now.' : 'Nothing would change: the treaty has already ended.',
     `Lost: ${paths_lost.complete ? '' : 'at least '}${counted(paths_lost.count, 'trust path')}${named(pairs, paths_lost.count)}.`,
     ...(would_change
       ? [
           paths_lost.direct_recognition_lost
-            ? 'No other treaty in force joins the two directly.'
-            : 'Another treaty in force still joins the two.',
+            ? 'No other active treaty connects the two directly.'
+            : 'Another active treaty still connects the two.',
         ]
       : []),
   ]
@@ -56,7 +58,7 @@ export function previewedEnd({ would_change, paths_lost }: TreatyPreview): Previ
   }
 }
 
-/** The dry run of the withdrawal of an attestation. */
+/** Previews the revocation of an attestation with a dry run. */
 export function previewedWithdrawal(preview: AttestationPreview): Preview {
   const { accepting_sovereigns: others } = preview
   const lines = [
@@ -82,7 +84,7 @@ export async function previewAnchor(client: Client): Promise<Preview> {
   return {
     lines: [
       unanchored_entries === 0
-        ? 'Nothing would change: the head is anchored.'
+        ? 'Nothing would change: the head is already anchored.'
         : `Entries up to #${plain(last_store_sequence)} are checked and their head is signed.`,
     ],
   }

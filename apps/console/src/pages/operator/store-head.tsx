@@ -9,7 +9,7 @@ import { Badge } from '../../components/badge.tsx'
 import { Fact } from '../../components/fact.tsx'
 import { plain } from '../../components/plain.ts'
 
-/** How far the store reaches and how much of it is anchored. Shown to operators only. */
+/** Shows the size of the evidence store and how much of it is anchored. For operators only. */
 export function StoreHead({ client }: { readonly client: Client }): JSX.Element | null {
   const [status, setStatus] = useState<JsonObject>()
   const [problem, setProblem] = useState('')

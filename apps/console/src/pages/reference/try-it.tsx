@@ -8,7 +8,7 @@ export function mountReference(root: Document): void {
   for (const entry of root.querySelectorAll('details[data-route]')) {
     const [method = '', path = ''] = (entry.getAttribute('data-route') ?? '').split(' ')
     if (!mayTry(entry.closest('section')?.querySelector('h2')?.id, method, path)) continue
-    // Made when opened: a hundred forms at once would slow the page down for nothing.
+    // Created when opened, because a hundred forms would slow the page down.
     entry.addEventListener(
       'toggle',
       () => {
@@ -86,11 +86,11 @@ async function call(method: string, target: string, body: string): Promise<{ sta
       text: tidy(text).slice(0, SHOWN_CHARACTERS),
     }
   } catch (error) {
-    return { status: 'No answer', text: explain(error) }
+    return { status: 'No response', text: explain(error) }
   }
 }
 
-/** JSON in lines; everything else as it came. */
+/** Indents JSON. Returns other text unchanged. */
 function tidy(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)
