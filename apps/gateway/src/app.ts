@@ -15,7 +15,7 @@ import { reload } from './startup/reload.ts'
 export interface RunningGateway extends RunningService {
   readonly address: AddressInfo
   readonly core: Core
-  /** Reads all files again and puts them in force together, or changes nothing. */
+  /** Reads all files again and uses them together, or changes nothing. */
   reload(): Promise<void>
 }
 

@@ -1,5 +1,5 @@
 import type { Clock, Ids, Job, Limiter, Log } from '@chancery/service-kit'
-import type { RefusalAudit } from './audit/refusal-trail.ts'
+import type { RefusalAudit } from './audit/refusal-audit.ts'
 import type { RequestAudit } from './audit/request-audit.ts'
 import type { Access } from './auth/access.ts'
 import type { SignatureChecks } from './auth/signature-checks.ts'
@@ -12,7 +12,7 @@ import type { DurableState } from './state/durable-state.ts'
 import type { RefreshResults } from './trust/refresh-results.ts'
 import type { TrustState } from './trust/trust-state.ts'
 
-/** Holds what the edge, the jobs and the features share. It names no feature. A function takes `Pick<Core, …>`. */
+/** Parts that the edge, the jobs and the features share. It names no feature. A function takes `Pick<Core, …>`. */
 export interface Core {
   readonly settings: GatewaySettings
   readonly version: string
@@ -20,7 +20,7 @@ export interface Core {
   readonly ids: Ids
   readonly log: Log
   readonly metrics: GatewayMetrics
-  /** Returns the clients in force. A reload replaces them. */
+  /** Returns the current clients. A reload replaces them. */
   readonly access: () => Access
   /** Undefined in development mode, where callers send their own trust inputs. */
   readonly trust: TrustState | undefined
@@ -34,7 +34,7 @@ export interface Core {
   readonly failures: Limiter
   readonly checks: SignatureChecks
   readonly authorities: AuthorityPools
-  /** Returns false once a stop was requested. */
+  /** Returns false after a stop was requested. */
   readonly isServing: () => boolean
 }
 

@@ -41,7 +41,7 @@ export function createMetrics(version: string): GatewayMetrics {
   const metrics: GatewayMetrics = {
     registry,
     requests: counter('gateway_requests_total', 'Requests of every kind.'),
-    failures: counter('gateway_failures_total', 'Answers with a 5xx status.'),
+    failures: counter('gateway_failures_total', 'Responses with a 5xx status.'),
     denied: counter('gateway_denied_total', 'Failed authentications.'),
     throttled: counter('gateway_auth_throttled_total', 'Requests throttled after failed authentications.'),
     quotaDenied: counter('gateway_quota_denied_total', 'Requests refused by a quota.'),
@@ -51,12 +51,12 @@ export function createMetrics(version: string): GatewayMetrics {
     ),
     duration: registry.histogram({
       name: 'gateway_request_duration_seconds',
-      help: 'Time from the head of a request to its answer.',
+      help: 'Time from the head of a request to its response.',
       buckets: BUCKETS,
     }),
     decisions: registry.counter({
       name: 'gateway_trust_decisions_total',
-      help: 'Judged certificates.',
+      help: 'Verified certificates.',
       labels: { result: RESULTS },
     }),
     reloads: registry.counter({
@@ -71,7 +71,7 @@ export function createMetrics(version: string): GatewayMetrics {
     }),
     upstreamDuration: registry.histogram({
       name: 'gateway_upstream_duration_seconds',
-      help: 'Time authorities took to answer.',
+      help: 'Response time of authorities.',
       buckets: BUCKETS,
     }),
   }

@@ -5,7 +5,7 @@ import { checkUrl } from '../policy/urls.ts'
 import { addressForms } from './address-forms.ts'
 import { guardedLookup, isCallable } from './address-rules.ts'
 
-/** As a host may be written in a policy URL: unspecified, link-local, metadata, multicast, reserved. */
+/** Hosts of a policy URL: unspecified, link-local, metadata, multicast, reserved. */
 const HOSTS = [
   // Unspecified
   '0.0.0.0',
@@ -20,7 +20,7 @@ const HOSTS = [
   '[::ffff:0:0.0.0.0]',
   '[64:ff9b::0.0.0.0]',
   '[2002:0:0::]',
-  // Link-local, where most clouds keep their metadata
+  // Link-local, which most cloud metadata services use
   '169.254.0.1',
   '169.254.169.254',
   '169.254.169.254.',
@@ -78,7 +78,7 @@ const HOSTS = [
 
 const ADDRESSES = HOSTS.map((host) => new URL(`https://${host}/`).hostname.replace(/^\[(.*)\]$/, '$1'))
 
-it('knows at least sixty spellings', () => {
+it('has at least sixty spellings', () => {
   expect(new Set(HOSTS).size).toBeGreaterThanOrEqual(60)
 })
 
@@ -98,7 +98,7 @@ describe.each(HOSTS)('%s', (host) => {
   })
 })
 
-/** A name server that gives one answer, whatever it is asked. */
+/** A name server that returns one answer for every name. */
 function answering(addresses: readonly string[]): typeof lookup {
   const found: LookupAddress[] = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
   const fake = (_name: string, _options: unknown, done: (error: null, found: LookupAddress[]) => void): void =>
@@ -115,7 +115,7 @@ function resolved(addresses: readonly string[], allowPrivate: boolean): Promise<
 }
 
 describe('a name that resolves', () => {
-  it('to one of them is refused, whatever the policy allows', async () => {
+  it('to one of them is refused under every policy', async () => {
     for (const address of ADDRESSES) {
       const plain = address.replace(/\.$/, '')
       expect([plain, await resolved([plain], true)]).toEqual([plain, 'refused'])
@@ -123,13 +123,13 @@ describe('a name that resolves', () => {
     }
   })
 
-  it('to several is connected only to those that may be called', async () => {
+  it('to several is connected only to allowed ones', async () => {
     expect(await resolved(['169.254.169.254', '93.184.216.34', 'fe80::1'], false)).toEqual(['93.184.216.34'])
     expect(await resolved(['fe80::1%eth0'], true)).toBe('refused')
     expect(await resolved([], true)).toBe('refused')
   })
 
-  it('to a private or loopback address passes only where plain http is allowed', async () => {
+  it('to a private or loopback address is accepted only where plain http is allowed', async () => {
     const inside = [
       '127.0.0.1',
       '10.1.2.3',
@@ -147,15 +147,15 @@ describe('a name that resolves', () => {
   })
 })
 
-describe('what may be called', () => {
-  it('is what the operator wrote, and the public internet', () => {
+describe('allowed addresses', () => {
+  it('are literals of the policy, and public addresses', () => {
     for (const address of ['93.184.216.34', '2606:2800:220:1::1', '::ffff:93.184.216.34', '64:ff9b::5db8:d822'])
       expect([address, isCallable(address, false)]).toEqual([address, true])
     for (const address of ['127.0.0.1', '::1', '10.0.0.1']) expect(isCallable(address, true)).toBe(true)
     for (const text of ['', 'name.example', '1.2.3', '[::1', 'fe80::1%eth0']) expect(isCallable(text, true)).toBe(false)
   })
 
-  it('sees through every form', () => {
+  it('are checked in every notation', () => {
     expect(addressForms('::ffff:a9fe:a9fe')).toEqual(['0:0:0:0:0:ffff:a9fe:a9fe', '169.254.169.254'])
     expect(addressForms('2001:0:4136:e378:8000:63bf:5601:5601').at(-1)).toBe('169.254.169.254')
     expect(addressForms('::1')).toEqual(['0:0:0:0:0:0:0:1'])

@@ -5,10 +5,10 @@ import { addressForms } from './address-forms.ts'
 
 type Kind = 'ipv4' | 'ipv6'
 
-/** Code of the error when a name stands for no address that may be called. */
+/** Error code when a name resolves to no allowed address. */
 export const NOT_ALLOWED = 'EADDRNOTALLOWED'
 
-/** Never called, whatever the policy says: unspecified, link-local (cloud metadata), multicast, reserved. */
+/** Never called, also when the policy names them: unspecified, link-local (cloud metadata), multicast, reserved. */
 const NEVER = blockList([
   ['0.0.0.0', 8, 'ipv4'],
   ['169.254.0.0', 16, 'ipv4'],
@@ -16,7 +16,7 @@ const NEVER = blockList([
   ['::', 128, 'ipv6'],
   ['fe80::', 10, 'ipv6'],
   ['ff00::', 8, 'ipv6'],
-  // Where clouds keep the credentials of their machines, besides link-local.
+  // Other addresses of cloud metadata services, which have the credentials of the machine.
   ['100.100.100.200', 32, 'ipv4'],
   ['168.63.129.16', 32, 'ipv4'],
   ['192.0.0.192', 32, 'ipv4'],
@@ -24,7 +24,7 @@ const NEVER = blockList([
   ['fd20:ce::254', 128, 'ipv6'],
 ])
 
-/** Called only when the operator wrote the address itself or allowed plain http for the network. */
+/** Called only when the policy contains the address itself or allows plain http for the network. */
 const PRIVATE = blockList([
   ['127.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
@@ -44,7 +44,7 @@ function blockList(subnets: readonly (readonly [string, number, Kind])[]): Block
   return list
 }
 
-/** Whether a connection may go to this address, in every form it may stand for. */
+/** Returns whether a connection to this address is allowed. Checks every address it contains. */
 export function isCallable(address: string, allowPrivate: boolean): boolean {
   const forms = addressForms(address)
   return forms.length > 0 && forms.every((form) => !isIn(NEVER, form) && (allowPrivate || !isIn(PRIVATE, form)))
@@ -54,12 +54,18 @@ function isIn(list: BlockList, form: string): boolean {
   return list.check(form, isIP(form) === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** An address written out in a URL that nobody may call. A literal is never looked up, so no lookup can refuse it. */
+/**
+ * Returns whether a URL contains a literal address that is never called. A literal is not looked up, so no lookup can
+ * refuse it.
+ */
 export function isRefusedLiteral({ hostname }: URL): boolean {
   return addressForms(hostname).length > 0 && !isCallable(hostname, true)
 }
 
-/** Resolves once, compares, and connects to the address that was compared: a second answer of a name server is not asked for. */
+/**
+ * Resolves a name once, checks the addresses, and connects to a checked address. A second lookup could return another
+ * address.
+ */
 export function guardedLookup(allowPrivate: boolean, resolve: typeof lookup = lookup): LookupFunction {
   return (hostname, options, done) => {
     resolve(
@@ -69,7 +75,7 @@ export function guardedLookup(allowPrivate: boolean, resolve: typeof lookup = lo
         const addresses = (found ?? []).filter(({ address }) => isCallable(address, allowPrivate))
         const [first] = addresses
         if (error !== null || first === undefined) {
-          done(error ?? Object.assign(new Error('no address that may be called'), { code: NOT_ALLOWED }), '', 4)
+          done(error ?? Object.assign(new Error('no allowed address'), { code: NOT_ALLOWED }), '', 4)
         } else if (options.all === true) done(null, addresses)
         else done(null, first.address, first.family)
       },

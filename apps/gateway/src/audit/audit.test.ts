@@ -63,7 +63,7 @@ async function delivered(id: string): Promise<JsonObject> {
 }
 
 describe('durable audit', () => {
-  it('keeps intent and completion, names the certificate by digest only, and chains every event', async () => {
+  it('stores intent and completion, names the certificate by digest only, and chains every event', async () => {
     const certificate = await setup.certificate()
     const response = await setup.gateway.request('POST', '/verify', {
       token: setup.caller.token,
@@ -113,7 +113,7 @@ describe('durable audit', () => {
     expect((await delivered(`${String(response.headers['x-request-id'])}:completed`))['status']).toBe(400)
   })
 
-  it('only acknowledged events leave; the others come again with the same ids', async () => {
+  it('only acknowledged events leave the queue; the others are sent again with the same ids', async () => {
     acknowledge = () => ['somebody-else:started']
     const response = await setup.verify(await setup.certificate())
     const id = `${String(response.headers['x-request-id'])}:completed`
@@ -131,7 +131,7 @@ describe('durable audit', () => {
     while (((await state?.measure())?.pending ?? 0) > 0) await new Promise((done) => setTimeout(done, 50))
   })
 
-  it('public pages write nothing, and bad credentials a bounded number of events', async () => {
+  it('public pages write no events, and bad credentials a limited number', async () => {
     for (let n = 0; n < 30; n += 1) {
       await setup.gateway.request('GET', '/api')
       await setup.gateway.request('GET', '/no-such-path')
@@ -146,15 +146,15 @@ describe('durable audit', () => {
   })
 })
 
-it('when the state cannot be written, nothing is answered as certain and nothing more is begun', async () => {
+it('when the state cannot be written, the outcome is reported as uncertain and new requests are refused', async () => {
   const { core } = setup.gateway.gateway
   const { state } = core
   if (state === undefined) throw new Error('no state')
   const certificate = await setup.certificate()
-  // The writer thread is gone, as after a fault of the disk: an injected fault, nothing else is replaced.
+  // Ends the writer thread, as after a disk fault. Nothing else is replaced.
   await state.close()
   const response = await setup.verify(certificate)
-  // The delivery may have met the fault first; then not even the credential is looked at.
+  // The delivery may have failed first. Then the credential is not even checked.
   expect(response.status).toBe(503)
   expect(['audit_unavailable', 'state_unavailable']).toContain(response.body['reason'] as string)
   expectRefusal(await setup.verify(certificate), 503, 'unavailable', 'state_unavailable')

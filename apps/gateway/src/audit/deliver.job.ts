@@ -25,7 +25,7 @@ const MAX_RESPONSE_BYTES = 65_536
 /** The collector received the events and refused them. Any other failure proves nothing about the events. */
 const REFUSING: ReadonlySet<number> = new Set([400, 413, 422])
 
-/** more: continue at once. idle: wait for the usual pause. failed: wait for a pause that grows. */
+/** more: continue immediately. idle: wait for the usual pause. failed: wait for a growing pause. */
 type Progress = 'more' | 'idle' | 'failed'
 
 /**
@@ -116,7 +116,8 @@ export class AuditDelivery {
   async #settle(accepted: readonly PendingEvent[], refused: readonly PendingEvent[]): Promise<void> {
     const { state, log } = this.#parts
     const rejected = await state.complete(accepted.map(toSequence), refused.map(toSequence))
-    if (rejected > 0) log.error('the collector refuses events; they are set aside', { alarm: true, count: rejected })
+    if (rejected > 0)
+      log.error('collector rejected audit events; moved to the rejected queue', { alarm: true, count: rejected })
   }
 
   async #send(events: readonly PendingEvent[]): Promise<ReadonlySet<string> | 'refused'> {
@@ -138,7 +139,7 @@ export class AuditDelivery {
       signal: this.#stop.signal,
     })
     if (REFUSING.has(response.status)) return 'refused'
-    if (response.status !== 200) throw new Error(`the collector answered ${response.status}`)
+    if (response.status !== 200) throw new Error(`the collector responded ${response.status}`)
     const value = readJsonBytes(response.body)
     const ids = isJsonObject(value) ? value['acknowledged_ids'] : undefined
     if (!Array.isArray(ids)) throw new Error('the collector acknowledged nothing')

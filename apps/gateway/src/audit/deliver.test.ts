@@ -18,7 +18,7 @@ let folder: string
 let state: DurableState
 let delivery: AuditDelivery | undefined
 let lines: string[]
-/** Every body the collector was sent, as ids. */
+/** Event ids of every body sent to the collector. */
 let sent: string[][]
 let respond: (ids: readonly string[]) => { readonly status: number; readonly acknowledged: readonly string[] }
 afterAll(() => ca.remove())
@@ -77,7 +77,7 @@ async function until(check: () => boolean | Promise<boolean>): Promise<void> {
 const pendingCount = async (): Promise<number> => (await state.measure()).pending
 
 describe('audit delivery', () => {
-  it('a collector that refuses every body with one event in it gets all others, and that one ten times alone', async () => {
+  it('a collector that refuses one event receives all others, and that event ten times alone', async () => {
     await append(250)
     const accepted: string[] = []
     respond = (ids) => {
@@ -89,23 +89,23 @@ describe('audit delivery', () => {
     await until(async () => (await pendingCount()) === 1)
     expect(accepted).toEqual(names(250).filter((id) => id !== 'e-30'))
     const alone = sent.filter((ids) => ids.length === 1 && ids[0] === 'e-30').length
-    // Ten attempts, and perhaps the first try of what was set aside.
+    // Ten attempts, and possibly the first attempt of the rejected queue.
     expect([10, 11]).toContain(alone)
-    expect(lines.filter((line) => line.includes('they are set aside'))).toHaveLength(1)
+    expect(lines.filter((line) => line.includes('moved to the rejected queue'))).toHaveLength(1)
   })
 
-  it('an event that is never named blocks later ones for ten attempts at most', async () => {
+  it('an event that is never acknowledged blocks later ones for at most ten attempts', async () => {
     await append(120)
     respond = (ids) => ({ status: 200, acknowledged: ids.filter((id) => id !== 'e-0') })
     deliver()
     await until(async () => (await pendingCount()) === 1)
-    await until(() => lines.some((line) => line.includes('they are set aside')))
-    // Those set aside wait; what comes now does not wait for them.
+    await until(() => lines.some((line) => line.includes('moved to the rejected queue')))
+    // Rejected events do not delay new events.
     await state.append({ event: 'test', event_id: 'later' })
     await until(() => sent.flat().includes('later'))
   })
 
-  it('a collector that takes a few at a time sets nothing aside, and neither does one that is down', async () => {
+  it('a collector that acknowledges a few at a time, or that is down, causes no rejected events', async () => {
     await append(100)
     let isDown = true
     respond = (ids) => (isDown ? { status: 503, acknowledged: [] } : { status: 200, acknowledged: ids.slice(0, 3) })
@@ -115,17 +115,17 @@ describe('audit delivery', () => {
     await until(async () => (await pendingCount()) === 0)
     const order = [...new Set(sent.flat())]
     expect(order).toEqual(names(100))
-    expect(lines.filter((line) => line.includes('set aside'))).toEqual([])
+    expect(lines.filter((line) => line.includes('rejected queue'))).toEqual([])
   })
 
-  it('pauses longer only for failures that follow each other: one now and then must not hold up a backlog', async () => {
+  it('pauses longer only for consecutive failures, so that a single one does not delay a backlog', async () => {
     await append(12)
     respond = (ids) =>
       sent.length % 2 === 1 ? { status: 503, acknowledged: [] } : { status: 200, acknowledged: ids.slice(0, 1) }
     const begun = performance.now()
     deliver()
     await until(async () => (await pendingCount()) === 0)
-    // Twelve pauses of 5 ms; were they to double, it would take twenty seconds.
+    // Twelve pauses of 5 ms. Doubled each time, they would take twenty seconds.
     expect(performance.now() - begun).toBeLessThan(5000)
   })
 })

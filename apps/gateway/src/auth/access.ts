@@ -1,7 +1,7 @@
 import { GatewayRefusal } from '@chancery/contract'
 import type { GatewayErrorName, GatewayRefusalOptions } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
-import { after, limitAddress } from '@chancery/service-kit'
+import { andThen, limitAddress } from '@chancery/service-kit'
 import type { Limiter, MaybePromise } from '@chancery/service-kit'
 import type { ClientPolicy } from '../policy/policy.ts'
 import type { CredentialIndex } from './credentials.ts'
@@ -29,7 +29,7 @@ export interface PresentedCredential {
   readonly address: string
   /** SHA-256 of the client certificate on this connection. */
   readonly peerCertificate: string | undefined
-  /** Returns true once the caller is gone. */
+  /** Returns true after the caller has disconnected. */
   readonly isGone: () => boolean
 }
 
@@ -70,7 +70,7 @@ export function authenticate(
   }
   const { oidc } = access
   if (token === undefined || oidc === undefined || !OidcAdapter.isToken(token)) return refuse(presented, rules)
-  return after(findOrCheckToken(oidc, token, presented, rules), (clientId) => {
+  return andThen(findOrCheckToken(oidc, token, presented, rules), (clientId) => {
     const bound = clientId === undefined ? undefined : access.clients.get(clientId)
     if (bound === undefined) return refuse(presented, rules)
     return admit({ client: bound, method: 'oidc' }, presented, now)

@@ -46,7 +46,7 @@ describe('bearer credentials', () => {
     expect(answers[0]?.headers['www-authenticate']).toBe('Bearer')
   })
 
-  it('a digest, a second part and other schemes are no credentials', async () => {
+  it('a digest, a second part and other schemes are not credentials', async () => {
     for (const authorization of [
       `Bearer ${digest(ending.token)}`,
       `Bearer ${ending.token} x`,
@@ -58,12 +58,12 @@ describe('bearer credentials', () => {
     }
   })
 
-  it('both tokens of a rotation are the same client; promotion ends the old one', async () => {
+  it('both tokens of a rotation act as one client; promotion ends the old token', async () => {
     expect((await knock(rotating.token)).body['client_id']).toBe('rotating')
     expect((await knock(NEXT_TOKEN)).body['client_id']).toBe('rotating')
   })
 
-  it('ends on time without a restart', async () => {
+  it('expire on time without a restart', async () => {
     expect((await knock(ending.token)).status).toBe(200)
     clock.advance(86_400)
     expectRefusal(await knock(ending.token), 401, 'unauthorized', 'credential_expired')
@@ -71,7 +71,7 @@ describe('bearer credentials', () => {
 })
 
 describe('failed authentications', () => {
-  it('are throttled per address; a good credential never is, and forwarding headers change nothing', async () => {
+  it('are throttled per address; a valid credential never is, and forwarding headers change nothing', async () => {
     const setup = await startTestSetup({ settings: { GATEWAY_AUTH_FAILURES_PER_MINUTE: '3' } })
     try {
       const fail = (from: string, headers = {}) =>
@@ -90,7 +90,7 @@ describe('failed authentications', () => {
 })
 
 describe('mutual TLS', () => {
-  it('is one more gate: a certificate of ours, a credential, and the one bound to the other', async () => {
+  it('requires a certificate of the client authority, a credential, and a credential bound to the certificate', async () => {
     const ca = new TestCa()
     const [server, client, second] = [ca.issue('gateway'), ca.issue('caller'), ca.issue('second')]
     const foreign = new TestCa('another').issue('caller')
@@ -127,7 +127,7 @@ describe('mutual TLS', () => {
     }
   })
 
-  it('kept connections go on under a new authority only when it issued their certificate', async () => {
+  it('open connections continue under a new client authority only when it issued their certificate', async () => {
     const [old, next] = [new TestCa('old clients'), new TestCa('new clients')]
     const server = old.issue('gateway')
     const [leaving, staying] = [old.issue('leaving'), next.issue('staying')]
@@ -147,7 +147,7 @@ describe('mutual TLS', () => {
         new Promise<number | string>((resolve) => {
           const headers = { authorization: `Bearer ${setup.caller.token}` }
           const sent = get(`${setup.gateway.url}/v1/networks`, { agent, headers }, (response) => {
-            response.resume().on('end', () => resolve(`${response.statusCode} ${sent.reusedSocket ? 'kept' : 'new'}`))
+            response.resume().on('end', () => resolve(`${response.statusCode} ${sent.reusedSocket ? 'reused' : 'new'}`))
           })
           sent.on('error', () => resolve('refused'))
         })
@@ -156,15 +156,15 @@ describe('mutual TLS', () => {
       const [ofOld, ofNext] = [keep(leaving), keep(staying)]
       expect([await ofOld(), await ofOld(), await ofNext(), await ofNext()]).toEqual([
         '200 new',
-        '200 kept',
+        '200 reused',
         '200 new',
-        '200 kept',
+        '200 reused',
       ])
       await setup.gateway.gateway.reload()
-      expect(await ofOld()).toBe('200 kept')
+      expect(await ofOld()).toBe('200 reused')
       await writeFile(`${setup.gateway.home}/ca.pem`, next.cert)
       await setup.gateway.gateway.reload()
-      expect([await ofOld(), await ofNext()]).toEqual(['refused', '200 kept'])
+      expect([await ofOld(), await ofNext()]).toEqual(['refused', '200 reused'])
       expect(await ofOld()).toBe('refused')
     } finally {
       for (const agent of agents) agent.destroy()

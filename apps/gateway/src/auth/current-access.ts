@@ -11,7 +11,7 @@ export interface AccessTools {
   readonly log: Log
 }
 
-/** Holds the callers in force. A reload replaces all of them; a removed client is refused on its next request. */
+/** Stores the current callers. A reload replaces all of them; a removed client is refused on its next request. */
 export class CurrentAccess {
   readonly #tools: AccessTools
   #access: Access

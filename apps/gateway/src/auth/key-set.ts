@@ -39,7 +39,7 @@ export class KeySet {
     this.#loop = this.#renew()
   }
 
-  /** Returns the keys in force, or none once the set is too old. */
+  /** Returns the current keys, or none when the set is too old. */
   keys(): readonly JsonObject[] {
     return this.#parts.clock.monotonicMs() - this.#fetchedAt < CACHED_MS ? this.#keys : []
   }

@@ -3,7 +3,7 @@ import { createServer } from 'node:https'
 import type { Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair } from 'jose'
-// @ts-expect-error -- the package carries no types, and the test needs one constructor of it
+// @ts-expect-error -- the package has no types, and the test needs one constructor of it
 import { Provider as UntypedProvider } from 'oidc-provider'
 import { TestCa, startTestGateway, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
 import type { TestGateway } from '@chancery/testkit'
@@ -14,7 +14,7 @@ import { expectRefusal } from '../test-gateway.suite.ts'
 type Callback = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 const Provider = UntypedProvider as new (issuer: string, options: object) => { callback(): Callback }
 
-/** A certified provider behind TLS, trusted through GATEWAY_CA_FILE: a counterpart we did not write. */
+/** A certified third-party provider over TLS, trusted through GATEWAY_CA_FILE. */
 const AUDIENCE = 'urn:chancery:gateway'
 const SECRET = 's'.repeat(40)
 const ca = new TestCa()
@@ -118,12 +118,12 @@ describe('tokens of a real provider', () => {
       const { status, body } = await gateway.request('GET', '/v1/networks', { token })
       return [status, body['client_id']]
     }
-    // The keys of the provider are fetched soon after the start.
+    // The keys of the provider are fetched after the start.
     await expect.poll(ask, { interval: 200 }).toEqual([200, 'svc'])
     expect(fetches).toBeGreaterThan(0)
   })
 
-  it('401: an unbound subject, a changed token, a foreign key id', async () => {
+  it('401: an unbound subject, a changed token, an unknown key id', async () => {
     const token = await mint('bound')
     const [head = '', claims = '', signature = ''] = token.split('.')
     const forged = Buffer.from(
@@ -160,7 +160,7 @@ describe('tokens of a real provider', () => {
     }
   })
 
-  it('made-up key ids cause no flood of fetches', async () => {
+  it('invented key ids do not cause repeated fetches', async () => {
     const before = fetches
     const claims = (await mint('bound')).split('.').slice(1).join('.')
     const tokens = Array.from(

@@ -173,7 +173,7 @@ function digestOf(token: string): string {
   return hash('sha256', token, 'base64')
 }
 
-/** What a token says, before anybody knows who wrote it. */
+/** The claims of a token before its signature is verified. */
 function readClaims(token: string): JWTPayload | undefined {
   try {
     return decodeJwt(token)
@@ -211,7 +211,7 @@ function rsaBits(key: JsonObject): number {
   return first < 0 ? 0 : (modulus.length - first) * 8 - Math.clz32(modulus[first] ?? 0) + 24
 }
 
-/** Public members only: a set that leaks private ones is not to spread them further. */
+/** Public members only: private keys of a faulty set must not be copied. */
 function toJwk({ kty, crv, x, y, n, e }: JsonObject): JWK {
   const members = { kty, crv, x, y, n, e }
   return Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === 'string'))

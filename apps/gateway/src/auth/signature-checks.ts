@@ -16,7 +16,7 @@ const WAKE_MS = 5
 export interface Claimant {
   readonly address: string
   readonly client: string
-  /** Returns true once the caller is gone. Such a check is skipped and uses no slot. */
+  /** Returns true after the caller has disconnected. Such a check is skipped and uses no slot. */
   readonly isGone: () => boolean
 }
 

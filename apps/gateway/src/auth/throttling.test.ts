@@ -73,14 +73,14 @@ async function fail(from: string, count: number): Promise<ReadonlySet<number>> {
 }
 
 describe('above the limit of failures of an address', () => {
-  it('failures are throttled, and a token that was accepted before is not', async () => {
+  it('failures are throttled, and an already accepted token is not', async () => {
     const token = await mint(key)
     expect((await ask('127.0.0.11', token)).status).toBe(200)
     expect(await fail('127.0.0.11', 40)).toEqual(new Set([401, 429]))
     for (let n = 0; n < 3; n += 1) expect((await ask('127.0.0.11', token)).status).toBe(200)
   })
 
-  it('a new token gets through while forged ones in the same name come without end', async () => {
+  it('a new token is accepted while forged tokens for the same client keep arriving', async () => {
     const from = '127.0.0.12'
     await fail(from, 20)
     expectRefusal(await ask(from, 'z'.repeat(40)), 429, 'rate_limited', 'auth_throttled')
@@ -93,7 +93,7 @@ describe('above the limit of failures of an address', () => {
       }
     }
     const flood = Array.from({ length: 16 }, forge)
-    // Far more were checked in this second than an address once had in one.
+    // More checks ran in this second than the limit of failures per minute.
     await vi.waitFor(() => expect(refused).toBeGreaterThan(30), { timeout: 20_000 })
     for (const [subject, client] of [
       ['subject', 'svc'],
@@ -104,7 +104,7 @@ describe('above the limit of failures of an address', () => {
     await Promise.all(flood)
   })
 
-  it('a credential that is over is counted as a failure, and never throttled', async () => {
+  it('an expired credential is counted as a failure, and never throttled', async () => {
     const denied = async (): Promise<number> => {
       const { text } = await gateway.request('GET', '/metrics', { token: watcher.token })
       return Number(/^gateway_denied_total (\d+)$/m.exec(text)?.[1])
@@ -119,7 +119,7 @@ describe('above the limit of failures of an address', () => {
 
 describe('SignatureChecks', () => {
   const time = { ms: 0 }
-  /** Asks for one check and notes when its turn has come; it ends at once. */
+  /** Requests one check that ends immediately, and logs when it runs. */
   const asking =
     (checks: SignatureChecks, began: string[], isSlowed = true) =>
     async (address: string, client: string, isGone = () => false): Promise<void> => {
@@ -128,16 +128,16 @@ describe('SignatureChecks', () => {
       })
     }
 
-  it('gives turns to addresses, and within one to the clients that tokens claim to be', async () => {
+  it('serves addresses round robin, and within an address the claimed clients', async () => {
     const began: string[] = []
     const ask = asking(new SignatureChecks({ monotonicMs: () => time.ms }), began)
     const flood = Array.from({ length: 40 }, () => ask('a', 'forged'))
     await Promise.all([...flood, ask('a', 'good'), ask('b', 'forged'), ask('b', 'good')])
-    // Four were under way before the others came.
+    // Four checks ran before the others were queued.
     expect(began.slice(4, 9).sort()).toEqual(['a forged', 'a forged', 'a good', 'b forged', 'b good'].sort())
   })
 
-  it('lets so many a second begin for addresses that failed, and all others at once', async () => {
+  it('limits the checks per second of addresses that failed, and runs all others immediately', async () => {
     const began: string[] = []
     const checks = new SignatureChecks({ monotonicMs: () => time.ms })
     const slowed = Promise.all(Array.from({ length: 120 }, (_, n) => asking(checks, began)(`crowd ${n}`, 'x')))
@@ -153,12 +153,12 @@ describe('SignatureChecks', () => {
     expect(began).toHaveLength(121)
   })
 
-  it('leaves out those who went away while they waited, at no cost for who is still there', async () => {
+  it('skips callers that disconnected in the queue, without delay for the others', async () => {
     const began: string[] = []
     const checks = new SignatureChecks({ monotonicMs: () => time.ms })
     const ask = asking(checks, began)
     const left = { isGone: false }
-    // The first fifty are the allowance of this moment; time stands still, so nobody else could begin.
+    // The first fifty use up the allowance. The clock does not advance, so no other check could start.
     const here = Array.from({ length: 49 }, () => ask('a', 'here'))
     const gone = Array.from({ length: 2000 }, () => ask('a', 'here', () => left.isGone))
     left.isGone = true
@@ -166,7 +166,7 @@ describe('SignatureChecks', () => {
     expect(began).toHaveLength(50)
   })
 
-  it('keeps more waiting for one address than there are connections, then refuses it and no other', async () => {
+  it('queues more checks of one address than there are connections, then refuses that address only', async () => {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     const checks = new SignatureChecks({ monotonicMs: () => time.ms })
     const ask = (address: string) => checks.run({ address, client: 'x', isGone: () => false }, false, () => ended)

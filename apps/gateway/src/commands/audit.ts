@@ -4,25 +4,25 @@ import { Chain, auditRows, eventText, findBrokenLink } from '../state/audit-log.
 import type { AuditRow } from '../state/audit-log.ts'
 import { readStateValues } from '../state/state-values.ts'
 import { openStateFile } from '../state/state-file.ts'
-import { StateError } from '../state/state-problem.ts'
+import { StateError } from '../state/state-error.ts'
 import { done, readState, stateFileOf } from './state-command.ts'
 import type { ToolResult } from './state-command.ts'
 
-/** `audit verify`: the chain from the oldest event kept to the head. */
+/** `audit verify`: verifies the chain from the oldest stored event to the head. */
 export async function verifyAudit(settings: GatewaySettings): Promise<ToolResult> {
   return readState(stateFileOf(settings), settings, (db) => {
     const values = readStateValues(db)
     const broken = findBrokenLink(db, values)
     const { first_sequence, head_sequence, head_hash } = values
     const data = { ok: broken === undefined, first_sequence, head_sequence, head_hash, broken_at: broken ?? null }
-    if (broken === undefined) return done(data, `The chain holds up to event ${head_sequence}.`)
+    if (broken === undefined) return done(data, `The chain is valid up to event ${head_sequence}.`)
     return { data, text: `The chain breaks at event ${broken}.`, exitCode: 1 }
   })
 }
 
 /**
- * `audit export`: JSON Lines, oldest first; `write` resolves when the reader has taken the lines. Follows the chain on
- * the way: it ends with a problem at the first event that is not the next one, and never gives that one out.
+ * `audit export`: writes JSON Lines, oldest first; `write` resolves when the reader has accepted the lines. It verifies
+ * the chain and stops with an error before the first event that does not follow.
  */
 export async function exportAudit(
   settings: GatewaySettings,
@@ -47,7 +47,7 @@ export async function exportAudit(
   }
 }
 
-/** The chain from where it begins now: a live gateway may have removed what came next while others were read. */
+/** Verifies from the first event now: a running gateway may have removed older events during the export. */
 function behindRetention(db: DatabaseSync, { expected }: Chain, row: AuditRow): Chain {
   const values = readStateValues(db)
   const chain = new Chain(values)

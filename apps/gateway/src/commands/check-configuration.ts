@@ -1,13 +1,13 @@
 import type { Clock, SettingsResult } from '@chancery/service-kit'
 import { checkOnline } from '../outbound/check-online.ts'
-import { ConfigurationError, problemText } from '../policy/configuration-refused.ts'
+import { ConfigurationError, problemText } from '../policy/configuration-error.ts'
 import { loadConfiguration } from '../policy/load-configuration.ts'
 import type { Configuration, ConfigurationProblem } from '../policy/load-configuration.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { readCheckpoints } from '../state/checkpoints.ts'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import { openStateFile } from '../state/state-file.ts'
-import { StateError } from '../state/state-problem.ts'
+import { StateError } from '../state/state-error.ts'
 import { verifyState } from '../state/verify-state.ts'
 import { ListWorker } from '../trust/list-worker.ts'
 import { loadListsOrThrow, fromCheckpoints } from '../trust/open-trust.ts'
@@ -15,13 +15,13 @@ import { loadListsOrThrow, fromCheckpoints } from '../trust/open-trust.ts'
 export interface CheckReport {
   readonly problems: readonly ConfigurationProblem[]
   readonly warnings: readonly string[]
-  /** The same for people. */
+  /** Human-readable text. */
   readonly lines: readonly string[]
 }
 
 /**
- * `--check-config`: everything a start would load, read-only (protocol/gateway 18.2). It takes no ownership of the state
- * and writes nothing, so that it runs beside a live replica. Passing is not readiness.
+ * `--check-config`: loads everything a start would load, read-only (protocol/gateway 18.2). It does not lock the state
+ * and writes nothing, so that it can run next to a running replica. Success does not mean that the gateway is ready.
  */
 export async function checkConfiguration(
   { values: settings, problems: wrong }: SettingsResult<GatewaySettings>,
@@ -47,7 +47,7 @@ function fromSettingsLine(line: string): ConfigurationProblem {
   return { setting: line.slice(0, cut), path: '', message: line.slice(cut + 2) }
 }
 
-/** Undefined when there is a problem with it. */
+/** Returns undefined when it has a problem. */
 function readStored(
   { stateFile, stateMaxBytes }: GatewaySettings,
   problems: ConfigurationProblem[],
@@ -56,7 +56,7 @@ function readStored(
   try {
     const db = openStateFile({ file: stateFile, isReadOnly: true, maxBytes: stateMaxBytes })
     try {
-      // The chain is long and for `audit verify`; a live replica next door should not wait for it.
+      // Without the chain: it is long, `audit verify` checks it, and a running replica must not wait.
       verifyState(db, 'without-chain')
       return readCheckpoints(db)
     } finally {

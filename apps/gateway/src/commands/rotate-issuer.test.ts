@@ -16,7 +16,7 @@ import { rotateIssuer } from './rotate-issuer.ts'
 import { readState } from './state-command.ts'
 
 const before = await testIssuer('agency')
-// The same key id with another key: what a rotation is.
+// A rotation: the same key id with another key.
 const after: TestIssuer = { ...before, signer: { ...(await testIssuer('rotated')).signer, keyId: before.keyId } }
 const WITHDRAWN = { certificate_id: 'withdrawn', reason: 'key_compromise', revoked_at: '2026-01-02T03:04:05Z' }
 let folder: string
@@ -58,7 +58,7 @@ function kept(): StoredCheckpoint | undefined {
   return readState(join(folder, 'state'), settings, (db) => readCheckpoints(db)[0])
 }
 
-it('takes a higher list under the new key that names all the stored one does; the sticky set stays', async () => {
+it('accepts a higher list of the new key with every stored revocation; withdrawn revocations stay', async () => {
   const next = await list(after, 10, 'listed', 'more')
   await rotate(next)
   expect(kept()).toMatchObject({ sequence: 10, withdrawn: [WITHDRAWN] })
@@ -66,17 +66,17 @@ it('takes a higher list under the new key that names all the stored one does; th
 })
 
 it.each([
-  ['leaves out revocations', () => list(after, 10, 'more')],
-  ['leaves out revocations', () => list(after, 10, 'withdrawn')],
+  ['lacks revocations', () => list(after, 10, 'more')],
+  ['lacks revocations', () => list(after, 10, 'withdrawn')],
   ['higher sequence', () => list(after, 9, 'listed')],
   ['refused (rollback)', () => list(after, 8, 'listed')],
   ['refused (unauthentic)', () => list(before, 10, 'listed')],
-])('refuses a list that must not follow: %s (%#)', async (problem, offered) => {
+])('refuses a list that cannot follow: %s (%#)', async (problem, offered) => {
   const was = kept()
   await expect(rotate(await offered())).rejects.toThrow(problem)
   expect(kept()).toEqual(was)
 })
 
-it('refuses when the stored list does not verify under the old key given', async () => {
+it('refuses when the stored list does not verify under the given old key', async () => {
   await expect(rotate(await list(after, 10, 'listed'), after.signer.publicKey)).rejects.toThrow('under the old key')
 })

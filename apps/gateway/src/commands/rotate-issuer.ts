@@ -7,7 +7,7 @@ import { appendEvents } from '../state/audit-log.ts'
 import { readCheckpoints, writeCheckpoint } from '../state/checkpoints.ts'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import { inTransaction } from '../state/state-file.ts'
-import { StateError } from '../state/state-problem.ts'
+import { StateError } from '../state/state-error.ts'
 import { checkList } from '../trust/check-list.ts'
 import type { AcceptedList, ListTask } from '../trust/check-list.ts'
 import { indexEntries, readIndex } from '../trust/revocation-index.ts'
@@ -31,7 +31,7 @@ export interface RotateArguments {
 export async function rotateIssuer(settings: GatewaySettings, args: RotateArguments): Promise<ToolResult> {
   const policy = findIssuer(settings, args)
   const oldKey = readTrustedPublicKey(args.oldKey)
-  if (oldKey === undefined) throw new StateError('--old-key is no strong Ed25519 public key')
+  if (oldKey === undefined) throw new StateError('--old-key is not a strong Ed25519 public key')
   const sequence = await changeState(settings, async (db) => {
     const stored = readCheckpoints(db).find((each) => each.network === args.network && each.issuer === args.issuer)
     if (stored === undefined) throw new StateError('there is no checkpoint of this issuer')
@@ -54,7 +54,7 @@ export async function rotateIssuer(settings: GatewaySettings, args: RotateArgume
   })
   return done(
     { network: args.network, issuer: args.issuer, sequence },
-    `The issuer has a new key; its list is number ${sequence}.`,
+    `The issuer has a new key. Its list has sequence ${sequence}.`,
   )
 }
 
@@ -84,12 +84,12 @@ async function checkRotation(
   if (!('position' in offered)) throw new StateError(`the new list is refused (${offered.outcome})`)
   if (offered.position.sequence <= held.position.sequence) throw new StateError('the new list needs a higher sequence')
   if (!namesAll(offered.index, held.index)) {
-    throw new StateError('the new list leaves out revocations of the stored one')
+    throw new StateError('the new list lacks revocations of the stored one')
   }
   return offered
 }
 
-/** Looked up one by one: a list that takes up an old withdrawn entry and drops another has the same counts. */
+/** Compares entries, not counts: a list may add one entry and drop another. */
 function namesAll(offered: SharedIndex, held: SharedIndex): boolean {
   const known = readIndex(offered)
   for (const { certificate_id, withdrawn } of indexEntries(held)) {

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import type { RunningGateway } from '../app.ts'
 import { expectedLines, reloader } from './start.ts'
 
-it('tells damage that a tool meets while reading as something to mend, not as a bug', () => {
+it('reports damage found while reading as an error of the state file, not as a bug', () => {
   const folder = mkdtempSync(join(tmpdir(), 'chancery-main-'))
   const file = join(folder, 'state')
   writeFileSync(file, 'no database at all'.repeat(100))
@@ -22,7 +22,7 @@ it('tells damage that a tool meets while reading as something to mend, not as a 
   }
 })
 
-it('a reload asked for during the start runs after it, and reloads never overlap', async () => {
+it('a reload requested during the start runs after it, and reloads never overlap', async () => {
   const started = Promise.withResolvers<RunningGateway>()
   const ask = reloader(started.promise)
   const seen: string[] = []

@@ -15,13 +15,13 @@ import { startGateway } from '../app.ts'
 import type { RunningGateway } from '../app.ts'
 import { checkConfiguration } from './check-configuration.ts'
 import { initializeState } from './initialize-state.ts'
-import { ConfigurationError } from '../policy/configuration-refused.ts'
+import { ConfigurationError } from '../policy/configuration-error.ts'
 import { loadConfiguration } from '../policy/load-configuration.ts'
 import type { Configuration } from '../policy/load-configuration.ts'
 import { readGatewaySettings } from '../settings/gateway-settings.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { ToolError } from './state-command.ts'
-import { StateError } from '../state/state-problem.ts'
+import { StateError } from '../state/state-error.ts'
 
 export interface StartArguments {
   readonly action: 'start' | 'check-config' | 'init-state'
@@ -41,7 +41,7 @@ export async function start(args: StartArguments): Promise<number> {
     })
     const { problems, warnings } = report
     if (args.json) process.stdout.write(`${JSON.stringify({ ok: problems.length === 0, problems, warnings })}\n`)
-    else if (problems.length === 0) process.stdout.write('The configuration can be used.\n')
+    else if (problems.length === 0) process.stdout.write('The configuration is valid.\n')
     else explain(report.lines.slice(0, 1))
     if (!args.json) for (const warning of warnings) process.stderr.write(`chancery: warning: ${warning}\n`)
     return problems.length === 0 ? 0 : 1
@@ -133,12 +133,12 @@ export function expectedLines(error: unknown): readonly string[] | undefined {
   if (error instanceof ConfigurationError) return error.message.split('\n')
   if (error instanceof ToolError) return [error.message]
   if (error instanceof StateError) return [`GATEWAY_STATE_FILE: ${error.message}`]
-  // A command that reads without a full check finds the damage where it is.
+  // A command that reads without a full check may find damage.
   if (error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR')
-    return ['GATEWAY_STATE_FILE: cannot be read: it is damaged, or another process holds it for too long']
+    return ['GATEWAY_STATE_FILE: cannot be read: it is damaged, or another process has locked it for too long']
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return ['GATEWAY_ADDR: is in use']
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT' && 'path' in error)
-    return [`${visible(String(error.path), { maxLength: 256 })}: cannot be read: there is no such file or folder`]
+    return [`${visible(String(error.path), { maxLength: 256 })}: cannot be read: the file or folder does not exist`]
   return undefined
 }
 

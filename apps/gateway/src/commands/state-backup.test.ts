@@ -8,7 +8,7 @@ import { backup } from './state-backup.ts'
 import { readState } from './state-command.ts'
 import { verify } from './state-verify.ts'
 
-it('a backup beside a gateway that writes without pause ends, and holds all of one moment', async () => {
+it('a backup of a busy gateway completes, and is consistent', async () => {
   const setup = await startTestSetup({ state: 'new', entries: [{ certificate_id: 'gone', reason: 'x'.repeat(1000) }] })
   const { gateway } = setup
   const { settings, home } = gateway
@@ -16,7 +16,7 @@ it('a backup beside a gateway that writes without pause ends, and holds all of o
   if (state === undefined) throw new Error('no state')
   const writing = { isOn: true, count: 0 }
   try {
-    // A long audit, so that the copy takes longer than the pause between two writes.
+    // A long audit log, so that the copy takes longer than the pause between two writes.
     const fill = 'x'.repeat(2000)
     for (let round = 0; round < 40; round += 1) {
       await state.append(...Array.from({ length: 500 }, (_, n) => ({ event: 'test', event_id: `${round}-${n}`, fill })))
@@ -53,7 +53,7 @@ it('a backup beside a gateway that writes without pause ends, and holds all of o
   }
 })
 
-it('a backup holds every event, and is never written over another file', async () => {
+it('a backup has every event, and never replaces a file', async () => {
   const setup = await startTestSetup({ state: 'new' })
   const { settings, home } = setup.gateway
   try {

@@ -4,12 +4,12 @@ import { DatabaseSync } from 'node:sqlite'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { copyState } from '../state/copy-state.ts'
 import { openStateFile, syncPath } from '../state/state-file.ts'
-import { StateError } from '../state/state-problem.ts'
+import { StateError } from '../state/state-error.ts'
 import { verifyState } from '../state/verify-state.ts'
 import { done, readState, stateFileOf } from './state-command.ts'
 import type { ToolResult } from './state-command.ts'
 
-/** `state backup`: a consistent copy while the gateway runs, checked before it counts. */
+/** `state backup`: writes a consistent copy while the gateway runs, and verifies it. */
 export async function backup(settings: GatewaySettings, target: string): Promise<ToolResult> {
   const source = openStateFile({ file: stateFileOf(settings), isReadOnly: true, maxBytes: settings.stateMaxBytes })
   try {
@@ -38,7 +38,7 @@ async function fill(target: string, source: DatabaseSync): Promise<void> {
   }
 }
 
-/** Never over another file, and readable by its owner only. */
+/** Never replaces a file. Only the owner can read the new one. */
 function reserve(target: string): void {
   try {
     closeSync(openSync(target, 'wx', 0o600))

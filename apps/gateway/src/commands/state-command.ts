@@ -1,35 +1,35 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { JsonObject } from '@chancery/protocol'
 import { systemClock, systemIds } from '@chancery/service-kit'
-import { ConfigurationError } from '../policy/configuration-refused.ts'
+import { ConfigurationError } from '../policy/configuration-error.ts'
 import { loadConfiguration } from '../policy/load-configuration.ts'
 import type { Policy } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { acquireFileLock } from '../state/file-lock.ts'
 import { openStateFile } from '../state/state-file.ts'
-import { StateError } from '../state/state-problem.ts'
+import { StateError } from '../state/state-error.ts'
 import { verifyState } from '../state/verify-state.ts'
 
-/** What a tool has to say, for programs and for people. */
+/** Result of a command, for programs and for people. */
 export interface ToolResult {
   readonly data: JsonObject
   readonly text: string
   readonly exitCode: 0 | 1
 }
 
-/** A tool was given something it cannot work with. */
+/** A command has an invalid input. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
 }
 
-/** Names of events and their times; as in the running gateway. */
+/** Ids and times of events, as in the running gateway. */
 export const TOOLS = { clock: systemClock, ids: systemIds }
 
 export function done(data: JsonObject, text: string): ToolResult {
   return { data, text, exitCode: 0 }
 }
 
-/** Reads the state beside a live gateway; nothing is written. */
+/** Reads the state next to a running gateway, and writes nothing. */
 export function readState<Value>(file: string, settings: GatewaySettings, read: (db: DatabaseSync) => Value): Value {
   const db = openStateFile({ file, isReadOnly: true, maxBytes: settings.stateMaxBytes })
   try {
@@ -39,7 +39,7 @@ export function readState<Value>(file: string, settings: GatewaySettings, read: 
   }
 }
 
-/** Changes the state of a gateway that is not running: ownership first, then a check of the whole. */
+/** Changes the state of a stopped gateway: locks it and verifies all of it first. */
 export async function changeState<Value>(
   settings: GatewaySettings,
   change: (db: DatabaseSync) => Promise<Value> | Value,

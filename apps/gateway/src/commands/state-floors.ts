@@ -7,7 +7,7 @@ import { readStateValues } from '../state/state-values.ts'
 import { done, readState, stateFileOf } from './state-command.ts'
 import type { ToolResult } from './state-command.ts'
 
-/** What must never go back, as it is kept elsewhere (protocol/gateway 18.5). */
+/** Minimum list sequences, to be saved outside the gateway (protocol/gateway 18.5). */
 export interface Floor {
   readonly network: string
   readonly issuer: string
@@ -23,7 +23,7 @@ export function floorsOf(db: DatabaseSync): readonly Floor[] {
   })
 }
 
-/** `state floors` */
+/** `state floors`: prints the minimum list sequences. */
 export async function floors(settings: GatewaySettings): Promise<ToolResult> {
   const data = readState(stateFileOf(settings), settings, (db): JsonObject => {
     const { head_sequence, head_hash } = readStateValues(db)

@@ -3,7 +3,7 @@ import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { appendEvents } from '../state/audit-log.ts'
 import { releaseWithdrawn, setSuspect } from '../state/checkpoints.ts'
 import { inTransaction } from '../state/state-file.ts'
-import { StateError } from '../state/state-problem.ts'
+import { StateError } from '../state/state-error.ts'
 import { operatorEvent } from '../audit/operator-event.ts'
 import { TOOLS, changeState, done } from './state-command.ts'
 import type { ToolResult } from './state-command.ts'
@@ -11,11 +11,11 @@ import type { ToolResult } from './state-command.ts'
 export interface OverrideArguments {
   readonly network: string
   readonly issuer: string
-  /** Kept in the audit: an override without a reason is a mistake nobody can judge later. */
+  /** Stored in the audit, so that the override can be reviewed later. */
   readonly reason: string
 }
 
-/** `state clear-suspect`: an operator has looked at the two histories of an authority. */
+/** `state clear-suspect`: clears the mark after an operator has checked the two lists of an authority. */
 export async function clearSuspect(settings: GatewaySettings, args: OverrideArguments): Promise<ToolResult> {
   const { network, issuer, reason } = args
   await changeState(settings, (db) =>
@@ -27,7 +27,7 @@ export async function clearSuspect(settings: GatewaySettings, args: OverrideArgu
   return done({ network, issuer }, `The issuer ${issuer} of ${network} is no longer suspect.`)
 }
 
-/** `state release-revocation`: a certificate a later list left out may be trusted again. */
+/** `state release-revocation`: accepts a certificate again that a later list no longer names. */
 export async function releaseRevocation(
   settings: GatewaySettings,
   args: OverrideArguments & { readonly certificateId: string },
@@ -36,7 +36,7 @@ export async function releaseRevocation(
   await changeState(settings, (db) =>
     inTransaction(db, () => {
       if (!releaseWithdrawn(db, network, issuer, certificateId)) {
-        throw new StateError('this certificate is not a withdrawn revocation; a list in force cannot be overruled')
+        throw new StateError('this certificate is not a withdrawn revocation; the current list cannot be overridden')
       }
       const facts = { network, issuer, certificate_digest: sha256Hex(certificateId), reason }
       appendEvents(db, [operatorEvent('revocation_released', facts, TOOLS)])

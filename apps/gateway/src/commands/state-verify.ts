@@ -13,11 +13,11 @@ import type { ToolResult } from './state-command.ts'
 
 export interface VerifyArguments {
   readonly file: string
-  /** A saved answer of `state floors`. */
+  /** Saved output of `state floors`. */
   readonly floorsFile: string | undefined
 }
 
-/** `state verify`: integrity, audit chain, authenticity under the current anchors, and no floor below the saved one. */
+/** `state verify`: checks integrity, the audit chain, authenticity under the current anchors, and the saved floors. */
 export async function verify(settings: GatewaySettings, { file, floorsFile }: VerifyArguments): Promise<ToolResult> {
   const policy = policyOf(settings)
   const { checkpoints, values } = readState(file, settings, (db) => ({
@@ -34,7 +34,7 @@ export async function verify(settings: GatewaySettings, { file, floorsFile }: Ve
     audit_events: values.head_sequence,
     problems,
   }
-  const text = problems.length === 0 ? `The state is whole: ${checkpoints.length} lists.` : problems.join('\n')
+  const text = problems.length === 0 ? `The state is valid: ${checkpoints.length} lists.` : problems.join('\n')
   return { data, text, exitCode: problems.length === 0 ? 0 : 1 }
 }
 
@@ -42,7 +42,7 @@ async function unauthentic(checkpoints: readonly StoredCheckpoint[], policy: Pol
   const problems: string[] = []
   for (const { network, issuer, body } of checkpoints) {
     const found = issuersOf(policy).find((each) => each.network === network && each.issuer === issuer)
-    // A network that left the policy has no anchors to compare with; its checkpoint waits for its return.
+    // A network outside the policy has no anchors. Its checkpoint stays stored.
     if (found === undefined) continue
     const { anchors, floor, freshness } = found
     const task = { bytes: toUtf8(body), issuer, anchors, floor, freshness, now: TOOLS.clock.now() }

@@ -4,32 +4,32 @@ import type { AuditContext } from '../audit/audit-context.ts'
 import type { ClientPolicy } from '../policy/policy.ts'
 import type { TrustSnapshot } from '../trust/snapshot.ts'
 
-/** One request as a handler sees it. */
+/** One request for a handler. */
 export interface GatewayCall {
   readonly requestId: string
   readonly route: GatewayRoute
   readonly headers: RequestHeaders
-  /** The segments its path names, as sent: nothing has been decoded. */
+  /** Path parameters as sent, not decoded. */
   readonly params: Readonly<Record<string, string>>
-  /** What follows the question mark, as sent. */
+  /** The query as sent, without the question mark. */
   readonly query: string
-  /** The policy and lists this request began with; it ends with the same ones. */
+  /** The policy and lists at the start of this request. A reload does not change them. */
   readonly trust: TrustSnapshot | undefined
-  /** Filled by handlers with what the audit may know. */
+  /** Handlers add the fields that the audit stores. */
   readonly context: AuditContext
-  /** The whole body, bounded while it is read. */
+  /** Reads the whole body, up to the size limit. */
   readBytes(): MaybePromise<Uint8Array>
-  /** The same, for JSON only: refuses other content types. */
+  /** Reads the whole body and refuses content types other than JSON. */
   readBody(): MaybePromise<Uint8Array>
-  /** What is left of the time this request may take. */
+  /** Time left until the deadline. */
   remainingMs(): number
-  /** Refuses once the time is over; to be asked before anything that others can see. */
+  /** Refuses after the deadline. Call it before every external effect. */
   checkDeadline(): void
   /** Sets whether a request was sent whose effect is not confirmed. A refusal at the deadline then reports it. */
   setOutcomeUncertain(isUncertain: boolean): void
 }
 
-/** The same for routes that need a credential. */
+/** A request of an authenticated client. */
 export interface ClientCall extends GatewayCall {
   readonly client: ClientPolicy
 }
@@ -37,7 +37,7 @@ export interface ClientCall extends GatewayCall {
 export type PublicHandler = (call: GatewayCall) => MaybePromise<HttpResponse>
 export type ClientHandler = (call: ClientCall) => MaybePromise<HttpResponse>
 
-/** A route of the contract's table and the function that answers it: `open` for anyone, `client` for a credential. */
+/** A route of the contract's table and its handler: `open` for any caller, `client` for authenticated clients. */
 export type GatewayBinding =
   | { readonly route: GatewayRoute; readonly open: PublicHandler }
   | { readonly route: GatewayRoute; readonly client: ClientHandler }

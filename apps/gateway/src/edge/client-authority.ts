@@ -2,18 +2,18 @@ import { X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
 import { certificateBlocks } from '../policy/tls-files.ts'
 
-/** Certificates between the one that was shown and its authority; more are no sign of anything good. */
+/** Maximum number of certificates between a client certificate and its authority. */
 const MAX_STEPS = 8
 
 /**
- * Connections by client certificate and whether they may go on. The platform looks at a certificate when a connection
- * is opened; a connection that stays open would outlive the authority it was opened under (protocol/gateway 3.9, 3.11).
+ * Tracks connections with client certificates. Node checks a certificate only when a connection is opened, so an open
+ * connection could outlive its client authority (protocol/gateway 3.9, 3.11).
  */
 export class ClientAuthority {
   readonly #open = new Set<TLSSocket>()
   readonly #withdrawn = new WeakSet<object>()
   #pem: string
-  /** Only after a change: until then the platform has looked at every certificate by the authorities in force. */
+  /** Set after a change only. Before it, Node has checked every certificate with the current authorities. */
   #authorities: readonly X509Certificate[] | undefined
 
   constructor(pem: string) {
@@ -23,11 +23,11 @@ export class ClientAuthority {
   watch(socket: TLSSocket): void {
     this.#open.add(socket)
     socket.once('close', () => this.#open.delete(socket))
-    // Its handshake may have begun before the change.
+    // The handshake may have started before the change.
     if (this.#authorities !== undefined) this.#look(socket, this.#authorities)
   }
 
-  /** Other authorities are in force: requests under way end as they began, and no further one is served. */
+  /** Replaces the authorities. Open requests finish; connections of other authorities serve no further request. */
   replace(pem: string): void {
     if (pem === this.#pem) return
     this.#pem = pem
@@ -45,7 +45,7 @@ export class ClientAuthority {
   }
 }
 
-/** Whether one of the authorities issued it, directly or through the certificates that came with it. */
+/** Returns whether one of the authorities issued the certificate, directly or through the certificates sent with it. */
 function isIssuedBy(shown: X509Certificate | undefined, authorities: readonly X509Certificate[]): boolean {
   let current = shown
   for (let step = 0; step < MAX_STEPS && current !== undefined; step += 1) {

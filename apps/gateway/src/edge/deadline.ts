@@ -2,17 +2,17 @@ import { GatewayRefusal } from '@chancery/contract'
 import type { MaybePromise } from '@chancery/service-kit'
 
 /**
- * The time one request may take (protocol/gateway 5.1 step 5). A step that is under way goes on, but its caller does not
- * wait, and no further step that others can see may begin: see {@link Deadline.check}.
+ * The time limit of one request (protocol/gateway 5.1 step 5). A running step continues, but its caller does not wait,
+ * and no further step with an external effect may start: see {@link Deadline.check}.
  */
 export class Deadline {
   readonly #ms: number
-  /** Set when something waits for the first time: most steps do not. */
+  /** Set when a step waits for the first time; most steps do not wait. */
   #timer: NodeJS.Timeout | undefined
-  /** Ends the step that is waited for. */
+  /** Rejects the current step. */
   #giveUp: ((refusal: GatewayRefusal) => void) | undefined
   #isOver = false
-  /** True when something was sent whose effect is not confirmed. */
+  /** True when a request was sent whose effect is not confirmed. */
   isOutcomeUncertain = false
   readonly #endMs: number
 
@@ -21,12 +21,12 @@ export class Deadline {
     this.#endMs = performance.now() + ms
   }
 
-  /** One step at a time. What is there at once needs no watching. */
+  /** Limits one step. A synchronous step needs no timer. */
   within<Value>(work: MaybePromise<Value>): MaybePromise<Value> {
     if (!(work instanceof Promise)) return work
     this.#timer ??= setTimeout(() => this.#end(), this.#ms)
     return new Promise<Value>((resolve, reject) => {
-      // A late failure of abandoned work has no receiver; rejecting twice changes nothing.
+      // Handles a late failure of abandoned work; a second rejection has no effect.
       work.then(resolve, reject)
       if (this.#isOver) reject(this.#refusal())
       else this.#giveUp = reject
@@ -37,7 +37,7 @@ export class Deadline {
     return Math.max(0, this.#endMs - performance.now())
   }
 
-  /** Refuses when the time is over. Called before a step that changes something: the caller may have its 408 already. */
+  /** Refuses after the deadline. Called before a step with an effect, because the caller may have its 408 already. */
   check(): void {
     if (this.#isOver || this.remainingMs === 0) throw this.#refusal()
   }

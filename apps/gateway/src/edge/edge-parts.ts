@@ -1,5 +1,5 @@
 import type { Clock, Ids, Limiter, Log } from '@chancery/service-kit'
-import type { RefusalAudit } from '../audit/refusal-trail.ts'
+import type { RefusalAudit } from '../audit/refusal-audit.ts'
 import type { RequestAudit } from '../audit/request-audit.ts'
 import type { Access } from '../auth/access.ts'
 import type { SignatureChecks } from '../auth/signature-checks.ts'

@@ -5,7 +5,7 @@ import type { Log } from '@chancery/service-kit'
 import { QuotaUnavailableError } from '../quota/quota.ts'
 import { StateUnavailableError } from '../state/durable-state.ts'
 
-/** What the shared edge functions refuse, in the gateway's own words. */
+/** Gateway errors for the refusals of the shared edge. */
 const SHARED: Partial<Readonly<Record<ErrorCode, GatewayErrorName>>> = {
   bad_request: 'malformed_request',
   request_header_fields_too_large: 'headers_too_large',
@@ -17,7 +17,7 @@ const SHARED: Partial<Readonly<Record<ErrorCode, GatewayErrorName>>> = {
 
 const RETRY_SECONDS = 60
 
-/** Anything that was thrown as a refusal; undefined for a bug. */
+/** Returns a thrown value as a refusal; undefined for a bug. */
 export function toRefusal(error: unknown): GatewayRefusal | undefined {
   if (error instanceof GatewayRefusal) return error
   if (error instanceof Refusal) return new GatewayRefusal(SHARED[error.code] ?? 'internal', undefined, { cause: error })
@@ -27,14 +27,14 @@ export function toRefusal(error: unknown): GatewayRefusal | undefined {
   return undefined
 }
 
-/** Returns the response for anything that was thrown. The cause of a bug is logged and not sent. */
+/** Returns the response for a thrown value. The cause of a bug is logged and not sent. */
 export function responseFor(thrown: unknown, requestId: string, log: Log): HttpResponse {
   const refusal = toRefusal(thrown)
   if (refusal === undefined) log.error('unexpected error', { request_id: requestId, error: toError(thrown) })
   return errorResponse(refusal ?? new GatewayRefusal('internal'), requestId)
 }
 
-/** The flat error body (protocol/gateway 6); the only place that knows a status. */
+/** Creates the flat error body (protocol/gateway 6) with its status. */
 export function errorResponse(refusal: GatewayRefusal, requestId: string): HttpResponse {
   const { status, code, reason, message } = GATEWAY_ERRORS[refusal.error]
   const body = json({

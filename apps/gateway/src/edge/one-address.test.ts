@@ -22,7 +22,7 @@ afterEach(async () => {
 function open(url: string, from = HOSTILE): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), localAddress: from })
   opened.push(socket)
-  // What comes back is read, as a caller would do that wants as much as it can get.
+  // Responses are read, as by a caller that wants as many as possible.
   socket.on('error', () => undefined).resume()
   return new Promise((resolve) => socket.once('connect', () => resolve(socket)).once('close', () => resolve(socket)))
 }
@@ -35,7 +35,7 @@ async function openMany(url: string, count: number): Promise<readonly Socket[]> 
 }
 
 describe('one address', () => {
-  it('that sends without waiting for answers is answered in turns, and others are answered', async () => {
+  it('that pipelines requests is slowed down, and others are served', async () => {
     gateway = await startTestGateway({ settings: { GATEWAY_DEVELOPMENT: 'true', GATEWAY_TOKEN: 'a'.repeat(40) } })
     const sockets = await openMany(gateway.url, 20)
     let answers = 0
@@ -45,22 +45,22 @@ describe('one address', () => {
         .on('data', (data: Buffer) => (answers += data.toString('latin1').split('HTTP/1.1 200').length - 1))
         .write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5000))
     for (let i = 0; i < 20; i += 1) expect((await gateway.request('GET', '/health', { from: OTHER })).status).toBe(200)
-    // The first of each connection at once, then one of the address in 5 ms.
+    // The first request of each connection immediately, then one of the address per 5 ms.
     expect(answers).toBeLessThanOrEqual(20 + (performance.now() - since) / 5 + 1)
     for (let i = 0; i < 1000 && answers < 40; i += 1) await pause(5)
     expect(answers).toBeGreaterThanOrEqual(40)
   })
 
-  it('that holds all connections loses one to another address', async () => {
+  it('that uses all connections loses one to another address', async () => {
     gateway = await startTestGateway({ settings: { GATEWAY_DEVELOPMENT: 'true', GATEWAY_TOKEN: 'a'.repeat(40) } })
     const sockets = await openMany(gateway.url, CONNECTIONS + 10)
-    // No cut below all of them: an ingress may be this address.
+    // One address may use all connections, because it may be an ingress.
     for (let i = 0; i < 400 && sockets.filter((socket) => socket.closed).length < 10; i += 1) await pause(5)
     expect(sockets.filter((socket) => socket.closed)).toHaveLength(10)
     for (let i = 0; i < 5; i += 1) expect((await gateway.request('GET', '/health', { from: OTHER })).status).toBe(200)
   })
 
-  it('that leaves handshakes unfinished holds up no other one', async () => {
+  it('that leaves handshakes unfinished delays no other address', async () => {
     const ca = new TestCa()
     const [server, client] = [ca.issue('gateway'), ca.issue('caller')]
     const setup = await startTestSetup({
@@ -78,7 +78,7 @@ describe('one address', () => {
     expect((await gateway.request('GET', '/v1/networks', { token: setup.caller.token, from: OTHER, tls })).status).toBe(
       200,
     )
-    // Of its own address it waits for one of the eight that are under way.
+    // From the same address it waits for one of the eight open handshakes.
     const late = await open(url)
     late.pause()
     const secured = connectSecure({ socket: late, ...tls, checkServerIdentity: () => undefined })

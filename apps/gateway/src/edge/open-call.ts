@@ -1,16 +1,16 @@
 import type { GatewayRoute } from '@chancery/contract'
-import { after, checkCoding, withFinally, hasBody, readBodyBytes } from '@chancery/service-kit'
+import { andThen, checkCoding, withFinally, hasBody, readBodyBytes } from '@chancery/service-kit'
 import type { Exchange, RequestHeaders, MaybePromise, RouteMatch } from '@chancery/service-kit'
 import type { AuditContext } from '../audit/audit-context.ts'
 import type { ClientPolicy } from '../policy/policy.ts'
 import type { TrustSnapshot } from '../trust/snapshot.ts'
 import type { ClientCall, GatewayBinding, GatewayCall } from './call.ts'
 import type { Deadline } from './deadline.ts'
-import type { CallerPlaces } from './connection-slots.ts'
+import type { CallerSlots } from './request-slots.ts'
 
 type Bound = GatewayBinding
 
-/** What the edge has of a request when its route is found. */
+/** Inputs of a call after its route is found. */
 export interface IncomingRequest {
   readonly exchange: Pick<Exchange<Bound>, 'raw' | 'requestId' | 'requestBody'>
   readonly match: RouteMatch<Bound>
@@ -20,7 +20,7 @@ export interface IncomingRequest {
   readonly maxBodyBytes: number
 }
 
-/** A call under way: all of it but the body is there from the start. */
+/** An open call. Everything except the body is available from the start. */
 export class RequestCall implements GatewayCall {
   readonly requestId: string
   readonly route: GatewayRoute
@@ -42,13 +42,13 @@ export class RequestCall implements GatewayCall {
     this.arrival = arrival
   }
 
-  /** Routes that anyone may call take no body: whatever is sent is not read. */
+  /** Public routes have no body. A sent body is not read. */
   readBytes(): MaybePromise<Uint8Array> {
-    throw new Error('a route for anyone reads no body')
+    throw new Error('a public route reads no body')
   }
 
   readBody(): MaybePromise<Uint8Array> {
-    return after(this.readBytes(), (bytes) => {
+    return andThen(this.readBytes(), (bytes) => {
       checkCoding(this.headers)
       return bytes
     })
@@ -67,33 +67,33 @@ export class RequestCall implements GatewayCall {
   }
 }
 
-/** The same once its caller is known. */
+/** A call of an authenticated client. */
 export class OpenClientCall extends RequestCall implements ClientCall {
   readonly client: ClientPolicy
-  readonly #places: CallerPlaces
+  readonly #slots: CallerSlots
 
-  constructor(arrival: IncomingRequest, client: ClientPolicy, places: CallerPlaces) {
+  constructor(arrival: IncomingRequest, client: ClientPolicy, slots: CallerSlots) {
     super(arrival)
     this.client = client
-    this.#places = places
+    this.#slots = slots
   }
 
-  /** The work begins when the body is there: one that is withheld holds no place. */
+  /** Takes the slot when the body has arrived, so that a withheld body uses none. */
   override readBytes(): MaybePromise<Uint8Array> {
-    const places = this.#places
+    const slots = this.#slots
     const { exchange, maxBodyBytes, deadline } = this.arrival
     const request = exchange.raw
-    if (!hasBody(request)) return readBodyBytes(request, maxBodyBytes, places)
-    places.openBody()
+    if (!hasBody(request)) return readBodyBytes(request, maxBodyBytes, slots)
+    slots.openBody()
     exchange.requestBody()
     const read = withFinally(
-      () => readBodyBytes(request, maxBodyBytes, places),
-      () => places.closeBody(),
+      () => readBodyBytes(request, maxBodyBytes, slots),
+      () => slots.closeBody(),
     )
-    return after(read, (bytes) => {
-      // After the deadline the caller has its refusal: a body that arrives now must have no effect.
+    return andThen(read, (bytes) => {
+      // After the deadline the caller has its refusal, so a late body must have no effect.
       deadline.check()
-      places.enter()
+      slots.enter()
       return bytes
     })
   }

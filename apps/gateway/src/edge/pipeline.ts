@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { GATEWAY_ERRORS, GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
-import { RawHeaders, after, withFinally, hasBody, toError } from '@chancery/service-kit'
+import { RawHeaders, andThen, withFinally, hasBody, toError } from '@chancery/service-kit'
 import type { Exchange, HttpResponse, RequestHeaders, MaybePromise, RouteMatch } from '@chancery/service-kit'
 import type { AuditedRequest } from '../audit/request-audit.ts'
 import { RefusedCaller, authenticate } from '../auth/access.ts'
@@ -13,7 +13,7 @@ import type { EdgeParts } from './edge-parts.ts'
 import { responseFor, toRefusal } from './error-body.ts'
 import { RequestCall, OpenClientCall } from './open-call.ts'
 import type { IncomingRequest } from './open-call.ts'
-import type { CallerPlaces, Places } from './connection-slots.ts'
+import type { CallerSlots, RequestSlots } from './request-slots.ts'
 
 export interface GatewayPipeline {
   readonly exchange: Exchange<GatewayBinding>
@@ -30,7 +30,7 @@ type ClientBinding = Extract<GatewayBinding, { client: unknown }>
 export function respondInPipeline(
   pipeline: GatewayPipeline,
   parts: EdgeParts,
-  places: Places,
+  slots: RequestSlots,
 ): MaybePromise<HttpResponse> {
   const { exchange, match, deadline } = pipeline
   const headers = new RawHeaders(exchange.raw.rawHeaders)
@@ -45,11 +45,11 @@ export function respondInPipeline(
   }
   const { binding } = match
   if ('open' in binding) {
-    if (binding.route.admission === 'counted') places.checkFreeSpace()
+    if (binding.route.admission === 'counted') slots.checkFreeSpace()
     return deadline.within(binding.open(new RequestCall(arrival)))
   }
-  return after(deadline.within(admitCaller(pipeline, headers, parts)), (caller) => {
-    const own = places.ofClient(caller.client.id)
+  return andThen(deadline.within(admitCaller(pipeline, headers, parts)), (caller) => {
+    const own = slots.ofClient(caller.client.id)
     const call = new OpenClientCall(arrival, caller.client, own)
     noteCaller(caller, call, exchange.raw)
     exchange.caller = 'client'
@@ -63,7 +63,7 @@ function respondToCaller(
   call: ClientCall,
   { exchange, deadline }: GatewayPipeline,
   parts: EdgeParts,
-  places: CallerPlaces,
+  slots: CallerSlots,
 ): MaybePromise<HttpResponse> {
   const { audit } = parts
   const { path: route } = binding.route
@@ -78,15 +78,15 @@ function respondToCaller(
   }
   const work = (): MaybePromise<HttpResponse> => {
     // Without a body the work begins now, otherwise when it is there.
-    if (!hasBody(raw)) places.enter()
+    if (!hasBody(raw)) slots.enter()
     return withFinally(
       () => handle(binding, call),
-      () => places.leave(),
+      () => slots.leave(),
     )
   }
-  return after(beginAudited(audited, deadline, parts), () =>
-    after(runAudited(work, audited, deadline, parts), (answer) =>
-      after(audit.complete(audited, answer.status ?? 200), () => {
+  return andThen(beginAudited(audited, deadline, parts), () =>
+    andThen(runAudited(work, audited, deadline, parts), (answer) =>
+      andThen(audit.complete(audited, answer.status ?? 200), () => {
         exchange.isLogged = true
         return answer
       }),
@@ -156,7 +156,7 @@ function admitCaller(pipeline: GatewayPipeline, headers: RequestHeaders, parts: 
   const refuse = (thrown: unknown): Promise<never> => recordRefused(thrown, presented.address, pipeline, parts)
   try {
     const caller = authenticate(parts.access(), presented, rules, clock.now())
-    const admitted = after(caller, (known) => serveRequest(known, parts))
+    const admitted = andThen(caller, (known) => serveRequest(known, parts))
     return admitted instanceof Promise ? admitted.catch(refuse) : admitted
   } catch (thrown) {
     return refuse(thrown)
@@ -188,7 +188,7 @@ function serveRequest(caller: Caller, { quota }: EdgeParts): MaybePromise<Caller
       retryAfterSeconds: toRetrySeconds(answer.retryAfterMs),
     })
   }
-  return after(quota.claim({ clientId, kind: 'requests', limit, cost: 1 }), complete)
+  return andThen(quota.claim({ clientId, kind: 'requests', limit, cost: 1 }), complete)
 }
 
 export function toRetrySeconds(ms: number): number {

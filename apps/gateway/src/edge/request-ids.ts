@@ -1,7 +1,10 @@
 import type { Ids } from '@chancery/service-kit'
 import { instanceOf } from '../audit/request-audit.ts'
 
-/** `<boot value>-<counter>`: always our own, unique across restarts, and sorted within one (protocol/gateway 5.4). */
+/**
+ * Creates ids `<boot value>-<counter>`: never taken from the caller, unique across restarts, and sorted within one
+ * (protocol/gateway 5.4).
+ */
 export class RequestIds {
   readonly #instance: string
   #count = 0
@@ -10,7 +13,7 @@ export class RequestIds {
     this.#instance = ids.hex(32)
   }
 
-  /** The beginning of every id of this process. */
+  /** The prefix of every id of this process. */
   get instance(): string {
     return instanceOf(this.#instance)
   }

@@ -6,7 +6,7 @@ import type { EdgeTls, Exchange, Failure, HttpResponse, MaybePromise, RouteMatch
 import type { TlsMaterial } from '../policy/tls-files.ts'
 import type { GatewayBinding } from './call.ts'
 import { ClientAuthority } from './client-authority.ts'
-import { Places } from './connection-slots.ts'
+import { RequestSlots } from './request-slots.ts'
 import { Deadline } from './deadline.ts'
 import type { EdgeParts } from './edge-parts.ts'
 import { responseFor, toRefusal } from './error-body.ts'
@@ -18,33 +18,33 @@ const CONNECTIONS = 2000
 /** protocol/gateway 3.2, listener hardening. */
 const LIMITS = {
   headBytes: 32_768,
-  // The deadline of a request bounds its body. This limit catches connections on which no request arrives.
+  // The deadline of a request limits its body. This limit is for connections on which no request arrives.
   requestTimeoutMs: 305_000,
   requestsPerConnection: 1000,
-  // An ingress may use all connections alone; to another address it loses one. Places bound the requests.
+  // An ingress may use all connections, but loses one to another address. Slots limit the requests.
   connections: CONNECTIONS,
   connectionsPerAddress: CONNECTIONS,
   inFlight: 0,
 }
-/** Half of the connections: bodies that do not arrive leave room for other requests. */
+/** Half of the connections, so that withheld bodies leave connections for other requests. */
 const BODIES_AT_ONCE = CONNECTIONS / 2
-/** Room for the bodies of all requests together: a few of the largest, or many small ones. */
+/** Memory for all bodies together: a few of the largest, or many small ones. */
 const BODY_BUDGET_FACTOR = 16
 const MIN_BODY_BUDGET = 67_108_864
 
 type Bound = GatewayBinding
 
-/** The HTTP edge of the gateway: one pipeline for every route, one body for every failure. */
+/** The HTTP edge of the gateway: one pipeline for every route, and one error body. */
 export class GatewayEdge {
   readonly #parts: EdgeParts
-  readonly #places: Places
+  readonly #slots: RequestSlots
   readonly #edge: Edge<Bound>
-  /** Of the mutual TLS listener only. */
+  /** Set for a mutual TLS listener only. */
   readonly #clients: ClientAuthority | undefined
 
   constructor(parts: EdgeParts, bindings: readonly Bound[], tls: TlsMaterial | undefined) {
     for (const binding of bindings) {
-      // A handler for anyone on a route that needs a credential would admit callers without one.
+      // An `open` handler on a route with a credential would serve unauthenticated callers.
       if ('open' in binding !== (binding.route.credential === 'none'))
         throw new Error(`${binding.route.path} is bound to the wrong kind of handler`)
     }
@@ -52,7 +52,7 @@ export class GatewayEdge {
     const ids = new RequestIds(parts.ids)
     const { maxInflight, maxBodyBytes, accessLogLevel: level, accessLogEvery: every } = parts.settings
     const { accessLogSlowMs: slowMs } = parts.settings
-    this.#places = new Places({
+    this.#slots = new RequestSlots({
       requests: maxInflight,
       bodies: BODIES_AT_ONCE,
       bodyBytes: Math.max(MIN_BODY_BUDGET, maxBodyBytes * BODY_BUDGET_FACTOR),
@@ -82,13 +82,13 @@ export class GatewayEdge {
     return this.#edge.listen(host, port)
   }
 
-  /** Uses new TLS material for new connections; open ones go on only under the new authorities of clients. */
+  /** Uses new TLS material for new connections. Open ones continue only under the new client authorities. */
   replaceTls(tls: TlsMaterial): void {
     this.#edge.replaceTls(this.#contextOf(tls))
     this.#clients?.replace(tls.clientCa)
   }
 
-  /** From now on every response ends its connection: callers go elsewhere before the listener is closed. */
+  /** Makes every response end its connection, so that callers use another replica before the listener is closed. */
   stopKeepAlive(): void {
     this.#edge.stopKeepAlive()
   }
@@ -122,14 +122,14 @@ export class GatewayEdge {
     if (Number(raw.headers['content-length'] ?? 0) > maxBodyBytes) throw new GatewayRefusal('body_too_large')
     const deadline = new Deadline(timeoutMs)
     return withFinally(
-      () => respondInPipeline({ exchange, match, deadline }, this.#parts, this.#places),
+      () => respondInPipeline({ exchange, match, deadline }, this.#parts, this.#slots),
       () => deadline.clear(),
     )
   }
 
   #requireRoute({ raw, match }: Exchange<Bound>): RouteMatch<Bound> {
     const target = raw.url ?? ''
-    // Absolute and authority forms, and a fragment that no client may send, are refused rather than interpreted.
+    // Absolute form, authority form and fragments are refused.
     if (!target.startsWith('/') || target.includes('#')) throw new GatewayRefusal('malformed_request')
     if (match !== undefined) return match
     const methods = this.#edge.methodsOf(target)
@@ -151,7 +151,7 @@ export class GatewayEdge {
   }
 }
 
-/** The longest useful field is a token of 16 KiB after its scheme. */
+/** The longest allowed field: a scheme and a token of 16 KiB. */
 const MAX_FIELD_BYTES = 16_384 + 16
 
 function checkFieldSizes({ rawHeaders }: IncomingMessage): void {

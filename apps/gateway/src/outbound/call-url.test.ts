@@ -20,8 +20,8 @@ afterAll(() => {
   ca.remove()
 })
 
-// Key sets are believed because of TLS alone, and the collector is given a token.
-it('believes no certificate of an unknown authority, whatever the environment says', async () => {
+// Key sets are trusted because of TLS only, and the collector receives a token.
+it('refuses a certificate of an unknown authority under any environment variables', async () => {
   const call = { url, timeoutMs: 5000, maxBytes: 100 }
   expect((await callUrl({ ...call, extraRoots: [ca.cert] })).status).toBe(200)
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')

@@ -27,7 +27,7 @@ afterAll(async () => {
   ca.remove()
 })
 
-/** What the check says of the collector, and whether a running gateway delivers to it. */
+/** Result of the check for the collector, and whether a running gateway delivers to it. */
 async function tryCollector(host: string, more: Record<string, string>) {
   batches = 0
   const { port } = server.address() as AddressInfo
@@ -47,19 +47,19 @@ async function tryCollector(host: string, more: Record<string, string>) {
   }
 }
 
-it('a collector whose name stands for a private address is refused by the check and by a delivery', async () => {
+it('a collector whose name resolves to a private address is refused by the check and by a delivery', async () => {
   const { problems, isDelivered } = await tryCollector('localhost', {})
   expect([problems.map(({ setting }) => setting), isDelivered]).toEqual([['GATEWAY_AUDIT_URL'], false])
   expect(problems[0]?.message).toContain('GATEWAY_AUDIT_ALLOW_PRIVATE')
 })
 
-it('GATEWAY_AUDIT_ALLOW_PRIVATE lets both reach it', async () => {
+it('GATEWAY_AUDIT_ALLOW_PRIVATE allows both', async () => {
   expect(await tryCollector('localhost', { GATEWAY_AUDIT_ALLOW_PRIVATE: 'true' })).toEqual({
     problems: [],
     isDelivered: true,
   })
 })
 
-it('an address that is written out needs no setting', async () => {
+it('a literal address needs no setting', async () => {
   expect(await tryCollector('127.0.0.1', {})).toEqual({ problems: [], isDelivered: true })
 })

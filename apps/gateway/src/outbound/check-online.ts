@@ -53,7 +53,7 @@ function problem(setting: string, path: string, message: string | undefined): Co
 async function fetchProblem(call: Omit<OutboundCall, 'timeoutMs'>): Promise<string | undefined> {
   try {
     const { status } = await callForBlocks({ ...call, timeoutMs: CALL_MS })
-    return status === 200 ? undefined : `answers ${status}`
+    return status === 200 ? undefined : `responds ${status}`
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     if (error.kind === 'too_large' && call.takesGzip === true)
@@ -92,10 +92,10 @@ async function handshakeProblem(
     socket.once('error', (error: Error & { code?: string }) =>
       end(
         error.code === NOT_ALLOWED
-          ? 'its name stands for an address that may not be called; see GATEWAY_AUDIT_ALLOW_PRIVATE'
+          ? 'its name resolves to an address that is not allowed; see GATEWAY_AUDIT_ALLOW_PRIVATE'
           : 'its TLS handshake fails',
       ),
     )
-    socket.once('timeout', () => end('does not answer'))
+    socket.once('timeout', () => end('does not respond'))
   })
 }

@@ -30,7 +30,7 @@ function ask(maxBytes: number): Promise<OutboundResponse> {
   return callUrl({ url, timeoutMs: 20_000, maxBytes, takesGzip: true })
 }
 
-/** Sends the same bytes until the reader goes away, and counts them. */
+/** Sends the same bytes until the reader disconnects, and counts them. */
 function endless(response: ServerResponse, bytes: Buffer, sent: { bytes: number }): void {
   const more = (): void => {
     while (!response.destroyed) {
@@ -41,23 +41,23 @@ function endless(response: ServerResponse, bytes: Buffer, sent: { bytes: number 
   more()
 }
 
-it('gives up a compressed answer that decodes to nothing', async () => {
+it('cancels a compressed response that decodes to nothing', async () => {
   const sent = { bytes: 0 }
   reply = (response) => {
     response.write(GZIP_HEAD)
     endless(response, EMPTY_BLOCKS, sent)
   }
   await expect(ask(67_108_864)).rejects.toMatchObject({ kind: 'too_large' })
-  // What is in the buffers of the connection was sent, too.
+  // Bytes in the buffers of the connection count as sent.
   expect(sent.bytes).toBeLessThan(16_777_216)
 })
 
-it('counts compressed bytes against the same bound as decoded ones', async () => {
+it('counts compressed bytes against the limit of decoded ones', async () => {
   reply = (response) => endless(response, gzipSync(''), { bytes: 0 })
   await expect(ask(100_000)).rejects.toMatchObject({ kind: 'too_large' })
 })
 
-it('reads an answer that does not get smaller by compression', async () => {
+it('reads a response that compression does not make smaller', async () => {
   const bytes = randomBytes(8_388_608)
   reply = (response) => response.end(gzipSync(bytes))
   expect(bytes.equals((await ask(9_000_000)).body)).toBe(true)

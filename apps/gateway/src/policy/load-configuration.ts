@@ -109,7 +109,7 @@ class ConfigurationLoader {
     if (text === undefined) return undefined
     const url = URL.canParse(text) ? new URL(text) : undefined
     if (url === undefined || !/^rediss?:$/.test(url.protocol)) {
-      this.#add('GATEWAY_REDIS_URL_FILE', '', 'must hold one redis:// or rediss:// URL')
+      this.#add('GATEWAY_REDIS_URL_FILE', '', 'must contain one redis:// or rediss:// URL')
       return undefined
     }
     const isLocal = /^(?:localhost|127\.[0-9.]+|\[::1\])$/.test(url.hostname)

@@ -73,7 +73,7 @@ function checkIssuer(value: JsonValue, path: string, problems: Problems): string
   const url = checkUrl(value, path, problems, HTTPS_ONLY)
   if (url === undefined || typeof value !== 'string') return undefined
   if (value.includes('?')) {
-    problems.add(path, 'must not hold a query')
+    problems.add(path, 'must not contain a query')
     return undefined
   }
   return value

@@ -92,7 +92,7 @@ export function readClient(
 function checkDemo(form: Form, client: ClientPolicy): void {
   const token = form.optional('demo_token', textUpTo(1024))
   if (!client.isDemo) {
-    if (token !== undefined) form.problem('demo_token', 'goes with demo: true only')
+    if (token !== undefined) form.problem('demo_token', 'is allowed with demo: true only')
     return
   }
   if (client.authorityAdmin) form.problem('authority_admin', 'a demonstration client may not have it')

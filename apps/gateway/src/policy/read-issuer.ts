@@ -35,7 +35,7 @@ export function readIssuer(form: Form, network: string, extraRoot: string | unde
   if (anchors === undefined || bootstrap === undefined || floor === undefined) return undefined
   const { issuer } = bootstrap
   if (!anchors.has(issuer)) {
-    form.problem('crl', 'its issuer is no anchor')
+    form.problem('crl', 'its issuer is not an anchor')
     return undefined
   }
   return {
@@ -62,7 +62,7 @@ function checkAnchors(value: JsonValue, path: string, problems: Problems): Reado
   const anchors = new Map<string, Uint8Array>()
   for (const [id, text] of entries) {
     const key = typeof text === 'string' ? readTrustedPublicKey(text) : undefined
-    if (id === '') problems.add(path, 'holds an empty key id')
+    if (id === '') problems.add(path, 'contains an empty key id')
     else if (key === undefined) problems.add(pathOf(path, id), 'must be a strong Ed25519 public key in base64')
     else anchors.set(id, key)
   }

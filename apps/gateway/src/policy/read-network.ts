@@ -80,7 +80,7 @@ function readAdditional(value: JsonValue, path: string, context: NetworkContext)
     return []
   }
   const entries = Object.entries(value)
-  if (entries.length > MAX_ADDITIONAL) problems.add(path, `holds more than ${MAX_ADDITIONAL} issuers`)
+  if (entries.length > MAX_ADDITIONAL) problems.add(path, `contains more than ${MAX_ADDITIONAL} issuers`)
   return entries.flatMap(([id, each]) => {
     const at = pathOf(path, id)
     const issuer = readIssuer(new Form(each, at, problems, ISSUER_MEMBERS), name, extraRoot)

@@ -37,7 +37,7 @@ const manyAnchors = Object.fromEntries(
   ),
 )
 
-describe('readPolicy refuses and names the place', () => {
+describe('readPolicy refuses and names the path', () => {
   const table: readonly (readonly [string, Edit])[] = [
     ['surprise', (_n, _c, p) => (p['surprise'] = 1)],
     ['networks.agency.surprise', (n) => (n['surprise'] = 1)],

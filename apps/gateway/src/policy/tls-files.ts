@@ -48,14 +48,14 @@ export function certificateBlocks(pem: string): readonly string[] {
 /** Returns why a PEM chain cannot be used now, or undefined. */
 export function chainProblem(pem: string, now: Instant): string | undefined {
   const blocks = certificateBlocks(pem)
-  if (blocks.length === 0) return 'holds no certificate'
+  if (blocks.length === 0) return 'contains no certificate'
   try {
     const ended = blocks
       .map((block) => new X509Certificate(block))
       .some(({ validToDate }) => toInstant(validToDate) < now)
-    return ended ? 'holds a certificate that has ended' : undefined
+    return ended ? 'contains a certificate that has expired' : undefined
   } catch {
-    return 'holds a certificate that cannot be read'
+    return 'contains a certificate that cannot be read'
   }
 }
 

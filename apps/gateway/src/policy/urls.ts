@@ -34,8 +34,8 @@ export function checkUrl(value: unknown, path: string, problems: Problems, rules
 function urlProblem(url: URL, text: string, { allowHttp, origin }: UrlRules): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must be an https URL'
   if (url.protocol === 'http:' && !allowHttp) return 'must be an https URL (or set allow_http)'
-  if (url.username !== '' || url.password !== '') return 'must not hold user info'
-  if (text.includes('#')) return 'must not hold a fragment'
+  if (url.username !== '' || url.password !== '') return 'must not contain user info'
+  if (text.includes('#')) return 'must not contain a fragment'
   if (origin && (url.pathname !== '/' || text.includes('?')))
     return 'must be a bare origin: scheme, host, optional port'
   // Refused here too, so that an operator gets the problem at the start and not at the first call.

@@ -32,7 +32,7 @@ async function untilReady(quota: Quota): Promise<void> {
 }
 
 describe('local quota', () => {
-  it('grants the limit and no more; the window opens with the first request and ends after 60 s', () => {
+  it('grants the limit and no more; the window starts with the first request and ends after 60 s', () => {
     const clock = new ManualClock()
     const quota = new LocalQuota(clock)
     expect(quota.claim(claim('a', 2))).toBeUndefined()
@@ -45,7 +45,7 @@ describe('local quota', () => {
     expect(quota.claim(claim('a', 2))).toBeUndefined()
   })
 
-  it('counts clients and kinds apart, and a refused claim not at all', () => {
+  it('counts clients and kinds separately, and refused claims not at all', () => {
     const quota = new LocalQuota(new ManualClock())
     expect(quota.claim(claim('a', 5, 4, 'certificates'))).toBeUndefined()
     expect(quota.claim(claim('a', 5, 2, 'certificates'))).toBeDefined()
@@ -63,7 +63,7 @@ describe('shared quota', () => {
     )
   })
 
-  it('two replicas together grant exactly the limit, and the counter ends by itself', async () => {
+  it('two replicas together grant exactly the limit, and the counter expires', async () => {
     const [one, two] = [shared(), shared()]
     await Promise.all([untilReady(one), untilReady(two)])
     const answers = await Promise.all(
@@ -79,7 +79,7 @@ describe('shared quota', () => {
     expect(refused?.retryAfterMs).toBeLessThanOrEqual(60_000)
   })
 
-  it('gives a counter without an end one again', async () => {
+  it('sets the expiry of a counter that lacks one', async () => {
     const quota = shared()
     await untilReady(quota)
     await redis.set(quotaKey([namespace, 'endless']), '1')
@@ -87,7 +87,7 @@ describe('shared quota', () => {
     expect(await redis.pttl(quotaKey([namespace, 'endless']))).toBeGreaterThan(0)
   })
 
-  it('rejects when nobody counts, and never counts locally instead', async () => {
+  it('rejects when the backend does not count, and never counts locally', async () => {
     const quota = new RedisQuota({ url: 'redis://127.0.0.1:1', namespace, extraRoots: [], log: silentLog })
     opened.push(quota)
     await expect(quota.claim(claim('a', 5))).rejects.toBeInstanceOf(QuotaUnavailableError)

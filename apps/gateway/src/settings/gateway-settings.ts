@@ -40,7 +40,7 @@ export const GATEWAY_SETTINGS = {
   }),
   timeoutMs: setting({
     name: 'GATEWAY_TIMEOUT_MS',
-    help: 'Deadline of one request in milliseconds.',
+    help: 'Time limit of one request in milliseconds.',
     read: integer({ min: 1, max: 300_000 }),
     default: 15_000,
   }),
@@ -206,7 +206,7 @@ export const GATEWAY_SETTINGS = {
   }),
   maxListBytes: setting({
     name: 'GATEWAY_MAX_LIST_BYTES',
-    help: 'Largest revocation list in bytes, decoded. A list takes about twelve times its size in memory while it is installed.',
+    help: 'Largest revocation list in bytes, decoded. Installing a list needs about twelve times its size in memory.',
     read: integer({ min: 1_048_576, max: 268_435_456 }),
     default: 67_108_864,
   }),
@@ -218,7 +218,7 @@ export const GATEWAY_SETTINGS = {
   }),
   stateMaxBytes: setting({
     name: 'GATEWAY_STATE_MAX_BYTES',
-    help: 'Capacity of the state file; at the limit writes fail.',
+    help: 'Maximum size of the state file. At the limit writes fail.',
     read: integer({ min: 16_777_216, max: 1_099_511_627_776 }),
     default: 1_073_741_824,
   }),
@@ -257,7 +257,7 @@ function modeProblems(settings: GatewaySettings): string[] {
   return [
     ...(token === undefined ? ['GATEWAY_TOKEN: is required in development mode'] : []),
     ...(isLoopback(address.host) ? [] : ['GATEWAY_ADDR: development mode listens on loopback addresses only']),
-    ...unused.filter(([, value]) => value !== undefined).map(([name]) => `${name}: does not go with development mode`),
+    ...unused.filter(([, value]) => value !== undefined).map(([name]) => `${name}: is not allowed in development mode`),
   ]
 }
 

@@ -19,14 +19,14 @@ import { readCheckpoints } from '../state/checkpoints.ts'
 import type { StoredCheckpoint } from '../state/checkpoints.ts'
 import { acquireFileLock } from '../state/file-lock.ts'
 import { openStateFile } from '../state/state-file.ts'
-import { StateError } from '../state/state-problem.ts'
+import { StateError } from '../state/state-error.ts'
 import { verifyState } from '../state/verify-state.ts'
 
 export interface StoredState {
   readonly checkpoints: readonly StoredCheckpoint[]
 }
 
-/** Lists expire after a day. From this long before the expiry, doctor warns that no newer list came. */
+/** Lists expire after a day. From this time before the expiry, doctor warns that no newer list arrived. */
 const ENDING = 4n * HOUR
 const FULL = 0.8
 export const LARGE_LIST_PART = 0.5
@@ -38,8 +38,8 @@ export function readStoredState(
 ): { readonly state: StoredState | undefined; readonly findings: readonly Finding[] } {
   const { stateFile, stateMaxBytes } = settings
   if (stateFile === undefined) {
-    const fix = 'Set GATEWAY_STATE_FILE and make it once with gateway start --init-state.'
-    return { state: undefined, findings: [warn('state', 'none: a restart forgets lists and audit', fix)] }
+    const fix = 'Set GATEWAY_STATE_FILE and create it once with gateway start --init-state.'
+    return { state: undefined, findings: [warn('state', 'none: a restart loses lists and audit', fix)] }
   }
   try {
     const db = openStateFile({ file: stateFile, isReadOnly: true, maxBytes: stateMaxBytes })
@@ -54,8 +54,7 @@ export function readStoredState(
     }
   } catch (error) {
     if (!(error instanceof StateError)) throw error
-    const fix =
-      'Never make it anew over what was: restore a backup (docs/operate/backup.md), then gateway state verify.'
+    const fix = 'Do not create new state: restore a backup (docs/operate/backup.md), then run gateway state verify.'
     return { state: undefined, findings: [bad('state', error.message, fix)] }
   }
 }
@@ -83,15 +82,15 @@ function checkLock(file: string, isRunning: boolean | undefined): readonly Findi
     ? [
         bad(
           'state-lock',
-          'a process holds it, but no gateway answers',
-          'Find that process: it hangs, or listens elsewhere.',
+          'a process has locked it, but no gateway responds',
+          'Find that process: it hangs, or listens on another address.',
         ),
       ]
     : [
         bad(
           'state-lock',
-          'the gateway that answers does not hold it',
-          'It runs with other settings: give doctor the settings it was started with.',
+          'the gateway that responds has not locked it',
+          'It runs with other settings. Run doctor with the settings it was started with.',
         ),
       ]
 }
@@ -131,22 +130,21 @@ function checkList(
       ? [
           bad(
             'lists',
-            `${name}: signed two histories`,
-            'Speak with the operator of that authority; then gateway state clear-suspect, or take it out of the policy.',
+            `${name}: signed two different lists with one sequence`,
+            'Contact the operator of that authority. Then run gateway state clear-suspect, or remove it from the policy.',
           ),
         ]
       : []
   const { position, bytes } = newest(issuer, stored)
   const size = checkSize(name, bytes, maxBytes)
   const problems = listProblems(position, issuer.floor, issuer.freshness, now)
-  const fetch = issuer.listUrl === undefined ? 'It has no crl_url: put a new list into the policy.' : REFRESH
+  const fetch = issuer.listUrl === undefined ? 'It has no crl_url: add a new list to the policy.' : REFRESH
   if (problems.length > 0) return [...suspect, ...size, bad('lists', `${name}: ${problems.join(', ')}`, fetch)]
   if (position.nextUpdate - now > ENDING) return [...suspect, ...size]
   return [...suspect, ...size, warn('lists', `${name}: ends at ${writeInstant(position.nextUpdate)}`, fetch)]
 }
 
-const REFRESH =
-  'Nobody fetched a newer one: see the check reachable, and gateway_crl_expires_in_seconds in the metrics.'
+const REFRESH = 'No newer list was fetched: see the check reachable, and gateway_crl_expires_in_seconds in the metrics.'
 
 function newest(
   { bootstrap }: IssuerPolicy,
@@ -163,6 +161,6 @@ function newest(
 function checkSize(name: string, bytes: number, maxBytes: number): readonly Finding[] {
   if (bytes < maxBytes * LARGE_LIST_PART) return []
   const found = `${name}: ${bytes} bytes, ${Math.floor((bytes * 100) / maxBytes)} % of GATEWAY_MAX_LIST_BYTES`
-  const fix = 'Raise GATEWAY_MAX_LIST_BYTES; the memory it takes is in docs/operate/capacity.md.'
+  const fix = 'Raise GATEWAY_MAX_LIST_BYTES. docs/operate/capacity.md lists the memory it needs.'
   return [warn('list-size', found, fix)]
 }

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { coreJobs } from './core-jobs.ts'
 import type { CoreJobParts } from './core-jobs.ts'
 
-it('tells of a list that grows towards the bound, once a day, and again when it grew anew', async () => {
+it('logs a list that grows towards the limit once a day, and again when it grows after shrinking', async () => {
   const clock = new ManualClock()
   const logged: string[] = []
   const log = createLog({ level: 'info', format: 'json', destination: { write: (line) => void logged.push(line) } })

@@ -67,5 +67,5 @@ async function prune(core: CoreJobParts, state: State, signal: AbortSignal): Pro
 }
 
 function warnDevelopment({ log }: CoreJobParts): void {
-  log.warn('development mode: callers bring their own trust material')
+  log.warn('development mode: callers send their own trust inputs')
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { MemoryLimiter, createLog, systemClock, systemIds } from '@chancery/service-kit'
 import type { Clock, Ids, Log } from '@chancery/service-kit'
-import { RefusalAudit } from '../audit/refusal-trail.ts'
+import { RefusalAudit } from '../audit/refusal-audit.ts'
 import { RequestAudit } from '../audit/request-audit.ts'
 import { CurrentAccess } from '../auth/current-access.ts'
 import { SignatureChecks } from '../auth/signature-checks.ts'

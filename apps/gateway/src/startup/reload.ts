@@ -2,7 +2,7 @@ import { toError } from '@chancery/service-kit'
 import type { CurrentAccess } from '../auth/current-access.ts'
 import type { GatewayEdge } from '../edge/server.ts'
 import type { Core } from '../core.ts'
-import { ConfigurationError } from '../policy/configuration-refused.ts'
+import { ConfigurationError } from '../policy/configuration-error.ts'
 import { loadConfiguration } from '../policy/load-configuration.ts'
 import type { Configuration } from '../policy/load-configuration.ts'
 import { loadListsOrThrow } from '../trust/open-trust.ts'
@@ -20,8 +20,8 @@ export interface ReloadParts {
 }
 
 /**
- * Reads every file again, checks it as at a start, and puts all of it in force together (protocol/gateway 3.9). A
- * refused reload changes nothing; it is logged and counted. Open requests finish with the previous files.
+ * Reads every file again, checks it as at a start, and uses all of it together (protocol/gateway 3.9). A refused reload
+ * changes nothing; it is logged and counted. Open requests finish with the previous files.
  */
 export async function reload(parts: ReloadParts): Promise<void> {
   const { core } = parts
@@ -42,14 +42,14 @@ export async function reload(parts: ReloadParts): Promise<void> {
 }
 
 /**
- * Records the reload in the audit. The configuration is in force already, so a failure is not reported as a refused
+ * Records the reload in the audit. The configuration is already in use, so a failure is not reported as a refused
  * reload.
  */
 async function recordReload(core: Core, revision: string): Promise<void> {
   try {
     await core.state?.append(operatorEvent('policy_reloaded', { policy_revision: revision }, core))
   } catch (thrown) {
-    core.log.error('configuration reloaded, but the audit does not hold it', { error: toError(thrown) })
+    core.log.error('configuration reloaded, but not audited', { error: toError(thrown) })
   }
 }
 

@@ -9,7 +9,7 @@ export interface WithdrawnEntry {
   readonly revoked_at: string
 }
 
-/** The last list in force of one issuer, with the withdrawn revocations. */
+/** The last used list of one issuer, with the withdrawn revocations. */
 export interface StoredCheckpoint {
   readonly network: string
   readonly issuer: string

@@ -4,7 +4,7 @@ import type { Log } from '@chancery/service-kit'
 import type { PendingKind } from './audit-log.ts'
 import type { StoredCheckpoint } from './checkpoints.ts'
 import type { CheckpointRequest, EquivocationRequest, OpenedState, PendingEvent, StateUsage } from './state-calls.ts'
-import { StateError } from './state-problem.ts'
+import { StateError } from './state-error.ts'
 
 /** The state could not be written, now or earlier in this process. */
 export class StateUnavailableError extends Error {

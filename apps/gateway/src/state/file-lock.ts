@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { StateError } from './state-problem.ts'
+import { StateError } from './state-error.ts'
 
 export interface FileLock {
   release(): void

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { EMPTY_STATE_VALUES, writeStateValues } from './state-values.ts'
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts'
-import { StateError } from './state-problem.ts'
+import { StateError } from './state-error.ts'
 
 /** A reader of the state (a check, a backup) delays a writer at most this long. */
 const BUSY_MS = 60_000
@@ -18,7 +18,7 @@ export interface OpenOptions {
 export function openStateFile({ file, isReadOnly, maxBytes }: OpenOptions): DatabaseSync {
   const facts = statSync(file, { throwIfNoEntry: false })
   if (facts === undefined) throw new StateError('the state file does not exist; --init-state creates it once')
-  if (!facts.isFile()) throw new StateError('the state file is no regular file')
+  if (!facts.isFile()) throw new StateError('the state file is not a regular file')
   if ((facts.mode & 0o022) !== 0) throw new StateError('others may write the state file')
   try {
     const db = new DatabaseSync(file, { readOnly: isReadOnly, timeout: BUSY_MS })
@@ -31,12 +31,12 @@ export function openStateFile({ file, isReadOnly, maxBytes }: OpenOptions): Data
     }
   } catch (error) {
     if (error instanceof StateError) throw error
-    throw new StateError('the state is damaged or is no state of a gateway', { cause: error })
+    throw new StateError('the state is damaged or not a state of a gateway', { cause: error })
   }
 }
 
 function prepare(db: DatabaseSync, isReadOnly: boolean, maxBytes: number): void {
-  if (pragma(db, 'application_id') !== APPLICATION_ID) throw new StateError('the file is no state of a gateway')
+  if (pragma(db, 'application_id') !== APPLICATION_ID) throw new StateError('the file is not a state of a gateway')
   const version = pragma(db, 'user_version')
   if (version !== SCHEMA_VERSION) throw new StateError(`the state has schema version ${version}, not ${SCHEMA_VERSION}`)
   if (isReadOnly) return

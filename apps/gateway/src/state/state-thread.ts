@@ -11,7 +11,7 @@ import { readStateValues } from './state-values.ts'
 import { acquireFileLock } from './file-lock.ts'
 import type { FileLock } from './file-lock.ts'
 import type { CheckpointRequest, EquivocationRequest, OpenedState, PendingEvent, StateUsage } from './state-calls.ts'
-import { StateError } from './state-problem.ts'
+import { StateError } from './state-error.ts'
 import { inTransaction, openStateFile, pragma } from './state-file.ts'
 import { verifyState } from './verify-state.ts'
 

@@ -13,6 +13,6 @@ it.each<[string, FactRow]>([
     'a character of two units where a piece would end',
     ['checkpoints', `${'x'.repeat(MIB - 1)}\u{1f600}${'y'.repeat(MIB)}`],
   ],
-])('a row (%s) has the digest of its canonical form, in whatever pieces', (_name, row) => {
+])('a row (%s) has the digest of its canonical form, in pieces of any size', (_name, row) => {
   expect(digestOfRow(row)).toBe(BigInt(`0x${sha256Hex(canonicalJson([...row]))}`))
 })

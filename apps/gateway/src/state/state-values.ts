@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { canonicalJson, sha256Hex } from '@chancery/protocol'
-import { StateError } from './state-problem.ts'
+import { StateError } from './state-error.ts'
 
 /** Sums over all data of the state. They are sealed, and written with every change in one transaction. */
 export interface StateValues {
@@ -34,10 +34,10 @@ const MODULUS = 2n ** 256n
 
 export function readStateValues(db: DatabaseSync): StateValues {
   const row = db.prepare('select * from ledger').get()
-  if (row === undefined) throw new StateError('the state is damaged: its ledger is missing')
+  if (row === undefined) throw new StateError('the state is damaged: its sealed values are missing')
   const { one: _one, seal, ...rest } = row
   const values = { ...rest } as unknown as StateValues
-  if (sealOf(values) !== seal) throw new StateError('the state is damaged: the seal of its ledger is broken')
+  if (sealOf(values) !== seal) throw new StateError('the state is damaged: the seal of its values is broken')
   return values
 }
 

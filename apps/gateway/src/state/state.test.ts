@@ -12,7 +12,7 @@ import { readCheckpoints, releaseWithdrawn, setSuspect, writeCheckpoint, writeEq
 import { readStateValues } from './state-values.ts'
 import { acquireFileLock } from './file-lock.ts'
 import { createStateFile, inTransaction, openStateFile } from './state-file.ts'
-import { StateError } from './state-problem.ts'
+import { StateError } from './state-error.ts'
 import { verifyState } from './verify-state.ts'
 
 const MAX_BYTES = 64 * 1024 * 1024
@@ -51,14 +51,14 @@ function fill(db: DatabaseSync, events = 3): void {
 }
 
 describe('creating', () => {
-  it('makes whole state that only its owner may use', () => {
+  it('creates valid state that only its owner may use', () => {
     createStateFile(file, fill)
     expect(verifyState(opened()).head_sequence).toBe(3)
     expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(readdirSync(folder)).not.toContain(`gateway.state.new-${process.pid}`)
   })
 
-  it('leaves nothing behind when filling fails', () => {
+  it('leaves no file when filling fails', () => {
     const failing = (): never => {
       throw new Error('no')
     }
@@ -66,7 +66,7 @@ describe('creating', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('never replaces a file and makes no folder', () => {
+  it('never replaces a file and creates no folder', () => {
     writeFileSync(file, 'precious')
     expect(() => createStateFile(file, fill)).toThrow(StateError)
     expect(readFileSync(file, 'utf8')).toBe('precious')
@@ -98,7 +98,7 @@ describe('opening', () => {
 })
 
 describe('checkpoints', () => {
-  it('keep list, sticky set and suspicion together', () => {
+  it('store the list, the withdrawn revocations and the suspect mark together', () => {
     createStateFile(file, fill)
     const db = opened()
     inTransaction(db, () =>
@@ -115,7 +115,7 @@ describe('checkpoints', () => {
     expect(stored).toMatchObject({ sequence: 8, suspect: true, withdrawn: [{ certificate_id: 'cert-2' }] })
   })
 
-  it('keep the same proof once', () => {
+  it('store the same proof once', () => {
     createStateFile(file, fill)
     const db = opened()
     const proof = { network: 'n', issuer: 'i', sequence: 7, seen_at: 't', held: 'a', offered: 'b' }
@@ -125,7 +125,7 @@ describe('checkpoints', () => {
     verifyState(db)
   })
 
-  it('keep eight proofs of one issuer and no more', () => {
+  it('store at most eight proofs of one issuer', () => {
     createStateFile(file, fill)
     const db = opened()
     const proof = { network: 'n', issuer: 'i', sequence: 7, seen_at: 't', held: 'a' }
@@ -140,7 +140,7 @@ describe('checkpoints', () => {
     verifyState(db)
   })
 
-  it('let go of a withdrawn revocation only', () => {
+  it('release a withdrawn revocation only', () => {
     createStateFile(file, fill)
     const db = opened()
     expect(inTransaction(db, () => releaseWithdrawn(db, 'n', 'i', 'cert-9'))).toBe(false)
@@ -151,7 +151,7 @@ describe('checkpoints', () => {
 })
 
 describe('audit', () => {
-  it('numbers from one, links every event and gives stable ids', () => {
+  it('counts from one, links every event and gives stable ids', () => {
     createStateFile(file, fill)
     const rows = [...auditRows(opened(), 99)]
     expect(rows.map(({ sequence }) => sequence)).toEqual([1, 2, 3])
@@ -159,14 +159,14 @@ describe('audit', () => {
     for (const row of rows) {
       const { hash, ...event } = JSON.parse(eventText(row)) as { hash: string; prev_hash: string | null }
       expect(event.prev_hash).toBe(previous)
-      // Recomputed from the delivered form, as a collector would.
+      // Computed again from the delivered form, as by a collector.
       expect(sha256Hex(canonicalJson(event as never))).toBe(hash)
       previous = hash
     }
     expect(rows.map(eventId)).toEqual(['r-0:started', 'r-1:started', 'r-2:started'])
   })
 
-  it('hands out the oldest first; what is refused ten times no longer blocks others', () => {
+  it('returns the oldest first; an event refused ten times no longer blocks others', () => {
     createStateFile(file, (db) => fill(db, 5))
     const db = opened()
     const waiting = (): number[] => pendingRows(db, 2, 'waiting').map(({ sequence }) => sequence)
@@ -174,7 +174,7 @@ describe('audit', () => {
     inTransaction(db, () => completeDelivery(db, [2], [1]))
     expect(waiting()).toEqual([1, 3])
     const rejected = Array.from({ length: 10 }, () => inTransaction(db, () => completeDelivery(db, [], [1])))
-    // The tenth attempt sets it aside, once.
+    // The tenth attempt moves it to the rejected queue, once.
     expect(rejected).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 0])
     expect(waiting()).toEqual([3, 4])
     inTransaction(db, () => completeDelivery(db, [3, 4, 5], []))
@@ -183,7 +183,7 @@ describe('audit', () => {
     verifyState(db)
   })
 
-  it('hands out no more than a mebibyte at once, and a larger event alone', () => {
+  it('returns at most a mebibyte at once, and a larger event alone', () => {
     createStateFile(file, () => undefined)
     const db = opened()
     const sizes = [600_000, 400_000, 100_000, 2_000_000, 1]
@@ -230,22 +230,22 @@ describe('damage', () => {
     ['a removed revocation', 'delete from withdrawn'],
     ['a changed list', "update checkpoints set body = '{}'"],
     ['a lowered sequence', 'update checkpoints set sequence = 6'],
-    ['a cleared suspicion', 'update checkpoints set suspect = 1'],
+    ['a cleared suspect mark', 'update checkpoints set suspect = 1'],
     ['a changed event', "update audit set body = replace(body, 'r-1', 'r-9') where sequence = 2"],
     ['a removed event', 'delete from audit where sequence = 2'],
     ['a cut chain', 'delete from audit where sequence = 3'],
     ['an event that will not be delivered', 'delete from outbox where sequence = 2'],
-    ['a changed ledger', 'update ledger set head_sequence = 2'],
-    ['no ledger', 'delete from ledger'],
+    ['changed sealed values', 'update ledger set head_sequence = 2'],
+    ['no sealed values', 'delete from ledger'],
   ]
-  it.each(edits)('%s is noticed', (_name, sql) => {
+  it.each(edits)('%s is detected', (_name, sql) => {
     createStateFile(file, fill)
     const db = opened()
     db.exec(sql)
     expect(() => verifyState(db)).toThrow(StateError)
   })
 
-  it('300 random flips and cuts: refused, or nothing that counts was touched', () => {
+  it('300 random flips and cuts are refused, unless they change no used byte', () => {
     createStateFile(file, (db) => fill(db, 40))
     const whole = readFileSync(file)
     const facts = (): string => {
@@ -278,7 +278,7 @@ describe('damage', () => {
 })
 
 describe('ownership', () => {
-  it('is refused while another process holds it, and free when that process is killed', () => {
+  it('is refused while another process has it, and free after that process is killed', () => {
     createStateFile(file, fill)
     const holder = `
       const { acquireFileLock } = await import(${JSON.stringify(new URL('./file-lock.ts', import.meta.url).href)})
@@ -294,14 +294,14 @@ describe('ownership', () => {
     acquireFileLock(file).release()
   })
 
-  it('leaves the state readable for a check beside it', () => {
+  it('leaves the state readable for a check at the same time', () => {
     createStateFile(file, fill)
     const ownership = acquireFileLock(file)
     expect(verifyState(opened(true)).head_sequence).toBe(3)
     ownership.release()
   })
 
-  it('is not taken of state that is not there', () => {
+  it('is refused for missing state', () => {
     expect(() => acquireFileLock(file)).toThrow(StateError)
     expect(readdirSync(folder)).toEqual([])
   })

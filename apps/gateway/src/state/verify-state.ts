@@ -3,7 +3,7 @@ import { findBrokenLink } from './audit-log.ts'
 import { factRows } from './checkpoints.ts'
 import { EMPTY_STATE_VALUES, changeFacts, readStateValues } from './state-values.ts'
 import type { StateValues } from './state-values.ts'
-import { StateError } from './state-problem.ts'
+import { StateError } from './state-error.ts'
 
 /**
  * Checks everything that needs no keys: pages, seal, digests and, unless left out, the audit chain. Throws {@link

@@ -3,10 +3,10 @@ import { ProxyReader } from '../features/proxy/proxy-reader.ts'
 
 const MIB = 1024 * 1024
 const ALWAYS = (): void => undefined
-/** The slowest a body of that size can be. */
+/** The slowest body of that size. */
 const slow = Buffer.from(`{"a":[${`${'['.repeat(60)}${']'.repeat(60)},`.repeat(8600)}0]}`)
 
-describe('callers of one thread take turns', () => {
+describe('callers of one thread are served round robin', () => {
   it('a caller with one long body waits for one piece of a caller with many', async () => {
     const reader = new ProxyReader()
     try {
@@ -24,7 +24,7 @@ describe('callers of one thread take turns', () => {
     }
   })
 
-  it('what nobody waits for any more is not begun', async () => {
+  it('work without a waiting caller is not started', async () => {
     const reader = new ProxyReader()
     try {
       const late = {
@@ -42,13 +42,13 @@ describe('callers of one thread take turns', () => {
   })
 })
 
-describe('long bodies and answers', () => {
+describe('long bodies and responses', () => {
   it.each([
     ['an object', `{"a":"${'x'.repeat(MIB)}"}`, 'object'],
     ['an array', `["${'x'.repeat(MIB)}"]`, 'other'],
     ['a repeated name', `{"a":1,"b":"${'x'.repeat(MIB)}","a":2}`, 'invalid'],
     ['half of it', `{"a":"${'x'.repeat(MIB)}`, 'invalid'],
-  ])('%s is judged as a short one is', async (_what, text, kind) => {
+  ])('%s gives the result of a short one', async (_what, text, kind) => {
     const reader = new ProxyReader()
     try {
       expect(await reader.kindOfBody(Buffer.from(text), { id: 'x', check: ALWAYS })).toBe(kind)
@@ -57,7 +57,7 @@ describe('long bodies and answers', () => {
     }
   })
 
-  it('answers have to be JSON, or JSON line by line', async () => {
+  it('responses must be JSON, or JSON lines', async () => {
     const reader = new ProxyReader()
     const caller = { id: 'x', check: ALWAYS }
     const line = `{"a":"${'x'.repeat(1000)}"}\n`

@@ -1,12 +1,12 @@
 import { FairQueue, Thread } from '@chancery/service-kit'
 
-/** Whose work it is. `check` throws when its result is no longer needed. */
+/** The caller of the work. `check` throws when its result is no longer needed. */
 export interface ThreadCaller {
   readonly id: string
   readonly check: () => void
 }
 
-/** One piece of work at a time, without rests: the thread has time for nothing else. */
+/** One piece of work at a time, without pauses, because the thread does nothing else. */
 const QUEUE_LIMITS = { atOnce: 1, shortMs: Number.POSITIVE_INFINITY, restFactor: 0, restMaxMs: 0 }
 
 /**

@@ -42,7 +42,7 @@ describe('judgeList', () => {
     expect((await checkList(task(text))).outcome).toBe(expected)
   })
 
-  it('makes nothing of a list that is not authentic, however long', async () => {
+  it('does not index a list that is not authentic, of any length', async () => {
     const list = await testList(by, NOW, { entries: [{ certificate_id: 'gone' }] })
     const [entry] = list.revoked_certificates
     if (entry === undefined) throw new Error('no entry')
@@ -58,18 +58,18 @@ describe('judgeList', () => {
     expect((await checkList(task({ ...list, sequence: 10 }))).outcome).toBe('unauthentic')
   })
 
-  it('refuses what is stale, too old, from the future or below the floor when it comes from a server', async () => {
+  it('refuses a stale, too old, future or too low list of a server', async () => {
     const stale = await testList(by, NOW, { issuedAgo: HOUR, lasts: HOUR })
     const old = await testList(by, NOW, { issuedAgo: 200n * HOUR, lasts: 400n * HOUR })
     const future = await testList(by, NOW, { issuedAgo: -MINUTE })
     for (const list of [stale, old, future]) expect((await checkList(task(list))).outcome).toBe('stale')
     expect((await checkList(task(await testList(by, NOW), { floor: 10 }))).outcome).toBe('rollback')
-    // The same lists from the operator's own file are judged elsewhere.
+    // Another check covers lists of the operator's own file.
     for (const list of [stale, old])
       expect((await checkList(task(list, { demand: 'signed' }))).outcome).toBe('installed')
   })
 
-  it('keeps the monotonic rule against the held list', async () => {
+  it('applies the monotonic rule against the current list', async () => {
     const held = await accepted(task(await testList(by, NOW, { sequence: 10, entries: [{ certificate_id: 'a' }] })))
     const check = async (facts: Parameters<typeof testList>[2]) =>
       (await checkList(task(await testList(by, NOW, facts), { current: held }))).outcome
@@ -82,8 +82,8 @@ describe('judgeList', () => {
   })
 })
 
-describe('sticky revocations', () => {
-  it('what a later list leaves out stays, withdrawn, with its last text; and returns when named again', async () => {
+describe('withdrawn revocations', () => {
+  it('stay in force with their last text when a later list lacks them, and become current when named again', async () => {
     const first = await accepted(
       task(await testList(by, NOW, { sequence: 1, entries: [{ certificate_id: 'a', reason: 'x' }] })),
     )
@@ -108,7 +108,7 @@ describe('sticky revocations', () => {
     expect(change(fourth)).toEqual({ gained: [], lost: ['a'] })
   })
 
-  it('come back from the store with the list', async () => {
+  it('are restored from the state with the list', async () => {
     const withdrawn = [{ certificate_id: 'old', reason: 'r', revoked_at: '2026-01-01T00:00:00Z' }]
     const list = await accepted(task(await testList(by, NOW), { demand: 'signed', withdrawn }))
     expect(readIndex(list.index).find('old')?.withdrawn).toBe(true)

@@ -39,7 +39,7 @@ afterEach(async () => {
 const list = (sequence: number, ...ids: string[]): Promise<RevocationList> =>
   testList(by, systemClock.now(), {
     sequence,
-    // Later lists are issued later, whenever a test makes them.
+    // Lists with a higher sequence have a later time.
     issuedAgo: seconds(600 - 10 * sequence),
     entries: ids.map((certificate_id): TestEntry => ({ certificate_id })),
   })
@@ -90,7 +90,7 @@ async function reasonsFor(gateway: TestGateway, cert_id: string): Promise<unknow
 const REVOKED = ['Revoked { reason: "key_compromise" }']
 
 describe('refresh', () => {
-  it('installs progress', async () => {
+  it('installs a newer list', async () => {
     const newer = writeJson(await list(10, 'gone'))
     reply = (response) => response.writeHead(200).end(newer)
     const gateway = await start(policy(await list(9)))
@@ -103,7 +103,7 @@ describe('refresh', () => {
     ['another success', 'unreachable', (newer, response) => response.writeHead(203).end(writeJson(newer))],
     ['a redirect', 'unreachable', (_newer, response) => response.writeHead(302, { location: url }).end()],
     ['nothing new', 'unreachable', (_newer, response) => response.writeHead(304).end()],
-    ['a cut answer', 'unreachable', (_newer, response) => response.destroy()],
+    ['a cut response', 'unreachable', (_newer, response) => response.destroy()],
     ['too much', 'too_large', (_newer, response) => response.writeHead(200, { 'content-length': '67108865' }).end()],
     [
       'too much space',
@@ -129,7 +129,7 @@ describe('refresh', () => {
       (newer, response) => response.writeHead(200).end(writeJson({ ...newer, sequence: 11 })),
     ],
   ]
-  it.each(hostile)('%s keeps the held list (%s)', async (_name, outcome, respond) => {
+  it.each(hostile)('%s keeps the current list (%s)', async (_name, outcome, respond) => {
     const newer = await list(10, 'fresh')
     reply = (response) => respond(newer, response)
     const gateway = await start(policy(await list(9, 'held')))
@@ -140,7 +140,7 @@ describe('refresh', () => {
   })
 
   it(
-    'two histories: the first stays in force, the issuer is suspect, also after a restart',
+    'two lists with one sequence: the first stays in force and the issuer is suspect, also after a restart',
     { timeout: 60_000 },
     async () => {
       const held = await list(9, 'held')
@@ -161,7 +161,7 @@ describe('refresh', () => {
 })
 
 describe('durable state', () => {
-  it('a restart with an old policy file keeps the higher list, its denial and what it withdrew', async () => {
+  it('a restart with an old policy file keeps the higher list, its revocations and the withdrawn ones', async () => {
     const old = await list(9, 'once')
     const newer = writeJson(await list(12, 'gone'))
     reply = (response) => response.writeHead(200).end(newer)
@@ -189,7 +189,7 @@ describe('durable state', () => {
 })
 
 describe('reload', () => {
-  it('takes a newer list, keeps a newer memory, and refuses a contradiction whole', async () => {
+  it('uses a newer list of the file, keeps a newer stored one, and refuses a contradiction completely', async () => {
     const gateway = await start(policy(await list(9)))
     await gateway.reload(policy(await list(12, 'gone'), {}, 'newer'))
     expect((await shown(gateway)).revocation.sequence).toBe(12)
@@ -201,7 +201,7 @@ describe('reload', () => {
     expect(await reasonsFor(gateway, 'gone')).toEqual(REVOKED)
   })
 
-  it('takes the same list signed again later, and never the earlier signing', async () => {
+  it('accepts the same list signed again later, and refuses the earlier signature', async () => {
     const signed = (issuedAgo: bigint): Promise<RevocationList> =>
       testList(by, systemClock.now(), { sequence: 9, issuedAgo, entries: [{ certificate_id: 'gone' }] })
     const [earlier, later] = [await signed(seconds(600)), await signed(seconds(60))]

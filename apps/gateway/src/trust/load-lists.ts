@@ -14,7 +14,7 @@ export type StoredLists = (policy: IssuerPolicy) => Promise<StoredCheckpoint | I
 
 export interface LoadedLists {
   readonly issuers: ReadonlyMap<string, IssuerState>
-  /** Lists that are newly in force. They must be stored before they are used. */
+  /** New lists. They must be stored before they are used. */
   readonly changes: readonly { readonly issuerState: IssuerState; readonly withdrawnChange: Uint8Array }[]
 }
 
@@ -25,7 +25,7 @@ interface Tools {
 }
 
 /**
- * Returns the list in force of every issuer of a policy: the newer of the policy file and the stored list, by the
+ * Returns the current list of every issuer of a policy: the newer of the policy file and the stored list, by the
  * monotonic rule (protocol/gateway 3.7, 3.9, 9.4). Problems name the issuer. With any problem no list is used.
  */
 export async function loadLists(policy: Policy, stored: StoredLists, tools: Tools): Promise<LoadedLists> {

@@ -1,5 +1,5 @@
 import type { Clock, Ids, Log } from '@chancery/service-kit'
-import { ConfigurationError } from '../policy/configuration-refused.ts'
+import { ConfigurationError } from '../policy/configuration-error.ts'
 import { Problems } from '../policy/form.ts'
 import type { Policy } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'

@@ -9,7 +9,7 @@ const entry = fc.record({
   withdrawn: fc.boolean(),
 })
 
-it('finds exactly what a map would find, and of two entries the first', () => {
+it('finds the same entries as a map, and the first of two', () => {
   fc.assert(
     fc.property(
       fc.array(entry, { maxLength: 60 }),
@@ -27,7 +27,7 @@ it('finds exactly what a map would find, and of two entries the first', () => {
   )
 })
 
-it('gives back every entry once', () => {
+it('returns every entry once', () => {
   const entries = ['a', 'b', 'a'].map((certificate_id) => ({
     certificate_id,
     reason: 'r',
@@ -37,7 +37,7 @@ it('gives back every entry once', () => {
   expect([...indexEntries(buildIndex(entries))].map((each) => each.certificate_id)).toEqual(['a', 'b'])
 })
 
-it('counts the entries of the list apart from the withdrawn ones', () => {
+it('counts the entries of the list without the withdrawn ones', () => {
   const index = buildIndex([
     { certificate_id: 'a', reason: 'r', revoked_at: 't', withdrawn: false },
     { certificate_id: 'b', reason: 'r', revoked_at: 't', withdrawn: true },
@@ -45,7 +45,7 @@ it('counts the entries of the list apart from the withdrawn ones', () => {
   expect([index.listed, index.count]).toEqual([1, 2])
 })
 
-it('costs the same for ten entries and for two hundred thousand', () => {
+it('takes the same time for ten and for two hundred thousand entries', () => {
   const time = (count: number): number => {
     const { find } = readIndex(
       buildIndex(
@@ -63,6 +63,6 @@ it('costs the same for ten entries and for two hundred thousand', () => {
     })
     return Math.min(...runs)
   }
-  // Twenty thousand times more entries; a scan would be as much slower.
+  // Twenty thousand times more entries. A scan would take as much longer.
   expect(time(200_000)).toBeLessThan(time(10) * 20)
 })

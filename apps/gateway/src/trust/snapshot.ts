@@ -4,13 +4,13 @@ import type { IssuerPolicy, NetworkPolicy, Policy } from '../policy/policy.ts'
 import { readIndex } from './revocation-index.ts'
 import type { SharedIndex } from './revocation-index.ts'
 
-/** The list in force of one issuer, prepared for verification. It is never changed, only replaced. */
+/** The current list of one issuer, prepared for verification. It is never changed, only replaced. */
 export interface IssuerState {
   readonly policy: IssuerPolicy
   readonly position: ListPosition
   readonly body: Uint8Array
   readonly index: SharedIndex
-  /** At least the sequence of the list in force. A lower list is refused. */
+  /** At least the sequence of the current list. A lower list is refused. */
   readonly floor: number
   /** The authority signed two lists with one sequence. An operator has to check it. */
   readonly isSuspect: boolean

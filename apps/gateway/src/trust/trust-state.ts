@@ -16,8 +16,8 @@ export interface TrustStateParts {
 }
 
 /**
- * Holds the snapshot in force. A change is committed and synced before it becomes visible (protocol/gateway 9.4).
- * Changes run one after another, so that two lists of one issuer cannot overtake each other.
+ * Stores the current snapshot. A change is committed and synced before it becomes visible (protocol/gateway 9.4).
+ * Changes run one after another, so that two lists of one issuer stay in order.
  */
 export class TrustState {
   readonly #parts: TrustStateParts

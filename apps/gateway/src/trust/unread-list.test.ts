@@ -43,7 +43,7 @@ const list = (sequence: number, ids: readonly string[] = []): Promise<Revocation
     entries: ids.map((certificate_id) => ({ certificate_id })),
   })
 
-/** Over the bound when it is decoded. */
+/** Over the size limit after decoding. */
 const manyIds = (count: number): string[] => Array.from({ length: count }, (_, n) => `cert-${n}`)
 
 async function headOf({ sequence, issued_at, next_update, issuer }: RevocationList, signer: TestIssuer = by) {
@@ -81,7 +81,7 @@ async function until<Value>(read: () => Promise<Value>, holds: (value: Value) =>
     if (holds(value)) return value
     await new Promise((done) => setTimeout(done, 20))
   }
-  throw new Error('it never came')
+  throw new Error('no update arrived')
 }
 
 const outcome = (on: TestGateway) =>
@@ -107,7 +107,7 @@ async function metric(on: TestGateway, name: string): Promise<number> {
 
 const LABELS = '\\{network="agency",issuer="na-main"\\}'
 
-it('reads a compressed list, and tells its size beside the bound', async () => {
+it('reads a compressed list, and reports its size and the limit', async () => {
   const newer = await list(10, ['gone'])
   const accepted: string[] = []
   reply = (response, accepts) => {
@@ -123,11 +123,11 @@ it('reads a compressed list, and tells its size beside the bound', async () => {
   expect(await metric(on, 'gateway_crl_max_bytes')).toBe(BOUND)
 })
 
-it('gives up a compressed answer while it is decoded, not after', async () => {
+it('cancels a compressed response during decoding, not after', async () => {
   let closedAfter = 0
   reply = (response) => {
     response.writeHead(200, { 'content-encoding': 'gzip' })
-    // A gigabyte of spaces is a megabyte on the wire; only the first thousandth of it may be asked for.
+    // A gigabyte of spaces compresses to a megabyte. Only the first thousandth of it may be read.
     const bomb = createGzip()
     let sent = 0
     const block = Buffer.alloc(65_536, ' ')
@@ -158,7 +158,7 @@ it('gives up a compressed answer while it is decoded, not after', async () => {
   expect(await verdictOn(on, 'held')).toEqual([false, ['Revoked { reason: "key_compromise" }']])
 })
 
-it('a newer list over the bound: ready says so, the issuer is refused after its time, and comes back with a list that fits', async () => {
+it('a newer list over the limit: ready reports it, the issuer is refused after its time, and accepted with a list under the limit', async () => {
   const large = await list(10, manyIds(12_000))
   const [body, head] = [writeJson(large), await headOf(large)]
   expect(body.length).toBeGreaterThan(BOUND)
@@ -175,10 +175,10 @@ it('a newer list over the bound: ready says so, the issuer is refused after its 
   )
   expect(later.body['details']).toMatchObject({ checks: { revocation: false }, reasons: ['list_too_large'] })
   expect(await verdictOn(on, 'fine')).toEqual([false, ['NetworkPolicyRejected']])
-  // A reload is no way around it.
+  // A reload does not change it.
   await on.reload(policy)
   expect(await verdictOn(on, 'fine')).toEqual([false, ['NetworkPolicyRejected']])
-  // A list that fits and is newer mends it; here from the policy file, because the next refresh is far.
+  // A newer list under the limit repairs it; here from the policy file, because the next refresh is late.
   await on.reload(policyWith(await list(11, ['held', 'gone'])))
   expect((await on.request('GET', '/ready')).status).toBe(200)
   expect(await verdictOn(on, 'fine')).toEqual([true, []])
@@ -186,7 +186,7 @@ it('a newer list over the bound: ready says so, the issuer is refused after its 
   expect(await metric(on, `gateway_crl_unread_sequence${LABELS}`)).toBe(0)
 })
 
-it('a list over the bound whose head somebody else signed is told, and refuses nobody', async () => {
+it('a list over the limit whose head has another signer is reported, and its issuer is not refused', async () => {
   const large = await list(10, manyIds(12_000))
   const head = await headOf(large, { ...(await testIssuer('elsewhere')), keyId: by.keyId })
   reply = (response) => response.writeHead(200, head).end(writeJson(large))
@@ -196,7 +196,7 @@ it('a list over the bound whose head somebody else signed is told, and refuses n
   expect(await verdictOn(on, 'fine')).toEqual([true, []])
 })
 
-it('is refused in time also when a server gives the held list again', async () => {
+it('is refused in time also when a server returns the current list again', async () => {
   const large = await list(10, manyIds(12_000))
   const [body, head] = [writeJson(large), await headOf(large)]
   let asked = 0
@@ -212,6 +212,6 @@ it('is refused in time also when a server gives the held list again', async () =
     ({ status }) => status === 503,
   )
   expect(await verdictOn(on, 'fine')).toEqual([false, ['NetworkPolicyRejected']])
-  // The next try is as far away as the policy says: nobody is asked all the time.
+  // The next attempt is after the interval of the policy, so the server is not called continuously.
   expect(asked).toBeLessThan(10)
 })

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { after, withFinally } from './maybe-promise.ts'
+import { andThen, withFinally } from './maybe-promise.ts'
 
-describe('after', () => {
+describe('andThen', () => {
   it('calls next immediately for a value', () => {
-    expect(after(2, (value) => value + 1)).toBe(3)
+    expect(andThen(2, (value) => value + 1)).toBe(3)
   })
 
   it('calls next when a promise resolves, and not when it rejects', async () => {
-    await expect(after(Promise.resolve(2), (value) => value + 1)).resolves.toBe(3)
+    await expect(andThen(Promise.resolve(2), (value) => value + 1)).resolves.toBe(3)
     let isCalled = false
-    const broken = after(Promise.reject(new Error('no')), () => {
+    const broken = andThen(Promise.reject(new Error('no')), () => {
       isCalled = true
     })
     await expect(broken).rejects.toThrow('no')

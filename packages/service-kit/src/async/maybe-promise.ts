@@ -5,7 +5,7 @@
 export type MaybePromise<Value> = Value | Promise<Value>
 
 /** Calls `next` now, or when the promise resolves. */
-export function after<Value, Next>(
+export function andThen<Value, Next>(
   value: MaybePromise<Value>,
   next: (value: Value) => MaybePromise<Next>,
 ): MaybePromise<Next> {

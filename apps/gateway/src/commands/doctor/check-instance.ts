@@ -7,15 +7,18 @@ const TIME_LIMIT_MS = 5000
 
 export interface InstanceCheck {
   readonly finding: Finding
-  /** Undefined when it could not be asked. */
+  /** Undefined when the request was not possible. */
   readonly isRunning: boolean | undefined
 }
 
-/** This machine's own gateway, as the balancer sees it. */
+/** Checks the gateway on this machine, as the load balancer does. */
 export async function checkInstance({ address, tlsCertFile }: GatewaySettings): Promise<InstanceCheck> {
-  // Its listener asks every caller for a certificate, and ours are not for doctors.
+  // The listener requires a client certificate, and doctor has none.
   if (tlsCertFile !== undefined)
-    return { finding: skipped('ready', 'the listener wants a client certificate'), isRunning: undefined }
+    return {
+      finding: skipped('ready', 'not checked: the listener requires a client certificate'),
+      isRunning: undefined,
+    }
   const host = address.host === '0.0.0.0' ? '127.0.0.1' : address.host === '::' ? '::1' : address.host
   const own = `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
   try {
@@ -23,16 +26,16 @@ export async function checkInstance({ address, tlsCertFile }: GatewaySettings): 
     const text = await response.text()
     if (response.status === 200) return { finding: good('ready', own), isRunning: true }
     const failed = readFailedChecks(text)
-    const fix = 'docs/operate/monitoring.md#gatewaynotready says what each check means; see the other findings.'
-    const found = `${own} answers ${response.status}${failed === '' ? '' : `: ${failed}`}`
+    const fix = 'See docs/operate/monitoring.md#gatewaynotready for each check, and the other findings.'
+    const found = `${own} responds ${response.status}${failed === '' ? '' : `: ${failed}`}`
     return { finding: bad('ready', found, fix), isRunning: true }
   } catch {
-    const fix = 'Start the gateway; its first lines say what stops it.'
-    return { finding: bad('ready', `nobody answers on ${own}`, fix), isRunning: false }
+    const fix = 'Start the gateway. Its first log lines show why it stops.'
+    return { finding: bad('ready', `no response from ${own}`, fix), isRunning: false }
   }
 }
 
-/** The checks that a refusal of /ready names as failed; empty where it names none. */
+/** Returns the failed checks in a refusal of /ready, or an empty text. */
 function readFailedChecks(text: string): string {
   try {
     const body = readJson(text)
@@ -43,7 +46,7 @@ function readFailedChecks(text: string): string {
       .filter((name) => checks[name] === false)
       .join(', ')
   } catch (error) {
-    // Another program answers on this address.
+    // Another program responds on this address.
     if (error instanceof JsonError) return ''
     throw error
   }

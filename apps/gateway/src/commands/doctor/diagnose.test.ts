@@ -14,7 +14,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { GatewaySettings } from '../../settings/gateway-settings.ts'
 import { diagnose } from './diagnose.ts'
 
-/** A gateway that is right, to break one thing at a time. */
+/** A correct gateway. Each test breaks one thing. */
 let gateway: TestGateway
 let by: TestIssuer
 let settings: GatewaySettings
@@ -30,7 +30,7 @@ async function policy(network: JsonObject = {}, client: JsonObject = {}): Promis
 beforeAll(async () => {
   by = await testIssuer('agency')
   gateway = await startTestGateway({ policy: await policy(), state: 'new' })
-  // The listener took a free port.
+  // The listener uses a free port.
   settings = { ...gateway.settings, address: { host: '127.0.0.1', port: gateway.gateway.address.port } }
 })
 afterAll(() => gateway.stop())
@@ -51,7 +51,7 @@ function refused(...problems: string[]): SettingsResult<GatewaySettings> {
   return { values: undefined, problems, notes: [] }
 }
 
-/** Exactly this is wrong, and the fix names what to do. */
+/** Expects exactly this finding, with a fix. */
 function expectOnly(findings: readonly Finding[], check: string, status: 'warn' | 'bad', fix: RegExp): void {
   const wrong = findings.filter((one) => one.status === 'bad' || one.status === 'warn')
   expect(wrong.map((one) => [one.check, one.status, one.found])).toEqual([[check, status, expect.any(String)]])
@@ -59,7 +59,7 @@ function expectOnly(findings: readonly Finding[], check: string, status: 'warn' 
 }
 
 describe('gateway doctor', () => {
-  it('finds nothing wrong with a gateway that is right, and changes nothing', async () => {
+  it('reports no problems for a correct gateway, and changes nothing', async () => {
     const before = await readFile(join(gateway.home, 'gateway.state'))
     const findings = await examine()
     expect(findings.filter(({ status }) => status === 'bad' || status === 'warn')).toEqual([])
@@ -80,8 +80,8 @@ describe('gateway doctor', () => {
     expect(await readFile(join(gateway.home, 'gateway.state'))).toEqual(before)
   })
 
-  describe('names what is wrong and the fix', () => {
-    it('1: settings that are misspelt, all at once', async () => {
+  describe('reports the problem and the fix', () => {
+    it('1: all misspelt settings', async () => {
       const findings = await diagnose(refused('GATEWAY_X: is unknown', 'GATEWAY_Y: too'))
       expect(findings.map(({ check, status }) => [check, status])).toEqual([
         ['settings', 'bad'],
@@ -89,7 +89,7 @@ describe('gateway doctor', () => {
       ])
     })
 
-    it('2: a file of settings that cannot be read', async () => {
+    it('2: an unreadable settings file', async () => {
       expectOnly(await diagnose(refused('--env-file: gateway.env cannot be read')), 'settings', 'bad', /--env-file/)
     })
 
@@ -102,38 +102,38 @@ describe('gateway doctor', () => {
       expectOnly(await examine(), 'policy', 'bad', /--check-config/)
     })
 
-    it('5: a credential that has ended, and one that soon will', async () => {
+    it('5: a credential that has expired, and one that expires within days', async () => {
       await rewrite(await policy({}, { expires_at: inDays(-1n) }))
       expectOnly(await examine(), 'credentials', 'bad', /gateway token new/)
       await rewrite(await policy({}, { expires_at: inDays(3n) }))
       expectOnly(await examine(), 'credentials', 'warn', /gateway token new/)
     })
 
-    it('6: a credential that never ends', async () => {
+    it('6: a credential that never expires', async () => {
       const { clients, ...rest } = await policy()
       const [{ expires_at: _end, ...client } = {}] = clients as JsonObject[]
       await rewrite({ ...rest, clients: [client] })
-      expectOnly(await examine(), 'policy', 'warn', /Decide/)
+      expectOnly(await examine(), 'policy', 'warn', /Check this member/)
     })
 
-    it('7: a list that ends soon, and one that has ended', async () => {
+    it('7: a list that expires within hours, and one that has expired', async () => {
       const end = now() + 23n * HOUR
       expectOnly(await examine({}, end - HOUR), 'lists', 'warn', /no crl_url/)
       expectOnly(await examine({}, end + 2n * HOUR), 'lists', 'bad', /no crl_url/)
     })
 
-    it('7b: a list of half the size that is read', async () => {
+    it('7b: a list of half the size limit', async () => {
       expectOnly(await examine({ maxListBytes: 500 }), 'list-size', 'warn', /GATEWAY_MAX_LIST_BYTES/)
       const findings = await examine({ maxListBytes: 5000 })
       expect(findings.map(({ check }) => check)).not.toContain('list-size')
     })
 
-    it('8: an address of the policy that does not answer', async () => {
+    it('8: an address of the policy that does not respond', async () => {
       await rewrite(await policy({ crl_url: 'http://127.0.0.1:1/crl', allow_http: true }))
       expectOnly(await examine(), 'reachable', 'bad', /firewall/)
     })
 
-    it('9: a collector that does not answer; not looked at with --offline', async () => {
+    it('9: a collector that does not respond; not checked with --offline', async () => {
       const auditUrl = 'https://127.0.0.1:1/events'
       expectOnly(await examine({ auditUrl }), 'reachable', 'bad', /root certificates/)
       const offline = await diagnose(read({ ...settings, auditUrl }), { offline: true })
@@ -180,13 +180,13 @@ describe('gateway doctor', () => {
       const { port } = server.address() as AddressInfo
       const look = async (): Promise<string | undefined> =>
         (await examine({ address: { host: '127.0.0.1', port } })).find(({ check }) => check === 'ready')?.found
-      expect(await look()).toMatch(/answers 503: quota, audit_capacity$/)
+      expect(await look()).toMatch(/responds 503: quota, audit_capacity$/)
       body = 'no JSON'
-      expect(await look()).toMatch(/answers 503$/)
+      expect(await look()).toMatch(/responds 503$/)
       await new Promise((resolve) => server.close(resolve))
     })
 
-    it('13: a certificate of the listener that soon ends, and a key that is not its own', async () => {
+    it('13: a listener certificate that expires within days, and a key that does not match', async () => {
       const ca = new TestCa()
       const [one, other] = [ca.issue('gateway.example.org'), ca.issue('other.example.org')]
       ca.remove()

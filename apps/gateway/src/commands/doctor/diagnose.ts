@@ -1,7 +1,7 @@
 import { bad, good, settingFindings, skipped, systemClock, warn } from '@chancery/service-kit'
 import type { Clock, Finding, SettingsResult } from '@chancery/service-kit'
 import { checkOnline } from '../../outbound/check-online.ts'
-import { problemText } from '../../policy/configuration-refused.ts'
+import { problemText } from '../../policy/configuration-error.ts'
 import { loadConfiguration } from '../../policy/load-configuration.ts'
 import type { ConfigurationProblem } from '../../policy/load-configuration.ts'
 import type { GatewaySettings } from '../../settings/gateway-settings.ts'
@@ -17,17 +17,20 @@ export interface DoctorOptions {
 }
 
 /**
- * Checks the deployment of a gateway, next to the running one and without changing anything. Each finding says what to
- * do. A check that cannot run hides no other check.
+ * Checks the deployment of a gateway, next to the running one and without changing anything. Each finding has a fix. A
+ * check that cannot run hides no other check.
  */
 export async function diagnose(
   { values: settings, problems }: SettingsResult<GatewaySettings>,
   { offline = false, clock = systemClock }: DoctorOptions = {},
 ): Promise<readonly Finding[]> {
   if (settings === undefined) return settingFindings(problems, 'gateway')
-  const understood = good('settings', 'every one is understood')
+  const understood = good('settings', 'all settings are valid')
   if (settings.development)
-    return [understood, bad('mode', 'development: callers bring their own trust', 'Unset GATEWAY_DEVELOPMENT.')]
+    return [
+      understood,
+      bad('mode', 'development mode: callers send their own trust inputs', 'Unset GATEWAY_DEVELOPMENT.'),
+    ]
   const now = clock.now()
   const instance = await checkInstance(settings)
   const { state, findings } = readStoredState(settings, instance.isRunning)
@@ -42,7 +45,7 @@ async function checkFiles(
   const { configuration, problems, warnings } = loadConfiguration(settings, now)
   const found = [
     ...problems.map((problem) => bad(checkOf(problem), problemText(problem), fixOf(problem))),
-    ...warnings.map((text) => warn('policy', text, 'Decide on it, in the file it stands in.')),
+    ...warnings.map((text) => warn('policy', text, 'Check this member in the policy file.')),
   ]
   if (configuration === undefined) return found
   const { policy, tls } = configuration
@@ -55,14 +58,14 @@ async function checkFiles(
     checkTls(tls, now),
     ...checkLists(policy, state, settings, now),
     ...unreachable.map((problem) => bad('reachable', problemText(problem), REACH)),
-    ...(offline ? [skipped('reachable', 'not asked, with --offline')] : []),
+    ...(offline ? [skipped('reachable', 'not checked with --offline')] : []),
     ...(!offline && unreachable.length === 0
-      ? [good('reachable', 'every address of the policy and the collector')]
+      ? [good('reachable', 'all addresses of the policy and the collector')]
       : []),
   ]
 }
 
-const REACH = 'Look at names, firewall and root certificates: the gateway calls from this machine.'
+const REACH = 'Check name resolution, firewall and root certificates on this machine.'
 
 const CHECKS: readonly (readonly [RegExp, string])[] = [
   [/^GATEWAY_TLS_/, 'tls'],
@@ -76,5 +79,5 @@ function checkOf({ setting }: ConfigurationProblem): string {
 }
 
 function fixOf({ setting }: ConfigurationProblem): string {
-  return `Mend the file of ${setting}, then gateway start --check-config.`
+  return `Fix the file of ${setting}, then gateway start --check-config.`
 }

@@ -27,7 +27,7 @@ export interface PreflightArguments {
 }
 
 const COVERAGE =
-  'A wire preflight: what the authority publishes is consistent with what was given. It is not conformance.'
+  'A wire preflight: the published documents are consistent with the given inputs. It is not conformance.'
 const REMAINING = [
   'scoped treaty exchange',
   'acceptance before revocation',

@@ -22,7 +22,7 @@ export interface CurrentKey {
   /** Former keys of the authority, where the root key confirms them. */
   readonly former: readonly FormerKey[]
   readonly checks: readonly PreflightCheck[]
-  /** What the operator should do. */
+  /** Advice for the operator. */
   readonly note?: string
 }
 
@@ -39,32 +39,32 @@ export async function findCurrentKey(published: PublishedDocuments, expected: Ex
     return { key: expected.authorityKey, former, checks: [] }
   if (typeof followed === 'string') return refused(expected, followed)
   if (!former.some((each) => each.public_key === expected.authorityKey))
-    return refused(expected, 'its key history does not name the given key: ask its operator why, by another way')
+    return refused(expected, 'its key history does not name the given key: ask its operator for the reason out of band')
   return {
     key: named,
     former,
     checks: [{ check: 'key_succession', passed: true }],
-    note: `The authority has another key since: ${named}. Its root names the given key as a former one. Give the new key from now on.`,
+    note: `The authority has a new key: ${named}. Its root key confirms the given key as a former one. Use the new key from now on.`,
   }
 }
 
 function refused({ authorityKey }: Expected, why: string): CurrentKey {
-  const note = `The authority names another key than the given one, and it cannot be followed: ${why}.`
+  const note = `The authority has another key than the given one, and the succession cannot be verified: ${why}.`
   return { key: authorityKey, former: [], checks: [{ check: 'key_succession', passed: false }], note }
 }
 
-/** Returns the former keys, or a text that says why they cannot be used. */
+/** Returns the former keys, or the reason why they cannot be used. */
 async function follow(
   { genesis, history }: PublishedDocuments,
   { rootKey, network }: Expected,
 ): Promise<readonly FormerKey[] | string> {
-  if (rootKey === undefined) return 'give --root-key, since only the root key can name another key'
+  if (rootKey === undefined) return 'set --root-key, because only the root key can confirm another key'
   if (genesis === undefined) return 'it serves no genesis block'
   if (history === undefined) return 'it serves no key history (GET /key-history)'
   try {
     const block = readGenesisBlock(genesis)
     if (block.root_public_key !== rootKey || block.network_name !== network || !(await verifyGenesisBlock(block)).ok)
-      return 'its genesis block is not of the given network and root key'
+      return 'its genesis block does not match the given network and root key'
     const record = readKeyHistory(history)
     const verdict = await verifyKeyHistory(record, block)
     if (!verdict.ok) return `its key history does not belong to the genesis block (${verdict.reason})`

@@ -21,9 +21,9 @@ const pageOf = (keyIdleMinutes: number): string => `<!doctype html>
 <div id="explorer" data-key-idle-minutes="${keyIdleMinutes}">
 <main id="content" tabindex="-1">
 <h1>Trust gateway</h1>
-<p>This service judges join certificates and forwards reviewed operations to network authorities.</p>
+<p>This service verifies join certificates and forwards allowed operations to network authorities.</p>
 <ul>
-<li><a href="/api">What is switched on</a></li>
+<li><a href="/api">Enabled features</a></li>
 <li><a href="/v1/services">Operations that can be forwarded</a></li>
 <li><a href="/openapi.json">OpenAPI description</a></li>
 <li><a href="/v1/mesh">Published networks</a></li>

@@ -18,19 +18,19 @@ const CACHED_MS = 300_000
 export class MemberCache {
   readonly #clock: Pick<Clock, 'monotonicMs'>
   /** By the network of one policy: a new policy reads again. */
-  readonly #kept = new WeakMap<NetworkPolicy, { readonly read: MemberList; readonly atMs: number }>()
+  readonly #cache = new WeakMap<NetworkPolicy, { readonly read: MemberList; readonly atMs: number }>()
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock
   }
 
   find(network: NetworkPolicy): MemberList | undefined {
-    const cached = this.#kept.get(network)
+    const cached = this.#cache.get(network)
     return cached !== undefined && this.#clock.monotonicMs() - cached.atMs < CACHED_MS ? cached.read : undefined
   }
 
   set(network: NetworkPolicy, read: MemberList, tookMs: number): void {
-    if (tookMs > SLOW_MS) this.#kept.set(network, { read, atMs: this.#clock.monotonicMs() })
-    else this.#kept.delete(network)
+    if (tookMs > SLOW_MS) this.#cache.set(network, { read, atMs: this.#clock.monotonicMs() })
+    else this.#cache.delete(network)
   }
 }

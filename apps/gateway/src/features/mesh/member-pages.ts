@@ -1,6 +1,6 @@
 import type { ObservedNetwork } from './mesh-document.ts'
 
-/** Holds the members of every network of one observation as pages of text. */
+/** Stores the members of every network of one observation as pages of text. */
 export class MemberPages {
   readonly #pages: ReadonlyMap<string, readonly string[]>
   /** Identifies the observation in its cursors: a cursor of one observation is not valid in another. */
@@ -18,9 +18,9 @@ export class MemberPages {
 
   /** Returns the page of a cursor, or undefined when the cursor belongs to another observation. */
   at(network: string, cursor: string): string | undefined {
-    const place = /^([0-9]{1,15})\.([0-9]{1,6})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
-    if (place === null || Number(place[1]) !== this.#number) return undefined
-    return this.#text(network, Number(place[2]))
+    const position = /^([0-9]{1,15})\.([0-9]{1,6})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
+    if (position === null || Number(position[1]) !== this.#number) return undefined
+    return this.#text(network, Number(position[2]))
   }
 
   #text(network: string, number: number): string | undefined {

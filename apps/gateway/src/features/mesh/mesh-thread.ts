@@ -1,6 +1,6 @@
 import { serveCalls, lowerThreadPriority } from '@chancery/service-kit'
-import { NetworkCollector } from './gather.ts'
-import type { PageTask, SingleDocuments } from './gather.ts'
+import { NetworkCollector } from './collect.ts'
+import type { PageTask, SingleDocuments } from './collect.ts'
 import type { Facts } from './project.ts'
 
 // Reads and verifies megabytes of records, so that no request waits for it. The records of a network stay in this
@@ -9,7 +9,7 @@ const collectors = new Map<number, NetworkCollector>()
 
 function findCollector(id: number): NetworkCollector {
   const collector = collectors.get(id)
-  if (collector === undefined) throw new Error('there is no such gathering')
+  if (collector === undefined) throw new Error('there is no such collection')
   return collector
 }
 

@@ -25,10 +25,10 @@ export class MeshView {
   readonly #authorities: AuthorityPools
   readonly #clock: Clock
   readonly #members: MemberCache
-  #held: Cached | undefined
+  #current: Cached | undefined
   /** The previous observation, so that a caller that is paging can finish. */
   #former: Cached | undefined
-  #gatherings = 0
+  #collections = 0
   #observations = 0
   #refresh: { readonly policy: Policy; readonly done: Promise<Cached> } | undefined
   #thread: Thread | undefined
@@ -47,7 +47,7 @@ export class MeshView {
   ): Promise<string | undefined> {
     if (trust === undefined) return undefined
     if (cursor === undefined) await this.read(trust)
-    const cached = [this.#held, this.#former].filter((each) => each?.policy === trust.policy)
+    const cached = [this.#current, this.#former].filter((each) => each?.policy === trust.policy)
     if (cursor === undefined) return cached[0]?.pages.first(network)
     return cached.map((each) => each?.pages.at(network, cursor)).find((text) => text !== undefined)
   }
@@ -55,7 +55,7 @@ export class MeshView {
   /** Returns the document as text. Without a policy it has no networks. */
   async read(trust: TrustSnapshot | undefined): Promise<string> {
     if (trust === undefined) return writeMesh([], this.#clock.now(), false)
-    const cached = this.#held?.policy === trust.policy ? this.#held : undefined
+    const cached = this.#current?.policy === trust.policy ? this.#current : undefined
     const ageMs = cached === undefined ? Infinity : this.#clock.monotonicMs() - cached.readMs
     if (cached !== undefined && ageMs <= FRESH_MS) return cached.text
     const refresh = this.#refreshOnce(trust)
@@ -78,8 +78,8 @@ export class MeshView {
     }
     refresh.done.then((cached) => {
       if (this.#refresh === refresh) {
-        this.#former = this.#held
-        this.#held = cached
+        this.#former = this.#current
+        this.#current = cached
       }
       end()
     }, end)
@@ -95,7 +95,7 @@ export class MeshView {
     const networks = await observe(trust, {
       authorities: this.#authorities,
       callThread: (operation, argument) => this.#ask(operation, argument),
-      nextId: () => (this.#gatherings += 1),
+      nextId: () => (this.#collections += 1),
       members: this.#members,
       now,
     })

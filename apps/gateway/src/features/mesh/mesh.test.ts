@@ -25,7 +25,7 @@ async function signed(by: TestIssuer, record: JsonObject): Promise<JsonObject> {
   return { ...record, signatures: [{ key_id: by.keyId, sig }] }
 }
 
-/** A treaty with the other one, a feed, and the other one's feed imported. */
+/** A treaty with the other network, a feed, and the imported feed of the other network. */
 async function serve(name: 'alpha' | 'beta', other: string, published: number, imported: number): Promise<void> {
   const now = clock.now()
   const by = issuers[name]
@@ -85,7 +85,7 @@ afterAll(async () => {
 
 const read = async () => (await gateway.request('GET', '/v1/mesh')).body as Record<string, never>
 
-it('shows published networks, their treaties and how far each has imported the other', async () => {
+it('shows published networks, their treaties and which feed sequence each has imported', async () => {
   expect(await read()).toEqual({
     observed_at: '2026-03-02T12:00:00Z',
     refresh_seconds: 20,
@@ -142,7 +142,7 @@ it('shows published networks, their treaties and how far each has imported the o
   expect(authorities.closed.seen).toEqual([])
 })
 
-it('asks each authority four times per 20 s, however many callers there are', async () => {
+it('sends each authority four requests per 20 s, for any number of callers', async () => {
   const before = authorities.alpha.seen.length
   await Promise.all(Array.from({ length: 20 }, read))
   clock.advance(20)
@@ -155,7 +155,7 @@ it('asks each authority four times per 20 s, however many callers there are', as
   expect(answers[0]?.['stale']).toBeUndefined()
 })
 
-it('a copy older than 20 s is given at once and called stale, and what failed is then gone', async () => {
+it('a copy older than 20 s is returned immediately as stale, and a failed authority then shows nothing', async () => {
   const before = await read()
   clock.advance(21)
   authorities.alpha.answer = () => ({ status: 500 })
@@ -169,14 +169,14 @@ it('a copy older than 20 s is given at once and called stale, and what failed is
   expect((after['links'] as unknown as { from: string }[]).map(({ from }) => from)).toEqual(['beta'])
 })
 
-it('a network that is no longer published is gone with the next request', async () => {
+it('a network that is no longer published is not in the next response', async () => {
   await gateway.reload(await policy(['beta']))
   const view = await read()
   expect((view['networks'] as unknown as { id: string }[]).map(({ id }) => id)).toEqual(['beta'])
   expect(JSON.stringify(view)).not.toContain('alpha')
 })
 
-it('without a published network nobody is asked', async () => {
+it('without a published network no request is sent', async () => {
   await gateway.reload(await policy([]))
   const before = Object.values(authorities).map(({ seen }) => seen.length)
   expect(await read()).toMatchObject({ networks: [], links: [], members: [], synchronization: [] })

@@ -54,7 +54,7 @@ async function membership(number: number, claims: JsonObject): Promise<JsonObjec
 const members = (count: number): Promise<JsonObject[]> =>
   Promise.all(Array.from({ length: count }, (_, n) => membership(n, { public_mesh: true })))
 
-/** Serves the rows by cursor, `size` at a time; `page` may answer something else instead. */
+/** Serves the rows by cursor, `size` at a time; `page` may return another response. */
 function serve(rows: readonly JsonValue[], size: number, page: (number: number, limit: number) => Script | undefined) {
   authority.answer = ({ target }) => {
     const { pathname, searchParams } = new URL(target, 'http://x')
@@ -79,7 +79,7 @@ const read = async (): Promise<View> => (await gateway.request('GET', '/v1/mesh'
 const asked = (): number => authority.seen.filter(({ target }) => target.startsWith('/attestations')).length
 
 describe('the mesh', () => {
-  it('reads every page, and knows the member on the last one', async () => {
+  it('reads every page, including the member on the last one', async () => {
     const rows = await Promise.all(
       Array.from({ length: 30 }, (_, n) => membership(n, n === 0 || n === 29 ? { public_mesh: true } : {})),
     )
@@ -90,7 +90,7 @@ describe('the mesh', () => {
     expect(asked()).toBe(5)
   })
 
-  it('says when it could not read all of them', async () => {
+  it('reports when it could not read all members', async () => {
     serve(await members(6), 2, (page) => (page === 2 ? { status: 500 } : undefined))
     const { members: shown, networks } = await read()
     expect(shown).toHaveLength(4)
@@ -107,7 +107,7 @@ describe('the mesh', () => {
     expect([asked(), networks[0]?.members_truncated, networks[0]?.member_count]).toEqual([50, true, 1])
   })
 
-  it('asks for shorter pages when one is too long', async () => {
+  it('requests shorter pages when one is too long', async () => {
     const rows = await members(3)
     const long = { body: `"${'x'.repeat(3_000_000)}"` }
     serve(rows, 3, (_page, limit) => (limit > 200 ? long : undefined))
@@ -119,7 +119,7 @@ describe('the mesh', () => {
 describe('GET /v1/mesh?network=', () => {
   const page = (query: string) => gateway.request('GET', `/v1/mesh?${query}`)
 
-  it('gives all members of one observation, 500 a page', async () => {
+  it('returns all members of one observation, 500 per page', async () => {
     serve(await members(1101), 400, NEVER)
     expect((await read()).members).toHaveLength(64)
     const before = asked()
@@ -156,7 +156,7 @@ describe('GET /v1/mesh?network=', () => {
 })
 
 describe('MemberCache', () => {
-  it('keeps what took long for five minutes, and nothing else', () => {
+  it('caches slow lists for five minutes, and no others', () => {
     const time = { ms: 0 }
     const cache = new MemberCache({ monotonicMs: () => time.ms })
     const [slow, quick] = [{}, {}] as Parameters<MemberCache['find']>[0][]

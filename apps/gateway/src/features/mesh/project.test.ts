@@ -2,7 +2,7 @@ import { canonicalBytes, readInstant, toBase64, writeJson } from '@chancery/prot
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
-import { NetworkCollector } from './gather.ts'
+import { NetworkCollector } from './collect.ts'
 import type { Facts } from './project.ts'
 
 const NOW = readInstant('2026-03-02T12:00:00Z') ?? 0n
@@ -69,7 +69,7 @@ const FACTS: Facts = {
   now: NOW,
 }
 
-/** What is shown of one page of each, as the mesh document has it. */
+/** The shown part of one page of each list, as in the mesh document. */
 async function shown({ treaties, attestations, dashboard, feed: given }: Readings) {
   const collector = new NetworkCollector(FACTS)
   const read = treaties === undefined ? undefined : await collector.add({ list: 'links', bytes: treaties })
@@ -85,7 +85,7 @@ const members = async (records: readonly JsonObject[], status?: string) =>
   (await shown({ attestations: rows('attestations', 'attestation', records, status) })).members
 
 describe('links', () => {
-  it('show a treaty between published networks, and only these fields of it', async () => {
+  it('show a treaty between published networks, with these fields only', async () => {
     expect(await links([await signed(treaty())])).toEqual([
       {
         id: 'treaty-1',
@@ -100,7 +100,7 @@ describe('links', () => {
 
   it.each<[string, JsonObject]>([
     ['of another issuer', { issuer_sovereign_id: 'beta' }],
-    ['with a network nobody publishes', { subject_sovereign_id: 'closed' }],
+    ['with an unpublished network', { subject_sovereign_id: 'closed' }],
     ['with itself', { subject_sovereign_id: 'alpha' }],
     ['that has ended', { expires_at: '2026-03-02T12:00:00Z' }],
     ['that has not begun', { valid_from: '2026-03-02T12:00:00.000001Z' }],
@@ -109,13 +109,13 @@ describe('links', () => {
     ['with a long id', { treaty_id: 'x'.repeat(257) }],
     ['with a long id in bytes', { treaty_id: 'é'.repeat(129) }],
     ['with a control character', { treaty_id: 'a\u0007' }],
-    ['that turns the text around', { treaty_id: 'a\u202eb' }],
+    ['that changes the text direction', { treaty_id: 'a\u202eb' }],
     ['without an id', { treaty_id: '' }],
   ])('leave out a treaty %s', async (_what, over) => {
     expect(await links([await signed(treaty(over))])).toEqual([])
   })
 
-  it('leave out what is not signed under the pinned keys', async () => {
+  it('leave out a treaty that is not signed with the pinned keys', async () => {
     const good = await signed(treaty())
     const forged = [
       await signed(treaty(), stranger),
@@ -128,7 +128,7 @@ describe('links', () => {
     for (const record of forged) expect(await links([record])).toEqual([])
   })
 
-  it('leave out a row that is not active, whatever the record says', async () => {
+  it('leave out a row that is not active, also when its record is', async () => {
     expect(await links([await signed(treaty())], 'revoked')).toEqual([])
   })
 
@@ -142,7 +142,7 @@ describe('links', () => {
 })
 
 describe('members', () => {
-  it('show a member that was published, and only these fields of it', async () => {
+  it('show a published member, with these fields only', async () => {
     expect(await members([await signed(attestation())])).toEqual([
       {
         id: 'att-1',
@@ -159,7 +159,7 @@ describe('members', () => {
   })
 
   it.each<[string, JsonObject]>([
-    ['who did not ask for it', { claims: {} }],
+    ['without the publish claim', { claims: {} }],
     ['whose claim is a text', { claims: { public_mesh: 'true' } }],
     ['whose claim is a number', { claims: { public_mesh: 1 } }],
     ['of another issuer', { issuer_sovereign_id: 'beta' }],
@@ -185,7 +185,7 @@ describe('members', () => {
 })
 
 describe('the feed', () => {
-  it('counts when it is own, fresh and signed by the key it names', async () => {
+  it('counts when it belongs to the network, is current and is signed with its named key', async () => {
     expect((await shown({ feed: bytes(await signed(feed)) })).feed).toEqual({
       sequence: 4,
       issued_at: feed.issued_at,
@@ -198,14 +198,14 @@ describe('the feed', () => {
     ['from the future', { ...feed, issued_at: '2026-03-02T12:05:01Z' }],
     ['of another', { ...feed, issuer_sovereign_id: 'beta' }],
     ['signed by another key than it names', { ...feed, issued_by: 'na-other' }],
-    ['under a key id nobody pinned', { ...feed, issued_by: 'na-other' }, 'na-other'],
+    ['under a key id that is not pinned', { ...feed, issued_by: 'na-other' }, 'na-other'],
     ['without a number', { ...feed, sequence: -1 }],
   ])('does not count when it is %s', async (_what, record, keyId) => {
     expect((await shown({ feed: bytes(await signed(record, signer, keyId)) })).feed).toBeNull()
   })
 })
 
-it('imports name published networks only, and are unknown when they could not be read', async () => {
+it('imports contain published networks only, and are unknown when they could not be read', async () => {
   const imported_at = '2026-03-02T11:59:00Z'
   const feeds = ['beta', 'closed', 'alpha'].map((issuer_sovereign_id) => ({
     issuer_sovereign_id,

@@ -8,7 +8,7 @@ export function registerGauges(parts: OperationsParts): void {
   const { registry } = parts.metrics
   registry.gauge({
     name: 'gateway_ready',
-    help: 'Whether /ready says yes.',
+    help: '1 when /ready returns 200.',
     collect: async () => (isReady(await checkReadiness(parts)) ? 1 : 0),
   })
   registerListRows(parts)
@@ -21,7 +21,7 @@ function registerListRows(parts: OperationsParts): void {
   const issuers = () => [...(parts.trust?.current.issuers.values() ?? [])]
   registry.rows({
     name: 'gateway_crl_sequence',
-    help: 'Sequence of the list in force.',
+    help: 'Sequence of the current list.',
     kind: 'gauge',
     labels,
     collect: () =>
@@ -32,7 +32,7 @@ function registerListRows(parts: OperationsParts): void {
   })
   registry.rows({
     name: 'gateway_crl_expires_in_seconds',
-    help: 'Time until the list in force ends; negative when it has.',
+    help: 'Time until the current list expires; negative after that.',
     kind: 'gauge',
     labels,
     collect: () =>
@@ -44,14 +44,14 @@ function registerListRows(parts: OperationsParts): void {
   registerSizeRows(parts)
   registry.rows({
     name: 'gateway_crl_refresh_total',
-    help: 'Attempts to refresh a list, by what became of them.',
+    help: 'Attempts to refresh a list, by result.',
     kind: 'counter',
     labels: [...labels, 'outcome'],
     collect: () => parts.refreshResults.rows(),
   })
   registry.rows({
     name: 'gateway_crl_equivocations_total',
-    help: 'Lists that prove an authority signed two histories.',
+    help: 'Lists that prove that an authority signed two different lists with one sequence.',
     kind: 'counter',
     labels: [],
     collect: () => [{ labels: {}, value: parts.refreshResults.equivocations }],
@@ -69,16 +69,16 @@ function registerSizeRows(parts: OperationsParts): void {
       })
     registry.rows({ name, help, kind: 'gauge', labels: ['network', 'issuer'], collect })
   }
-  perIssuer('gateway_crl_bytes', 'Size of the list in force.', ({ body }) => body.length)
-  perIssuer('gateway_crl_entries', 'Certificates that the list in force names.', ({ index }) => index.listed)
+  perIssuer('gateway_crl_bytes', 'Size of the current list.', ({ body }) => body.length)
+  perIssuer('gateway_crl_entries', 'Number of certificates in the current list.', ({ index }) => index.listed)
   perIssuer(
     'gateway_crl_unread_sequence',
-    'Sequence of a newer list that is proven and cannot be read, 0 without one.',
+    'Sequence of a verified newer list that cannot be read; 0 without one.',
     ({ unread }) => unread?.sequence ?? 0,
   )
   perIssuer(
     'gateway_crl_suspect',
-    'Whether the issuer signed two histories and no operator has cleared it.',
+    '1 when the issuer signed two different lists with one sequence and no operator has cleared it.',
     ({ isSuspect }) => (isSuspect ? 1 : 0),
   )
   registry.gauge({
@@ -93,10 +93,10 @@ function registerStateGauges(parts: OperationsParts, state: NonNullable<Operatio
   const gauge = (name: string, help: string, collect: () => number): void => {
     registry.gauge({ name, help, collect })
   }
-  gauge('gateway_audit_pending', 'Audit events no collector has acknowledged.', () => state.usage.pending)
+  gauge('gateway_audit_pending', 'Audit events that the collector has not acknowledged.', () => state.usage.pending)
   gauge('gateway_state_bytes', 'Size of the state file.', () => state.usage.bytes)
-  gauge('gateway_state_capacity_bytes', 'Size the state file may have.', () => parts.settings.stateMaxBytes)
-  gauge('gateway_audit_oldest_pending_seconds', 'Age of the oldest event not acknowledged.', () => {
+  gauge('gateway_state_capacity_bytes', 'Maximum size of the state file.', () => parts.settings.stateMaxBytes)
+  gauge('gateway_audit_oldest_pending_seconds', 'Age of the oldest unacknowledged event.', () => {
     const { oldestPendingAt } = state.usage
     return oldestPendingAt === undefined ? 0 : Number((parts.clock.now() - oldestPendingAt) / SECOND)
   })

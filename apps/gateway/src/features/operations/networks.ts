@@ -9,8 +9,8 @@ import { isUsable, issuerKey } from '../../trust/snapshot.ts'
 import type { IssuerState, TrustSnapshot } from '../../trust/snapshot.ts'
 
 /**
- * GET /v1/networks
- * Returns the networks of the caller and their lists in force. Never digests, addresses or other clients.
+ * GET /v1/networks Returns the networks of the caller and their current lists. Never digests, addresses or other
+ * clients.
  */
 export function networks({ client, trust }: ClientCall, parts: OperationsParts): HttpResponse {
   if (trust === undefined) return json({ mode: 'development', networks: [] })
@@ -66,6 +66,6 @@ function describe(
 
 function issuerStateOf(trust: TrustSnapshot, { network, issuer }: IssuerPolicy): IssuerState {
   const issuerState = trust.issuers.get(issuerKey(network, issuer))
-  if (issuerState === undefined) throw new Error('every issuer of a policy has a list in force')
+  if (issuerState === undefined) throw new Error('every issuer of a policy has a current list')
   return issuerState
 }

@@ -33,7 +33,7 @@ export const SCHEMAS: JsonObject = {
   },
   Decision: {
     type: 'object',
-    description: 'A 200 is not trust; `trusted` is.',
+    description: 'A 200 does not mean trust; `trusted` does.',
     required: ['trusted', 'reasons', 'findings', 'evaluation'],
     properties: {
       trusted: { type: 'boolean' },
@@ -57,7 +57,7 @@ export const SCHEMAS: JsonObject = {
     },
   },
   Error: {
-    description: 'A refusal of the gateway. `error` is an object instead when the authority answered.',
+    description: 'A refusal of the gateway. `error` is an object in a response of the authority.',
     type: 'object',
     required: ['error'],
     properties: {

@@ -36,12 +36,12 @@ it('is a valid OpenAPI 3.1 document of this release', async () => {
 it('describes every operation with its parameters, its operator headers and an example', () => {
   for (const { id, method, parameters, query, admin, body } of GATEWAY_OPERATIONS) {
     const found = document.paths[`/v1/networks/{network}/services/${id}`]?.[method.toLowerCase()]
-    const place = (where: string, required: boolean): readonly string[] =>
+    const names = (where: string, required: boolean): readonly string[] =>
       (found?.parameters ?? [])
         .filter((each) => each.in === where && each.required === required)
         .map(({ name }) => name)
-    expect([id, place('query', true), place('query', false)]).toEqual([id, parameters, query])
-    expect([id, place('header', true)]).toEqual([
+    expect([id, names('query', true), names('query', false)]).toEqual([id, parameters, query])
+    expect([id, names('header', true)]).toEqual([
       id,
       admin ? ['X-Admin-Key-Id', 'X-Admin-Timestamp', 'X-Admin-Nonce', 'X-Admin-Signature'] : [],
     ])
@@ -50,7 +50,7 @@ it('describes every operation with its parameters, its operator headers and an e
   }
 })
 
-it('describes every route of the gateway, and asks for a credential where there is one', () => {
+it('describes every route of the gateway, with its required credential', () => {
   for (const { method, path, credential } of Object.values(GATEWAY_ROUTES)) {
     if (path.includes('{operation}')) continue
     expect(document.paths[path]?.[method.toLowerCase()]?.security, path).toHaveLength(credential === 'none' ? 0 : 1)

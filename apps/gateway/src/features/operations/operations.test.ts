@@ -23,14 +23,14 @@ beforeAll(async () => {
 afterAll(() => setup.gateway.stop())
 
 describe('GET /health, /ready', () => {
-  it('200 for anyone, HEAD too', async () => {
+  it('200 for any caller, also for HEAD', async () => {
     expect((await setup.gateway.request('GET', '/health')).body).toEqual({ status: 'ok' })
     expect((await setup.gateway.request('GET', '/ready')).body).toEqual({ status: 'ready' })
     const head = await setup.gateway.request('HEAD', '/ready')
     expect([head.status, head.text]).toEqual([200, ''])
   })
 
-  it('503 from the moment a list ends, without naming the network; others are still judged', async () => {
+  it('503 when a list expires, without naming the network; other networks are still verified', async () => {
     const time = new ManualClock('2026-03-02T12:00:00Z')
     const [ending, lasting] = [await testIssuer('ending'), await testIssuer('lasting')]
     const who = testClient('who', ['ending', 'lasting'])
@@ -70,7 +70,7 @@ describe('the log', () => {
     return found[0]
   }
 
-  it('has the request id of every answer once, with route, status, code and caller, and no query', async () => {
+  it('has the request id of every response once, with route, status, code and caller, and no query', async () => {
     const own = await startTestSetup({ clock, log, lines: log })
     try {
       const { gateway, caller } = own
@@ -83,7 +83,7 @@ describe('the log', () => {
         instance: expect.stringMatching(/^[0-9a-f]{12}$/),
       })
       expect(lineOf(await gateway.request('GET', '/hunter2'))).toMatchObject({ route: 'none', status: 404 })
-      // A caller that is known has the line of the audit.
+      // A request of a client has the line of the audit.
       const networks = await gateway.request('GET', '/v1/networks', { token: caller.token })
       expect(lineOf(networks)).toMatchObject({
         event: 'request completed',
@@ -115,7 +115,7 @@ describe('the log', () => {
     }
   })
 
-  it('tells a loss of readiness once, and once that it is over', async () => {
+  it('logs the loss of readiness once, and its return once', async () => {
     lines.length = 0
     const own = await startTestSetup({ clock, log })
     try {
@@ -133,7 +133,7 @@ describe('the log', () => {
 })
 
 describe('GET /api', () => {
-  it('200: says what is switched on', async () => {
+  it('200: lists the enabled features', async () => {
     const { body } = await setup.gateway.request('GET', '/api')
     expect(body).toMatchObject({ service: 'chancery-gateway', mode: 'production' })
     expect(body['security_capabilities']).toEqual({
@@ -199,7 +199,7 @@ describe('GET /metrics', () => {
 })
 
 describe('paths and methods', () => {
-  it('404 for every path that is none of ours, key-making ones included', async () => {
+  it('404 for every unknown path, including paths that create keys', async () => {
     for (const path of ['/no-such', '/issue', '/keygen', '/verify/', '/HEALTH', '/%76erify']) {
       expectRefusal(await setup.gateway.request('GET', path), 404, 'not_found', 'route')
     }
@@ -214,7 +214,7 @@ describe('paths and methods', () => {
     expect((await setup.gateway.request('HEAD', '/v1/networks', { token: setup.caller.token })).status).toBe(405)
   })
 
-  it('every answer has the security headers and an id of our own', async () => {
+  it('every response has the security headers and an id of the gateway', async () => {
     const ids = new Set<string>()
     for (const path of ['/health', '/no-such', '/v1/networks']) {
       const { headers } = await setup.gateway.request('GET', path, { headers: { 'x-request-id': 'mine' } })
@@ -228,7 +228,7 @@ describe('paths and methods', () => {
     expect(ids.size).toBe(3)
   })
 
-  it('431 for a field nobody needs', async () => {
+  it('431 for a header field over the size limit', async () => {
     const response = await setup.gateway.request('GET', '/health', { headers: { 'x-large': 'y'.repeat(17_000) } })
     expectRefusal(response, 431, 'headers_too_large', 'headers_too_large')
   })

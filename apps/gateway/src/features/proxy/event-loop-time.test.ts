@@ -30,7 +30,7 @@ const post = (rawBody: string) =>
   gateway.request('POST', '/v1/networks/agency/services/boundary-verify', { token: caller.token, rawBody })
 const read = () => gateway.request('GET', '/v1/networks/agency/services/crl-get-crl', { token: caller.token })
 
-/** How long the loop was held at most, in the best of some tries: others use this machine too. */
+/** Longest block of the event loop, in the best of several tries, because other programs use this machine. */
 async function blockedMs(work: () => Promise<unknown>): Promise<number> {
   let best = Infinity
   for (let tries = 0; tries < 20 && best > 25; tries += 1) {
@@ -43,11 +43,11 @@ async function blockedMs(work: () => Promise<unknown>): Promise<number> {
   return best
 }
 
-// Gateway, authority and caller share one loop here, so that what is measured is more than the gateway's part.
+// Gateway, authority and caller share one loop here, so the result is higher than the gateway's part.
 it.each([
   ['empty objects', fill('{"a":[', '{},', '0]}', MIB)],
   ['nested arrays', fill('{"a":[', `${'['.repeat(60)}${']'.repeat(60)},`, '0]}', MIB)],
-])('a body of 1 MiB of %s holds the event loop for less than 50 ms', async (_what, body) => {
+])('a body of 1 MiB of %s blocks the event loop for less than 50 ms', async (_what, body) => {
   expect((await post(body)).status).toBe(200)
   expect(await blockedMs(() => post(body))).toBeLessThan(50)
 })
@@ -55,9 +55,9 @@ it.each([
 it.each([
   ['empty objects', fill('{"a":[', '{},', '0]}', 2 * MIB)],
   ['nested arrays', '['.repeat(MIB - 1) + ']'.repeat(MIB - 1)],
-])('an answer of 2 MiB of %s holds the event loop for less than 50 ms', async (_what, body) => {
+])('a response of 2 MiB of %s blocks the event loop for less than 50 ms', async (_what, body) => {
   authority.answer = () => ({ body })
-  // The caller of the tests reads what it gets as JSON; here that would be what is measured.
+  // Not the usual test caller: its JSON parsing would be measured too.
   const parse = JSON.parse
   JSON.parse = () => ({})
   try {

@@ -14,7 +14,7 @@ const full = testClient('full', ['agency', 'away', 'dead'], { service_groups: GR
 const reader = testClient('reader', ['agency'], { service_groups: ['network', 'administration'] })
 const narrow = testClient('narrow', ['agency'], { service_groups: ['network'], operations: ['crl-get-crl'] })
 const DEMO_TOKEN = 'a-token-everybody-may-know-and-use'
-/** Its token stands in the policy, for everybody to use. */
+/** A demonstration client: its token is public in the policy. */
 const demo = testClient('demo', ['agency'], {
   token_sha256: createHash('sha256').update(DEMO_TOKEN).digest('hex'),
   requests_per_minute: 120,
@@ -79,14 +79,14 @@ async function answering(script: Script, operation = 'crl-get-crl', options: Ask
   return ask(operation, options)
 }
 
-/** Refused, and the authority has heard nothing. */
+/** Expects a refusal, and no request at the authority. */
 async function expectUnsent(answer: Promise<GatewayResponse>, status: number, code: string, reason: string) {
   expectRefusal(await answer, status, code, reason)
   expect(authority.seen).toEqual([])
 }
 
 describe('200', () => {
-  it('sends the operation with the gateway’s own id and nothing of the caller’s', async () => {
+  it('sends the operation with the gateway’s own id and no headers of the caller', async () => {
     const headers = {
       cookie: 'a=b',
       'x-forwarded-for': '1.2.3.4',
@@ -105,7 +105,7 @@ describe('200', () => {
     })
   })
 
-  it('passes body and operator headers on unchanged', async () => {
+  it('forwards body and operator headers unchanged', async () => {
     const rawBody = '{ "n":1.0, "big":9007199254740993,\n"é":"\\u00e9" }'
     await ask('admin-create-invite', { rawBody, headers: SIGNED })
     const [request] = authority.seen
@@ -114,7 +114,7 @@ describe('200', () => {
     expect(request?.headers['content-type']).toBe('application/json')
   })
 
-  it('passes answers on byte for byte, refusals of the authority too', async () => {
+  it('forwards responses byte for byte, including refusals of the authority', async () => {
     const body = '{ "n" : 1.0, "big": 9007199254740993, "é":"\\u00e9" }'
     for (const status of [200, 201, 400, 401, 403, 404, 409, 422, 429]) {
       const answer = await answering({
@@ -128,7 +128,7 @@ describe('200', () => {
     }
   })
 
-  it('keeps only a Retry-After and an id that fit', async () => {
+  it('forwards only a valid Retry-After and a valid id', async () => {
     for (const [retryAfter, id] of [
       ['86401', 'has space'],
       ['-1', 'r'.repeat(129)],
@@ -140,7 +140,7 @@ describe('200', () => {
     }
   })
 
-  it('passes lines on, and an error instead of lines as JSON', async () => {
+  it('forwards JSON lines, and an error as JSON', async () => {
     const lines = '{"a":1.0}\n\n{"b":[1,2]}\n'
     const good = await answering({ body: lines }, 'evidence_store-export', { headers: SIGNED })
     expect([good.text, good.headers['content-type']]).toEqual([lines, 'application/x-ndjson'])
@@ -149,13 +149,13 @@ describe('200', () => {
     expect([refused.status, refused.headers['content-type']]).toEqual([404, 'application/json'])
   })
 
-  it('takes lines beyond the bound of other answers', async () => {
+  it('accepts JSON lines beyond the size limit of other responses', async () => {
     const row = `{"x":"${'y'.repeat(1000)}"}\n`
     const large = await answering({ body: row.repeat(4000) }, 'evidence_store-export', { headers: SIGNED })
     expect([large.status, large.text.length]).toEqual([200, row.length * 4000])
   })
 
-  it('records what was done, by whose key, and what the authority answered', async () => {
+  it('audits the operation, the key id and the status of the authority', async () => {
     const records: unknown[] = []
     const { audit } = gateway.gateway.core
     const complete = audit.complete.bind(audit)
@@ -180,7 +180,7 @@ describe('200', () => {
       },
       { client_id: 'full' },
     ])
-    // A name the caller made up is not repeated anywhere.
+    // An invented name of the caller is not repeated anywhere.
     expect(JSON.stringify(records)).not.toContain('no-such')
   })
 })
@@ -211,7 +211,7 @@ describe('400', () => {
     },
   )
 
-  it('no body on a read, a strict object elsewhere', async () => {
+  it('requires no body on a read, and a strict object elsewhere', async () => {
     await expectUnsent(ask('crl-get-crl', { rawBody: '{}' }), 400, 'invalid_request', 'body_not_allowed')
     for (const rawBody of ['[]', 'null', '1', '"x"']) {
       await expectUnsent(ask('boundary-verify', { rawBody }), 400, 'invalid_request', 'body_object_required')
@@ -240,7 +240,7 @@ it('401: every operator header once, visible and short', async () => {
 })
 
 describe('403', () => {
-  it('says nothing about networks outside the scope', async () => {
+  it('does not reveal networks outside the scope', async () => {
     const refusals = [await ask('crl-get-crl', { network: 'hidden' }), await ask('no-such', { network: 'nobody' })]
     for (const answer of [...refusals, await ask('crl-get-crl', { network: '%ff' })])
       expectRefusal(answer, 403, 'forbidden', 'network_scope')
@@ -248,14 +248,14 @@ describe('403', () => {
     expect(authority.seen).toEqual([])
   })
 
-  it('keeps to groups, operations and the admin flag', async () => {
+  it('applies groups, operations and the admin flag', async () => {
     await expectUnsent(ask('evidence-verify', { body: {}, token: reader.token }), 403, 'forbidden', 'service_scope')
     await expectUnsent(ask('public-get-policy', { token: narrow.token }), 403, 'forbidden', 'service_scope')
     const signed = ask('admin-policy-history', { token: reader.token, headers: SIGNED })
     await expectUnsent(signed, 403, 'forbidden', 'admin_scope')
   })
 
-  it('lets a credential everybody knows only read and have things verified', async () => {
+  it('allows a public credential read and verify operations only', async () => {
     await expectUnsent(
       ask('agreement-build-offer-route', { body: {}, token: DEMO_TOKEN }),
       403,
@@ -310,7 +310,7 @@ describe('502', () => {
     expect([answer.headers['retry-after'], answer.headers['x-upstream-request-id']]).toEqual(['9', 'up-5'])
   })
 
-  it('authority_invalid_response for what is no JSON', async () => {
+  it('authority_invalid_response for a response that is not JSON', async () => {
     for (const body of [`<html>${LEAK}</html>`, `{"${LEAK}":`, '', `{} ${LEAK}`, '\ufeff{}'])
       await expectNeutral({ body }, 'authority_invalid_response')
     const lines = { body: `{"a":1}\n${LEAK}\n` }
@@ -324,13 +324,13 @@ describe('502', () => {
     expect((await answering({ body: edge })).text).toBe(edge)
   })
 
-  it('authority_unreachable, and a broken mutation is not sent again', async () => {
+  it('authority_unreachable, and a failed change is not sent again', async () => {
     expectRefusal(await ask('crl-get-crl', { network: 'dead' }), 502, 'bad_gateway', 'authority_unreachable')
     await expectNeutral({ does: 'cut' }, 'authority_unreachable', 'admin-create-invite', { body: {}, headers: SIGNED })
     expect(authority.seen).toHaveLength(1)
   })
 
-  it('keeps what an operator may read of an authority that is not ready', async () => {
+  it('forwards readiness details of an authority to an operator', async () => {
     const details = {
       status: 'not_ready',
       database: { backend: 'sqlite', writable: false, path: `/${LEAK}`, error: 'SqliteError' },
@@ -351,7 +351,7 @@ describe('502', () => {
     expect((await expectNeutral({ status: 503, body }, 'authority_error')).body['details']).toBeUndefined()
   })
 
-  it('a silent authority is given up at the deadline of the request', async () => {
+  it('a silent authority is a timeout at the deadline of the request', async () => {
     const answer = await answering({ does: 'silent' })
     expect([408, 502]).toContain(answer.status)
     expect(['deadline', 'authority_timeout']).toContain(answer.body['reason'])

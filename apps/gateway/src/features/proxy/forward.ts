@@ -1,6 +1,6 @@
 import { CONTENT_TYPES, GatewayRefusal, REQUEST_ID_HEADER } from '@chancery/contract'
 import type { GatewayOperation } from '@chancery/contract'
-import { after } from '@chancery/service-kit'
+import { andThen } from '@chancery/service-kit'
 import type { HttpResponse, MaybePromise } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
 import type { UPSTREAM_OUTCOMES } from '../../metrics.ts'
@@ -25,7 +25,7 @@ export function forward(call: ClientCall, parts: ProxyParts): MaybePromise<HttpR
   const admitted = admit(call)
   const { operation } = admitted
   const target = toTarget(operation, call.query)
-  return after(readOperationBody(operation, call, parts), (body) => {
+  return andThen(readOperationBody(operation, call, parts), (body) => {
     const signed = operation.admin ? readOperatorHeaders(call.headers) : NOT_SIGNED
     if (signed.keyId !== undefined) call.context.admin_key_id = signed.keyId
     return send(admitted, { target, body, signed: signed.pairs }, call, parts).then((response) => {
@@ -49,14 +49,14 @@ function readOperationBody(
   { reader }: Pick<ProxyParts, 'reader'>,
 ): MaybePromise<Uint8Array | undefined> {
   if (operation.method === 'GET') {
-    return after(call.readBytes(), (bytes) => {
+    return andThen(call.readBytes(), (bytes) => {
       if (bytes.length > 0) throw new GatewayRefusal('body_not_allowed')
       return undefined
     })
   }
   const caller = { id: call.client.id, check: () => call.checkDeadline() }
-  return after(call.readBody(), (bytes) =>
-    after(bytes.length === 0 ? 'other' : reader.kindOfBody(bytes, caller), (kind) => {
+  return andThen(call.readBody(), (bytes) =>
+    andThen(bytes.length === 0 ? 'other' : reader.kindOfBody(bytes, caller), (kind) => {
       if (kind === 'invalid') throw new GatewayRefusal('invalid_json')
       if (kind === 'other') throw new GatewayRefusal('body_object_required')
       return bytes
@@ -71,7 +71,7 @@ interface PreparedRequest {
   readonly signed: readonly string[]
 }
 
-/** Sends exactly the headers of protocol/gateway 12.3. Of the caller's headers only its signature is sent. */
+/** Sends exactly the headers of protocol/gateway 12.3. Of the caller's headers only the operator signature is sent. */
 async function send(
   { network, operation }: AdmittedRequest,
   { target, body, signed }: PreparedRequest,

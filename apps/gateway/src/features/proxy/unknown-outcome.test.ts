@@ -56,9 +56,9 @@ async function eventsOf(requestId: unknown) {
 
 describe('a body that arrives after the deadline', () => {
   it.each(['enrollment-request-join', 'admin-create-invite', 'discovery-register-agent'])(
-    'of %s is never forwarded, and the audit says 408 and nothing of an authority',
+    'of %s is never forwarded, and the audit has 408 and no authority status',
     async (operation) => {
-      // A connection that is open already would let a late body pass at once.
+      // With an open connection a late body would be forwarded immediately.
       await gateway.request('GET', pathOf('crl-get-crl'), { token: caller.token })
       authority.seen.length = 0
       const body = '{"invite_token":"one-time"}'
@@ -83,14 +83,14 @@ describe('a body that arrives after the deadline', () => {
   )
 })
 
-describe('a mutation that was sent', () => {
+describe('a change that was sent', () => {
   const cases: readonly (readonly [string, Script])[] = [
     ['and cut off', { does: 'cut' }],
-    ['and cut off inside the answer', { does: 'half' }],
-    ['and never answered', { does: 'silent' }],
-    ['and answered with something that is no JSON', { body: 'done' }],
-    ['and answered with too much', { does: 'stream' }],
-    ['and lost by something in front of the authority', { status: 504 }],
+    ['and cut off inside the response', { does: 'half' }],
+    ['and got no response', { does: 'silent' }],
+    ['and got a response that is not JSON', { body: 'done' }],
+    ['and got a response over the size limit', { does: 'stream' }],
+    ['and failed at a proxy of the authority', { status: 504 }],
   ]
   it.each(cases)('%s has an unknown outcome, for the caller and the audit', async (_what, script) => {
     authority.answer = () => script
@@ -102,7 +102,7 @@ describe('a mutation that was sent', () => {
     expect(completed).toMatchObject({ status: answer.status, context: { outcome_uncertain: true } })
   })
 
-  it('and done, but not passed on in time, has an unknown outcome too', async () => {
+  it('and executed, but not forwarded in time, has an unknown outcome', async () => {
     const hasForm = vi.spyOn(ProxyReader.prototype, 'hasForm').mockReturnValue(new Promise(() => undefined))
     authority.answer = () => ({ status: 201 })
     try {
@@ -115,7 +115,7 @@ describe('a mutation that was sent', () => {
     }
   })
 
-  it('and refused has a known one', async () => {
+  it('and refused has a known outcome', async () => {
     for (const status of [400, 503]) {
       authority.answer = () => ({ status, body: '{"error":{"code":"x","message":"y"}}' })
       expect((await post('admin-create-invite')).body).not.toHaveProperty('outcome_uncertain')
@@ -123,14 +123,14 @@ describe('a mutation that was sent', () => {
   })
 })
 
-describe('nothing is uncertain', () => {
+describe('the outcome is certain', () => {
   it('when no connection was made', async () => {
     const answer = await post('admin-create-invite', 'dead')
     expectRefusal(answer, 502, 'bad_gateway', 'authority_unreachable')
     expect(answer.body).not.toHaveProperty('outcome_uncertain')
   })
 
-  it('about what changes nothing', async () => {
+  it('for a read', async () => {
     authority.answer = () => ({ does: 'cut' })
     expect((await post('boundary-verify')).body).not.toHaveProperty('outcome_uncertain')
     const read = await gateway.request('GET', pathOf('crl-get-crl'), { token: caller.token })

@@ -1,7 +1,7 @@
 import { CONTENT_TYPES, GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
 import type { GatewayErrorName, GatewayOperation } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
-import { HttpResponse, after } from '@chancery/service-kit'
+import { HttpResponse, andThen } from '@chancery/service-kit'
 import type { MaybePromise } from '@chancery/service-kit'
 import type { UpstreamResponse } from '../../outbound/upstream-exchange.ts'
 import { isHarmless } from './admit.ts'
@@ -35,7 +35,7 @@ export function toClientResponse(
   }
   if (body === undefined) throw refuse('authority_response_too_large')
   const isLines = operation.response === 'ndjson' && status < 300
-  return after(hasForm(body, isLines ? 'json-lines' : 'json'), (isGood) => {
+  return andThen(hasForm(body, isLines ? 'json-lines' : 'json'), (isGood) => {
     if (!isGood) throw refuse('authority_invalid_response')
     // Valid UTF-8 is unchanged as a text, and a short text is sent in one piece with its headers.
     const whole = body.length > AS_TEXT_BYTES ? body : body.toString('utf8')

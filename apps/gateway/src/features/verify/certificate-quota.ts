@@ -1,5 +1,5 @@
 import { GatewayRefusal } from '@chancery/contract'
-import { after } from '@chancery/service-kit'
+import { andThen } from '@chancery/service-kit'
 import type { MaybePromise } from '@chancery/service-kit'
 import { toRetrySeconds } from '../../edge/pipeline.ts'
 import type { ClientPolicy } from '../../policy/policy.ts'
@@ -13,7 +13,7 @@ export function countCertificates(
 ): MaybePromise<void> {
   const limit = client.certificatesPerMinute
   if (limit === undefined) return undefined
-  return after(parts.quota.claim({ clientId: client.id, kind: 'certificates', limit, cost: count }), (result) => {
+  return andThen(parts.quota.claim({ clientId: client.id, kind: 'certificates', limit, cost: count }), (result) => {
     if (result === undefined) return
     parts.metrics.quotaDenied.increase()
     throw new GatewayRefusal('certificate_quota', undefined, { retryAfterSeconds: toRetrySeconds(result.retryAfterMs) })

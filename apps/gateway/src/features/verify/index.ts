@@ -19,7 +19,7 @@ export function openVerify({ settings, clock, metrics, quota, state }: VerifyOpt
   const parts: VerifyParts = { settings, clock, metrics, quota, state, concurrency, batches, bodyWorker }
   metrics.registry.gauge({
     name: 'gateway_crypto_active',
-    help: 'Permits for cryptography in use.',
+    help: 'Slots for cryptography in use.',
     collect: () => concurrency.active,
   })
   return {

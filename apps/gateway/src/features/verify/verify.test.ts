@@ -12,7 +12,7 @@ afterAll(() => setup.gateway.stop())
 
 describe('POST /verify', () => {
   describe('200', () => {
-    it('trusts a good certificate and says by which policy, issuer and list', async () => {
+    it('trusts a valid certificate and names policy, issuer and list', async () => {
       const { status, body, headers } = await setup.verify(await setup.certificate())
       expect(status).toBe(200)
       expect(body).toMatchObject({ trusted: true, reasons: [], findings: [] })
@@ -48,7 +48,7 @@ describe('POST /verify', () => {
       expectRefusal(answer, 400, 'invalid_request', reason)
     })
 
-    it('field limits come before trust material, trust material before scope', async () => {
+    it('field limits are checked before trust inputs, and trust inputs before scope', async () => {
       const elsewhere = await testIssuer('elsewhere')
       const foreign = await testCertificate(elsewhere, systemClock.now())
       const anchors = { x: elsewhere.signer.publicKey }
@@ -62,12 +62,12 @@ describe('POST /verify', () => {
       expectRefusal(await setup.verify(foreign), 403, 'forbidden', 'network_scope')
     })
 
-    it('tolerates empty trust material', async () => {
+    it('accepts empty trust inputs', async () => {
       expect((await setup.verify(await setup.certificate(), { anchors: {}, crl: null })).body['trusted']).toBe(true)
     })
   })
 
-  it('a body too large for the event loop gives the same answers', async () => {
+  it('a body too large for the event loop gives the same results', async () => {
     const { token } = setup.caller
     const certificate = await setup.certificate()
     const pad = ' '.repeat(140_000)
@@ -81,7 +81,7 @@ describe('POST /verify', () => {
   })
 
   describe('401', () => {
-    it('comes before the body is looked at', async () => {
+    it('is checked before the body is read', async () => {
       expectRefusal(
         await setup.gateway.request('POST', '/verify', { rawBody: '{' }),
         401,
@@ -92,7 +92,7 @@ describe('POST /verify', () => {
   })
 
   describe('413', () => {
-    it('declared too large, before any credential', async () => {
+    it('declared too large is refused before the credential is checked', async () => {
       const answer = await setup.gateway.request('POST', '/verify', { rawBody: new Uint8Array(1_048_577) })
       expectRefusal(answer, 413, 'payload_too_large', 'body')
     })
@@ -117,14 +117,14 @@ describe('POST /verify', () => {
 })
 
 describe('POST /verify/batch', () => {
-  it('200: keeps order, judges all at one instant', async () => {
+  it('200: keeps the order, and verifies all at one instant', async () => {
     const answer = await setup.batch([await setup.certificate(), await setup.certificate({ cert_id: 'gone' })])
     const results = answer.body['results'] as unknown as { trusted: boolean; evaluation: { evaluated_at: string } }[]
     expect(results.map(({ trusted }) => trusted)).toEqual([true, false])
     expect(new Set(results.map(({ evaluation }) => evaluation.evaluated_at)).size).toBe(1)
   })
 
-  it('200: a body too large for the event loop gives the same answer', async () => {
+  it('200: a body too large for the event loop gives the same result', async () => {
     const certificates = await Promise.all(
       Array.from({ length: 120 }, () =>
         setup.certificate({ roles: ['role:client', 'r'.repeat(100), 'q'.repeat(120)] }),
@@ -164,14 +164,14 @@ describe('POST /verify/batch', () => {
     }
   })
 
-  it('503: a second batch finds no permit while one runs, and the permit comes back', async () => {
+  it('503: a second batch is refused while one runs, and the slot is released', async () => {
     const busy = await startTestSetup({ settings: { GATEWAY_MAX_BATCH: '4096', GATEWAY_MAX_BODY_BYTES: '16777216' } })
     try {
       const one = await busy.certificate()
       const first = busy.batch(Array.from({ length: 4000 }, () => one))
       while ((await busy.metric('gateway_crypto_active')) === 0) await new Promise((done) => setTimeout(done, 5))
       expectRefusal(await busy.batch([one]), 503, 'unavailable', 'batch_capacity')
-      // What is wrong with a request is said before what is wrong with the moment.
+      // Errors of the request are reported before lack of capacity.
       expectRefusal(await busy.batch([]), 400, 'invalid_request', 'batch_empty')
       expect((await busy.verify(one)).body['trusted']).toBe(true)
       expect((await first).status).toBe(200)

@@ -1,6 +1,6 @@
 import { CONTENT_TYPES } from '@chancery/contract'
 import type { JoinCertificate, TrustDecision } from '@chancery/protocol'
-import { HttpResponse, after } from '@chancery/service-kit'
+import { HttpResponse, andThen } from '@chancery/service-kit'
 import type { MaybePromise } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
 import type { TrustSnapshot } from '../../trust/snapshot.ts'
@@ -18,11 +18,11 @@ import { readAllowedSingle } from './requests.ts'
  * loop, but still uses a slot.
  */
 export function verify(call: ClientCall, parts: VerifyParts): MaybePromise<HttpResponse> {
-  return after(call.readBody(), (bytes) => {
+  return andThen(call.readBody(), (bytes) => {
     const { trust, client } = call
     if (trust === undefined) return verifyDevelopment(bytes, call, parts)
-    return after(readCertificate(bytes, call, parts), (certificate) =>
-      after(countCertificates(client, 1, parts), () => decide(certificate, trust, call, parts)),
+    return andThen(readCertificate(bytes, call, parts), (certificate) =>
+      andThen(countCertificates(client, 1, parts), () => decide(certificate, trust, call, parts)),
     )
   })
 }
@@ -36,7 +36,7 @@ function decide(
   const decided = parts.concurrency.run(() =>
     verifyCertificate(certificate, { networks, revision: data.revision, now: parts.clock.now() }),
   )
-  return after(decided, (decision) => {
+  return andThen(decided, (decision) => {
     recordDecision(call, parts, certificate, decision)
     return new HttpResponse(JSON.stringify(decision), CONTENT_TYPES.json)
   })

@@ -4,7 +4,7 @@ import { LINK_LIMIT, MEMBER_LIMIT, compare } from './mesh-document.ts'
 import { projectFeed, projectImports, projectLinks, projectMembers } from './project.ts'
 import type { Facts } from './project.ts'
 
-/** Members in one page of `?network=`. */
+/** Number of members in one page of `?network=`. */
 export const MEMBERS_PER_PAGE = 500
 
 /** One page of a list of the authority. */

@@ -2,19 +2,19 @@ import { GatewayRefusal } from '@chancery/contract'
 import { Shares } from '@chancery/service-kit'
 
 export interface SlotLimits {
-  /** Requests at work at once. */
+  /** Maximum number of running requests. */
   readonly requests: number
-  /** Requests whose bodies are being read. */
+  /** Maximum number of requests whose bodies are being read. */
   readonly bodies: number
-  /** Bytes of these bodies. */
+  /** Maximum number of bytes of these bodies. */
   readonly bodyBytes: number
 }
 
 /**
- * What one process takes on at once (protocol/gateway 5.1 step 4). A place is held by work, never by a body that is on
- * its way: a caller that withholds its bodies delays no other caller. Each caller has a share of everything.
+ * Limits the work of one process (protocol/gateway 5.1 step 4). A running request uses a slot; an arriving body does
+ * not, so a caller that withholds its bodies delays no other caller. Each caller has a share of every limit.
  */
-export class Places {
+export class RequestSlots {
   readonly #requests: Shares
   readonly #bodies: Shares
   readonly #bytes: Shares
@@ -25,22 +25,22 @@ export class Places {
     this.#bytes = new Shares(bodyBytes, 2)
   }
 
-  /** For a caller of the policy. */
-  ofClient(clientId: string): CallerPlaces {
-    return new CallerPlaces(`client ${clientId}`, this.#requests, this.#bodies, this.#bytes)
+  /** Returns the slots of a client of the policy. */
+  ofClient(clientId: string): CallerSlots {
+    return new CallerSlots(`client ${clientId}`, this.#requests, this.#bodies, this.#bytes)
   }
 
   /**
-   * Callers without a credential hold no place: they get what is there at once, or wait for what one refresh brings all
-   * of them. They are refused only while the process is full.
+   * Refuses while the process is full. Public requests use no slot: they get a cached document, or wait for one shared
+   * refresh.
    */
   checkFreeSpace(): void {
     if (!this.#requests.hasRoom) throw new GatewayRefusal('overloaded')
   }
 }
 
-/** The share of one caller, for one request; also the room its body is read into. */
-export class CallerPlaces {
+/** The slot of one request of a caller, and the budget of its body. */
+export class CallerSlots {
   readonly #holder: string
   readonly #requests: Shares
   readonly #bodies: Shares
@@ -54,14 +54,14 @@ export class CallerPlaces {
     this.#bytes = bytes
   }
 
-  /** The work begins; refuses when the process is full or this caller has its share. */
+  /** Takes a slot. Refuses when the process is full or this caller has its share. */
   enter(): void {
     if (this.#isEntered) return
     if (!this.#requests.take(this.#holder)) throw new GatewayRefusal('overloaded')
     this.#isEntered = true
   }
 
-  /** The work has ended, if it ever began. */
+  /** Releases the slot, if it was taken. */
   leave(): void {
     if (!this.#isEntered) return
     this.#isEntered = false

@@ -34,8 +34,8 @@ afterAll(async () => {
 
 const networks = (token: string) => gateway.request('GET', '/v1/networks', { token })
 
-describe('places', () => {
-  it('are not held by bodies that do not come', async () => {
+describe('slots', () => {
+  it('are not used by bodies that do not arrive', async () => {
     const sent = rawRequest('POST', '/verify', { token: greedy.token, length: 100, sent: '{' })
     const held = Array.from({ length: 5 * PLACES }, () => new RawCaller(gateway.url, sent))
     await new Promise((done) => setTimeout(done, 200))
@@ -44,7 +44,7 @@ describe('places', () => {
     for (const each of held) each.socket.destroy()
   })
 
-  it('are shared: one client at work on all it may have leaves one for the next', async () => {
+  it('are shared: a client with all its slots in use leaves one for the next client', async () => {
     authority.answer = () => ({ does: 'silent' })
     const before = authority.seen.length
     const slow = Array.from({ length: 3 * PLACES }, () => gateway.request('GET', READ, { token: greedy.token }))

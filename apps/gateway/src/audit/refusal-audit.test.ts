@@ -33,8 +33,8 @@ async function sums(): Promise<readonly JsonObject[]> {
   return (await auditEvents(gateway)).filter(({ event }) => event === 'refused_requests')
 }
 
-describe('the trail of refused requests', () => {
-  it('holds both events of a refusal, with the reason and the known client, without the credential', async () => {
+describe('the audit of refused requests', () => {
+  it('has both events of a refusal, with the reason and the client, without the credential', async () => {
     const wrong = await ask('127.0.0.2', WRONG)
     const expired = await ask('127.0.0.2', over.token)
     const id = wrong.headers['x-request-id']
@@ -47,7 +47,7 @@ describe('the trail of refused requests', () => {
     expect(JSON.stringify(await auditEvents(gateway))).not.toContain(WRONG)
   })
 
-  it('401: pairs up to 20 of an address and the setting in all, and a sum of every other', async () => {
+  it('401: separate events for up to 20 of an address and the setting in total, and a sum of the others', async () => {
     const ids: unknown[] = []
     for (const from of ['127.0.0.2', '127.0.0.3'])
       for (let n = 0; n < 25; n += 1) ids.push((await ask(from, WRONG)).headers['x-request-id'])
@@ -59,7 +59,7 @@ describe('the trail of refused requests', () => {
     expect(String(sum?.['first_at']) <= String(sum?.['last_at'])).toBe(true)
   })
 
-  it('429: ten pairs of a client, a sum of the rest; throttled strangers are only summed up', async () => {
+  it('429: separate events for ten of a client, and a sum of the rest; throttled unauthenticated callers are only summed up', async () => {
     const refused: unknown[] = []
     for (let n = 0; n < 17; n += 1) {
       const response = await ask('127.0.0.4', limited.token)
@@ -80,11 +80,11 @@ describe('the trail of refused requests', () => {
     expect(await sums()).toHaveLength(found.length)
   })
 
-  it('is counted when it cannot be written, and the answer stays', async () => {
+  it('is counted when it cannot be written, and the response is unchanged', async () => {
     const { state } = gateway.gateway.core
     if (state === undefined) throw new Error('no state')
     const append = state.append.bind(state)
-    state.append = () => Promise.reject(new Error('the disk is gone'))
+    state.append = () => Promise.reject(new Error('disk fault'))
     try {
       expect((await ask('127.0.0.6', WRONG)).status).toBe(401)
     } finally {
