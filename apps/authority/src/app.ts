@@ -25,7 +25,7 @@ import { translateDatabaseError } from './database/open.ts'
 
 export interface RunningAuthority extends RunningService {
   readonly url: string
-  /** Of the management listener; undefined without one. */
+  /** The port of the management listener. Undefined without one. */
   readonly managementUrl: string | undefined
   readonly core: Core
   readonly features: Features
@@ -77,7 +77,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
     },
     stopAccepting: () => server.stopAccepting(),
     async close() {
-      // Last: who watches this instance sees it until the end.
+      // Last, so that monitoring sees this instance until the end.
       await management?.server.stopAccepting()
       watch.stop()
       await jobs.stop()
@@ -88,8 +88,8 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
 }
 
 /**
- * Writes what was published since the last mark: a backup that is restored after this stop is compared with it. The job
- * that keeps the mark runs every five seconds only.
+ * Writes the state since the last mark, so that a backup restored after this stop is detected. The job that writes the
+ * mark runs only every five seconds.
  */
 async function writeLastMark({ rollback, log }: Pick<Core, 'rollback' | 'log'>): Promise<void> {
   try {
@@ -103,7 +103,7 @@ interface EdgeParts extends Core {
   readonly settings: AuthoritySettings
 }
 
-/** Where a listener is, and the setting that says so. */
+/** The address of a listener, and its setting. */
 interface ListenAddress {
   readonly name: string
   readonly host: string
@@ -115,7 +115,10 @@ interface Listeners {
   readonly management: { readonly server: HttpServer; readonly url: string } | undefined
 }
 
-/** Both listeners or none. The one for those inside is first: nobody is served by an authority that will not start. */
+/**
+ * Opens both listeners or none. The management listener is first, so that an authority that cannot start serves no
+ * requests.
+ */
 async function openListeners(
   parts: EdgeParts,
   server: HttpServer,
@@ -131,7 +134,7 @@ async function openListeners(
   }
 }
 
-/** The listener for those inside, when one is asked for. */
+/** Opens the management listener, if configured. */
 async function openManagement(
   parts: EdgeParts,
   bindings: readonly Binding<unknown>[],
@@ -156,7 +159,7 @@ async function listen(server: HttpServer, { name, host, port }: ListenAddress): 
 const LISTEN_FAILURES: ReadonlyMap<string, (host: string) => string> = new Map([
   ['EADDRINUSE', (host) => `is in use on ${host}: stop what listens there, or choose another port`],
   ['EACCES', (host) => `may not be opened on ${host} by this user: choose a port above 1023`],
-  ['EADDRNOTAVAIL', (host) => `cannot be opened on ${host}: that is no address of this machine`],
+  ['EADDRNOTAVAIL', (host) => `cannot be opened on ${host}: it is not an address of this machine`],
 ])
 
 function buildServer(parts: EdgeParts, bindings: readonly Binding<unknown>[]): HttpServer {
@@ -180,11 +183,15 @@ function accessLogOf({ log, instance, settings }: EdgeParts): AccessLog {
   return new AccessLog({ log, instance, level, every, slowMs })
 }
 
-/** Failures of our own parts, as the refusal they mean. A lost COMMIT says so: the caller must look before repeating. */
+/**
+ * Converts internal errors to refusals. An unknown outcome of a COMMIT is reported, so that the caller checks before a
+ * retry.
+ */
 function translate(error: unknown): Refusal | undefined {
   if (error instanceof UnknownOutcomeError)
     return new Refusal('service_unavailable', { reason: 'database_unavailable', outcome: 'unknown' }, { cause: error })
-  // No verdict was reached: the caller learns why, and no record is called forged that was not tried in full.
+  // There is no verdict. The response has the reason, so that a record that was not verified in full is not called
+  // forged.
   if (error instanceof TooManyChecks) return new Refusal('too_many_verifications', {}, { cause: error })
   if (error instanceof LimiterUnavailableError) return away('rate_limiter_unavailable', error)
   if (error instanceof BatchFullError || error instanceof BatchClosedError) return away('overloaded', error)
@@ -192,7 +199,7 @@ function translate(error: unknown): Refusal | undefined {
   return cause === undefined ? undefined : away('database_unavailable', cause)
 }
 
-/** The words are those of the readiness document. */
+/** With the names of the readiness document. */
 function away(reason: string, cause: unknown): Refusal {
   return new Refusal('service_unavailable', { reason }, { cause })
 }

@@ -17,7 +17,7 @@ import type { RecordFaults } from './signing/record-faults.ts'
 import type { Signing } from './signing/sign-record.ts'
 import type { VerifiedTreaties } from './signing/verified-treaties.ts'
 
-/** What several features use. It names no feature; a function takes the members it needs: `Pick<Core, …>`. */
+/** Parts that several features use. It has no feature. A function takes the members it needs: `Pick<Core, …>`. */
 export interface Core {
   readonly clock: Clock
   readonly ids: Ids
@@ -25,17 +25,17 @@ export interface Core {
   readonly metrics: AuthorityMetrics
   readonly instance: string
   readonly database: Database
-  /** Version stamps as of now; caches are compared with them. */
+  /** Current versions, with which caches are compared. */
   readonly versions: SharedRead<Versions>
   readonly network: Network
-  /** The current key and those before it. */
+  /** The current key and former keys. */
   readonly keys: OwnKeys
   readonly signing: Signing
-  /** Stored treaties, by our own signature on them. */
+  /** Stored treaties, with our own signature verified. */
   readonly verifiedTreaties: VerifiedTreaties
   /** The newest block of the root, for followers. */
   readonly newestBlock: NewestBlocks
-  /** Stored rows that contradict what was signed. */
+  /** Stored rows that contradict signed records. */
   readonly recordFaults: RecordFaults
   readonly audit: Audit
   readonly nonces: NonceQueue
@@ -46,7 +46,7 @@ export interface Core {
   readonly clockCheck: ClockCheck
   readonly keyOwnerCheck: KeyOwnerCheck
   readonly rollback: RollbackCheck
-  /** The time by which something may be removed: spent nonces, and what matters for a day. */
+  /** The time by which rows may be removed: spent nonces, and rows that matter for a day. */
   readonly purgeClock: { readonly nonces: PurgeClock; readonly daily: PurgeClock }
   /** False from the moment the process begins to stop. */
   isServing(): boolean
@@ -58,10 +58,10 @@ export interface Network {
   readonly genesisText: string
 }
 
-/** What each feature gives to the application. */
+/** What each feature provides to the application. */
 export interface Feature {
   readonly routes: readonly Binding<unknown>[]
   readonly jobs: readonly Job[]
-  /** Finishes what is queued. */
+  /** Finishes queued work. */
   close(): Promise<void>
 }

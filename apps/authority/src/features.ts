@@ -43,7 +43,7 @@ import type { TrustEvidenceIssuer } from './features/trust-evidence/index.ts'
 import { PublishedDocuments } from './requests/published-documents.ts'
 import type { AuthoritySettings } from './settings/authority-settings.ts'
 
-/** The opened features, and what several of them share. */
+/** The opened features, and the parts that several of them share. */
 export interface Features {
   readonly publishedDocuments: PublishedDocuments
   readonly agents: Feature
@@ -144,7 +144,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
   return features
 }
 
-/** What each listener serves: all of it on one, or what is for the inside on a second. */
+/** The routes of each listener: all on one, or the internal routes on a second. */
 export function bindingsOf(
   features: Features,
   { managementPort }: { readonly managementPort: number | undefined },
@@ -183,7 +183,7 @@ function inDocumentOrder(features: Features): readonly Feature[] {
   ]
 }
 
-/** Background work of the features. Each statement is bounded, and any instance may repeat a run at any time. */
+/** Background jobs of the features. Each statement is limited, and any instance may repeat a run at any time. */
 export function jobsOf(features: Features, { clockCheck }: Pick<Core, 'clockCheck'>): readonly Job[] {
   const { enrollment, evidence } = features
   return [
@@ -199,7 +199,7 @@ export function jobsOf(features: Features, { clockCheck }: Pick<Core, 'clockChec
   ]
 }
 
-/** Closes in the reverse order of opening: what is queued is finished first. */
+/** Closes in the reverse order of opening. Queued work is finished first. */
 export async function closeFeatures(features: Features): Promise<void> {
   for (const feature of listFeatures(features).toReversed()) await feature.close()
 }

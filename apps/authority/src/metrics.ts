@@ -2,23 +2,23 @@ import type { Route } from '@chancery/contract'
 import { Metrics, createRequestMetrics } from '@chancery/service-kit'
 import type { Clock, Counter, Gauge, Labelled, MetricFacts, RequestMetrics } from '@chancery/service-kit'
 
-/** Numbers the handlers raise; the gauges that are counted from the database belong to features/health/gauges.ts. */
+/** Counters that handlers raise. Gauges that are read from the database are in features/health/gauges.ts. */
 export interface AuthorityMetrics {
   readonly registry: Metrics
   readonly requests: RequestMetrics
   readonly auditWriteFailures: RecentCounter
-  /** Counts the database had to take for Redis. */
+  /** Rate limit counts made in the database because Redis failed. */
   readonly limiterFallbacks: RecentCounter
   readonly refusalsNotRecorded: Counter
   /** Versions of the own feed that could not be signed or stored. */
   readonly feedPublishFailures: Counter
   readonly clockOffset: Gauge
   readonly keyringsDiffer: Gauge
-  /** What verify routes answered; they leave no row. */
+  /** Results of verify routes, which write no row. */
   readonly verifications: Labelled<{ route: readonly string[]; accepted: readonly ['true', 'false'] }, Counter>
 }
 
-/** A counter that also knows how long ago it was raised. */
+/** A counter with the time of its last increment. */
 export interface RecentCounter extends Counter {
   isRecent(withinMs: number): boolean
 }
@@ -45,7 +45,7 @@ export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'mono
     ),
     verifications: registry.counter({
       name: 'chancery_verifications_total',
-      help: 'Answers of the verify routes.',
+      help: 'Results of the verify routes.',
       labels: { route: routes.map((route) => route.id), accepted: ['true', 'false'] as const },
     }),
     feedPublishFailures: registry.counter({
@@ -54,7 +54,7 @@ export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'mono
     }),
     clockOffset: registry.gauge({
       name: 'chancery_clock_offset_seconds',
-      help: 'How far this clock is ahead of that of the database.',
+      help: 'Seconds that this clock is ahead of the database clock.',
     }),
     keyringsDiffer: registry.gauge({
       name: 'chancery_instances_with_other_operators',
@@ -62,11 +62,11 @@ export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'mono
     }),
     refusalsNotRecorded: registry.counter({
       name: 'chancery_audit_refusals_not_recorded_total',
-      help: 'Refused callers beyond the audit rows a minute may take.',
+      help: 'Refused callers above the limit of audit rows per minute.',
     }),
     limiterFallbacks: recentCounter({
       name: 'chancery_limiter_fallbacks_total',
-      help: 'Counts the database took because Redis did not answer.',
+      help: 'Rate limit counts made in the database because Redis failed.',
     }),
     auditWriteFailures: recentCounter({
       name: 'chancery_audit_write_failures_total',

@@ -3,8 +3,8 @@ import type { Instant } from '@chancery/protocol'
 import type { Check } from './check.ts'
 import { loggedEvents } from './setup.ts'
 
-const DIFFERS = 'this clock differs from that of the database'
-const OFF = 'the clock is not compared with the database'
+const DIFFERS = 'clock differs from the database clock'
+const OFF = 'clock is not compared with the database clock'
 /** A comparison takes time while the clock runs, so no skew may be within a second above a bound. */
 const GRAIN = 3_300_000n
 const SMALL = 1_700_000n

@@ -13,7 +13,7 @@ describe('the admin limit', () => {
   const history = (from: string): Promise<TestResponse> =>
     na.as('standard')('GET', '/admin/policy/history', undefined, { from })
 
-  it('counts every admin route of one address together, whatever they answer, and opens again after the window', async () => {
+  it('counts all admin routes of one address together, whatever they return, and resets after the window', async () => {
     const from = '127.5.0.1'
     accepted(await history(from))
     refused(await na.as('standard')('POST', '/admin/policy', {}, { from }), 403, 'insufficient_operator_tier')
@@ -29,7 +29,7 @@ describe('the admin limit', () => {
     accepted(await history(from))
   })
 
-  it('counts public routes that carry operator headers, too', async () => {
+  it('counts public routes with operator headers, too', async () => {
     const from = '127.5.0.3'
     for (let i = 0; i < 4; i += 1) accepted(await na.as('standard')('GET', '/nodes', undefined, { from }))
     refused(await na.as('standard')('GET', '/nodes', undefined, { from }), 429, 'rate_limit_exceeded')
@@ -37,7 +37,7 @@ describe('the admin limit', () => {
     accepted(await na.request('GET', '/nodes', { from }))
   })
 
-  it('is not spent by a body that is too large: size is looked at first', async () => {
+  it('does not count a body that is too large: size is checked first', async () => {
     const small = await startTestAuthority({
       clock,
       settings: { NA_CLOCK_CHECK: 'off', NA_RATE_LIMIT_ADMIN_PER_MINUTE: '1', NA_MAX_REQUEST_BYTES: '100' },
@@ -55,7 +55,7 @@ describe('the admin limit', () => {
   })
 })
 
-describe('the reserve of withdrawals', () => {
+describe('the revocation reserve', () => {
   const clock = new ManualClock('2026-03-01T12:00:00Z')
   const settings = {
     NA_CLOCK_CHECK: 'off',
@@ -81,14 +81,14 @@ describe('the reserve of withdrawals', () => {
     refused(await work(from), 429, 'rate_limit_exceeded')
   }
 
-  it('serves a revocation when daily work has used up the limit of the address, up to its own limit per key', async () => {
+  it('serves a revocation after other calls have used up the limit of the address, up to its own limit per key', async () => {
     clock.advance(120)
     const from = '127.6.0.1'
     await spendAdmin(from)
     for (let i = 0; i < 3; i += 1) refused(await revoke(from), 404, 'certificate_not_found')
     refused(await work(from), 429, 'rate_limit_exceeded')
     refused(await revoke(from), 429, 'rate_limit_exceeded')
-    // The key counts, not the address: the reserve of one operator is not that of another.
+    // The reserve is per key, not per address: operators have separate reserves.
     refused(await revoke(from, 'second'), 404, 'certificate_not_found')
     await spendAdmin('127.6.0.2')
     refused(await revoke('127.6.0.2'), 429, 'rate_limit_exceeded')
@@ -97,14 +97,14 @@ describe('the reserve of withdrawals', () => {
     refused(await revoke(from), 404, 'certificate_not_found')
   })
 
-  it('is not touched by revocations within the admin limit', async () => {
+  it('is not used by revocations within the admin limit', async () => {
     clock.advance(120)
     for (let i = 0; i < 4; i += 1) refused(await revoke(`127.6.1.${i}`), 404, 'certificate_not_found')
     await spendAdmin('127.6.1.9')
     for (let i = 0; i < 3; i += 1) refused(await revoke('127.6.1.9'), 404, 'certificate_not_found')
   })
 
-  it('cannot be used up without the key: forged, repeated and headerless calls spend nothing of it', async () => {
+  it('cannot be used up without the key: forged, repeated and headerless calls do not count', async () => {
     clock.advance(120)
     const from = '127.6.2.1'
     await spendAdmin(from)
@@ -121,7 +121,7 @@ describe('the reserve of withdrawals', () => {
     refused(await revoke(from), 429, 'rate_limit_exceeded')
   })
 
-  it('is bounded for keys without the tier, too', async () => {
+  it('limits keys without the tier, too', async () => {
     clock.advance(120)
     const from = '127.6.3.1'
     await spendAdmin(from)
@@ -131,7 +131,7 @@ describe('the reserve of withdrawals', () => {
 })
 
 describe('the address of a caller', () => {
-  it('is the entry the outermost trusted proxy wrote, and nothing the caller wrote', async () => {
+  it('is the entry that the outermost trusted proxy wrote, and never one that the caller wrote', async () => {
     const clock = new ManualClock()
     const settings = { NA_CLOCK_CHECK: 'off', NA_PROXY_HOPS: '1', NA_RATE_LIMIT_ADMIN_PER_MINUTE: '2' }
     const na = await startTestAuthority({ clock, settings })
@@ -146,10 +146,10 @@ describe('the address of a caller', () => {
     accepted(await call('2001:db8:1:2:ffff::2'))
     refused(await call('2001:db8:1:2:3:4:5:6'), 429, 'rate_limit_exceeded')
     accepted(await call('2001:db8:1:3::1'))
-    // What is no address counts as the peer.
+    // An invalid address counts as the peer.
     accepted(await call('garbage'))
     accepted(await call(''))
-    refused(await call('also garbage'), 429, 'rate_limit_exceeded')
+    refused(await call('also invalid'), 429, 'rate_limit_exceeded')
     await na.stop()
   })
 
@@ -170,7 +170,7 @@ describe('the address of a caller', () => {
 })
 
 describe('NA_PRIVILEGED_ROUTES', () => {
-  it('asks for a privileged key on the named routes and on no other', async () => {
+  it('requires a privileged key on the named routes and on no other', async () => {
     const na = await startTestAuthority({ settings: { NA_PRIVILEGED_ROUTES: 'POST /admin/trust-evidence' } })
     const decision = { source_sovereign_id: 'TEST-NET', target_sovereign_id: 'OTHER', verdict: 'allow' }
     const raised = await na.as('standard')('POST', '/admin/trust-evidence', { decision })

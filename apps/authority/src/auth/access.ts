@@ -18,23 +18,23 @@ import type { OperatorCall } from './operator.ts'
 import type { Tier } from './operator-keys.ts'
 import { callOnReserve } from './reserve.ts'
 
-/** What a handler may rely on, by the access its route asks for. A wrong pairing does not compile. */
+/** The call that a handler gets, by the access of its route. A wrong combination does not compile. */
 export type CallFor<A extends Access> = A extends 'operator:standard' | 'operator:privileged'
   ? OperatorCall
   : A extends 'public-or-operator:standard'
     ? Call | OperatorCall
     : Call
 
-/** Ties a handler to its route; the route's access decides which call the handler gets. */
+/** Binds a handler to its route. The access of the route decides which call the handler gets. */
 export function bind<R extends Route>(
   route: R,
   handle: (call: CallFor<R['access']>) => MaybePromise<HandlerResult>,
 ): Binding<unknown> {
-  // authorize() below makes the call the route's access stands for, so the handler's narrower type is true.
+  // authorize() below creates the call for the access of the route, so the handler's narrower type is correct.
   return { route, handle: handle as (call: Call) => MaybePromise<HandlerResult> }
 }
 
-/** Who may call, and how often: both come from the route table only. */
+/** Checks who may call, and how often. Both come from the route table only. */
 export function guardFor(parts: AccessParts): Guard {
   return {
     limit: (call, route) => admit(call, route, parts),
@@ -44,8 +44,8 @@ export function guardFor(parts: AccessParts): Guard {
 }
 
 /**
- * What is answered whatever the state of the database: health, and what was published and is still held in memory
- * (reliability 2). features/public-material.ts believes no database that is behind its past.
+ * Routes that are served whatever the state of the database: health, and published documents that are cached and still
+ * valid (reliability 2). requests/published-documents.ts refuses a rolled back database.
  */
 const ALWAYS_SERVED: ReadonlySet<string> = new Set(
   [
@@ -60,8 +60,8 @@ const ALWAYS_SERVED: ReadonlySet<string> = new Set(
 )
 
 /**
- * Behind its own past an authority knows neither what it withdrew nor what was spent: it would grant both again, so it
- * answers nothing until it was recovered (reliability 12).
+ * A rolled back database lacks revocations and spent nonces, and would accept both again. So all requests are refused
+ * until an operator recovers it (reliability 12).
  */
 function admit(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): MaybePromise<void> {
   const { rollback } = parts
@@ -81,7 +81,7 @@ function countCall(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): 
   const counter = facts.perRoute ? route.id : name
   const limiter = facts.store === 'process' ? parts.limits.local : parts.limits.shared
   const isWithin = limiter.hit(`${counter} ${limitAddress(call.remoteAddress)}`, limit)
-  // Windows of this process are looked at on the spot: most calls need not wait here.
+  // Limits of this process are checked synchronously: most calls need not wait here.
   if (isWithin === true && name !== 'admin') return undefined
   return checkCount(call, parts, isWithin, { isAdmin: name === 'admin', hasReserve: route.reserve !== undefined })
 }
@@ -94,13 +94,13 @@ async function checkCount(
 ): Promise<void> {
   try {
     if (!(await isWithin)) {
-      // Whoever calls spends from the reserve of its key, once it has shown that it holds the key.
+      // The call uses the reserve of its key after it has proved possession of the key.
       if (!hasReserve) throw new Refusal('rate_limit_exceeded')
       callOnReserve(call)
     }
     if (isAdmin) await refuseThrottledAddress(call, parts)
   } catch (error) {
-    // Never unlimited: a call that cannot be counted is not served.
+    // Never unlimited: a call that cannot be counted is refused.
     if (error instanceof LimiterUnavailableError)
       throw new Refusal('service_unavailable', { reason: 'rate_limiter_unavailable' }, { cause: error })
     throw error
@@ -111,7 +111,7 @@ const EVIDENCE_ROUTES: ReadonlySet<string> = new Set(
   Object.values({ ...evidence, ...evidenceLog }).map((route) => route.id),
 )
 
-/** What a large body cannot change: a caller without the headers of an operator gets no room for it. */
+/** Checks that do not need the body: a large body is read only with operator headers. */
 function screen(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): MaybePromise<void> {
   refuseWithoutStore(route, parts)
   const isOperatorRoute = route.access === 'operator:standard' || route.access === 'operator:privileged'
@@ -119,7 +119,7 @@ function screen(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): May
   return isOperatorRoute || isOperatorCall ? screenOperator(call, parts).then(() => undefined) : undefined
 }
 
-/** No proof is needed to learn that there is no store here (protocol/trust-operations 6.1). */
+/** No proof is needed to learn that the store is disabled (protocol/trust-operations 6.1). */
 function refuseWithoutStore(route: Route, { settings }: AccessParts): void {
   if (!settings.evidenceStore && EVIDENCE_ROUTES.has(route.id)) throw new Refusal('evidence_store_disabled')
 }
@@ -133,7 +133,7 @@ function authorize(call: Call, route: Route, parts: AccessParts): MaybePromise<C
       return authenticateOperator(call, parts, 'privileged')
     case 'public-or-operator:standard':
       return hasOperatorHeaders(call) ? authenticateOperator(call, parts, 'standard') : call
-    // Nodes and executors prove themselves in the body; their routes verify it in the order of their own tables.
+    // Nodes and executors prove themselves in the body. Their routes verify it in the order of their own tables.
     case 'node':
     case 'executor':
     case 'public':
@@ -142,7 +142,7 @@ function authorize(call: Call, route: Route, parts: AccessParts): MaybePromise<C
   }
 }
 
-/** Routes of the standard tier that this operator has raised (NA_PRIVILEGED_ROUTES). */
+/** Routes of the standard tier that need a privileged key by NA_PRIVILEGED_ROUTES. */
 function standardOrRaised(route: Route, parts: AccessParts): Tier {
   return parts.settings.privilegedRoutes.has(route.id) ? 'privileged' : 'standard'
 }

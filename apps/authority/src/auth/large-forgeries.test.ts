@@ -12,13 +12,16 @@ const LARGE = { feed: { ids: Array.from({ length: 20_000 }, (_, n) => `id ${n}`)
 const SMALL = { feed: {} }
 const IMPORT = '/admin/sovereign-revocation-feeds/import'
 
-/** Signed by a key of its own under the id of an operator's. */
+/** Signed with another key under the id of an operator key. */
 async function forge(body: typeof LARGE | typeof SMALL, from: string): Promise<TestResponse> {
-  return na.as('privileged')('POST', IMPORT, body, { from, signer: await testSigner('op-privileged', 'a stranger') })
+  return na.as('privileged')('POST', IMPORT, body, {
+    from,
+    signer: await testSigner('op-privileged', 'another signer'),
+  })
 }
 
 describe('forged operator calls with large bodies', () => {
-  it('are judged twice, then refused before they are read; small ones and other callers go on', async () => {
+  it('are verified twice, then refused before they are read; small calls and other callers are served', async () => {
     const from = '127.3.0.1'
     refused(await forge(LARGE, from), 401, 'admin_auth_failed')
     refused(await forge(LARGE, from), 401, 'admin_auth_failed')
@@ -29,7 +32,7 @@ describe('forged operator calls with large bodies', () => {
     expect((await na.as('privileged')('POST', IMPORT, LARGE, { from: '127.3.0.3' })).status).toBe(400)
   })
 
-  it('that come together are refused while they wait for their turn', async () => {
+  it('that arrive together are refused while they are queued', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => forge(LARGE, '127.3.0.4')))
     const statuses = answers.map(({ status }) => status).sort()
     expect(statuses.filter((status) => status === 401).length).toBe(2)

@@ -40,7 +40,7 @@ const drop =
   }
 const at = (offset: bigint): string => writeInstant(clock.now() + offset)
 
-/** Sends a heartbeat and expects the one answer of all failures, and the one event that says why. */
+/** Sends a heartbeat and expects the one response of all failures, and one event with the reason. */
 async function expectFailure(members: JsonObject, options: ProofOptions, reason: string): Promise<JsonObject> {
   const answer = await node.heartbeat(cert_id, members, options)
   const error = refused(answer, 401, 'node_auth_failed')
@@ -98,31 +98,31 @@ describe('the proof of a node', () => {
     ['without a zone, which is UTC', () => at(0n).slice(0, -1)],
     ['with an offset', () => `${writeInstant(clock.now() + seconds(7200)).slice(0, -1)}+02:00`],
     ['with nine digits', () => `${at(0n).slice(0, 19)}.000000999Z`],
-  ])('that is %s holds', async (_, timestamp) => {
+  ])('that is %s is accepted', async (_, timestamp) => {
     accepted(await node.heartbeat(cert_id, { timestamp: timestamp() }))
   })
 
   it.each<[string, JsonObject, ProofOptions]>([
-    ['a signature that is no base64', {}, { edit: set('signature', '!') }],
+    ['a signature that is not base64', {}, { edit: set('signature', '!') }],
     ['a signature of zeros', {}, { edit: set('signature', toBase64(new Uint8Array(64))) }],
     ['a member added after signing', {}, { edit: set('extra', 1) }],
     ['a member removed after signing', { extra: 1 }, { edit: drop('extra') }],
     ['a number of another form than signed', { extra: 1 }, { edit: set('extra', new JsonFloat(1)) }],
     ['another audience', { audience: 'x' }, {}],
-    ['an audience that is no text', { audience: 7 }, {}],
+    ['an audience that is not a string', { audience: 7 }, {}],
     ['an audience that is null', { audience: null }, {}],
     ['another action', { action: 'renew' }, {}],
-    ['an action that is no text', { action: 7 }, {}],
-    ['a key that is none', { node_public_key: 'none' }, {}],
+    ['an action that is not a string', { action: 7 }, {}],
+    ['an invalid key', { node_public_key: 'none' }, {}],
   ])('with %s fails as invalid_signature', async (_, members, options) => {
     await expectFailure(members, options, 'invalid_signature')
   })
 
-  it("under another's signature fails as invalid_signature", async () => {
+  it('with the signature of another key fails as invalid_signature', async () => {
     await expectFailure({}, { signer: await testSigner('node', 'stranger') }, 'invalid_signature')
   })
 
-  it('is judged in the order of the table', async () => {
+  it('is verified in the order of the table', async () => {
     const signer = await testSigner('node', 'stranger')
     await expectFailure({ timestamp: 'now' }, { edit: drop('nonce'), signer }, 'missing_fields')
     await expectFailure({ timestamp: 'now' }, { signer }, 'invalid_timestamp')
@@ -144,7 +144,7 @@ describe('the proof of a node', () => {
     accepted(await node.heartbeat(cert_id, { nonce: 'kept' }))
   })
 
-  it('is remembered for the signed time and 360 s more', async () => {
+  it('is stored for the signed time and 360 s more', async () => {
     const signedAt = clock.now() + seconds(200)
     const body = await node.prove({ cert_id, timestamp: writeInstant(signedAt), nonce: 'long-lived' })
     accepted(await na.request('POST', '/heartbeat', { body }))
@@ -170,7 +170,7 @@ describe('the proof of a node', () => {
 })
 
 describe('a state change whose event cannot be stored', () => {
-  it('does not happen: 503 or 500, and nothing is there', async () => {
+  it('does not happen: 503 or 500, and nothing is stored', async () => {
     const db = na.core.database.read
     const joiner = nodeCaller(na.url, await testSigner('node', 'auth-node-unaudited'), () => clock.now())
     const token = String(accepted(await na.as('standard')('POST', '/admin/invite'), 201)['token_id'])

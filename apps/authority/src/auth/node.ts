@@ -11,7 +11,7 @@ export interface VerifiedNode {
   readonly signedAt: Instant
 }
 
-/** The stateless half of a node's proof (protocol/core 5.1); a failure is audited and answered 401. */
+/** Verifies the stateless part of a node's proof (protocol/core 5.1). A failure is audited and returns 401. */
 export async function authenticateNode(
   call: Call,
   parts: Pick<AuthParts, 'audit' | 'clock' | 'keys' | 'rollback'>,
@@ -27,13 +27,13 @@ export async function authenticateNode(
   return { nonce, signedAt }
 }
 
-/** A node that has not learned of a key succession yet names the former key; nonces are the same for both. */
+/** A node that has not received a key succession yet names the former key. Nonces are shared by both. */
 function chooseAudience(body: JsonObject, { keys }: Pick<AuthParts, 'keys'>): string {
   const named = member(body, 'audience')
   return keys.audiences.find((key) => key === named) ?? keys.current
 }
 
-/** Says nothing about the reason to the caller, and all of it to the auditor. */
+/** The reason is audited but not sent to the caller. */
 export async function refuseNode(
   call: Call,
   parts: Pick<AuthParts, 'audit'>,
@@ -52,7 +52,10 @@ export async function refuseNode(
   throw new Refusal('node_auth_failed')
 }
 
-/** Per node key, counted only after its proof verified, so that nobody can spend it for another (protocol/core 21). */
+/**
+ * Per node key, counted only after its proof verified, so that no caller can use up the limit of another (protocol/core
+ * 21).
+ */
 export async function countNodeKey(parts: Pick<AuthParts, 'limits'>, node_public_key: string): Promise<void> {
   const isWithin = await parts.limits.shared.hit(`node-key ${node_public_key}`, parts.limits.perMinute['node-key'])
   if (!isWithin) throw new Refusal('rate_limit_exceeded')

@@ -5,7 +5,7 @@ import { Batcher } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
 import type { NonceClaim, Database } from '../database/database.ts'
 
-/** Spends nonces; claims that arrive while one batch commits share the next. */
+/** Spends nonces. Claims that arrive while one batch commits share the next. */
 export type NonceQueue = Batcher<NonceClaim, boolean>
 
 export function openNonceQueue(database: Database): NonceQueue {
@@ -13,15 +13,15 @@ export function openNonceQueue(database: Database): NonceQueue {
 }
 
 /**
- * Claims (scope, nonce) once and for all; true when it was fresh. Only requests whose signature verified come here,
- * so strangers cannot probe or fill the table. A row outlives the signed timestamp by more than the tolerance:
- * deleting earlier would reopen the replay window.
+ * Claims (scope, nonce) once. Returns true when it was new. Only requests with a verified signature get here, so
+ * unauthenticated callers can neither probe nor fill the table. A row stays longer than the tolerance after the signed
+ * timestamp: deleting it earlier would allow a replay.
  */
 export function consumeNonce(book: NonceQueue, scope: string, nonce: string, signedAt: Instant): Promise<boolean> {
   return book.add(toClaim(scope, nonce, signedAt))
 }
 
-/** The row a nonce becomes, for statements that spend it together with what it allows. */
+/** The row of a nonce, for statements that spend it together with the change it permits. */
 export function toClaim(scope: string, nonce: string, signedAt: Instant): NonceClaim {
   const expires = signedAt + seconds(LIMITS.nonceRetentionSeconds)
   return { claim: claimOf(scope, nonce), expires_at: writeSortable(expires) }
@@ -35,10 +35,11 @@ function claimOf(scope: string, nonce: string): Uint8Array {
 const PURGE_BATCH = 10_000
 const PURGE_MARGIN = seconds(600)
 
-/** Removes what can no longer be replayed, in bounded statements until nothing is left to remove. */
+/** Removes nonces that can no longer be replayed, in limited statements until none is left. */
 export async function purgeNonces(database: Database, clock: Pick<Clock, 'now'>, signal: AbortSignal): Promise<void> {
   for (let removed = PURGE_BATCH; removed === PURGE_BATCH && !signal.aborted;) {
-    // Kept longer than any instance needs: one whose clock is ahead must not forget for one whose clock is behind.
+    // Stored longer than any instance needs: an instance with a fast clock must not delete rows that one with a slow
+    // clock needs.
     const before = writeSortable(clock.now() - PURGE_MARGIN)
     const batch = database.read.selectFrom('nonces').select('claim').where('expires_at', '<', before).limit(PURGE_BATCH)
     const { numDeletedRows } = await database.read.deleteFrom('nonces').where('claim', 'in', batch).executeTakeFirst()

@@ -3,13 +3,13 @@ import type { Clock, Gauge, Log } from '@chancery/service-kit'
 import type { Database } from '../database/database.ts'
 import type { OperatorKeyring } from './operator-keys.ts'
 
-/** An instance that has not shown itself for this long has stopped. */
+/** An instance that was not seen for this long has stopped. */
 const SEEN_WITHIN = seconds(180)
 const REMOVED_AFTER = seconds(86_400)
 /** A rolling change of settings takes this long at most. */
 const ALARM_AFTER_MS = 600_000
 
-/** The same for the same keys and tiers, in whatever order they were configured. */
+/** Equal for equal keys and tiers, in any configured order. */
 export function digestKeyring(ring: OperatorKeyring): string {
   const entries = [...ring.values()]
     .map(({ key_id, publicKey, tier }) => [key_id, publicKey, tier])
@@ -26,8 +26,9 @@ export interface OperatorKeysCheckParts {
 }
 
 /**
- * Instances of one database must know the same operators: a key that one of them still accepts is not withdrawn. Each
- * stores the digest of its keys and tiers; a difference that outlasts a rolling change alarms (reliability 13).
+ * Instances of one database must have the same operator keys: a key that one of them still accepts is not revoked. Each
+ * stores the digest of its keys and tiers. A difference that lasts longer than a rolling change is an alarm
+ * (reliability 13).
  */
 export class OperatorKeysCheck {
   readonly #differs: Gauge

@@ -8,7 +8,7 @@ const key = async (name: string): Promise<string> => (await testSigner(name)).pu
 const hexKey = (hex: string): string => toBase64(Uint8Array.from(Buffer.from(hex, 'hex')))
 
 describe('the operator keyring', () => {
-  it('takes keys with their tier', async () => {
+  it('accepts keys with their tier', async () => {
     const [a, b] = [await key('a'), await key('b')]
     const { ring, problems } = buildKeyring(
       new Map([
@@ -27,7 +27,7 @@ describe('the operator keyring', () => {
     ])
   })
 
-  it('names every problem at once: no tier, unknown tier, malformed key, a tier for nobody', async () => {
+  it('names all problems at once: no tier, unknown tier, malformed key, a tier without a key', async () => {
     const { problems } = buildKeyring(
       new Map([
         ['no-tier', await key('a')],
@@ -51,7 +51,7 @@ describe('the operator keyring', () => {
     }
   })
 
-  it('knows all fourteen spellings of the points of small order', () => {
+  it('recognises all fourteen spellings of the points of small order', () => {
     expect(new Set(WEAK_POINTS).size).toBe(14)
   })
 

@@ -6,7 +6,7 @@ export type Tier = 'standard' | 'privileged'
 export interface OperatorKey {
   readonly key_id: string
   readonly publicKey: string
-  /** Parsed once: every admin request verifies against it. */
+  /** Parsed once: every admin request is verified with it. */
   readonly bytes: Uint8Array
   readonly tier: Tier
 }
@@ -19,7 +19,7 @@ export function satisfiesTier(holder: Tier, required: Tier): boolean {
   return RANKS[holder] >= RANKS[required]
 }
 
-/** Builds the ring, or says every problem at once (protocol/core 2 and 12). There is no default tier. */
+/** Builds the ring, or throws with all problems at once (protocol/core 2 and 12). There is no default tier. */
 export function buildKeyring(
   keys: ReadonlyMap<string, string>,
   tiers: ReadonlyMap<string, string>,
@@ -42,7 +42,7 @@ export function buildKeyring(
   return { ring, problems }
 }
 
-/** Two ids for one key: revoking one of them leaves the key in use under the other. */
+/** Two ids for one key: revoking one of them leaves the key usable under the other. */
 export function sharedPublicKeys(ring: OperatorKeyring): readonly string[] {
   const byKey = Map.groupBy(ring.values(), (key) => key.publicKey)
   return [...byKey.values()]
@@ -50,18 +50,18 @@ export function sharedPublicKeys(ring: OperatorKeyring): readonly string[] {
     .map((group) => group.map((key) => key.key_id).join(', '))
 }
 
-/** Which keys are revoked, kept in memory under the stamp of their head row. */
+/** The revoked keys, cached with the version of their domain row. */
 export class RevokedOperatorKeys {
   #stamp: number | undefined
   #ids: ReadonlySet<string> = new Set()
 
-  /** True when the key is revoked as of a stamp read for this very request: no instance serves a revoked key. */
+  /** True when the key is revoked as of a version read for this request, so no instance accepts a revoked key. */
   async has({ database }: { readonly database: Database }, key_id: string, versions: Versions): Promise<boolean> {
     const stamp = versions.versions.get('operator-keys')
     if (stamp === undefined || stamp !== this.#stamp) {
       const rows = await database.read.selectFrom('revoked_operator_keys').select('key_id').execute()
       this.#ids = new Set(rows.map((row) => row.key_id))
-      // The rows may be newer than the stamp, never older: the next request with a newer stamp reads them again.
+      // The rows may be newer than the version, never older: the next request with a newer version reads them again.
       this.#stamp = stamp
     }
     return this.#ids.has(key_id)

@@ -11,7 +11,7 @@ import { coreJobs } from '../startup/core-jobs.ts'
 const NAMES = ['X-Admin-Key-Id', 'X-Admin-Timestamp', 'X-Admin-Nonce', 'X-Admin-Signature'] as const
 const UNKNOWN = 'Unknown admin key'
 
-/** One operator request before it is signed and sent; defects change it. */
+/** One operator request before it is signed and sent. Defects change it. */
 interface Draft {
   as: string
   method: string
@@ -42,7 +42,7 @@ function draftFor(na: TestAuthority, changes: Partial<Draft> = {}): Draft {
     body: { policy_id: `p-${counter}` },
     timestamp: writeInstant(na.core.clock.now()),
     nonce: `nonce-${counter}`,
-    // An address per request, so that no limit of one test is met by another.
+    // One address per request, so that no test reaches the limit of another.
     from: `127.1.${(counter >> 7) & 0x7f}.${(counter & 0x7f) + 1}`,
     edits: [],
     ...changes,
@@ -78,7 +78,7 @@ const send = (na: TestAuthority, changes: Partial<Draft> = {}): Promise<Sent> =>
 const history = (na: TestAuthority, changes: Partial<Draft> = {}): Promise<Sent> =>
   send(na, { method: 'GET', target: '/admin/policy/history', as: 'standard', ...changes })
 
-/** Audit events a request left, found by its id: a standing clock gives no order. */
+/** Audit events of a request, found by its id, because a stopped clock gives no order. */
 async function eventsOf(na: TestAuthority, { requestId }: Sent): Promise<readonly JsonObject[]> {
   const events = await na.auditEvents()
   return events.filter((event) => (event['details'] as JsonObject)['request_id'] === requestId)
@@ -109,7 +109,7 @@ const drop = (name: string) => (headers: Record<string, string | string[]>) => {
   delete headers[name]
 }
 
-/** Spent already by a good request of the same key. */
+/** Already spent by a valid request of the same key. */
 async function spentNonce(na: TestAuthority, as: string): Promise<string> {
   const sent = await history(na, { as })
   accepted(sent.answer)
@@ -136,7 +136,7 @@ describe('operator authentication', () => {
   const at = (offset: Instant): string => writeInstant(clock.now() + offset)
 
   describe('200 and 201', () => {
-    it('lets a good request of each tier in, and writes no failure', async () => {
+    it('accepts a valid request of each tier, and writes no failure', async () => {
       const [publish, list] = [await send(na), await history(na)]
       accepted(publish.answer, 201)
       accepted(list.answer, 200)
@@ -148,18 +148,18 @@ describe('operator authentication', () => {
       accepted((await history(na, { as: 'privileged' })).answer)
     })
 
-    it('takes timestamps up to exactly 300 s off, in every form of the grammar', async () => {
+    it('accepts timestamps up to exactly 300 s off, in every form of the grammar', async () => {
       for (const timestamp of [at(-seconds(300)), at(seconds(300))]) accepted((await history(na, { timestamp })).answer)
       const base = writeInstant(clock.now()).slice(0, 19)
       const forms = [base, `${base}Z`, `${base}.5`, `${base}.123456789Z`, `${base}+00:00`, `${base}-00:00`]
       for (const timestamp of forms) accepted((await history(na, { timestamp })).answer)
     })
 
-    it('takes nonces of 1 and of 128 printable characters', async () => {
+    it('accepts nonces of 1 and of 128 printable characters', async () => {
       for (const nonce of ['~', `!${'n'.repeat(127)}`]) accepted((await history(na, { nonce })).answer)
     })
 
-    it('takes the canonical form of the body, not its bytes', async () => {
+    it('verifies the canonical form of the body, not its bytes', async () => {
       const draft = draftFor(na, { body: { allowed_ports: [1], policy_id: 'p-spaced' } })
       accepted(
         (await dispatch(na, { ...draft, rawBody: '{ "policy_id" : "p-spaced",\n"allowed_ports":[ 1 ] }' })).answer,
@@ -181,7 +181,7 @@ describe('operator authentication', () => {
   })
 
   describe('400', () => {
-    it('reads the body before it looks at headers, and audits nothing', async () => {
+    it('reads the body before it checks headers, and audits nothing', async () => {
       for (const [rawBody, code] of [
         ['{', 'invalid_json'],
         ['[]', 'invalid_json_object'],
@@ -193,7 +193,7 @@ describe('operator authentication', () => {
       }
     })
 
-    it('looks at members only after authentication', async () => {
+    it('checks members only after authentication', async () => {
       await expectFailed(
         na,
         await send(na, { body: { foo: 1 }, edits: [edit('X-Admin-Signature', flip)] }),
@@ -216,7 +216,7 @@ describe('operator authentication', () => {
 
     it.each(NAMES)('%s of 257 characters', async (name) => {
       const sent = await history(na, { edits: [edit(name, () => 'a'.repeat(257))] })
-      // Cut to 256 characters in the event.
+      // Truncated to 256 characters in the event.
       const key_id = name === 'X-Admin-Key-Id' ? 'a'.repeat(256) : 'op-standard'
       await expectFailed(na, sent, 'oversized_headers', key_id)
     })
@@ -236,7 +236,7 @@ describe('operator authentication', () => {
       await expectFailed(na, await history(na, { edits: [edit(name, () => value)] }), 'missing_headers')
     })
 
-    it('for an unknown and for a revoked key, in the same words', async () => {
+    it('for an unknown and for a revoked key, with the same text', async () => {
       const unknown = await expectFailed(na, await history(na, { as: 'op-stranger' }), 'unknown_key', 'op-stranger')
       const revoked = await expectFailed(na, await history(na, { as: 'gone' }), 'revoked_key', 'op-gone')
       expect({ ...revoked, request_id: '' }).toEqual({ ...unknown, request_id: '' })
@@ -266,7 +266,7 @@ describe('operator authentication', () => {
       ['no padding', (value: string) => value.replace(/=+$/, '')],
       ['the url alphabet', () => `${'-'.repeat(86)}==`],
       ['too few bytes', () => 'AAAA'],
-      ['no base64', () => 'signature'],
+      ['not base64', () => 'signature'],
       ['all zero', () => Buffer.alloc(64).toString('base64')],
     ])('for %s', async (_what, change) => {
       await expectFailed(na, await history(na, { edits: [edit('X-Admin-Signature', change)] }), 'invalid_signature')
@@ -358,7 +358,7 @@ describe('operator authentication', () => {
       await expectFailed(na, await history(na, { nonce: denied.draft.nonce }), 'nonce_replay')
     })
 
-    it('are spent by a request its handler refuses', async () => {
+    it('are spent by a request that its handler refuses', async () => {
       const sent = await send(na, { body: { foo: 1 } })
       refused(sent.answer, 400, 'unexpected_field')
       await expectFailed(na, await send(na, { nonce: sent.draft.nonce }), 'nonce_replay')
@@ -369,7 +369,7 @@ describe('operator authentication', () => {
       ['an unreadable timestamp', { timestamp: 'now' }],
       ['a missing header', { edits: [drop('X-Admin-Signature')] }],
       ['a repeated header', { edits: [edit('X-Admin-Key-Id', (value) => [value, value])] }],
-      ['a broken body', { method: 'POST', target: '/admin/policy', rawBody: '{' }],
+      ['a malformed body', { method: 'POST', target: '/admin/policy', rawBody: '{' }],
     ])('are not spent by a request with %s', async (_what, changes) => {
       const sent = await history(na, changes)
       expect([400, 401]).toContain(sent.answer.status)
@@ -400,14 +400,14 @@ describe('operator authentication', () => {
       expect({ ...used, request_id: '' }).toEqual({ ...fresh, request_id: '' })
     })
 
-    it('are kept until 360 s after the signed timestamp, over every purge', async () => {
+    it('are stored until 360 s after the signed timestamp, over every purge', async () => {
       const { purgeNonces } = await import('./nonces.ts')
       const own = new ManualClock()
       const other = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'off' } })
       const timestamp = writeInstant(own.now() + seconds(300))
       const first = await history(other, { timestamp })
       accepted(first.answer)
-      // The signed time is 300 s ahead: acceptable for 600 s from now, so the row must outlive that.
+      // The signed time is 300 s ahead: acceptable for 600 s from now, so the row must be stored longer.
       own.advance(600)
       await purgeNonces(other.core.database, own, AbortSignal.timeout(10_000))
       await expectFailed(other, await dispatch(other, first.draft), 'nonce_replay')
@@ -417,10 +417,10 @@ describe('operator authentication', () => {
       await other.stop()
     })
 
-    it('are kept by the jobs of an authority whose clock was ahead for a while', async () => {
+    it('are stored by an authority whose clock was ahead temporarily', async () => {
       const own = new ManualClock()
       const other = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'off' } })
-      // What this clock shows has been so for long: the jump that follows is the only one.
+      // The clock has been stable for long, so the jump that follows is the only one.
       own.advance(3600)
       expect(other.core.purgeClock.nonces.now()).toBe(own.now())
       const first = await history(other, {})
@@ -434,7 +434,7 @@ describe('operator authentication', () => {
       await other.stop()
     })
 
-    it.runIf(currentBackend() === 'postgres')('are kept while the database says that the clock is wrong', async () => {
+    it.runIf(currentBackend() === 'postgres')('are stored while the clock offset is too large', async () => {
       const own = new ManualClock(systemClock.now() + seconds(864_000))
       const other = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'on' } })
       accepted((await history(other, {})).answer)
@@ -457,8 +457,8 @@ async function countNonces(na: TestAuthority): Promise<number> {
 }
 
 /**
- * protocol/core 11.3: of two failing checks the earlier one answers. Each row is one check; the tests make requests
- * that fail at two neighbouring rows at once.
+ * protocol/core 11.3: when two checks fail, the earlier one decides. Each row is one check. The tests make requests
+ * that fail at two neighbouring rows.
  */
 describe('the order of checks', () => {
   const LIMIT = 4
@@ -528,7 +528,7 @@ describe('the order of checks', () => {
     refused((await send(na, { from: '127.2.0.4', edits: [oversized] })).answer, 429, 'admin_auth_throttled')
   })
 
-  it('2 holds for good requests of the address, too', async () => {
+  it('2 applies to valid requests of the address, too', async () => {
     await exhaustAddress('127.2.0.5')
     refused((await history(na, { from: '127.2.0.5' })).answer, 429, 'admin_auth_throttled')
     accepted((await history(na, { from: '127.2.0.6' })).answer)
@@ -566,7 +566,7 @@ describe('the order of checks', () => {
     await expectFailed(na, await history(na, { from: '127.2.0.9', as: 'gone' }), 'revoked_key')
   })
 
-  it('6 is not asked for keys that are not configured', async () => {
+  it('6 is not checked for keys that are not configured', async () => {
     await exhaustKey('127.2.0.10', 'op-stranger')
     await expectFailed(na, await history(na, { from: '127.2.0.10', as: 'op-stranger' }), 'unknown_key')
   })
@@ -576,7 +576,7 @@ describe('the order of checks', () => {
     await expectFailed(na, await history(na, { as: 'gone', timestamp: 'never' }), 'revoked_key')
   })
 
-  it('7 before 10: a revoked key before its signature, in the words of an unknown one', async () => {
+  it('7 before 10: a revoked key before its signature, with the text of an unknown one', async () => {
     for (const as of ['gone', 'op-stranger']) {
       const sent = await history(na, { as, timestamp: stale(), edits: [badSignature] })
       const error = await expectFailed(na, sent, as === 'gone' ? 'revoked_key' : 'unknown_key')
@@ -626,27 +626,27 @@ describe('failed authentications', () => {
   afterAll(() => na.stop())
   const fail = (from: string): Promise<Sent> => history(na, { from, edits: [edit('X-Admin-Signature', flip)] })
 
-  it('are throttled per address after the limit, with one event per window, and let in again after it', async () => {
+  it('are throttled per address after the limit, with one event per window, and accepted again after it', async () => {
     const from = '127.3.0.1'
     for (let i = 0; i < LIMIT; i += 1) refused((await fail(from)).answer, 401, 'admin_auth_failed')
     for (let i = 0; i < 5; i += 1) refused((await fail(from)).answer, 429, 'admin_auth_throttled')
     const events = await na.auditEvents('admin_auth_throttled')
     expect(events).toHaveLength(1)
     expect(events[0]?.['details']).toMatchObject({ reason: expect.any(String), remote_addr: from })
-    // Two windows: a shared store counts in fixed ones.
+    // Two windows, because a shared limiter counts in fixed ones.
     clock.advance(120)
     refused((await fail(from)).answer, 401, 'admin_auth_failed')
     for (let i = 0; i < LIMIT + 2; i += 1) await fail(from)
     expect(await na.auditEvents('admin_auth_throttled')).toHaveLength(2)
   })
 
-  it('do not shut out other addresses or other callers of the key', async () => {
+  it('do not block other addresses or other callers of the key', async () => {
     for (let i = 0; i < LIMIT + 1; i += 1) await fail('127.3.0.2')
     refused((await history(na, { from: '127.3.0.2' })).answer, 429, 'admin_auth_throttled')
     accepted((await history(na, { from: '127.3.0.3' })).answer)
   })
 
-  it('count every reason, and successes and tier refusals not at all', async () => {
+  it('count every reason, and no successes or tier refusals', async () => {
     const from = '127.3.0.4'
     for (let i = 0; i < LIMIT + 2; i += 1) accepted((await history(na, { from })).answer)
     for (let i = 0; i < LIMIT + 2; i += 1)

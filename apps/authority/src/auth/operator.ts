@@ -32,19 +32,22 @@ type FailureReason =
   | 'invalid_signature'
   | 'nonce_replay'
 
-/** True when any of the four headers is there: such a call is judged as an operator's, never as a stranger's. */
+/**
+ * True when any of the four headers is present. Such a call is authenticated as an operator call, never served as an
+ * unauthenticated one.
+ */
 export function hasOperatorHeaders(call: Pick<Call, 'headers'>): boolean {
   return Object.values(OPERATOR_HEADERS).some((name) => call.headers.all(name).length > 0)
 }
 
 /**
- * Checks 4 to 12 of protocol/core 11.3, in their order (1 and 2 are counted by access.ts before the body is read). The
- * order is the security: revoked keys before signature work, signature before the nonce table, nonce before tier.
+ * Checks 4 to 12 of protocol/core 11.3, in their order (access.ts counts 1 and 2 before the body is read). The order
+ * matters for security: revoked keys before signature work, signature before the nonce table, nonce before tier.
  */
 export async function authenticateOperator(call: Call, parts: AuthParts, required: Tier): Promise<OperatorCall> {
   const { credentials, operator, signedAt } = await screenOperator(call, parts)
   await checkSignature(call, parts, credentials, operator)
-  // Only a caller who proved the key learns of the recovery; a forged call is counted as one.
+  // Only a caller with a valid signature learns of the recovery. A forged call counts as a failure.
   refuseBelowFloor(parts, signedAt)
   await refuseSpentReserve(call, parts, operator.key_id)
   await spendNonce(call, parts, credentials, signedAt)
@@ -64,8 +67,8 @@ interface Screened {
 type FailureParts = Pick<AuthParts, 'audit' | 'limits' | 'operators'>
 
 /**
- * Checks 4 to 9: all that need no body. A large body is taken in only after them, and they are made again with it: a
- * key may have been revoked while it was on its way.
+ * Checks 4 to 9, which need no body. A large body is read only after them, and they are repeated with it, because a key
+ * may have been revoked in between.
  */
 export async function screenOperator(call: BodylessCall, parts: AuthParts): Promise<Screened> {
   const credentials = await readCredentials(call, parts)
@@ -76,14 +79,14 @@ export async function screenOperator(call: BodylessCall, parts: AuthParts): Prom
   return { credentials, operator, signedAt }
 }
 
-/** 2. An address that keeps failing is turned away before it costs anything. */
+/** 2. An address with too many failures is refused before any other work. */
 export async function refuseThrottledAddress(call: BodylessCall, parts: FailureParts): Promise<void> {
   if (await parts.limits.shared.isOver(addressBucket(call), failureLimit(parts))) {
     await refuseThrottled(call, parts, addressBucket(call), {})
   }
 }
 
-/** A forged call costs as much as its body takes to read and to canonicalise: large ones are forgiven less often. */
+/** The cost of a forged call grows with its body, so fewer large ones are tolerated. */
 const LARGE_FORGERIES_PER_MINUTE = 2
 
 async function refuseLargeForger(call: BodylessCall, parts: FailureParts): Promise<void> {
@@ -93,14 +96,14 @@ async function refuseLargeForger(call: BodylessCall, parts: FailureParts): Promi
   }
 }
 
-/** As the head announces it; a body without a length is judged like a large one. */
+/** As the header states. A body without a length counts as a large one. */
 function isLarge({ headers }: BodylessCall): boolean {
   const length = headers.get('content-length')
   const isPresent = length !== undefined || headers.get('transfer-encoding') !== undefined
   return isPresent && !(Number(length) < SERVER_LIMITS.queuedBodyBytes)
 }
 
-/** 4 and 5. Bounded and single first; a key id or nonce outside its grammar counts as missing. */
+/** 4 and 5. Size and number are checked first. A key id or nonce outside its grammar counts as missing. */
 async function readCredentials(call: BodylessCall, parts: FailureParts): Promise<Credentials> {
   const values = Object.values(OPERATOR_HEADERS).map((name) => call.headers.all(name))
   const isOversized = values.some((all) => all.length > 1 || (all[0]?.length ?? 0) > OPERATOR_HEADER_MAX_CHARACTERS)
@@ -112,7 +115,7 @@ async function readCredentials(call: BodylessCall, parts: FailureParts): Promise
   return { key_id, timestamp, nonce, signature }
 }
 
-/** 6. The same for one configured key from one address, so that a victim's key is not locked for everyone. */
+/** 6. The same for one configured key from one address, so that an attacker cannot lock a key for all addresses. */
 async function refuseThrottledKey(call: BodylessCall, parts: FailureParts, key_id: string): Promise<void> {
   if (!parts.operators.has(key_id)) return
   const bucket = keyBucket(call, key_id)
@@ -120,7 +123,7 @@ async function refuseThrottledKey(call: BodylessCall, parts: FailureParts, key_i
     await refuseThrottled(call, parts, bucket, { key_id })
 }
 
-/** 7. Known and not revoked, as of now on every instance; one message for both, so that ids cannot be probed. */
+/** 7. Configured and not revoked, as of now on every instance. One message for both, so that ids cannot be probed. */
 async function findUsableKey(call: BodylessCall, parts: AuthParts, key_id: string): Promise<OperatorKey> {
   const key = parts.operators.get(key_id)
   if (key === undefined) return fail(call, parts, key_id, 'unknown_key')
@@ -129,7 +132,7 @@ async function findUsableKey(call: BodylessCall, parts: AuthParts, key_id: strin
   return key
 }
 
-/** The same answer and the same trace for a key that was revoked after it had been found usable. */
+/** The same response and event for a key that was revoked during the request. */
 export function refuseRevokedKey(call: OperatorCall, parts: FailureParts): Promise<never> {
   return fail(call, parts, call.operator.key_id, 'revoked_key')
 }
@@ -147,7 +150,7 @@ async function checkTimestamp(
   return signedAt
 }
 
-/** 10. Against the one key of the named id, over exactly what will be executed. */
+/** 10. Against the one key of the named id, over exactly the executed request. */
 async function checkSignature(
   call: Call,
   parts: AuthParts,
@@ -164,13 +167,13 @@ async function checkSignature(
     timestamp,
     nonce,
   }
-  // The current key first; an operator who has not learned of a key succession yet signs for a former one.
+  // The current key first. An operator that has not received a key succession yet signs for a former one.
   for (const audience of parts.keys.audiences)
     if (await verifyOperatorRequest({ ...request, audience }, signature, operator.bytes)) return
   await fail(call, parts, key_id, 'invalid_signature')
 }
 
-/** 11. Spent in its own committed write: one signed request is attempted at most once, whatever happens later. */
+/** 11. Spent in a separate committed write: one signed request is attempted at most once, whatever happens later. */
 async function spendNonce(
   call: Call,
   parts: AuthParts,
@@ -198,7 +201,7 @@ async function checkTier(
   throw new Refusal('insufficient_operator_tier')
 }
 
-/** Counts the failure, audits it and answers 401. What the caller learns is the same for every reason but step 7. */
+/** Counts the failure, audits it and returns 401. The response is the same for every reason but step 7. */
 async function fail(
   call: BodylessCall,
   parts: FailureParts,

@@ -8,9 +8,9 @@ class RevokedMeanwhile extends Error {
 }
 
 /**
- * For what ends together with the key that made it: whoever revokes the key ends all of it, and a call that was under
- * way then adds nothing behind their back. The lock is that of the revocation. It is taken last, so that a revocation
- * waits for no more than a commit.
+ * For records that end together with the key that made them. Revoking the key ends all of them, and a running call must
+ * not add another one afterwards. It uses the lock of the revocation. The lock is taken last, so that a revocation
+ * waits for a commit at most.
  */
 export async function transactWithKey<Result>(
   call: OperatorCall,

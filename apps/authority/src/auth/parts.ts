@@ -15,7 +15,7 @@ export interface Limits {
   readonly perMinute: Readonly<Record<LimiterName, number>>
 }
 
-/** What decides who may call, and how often. */
+/** The parts that decide who may call, and how often. */
 export interface AuthParts {
   readonly audit: Audit
   readonly clock: Clock

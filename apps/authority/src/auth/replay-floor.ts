@@ -4,8 +4,8 @@ import type { Instant } from '@chancery/protocol'
 import type { AuthParts } from './parts.ts'
 
 /**
- * After a recovery it is not known what was spent before it, so nothing that was signed up to the floor is accepted
- * (reliability 12). The caller did nothing wrong: it is told when to sign again, and nothing is counted against it.
+ * After a recovery it is unknown which nonces were spent, so nothing signed before the floor is accepted (reliability
+ * 12). The caller made no mistake: the response states when to sign again, and no failure is counted.
  */
 export function refuseBelowFloor(parts: Pick<AuthParts, 'clock' | 'rollback'>, signedAt: Instant): void {
   const { replayFloor } = parts.rollback
@@ -21,7 +21,7 @@ export function refuseBelowFloor(parts: Pick<AuthParts, 'clock' | 'rollback'>, s
   )
 }
 
-/** How long requests that are signed now are still refused; 0 when they are accepted. */
+/** How long requests signed now are still refused; 0 when they are accepted. */
 export function secondsToFloor({ clock, rollback }: Pick<AuthParts, 'clock' | 'rollback'>): number {
   const left = rollback.replayFloor - clock.now()
   return left < 0n ? 0 : Number(left / SECOND) + 1

@@ -20,7 +20,7 @@ afterAll(async () => {
   await na.stop()
 })
 
-/** Sends a head that announces a large body, and a part of the body; what comes back within the time, as text. */
+/** Sends a head that announces a large body, and a part of the body. Returns the response within the time, as text. */
 async function announce(
   path: string,
   { headers = {}, part = 0, from = '127.0.9.1' }: { headers?: Record<string, string>; part?: number; from?: string },
@@ -76,7 +76,7 @@ describe('a large operator body', () => {
     ['with a header missing', async () => ({ 'X-Admin-Key-Id': 'op-privileged' })],
     ['of a key that is not configured', () => signed({ 'X-Admin-Key-Id': 'op-unknown' })],
     ['with an old timestamp', () => signed({ 'X-Admin-Timestamp': '2020-01-01T00:00:00Z' })],
-  ])('%s is refused before any of it is read', async (_what, headers) => {
+  ])('%s is refused before the body is read', async (_what, headers) => {
     const before = (await eventsOfCallers(na)).length
     const answer = await responseTo(await announce(IMPORT, { headers: await headers() }))
     expect(answer).toMatch(/^HTTP\/1\.1 401 /)
@@ -84,7 +84,7 @@ describe('a large operator body', () => {
     await expect.poll(async () => (await eventsOfCallers(na)).length).toBe(before + 1)
   })
 
-  it('with good headers is waited for, and judged by its signature when it is there', async () => {
+  it('with valid headers is read, and verified by its signature', async () => {
     const call = await announce(IMPORT, { headers: await signed() })
     await pause(200)
     expect(call.heard()).toBe('')
@@ -92,7 +92,7 @@ describe('a large operator body', () => {
     expect(await responseTo(call)).toMatch(/^HTTP\/1\.1 401 /)
   })
 
-  it('is not read of an address over its limit', async () => {
+  it('is not read from an address over its limit', async () => {
     const limited = await startTestAuthority({ settings: { NA_RATE_LIMIT_ADMIN_PER_MINUTE: '1' } })
     const own = na
     try {
@@ -107,7 +107,7 @@ describe('a large operator body', () => {
 })
 
 describe('withheld bodies of one address', () => {
-  it('stop neither operators nor nodes nor readers elsewhere, and are gone with their connections', async () => {
+  it('stop neither operators nor nodes nor readers elsewhere, and end with their connections', async () => {
     const held = []
     for (let i = 0; i < 24; i += 1)
       held.push(await announce('/attestations/verify', { part: LARGE - 1, from: '127.0.9.7' }))

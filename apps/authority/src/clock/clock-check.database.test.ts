@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const onPostgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
 
-/** The real clock, with the wall moved by some seconds; the monotonic one does not notice. */
+/** The real clock, with the wall clock moved by some seconds. The monotonic clock does not change. */
 class ShiftedClock implements Clock {
   shiftSeconds: number
   constructor(shiftSeconds = 0) {
@@ -51,35 +51,35 @@ describe('the clock against that of the database', () => {
     na = await start(new ShiftedClock(shift))
     accepted(await na.request('GET', '/readyz'))
     accepted(await publish('still-right'), 201)
-    expect(lines).toContain('this clock differs from that of the database')
+    expect(lines).toContain('clock differs from the database clock')
     const offset = /^chancery_clock_offset_seconds (\S+)$/m.exec((await na.request('GET', '/metrics')).text)?.[1]
     expect(Math.abs(Number(offset) - shift)).toBeLessThan(1)
   })
 
-  it.runIf(onPostgres)('one second apart nothing is said', async () => {
+  it.runIf(onPostgres)('one second apart: no log line', async () => {
     na = await start(new ShiftedClock(1))
     accepted(await na.request('GET', '/readyz'))
-    expect(lines).not.toContain('this clock')
+    expect(lines).not.toContain('clock')
   })
 
-  it.runIf(onPostgres)('a jump stops signing at once, before any comparison, and its end starts it again', async () => {
+  it.runIf(onPostgres)('a jump stops signing before any comparison, and its end starts it again', async () => {
     const clock = new ShiftedClock()
     na = await start(clock)
     accepted(await publish('before'), 201)
     clock.shiftSeconds = 3600
-    // No timer has run: the very next signature is refused.
+    // No timer has run: the next signature is already refused.
     expect(na.core.signing.halts.some((halt) => halt.isHalted())).toBe(true)
     refused(await publish('after-jump'), 503, 'service_unavailable')
-    for (let i = 0; i < 500 && !lines.includes('this clock is wrong'); i += 1) await pause(20)
-    expect(lines).toContain('this clock is wrong: nothing is signed')
+    for (let i = 0; i < 500 && !lines.includes('signing stopped'); i += 1) await pause(20)
+    expect(lines).toContain('signing stopped: clock offset too large')
     expect(await halted()).toEqual(['clock_offset'])
     clock.shiftSeconds = 0
     await na.core.clockCheck.check()
     accepted(await publish('right-again'), 201)
-    expect(lines).toContain('this clock is right again')
+    expect(lines).toContain('clock offset within limit, signing resumed')
   })
 
-  it.runIf(onPostgres)('a jump that brought the clock to the right time costs one comparison', async () => {
+  it.runIf(onPostgres)('a jump that corrected the clock costs one comparison', async () => {
     const clock = new ShiftedClock(-25)
     na = await start(clock)
     clock.shiftSeconds = 0
@@ -88,14 +88,14 @@ describe('the clock against that of the database', () => {
     accepted(await publish('corrected'), 201)
   })
 
-  it('is not compared with NA_CLOCK_CHECK=off, and the start says so', async () => {
+  it('is not compared with NA_CLOCK_CHECK=off, and the start logs it', async () => {
     na = await start(new ShiftedClock(5000), 'off')
     accepted(await na.request('GET', '/readyz'))
     accepted(await publish('rehearsal'), 201)
-    expect(lines).toContain('the clock is not compared with the database')
+    expect(lines).toContain('clock is not compared with the database clock')
   })
 
-  it.runIf(!onPostgres)('has nothing to be compared with on SQLite', async () => {
+  it.runIf(!onPostgres)('cannot be compared on SQLite', async () => {
     na = await start(new ShiftedClock(5000))
     accepted(await publish('alone'), 201)
   })

@@ -14,16 +14,16 @@ export interface ClockCheckParts {
   readonly database: Database
   readonly clock: Clock
   readonly log: Log
-  /** Seconds this clock is ahead of the database's. */
+  /** Seconds this clock is ahead of the database clock. */
   readonly offset: Gauge
   /** NA_CLOCK_CHECK. */
   readonly enabled: boolean
 }
 
 /**
- * Compares this machine's clock with the one all instances share, the database's (reliability 8). Over 30 s apart, or
- * after the wall clock jumped against the monotonic one and until the next comparison, nothing is signed. SQLite has
- * no clock of its own: nothing is compared there.
+ * Compares this machine's clock with the database clock, which all instances share (reliability 8). Nothing is signed
+ * if the offset is over 30 s, or after the wall clock jumped against the monotonic one until the next comparison.
+ * SQLite has no separate clock, so nothing is compared.
  */
 export class ClockCheck implements SigningHalt {
   readonly reason = 'clock_offset'
@@ -32,7 +32,7 @@ export class ClockCheck implements SigningHalt {
   readonly #checks: SharedRead<void>
   #isOff = false
   #isChecking = false
-  /** Wall clock less monotonic clock at the last comparison; a jump changes it, the passing of time does not. */
+  /** Wall clock minus monotonic clock at the last comparison. Only a jump changes it. */
   #base: Instant
 
   constructor(parts: ClockCheckParts) {
@@ -40,18 +40,18 @@ export class ClockCheck implements SigningHalt {
     this.#isComparing = parts.enabled && parts.database.engine === 'postgres'
     this.#base = wallMinusMonotonic(parts.clock)
     this.#checks = new SharedRead(() => this.#compare())
-    if (!parts.enabled) parts.log.warn('the clock is not compared with the database', { setting: 'NA_CLOCK_CHECK' })
+    if (!parts.enabled) parts.log.warn('clock is not compared with the database clock', { setting: 'NA_CLOCK_CHECK' })
   }
 
   isHalted(): boolean {
     if (!this.#isComparing) return false
     if (magnitude(wallMinusMonotonic(this.#parts.clock) - this.#base) <= MAX_CLOCK_JUMP) return this.#isOff
-    // The same comparison at once; until it has been made nobody knows which of the two clocks is right.
+    // Compares again directly. Until then it is unknown which of the two clocks is right.
     this.#checkSoon()
     return true
   }
 
-  /** Compares now. Rejects when the database cannot be asked; a halt then stays as it was. */
+  /** Compares now. Rejects when the database cannot be read; a halt then stays as it was. */
   async check(): Promise<void> {
     if (this.#isComparing) await this.#checks.read()
   }
@@ -61,7 +61,7 @@ export class ClockCheck implements SigningHalt {
     const [before, base] = [clock.now(), wallMinusMonotonic(clock)]
     const server = await readServerClock(database)
     const after = clock.now()
-    // The server read its clock somewhere in between: only what lies outside is certainly off.
+    // The server read its clock between the two readings, so only the difference outside them is a certain offset.
     const ahead = server < before ? before - server : server > after ? after - server : 0n
     this.#base = base
     offset.set(Number(ahead) / 1_000_000)
@@ -73,28 +73,28 @@ export class ClockCheck implements SigningHalt {
     const wasOff = this.#isOff
     const fields = { ahead_ms: Number(ahead / 1000n) }
     this.#isOff = magnitude(ahead) > HALT_OVER
-    if (this.#isOff && !wasOff) log.error('this clock is wrong: nothing is signed', { alarm: true, ...fields })
-    else if (!this.#isOff && wasOff) log.info('this clock is right again', fields)
-    else if (magnitude(ahead) > WARN_OVER) log.warn('this clock differs from that of the database', fields)
+    if (this.#isOff && !wasOff) log.error('signing stopped: clock offset too large', { alarm: true, ...fields })
+    else if (!this.#isOff && wasOff) log.info('clock offset within limit, signing resumed', fields)
+    else if (magnitude(ahead) > WARN_OVER) log.warn('clock differs from the database clock', fields)
   }
 
   #checkSoon(): void {
     if (this.#isChecking) return
     this.#isChecking = true
     this.check()
-      .catch((error: unknown) => this.#parts.log.warn('the clock could not be compared', { error }))
+      .catch((error: unknown) => this.#parts.log.warn('cannot compare the clock', { error }))
       .finally(() => {
         this.#isChecking = false
       })
   }
 }
 
-/** The one clock all instances share. */
+/** Reads the clock that all instances share. */
 export async function readServerClock(database: Database): Promise<Instant> {
   const { rows } = await sql<{
     micros: number
   }>`select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros`.execute(database.read)
   const micros = rows[0]?.micros
-  if (micros === undefined) throw new Error('the database gave no time')
+  if (micros === undefined) throw new Error('the database returned no time')
   return BigInt(micros)
 }

@@ -9,7 +9,7 @@ export function monotonicInstant(clock: Clock): Instant {
   return BigInt(Math.round(clock.monotonicMs() * 1000))
 }
 
-/** Wall clock less monotonic clock; a jump changes it, the passing of time does not. */
+/** Wall clock minus monotonic clock. Only a jump changes it. */
 export function wallMinusMonotonic(clock: Clock): Instant {
   return clock.now() - monotonicInstant(clock)
 }

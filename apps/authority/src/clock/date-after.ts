@@ -6,12 +6,12 @@ interface Parts {
   readonly clock: Pick<Clock, 'now'>
   readonly log: Log
 }
-/** The lines of signed papers in which none is dated before the one before it. */
+/** The sequences of signed records in which no record is dated before its predecessor. */
 export type DatedSequence = 'crl' | 'policy' | 'feed' | 'evidence' | 'evidence-anchors'
 
 /**
- * How the next of a line of signed papers is dated: now, and never before its predecessor, even when a clock was set
- * back (reliability 8). What is to be published is published all the same, and an alarm says what it follows.
+ * Dates the next record of a sequence: now, and never before its predecessor, even when a clock was set back
+ * (reliability 8). The record is published in any case, and an alarm reports a predecessor dated in the future.
  */
 export function dateAfter(
   parts: Parts,
@@ -24,13 +24,13 @@ export function dateAfter(
   return previous
 }
 
-/** Further than clocks may differ: dated by a wrong clock. */
+/** Further ahead than clocks may differ: dated by a wrong clock. */
 export function isInFuture(previous: Instant, now: Instant): boolean {
   return previous - now > CLOCK_TOLERANCE
 }
 
-/** Verifiers refuse such a paper and all that must follow it: somebody has to know. */
+/** Verifiers refuse this record and all later ones, so it is logged as an alarm. */
 export function reportInFuture({ clock, log }: Parts, head: DatedSequence, previous: Instant): void {
   const ahead_seconds = Number((previous - clock.now()) / 1_000_000n)
-  log.error('the last of its line was dated by a clock that was ahead', { alarm: true, head, ahead_seconds })
+  log.error('latest record is dated in the future', { alarm: true, head, ahead_seconds })
 }

@@ -12,9 +12,9 @@ interface Parts {
 }
 
 /**
- * Keeps how far time has settled, so that it goes on after a restart: a process that lives for less than a day would
- * otherwise never believe its clock, and nothing would ever be forgotten. What is kept is never later than the time it
- * was kept at, and downtime does not count, so a clock that jumped meanwhile is not believed by it.
+ * Stores the accepted time, so that it continues after a restart. Otherwise a process that runs for less than a day
+ * would never accept its clock, and nothing would be purged. The stored time is never later than the time of storing,
+ * and downtime does not count, so a clock that jumped in the meantime is not accepted.
  */
 export async function storePurgeClocks(parts: Parts): Promise<void> {
   const db = parts.database.read
@@ -28,12 +28,12 @@ export async function storePurgeClocks(parts: Parts): Promise<void> {
   }
 }
 
-/** What this process saw last; it adds only the time that passed while nobody else did. */
+/** The last observation of this process. It adds only the time in which no other process observed. */
 const lastSeen = new WeakMap<PurgeClock, { readonly until: Instant; readonly ms: number }>()
 
 /**
- * The time a clock showed when somebody began to watch it, plus the time processes have run since, one at a time. When
- * they have run for as long as a single one would have to, it is as good as settled: real time is never less.
+ * The time that a clock showed at the first observation, plus the time that processes have run since, one at a time.
+ * When they have run for as long as a single process would have to, the clock is accepted: real time is never less.
  */
 async function acceptFrom(
   { database: { read: db }, clock }: Parts,
@@ -43,7 +43,7 @@ async function acceptFrom(
   const [wall, ms] = [clock.now(), clock.monotonicMs()]
   const [from, until] = [await findTime(db, `watched ${name} from`), await findTime(db, `watched ${name} until`)]
   const seen = lastSeen.get(settled)
-  // Set back since: whatever was watched then is no longer this clock.
+  // Set back since: earlier observations do not apply to this clock.
   if (from === undefined || until === undefined || wall < until) {
     await storeTime(db, `watched ${name} from`, wall)
     await storeTime(db, `watched ${name} until`, wall)

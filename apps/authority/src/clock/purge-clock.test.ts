@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 const jump = (micros: bigint): void => clock.set(clock.now() + micros)
 
-describe('the time by which something may be forgotten', () => {
+describe('the time by which rows may be purged', () => {
   it('passes with the clock, small corrections included', () => {
     clock.advance(90 * 86_400)
     expect(settled.now()).toBe(clock.now())
@@ -36,7 +36,7 @@ describe('the time by which something may be forgotten', () => {
     expect(young.now()).toBeGreaterThan(0n)
   })
 
-  it('does not follow a jump ahead, but goes on', () => {
+  it('does not follow a jump ahead, but continues', () => {
     const before = clock.now()
     jump(40n * DAY)
     expect(settled.now()).toBe(before)
@@ -44,7 +44,7 @@ describe('the time by which something may be forgotten', () => {
     expect(settled.now()).toBe(before + seconds(100))
   })
 
-  it('believes a jump ahead after its period, counted from the last one', () => {
+  it('accepts a jump ahead after its period, counted from the last one', () => {
     jump(DAY)
     settled.now()
     clock.advance(3000)
@@ -56,7 +56,7 @@ describe('the time by which something may be forgotten', () => {
     expect(settled.now()).toBe(clock.now())
   })
 
-  it('follows a jump back at once, and so the end of one ahead', () => {
+  it('follows a jump back immediately, and so the end of one ahead', () => {
     jump(40n * DAY)
     settled.now()
     jump(-40n * DAY)

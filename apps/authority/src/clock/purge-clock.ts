@@ -3,22 +3,22 @@ import type { Instant } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
 import { MAX_CLOCK_JUMP, magnitude, monotonicInstant, wallMinusMonotonic } from './clock-jumps.ts'
 
-/** How far back a process stands that does not believe its clock yet: nothing is so old. */
+/** Offset until the clock is accepted. Larger than the age of any row. */
 const UNACCEPTED_OFFSET = 366n * DAY
-/** Whoever asks takes hours off. */
+/** Leaves room for callers that subtract hours. */
 const EARLIEST = 10n * DAY
 
 /**
- * The time by which something may be forgotten. A wall clock that is ahead would have spent nonces and deletes
- * forgotten long before their time, and once it is set right they could be replayed. So a clock is believed only when
- * it has gone on without a jump ahead for longer than what is to be forgotten could be replayed, at the start of a
- * process, too; until then the monotonic clock says how late it is. Not even the database is asked: it may stand on the
- * same machine. A jump back is believed at once: it only keeps things longer. Asked often, as jobs do.
+ * The time by which rows may be purged. With a wall clock that is ahead, spent nonces and deletes would be purged too
+ * early, and could be replayed after the clock is corrected. So a clock is accepted only after it has run without a
+ * jump ahead for longer than the purged rows could be replayed, also at the start of a process. Until then the
+ * monotonic clock gives the time. The database clock is not used, because the database may run on the same machine. A
+ * jump back is accepted immediately, because it only delays purges. Jobs call it often.
  */
 export class PurgeClock implements Pick<Clock, 'now'> {
   readonly #clock: Clock
   readonly believedAfterMs: number
-  /** Wall clock less monotonic clock, as it is believed. */
+  /** Accepted difference of wall clock and monotonic clock. */
   #base: Instant
   #ahead: { readonly base: Instant; readonly sinceMs: number } | undefined
 
@@ -36,7 +36,7 @@ export class PurgeClock implements Pick<Clock, 'now'> {
     return now > EARLIEST ? now : EARLIEST
   }
 
-  /** As far as time had settled when another process of this database noted it; never ahead of the clock. */
+  /** Uses the accepted time that another process of this database stored. Never ahead of the clock. */
   goOnFrom(settled: Instant): void {
     const base = settled - monotonicInstant(this.#clock)
     if (base <= this.#base) return
@@ -58,7 +58,7 @@ export class PurgeClock implements Pick<Clock, 'now'> {
   }
 }
 
-/** Signed requests are taken within five minutes of their time (protocol/core 5.1, 11.3). */
+/** Signed requests are accepted within five minutes of their time (protocol/core 5.1, 11.3). */
 export const NONCE_DELAY_MS = 3_600_000
-/** Descriptors of agents and answers under an idempotency key live for a day (protocol/core 13.2, 11.5). */
+/** Agent descriptors and responses for an idempotency key are valid for a day (protocol/core 13.2, 11.5). */
 export const DAILY_DELAY_MS = 25 * 3_600_000

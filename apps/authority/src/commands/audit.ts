@@ -26,9 +26,9 @@ import { syncFile } from '../database/copy/snapshot.ts'
 export interface ExportArguments extends CommandArguments {
   readonly after?: string
   readonly limit?: number
-  /** A new file; standard output without it. */
+  /** A new file. Without it, standard output. */
   readonly out?: string
-  /** Whose position is continued and stored. */
+  /** The export whose position is continued and stored. */
   readonly name?: string
 }
 
@@ -47,8 +47,8 @@ export interface RemoveReaderArguments extends CommandArguments {
 const PAGE = 1000
 
 /**
- * Writes events as JSON Lines; the cursor to go on from is the last line on standard error. With a name the position is
- * stored when the file is on the disk: what is stored elsewhere may be removed here (audit/remove.job.ts).
+ * Writes events as JSON Lines. The last line on standard error is the cursor to continue from. With a name the position
+ * is stored after the file is on disk, because exported events may be removed here (audit/remove.job.ts).
  */
 export function auditExport(args: ExportArguments): Promise<number> {
   return withDatabase(args, async (database) => {
@@ -84,7 +84,7 @@ export function auditExport(args: ExportArguments): Promise<number> {
   })
 }
 
-/** Sends events to NATS JetStream until it is told to stop, or with `isOnce` until all are there. */
+/** Sends events to NATS JetStream until it is stopped, or with `isOnce` until all are sent. */
 export function auditForward(args: ForwardArguments): Promise<number> {
   return withDatabase(args, async (database, settings) => {
     const log = createLog({
@@ -103,7 +103,7 @@ export function auditForward(args: ForwardArguments): Promise<number> {
     const { isOnce, name, stop: signal } = args
     if (args.after !== undefined)
       await resetPosition(database, name, readAfter(args.after), writeSortable(systemClock.now()))
-    // Loaded only now: nobody else needs a NATS client.
+    // Loaded only now, because only this command needs a NATS client.
     const { openNatsReceiver } = await import('../audit/nats-receiver.ts')
     const receiver = await openNatsReceiver(place, await networkName(database))
     try {

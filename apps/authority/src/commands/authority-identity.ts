@@ -15,7 +15,7 @@ import type { OwnKeys } from '../signing/own-keys.ts'
 import type { Tx } from '../database/database.ts'
 import { translateDatabaseError } from '../database/open.ts'
 
-/** What an inspection or a copy came to, or why there was none. */
+/** The result of an inspection or a copy, or why there is none. */
 export type Outcome<Value> =
   | ({ readonly ok: true } & Value)
   | { readonly ok: false; readonly code: string; readonly message: string; readonly problems: readonly string[] }
@@ -27,7 +27,7 @@ export const SETTINGS_INVALID = {
   problems: [],
 } as const
 
-/** Who the settings say this is, from public files only: no key is opened. */
+/** The authority that the settings name, from public files only. No key is opened. */
 export interface AuthorityIdentity extends InspectedAuthority {
   readonly ownKeys: OwnKeys
   readonly genesisText: string
@@ -44,7 +44,7 @@ export async function readAuthority({
   return { publicKeys: ownKeys.all, sovereign: block.network_name, ownKeys, genesisText: text }
 }
 
-/** The marks that are there; a file that is none of ours stops the command. */
+/** The existing marks. A file that is not a mark of this authority stops the command. */
 export async function readMarks(
   files: readonly string[],
   { publicKeys }: InspectedAuthority,

@@ -27,7 +27,7 @@ import { openSqliteReadOnly } from '../database/sqlite/open.ts'
 import { EXPECTED_SCHEMA_VERSION } from '../database/migrate.ts'
 import { TemporaryDatabaseError, createTemporaryDatabase } from '../database/copy/temporary-database.ts'
 
-/** How far a command is, in words that follow "backing up" or the like. */
+/** Progress of a command, as words that follow "backing up" or similar. */
 export interface BackupProgress {
   readonly step: string
   readonly table: string
@@ -45,7 +45,7 @@ export interface BackupArguments extends ProgressArguments {
 }
 
 export interface BackupReport {
-  /** Whether the database knows of it. */
+  /** Whether the database has recorded the backup. */
   readonly isNoted: boolean
   readonly manifest: BackupManifest
   readonly behind: readonly string[]
@@ -62,14 +62,14 @@ export async function backup(args: BackupArguments): Promise<Outcome<BackupRepor
   })
 }
 
-/** Says that a backup was taken by another tool, for the alert that asks how old the last one is. */
+/** Records that another tool has taken a backup, for the alert on the age of the last one. */
 export async function noteBackupElsewhere(args: CommandArguments): Promise<Outcome<{ readonly isNoted: boolean }>> {
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return SETTINGS_INVALID
   return runCommand(async () => ({ isNoted: await noteBackup(settings.databaseLocation) }))
 }
 
-/** The backup counts whether or not this could be noted: a disk may be full, the database only readable here. */
+/** The backup is valid whether or not it could be recorded: a disk may be full, or the database read-only here. */
 async function noteBackup(place: DatabaseLocation): Promise<boolean> {
   let database: Database | undefined
   try {
@@ -91,12 +91,12 @@ async function backUpInto(
 ): Promise<Omit<BackupReport, 'isNoted'>> {
   const started = systemClock.monotonicMs()
   const signer = await openSigner(settings.keySource, settings.keyId, createLog({ level: 'error', format: 'text' }))
-  // Signed by a key that nobody knows it could never be restored.
+  // A backup signed by an unknown key could never be restored.
   if (signer.publicKey !== authority.ownKeys.current)
     throw new StartError(`${settings.keySource.setting}: the key is not the network_authority key of the genesis block`)
   const marks = await readMarks(settings.highWaterFiles, authority)
   const { databaseLocation: place } = settings
-  // Without making a file that is not there, or bringing an older release's database up to this one.
+  // Does not create a missing file, and does not migrate the database of an older release.
   const source = place.kind === 'sqlite' ? openSqliteReadOnly(place.path) : openDatabase(place)
   try {
     const { genesisText } = authority
@@ -113,7 +113,7 @@ async function backUpInto(
 export interface RestoreArguments extends ProgressArguments {
   readonly from: string
   readonly restart: boolean
-  /** Although nothing outside says how far the database had come. */
+  /** Although there is no mark outside the database. */
   readonly withoutMark: boolean
 }
 
@@ -124,7 +124,9 @@ export interface RestoreReport extends Restored {
   readonly seconds: number
 }
 
-/** Puts a backup into the empty database of the settings, and says whether it must be recovered before it serves. */
+/**
+ * Restores a backup into the empty database of the settings, and reports whether it must be recovered before it serves.
+ */
 export async function restore(args: RestoreArguments): Promise<Outcome<RestoreReport>> {
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return SETTINGS_INVALID
@@ -134,7 +136,7 @@ export async function restore(args: RestoreArguments): Promise<Outcome<RestoreRe
     if (marks.length === 0 && !args.withoutMark)
       throw new CopyError(
         'mark_missing',
-        `NA_HIGH_WATER_FILES: no mark is there (${settings.highWaterFiles.join(', ') || 'not set'}), so nobody could notice what was withdrawn after the backup`,
+        `NA_HIGH_WATER_FILES: there is no mark (${settings.highWaterFiles.join(', ') || 'not set'}), so revocations made after the backup could not be detected`,
       )
     return restoreInto(settings.databaseLocation, authority, marks, args)
   })
@@ -169,7 +171,7 @@ export interface RehearseReport extends RestoreReport {
   readonly engine: DatabaseLocation['kind']
 }
 
-/** Restores into a place that is thrown away again. The database of the settings is only read. */
+/** Restores into a temporary location. The database of the settings is only read. */
 export async function rehearse(args: RehearseArguments): Promise<Outcome<RehearseReport>> {
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return SETTINGS_INVALID
@@ -216,7 +218,7 @@ export interface ImportArguments extends CommandArguments {
   readonly anchors?: string
 }
 
-/** Puts evidence back that a restored database has lost. */
+/** Imports evidence that a restored database lacks. */
 export async function importEvidence(args: ImportArguments): Promise<Outcome<EvidenceImportResult>> {
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return SETTINGS_INVALID

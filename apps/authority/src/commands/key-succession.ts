@@ -18,22 +18,22 @@ import { CACHED_MS } from '../signing/newest-block.ts'
 export type SuccessionStep = 'announce' | 'status' | 'switch' | 'retire'
 
 export interface SuccessionArguments extends CommandArguments {
-  /** Only write the first list of the new key to this new file; the database stays as it is. */
+  /** Writes only the first list of the new key to this new file. The database does not change. */
   readonly firstList?: string
   /** The switch when not given. */
   readonly step?: SuccessionStep
-  /** Although nodes are missing, or certificates of the old key are in use. */
+  /** Continues although nodes lack the new block, or certificates of the former key are in use. */
   readonly isForced?: boolean
 }
 
-/** One step of a key succession; run with the settings of the new key. */
+/** Runs one step of a key succession, with the settings of the new key. */
 export async function keySuccession(args: SuccessionArguments): Promise<number> {
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return 1
   try {
     const log = createLog({ level: 'error', format: 'text' })
     const lines = await runSuccessionStep(settings, args, { log })
-    // When the command ends, every instance serves the announcement: the next command may rely on it.
+    // When the command ends, every instance serves the announcement, so the next command may rely on it.
     if (args.step === 'announce') await pause(CACHED_MS)
     process.stdout.write(`${lines.join('\n')}\n`)
     return 0
@@ -46,7 +46,7 @@ export async function keySuccession(args: SuccessionArguments): Promise<number> 
   }
 }
 
-/** One step on the database of these settings; gives what to tell the operator. */
+/** Runs one step on the database of these settings. Returns the report for the operator. */
 export async function runSuccessionStep(
   settings: AuthoritySettings,
   args: Omit<SuccessionArguments, keyof CommandArguments>,

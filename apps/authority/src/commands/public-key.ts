@@ -6,7 +6,7 @@ import { readKeySource } from '../settings/key-settings.ts'
 import { openSigner } from '../signing/key-providers.ts'
 import { KeyUnavailableError } from '../signing/key-unavailable.ts'
 
-/** Prints the public key that the settings name, as a .pub file: what a genesis block is made from. */
+/** Prints the public key of the settings as a .pub file, for a genesis block. */
 export async function publicKey(args: CommandArguments): Promise<number> {
   const source = await readOrReport(args, readKeySource)
   if (source === undefined) return 1

@@ -24,14 +24,17 @@ import { openSqliteExclusive } from '../database/sqlite/open.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from '../database/copy/unfinished-copy.ts'
 
 export interface RecoverArguments extends CommandArguments {
-  /** Files with the newest list and feed that others still hold. */
+  /** Files with the newest list and feed that others have. */
   readonly crl?: string
   readonly feed?: string
-  /** From a clock that was ahead, not from an old backup: the present time, as another clock shows it. */
+  /** For a recovery from a clock that was ahead, not from an old backup: the current time, from another clock. */
   readonly datedAhead?: Instant
 }
 
-/** Brings a restored database past its high-water mark; no instance has to stop for it, none serves meanwhile. */
+/**
+ * Brings a restored database past its high-water mark. No instance has to stop for it; all refuse requests in the
+ * meantime.
+ */
 export async function recover(args: RecoverArguments): Promise<number> {
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return 1
@@ -102,7 +105,7 @@ async function readPublished({ crl, feed }: RecoverArguments): Promise<Published
   }
 }
 
-/** Looks at everything the database holds and changes nothing. */
+/** Verifies everything in the database. Changes nothing. */
 export async function verifyDatabase(args: CommandArguments): Promise<Outcome<Inspection>> {
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return SETTINGS_INVALID

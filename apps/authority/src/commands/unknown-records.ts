@@ -17,16 +17,16 @@ import type { RecoveryParts } from '../recovery/parts.ts'
 import { openCore } from '../startup/open-core.ts'
 
 export interface UnknownArguments extends CommandArguments {
-  /** Audit events that left the database before it was lost, as JSON Lines. */
+  /** Audit events that were exported before the loss, as JSON Lines. */
   readonly audit?: string
-  /** A certificate, or a folder with some, as nodes keep them. */
+  /** A certificate, or a folder with some, as nodes store them. */
   readonly certificates?: string
-  /** What is done with those that the database does not know. */
+  /** What to do with records that the database lacks. */
   readonly unknown: 'list' | 'revoke' | 'adopt'
   readonly reason: RevocationReason
 }
 
-/** After a recovery: what others know of that the restored database does not, and what becomes of it. */
+/** After a recovery: lists records that others have and the restored database lacks, and adopts or revokes them. */
 export async function recoverUnknown(args: UnknownArguments): Promise<number> {
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return 1
@@ -71,7 +71,7 @@ async function resolve(
   if (changeable.every((each) => each.length === 0)) return []
   if (args.unknown === 'list')
     return ['Nothing was changed. --unknown adopt or --unknown revoke does what is listed above.']
-  // Before anything is adopted: a certificate of a lost key must not come back.
+  // Before anything is adopted: a certificate of a compromised key must not be adopted.
   const restored = await restoreListed(parts, listed)
   await revokeAgain(parts, validAgain)
   return [
@@ -82,7 +82,7 @@ async function resolve(
   ]
 }
 
-/** Makes withdrawals again that the events name; `revoke` also ends attestations that nobody withdrew. */
+/** Repeats revocations that the events name; `revoke` also revokes attestations that were not revoked before. */
 async function resolveLost(
   parts: RecoveryParts,
   { attestations, attestationsValidAgain, treatiesValidAgain }: UnknownReport,
@@ -120,7 +120,7 @@ async function resolveUnknown(
   ]
 }
 
-/** A folder is read without those below it; only names that end in .json. */
+/** Reads a folder without its subfolders, and only names that end in .json. */
 async function readTexts(path: string): Promise<readonly string[]> {
   try {
     if (!(await stat(path)).isDirectory()) return [await readFile(path, 'utf8')]

@@ -1,25 +1,25 @@
 import type { AuditEventType } from '@chancery/contract'
 
 /**
- * Test builds only (the `development` condition): kills or pauses the process at a named point, so that crash tests can prove
- * what is kept. The built package resolves `#faults` to no-faults.ts, where this does nothing.
+ * Test builds only (the `development` condition): kills or pauses the process at a named point, so that crash tests can
+ * prove what is stored. The built package resolves `#faults` to no-faults.ts, where this does nothing.
  */
 const wanted = process.env['CHANCERY_FAULT_POINT']
 let remaining = Number(process.env['CHANCERY_FAULT_AFTER'] ?? '0')
-/** SIGSTOP pauses instead, as a machine does that swaps or is moved: whoever paused it lets it go on. */
+/** SIGSTOP pauses instead, like a machine that swaps or is moved. The test resumes it. */
 const signal = process.env['CHANCERY_FAULT_SIGNAL'] === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL'
 
 export function faultPoint(name: FaultPoint): void {
   if (name !== wanted) return
   remaining -= 1
-  // Paused once only; a killed process counts no further anyway.
+  // Paused once only. A killed process counts no further.
   if (remaining === -1) process.kill(process.pid, signal)
 }
 
 /** Transactions whose COMMIT a crash test waits for. */
 const awaited = new WeakSet<object>()
 
-/** Each change has two points more, by the event that tells of it. Here it is written with its event, not committed. */
+/** Each change has two more points, named after its event. Here it is written with its event, not committed. */
 export function faultAfterAudit(tx: object, events: readonly { readonly type: AuditEventType }[]): void {
   for (const { type } of events) {
     if (wanted === `committed:${type}`) awaited.add(tx)
@@ -27,14 +27,14 @@ export function faultAfterAudit(tx: object, events: readonly { readonly type: Au
   }
 }
 
-/** And here it is committed, and nobody was answered. */
+/** Here it is committed, and no response was sent. */
 export function faultAfterCommit(tx: object): void {
   if (awaited.delete(tx)) faultPoint(wanted as FaultPoint)
 }
 
 /**
- * Every place a crash test may name. Those by event are met where the event is recorded inside a transaction of the
- * store, so not by joins, agents and evidence, whose batches write their events themselves and have points of their own.
+ * Every point that a crash test may name. Points named after events are reached where the event is recorded inside a
+ * database transaction. Joins, agents and evidence write their events in batches and have separate points.
  */
 export type FaultPoint =
   | `audited:${AuditEventType}`

@@ -1,7 +1,7 @@
 import type { AuditEventType } from '@chancery/contract'
 import type { FaultPoint } from './fault-points.ts'
 
-/** What a release runs: fault points do not exist. */
+/** Used in a release: there are no fault points. */
 export function faultPoint(_name: FaultPoint): void {}
 
 export function faultAfterAudit(_tx: object, _events: readonly { readonly type: AuditEventType }[]): void {}

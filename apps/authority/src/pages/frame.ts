@@ -16,7 +16,7 @@ const MENU = [
 ] as const
 
 export interface Page {
-  /** Which entry of the menu it is; also tells the script what to enrich. */
+  /** The entry of the menu. The script uses it to select what to enhance. */
   readonly path: (typeof MENU)[number]['path']
   readonly title: string
   readonly content: Markup
@@ -24,7 +24,7 @@ export interface Page {
 
 /**
  * The shell of every page: one style sheet, one script, both of this origin, and nothing inline, so that the strict
- * content policy has no exception (protocol/core 3). Everything a page knows stands in it before any script runs.
+ * content policy has no exception (protocol/core 3). All content is in the page before any script runs.
  */
 export function page(parts: Pick<Core, 'clock' | 'network'>, { path, title, content }: Page): HttpResponse {
   const { network_name, network_version } = parts.network.genesis
@@ -54,7 +54,7 @@ export function page(parts: Pick<Core, 'clock' | 'network'>, { path, title, cont
 <main id="content" tabindex="-1">
 ${content}
 </main>
-<footer class="bottom"><p>As of <time>${toDisplay(writeInstant(parts.clock.now()))}</time><span id="live"></span></p><p class="quiet">Views grant nothing: trust comes from the signed papers.</p></footer>
+<footer class="bottom"><p>As of <time>${toDisplay(writeInstant(parts.clock.now()))}</time><span id="live"></span></p><p class="quiet">This page is information only. Trust decisions use signed records.</p></footer>
 </body>
 </html>
 `)

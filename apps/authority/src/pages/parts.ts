@@ -1,7 +1,7 @@
 import { markup } from '@chancery/service-kit'
 import type { Markup, MarkupValue } from '@chancery/service-kit'
 
-/** How something stands: said by a word and a shape, the colour only repeats it. */
+/** The state of something: shown by a word and a shape, the colour only repeats it. */
 export type Tone = 'good' | 'watch' | 'bad' | 'ended' | 'plain'
 
 /** A word with its tone. */
@@ -15,7 +15,7 @@ export interface Column<Row> {
   readonly isNumber?: true
 }
 
-/** A table that becomes a list of cards on a narrow screen; `empty` is what to read when there is nothing. */
+/** A table that becomes a list of cards on a narrow screen. `empty` is the text without rows. */
 export function table<Row>(
   caption: string,
   columns: readonly Column<Row>[],
@@ -36,7 +36,7 @@ function number(isNumber: true | undefined): Markup | undefined {
   return isNumber === true ? markup` class="number"` : undefined
 }
 
-/** One figure with its name and what it means. */
+/** One figure with its name and its meaning. */
 export function tile(facts: {
   readonly name: string
   readonly value: MarkupValue
@@ -49,7 +49,7 @@ export function tile(facts: {
   return markup`<div class="tile tile-${tone}"><h2>${title}</h2><p class="figure">${value}</p><p class="note">${note}</p></div>\n`
 }
 
-/** A long identifier: whole for copying and machines, shortened by the style sheet where room is short. */
+/** A long identifier: complete for copying and machines, shortened by the style sheet where space is limited. */
 export function identifier(text: string): Markup {
   return markup`<code class="id" title="${text}">${text}</code>`
 }
@@ -59,7 +59,7 @@ export function when(display: string): Markup {
   return markup`<time class="when">${display}</time>`
 }
 
-/** Number with thousands apart. */
+/** Number with thousands separators. */
 export function figure(value: number): string {
   return String(value).replaceAll(/\B(?=(\d{3})+$)/g, '\u202f')
 }
@@ -68,7 +68,7 @@ export function plural(count: number, word: string, words: string = `${word}s`):
   return `${figure(count)} ${count === 1 ? word : words}`
 }
 
-/** Minutes as people say them. */
+/** Minutes as text for people. */
 export function duration(minutes: number): string {
   if (minutes < 1) return 'under a minute'
   if (minutes < 60) return `${minutes} min`

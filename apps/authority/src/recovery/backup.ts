@@ -17,13 +17,13 @@ import { BackupError, DATABASE_PART, GENESIS_PART, HISTORY_PART, describePart, w
 import type { BackupManifest, BackupPart } from './manifest.ts'
 
 export interface BackupFacts {
-  /** Of any release up to this one; it may be in use. */
+  /** Of any release up to this one. It may be in use. */
   readonly source: Database
-  /** A folder that is not there yet, or is empty. */
+  /** A folder that does not exist yet, or is empty. */
   readonly folder: string
   readonly authority: InspectedAuthority
   readonly signer: Signer
-  /** What anybody may read, and what a restored authority needs to start. */
+  /** Public files that a restored authority needs to start. */
   readonly genesisText: string
   readonly historyText: string | undefined
   readonly marks: readonly HighWater[]
@@ -34,13 +34,13 @@ export interface BackupFacts {
 
 export interface BackupResult {
   readonly manifest: BackupManifest
-  /** What of the marks the database itself has not reached: it was rolled back, and so is its backup. */
+  /** What the database lacks of the marks: it is rolled back, and so is its backup. */
   readonly behind: readonly string[]
 }
 
 /**
- * Copies a database in use into a folder, with a signed manifest. The folder has its name from the moment it is whole and
- * on the disk. Nothing secret goes in: no private key, no settings.
+ * Copies a database in use into a folder, with a signed manifest. The folder gets its name when it is complete and on
+ * disk. It contains no secrets: no private key, no settings.
  */
 export async function createBackup(facts: BackupFacts): Promise<BackupResult> {
   const { folder, ids } = facts
@@ -57,7 +57,7 @@ export async function createBackup(facts: BackupFacts): Promise<BackupResult> {
     const backedUp = await describe(beside, facts, created)
     await writeManifest(beside, backedUp.manifest, facts.signer)
     await syncFile(beside)
-    // An empty folder of that name is taken over; rename refuses a filled one.
+    // An empty folder of that name is used; rename refuses a folder with files.
     await rename(beside, folder)
     await syncFile(dirname(folder))
     return backedUp
@@ -67,7 +67,7 @@ export async function createBackup(facts: BackupFacts): Promise<BackupResult> {
   }
 }
 
-/** A typo in the settings must not give a signed backup of another network, or of nothing. */
+/** A typo in the settings must not lead to a signed backup of another network or of an empty database. */
 async function checkSource({ source, authority }: BackupFacts): Promise<void> {
   const tables = await listTables(source)
   if (!tables.includes('authority_identity')) throw new BackupError(`${source.location} holds no authority`)
@@ -84,7 +84,7 @@ async function refuseFilled(folder: string): Promise<void> {
   if (found.length > 0) throw new BackupError(`${folder} is not empty: give each backup a new folder`)
 }
 
-/** Read from the copy itself: whatever the original has lived through since, the manifest tells of what is inside. */
+/** Read from the copy itself, so that the manifest describes the copy and not later changes of the original. */
 async function describe(folder: string, facts: BackupFacts, created: Instant): Promise<BackupResult> {
   const { authority, source, signer, historyText, marks } = facts
   const copy = openSqliteReadOnly(join(folder, DATABASE_PART))

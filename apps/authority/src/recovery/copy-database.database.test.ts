@@ -80,7 +80,7 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
     await place.drop()
   })
 
-  it('copies every row, says how far it is, and an authority goes on there with the same bytes', async () => {
+  it('copies every row, reports progress, and an authority continues there with the same bytes', async () => {
     const steps: CopyProgress[] = []
     const { tables, records } = await copy({ onProgress: (progress) => steps.push(progress) })
     expect(tables).toMatchObject({
@@ -105,13 +105,13 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
     } finally {
       await na.stop()
     }
-    // And it is never overwritten.
+    // The copy is never overwritten.
     source = openSqliteExclusive(path)
     await expect(copy()).rejects.toMatchObject({ code: 'target_not_empty' })
     await expect(copy({ restart: true })).rejects.toMatchObject({ code: 'target_not_empty' })
   })
 
-  it('leaves a target that nobody uses when it is interrupted, and goes on only when told to begin again', async () => {
+  it('leaves an unusable target when it is interrupted, and continues only with the option to begin again', async () => {
     const interrupt = (): never => {
       throw new Error('interrupted')
     }
@@ -122,26 +122,26 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
     await (await startOn(place)).stop()
   })
 
-  it('clears nothing away that no copy made', async () => {
+  it('removes nothing that no copy made', async () => {
     await expect(copy({ inspect: () => Promise.reject(new Error('interrupted')) })).rejects.toThrow('interrupted')
     await sql`create table theirs (id integer)`.execute(target.read)
     await expect(copy({ restart: true })).rejects.toMatchObject({ code: 'target_not_empty' })
   })
 
   it.each([
-    ['a table of somebody else', 'create table theirs (id integer)'],
+    ['a table of another program', 'create table theirs (id integer)'],
     ['a view', 'create view theirs as select 1 as one'],
   ])('refuses a database that holds %s', async (_what, statement) => {
     await sql.raw(statement).execute(target.read)
     await expect(copy()).rejects.toMatchObject({ code: 'target_not_empty' })
   })
 
-  it('refuses a source that is in use, and lets nobody use it meanwhile', async () => {
+  it('refuses a source that is in use, and locks it during the copy', async () => {
     expect(() => openSqliteExclusive(path)).toThrow(/SQLite cannot answer/)
     await expect(startOn({ settings: { DB_PATH: path }, drop: () => Promise.resolve() })).rejects.toThrow(/DB_PATH/)
   })
 
-  it('refuses an old backup: its withdrawals would be forgotten for good', async () => {
+  it('refuses an old backup, because its missing revocations could not be detected any more', async () => {
     await sql`delete from own_revocation_feeds where sequence = 2`.execute(source.read)
     await expect(copy()).rejects.toMatchObject({ code: 'source_behind_mark', message: expect.stringContaining('feed') })
   })
@@ -161,13 +161,13 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
     })
   })
 
-  it('refuses a source with a column it would leave behind', async () => {
+  it('refuses a source with a column that it would not copy', async () => {
     await sql`alter table issued_certs add column theirs text`.execute(source.read)
     await expect(copy()).rejects.toThrow('the column issued_certs.theirs is not known to this release')
     await expect(startOn(place)).rejects.toThrow(UnfinishedCopyError)
   })
 
-  it('gives no copy free whose records do not verify', async () => {
+  it('does not release a copy whose records do not verify', async () => {
     await sql`update recognition_treaties set treaty_json = replace(treaty_json, 'PARTNER', 'ANOTHER')`.execute(
       source.read,
     )

@@ -29,7 +29,7 @@ export type CopyRefusal =
   | 'mark_missing'
   | 'no_throwaway'
 
-/** The copy was not made, or must not be used; `code` is for programs. */
+/** The copy was not made, or must not be used. `code` is for programs. */
 export class CopyError extends Error {
   override readonly name = 'CopyError'
   readonly code: CopyRefusal
@@ -49,12 +49,12 @@ export interface CopyProgress {
   readonly total: number
 }
 
-/** Into a PostgreSQL database that is empty. */
+/** An empty PostgreSQL database. */
 export interface CopyParts {
-  /** An SQLite file held by nobody else: what is copied cannot change meanwhile. */
+  /** An SQLite file that no other process uses, so that it does not change during the copy. */
   readonly source: Database
   readonly target: Database
-  /** Clears away what an interrupted copy left. */
+  /** Removes the rest of an interrupted copy. */
   readonly restart: boolean
   readonly clock: Clock
   readonly ids: Ids
@@ -64,18 +64,18 @@ export interface CopyParts {
 
 export interface CopyFacts extends CopyParts {
   readonly authority: InspectedAuthority
-  /** Everything kept outside the database: a source behind it is an old backup. */
+  /** All marks: a source that is rolled back is an old backup. */
   readonly marks: readonly HighWater[]
 }
 
 export interface Copied {
   /** Rows of each table. */
   readonly tables: Readonly<Record<string, number>>
-  /** What was verified in the copy, record by record. */
+  /** Number of verified records in the copy, by kind. */
   readonly records: Inspection['counts']
 }
 
-/** Copies an SQLite authority of this release into an empty PostgreSQL database, to go on there. */
+/** Copies an SQLite authority of this release into an empty PostgreSQL database. */
 export async function copyDatabase(facts: CopyFacts): Promise<Copied> {
   await checkSource(facts)
   return copyInto(facts, EXPECTED_SCHEMA_VERSION)
@@ -83,8 +83,8 @@ export async function copyDatabase(facts: CopyFacts): Promise<Copied> {
 
 /**
  * Copies an SQLite file into an empty PostgreSQL database, reads every row back, applies what its schema lacks, and
- * verifies every record there. From the first statement to the last a marker keeps everybody else out of the target:
- * what was interrupted is never taken for a whole. `lastly` changes the verified copy before the marker goes.
+ * verifies every record there. A marker locks the target during the whole copy, so that an interrupted copy is never
+ * used. `lastly` changes the verified copy before the marker is removed.
  */
 export async function copyInto(
   parts: CopyParts,
@@ -110,7 +110,7 @@ export async function copyInto(
   return { tables: Object.fromEntries(tables.map(({ name, rows }) => [name, rows])), records }
 }
 
-/** Every record of the copy; one that does not verify did not in the source either. */
+/** Verifies every record of the copy. A record that does not verify was already invalid in the source. */
 export async function verifyCopy(
   db: Tx,
   { inspect, onProgress }: Pick<CopyParts, 'inspect' | 'onProgress'>,
@@ -135,7 +135,7 @@ async function checkSource({ source, authority, marks }: CopyFacts): Promise<voi
   if (identity?.network_name !== authority.sovereign || identity.public_key !== authority.publicKeys[0])
     throw new CopyError('source_unfit', 'the source belongs to another network or another authority key')
   const behind = await findBehind(db, marks)
-  // Behind its mark it has forgotten withdrawals; under a new roof nobody would notice any more.
+  // A rolled back source lacks revocations. In the new database this could not be detected.
   if (behind.length > 0)
     throw new CopyError(
       'source_behind_mark',

@@ -2,7 +2,7 @@ import { visible, writeInstant } from '@chancery/protocol'
 import type { UnknownReport } from './unknown.ts'
 import type { LostRecord } from './unknown-records.ts'
 
-/** Writes what others know of and the database does not, each with what to do about it. */
+/** Describes records that others have and the database lacks, each with what to do about it. */
 export function describeUnknown(report: UnknownReport): readonly string[] {
   const lines = [...describeCertificates(report), ...describeRecords(report), ...describeEvents(report)]
   // Types, subjects and roles are as the file has them.

@@ -3,8 +3,8 @@ import type { Instant } from '@chancery/protocol'
 import type { Tx } from '../database/database.ts'
 
 /**
- * Ends every invite that this database takes for unused. It is not known which of them were used after the backup, and
- * the high-water mark does not count certificates: an invite that admits one node must not admit a second one.
+ * Ends every invite that is unused in this database. Some of them may have been used after the backup, and the
+ * high-water mark does not count certificates: an invite for one node must not admit a second one.
  */
 export async function endInvites(tx: Tx, now: Instant): Promise<void> {
   const expires_at = writeSortable(now)

@@ -3,11 +3,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { PublishedListError } from './published-lists.ts'
 
 const SQLITE_HEAD = 'SQLite format 3\0'
-/** How the state file of a gateway names itself in its header: "CHGW". */
+/** The application id in the header of a gateway's state file: "CHGW". */
 const GATEWAY_STATE = 0x43484757
 const APPLICATION_ID_AT = 68
 
-/** The lists that the copy of a gateway's state holds, of all its networks; undefined when the file is no such copy. */
+/**
+ * Returns the lists in a copy of a gateway's state, of all its networks. Undefined when the file is not such a copy.
+ */
 export function readGatewayLists(path: string): readonly string[] | undefined {
   const head = readHead(path)
   if (head === undefined || head.toString('latin1', 0, SQLITE_HEAD.length) !== SQLITE_HEAD) return undefined
@@ -28,7 +30,7 @@ export function readGatewayLists(path: string): readonly string[] | undefined {
   }
 }
 
-/** Of what is no file here the caller says that it cannot be read. */
+/** The caller reports a file that cannot be read. */
 function readHead(path: string): Buffer | undefined {
   const head = Buffer.alloc(100)
   try {

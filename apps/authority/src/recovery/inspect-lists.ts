@@ -7,17 +7,17 @@ import { pages, parse } from './inspection-report.ts'
 import type { InspectionNotes } from './inspection-report.ts'
 
 const PAGE = 20
-/** An entry leaves the list so long after its certificate has ended; one of an unknown certificate after a year. */
+/** How long after the end of its certificate an entry stays on the list; a year for an unknown certificate. */
 const LISTED_AFTER_END = HOUR
 const UNKNOWN_LISTED = 366n * DAY
 
 interface Version {
   readonly sequence: number
-  /** Null when it was removed after its time. */
+  /** Null when it was removed after its retention period. */
   readonly text: string | null
 }
 
-/** Lists and feeds: no gap, no fork, not dated back, and nothing that was withdrawn is taken back. */
+/** Verifies lists and feeds: no gap, no fork, no earlier date, and no revocation undone. */
 export async function inspectLists(db: Tx, notes: InspectionNotes): Promise<void> {
   const recovered = await readRecoveries(db)
   await inspectVersions(db, 'crl', recovered, notes, async (name, previous, record) => {
@@ -46,14 +46,14 @@ async function inspectVersions(
     if (last !== undefined && sequence !== last.sequence + 1 && !jumps.has(sequence))
       notes.problem(`${name}: follows ${last.sequence}`)
     if (text === null) {
-      // Its text is removed. What the one before it named is held against the next that is there.
+      // Its text is removed. The entries before it are compared with the next stored list.
       last = { sequence, record: last?.record, isNext: false }
       continue
     }
     const record = await notes.ownRecord(kind, String(sequence), text)
     if (record !== undefined && record['sequence'] !== sequence) notes.problem(`${name}: says another number`)
     if (last?.record !== undefined && record !== undefined) {
-      // Only an audited recovery from a clock that was ahead may date one back; it may be among those removed.
+      // Only an audited recovery from a clock that was ahead may date one back. It may be among the removed ones.
       if (last.isNext && issuedAt(record) < issuedAt(last.record) && !redated.has(sequence))
         notes.problem(`${name}: dated before its predecessor`)
       await compare(name, last.record, record)
@@ -80,7 +80,7 @@ function entriesOf(list: JsonObject): Map<string, JsonObject> {
   return new Map(objects.map((entry) => [textOf(entry['certificate_id']), entry]))
 }
 
-/** Entries of the list before that are gone although their certificates had not ended. */
+/** Entries of the previous list that are missing although their certificates had not ended. */
 async function lostEntries(db: Tx, previous: JsonObject, list: JsonObject): Promise<string[]> {
   const entries = entriesOf(list)
   const now = issuedAt(list)
@@ -95,7 +95,10 @@ async function lostEntries(db: Tx, previous: JsonObject, list: JsonObject): Prom
   return lost
 }
 
-/** The rows the next list is made of name what the last one names, and every certificate withdrawn and not yet ended. */
+/**
+ * Checks that the rows of the next list have the entries of the last one, and every revoked certificate that has not
+ * ended.
+ */
 async function inspectActiveList(db: Tx, notes: InspectionNotes): Promise<void> {
   const last = await db
     .selectFrom('crl_versions')
@@ -119,15 +122,15 @@ async function inspectActiveList(db: Tx, notes: InspectionNotes): Promise<void> 
 }
 
 interface RecoveredLine {
-  /** May leave numbers out: the one permitted jump. */
+  /** May skip sequences: the one permitted jump. */
   readonly jumps: ReadonlySet<number>
-  /** May be dated before its predecessor, which a clock that was ahead had dated. */
+  /** May be dated before its predecessor, which was dated by a clock that was ahead. */
   readonly redated: ReadonlySet<number>
 }
 
 type Recovered = Readonly<Record<'crl' | 'feed', RecoveredLine>>
 
-/** What only an audited recovery may do; one from an old backup tells a replay floor, one from a wrong clock none. */
+/** What only an audited recovery may do. One from an old backup has a replay floor, one from a wrong clock has none. */
 async function readRecoveries(db: Tx): Promise<Recovered> {
   const rows = await db
     .selectFrom('audit_events')

@@ -15,7 +15,7 @@ import type { InspectionNotes } from './inspection-report.ts'
 const PAGE = 500
 const LIMITS = { maxDepth: 64, maxValues: 250_000, maxNames: 50_000 }
 
-/** Policies of every kind: signed where they are, and one version of each in force. */
+/** Verifies policies of every kind: their signatures, and one active version of each. */
 export async function inspectPolicies(db: Tx, publicKeys: readonly string[], notes: InspectionNotes): Promise<void> {
   await inspectManifests(db, notes)
   await inspectBoundaryPolicies(db, publicKeys, notes)
@@ -53,12 +53,12 @@ function tally(versions: Versions, active: number): void {
   versions.active += active
 }
 
-/** Whatever was ever published is replaced, never taken back: exactly one is in force. */
+/** A published policy is replaced, never removed: exactly one is active. */
 function checkOneActive({ kind, active, count }: Versions, notes: InspectionNotes): void {
   if (count > 0 && active !== 1) notes.problem(`${kind}: ${active} versions are active`)
 }
 
-/** Versions of one id are 1, 2, 3 …; each is the very text that was signed, and at most one is in force. */
+/** Versions of one id are 1, 2, 3 …; each is the signed text, and at most one is active. */
 async function inspectBoundaryPolicies(db: Tx, publicKeys: readonly string[], notes: InspectionNotes): Promise<void> {
   const ids = await db.selectFrom('boundary_policies').select('policy_id').distinct().orderBy('policy_id').execute()
   for (const { policy_id } of ids) {
@@ -101,7 +101,7 @@ async function inspectLicenses(db: Tx, publicKeys: readonly string[], notes: Ins
   checkOneActive(versions, notes)
 }
 
-/** A local document, unsigned: readable, and one in force. */
+/** A local, unsigned document: it must be readable, and one is active. */
 async function inspectRecognition(db: Tx, notes: InspectionNotes): Promise<void> {
   const versions: Versions = { kind: 'recognition policy', active: 0, count: 0 }
   for (const row of await db.selectFrom('recognition_policies').selectAll().orderBy('position').execute()) {

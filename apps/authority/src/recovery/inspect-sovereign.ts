@@ -7,14 +7,14 @@ import type { InspectionNotes } from './inspection-report.ts'
 
 const PAGE = 500
 
-/** Attestations, treaties and what was imported from others: signed, each under its own id, no withdrawal by half. */
+/** Verifies attestations, treaties and imported feeds: signatures, ids, and complete revocations. */
 export async function inspectSovereign(db: Tx, notes: InspectionNotes): Promise<void> {
   await inspectAttestations(db, notes)
   await inspectTreaties(db, notes)
   await inspectImports(db, notes)
 }
 
-/** A column that says something else than its record would show, find or withdraw another one. */
+/** A column that differs from its record would show, find or revoke another record. */
 function checkColumns(
   notes: InspectionNotes,
   name: string,
@@ -66,7 +66,7 @@ async function inspectAttestations(db: Tx, notes: InspectionNotes): Promise<void
     if (row.status !== 'revoked') continue
     withdrawn.add(row.attestation_id)
     if (feed === undefined || told.has(row.attestation_id)) continue
-    // Of before the feed had parts, and full: the next version takes the others along.
+    // A full feed of a release without parts: the next version includes the others.
     if (feed.index_json === null && told.size >= MAX_FEED_IDS) continue
     const version = { at: readInstant(feed.issued_at) ?? 0n, ids: told.size }
     if (!(await mayLeaveOut(db, row.attestation_id, version))) notes.problem(`${name}: withdrawn, but not in the feed`)
@@ -75,7 +75,7 @@ async function inspectAttestations(db: Tx, notes: InspectionNotes): Promise<void
     if (!withdrawn.has(String(id))) notes.problem(`feed: names attestation ${String(id)}, which is not withdrawn here`)
 }
 
-/** Treaties that were revoked by the word of the audit. */
+/** Treaties that are revoked in the audit log. */
 async function readRevokedTreaties(db: Tx): Promise<ReadonlySet<unknown>> {
   const page = (after: string) =>
     db
@@ -114,7 +114,9 @@ async function inspectTreaties(db: Tx, notes: InspectionNotes): Promise<void> {
   }
 }
 
-/** Signed by others, under keys that may have changed since: looked at for content. What was imported stays revoked. */
+/**
+ * Signed by others, with keys that may have changed since, so only the content is checked. Imported ids stay revoked.
+ */
 async function inspectImports(db: Tx, notes: InspectionNotes): Promise<void> {
   const found = await db.selectFrom('sovereign_revocation_feeds').select(['issuer_sovereign_id', 'sequence']).execute()
   for (const { issuer_sovereign_id, sequence } of found) {
@@ -126,7 +128,7 @@ async function inspectImports(db: Tx, notes: InspectionNotes): Promise<void> {
       .where('issuer_sovereign_id', '=', issuer_sovereign_id)
       .where('sequence', '=', sequence)
       .executeTakeFirst()
-    // Of older ones only a digest is kept.
+    // Only a digest of older feeds is stored.
     if (row?.feed_json === '' && row.digest !== null) continue
     const record = parse(row?.feed_json ?? '')
     if (row === undefined || !isJsonObject(record)) {
@@ -144,6 +146,6 @@ async function inspectImports(db: Tx, notes: InspectionNotes): Promise<void> {
       .execute()
     const held = new Set<unknown>(kept.map((each) => each.attestation_id))
     for (const id of Array.isArray(ids) ? ids : [])
-      if (!held.has(id)) notes.problem(`${name}: its revocation of ${String(id)} is not kept`)
+      if (!held.has(id)) notes.problem(`${name}: its revocation of ${String(id)} is not stored`)
   }
 }

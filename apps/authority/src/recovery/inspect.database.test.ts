@@ -8,7 +8,7 @@ import { inspectDatabase } from './inspect.ts'
 import type { Inspection } from './inspect.ts'
 import { startUsedAuthority } from './used-authority.suite.ts'
 
-/** What `chancery authority verify-db` looks at. */
+/** Checks of `chancery authority verify-db`. */
 describe('inspectDatabase', () => {
   let na: TestAuthority
   const inspect = (db: Tx): Promise<Inspection> =>
@@ -22,7 +22,7 @@ describe('inspectDatabase', () => {
   })
   afterAll(() => na.stop())
 
-  it('finds nothing wrong in what the authority wrote itself', async () => {
+  it('finds no problem in what the authority wrote itself', async () => {
     const { counts, problems } = await inspect(na.core.database.read)
     expect(problems).toEqual([])
     expect(counts).toMatchObject({
@@ -51,7 +51,7 @@ describe('inspectDatabase', () => {
     ],
     ['a missing list', 'delete from crl_versions where sequence = 2', /^crl 3: follows 1$/],
     [
-      'a list under another number',
+      'a list with another sequence',
       'update crl_versions set sequence = 9 where sequence = 3',
       /^crl 9: says another number$/,
     ],
@@ -77,18 +77,18 @@ describe('inspectDatabase', () => {
       /^crl: the entry stray/,
     ],
     [
-      'a list that forgets a withdrawal',
+      'a list that lacks a revocation',
       'delete from crl_entries where position = (select min(position) from crl_entries)',
       /^crl: the revoked certificate \S+ is not on the last list$/,
     ],
     ['a missing feed', 'update own_revocation_feeds set sequence = 9 where sequence = 2', /^feed 9: follows 1$/],
     [
-      'a feed that no longer names a withdrawal',
+      'a feed that no longer names a revocation',
       'update own_revocation_feeds set feed_json = (select feed_json from own_revocation_feeds where sequence = 1) where sequence = 2',
       /^attestation \S+: withdrawn, but not in the feed$/,
     ],
     [
-      'a withdrawn attestation that is active again',
+      'a revoked attestation that is active again',
       "update membership_attestations set status = 'active', revoked_at = null, revocation_reason = null",
       /^feed: names attestation \S+, which is not withdrawn here$/,
     ],
@@ -99,7 +99,7 @@ describe('inspectDatabase', () => {
     ],
     [
       'an attestation under the name of another subject',
-      "update membership_attestations set subject_id = 'somebody'",
+      "update membership_attestations set subject_id = 'another'",
       /^attestation \S+: its subject_id is another$/,
     ],
     [
@@ -108,7 +108,7 @@ describe('inspectDatabase', () => {
       /^treaty \S+: its signature/,
     ],
     [
-      'a treaty withdrawn by half',
+      'an incomplete revocation of a treaty',
       "update recognition_treaties set status = 'revoked'",
       /^treaty \S+: withdrawn by half$/,
     ],
@@ -118,9 +118,9 @@ describe('inspectDatabase', () => {
       /^treaty \S+: active, but revoked in the audit$/,
     ],
     [
-      'an imported withdrawal that is gone',
+      'a missing imported revocation',
       "delete from imported_sovereign_revocations where attestation_id = 'a-2'",
-      /^imported feed PARTNER-NET 1: its revocation of a-2 is not kept$/,
+      /^imported feed PARTNER-NET 1: its revocation of a-2 is not stored$/,
     ],
     [
       'an edited boundary policy',
@@ -144,7 +144,7 @@ describe('inspectDatabase', () => {
     ],
     ['no recognition policy in force', 'update recognition_policies set active = 0', /^recognition policy: 0 versions/],
     [
-      'an evidence head that lies',
+      'a wrong evidence head',
       'update evidence_head set last_sequence = last_sequence + 1',
       /^evidence 7: store_sequence_gap \(head\)$/,
     ],
@@ -164,7 +164,7 @@ describe('inspectDatabase', () => {
       /^audit event \S+: is another one$/,
     ],
   ])('finds %s', async (_what, statement, problem) => {
-    // Undone afterwards: all of them look at the same life.
+    // Rolled back afterwards, so that all tests use the same data.
     const { problems } = await rollBackAfter(na.core.database.read, async (tx) => {
       for (const one of statement.split('; ')) await sql.raw(one).execute(tx)
       return inspect(tx)

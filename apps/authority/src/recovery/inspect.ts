@@ -10,22 +10,21 @@ import { InspectionNotes, pages, parse } from './inspection-report.ts'
 import type { InspectedAuthority } from './inspection-report.ts'
 
 export interface Inspection {
-  /** How many records of each kind were looked at. */
+  /** Number of checked records of each kind. */
   readonly counts: Readonly<Record<string, number>>
-  /** One line per fault, naming kind and record; no more than a thousand. */
+  /** One line per fault, naming kind and record. At most a thousand. */
   readonly problems: readonly string[]
 }
 
-/** The report of the evidence store on itself, as GET /admin/evidence/verify gives it. */
+/** The report of the evidence store, as GET /admin/evidence/verify returns it. */
 export type InspectEvidence = (db: Tx, authority: InspectedAuthority) => Promise<JsonObject>
 
 const PAGE = 500
 
 /**
- * Looks at everything this database says (reliability 12): each signed record verifies under the authority's key and
- * stands in its own row, lists and feeds follow each other without a gap and take no withdrawal back, one version of
- * each policy is in force, the evidence chain and its anchors hold, and audit events are what they claim to be.
- * Changes nothing.
+ * Verifies everything in this database (reliability 12): each signed record verifies with the authority's key and
+ * matches its row, lists and feeds follow each other without a gap and undo no revocation, one version of each policy
+ * is active, the evidence chain and its anchors verify, and audit events match their columns. Changes nothing.
  */
 export async function inspectDatabase(
   db: Tx,
@@ -54,7 +53,7 @@ async function inspectCertificates(db: Tx, notes: InspectionNotes): Promise<void
   for await (const row of pages('', page, (each) => each.cert_id)) {
     const name = `certificate ${row.cert_id}`
     const isRevoked = row.status === 'revoked'
-    // Withdrawn after a restore, by id and key: there is no text, and none is needed to trust it no longer.
+    // Revoked after a restore, by id and key: it has no text, and needs none to be refused.
     const record =
       isRevoked && row.cert_json === NO_TEXT
         ? undefined

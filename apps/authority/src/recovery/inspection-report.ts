@@ -1,19 +1,19 @@
 import { isJsonObject, readJson, verifyList } from '@chancery/protocol'
 import type { JsonObject, Signature } from '@chancery/protocol'
 
-/** Who wrote the database, and whose key every record of its own must verify under. */
+/** The owner of the database, whose keys verify its own records. */
 export interface InspectedAuthority {
   /** The current key first. */
   readonly publicKeys: readonly string[]
   readonly sovereign: string
 }
 
-/** A kept list is as long as a list may get. */
+/** Maximum size of a stored list. */
 const LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 200_000 }
-/** A database in which everything is broken must not fill the memory of whoever looks at it. */
+/** Limits the findings, so that a database with many faults does not fill the memory. */
 const MAX_PROBLEMS = 1000
 
-/** What was looked at and what was found. */
+/** The number of checked records, and the findings. */
 export class InspectionNotes {
   readonly counts: Record<string, number> = {}
   readonly problems: string[] = []
@@ -31,7 +31,7 @@ export class InspectionNotes {
     if (this.problems.length < MAX_PROBLEMS) this.problems.push(line)
   }
 
-  /** The stored text as a record of ours with a list of signatures; undefined when it is none. */
+  /** Returns the stored text as an own record with a list of signatures. Undefined when it is none. */
   async ownRecord(kind: string, id: string, text: string): Promise<JsonObject | undefined> {
     this.saw(kind)
     const record = parse(text)
@@ -51,12 +51,12 @@ export function parse(text: string): JsonObject | undefined {
     const record = readJson(text, LIMITS)
     return isJsonObject(record) ? record : undefined
   } catch {
-    // What cannot be read is what an inspection looks for.
+    // An unreadable text is a finding, not a failure.
     return undefined
   }
 }
 
-/** Rows page by page behind a key; `page` gives the next ones in its order. */
+/** Reads rows page by page after a key; `page` returns the next ones in its order. */
 export async function* pages<Key, Row>(
   first: Key,
   page: (after: Key) => Promise<readonly Row[]>,

@@ -3,8 +3,8 @@ import type { Instant } from '@chancery/protocol'
 import type { Tx } from '../database/database.ts'
 
 /**
- * Whether a version of the own feed may be without a withdrawn attestation: it had ended by then, or the plain form was
- * full of newer ones and the parts carry it. An id that the feed does not know at all is missing.
+ * Returns whether a version of the own feed may lack a revoked attestation: it had ended by then, or the plain form was
+ * full of newer ones and the parts have it. An id that is in no part of the feed is missing.
  */
 export async function mayLeaveOut(
   db: Tx,

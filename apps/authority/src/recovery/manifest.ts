@@ -7,18 +7,20 @@ import type { JsonObject, Signature, Signer } from '@chancery/protocol'
 import type { HighWater } from '../rollback/mark-file.ts'
 import type { InspectedAuthority } from './inspection-report.ts'
 
-/** What a backup says of itself, signed by the authority: whoever may write the folder cannot make one up. */
+/**
+ * The description of a backup, signed by the authority, so that write access to the folder is not enough to forge one.
+ */
 export type BackupManifest = {
   readonly backup_version: 1
   readonly network_name: string
   readonly key_id: string
   readonly created_at: string
-  /** Where it was taken; it can be restored into either. */
+  /** The engine it was taken from. It can be restored into either. */
   readonly engine: 'sqlite' | 'postgres'
   readonly schema_version: number
-  /** How far the database had come; the last list and feed themselves are in it. */
+  /** The state of the database. It includes the last list and feed. */
   readonly high_water: Omit<HighWater, 'last_crl' | 'last_feed'>
-  /** Entries under the last checkpoint of the public evidence log. */
+  /** Number of entries covered by the last checkpoint of the public evidence log. */
   readonly evidence_log_size: number
   /** Rows of each table. */
   readonly tables: Readonly<Record<string, number>>
@@ -33,7 +35,7 @@ export const GENESIS_PART = 'genesis.json'
 export const HISTORY_PART = 'key-history.json'
 const PARTS: readonly string[] = [DATABASE_PART, GENESIS_PART, HISTORY_PART]
 
-/** Not a backup of this authority, or not what was backed up. */
+/** Not a backup of this authority, or a changed one. */
 export class BackupError extends Error {
   override readonly name = 'BackupError'
 }
@@ -57,13 +59,13 @@ export async function writeManifest(folder: string, manifest: BackupManifest, si
   }
 }
 
-/** The manifest of a backup of this authority, with every part as it was signed; throws BackupError otherwise. */
+/** Returns the manifest of a backup of this authority, after comparing every part. Throws BackupError otherwise. */
 export async function openBackup(folder: string, authority: InspectedAuthority): Promise<BackupManifest> {
   const record = await readRecord(folder)
   const isOurs = record['backup_version'] === 1 && Array.isArray(record['signatures'])
   if (!isOurs || !(await verifyList(record as JsonObject & { signatures: Signature[] }, authority.publicKeys)))
     throw new BackupError(`${folder} is not a backup of this authority: its manifest does not verify`)
-  // Signed by ourselves, and written by the function above only.
+  // Signed by this authority, and written by the function above only.
   const manifest = record as unknown as BackupManifest
   if (manifest.network_name !== authority.sovereign)
     throw new BackupError(`${folder} is a backup of the network ${manifest.network_name}`)
@@ -72,7 +74,7 @@ export async function openBackup(folder: string, authority: InspectedAuthority):
 }
 
 async function checkPart(folder: string, part: BackupPart): Promise<void> {
-  // Only names of our own are ever opened.
+  // Only file names of the list above are ever opened.
   if (!PARTS.includes(part.name)) throw new BackupError(`${folder} has a part this release does not know`)
   let found: BackupPart
   try {

@@ -15,23 +15,23 @@ import type { RecoveryParts } from './parts.ts'
 import type { HighWater } from '../rollback/mark-file.ts'
 import { digestOf, readHeads } from '../rollback/positions.ts'
 
-/** A kept list is as long as a list may get. */
+/** Maximum size of a saved list. */
 export const LIST_LIMITS = { ...READ_LIMITS, maxValues: 6_000_000, maxNames: 200_000 }
 
-/** What others still hold of what this authority said, as they received it. */
+/** Records of this authority that others saved, as they received them. */
 export interface Published {
   readonly crl?: string
   readonly feed?: string
 }
 
-/** A file that was given is not a list or a feed of this authority. */
+/** A given file is not a list or a feed of this authority. */
 export class PublishedListError extends Error {
   override readonly name = 'PublishedListError'
 }
 
 /**
- * The kept mark, or how far the database itself has come, raised to what others hold: a gateway or a mirror may have a
- * newer list than the last mark, or be the only one left that has any.
+ * The stored mark, or the state of the database, raised to the records that others saved. A gateway or a mirror may
+ * have a newer list than the last mark, or the only one left.
  */
 export async function raiseMark(parts: RecoveryParts, { crl, feed }: Published): Promise<HighWater> {
   const { database, network, clock, rollback, keys } = parts
@@ -55,7 +55,7 @@ export async function raiseMark(parts: RecoveryParts, { crl, feed }: Published):
   return mark
 }
 
-/** Of several lists the newest that is ours; the only one is taken as it is, and judged later. */
+/** Of several lists, the newest own one. A single list is used as it is, and verified later. */
 export async function chooseOwnList(texts: readonly string[], publicKey: string): Promise<string> {
   const [only, ...more] = texts
   if (only !== undefined && more.length === 0) return only
@@ -72,7 +72,7 @@ export async function chooseOwnList(texts: readonly string[], publicKey: string)
 }
 
 /**
- * Two lists of one number with different revocations: taking either would drop what only the other withdraws, so the
+ * Two lists with one sequence and different revocations: using either would drop revocations of the other, so the
  * operator has to decide (protocol/gateway 9.2).
  */
 function requireOneHistory(given: Crl, keptText: string | null, now: Instant): void {
@@ -92,7 +92,7 @@ function requireOneHistory(given: Crl, keptText: string | null, now: Instant): v
 
 const NAMED = 20
 
-/** Read as what it is said to be, and signed by our present key: the list of a former one names its own certificates only. */
+/** Parsed as the given kind, and signed by the current key: the list of a former key has only its own certificates. */
 async function readOwn<Kind>(
   flag: string,
   text: string,

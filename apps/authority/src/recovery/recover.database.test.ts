@@ -32,11 +32,11 @@ import type { Recovery } from './recover.ts'
 
 const SERVER = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
 
-/** A copy made while nobody is connected, and the way back to it. */
+/** Copies the database while there are no connections, and restores it. */
 async function backUp({ settings }: TestDatabase): Promise<() => Promise<void>> {
   const path = settings['DB_PATH']
   if (path !== undefined) {
-    // The last connection has closed: everything is in the one file.
+    // The last connection has closed, so everything is in one file.
     await copyFile(path, `${path}.backup`)
     return () => copyFile(`${path}.backup`, path)
   }
@@ -56,7 +56,7 @@ async function onServer(...statements: string[]): Promise<void> {
 /** Reliability 12.2 and 12.3. */
 const EVIDENCE_ON = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
 
-describe('an authority whose database is older than what it has published', () => {
+describe('an authority whose database is rolled back', () => {
   let folder: string
   let database: TestDatabase
   let clock: ManualClock
@@ -111,7 +111,7 @@ describe('an authority whose database is older than what it has published', () =
     await rm(folder, { recursive: true })
   })
 
-  it('is recovered at once from a backup of before an earlier recovery', async () => {
+  it('is recovered in one step from a backup of before an earlier recovery', async () => {
     await start()
     const [one, two] = [await enroll(na, await node('one')), await enroll(na, await node('two'))]
     await stop()
@@ -136,7 +136,7 @@ describe('an authority whose database is older than what it has published', () =
     expect(list.map((entry) => entry['certificate_id']).sort()).toEqual([one.cert_id, two.cert_id].sort())
   })
 
-  /** Before the backup one of everything, after it more: what must not be forgotten. */
+  /** One of everything before the backup, more after it, which must not be lost. */
   async function liveOn(): Promise<{
     readonly certs: readonly string[]
     readonly attestations: readonly string[]
@@ -169,7 +169,7 @@ describe('an authority whose database is older than what it has published', () =
     return { certs: [early.cert_id, late.cert_id], attestations: [kept, known, unknown], invite, captured }
   }
 
-  it('is not ready, signs nothing and serves nobody but probes', async () => {
+  it('is not ready, signs nothing and serves only probes', async () => {
     await liveOn()
     const details = refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')['details'] as JsonObject
     expect(details['signing_halted']).toEqual(['state_rollback'])
@@ -182,12 +182,12 @@ describe('an authority whose database is older than what it has published', () =
     expect((await na.request('GET', '/metrics')).status).toBe(200)
   })
 
-  it('forgets no withdrawal and reuses no number once it was recovered', async () => {
+  it('loses no revocation and reuses no sequence after the recovery', async () => {
     const { certs, attestations } = await liveOn()
     // Two lists and three feeds had been published.
     const recovery = await recover()
     expect(recovery).toMatchObject({ crlSequence: 102, feedSequence: 103, revocations: 4 })
-    // Readiness itself looks again: jobs may back off for a long time after an outage.
+    // Readiness compares by itself, because jobs may back off for a long time after an outage.
     accepted(await na.request('GET', '/readyz'))
     const list = accepted(await na.request('GET', '/crl'))
     expect(list['sequence']).toBe(102)
@@ -196,7 +196,7 @@ describe('an authority whose database is older than what it has published', () =
     const feed = accepted(await na.request('GET', '/sovereign-revocation-feed'))
     expect(feed['sequence']).toBe(103)
     expect(feed['revoked_attestation_ids']).toEqual([...attestations].sort())
-    // What an instance kept under a stamp of the lost history is never taken for current.
+    // A record cached with a version of the lost history never counts as current.
     const { versions } = await na.core.database.readVersions()
     expect(Math.min(...versions.values())).toBeGreaterThanOrEqual(1_000_000)
     const events = await na.auditEvents('state_recovered')
@@ -205,13 +205,14 @@ describe('an authority whose database is older than what it has published', () =
     ])
   })
 
-  it('accepts nothing again that was signed up to five minutes after, nor an invite from before', async () => {
+  it('accepts nothing signed up to five minutes after the recovery, and no earlier invite', async () => {
     const { captured, invite } = await liveOn()
     await recover()
     await na.core.rollback.settle()
     const history = (options?: object): ReturnType<ReturnType<TestAuthority['as']>> =>
       na.as('standard')('GET', '/admin/policy/history', undefined, options)
-    // Not the caller's fault, so neither counted nor audited as one: it is told why and when to come again.
+    // The caller made no mistake, so it is neither counted nor audited. The response has the reason and the time to
+    // retry.
     const floor = { reason: 'replay_floor', replay_floor: '2026-01-02T03:09:15Z' }
     expect(refused(await history(captured), 503, 'service_unavailable')['details']).toEqual(floor)
     const first = await history()
@@ -219,7 +220,7 @@ describe('an authority whose database is older than what it has published', () =
     expect(Number(first.headers['retry-after'])).toBeGreaterThanOrEqual(300)
     expect(refused(await (await node('again')).join(invite), 503, 'service_unavailable')['details']).toEqual(floor)
     for (const type of ['admin_auth_failed', 'node_auth_failed']) expect(await na.auditEvents(type)).toEqual([])
-    // Who has not proved the key learns nothing of the recovery, and is counted.
+    // A caller without a valid signature learns nothing of the recovery, and is counted.
     const forged = {
       'X-Admin-Key-Id': 'op-standard',
       'X-Admin-Timestamp': writeInstant(clock.now()),
@@ -247,14 +248,14 @@ describe('an authority whose database is older than what it has published', () =
     expect(refused(await na.as('gone')('GET', '/admin/policy/history'), 401, 'admin_auth_failed')['message']).toBe(
       'Unknown admin key',
     )
-    // And the next number follows the jump.
+    // The next sequence follows the jump.
     accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'after' }), 201)
     const fresh = await enroll(na, await node('fresh'))
     await revoke(fresh.cert_id)
     expect(accepted(await na.request('GET', '/crl'))['sequence']).toBe(103)
   })
 
-  it('shows no agent that may have been withdrawn since, and takes no descriptor from before', async () => {
+  it('shows no agent that may have been removed since, and accepts no earlier descriptor', async () => {
     await start()
     const signer = await testSigner((await testSigner('node', 'roaming')).publicKey, 'roaming')
     const roaming = nodeCaller(na.url, signer, () => clock.now())
@@ -296,7 +297,7 @@ describe('an authority whose database is older than what it has published', () =
     accepted(await na.request('GET', url))
   })
 
-  it('is recovered from what others still hold when no mark is left', async () => {
+  it('is recovered from records that others saved when no mark is left', async () => {
     await start()
     const [early, late] = [await enroll(na, await node('early')), await enroll(na, await node('late'))]
     await revoke(early.cert_id)
@@ -312,7 +313,7 @@ describe('an authority whose database is older than what it has published', () =
     await restore()
     for (const file of marks()) await rm(file)
     await start()
-    // Nothing outside tells: it would serve what it has forgotten.
+    // Without a mark the rollback is not detected: the authority would serve without the lost revocations.
     accepted(await na.request('GET', '/readyz'))
     await expect(recover()).rejects.toThrow(NothingToRecoverError)
     await expect(recover({ crl: crl.replace('key_compromise', 'unspecified') })).rejects.toThrow(PublishedListError)
@@ -324,10 +325,10 @@ describe('an authority whose database is older than what it has published', () =
     await expect(recover({ crl, feed })).rejects.toThrow(NothingToRecoverError)
   })
 
-  it('drops no revocation in silence when another list of the same number was signed since', async () => {
+  it('drops no revocation silently when another list with the same sequence was signed since', async () => {
     await start()
     const [one, two] = [await enroll(na, await node('early')), await enroll(na, await node('late'))]
-    // The first list is signed before the backup, so both histories give their next list the same number.
+    // The first list is signed before the backup, so both histories use the same sequence for their next list.
     accepted(await na.request('GET', '/crl'))
     await stop()
     const restore = await backUp(database)
@@ -342,12 +343,12 @@ describe('an authority whose database is older than what it has published', () =
     const forgotten = recover({ crl })
     await expect(forgotten).rejects.toThrow(PublishedListError)
     await expect(forgotten).rejects.toThrow(`revoke what only this list names: ${one.cert_id}`)
-    // The own list, given as it stands, is no second history.
+    // The own list, given unchanged, is not a second history.
     const own = (await na.request('GET', '/crl')).text
     await expect(recover({ crl: own })).rejects.toThrow(NothingToRecoverError)
   })
 
-  it('stays recovered over a restart, and says that there is nothing more to do', async () => {
+  it('stays recovered over a restart, and reports that nothing is left to do', async () => {
     await liveOn()
     await recover()
     await na.stop()
@@ -356,7 +357,7 @@ describe('an authority whose database is older than what it has published', () =
     await expect(recover()).rejects.toThrow(NothingToRecoverError)
   })
 
-  it('is noticed from either place, and also when the same number has another content', async () => {
+  it('is detected from either file, and also when the same sequence has other content', async () => {
     await start()
     await revoke((await enroll(na, await node('one'))).cert_id)
     await stop()
@@ -369,7 +370,7 @@ describe('an authority whose database is older than what it has published', () =
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
   })
 
-  it('is noticed at once by an instance whose own mark is older: from what it has seen, and from what others kept', async () => {
+  it('is detected by an instance whose own mark is older: from the versions it has read, and from marks of others', async () => {
     await start()
     await revoke((await enroll(na, await node('one'))).cert_id)
     accepted(await na.request('GET', '/crl'))
@@ -381,7 +382,7 @@ describe('an authority whose database is older than what it has published', () =
     await na.core.rollback.settle()
     accepted(await na.request('GET', '/readyz'))
 
-    // Another instance keeps its mark in the same places.
+    // Another instance writes its mark to the same files.
     const other = await startTestAuthority({
       clock,
       database,
@@ -398,7 +399,7 @@ describe('an authority whose database is older than what it has published', () =
     await db.deleteFrom('crl_versions').where('sequence', '=', 2).execute()
     await na.core.rollback.settle()
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
-    // Nor does an instance that has noticed nothing yet write its older mark over the higher one.
+    // An instance that has not detected the rollback yet does not overwrite the higher mark with its older one.
     await na.core.rollback.keep()
     const kept = JSON.parse(await readFile(marks()[0] ?? '', 'utf8')) as { crl: { sequence: number } }
     expect(kept.crl.sequence).toBe(2)
@@ -412,7 +413,7 @@ describe('an authority whose database is older than what it has published', () =
     await start()
     for (const name of ['two', 'three']) await revoke((await enroll(na, await node(name))).cert_id)
     await stop()
-    // Every machine keeps its own mark: the recovery brings only one of them up to date.
+    // Every machine has its own mark. The recovery updates only one of them.
     await copyFile(marks()[0] ?? '', join(folder, 'elsewhere.mark'))
     await restore()
     await start()
@@ -430,7 +431,7 @@ describe('an authority whose database is older than what it has published', () =
   })
 
   it.each(['a treaty', 'a boundary policy', 'an executor key'])(
-    'is noticed by %s that is in force again',
+    'is detected by %s that is active again',
     async (what) => {
       await start(EVIDENCE_ON)
       const post = async (path: string, body: JsonObject = {}): Promise<JsonObject> => {
@@ -478,12 +479,12 @@ describe('an authority whose database is older than what it has published', () =
       201,
     )
     accepted(await na.as('standard')('POST', '/admin/evidence/anchors', {}), 201)
-    // No minute has gone by.
+    // Less than a minute has passed.
     await na.core.rollback.keep()
     expect(na.core.rollback.mark?.evidence?.sequence).toBe(2)
   })
 
-  it('keeps the withdrawals of both histories where a number was given out twice', async () => {
+  it('keeps the revocations of both histories where a sequence was used twice', async () => {
     await start()
     const [one, two] = [await enroll(na, await node('one')), await enroll(na, await node('two'))]
     await stop()
@@ -509,7 +510,7 @@ describe('an authority whose database is older than what it has published', () =
     expect(listed.sort()).toEqual([one.cert_id, two.cert_id].sort())
   })
 
-  it('gives out no lower number when the other history is further than the jump', async () => {
+  it('uses no lower sequence when the other history is further than the jump', async () => {
     await start()
     await revoke((await enroll(na, await node('one'))).cert_id)
     accepted(await na.as('privileged')('POST', '/admin/operator-keys/op-gone/revoke', {}))
@@ -536,7 +537,7 @@ describe('an authority whose database is older than what it has published', () =
     await expect(start()).rejects.toThrow(/^NA_HIGH_WATER_FILES: \S+one\.mark is not a mark of this authority$/)
   })
 
-  it.runIf(currentBackend() === 'sqlite')('keeps its mark beside the SQLite file unless told otherwise', async () => {
+  it.runIf(currentBackend() === 'sqlite')('stores its mark next to the SQLite file by default', async () => {
     na = await startTestAuthority({ clock, database })
     await na.core.rollback.keep()
     expect(await readFile(`${database.settings['DB_PATH']}.mark`, 'utf8')).toContain('"mark_version":1')

@@ -22,39 +22,39 @@ import type { Tx } from '../database/database.ts'
 import { findBehind } from '../rollback/positions.ts'
 import { raiseVersion } from '../database/locks/domains.ts'
 
-/** The one permitted jump: no number that was given out after the backup is given out again (reliability 12). */
+/** The one permitted jump: no sequence that was used after the backup is used again (reliability 12). */
 const JUMP = 100
 const TOLERANCE = seconds(300)
-/** More changes than anybody makes between two backups. */
+/** More changes than happen between two backups. */
 const VERSION_LEAP = 1_000_000
 
 export interface Recovery {
   readonly crlSequence: number | undefined
   readonly feedSequence: number | undefined
-  /** Withdrawals the restored database had forgotten. */
+  /** Number of revocations that the restored database lacked. */
   readonly revocations: number
-  /** Taken out of the registry until they announce themselves again. */
+  /** Agents that are removed until they register again. */
   readonly agents: number
-  /** Undefined when only rows were put back. */
+  /** Undefined when only rows were restored. */
   readonly replayFloor: Instant | undefined
 }
 
-/** The database is at its mark, or there is none to compare it with. */
+/** The database has reached its mark, or there is no mark. */
 export class NothingToRecoverError extends Error {
   override readonly name = 'NothingToRecoverError'
 }
 
 /**
- * Brings a restored database past everything this authority has already published, in one audited transaction:
- * withdrawals come back from the kept list and feed, numbers jump, unspent invites end, agents announce themselves
- * again, and what was signed before the floor is refused. Evidence that is missing stays missing, and its store stays closed.
+ * Brings a restored database past everything that was published, in one audited transaction: revocations are restored
+ * from the saved list and feed, sequences jump, unspent invites end, agents must register again, and requests signed
+ * before the floor are refused. Missing evidence stays missing, and its store stays disabled.
  */
 export async function recoverState(parts: RecoveryParts, published: Published = {}): Promise<Recovery> {
   const { rollback, database } = parts
   const mark = await raiseMark(parts, published)
   if (!rollback.isHalted() && !(await isRolledBack(database.read, mark))) return restoreRows(parts)
   const recovery = await database.write(async (tx) => {
-    // A large registry takes longer than any statement of a request may.
+    // A large registry takes longer than the statement timeout of requests.
     if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
     for (const head of ['operator-keys', 'crl', 'policy', 'feed']) await database.lockDomain(tx, head)
     const keys = await revokeKeysAgain(tx, mark)
@@ -63,7 +63,7 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
     const feed = await withdrawAgain(tx, parts, mark)
     const now = parts.clock.now()
     await endInvites(tx, now)
-    // Which of them were withdrawn or replaced after the backup nobody knows: each announces itself again.
+    // It is unknown which agents were removed or replaced after the backup, so all must register again.
     const agents = await unlistAllAgents(tx)
     await leapStamps(tx, mark)
     const replayFloor = now + TOLERANCE
@@ -82,15 +82,17 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
   return recovery
 }
 
-/** Nothing is behind, but rows of what was signed may be gone: they come back from the last list and feed themselves. */
+/**
+ * The database is not rolled back, but rows of signed records may be missing. They are restored from the last list and
+ * feed.
+ */
 async function restoreRows(parts: RecoveryParts): Promise<Recovery> {
   const { database, rollback } = parts
   const recovery = await database.write(async (tx) => {
     for (const head of ['crl', 'feed']) await database.lockDomain(tx, head)
     const list = await parts.crl.restoreDropped(tx)
     const feed = await restoreWithdrawn(tx, parts)
-    if (list === undefined && feed === undefined)
-      throw new NothingToRecoverError('the database is not behind anything that was published')
+    if (list === undefined && feed === undefined) throw new NothingToRecoverError('the database is not rolled back')
     const revocations = (list?.added ?? 0) + (feed?.added ?? 0)
     const heads = { crlSequence: list?.sequence, feedSequence: feed?.sequence }
     const recovered = { ...heads, revocations, agents: 0, replayFloor: undefined }
@@ -139,12 +141,12 @@ async function relist(
 ): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
   if (mark.crl === null || mark.last_crl === null) return undefined
   const kept: Crl = readCrl(readJson(mark.last_crl, LIST_LIMITS))
-  // Past the database, too: a mark may have been kept elsewhere for long while another history went on.
+  // Also past the database: a mark may have been stored elsewhere for long while another history continued.
   const sequence = Math.max(mark.crl.sequence + JUMP, ((await findActiveVersion(tx))?.sequence ?? 0) + 1)
   return { sequence, added: await parts.crl.restoreEntries(tx, kept, sequence) }
 }
 
-/** Positions are not signed, but history is read in their order. */
+/** Positions are not signed, but the history is read in their order. */
 async function raisePolicyPosition(tx: Tx, mark: HighWater): Promise<void> {
   await tx
     .updateTable('policy_versions')
@@ -174,7 +176,7 @@ async function withdrawAgain(
   return { sequence, added }
 }
 
-/** Withdraws what a feed names and the rows do not; gives how many. */
+/** Revokes the attestations of a feed that the rows lack. Returns their number. */
 async function withdrawMissing(tx: Tx, parts: RecoveryParts, kept: RevocationFeed): Promise<number> {
   const known = new Set((await listRevokedAttestations(tx)).map((row) => row.attestation_id))
   const missing = kept.revoked_attestation_ids.filter((id) => !known.has(id))
@@ -194,9 +196,9 @@ async function withdrawMissing(tx: Tx, parts: RecoveryParts, kept: RevocationFee
 }
 
 /**
- * Instances keep what they read under the stamp it had. Those of the lost history may be met again by counting on from
- * the backup, and then what is kept would pass for current: no stamp is ever met again. A backup from before an earlier
- * recovery lacks the leap of that one, so the mark counts, too.
+ * Instances cache records with their version. Counting on from the backup could reach versions of the lost history
+ * again, and cached records would count as current. So all versions jump. A backup from before an earlier recovery
+ * lacks the jump of that one, so the mark counts, too.
  */
 async function leapStamps(tx: Tx, { versions }: HighWater): Promise<void> {
   const rows = await tx.selectFrom('heads').select('name').execute()

@@ -18,7 +18,7 @@ import { EXPECTED_SCHEMA_VERSION } from '../database/migrate.ts'
 const RELEASES = join(import.meta.dirname, '..', '..', '..', '..', 'tests', 'fixtures', 'releases')
 const QUIET = { flags: {}, onProgress: () => undefined }
 
-/** Databases as earlier releases left them (tests/tools/make-release-fixture.ts), brought up to this one. */
+/** Databases of earlier releases (tests/tools/make-release-fixture.ts), migrated to this one. */
 describe.each(await readdir(RELEASES))('the database of release %s', (release) => {
   const from = join(RELEASES, release)
   let folder: string
@@ -57,7 +57,7 @@ describe.each(await readdir(RELEASES))('the database of release %s', (release) =
     })
   })
 
-  it('is restored, and an authority of this release goes on with it', async () => {
+  it('is restored, and an authority of this release continues with it', async () => {
     const outcome = await commands.restore({ ...QUIET, envFile, from, restart: false, withoutMark: true })
     expect(outcome).toMatchObject({ ok: true })
     const na = await startTestAuthority({ database, settings: { EVIDENCE_STORE: 'on' } })

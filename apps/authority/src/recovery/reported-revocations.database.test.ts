@@ -38,7 +38,7 @@ async function join(): Promise<{ node: NodeCaller; cert_id: string; text: string
   return { node, cert_id, text: cert_json }
 }
 
-/** As the restored database knows nothing of it. */
+/** The state of a restored database that lacks it. */
 async function removeRows(cert_id: string): Promise<void> {
   const db = na.core.database.read
   await db.deleteFrom('node_liveness').where('cert_id', '=', cert_id).execute()
@@ -50,7 +50,7 @@ const line = (event_type: string, details: JsonObject): string =>
 const revoked = (cert_id: string, reason: string): string => line('certificate_revoked', { cert_id, reason })
 const listNow = () => fetchCrl(na.url, na.genesis.network_authority.public_key)
 
-it('a certificate that the events say was revoked is not adopted, but revoked for that reason', async () => {
+it('a certificate that is revoked in the events is not adopted, but revoked for that reason', async () => {
   const [lost, fine] = [await join(), await join()]
   for (const { cert_id } of [lost, fine]) await removeRows(cert_id)
   const events = [revoked(lost.cert_id, 'key_compromise'), revoked(lost.cert_id, 'superseded')]
@@ -68,9 +68,9 @@ it('a certificate that the events say was revoked is not adopted, but revoked fo
   refused(await lost.node.join(await createInvite(na)), 403, 'node_key_compromised')
 })
 
-it('a certificate of the database that the events say was revoked is named, and revoked again', async () => {
+it('a certificate of the database that is revoked in the events is named, and revoked again', async () => {
   const [one, other] = [await join(), await join()]
-  const events = [revoked(one.cert_id, 'cessation_of_operation'), revoked('of nobody', 'unspecified')]
+  const events = [revoked(one.cert_id, 'cessation_of_operation'), revoked('of an unknown node', 'unspecified')]
   const { validAgain, certificates } = await findUnknown(na.parts, { events, certificates: [] })
   expect([certificates, validAgain]).toEqual([[], [{ cert_id: one.cert_id, revokedFor: 'cessation_of_operation' }]])
   const told = describeUnknown(
@@ -87,7 +87,7 @@ it('a certificate of the database that the events say was revoked is named, and 
   expect(recorded.find(({ cert_id }) => cert_id === one.cert_id)).toMatchObject({ job: 'recover' })
 })
 
-it('an event of a certificate that cannot be one stops everything: nobody could read a list with it', async () => {
+it('an event with an invalid certificate id stops everything: a list with it would be unreadable', async () => {
   const { publicKey } = await testSigner('node', 'whoever')
   const unusable: [string, JsonObject][] = [
     ['certificate_issued', { cert_id: '', node_public_key: publicKey }],
@@ -104,7 +104,7 @@ it('an event of a certificate that cannot be one stops everything: nobody could 
     )
 })
 
-it('a certificate that a former key signed after its time can be revoked, and not adopted', async () => {
+it('a certificate that a former key signed after its period can be revoked, and not adopted', async () => {
   const { cert_id, text } = await join()
   await removeRows(cert_id)
   const former = await testSigner('na', 'former')

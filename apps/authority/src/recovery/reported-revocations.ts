@@ -5,13 +5,13 @@ import type { LostEvent } from './unknown-records.ts'
 
 const AT_ONCE = 500
 
-/** A certificate of the database that an audit event says was revoked. */
+/** A certificate of the database that is revoked in an audit event. */
 export interface RevokedElsewhere {
   readonly cert_id: string
   readonly revokedFor: RevocationReason
 }
 
-/** Withdrawals of certificates that audit events name and the database does not have: the kept list may be older. */
+/** Revocations of certificates in audit events that the database lacks: the saved list may be older. */
 export class ReportedRevocations {
   readonly #reasons = new Map<string, RevocationReason>()
 
@@ -19,7 +19,7 @@ export class ReportedRevocations {
     const { cert_id } = details
     if (type !== 'certificate_revoked' || typeof cert_id !== 'string') return
     const reason = REVOCATION_REASONS.find((each) => each === details['reason']) ?? 'unspecified'
-    // A lost key stays lost, whatever other events say.
+    // key_compromise wins over every other reason.
     if (this.#reasons.get(cert_id) !== 'key_compromise') this.#reasons.set(cert_id, reason)
   }
 
@@ -27,7 +27,7 @@ export class ReportedRevocations {
     return this.#reasons.get(cert_id)
   }
 
-  /** Those that are in use in the database again. */
+  /** Certificates that are valid again in the database. */
   async findValidAgain(db: Tx, now: Instant): Promise<readonly RevokedElsewhere[]> {
     const found: RevokedElsewhere[] = []
     const all = [...this.#reasons.keys()].sort()

@@ -28,7 +28,7 @@ afterEach(() => na.stop())
 const read = async (path: string): Promise<JsonObject> => accepted(await na.request('GET', path))
 const operate = (target: string, body: JsonObject) => na.as('privileged')('POST', target, body)
 
-/** Withdraws a certificate and an attestation while the clock is ahead; gives their ids. */
+/** Revokes a certificate and an attestation while the clock is ahead. Returns their ids. */
 async function withdrawAhead(): Promise<{ readonly cert_id: string; readonly attestation_id: string }> {
   const right = clock.now()
   const node = nodeCaller(na.url, await testSigner('node'), () => clock.now())
@@ -42,8 +42,8 @@ async function withdrawAhead(): Promise<{ readonly cert_id: string; readonly att
   return { cert_id, attestation_id }
 }
 
-describe('list and feed that a wrong clock dated ahead', () => {
-  it('are signed again by the right one, with all they name, under the next numbers', async () => {
+describe('list and feed dated in the future by a wrong clock', () => {
+  it('are signed again with the correct time, with all entries and the next sequences', async () => {
     const { cert_id, attestation_id } = await withdrawAhead()
     const [list, feed] = [await read('/crl'), await read('/sovereign-revocation-feed')]
     expect([list['issued_at'], feed['issued_at']]).toEqual(Array(2).fill(writeInstant(clock.now() + AHEAD)))
@@ -59,7 +59,7 @@ describe('list and feed that a wrong clock dated ahead', () => {
     expect(await verifyList(readCrl(newList), [na.genesis.network_authority.public_key])).toBe(true)
   })
 
-  it('leave an audit event, and a database that holds', async () => {
+  it('cause an audit event, and a database that verifies', async () => {
     await withdrawAhead()
     const { crlSequence, feedSequence } = await resignLists(na.parts, clock.now())
     const event = (await na.auditEvents()).find((each) => each['event_type'] === 'state_recovered')
@@ -69,7 +69,7 @@ describe('list and feed that a wrong clock dated ahead', () => {
     expect((await inspectDatabase(na.core.database.read, authority, inspectStore)).problems).toEqual([])
   })
 
-  it('go on from there, and are left alone when they are not ahead', async () => {
+  it('continue from there, and are left unchanged when they are not ahead', async () => {
     await withdrawAhead()
     await resignLists(na.parts, clock.now())
     await expect(resignLists(na.parts, clock.now())).rejects.toThrow(NothingToRecoverError)
@@ -79,14 +79,14 @@ describe('list and feed that a wrong clock dated ahead', () => {
     expect((await read('/crl'))['issued_at']).toBe(writeInstant(clock.now()))
   })
 
-  it('are left alone by a clock that shows another time than the operator reads', async () => {
+  it('are left unchanged when the clock differs from the time that the operator gives', async () => {
     await withdrawAhead()
     for (const told of [clock.now() + seconds(301), clock.now() - seconds(301)])
       await expect(resignLists(na.parts, told)).rejects.toThrow(ClockError)
     await expect(resignLists(na.parts, clock.now() + seconds(300))).resolves.toBeDefined()
   })
 
-  it.runIf(currentBackend() === 'postgres')('are not signed by a clock that the database calls wrong', async () => {
+  it.runIf(currentBackend() === 'postgres')('are not signed while the clock offset is too large', async () => {
     const own = new ManualClock(systemClock.now())
     const other = await startTestAuthority({ clock: own, settings: { NA_CLOCK_CHECK: 'on' } })
     accepted(await other.request('GET', '/crl'))

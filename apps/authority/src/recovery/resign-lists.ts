@@ -13,29 +13,28 @@ export interface ResignResult {
   readonly feedSequence: number | undefined
 }
 
-/** Signs nothing by a clock that is wrong itself. */
+/** The clock is wrong, so nothing is signed. */
 export class ClockError extends Error {
   override readonly name = 'ClockError'
 }
 
 /**
- * Signs list and feed again by this clock, which must show the time that the operator reads elsewhere, where the last
- * ones were dated over 300 s ahead of it by a clock that was wrong (reliability 8). Verifiers refuse those until their
- * time has come, and all that is dated after them with them. One audited transaction; numbers go up by one, and nothing
- * that was withdrawn is taken back.
+ * Signs list and feed again with this clock, which must show the time that the operator gives, if the last ones were
+ * dated over 300 s ahead by a wrong clock (reliability 8). Verifiers refuse those until their time, and all later ones.
+ * One audited transaction: sequences increase by one, and no revocation is undone.
  */
 export async function resignLists(parts: RecoveryParts, told: Instant): Promise<ResignResult> {
   const { database, clock, clockCheck, rollback } = parts
   await clockCheck.check()
-  if (clockCheck.isHalted()) throw new ClockError('this clock differs from that of the database; set it right first')
-  // A list looks ahead to a clock that is behind, too, and dated back by that one it would be refused as a rollback.
+  if (clockCheck.isHalted()) throw new ClockError('this clock differs from the database clock: correct it first')
+  // A list also seems dated ahead to a slow clock, and dated back by it the list would be refused as a rollback.
   const difference = told - clock.now()
   if (difference > CLOCK_TOLERANCE || difference < -CLOCK_TOLERANCE)
     throw new ClockError(`this clock shows ${writeInstant(clock.now())}: over 300 s from the time that was given`)
   if (rollback.isHalted())
     throw new NothingToRecoverError('the database is rolled back: run chancery authority recover first')
   const redated = await database.write(async (tx) => {
-    // A long list takes longer than any statement of a request may.
+    // A long list takes longer than the statement timeout of requests.
     if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
     for (const head of ['crl', 'feed']) await database.lockDomain(tx, head)
     const now = clock.now()
@@ -58,7 +57,7 @@ export async function resignLists(parts: RecoveryParts, told: Instant): Promise<
   return redated
 }
 
-/** Undefined when it is full, so that none can follow it (decision 0011). */
+/** Undefined when the feed is full, so that no other can follow it (decision 0011). */
 async function redateFeed(tx: Tx, parts: RecoveryParts, before: number): Promise<number | undefined> {
   const least = { sequence: 0, issuedAt: 0n, isRedated: true } as const
   const { sequence } = await parts.revocationFeeds.publishOwnFeed(tx, 'refresh', least)

@@ -13,8 +13,8 @@ import type { UnknownCertificate } from './unknown.ts'
 const AT_ONCE = 100
 
 /**
- * Puts all of them on the list, in one version for each thousand of one reason; gives the number of the last list. The
- * reason is the one that the events name, or else the given one.
+ * Revokes all of them, in one version for each thousand of one reason. Returns the sequence of the last list. The
+ * reason is that of the events, or else the given one.
  */
 export async function revokeUnknown(
   parts: RecoveryParts,
@@ -71,8 +71,8 @@ async function revokeAll(
 }
 
 /**
- * Gives certificates that only the list still names their row again, withdrawn as the list says: then a key that was
- * lost is barred again, and they are revoked here as they are everywhere.
+ * Restores the rows of certificates that only the list names, revoked with the reason of the list. So a compromised key
+ * is barred again.
  */
 export async function restoreListed(parts: RecoveryParts, listed: readonly UnknownCertificate[]): Promise<number> {
   for (let at = 0; at < listed.length; at += AT_ONCE) {
@@ -111,14 +111,13 @@ function toLost(parts: RecoveryParts, some: readonly UnknownCertificate[]): read
 
 export interface Adopted {
   readonly adopted: number
-  /** Of keys that are barred: their certificates are not taken in again. */
+  /** Of barred keys: their certificates are not adopted. */
   readonly barred: number
 }
 
 /**
- * Takes certificates in again whose own text says that this authority issued them: their nodes go on as if nothing had
- * been lost. Which of them were revoked after the backup the kept list and the events tell, so the list must have been
- * read before.
+ * Adopts certificates whose own text proves that this authority issued them, so that their nodes continue. The saved
+ * list and the events show which of them were revoked after the backup, so the list must have been read before.
  */
 export async function adoptUnknown(parts: RecoveryParts, unknown: readonly UnknownCertificate[]): Promise<Adopted> {
   const living = unknown.filter(({ revokedFor }) => revokedFor === undefined)
@@ -161,7 +160,7 @@ async function listBarred(tx: Tx, keys: readonly string[]): Promise<ReadonlySet<
   return new Set(rows.map((row) => row.node_public_key))
 }
 
-/** As at its join: heard of once, then. */
+/** As at its join: one heartbeat, at that time. */
 async function insertLiveness(
   tx: Tx,
   { cert_id, node_public_key, issued_at }: { cert_id: string; node_public_key: string; issued_at: string },

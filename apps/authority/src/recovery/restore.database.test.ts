@@ -68,7 +68,7 @@ describe('a backup', () => {
     dropped.push(database)
     return database
   }
-  /** A restored authority goes on in a place of its own: what it keeps must not bind the first one. */
+  /** A restored authority has separate files, so that its mark does not affect the first one. */
   const copyMark = async (): Promise<string> => {
     const copy = join(folder, `${Math.random().toString(36).slice(2)}.mark`)
     await cp(mark, copy)
@@ -110,7 +110,7 @@ describe('a backup', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('is taken while the authority serves, and says what is in it', async () => {
+  it('is taken while the authority serves, and describes its content', async () => {
     accepted(await na.request('GET', '/readyz'))
     expect(manifest).toMatchObject({
       backup_version: 1,
@@ -128,7 +128,7 @@ describe('a backup', () => {
     expect((await readdir(backup)).sort()).toEqual(['database.sqlite', 'genesis.json', 'manifest.json'])
   })
 
-  it('holds no private key, and is nobody else’s to read', async () => {
+  it('has no private key, and only its owner can read it', async () => {
     const key = (await readFile(join(folder, 'na.key'), 'utf8')).split('\n').find((line) => /^[\w+/=]{40,}$/.test(line))
     expect(key).toBeDefined()
     for (const name of await readdir(backup)) {
@@ -138,7 +138,7 @@ describe('a backup', () => {
     expect((await stat(backup)).mode & 0o077).toBe(0)
   })
 
-  it('is one state, whatever is committed meanwhile', async () => {
+  it('is one consistent state, whatever is committed in the meantime', async () => {
     const to = join(folder, 'busy')
     let count = 0
     let isTaking = true
@@ -149,7 +149,7 @@ describe('a backup', () => {
           .values([0, 1].map((half) => ({ claim: Buffer.from(`busy-${count}-${half}`), expires_at: '2099' })))
           .execute()
         count += 1
-        // SQLite answers at once: without a pause nobody else would ever have a turn.
+        // SQLite runs synchronously, so other callers need a pause.
         await pause(1)
       }
     })()
@@ -172,7 +172,7 @@ describe('a backup', () => {
     expect(count).toBeGreaterThan(0)
   })
 
-  it('is never written over, and a failed one leaves nothing', async () => {
+  it('is never overwritten, and a failed one leaves nothing', async () => {
     const again = await commands.backup({ ...QUIET, envFile: await envFor(life), to: backup })
     expect(again).toMatchObject({ ok: false, code: 'backup_unusable' })
     const empty = await emptyDatabase()
@@ -183,7 +183,7 @@ describe('a backup', () => {
   })
 
   it.each<[Backend]>([['sqlite'], ['postgres']])(
-    'restored into %s goes on with the same bytes, and is never restored over anything',
+    'restored into %s continues with the same bytes, and is never restored over other data',
     async (backend) => {
       const place = await emptyDatabase(backend)
       const outcome = await restoreInto(place)
@@ -208,7 +208,7 @@ describe('a backup', () => {
   )
 
   it.each<[Backend]>([['sqlite'], ['postgres']])(
-    'restored into %s admits no second node with an invite that was used after it, although the mark shows nothing',
+    'restored into %s admits no second node with an invite that was used after it, although the mark is not ahead',
     async (backend) => {
       const invite = await createInvite(na)
       const from = join(folder, `before-a-join-${backend}`)
@@ -242,17 +242,17 @@ describe('a backup', () => {
         await writeFile(path, (await readFile(path, 'utf8')).replace('"issued_certs":3', '"issued_certs":4'))
       },
     ],
-  ])('%s is not restored, and nothing is left behind', async (_what, spoil) => {
+  ])('%s is not restored, and leaves nothing', async (_what, spoil) => {
     const damaged = await mkdtemp(join(folder, 'spoilt-'))
     await cp(backup, damaged, { recursive: true })
     await spoil(damaged)
     const place = await emptyDatabase()
     expect(await restoreInto(place, { from: damaged })).toMatchObject({ ok: false, code: 'backup_unusable' })
-    // Still empty: the good one goes in.
+    // Still empty: a valid backup can be restored.
     expect(await restoreInto(place)).toMatchObject({ ok: true })
   })
 
-  it('is not restored where nobody could notice what was withdrawn after it', async () => {
+  it('is not restored where later revocations could not be detected', async () => {
     const place = await emptyDatabase()
     const envFile = await envFor(place, join(folder, 'nowhere.mark'))
     const args = { ...QUIET, envFile, from: backup, restart: false }
@@ -261,7 +261,7 @@ describe('a backup', () => {
   })
 
   it.each<[Backend]>([['sqlite'], ['postgres']])(
-    'that was put into %s by half is nobody’s, and is made whole only when the operator says so',
+    'that was restored into %s incompletely cannot be used, and is completed only on the operator’s request',
     async (backend) => {
       const place = await emptyDatabase(backend)
       const [envFile, marks] = [await envFor(place), await copyMark()]
@@ -288,7 +288,7 @@ describe('a backup', () => {
     expect(await restoreInto(place)).toMatchObject({ ok: true })
   })
 
-  it('is not served from by an instance that runs while it is put in', async () => {
+  it('is not served by a running instance during the restore', async () => {
     const copying = na.core.database.engine === 'postgres'
     if (copying) await sql`create table unfinished_copy (token text, started_at text)`.execute(na.core.database.read)
     await na.core.rollback.settle()
@@ -298,7 +298,7 @@ describe('a backup', () => {
     expect(na.core.rollback.isHalted()).toBe(false)
   })
 
-  it('is rehearsed, and nothing of the rehearsal is left', async () => {
+  it('is rehearsed, and the rehearsal leaves nothing', async () => {
     const before = await listRehearsals()
     const envFile = await envFor(life)
     for (const args of [{ from: backup, onSqlite: false }, { onSqlite: false }, { from: backup, onSqlite: true }]) {
@@ -313,7 +313,7 @@ describe('a backup', () => {
     expect(await listRehearsals()).toEqual(before)
   })
 
-  it('of an earlier release is taken as it is, and brought up to this one where it is restored', async () => {
+  it('of an earlier release is taken unchanged, and migrated where it is restored', async () => {
     const old = await emptyDatabase()
     const { DB_PATH: path, DATABASE_URL: url } = old.settings
     const database = openDatabase(path === undefined ? { kind: 'postgres', url: url ?? '' } : { kind: 'sqlite', path })
@@ -340,7 +340,7 @@ describe('a backup', () => {
     await database.close()
   })
 
-  it('that is older than the mark is restored, and serves nobody before it was recovered', async () => {
+  it('that is older than the mark is restored, and refuses all requests until it is recovered', async () => {
     const node = nodeCaller(na.url, await testSigner('late', 'late'), () => na.core.clock.now())
     const { cert_id } = await enroll(na, node)
     const revoked = accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))

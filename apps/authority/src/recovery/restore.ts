@@ -21,11 +21,11 @@ export interface RestoreFacts {
   readonly folder: string
   /** Verified, with the digest of every part: {@link openBackup}. */
   readonly manifest: BackupManifest
-  /** Holds nothing yet. */
+  /** An empty location. */
   readonly place: DatabaseLocation
-  /** Everything kept outside: what the backup does not know, it says. */
+  /** All marks, which show what the backup lacks. */
   readonly marks: readonly HighWater[]
-  /** Clears away what an interrupted restore left in PostgreSQL; beside an SQLite file it goes by itself. */
+  /** Removes the rest of an interrupted restore in PostgreSQL. For an SQLite file this happens without the option. */
   readonly restart: boolean
   readonly clock: Clock
   readonly ids: Ids
@@ -34,14 +34,13 @@ export interface RestoreFacts {
 }
 
 export interface Restored extends Pick<Copied, 'records'> {
-  /** What was published since the backup; an authority on this database serves nobody before it was recovered. */
+  /** What was published since the backup. An authority on this database refuses all requests until it is recovered. */
   readonly behind: readonly string[]
 }
 
 /**
- * Puts a backup into a place that holds nothing, brings it up to this release, verifies every record and ends unused
- * invites. What was interrupted is never taken for a whole: a file has its name last, PostgreSQL has a marker that keeps
- * everybody out.
+ * Restores a backup into an empty location, migrates it to this release, verifies every record and ends unused invites.
+ * An interrupted restore is never used: a file gets its name last, and PostgreSQL has a marker that locks it.
  */
 export async function restoreBackup(facts: RestoreFacts): Promise<Restored> {
   const { manifest, place } = facts
@@ -74,7 +73,7 @@ async function restoreFile(facts: RestoreFacts, path: string): Promise<Restored>
     await copyFile(join(facts.folder, DATABASE_PART), beside)
     const restored = await bringUp(openSqlite(beside), facts)
     await syncFile(beside)
-    // Unlike a rename, a link never takes the place of a file that appeared meanwhile.
+    // Unlike a rename, a link never replaces a file that was created in the meantime.
     await link(beside, path)
     await syncFile(dirname(path))
     return restored

@@ -6,8 +6,8 @@ import { markTreatyRevoked } from '../features/recognition-treaties/index.ts'
 import type { LostRecord } from './unknown-records.ts'
 
 /**
- * Withdraws attestations by their id, with a row or without, and signs the feed that names them; gives its number. The
- * reason is the one that the events name, or else the given one.
+ * Revokes attestations by id, with a row or without, and signs the feed that names them. Returns its sequence. The
+ * reason is that of the events, or else the given one.
  */
 export function withdrawAttestations(
   parts: RecoveryParts,
@@ -40,7 +40,7 @@ export function withdrawAttestations(
   })
 }
 
-/** Revokes treaties again that were revoked after the backup; gives how many. */
+/** Revokes treaties again that were revoked after the backup. Returns their number. */
 export function revokeTreatiesAgain(parts: RecoveryParts, lost: readonly LostRecord[]): Promise<number> {
   return parts.database.write(async (tx) => {
     await parts.database.lockDomain(tx, 'treaties')

@@ -32,7 +32,7 @@ async function recognise(subject: string): Promise<string> {
   return String((await post('/admin/recognition-treaties', body, 201))['treaty_id'])
 }
 
-/** The audit events that name an id, as an export of before the loss has them. */
+/** The audit events that name an id, as an earlier export has them. */
 async function eventsNaming(id: string): Promise<readonly string[]> {
   const types = ['membership_attestation_issued', 'membership_attestation_revoked'] as const
   const more = ['recognition_treaty_issued', 'recognition_treaty_revoked'] as const
@@ -43,7 +43,7 @@ async function eventsNaming(id: string): Promise<readonly string[]> {
     .map((event) => JSON.stringify({ ...event, event_id: randomUUID() }))
 }
 
-/** Takes out of the database what was written after the backup. */
+/** Deletes everything that was written after the backup. */
 async function lose(table: 'membership_attestations' | 'recognition_treaties', id: string): Promise<void> {
   const column = table === 'membership_attestations' ? 'attestation_id' : 'treaty_id'
   await na.core.database.read.deleteFrom(table).where(column, '=', id).execute()
@@ -58,8 +58,8 @@ async function problems(): Promise<readonly string[]> {
   return (await inspectDatabase(na.core.database.read, authority, inspectStore)).problems
 }
 
-describe('attestations of after the backup', () => {
-  it('are listed by id with what the events say, and withdrawn by id', async () => {
+describe('attestations after the backup', () => {
+  it('are listed by id with the data of the events, and revoked by id', async () => {
     const [lost, kept] = [await attest('partner-7'), await attest('partner-8')]
     const events = [...(await eventsNaming(lost)), ...(await eventsNaming(kept))]
     await lose('membership_attestations', lost)
@@ -87,7 +87,7 @@ describe('attestations of after the backup', () => {
     expect(await problems()).toEqual([])
   })
 
-  it('are withdrawn again for the reason of the event when they are valid again', async () => {
+  it('are revoked again for the reason of the event when they are valid again', async () => {
     const id = await attest('partner-9')
     await post(`/admin/attestations/${id}/revoke`, { reason: 'left the house' })
     const events = await eventsNaming(id)
@@ -102,7 +102,7 @@ describe('attestations of after the backup', () => {
     expect((await find(events)).attestationsValidAgain).toEqual([])
   })
 
-  it('are not named when they were withdrawn by the feed, or are older than any attestation lives', async () => {
+  it('are not named when the feed revoked them, or when they are older than any attestation is valid', async () => {
     const [withdrawn, old] = [await attest('partner-10'), await attest('partner-11')]
     const events = [...(await eventsNaming(withdrawn)), ...(await eventsNaming(old))]
     const ancient = events.map((line) => ({ ...(JSON.parse(line) as JsonObject), created_at: '2022-01-01T00:00:00Z' }))
@@ -116,7 +116,7 @@ describe('attestations of after the backup', () => {
   })
 })
 
-describe('treaties of after the backup', () => {
+describe('treaties after the backup', () => {
   it('are listed by id with the other sovereign, to be issued again', async () => {
     const id = await recognise('LOST-NET')
     const events = await eventsNaming(id)

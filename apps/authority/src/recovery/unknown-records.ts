@@ -2,11 +2,11 @@ import { HOUR } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import type { Tx } from '../database/database.ts'
 
-/** No attestation and no treaty lives longer: of an older event nothing is left to withdraw. */
+/** No attestation and no treaty is valid longer, so older events need no revocation. */
 const LONGEST_LIFE = 26_280n * HOUR
 const AT_ONCE = 500
 
-/** An audit event that the database does not have. */
+/** An audit event that the database lacks. */
 export interface LostEvent {
   readonly id: string
   readonly type: string
@@ -14,23 +14,23 @@ export interface LostEvent {
   readonly details: JsonObject
 }
 
-/** What audit events say about an attestation or a treaty. */
+/** The data of audit events about an attestation or a treaty. */
 export interface LostRecord {
   readonly id: string
-  /** The subject of an attestation, or the other sovereign of a treaty. Undefined when only its withdrawal is known. */
+  /** The subject of an attestation, or the other sovereign of a treaty. Undefined when only its revocation is known. */
   readonly subject: string | undefined
   readonly roles: readonly string[]
   readonly issuedAt: Instant | undefined
   /** The operator key that issued it. */
   readonly issuedBy: string | undefined
-  /** The reason, when the events also name its withdrawal. */
+  /** The reason, when the events also name its revocation. */
   readonly revokedFor: string | undefined
 }
 
 export interface LostRecords {
   /** Without a row and not in the feed: partners accept them until they end. */
   readonly attestations: readonly LostRecord[]
-  /** Withdrawn after the backup, but valid here: the feed that was kept is older than the withdrawal. */
+  /** Revoked after the backup, but valid here: the saved feed is older than the revocation. */
   readonly attestationsValidAgain: readonly LostRecord[]
   /** Without a row: not in force here. */
   readonly treaties: readonly LostRecord[]
@@ -61,7 +61,7 @@ const TREATIES: Kind = {
   roles: 'allowed_roles',
 }
 
-/** Gathers attestations and treaties from audit events that the database does not have. */
+/** Collects attestations and treaties from audit events that the database lacks. */
 export class LostRecordReader {
   readonly #attestations = new Map<string, LostRecord>()
   readonly #treaties = new Map<string, LostRecord>()
@@ -77,7 +77,7 @@ export class LostRecordReader {
     note(this.#treaties, TREATIES, event)
   }
 
-  /** Compares with the rows; changes nothing. */
+  /** Compares with the rows. Changes nothing. */
   async compare(db: Tx): Promise<LostRecords> {
     const attestations = [...this.#attestations.values()]
     const treaties = [...this.#treaties.values()]
@@ -140,7 +140,7 @@ async function statusOf(
   return held
 }
 
-/** An attestation without a row whose withdrawal came back from the feed needs nothing more. */
+/** An attestation without a row whose revocation was restored from the feed needs nothing more. */
 async function attestationRows(db: Tx, ids: readonly string[]): Promise<readonly StatusRow[]> {
   const rows = await db
     .selectFrom('membership_attestations')

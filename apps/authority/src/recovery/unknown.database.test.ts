@@ -41,7 +41,7 @@ interface Later {
   readonly line: string
 }
 
-/** A node that joined after the backup: the database knows neither its certificate nor the event of its join. */
+/** A node that joined after the backup: the database lacks its certificate and the event of its join. */
 async function joinLater(validity: JsonObject = {}): Promise<Later> {
   counter += 1
   const node = nodeCaller(na.url, await testSigner('node', `later-${counter}`), () => clock.now())
@@ -57,8 +57,8 @@ const look = (events: readonly string[], certificates: readonly string[] = []) =
   findUnknown(na.parts, { events, certificates })
 const idsOf = (report: Awaited<ReturnType<typeof look>>): string[] => report.certificates.map((each) => each.cert_id)
 
-describe('what others know of that a restored database does not', () => {
-  it('is found in audit events and certificates, and what is known is not named', async () => {
+describe('records that others have and a restored database lacks', () => {
+  it('are found in audit events and certificates, and stored records are not named', async () => {
     const [one, two] = [await joinLater(), await joinLater()]
     const known = await enroll(
       na,
@@ -71,7 +71,7 @@ describe('what others know of that a restored database does not', () => {
     expect(report.certificates.find((each) => each.cert_id === two.cert_id)?.certificate?.cert_id).toBe(two.cert_id)
   })
 
-  it('is not what has ended, what somebody else signed, or what was cut off', async () => {
+  it('exclude expired certificates, certificates of other signers, and truncated ones', async () => {
     const short = await joinLater({ max_validity_hours: 1 })
     const forged = JSON.stringify({ ...(JSON.parse((await joinLater()).text) as JsonObject), roles: ['role:operator'] })
     clock.advance(3601)
@@ -81,7 +81,7 @@ describe('what others know of that a restored database does not', () => {
       await expect(look([line])).rejects.toBeInstanceOf(SourceUnusable)
   })
 
-  it('is adopted by its own text: the node goes on, and it can be revoked as any other', async () => {
+  it('are adopted by their own text: the node continues, and they can be revoked as any other', async () => {
     const { node, cert_id, text, line } = await joinLater()
     refused(await node.heartbeat(cert_id), 403, 'certificate_not_found')
     const other = await joinLater()
@@ -96,7 +96,7 @@ describe('what others know of that a restored database does not', () => {
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
   })
 
-  it('is not adopted when its key is barred', async () => {
+  it('are not adopted when their key is barred', async () => {
     const { node, text, line } = await joinLater()
     const { cert_id } = await enroll(na, node)
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason: 'key_compromise' }))
@@ -105,7 +105,7 @@ describe('what others know of that a restored database does not', () => {
     expect(idsOf(await look([line], [text]))).toHaveLength(1)
   })
 
-  it('is withdrawn again when only the list names it, and a lost key is barred again', async () => {
+  it('are revoked again when only the list names them, and a compromised key is barred again', async () => {
     for (const withText of [true, false]) {
       const { node, cert_id, text, line } = await joinLater()
       const key = node.key
@@ -125,7 +125,7 @@ describe('what others know of that a restored database does not', () => {
     expect((await inspectDatabase(na.core.database.read, authority, inspectStore)).problems).toEqual([])
   })
 
-  it('is revoked, with a text or without, in one list that names all', async () => {
+  it('are revoked, with a text or without, in one list that names all', async () => {
     const [one, two] = [await joinLater(), await joinLater()]
     const { certificates } = await look([one.line, two.line], [two.text])
     const sequence = await revokeUnknown(na.parts, certificates, 'cessation_of_operation')
@@ -138,7 +138,7 @@ describe('what others know of that a restored database does not', () => {
 })
 
 describe('the copy of the state of a gateway', () => {
-  it('gives the newest list of this authority, and no other file passes for one', async () => {
+  it('contains the newest list of this authority, and no other file is accepted as one', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'chancery-gateway-copy-'))
     try {
       const { text } = await na.request('GET', '/crl')

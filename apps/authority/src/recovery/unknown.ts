@@ -22,43 +22,43 @@ import type { RevokedElsewhere } from './reported-revocations.ts'
 import { LostRecordReader } from './unknown-records.ts'
 import type { LostEvent, LostRecords } from './unknown-records.ts'
 
-/** No certificate lives longer: of an older event nothing is left to withdraw. */
+/** No certificate is valid longer, so older events need no revocation. */
 const LONGEST_LIFE = 366n * DAY
 const AT_ONCE = 500
 
-/** What others still have of the time after the backup. */
+/** Records of the time after the backup that others have. */
 export interface ReportedElsewhere {
   /** Audit events as they were exported or forwarded, one JSON text each. */
   readonly events: AsyncIterable<string> | Iterable<string>
-  /** Texts of certificates, as nodes and relying parties hold them. */
+  /** Texts of certificates, as nodes and relying parties store them. */
   readonly certificates: readonly string[]
 }
 
-/** A certificate of this authority that its database does not know and its list does not name. */
+/** A certificate of this authority that is neither in the database nor on its list. */
 export interface UnknownCertificate {
   readonly cert_id: string
   readonly node_public_key: string
-  /** With its own signed text it can be adopted; without, it can only be revoked. */
+  /** With its own signed text it can be adopted. Without, it can only be revoked. */
   readonly certificate: JoinCertificate | undefined
-  /** The reason, when the events also name its withdrawal: it is never adopted. */
+  /** The reason, when the events also name its revocation. It is then never adopted. */
   readonly revokedFor?: RevocationReason
 }
 
 export interface UnknownReport extends LostRecords {
   readonly certificates: readonly UnknownCertificate[]
-  /** On the list, and still without a row: a lost key among them is not barred yet. */
+  /** On the list, and still without a row: a compromised key among them is not barred yet. */
   readonly listed: readonly UnknownCertificate[]
-  /** Revoked after the backup, and in use here again: the list that was kept is older than the withdrawal. */
+  /** Revoked after the backup, and in use here again: the saved list is older than the revocation. */
   readonly validAgain: readonly RevokedElsewhere[]
-  /** Events that the database does not have, by type. */
+  /** Events that the database lacks, by type. */
   readonly events: Readonly<Record<string, number>>
-  /** Texts that are no certificate of this authority. */
+  /** Texts that are not a certificate of this authority. */
   readonly foreign: number
-  /** Certificates that have ended: nobody accepts them any more. */
+  /** Expired certificates, which are refused everywhere. */
   readonly ended: number
 }
 
-/** Compares what others know with the database; changes nothing. */
+/** Compares the records of others with the database. Changes nothing. */
 export async function findUnknown(parts: RecoveryParts, elsewhere: ReportedElsewhere): Promise<UnknownReport> {
   const db = parts.database.read
   const now = parts.clock.now()
@@ -84,7 +84,7 @@ export async function findUnknown(parts: RecoveryParts, elsewhere: ReportedElsew
       named.delete(certificate.cert_id)
     } else {
       const { cert_id, node_public_key } = certificate
-      // What a former key signs outside its time is not the authority's: it can be revoked, not adopted.
+      // A certificate that a former key signed outside its period is not valid: it can be revoked, not adopted.
       const isInTime = await verifyList(certificate, ownKeysAt(parts.keys, certificate.issued_at))
       named.set(cert_id, { cert_id, node_public_key, certificate: isInTime ? certificate : undefined })
     }
@@ -97,7 +97,7 @@ export async function findUnknown(parts: RecoveryParts, elsewhere: ReportedElsew
   return { ...(await withoutStored(db, all)), ...(await lost.compare(db)), validAgain, events, foreign, ended }
 }
 
-/** A line that is no event stops everything: half of a file must not pass for all of it. */
+/** A line that is not an event stops everything: half of a file must not count as the whole. */
 function readEvent(line: string): LostEvent {
   const value = parse(line)
   const [id, type, at] = ['event_id', 'event_type', 'created_at'].map((name) => member(value ?? {}, name))
@@ -109,14 +109,14 @@ function readEvent(line: string): LostEvent {
   return { id, type, at: time, details }
 }
 
-/** Id and reason may get into the feed: one that is none would make the whole feed unreadable for everybody. */
+/** Id and reason may be added to the feed, and an invalid one would make the whole feed unreadable. */
 function requireListable({ attestation_id: id = '', reason = '' }: JsonObject): void {
   const isGood = typeof id === 'string' && isPlainText(id, 128) && typeof reason === 'string'
   if (!isGood || !isPlainText(reason, 256, 0))
     throw new SourceUnusable('an event names an attestation that cannot be one: this is no export of this authority')
 }
 
-/** What was given cannot be read as what it is said to be. */
+/** A given file cannot be read as its kind. */
 export class SourceUnusable extends Error {
   override readonly name = 'SourceUnusable'
 }
@@ -132,7 +132,7 @@ function certificateOf({ type, details }: LostEvent): UnknownCertificate | undef
   const cert_id = name === undefined ? undefined : details[name]
   const node_public_key = details['node_public_key']
   if (typeof cert_id !== 'string' || typeof node_public_key !== 'string') return undefined
-  // It may get onto the list: one entry that is none would make the whole list unreadable for everybody.
+  // It may be added to the list, and an invalid entry would make the whole list unreadable.
   if (!isPlainText(cert_id, 128) || readPublicKey(node_public_key) === undefined)
     throw new SourceUnusable('an event names a certificate that cannot be one: this is no export of this authority')
   return { cert_id, node_public_key, certificate: undefined }
@@ -178,7 +178,7 @@ async function withoutReported(db: Tx, events: readonly LostEvent[]): Promise<re
   return events.filter(({ id }) => !known.has(id))
 }
 
-/** Those without a row, by whether the list names them: what stands there is withdrawn already. */
+/** Those without a row, by whether the list names them: listed ones are already revoked. */
 async function withoutStored(
   db: Tx,
   named: readonly UnknownCertificate[],

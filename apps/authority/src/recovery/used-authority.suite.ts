@@ -23,12 +23,12 @@ const BOUNDARY_POLICY = {
   ],
 }
 
-/** An authority that has one of everything: records of each kind, some of them withdrawn, evidence and its anchor. */
+/** An authority with one of everything: records of each kind, some of them revoked, evidence and its anchor. */
 export async function startUsedAuthority(options: TestAuthorityOptions = {}): Promise<TestAuthority> {
   const na = await startTestAuthority({ ...options, settings: { ...SETTINGS, ...options.settings } })
   const post = async (target: string, body: JsonObject, status = 201): Promise<JsonObject> =>
     accepted(await na.as('privileged')('POST', target, body), status)
-  // The first list and feed, before jobs make them at a moment of their own.
+  // The first list and feed, before jobs make them at another time.
   accepted(await na.request('GET', '/crl'))
   accepted(await na.request('GET', '/sovereign-revocation-feed'))
   await post('/admin/policy', { policy_id: 'one' })

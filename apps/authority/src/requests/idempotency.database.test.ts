@@ -28,14 +28,14 @@ const run = (attempt: Attempt, answer: StoredResponse | undefined = ANSWER): Pro
   })
 
 describe('findStoredResponse', () => {
-  it('is undefined the first time, and the kept answer ever after', async () => {
+  it('is undefined the first time, and the stored response afterwards', async () => {
     const attempt = newAttempt()
     await run(attempt)
     expect(await find(attempt)).toEqual(ANSWER)
     expect(await find(attempt, '2026-01-03T03:04:04.999999Z')).toEqual(ANSWER)
   })
 
-  it('refuses another body, and a repeat whose answer held a secret', async () => {
+  it('refuses another body, and a repeat whose response contained a secret', async () => {
     const [attempt, secret] = [newAttempt(), newAttempt()]
     await run(attempt)
     await expect(find({ ...attempt, bodyDigest: 'other' })).rejects.toMatchObject({ code: 'conflict' })
@@ -43,20 +43,20 @@ describe('findStoredResponse', () => {
     await expect(find(secret)).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('keeps scopes apart', async () => {
+  it('separates scopes', async () => {
     const attempt = newAttempt()
     await run(attempt)
     expect(await find({ ...attempt, scope: 'other POST /x' })).toBeUndefined()
     expect(await find({ ...attempt, scope: 'op POST /y' })).toBeUndefined()
   })
 
-  it('forgets when the day is over', async () => {
+  it('is deleted after a day', async () => {
     const attempt = newAttempt()
     await run(attempt)
     expect(await find({ ...attempt, bodyDigest: 'other' }, END)).toBeUndefined()
   })
 
-  it('forgets an attempt whose effect was rolled back', async () => {
+  it('is not stored when the effect was rolled back', async () => {
     const attempt = newAttempt()
     const broken = na.core.database.write(async (tx) => {
       await findStoredResponse(tx, attempt, NOW)
@@ -67,7 +67,7 @@ describe('findStoredResponse', () => {
     expect(await find(attempt)).toBeUndefined()
   })
 
-  it('waits for the same attempt that still runs, and gives its answer', async () => {
+  it('waits for the same attempt that is still running, and returns its response', async () => {
     const attempt = newAttempt()
     let finish = (): void => undefined
     const started = Promise.withResolvers<void>()
@@ -75,7 +75,7 @@ describe('findStoredResponse', () => {
       expect(await findStoredResponse(tx, attempt, NOW)).toBeUndefined()
       const gate = new Promise<void>((resolve) => (finish = resolve))
       started.resolve()
-      // SQLite has one connection here: nobody else could even ask meanwhile.
+      // SQLite has one connection here, so no other caller could read in the meantime.
       if (currentBackend() === 'postgres') await gate
       await storeResponse(tx, attempt, ANSWER)
     })
@@ -95,7 +95,7 @@ describe('findStoredResponse', () => {
 })
 
 describe('purgeStoredResponses', () => {
-  it('removes what has ended and nothing else', async () => {
+  it('removes expired attempts and nothing else', async () => {
     const [old, young] = [newAttempt({ expires_at: NOW }), newAttempt({ expires_at: END })]
     await run(old)
     await run(young)

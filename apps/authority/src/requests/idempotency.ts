@@ -5,7 +5,7 @@ import type { Tx } from '../database/database.ts'
 
 const KEY = /^[A-Za-z0-9._:-]{1,128}$/
 
-/** One try of a creating call, as its caller named it. */
+/** One attempt of a creating call, as its caller named it. */
 export interface Attempt {
   readonly scope: string
   readonly key: string
@@ -32,9 +32,9 @@ export function readAttempt(
 }
 
 /**
- * The answer given to the same call before, or undefined when this is the first. Another body under the same key is a
- * conflict; so is a repeat whose answer held a secret and was therefore never stored. A call that still runs is waited
- * for: its row is not visible before its effect is.
+ * Returns the response to an earlier identical call, or undefined when this is the first. Another body under the same
+ * key is a conflict. So is a repeat whose response contained a secret and was therefore not stored. A running call is
+ * waited for: its row is not visible before its effect is.
  */
 export async function findStoredResponse(tx: Tx, attempt: Attempt, now: string): Promise<StoredResponse | undefined> {
   await tx
@@ -68,7 +68,7 @@ export async function findStoredResponse(tx: Tx, attempt: Attempt, now: string):
   return { status: row.status, text: row.answer_json }
 }
 
-/** Keeps the answer in the transaction of its effect. Never called for answers that hold a secret. */
+/** Stores the response in the transaction of its effect. Never called for responses that contain a secret. */
 export async function storeResponse(tx: Tx, attempt: Attempt, answer: StoredResponse): Promise<void> {
   await tx
     .updateTable('idempotency_keys')

@@ -10,7 +10,7 @@ import type { Tx } from '../database/database.ts'
 import type { Domain } from '../database/locks/domains.ts'
 import { findStoredResponse, storeResponse, readAttempt } from './idempotency.ts'
 
-/** A record that was just signed, and the event that tells of it. */
+/** A newly signed record and its audit event. */
 export interface Issued {
   readonly record: object
   readonly type: AuditEventType
@@ -18,9 +18,9 @@ export interface Issued {
 }
 
 /**
- * Answers a creating call with a newly signed record (201). The event is kept in the transaction in which the record
- * was signed, so that none leaves without a trace; a try repeated under one Idempotency-Key gets the first answer.
- * `head` names the domain to lock when the record is stored, too.
+ * Responds to a creating call with a newly signed record (201). The event is stored in the transaction in which the
+ * record was signed, so that every record has one. A repeated attempt under one Idempotency-Key gets the first
+ * response. `head` names the domain to lock when the record is stored, too.
  */
 export async function issueRecord(
   call: OperatorCall,

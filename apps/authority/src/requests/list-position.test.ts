@@ -5,7 +5,7 @@ import { readIssuePosition, toWireTime, writeIssuePosition } from './list-positi
 const page = (after: string | undefined) => ({ limit: 1, offset: 0, after, asked: true })
 const AT = '2026-01-02T03:04:05.678000Z'
 
-describe('places in a list by time of issue', () => {
+describe('positions in a list by time of issue', () => {
   it.each([
     [AT, '73ea7100-0000-4000-8000-000000000001'],
     [AT, 'zoë 😀|with a bar'],

@@ -3,7 +3,7 @@ import { Refusal } from '@chancery/contract'
 import { sql } from 'kysely'
 import type { Page } from './paging.ts'
 
-/** A place in a list that is ordered by time of issue, then id. */
+/** A position in a list that is ordered by time of issue, then id. */
 export interface IssuePosition {
   readonly issued_at: string
   readonly id: string
@@ -20,13 +20,13 @@ export function readIssuePosition(page: Page): IssuePosition | undefined {
   return { issued_at: match[1] ?? '', id: match[2] ?? '' }
 }
 
-/** Rows behind a place, oldest first. */
+/** Rows after a position, oldest first. */
 export function isAfter(idColumn: string, place: IssuePosition): ReturnType<typeof sql<boolean>> {
   const [at, id] = [sql.ref('issued_at'), sql.ref(idColumn)]
   return sql<boolean>`(${at} > ${place.issued_at} or (${at} = ${place.issued_at} and ${id} > ${place.id}))`
 }
 
-/** A stored time in the form answers have. */
+/** A stored time in the form of responses. */
 export function toWireTime(stored: string | null): string | null {
   return stored === null ? null : writeInstant(readInstant(stored) ?? 0n)
 }

@@ -44,14 +44,14 @@ describe('readPage (protocol/core 24)', () => {
     `cursor=${Buffer.from('1').toString('base64url')}`,
     `cursor=${Buffer.from('1|ë').toString('base64')}%3D`,
     `cursor=${'A'.repeat(2000)}`,
-    // Bytes that are no UTF-8 do not read back to themselves.
+    // Bytes that are not UTF-8 do not decode to the same text.
     `cursor=${Buffer.from([0x31, 0x7c, 0xff]).toString('base64url')}`,
     `offset=0&cursor=${writeCursor('x')}`,
   ])('refuses %s', (query) => {
     expect(isRefused(query)).toBe(true)
   })
 
-  it('reads back every place it wrote', () => {
+  it('decodes every position it encoded', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (place) => {
         expect(read(`cursor=${writeCursor(place)}`).after).toBe(place)
@@ -68,12 +68,12 @@ describe('pageMembers', () => {
   const members = (page: Partial<Page>, rows: number, last: string | undefined, total: number | null = 7) =>
     pageMembers({ limit: 10, offset: 0, after: undefined, asked: true, ...page }, rows, last, async () => total)
 
-  it('says nothing to a caller who never asked and has seen everything', async () => {
+  it('adds no members for a caller that did not ask for pages and got everything', async () => {
     const never = (): Promise<never> => Promise.reject(new Error('nothing is counted'))
     expect(await pageMembers({ limit: 10, offset: 0, after: undefined, asked: false }, 3, undefined, never)).toEqual({})
   })
 
-  it('says how to go on when rows were left out', async () => {
+  it('adds the next position when rows were left out', async () => {
     const told = { total: 7, next_offset: 10, next_cursor: writeCursor('place') }
     expect(await members({ asked: false }, 10, 'place')).toEqual(told)
     expect(await members({}, 10, 'place')).toEqual(told)
@@ -81,14 +81,14 @@ describe('pageMembers', () => {
   })
 
   it('ends with nulls', async () => {
-    // The last page knows the total without counting; behind a cursor, or past the end, it has to be counted.
+    // The last page has the total without counting. After a cursor, or past the end, it has to be counted.
     expect(await members({}, 3, undefined)).toEqual({ total: 3, next_offset: null, next_cursor: null })
     expect(await members({ offset: 4 }, 3, undefined)).toMatchObject({ total: 7 })
     expect(await members({ after: 'x' }, 3, undefined)).toMatchObject({ total: 7 })
     expect(await members({ offset: 50 }, 0, undefined)).toMatchObject({ total: 7 })
   })
 
-  it('gives no offset behind a cursor or beyond 10,000', async () => {
+  it('has no offset after a cursor or beyond 10,000', async () => {
     expect(await members({ after: 'x' }, 10, 'place')).toMatchObject({
       next_offset: null,
       next_cursor: writeCursor('place'),
@@ -100,7 +100,7 @@ describe('pageMembers', () => {
     })
   })
 
-  it('counts up to 10,000 and passes on that there are more', async () => {
+  it('counts up to 10,000 and reports that there are more', async () => {
     const bounds: number[] = []
     const count = async (bound: number): Promise<null> => (bounds.push(bound), null)
     expect(await pageMembers({ limit: 1, offset: 0, after: undefined, asked: true }, 1, 'x', count)).toMatchObject({

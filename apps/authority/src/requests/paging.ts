@@ -2,18 +2,18 @@ import { LIMITS, Refusal } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
 
-/** One page of a list (protocol/core 24). `after` is the place an opaque cursor names. */
+/** One page of a list (protocol/core 24). `after` is the position of an opaque cursor. */
 export interface Page {
   readonly limit: number
   readonly offset: number
   readonly after: string | undefined
-  /** True when the caller sent a paging parameter: then the answer speaks of paging, too. */
+  /** True when the caller sent a paging parameter. Then the response has paging members. */
   readonly asked: boolean
 }
 
 export function readPage(query: Query): Page {
   const [limit, offset, cursor] = [query.first('limit'), query.first('offset'), query.first('cursor')]
-  // A cursor stands in place of an offset; both together have no meaning.
+  // A cursor replaces an offset. Both together have no meaning.
   if (cursor !== undefined && offset !== undefined) throw new Refusal('invalid_page')
   return {
     limit: limit === undefined ? LIMITS.listPageRows : readWhole(limit, 1, LIMITS.listPageRows),
@@ -30,20 +30,20 @@ export function readWhole(text: string, min: number, max: number): number {
   return value
 }
 
-/** Opaque to clients, so that what a cursor holds may change. */
+/** Opaque to clients, so that its content may change. */
 export function writeCursor(place: string): string {
   return Buffer.from(`1|${place}`).toString('base64url')
 }
 
-/** The place a cursor names; a text that we did not write is refused. */
+/** Decodes the position of a cursor. A text that we did not write is refused. */
 export function readPosition(text: string): string {
   const place = Buffer.from(text.slice(0, 4096), 'base64url').toString('utf8')
-  // Only what we wrote reads back to itself.
+  // Only text that we wrote encodes to itself again.
   if (!place.startsWith('1|') || writeCursor(place.slice(2)) !== text) throw new Refusal('invalid_page')
   return place.slice(2)
 }
 
-/** total, next_offset and next_cursor; left out while a caller who never asked for pages has seen everything. */
+/** total, next_offset and next_cursor. Left out for a caller that did not ask for pages and got everything. */
 export async function pageMembers(
   page: Page,
   rows: number,

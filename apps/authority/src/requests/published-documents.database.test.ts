@@ -13,7 +13,7 @@ type ServeParts = Pick<Core, 'clock' | 'versions' | 'rollback'>
 
 const postgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
 
-describe('public material', () => {
+describe('published documents', () => {
   const clock = new ManualClock()
   const documentOf = (text: string): CachedDocument => new CachedDocument(Buffer.from(text), 'no-store')
 
@@ -35,7 +35,7 @@ describe('public material', () => {
     }
     const reason = 'state_rollback'
     const rollback = { needsRecheck: false, reason, isHalted: () => behind.past, settle: () => Promise.resolve() }
-    // Only the members that are used; everything else of an parts has no part in this.
+    // Only the members that are used here.
     return {
       parts: { clock, versions: { read }, rollback } as unknown as ServeParts,
       versions,
@@ -52,7 +52,7 @@ describe('public material', () => {
   })
   const textOf = (document: CachedDocument): string => Buffer.from(document.bytes).toString()
 
-  it('believes no database that is behind its past: what is held goes on, nothing is read', async () => {
+  it('refuses a rolled back database: cached documents are served, nothing is read', async () => {
     const { parts, versions, behind, reads } = desk()
     const material = new PublishedDocuments()
     behind.past = true
@@ -70,7 +70,7 @@ describe('public material', () => {
     await expect(material.serve(parts, 'crl', source('old'))).rejects.toMatchObject({ code: 'service_unavailable' })
   })
 
-  it('asks for the stamp on every request and reads the record again only when it changed', async () => {
+  it('reads the version on every request and the record only when it changed', async () => {
     const { parts, versions, reads } = desk()
     const material = new PublishedDocuments()
     let loads = 0
@@ -83,7 +83,7 @@ describe('public material', () => {
     expect([loads, reads.count]).toEqual([2, 3])
   })
 
-  it('serves what it holds while the database is away, and the new one when it is back', async () => {
+  it('serves cached documents while the database is unavailable, and the new one when it is back', async () => {
     const { parts, versions, away } = desk()
     const material = new PublishedDocuments()
     await material.serve(parts, 'crl', source('held'))
@@ -94,7 +94,7 @@ describe('public material', () => {
     expect(textOf(await material.serve(parts, 'crl', source('new')))).toBe('new')
   })
 
-  it('serves what it holds when the database is silent, and the new one from the next request on', async () => {
+  it('serves cached documents when the database does not respond, and the new one from the next request on', async () => {
     const { parts, versions } = desk()
     const material = new PublishedDocuments(undefined, 20)
     const { promise, resolve } = Promise.withResolvers<{ document: CachedDocument }>()
@@ -105,7 +105,7 @@ describe('public material', () => {
     await expect.poll(async () => textOf(await material.serve(parts, 'crl', source('never read')))).toBe('new')
   })
 
-  it('serves the document in memory at once while another read waits for a silent database', async () => {
+  it('serves the cached document immediately while another read waits for the database', async () => {
     const { parts, versions } = desk()
     const material = new PublishedDocuments(undefined, 20)
     const { promise, resolve } = Promise.withResolvers<{ document: CachedDocument }>()
@@ -128,7 +128,7 @@ describe('public material', () => {
     await expect.poll(async () => textOf(await material.serve(parts, 'policy', source('next')))).toBe('next')
   })
 
-  it('waits for a silent database when what it holds is no longer valid', async () => {
+  it('waits for the database when the cached document is no longer valid', async () => {
     const { parts, versions } = desk()
     const material = new PublishedDocuments(undefined, 1)
     await material.serve(parts, 'crl', source('held', clock.now() + 1n))
@@ -149,7 +149,7 @@ describe('public material', () => {
     await expect(material.serve(parts, 'crl', source('new'))).rejects.toThrow(DatabaseUnavailableError)
   })
 
-  it('holds bounded documents while there is room, and the first ones stay', async () => {
+  it('caches limited documents while there is room, and the first ones stay', async () => {
     const { parts, away } = desk()
     const material = new PublishedDocuments(10)
     const serve = (name: string, text: string): Promise<CachedDocument> =>
@@ -160,7 +160,7 @@ describe('public material', () => {
       ['c', '12'],
     ] as const)
       expect(textOf(await serve(name, text))).toBe(text)
-    // Documents that are always held take no part in it.
+    // Documents that are always cached do not count.
     await material.serve(parts, 'crl', source('much longer than ten'))
     away.error = new DatabaseUnavailableError('away')
     expect([textOf(await serve('a', 'new')), textOf(await serve('b', 'new'))]).toEqual(['12345', '1234'])
@@ -168,7 +168,7 @@ describe('public material', () => {
     expect(textOf(await material.serve(parts, 'crl', source('new')))).toBe('much longer than ten')
   })
 
-  it('gives up a document that is no longer published, and its room', async () => {
+  it('drops a document that is no longer published, and frees its room', async () => {
     const { parts, versions, away } = desk()
     const material = new PublishedDocuments(5)
     const place = { name: 'a', isBounded: true } as const
@@ -183,7 +183,7 @@ describe('public material', () => {
     expect(material.holds('b', clock.now())).toBe(true)
   })
 
-  it('does not hide a bug behind an old document', async () => {
+  it('does not hide a bug with an old document', async () => {
     const { parts, away } = desk()
     const material = new PublishedDocuments()
     await material.serve(parts, 'crl', source('held'))
@@ -191,13 +191,13 @@ describe('public material', () => {
     await expect(material.serve(parts, 'crl', source('new'))).rejects.toThrow(TypeError)
   })
 
-  it('has nothing to serve when it never held anything', async () => {
+  it('has nothing to serve without a cached document', async () => {
     const { parts, away } = desk()
     away.error = new DatabaseUnavailableError('away')
     await expect(new PublishedDocuments().serve(parts, 'crl', source('new'))).rejects.toThrow(DatabaseUnavailableError)
   })
 
-  it.runIf(postgres)('of a real authority is served after its database is gone; decisions are 503', async () => {
+  it.runIf(postgres)('of a real authority are served after its database has stopped; decisions are 503', async () => {
     const na = await startTestAuthority()
     const [crl, policy] = [await na.request('GET', '/crl'), await na.request('GET', '/policy')]
     accepted(crl)

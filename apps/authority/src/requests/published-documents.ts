@@ -10,16 +10,16 @@ import { translateDatabaseError } from '../database/open.ts'
 /** A signed document ready to be served. */
 export interface ServedDocument {
   readonly document: CachedDocument
-  /** The end of the signed validity, until which it may be served while the database is away. */
+  /** The end of the signed validity, until which it may be served while the database is unavailable. */
   readonly validUntil?: Instant
-  /** When its issuer signs the next one: in any case, and with something that waits to be named. */
+  /** When its issuer signs the next one: always, and with something that waits to be named. */
   readonly times?: { readonly refreshAt: Instant; readonly gatherAt: Instant }
 }
 
 export interface DocumentSource {
-  /** Brings the stored record up to date where that is its habit, and reads it. */
+  /** Updates the stored record if it is due, and reads it. */
   load(): Promise<ServedDocument>
-  /** True when the held document should be renewed although its stamp did not change. */
+  /** True when the cached document should be renewed although its version did not change. */
   isDue?(held: ServedDocument, versions: Versions, now: Instant): boolean
 }
 
@@ -28,16 +28,16 @@ interface Load {
   readonly load: SharedRead<ServedDocument>
 }
 
-/** What documents that are asked for by a number may take in memory together: there can be hundreds of them. */
+/** Memory limit for all documents that are requested by a number: there can be hundreds of them. */
 const BOUNDED_BYTES = 64 * 1024 * 1024
 
-/** A database that is silent for so long is away for the readers of a document in memory. */
+/** After this time without a response the database counts as unavailable for readers of a cached document. */
 const SILENCE_MS = 3000
 
 export interface DocumentPosition {
-  /** Tells two documents of one head apart. */
+  /** Distinguishes two documents of one domain. */
   readonly name: string
-  /** Held only while there is room for all bounded documents; those that came first stay. */
+  /** Cached only while there is room for all limited documents. Those that came first stay. */
   readonly isBounded?: true
 }
 
@@ -46,9 +46,9 @@ interface Cached extends ServedDocument {
 }
 
 /**
- * Signed public documents kept as bytes. Each request learns the version stamp (one statement for all that wait), and
- * only a changed stamp reads the record again; so a revocation on one instance is served by all from the next request
- * on, and a million readers cost next to nothing.
+ * Caches signed public documents as bytes. Each request reads the version (one statement for all queued requests), and
+ * only a changed version reads the record again. So all instances serve a revocation from the next request on, and a
+ * request costs almost nothing.
  */
 export class PublishedDocuments {
   readonly #held = new Map<string, Cached>()
@@ -72,13 +72,13 @@ export class PublishedDocuments {
   ): Promise<CachedDocument> {
     const held = this.#held.get(place.name)
     const isServable = held !== undefined && !isOver(held, parts.clock.now())
-    // One read waits for the silent database. The others would wait as long and learn no more.
+    // One read waits for the database. The others would wait as long without another result.
     if (isServable && this.#silentReads > 0) return Promise.resolve(held.document)
     const current = this.#serveCurrent(parts, head, source, place)
     return isServable ? this.#unlessSilent(current, held.document) : current
   }
 
-  /** Returns the document in memory when the database does not answer in time. The read continues for later requests. */
+  /** Returns the cached document when the database does not respond in time. The read continues for later requests. */
   #unlessSilent(current: Promise<CachedDocument>, held: CachedDocument): Promise<CachedDocument> {
     return new Promise((resolve, reject) => {
       let isSilent = false
@@ -109,11 +109,11 @@ export class PublishedDocuments {
       const stamp = versions.versions.get(head) ?? -1
       if (held?.stamp === stamp && source.isDue?.(held, versions, now) !== true) return held.document
       const fresh = await this.#load(name, source)
-      // Loaded after the stamp was read, so at least as new; a newer stamp will make the next request load again.
+      // Loaded after the version was read, so at least as new. A newer version makes the next request load again.
       this.#hold(place, { ...fresh, stamp })
       return fresh.document
     } catch (error) {
-      // Published and still valid: serving it grants nothing that its signature does not say (reliability 2).
+      // Published and still valid: serving it grants nothing beyond its signature (reliability 2).
       const isAway = error instanceof RolledBackError || translateDatabaseError(error) !== undefined
       if (isAway && held !== undefined && !isOver(held, now)) return held.document
       if (error instanceof Refusal && error.code.endsWith('_not_found')) this.#drop(name)
@@ -122,12 +122,12 @@ export class PublishedDocuments {
     }
   }
 
-  /** The tag of a document in memory. */
+  /** The tag of a cached document. */
   heldTag(name: string): string | undefined {
     return this.#held.get(name)?.document.etag
   }
 
-  /** Whether a document is in memory and may be served while the database is away. */
+  /** Whether a document is cached and may be served while the database is unavailable. */
   holds(name: string, now: Instant): boolean {
     const held = this.#held.get(name)
     return held !== undefined && !isOver(held, now)
@@ -150,7 +150,7 @@ export class PublishedDocuments {
     this.#loads.delete(name)
   }
 
-  /** Readers who wait for the same record share one load, which started after each of them asked. */
+  /** Concurrent readers of one record share a load, which started after each of them arrived. */
   #load(name: string, source: DocumentSource): Promise<ServedDocument> {
     const entry: Load = this.#loads.get(name) ?? { source, load: new SharedRead(() => entry.source.load()) }
     entry.source = source
@@ -159,15 +159,15 @@ export class PublishedDocuments {
   }
 }
 
-/** The database lies behind what was published: nothing it says may be published again. */
+/** The database is rolled back: nothing it contains may be published again. */
 class RolledBackError extends Error {
   override readonly name = 'RolledBackError'
 }
 
-/** After a lost connection another server may answer, with an older past: compared before it is believed. */
+/** After a lost connection another server with older data may respond. It is compared before it is used. */
 async function requireCurrentDatabase({ rollback }: Pick<Core, 'rollback'>): Promise<void> {
   while (rollback.needsRecheck) await rollback.settle()
-  if (rollback.isHalted()) throw new RolledBackError('the database is behind what was already published')
+  if (rollback.isHalted()) throw new RolledBackError('the database is rolled back')
 }
 
 function isOver(held: Cached, now: Instant): boolean {

@@ -14,13 +14,13 @@ import {
 } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
 
-/** A mistyped bound must not silently become the default (protocol/core 11.3). */
+/** A mistyped limit must not silently become the default (protocol/core 11.3). */
 export function refuseUnknownMembers(body: JsonObject, known: readonly string[]): void {
   const unknown = Object.keys(body).filter((name) => !known.includes(name))
   if (unknown.length > 0) throw new Refusal('unexpected_field', { fields: unknown.slice(0, 64).map(shorten) })
 }
 
-/** Runs a protocol reader; a value without its form is refused with the code of its field. */
+/** Runs a protocol reader. A malformed value is refused with the code of its field. */
 export function readOrRefuse<Value>(code: RefusalCode, read: () => Value): Value {
   try {
     return read()
@@ -31,7 +31,7 @@ export function readOrRefuse<Value>(code: RefusalCode, read: () => Value): Value
   }
 }
 
-/** One member of a body, or its default when it is absent; null is a wrong type unless the reader takes it. */
+/** Reads one member of a body, or its default when it is absent. Null is a wrong type unless the reader accepts it. */
 export function readMember<Value>(
   value: JsonValue | undefined,
   absent: Value,
@@ -41,19 +41,19 @@ export function readMember<Value>(
   return value === undefined ? absent : readOrRefuse(code, () => read(value, ''))
 }
 
-/** Why a paper or key is withdrawn: free text of at most 256 characters, `unspecified` when nothing is said. */
+/** The reason for revoking a record or key: free text of at most 256 characters, `unspecified` when absent. */
 export function readReason(body: JsonObject): string {
   const reason = body['reason'] === undefined ? 'unspecified' : body['reason']
   if (typeof reason !== 'string' || !isPlainText(reason, 256)) throw new Refusal('invalid_input', { field: 'reason' })
   return reason
 }
 
-/** `dry_run: true` asks what would happen and changes nothing. */
+/** `dry_run: true` returns what would happen and changes nothing. */
 export function readDryRun(body: JsonObject): boolean {
   return readMember(body['dry_run'], false, shape.boolean, 'invalid_input')
 }
 
-/** Roles that may be granted here: well-formed, each once, and within NA_ALLOWED_ROLES. */
+/** Roles that may be granted here: well-formed, without repetition, and within NA_ALLOWED_ROLES. */
 export function readGrantedRoles(value: JsonValue, min: number, allowed: readonly string[]): readonly string[] {
   const roles = readOrRefuse('invalid_role', () => grantedRoles(min)(value, ''))
   if (!roles.every((role) => isRoleAllowed(role, allowed))) throw new Refusal('invalid_role')
@@ -64,7 +64,10 @@ export function readValidityHours(value: JsonValue | undefined, absent: number, 
   return readMember(value, absent, shape.integer(1, max), 'invalid_validity_hours')
 }
 
-/** Keys that enter the store are checked in full, prime order included; each costs milliseconds, so others get a turn. */
+/**
+ * Keys to be stored are checked in full, prime order included. Each check takes milliseconds, so the event loop
+ * continues in between.
+ */
 export async function areStrongKeys(keys: readonly string[]): Promise<boolean> {
   for (const key of keys) {
     if (readTrustedPublicKey(key) === undefined) return false
@@ -73,10 +76,10 @@ export async function areStrongKeys(keys: readonly string[]): Promise<boolean> {
   return true
 }
 
-/** As many as a treaty may name: more would make one anonymous call cost many verifications. */
+/** As many as a treaty may name. More would make one unauthenticated call cost many verifications. */
 const MAX_KEYS = 16
 
-/** A list of public keys given to judge by; absent, null and empty mean none. */
+/** A list of public keys to verify with; absent, null and empty mean none. */
 export function readKeyList(value: JsonValue | undefined): readonly string[] {
   if (value === undefined || value === null) return []
   const isList = Array.isArray(value) && value.length <= MAX_KEYS && value.every(isPublicKeyText)
@@ -84,14 +87,14 @@ export function readKeyList(value: JsonValue | undefined): readonly string[] {
   return value
 }
 
-/** A member a trust operation cannot do without: a missing one and null are both absent (protocol/trust-operations 1.5). */
+/** A required member of a trust operation: a missing one and null are both absent (protocol/trust-operations 1.5). */
 export function requirePresent(body: JsonObject, name: string, code: RefusalCode): JsonValue {
   const value = body[name]
   if (value === undefined || value === null) throw new Refusal(code, { field: name })
   return value
 }
 
-/** With an offset it is converted, without one it is UTC: what is signed is always in one form. */
+/** Converts a time with an offset; without one it is UTC. Signed times always have one form. */
 export function readTime(body: JsonObject, name: string): Instant {
   const value = body[name]
   const instant = typeof value === 'string' ? readInstant(value) : undefined
@@ -99,7 +102,7 @@ export function readTime(body: JsonObject, name: string): Instant {
   return instant
 }
 
-/** Up to 64 keys to judge a trust record by; absent, null and empty mean the default of the route. */
+/** Up to 64 keys to verify a trust record with; absent, null and empty mean the default of the route. */
 export function readTrustKeys(body: JsonObject, name: string, absent: readonly string[]): readonly string[] {
   const keys = readOrRefuse('invalid_public_keys', () => field.publicKeys(body[name] ?? [], name))
   return keys.length === 0 ? absent : keys
@@ -109,7 +112,7 @@ export function isPublicKeyText(value: JsonValue): value is string {
   return typeof value === 'string' && readPublicKey(value) !== undefined
 }
 
-/** A caller's text as it may be repeated to the caller: whole characters, and not too many of them. */
+/** A caller's text as it may be returned to the caller: whole characters, and a limited number of them. */
 export function shorten(text: string): string {
   return Array.from(text.slice(0, 512)).slice(0, 128).join('').toWellFormed()
 }

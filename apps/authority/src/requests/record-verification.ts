@@ -1,7 +1,10 @@
 import type { Call } from '@chancery/service-kit'
 import type { Core } from '../core.ts'
 
-/** A verify route's answer leaves a log line and a number, never a row: strangers must not fill the database. */
+/**
+ * Logs and counts the result of a verify route. It writes no row, because unauthenticated callers must not fill the
+ * database.
+ */
 export function recordVerification(
   call: Call,
   parts: Pick<Core, 'log' | 'metrics'>,

@@ -5,7 +5,7 @@ import { accepted, startTestAuthority } from '@chancery/testkit'
 import { expect, it } from 'vitest'
 import { readMark } from './mark-file.ts'
 
-it('a stop writes what was published since the last mark, so that an old backup restored after it is detected', async () => {
+it('a stop writes the state since the last mark, so that an old backup restored after it is detected', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'chancery-mark-'))
   const file = join(folder, 'authority.mark')
   try {

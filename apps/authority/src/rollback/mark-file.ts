@@ -5,10 +5,13 @@ import { FormError, JsonError, isJsonObject, readJsonBytes, signList, verifyList
 import type { JsonObject, Signature } from '@chancery/protocol'
 import type { AuthoritySigner } from '../signing/signer.ts'
 
-/** A number that only rises, and what stood under it. */
+/** A sequence that only rises, and the digest at that sequence. */
 export type Head = { readonly sequence: number; readonly digest: string }
 
-/** How far the database had come (reliability 12): kept outside it, so that an old backup cannot pass for the present. */
+/**
+ * The state that the database had reached (reliability 12). It is stored outside the database, so that a restored old
+ * backup is detected.
+ */
 export type HighWater = {
   readonly mark_version: 1
   readonly network_name: string
@@ -16,14 +19,14 @@ export type HighWater = {
   readonly crl: Head | null
   readonly feed: Head | null
   readonly evidence: Head | null
-  /** The last anchor over the evidence; marks of before say nothing of it. */
+  /** The last anchor over the evidence. Older marks lack it. */
   readonly anchor?: Head | null
   readonly policy_versions: number
   readonly revoked_certificates: number
   readonly revoked_operator_keys: readonly RevokedKey[]
-  /** Version stamps of all domains: also what has no number of its own, a treaty that was ended, must not come back. */
+  /** Versions of all domains. They also detect the loss of changes without a sequence, for example an ended treaty. */
   readonly versions: Readonly<Record<string, number>>
-  /** The last signed list and feed as they are: what a restored database has forgotten is read from them. */
+  /** The last signed list and feed as text. A recovery reads the entries that a restored database lacks from them. */
   readonly last_crl: string | null
   readonly last_feed: string | null
 }
@@ -35,12 +38,14 @@ export type RevokedKey = {
   readonly revoked_by: string
 }
 
-/** The file is there and is not a mark of this authority: it must be looked at, never written over. */
+/** The file exists and is not a mark of this authority. An operator must check it; it is never overwritten. */
 export class MarkFileError extends Error {
   override readonly name = 'MarkFileError'
 }
 
-/** A mark is one of ours only with our signature: whoever may write the folder could otherwise stop or fool a start. */
+/**
+ * A mark is accepted only with our signature. Otherwise anyone who can write the folder could stop or mislead a start.
+ */
 export async function readMark(path: string, publicKeys: readonly string[]): Promise<HighWater | undefined> {
   let bytes: Buffer
   try {
@@ -53,7 +58,7 @@ export async function readMark(path: string, publicKeys: readonly string[]): Pro
   const isOurs = record['mark_version'] === 1 && Array.isArray(record['signatures'])
   if (!isOurs || !(await verifyList(record as JsonObject & { signatures: Signature[] }, publicKeys)))
     throw new MarkFileError(`${path} is not a mark of this authority`)
-  // Signed by ourselves, and written by the function below only; the first ones had no stamps.
+  // Signed by this authority, and written by the function below only. The first marks had no versions.
   return { versions: {}, ...record } as unknown as HighWater
 }
 
@@ -67,10 +72,10 @@ function parse(bytes: Uint8Array, path: string): JsonObject {
   throw new MarkFileError(`${path} is not a mark of this authority`)
 }
 
-/** Signed, whole and on the disk when it returns; a crash leaves the old one or the new one. */
+/** The file is signed, complete and on disk when it returns. After a crash there is the old one or the new one. */
 export async function writeMark(path: string, mark: HighWater, signer: AuthoritySigner): Promise<void> {
   const text = writeJson(await signList(mark as unknown as JsonObject, signer))
-  // Its own name: instances may share the folder.
+  // A separate name, because instances may share the folder.
   const beside = `${path}.${randomBytes(4).toString('hex')}.new`
   const file = await open(beside, 'w', 0o600)
   try {

@@ -14,14 +14,14 @@ import type { Head, HighWater } from './mark-file.ts'
 import { countEverRevoked } from '../database/certificate-counts.ts'
 import type { Tx } from '../database/database.ts'
 
-/** Everything a mark holds, besides who wrote it when. */
+/** The content of a mark, without its writer and time. */
 export type Heads = Omit<HighWater, 'mark_version' | 'network_name' | 'written_at'>
 
 export function digestOf(text: string): string {
   return sha256Hex(toUtf8(text))
 }
 
-/** How far this database has come. */
+/** Reads the state of this database. */
 export async function readHeads(db: Tx): Promise<Heads> {
   const crl = await db
     .selectFrom('crl_versions')
@@ -70,7 +70,10 @@ export async function readHeads(db: Tx): Promise<Heads> {
   }
 }
 
-/** Number of the last anchor, 0 when there is none: entries below it must be in the mark, and counting them is dear. */
+/**
+ * Sequence of the last anchor, 0 when there is none. Entries up to it must be in the mark, and counting them is
+ * expensive.
+ */
 export async function readLastAnchor(db: Tx): Promise<number> {
   const row = await db
     .selectFrom('evidence_anchors')
@@ -80,10 +83,9 @@ export async function readLastAnchor(db: Tx): Promise<number> {
 }
 
 /**
- * What of the mark this database has not reached, or has otherwise: a number that was reached must still have the same
- * content, or the history was written twice. A mark from before a recovery binds numbers and keys only: where two
- * histories met, both lists went into the one that was then published. Empty when the database is at the mark or
- * beyond it.
+ * Returns what this database lacks of the mark, or has with other content: a sequence in the mark must still have the
+ * same content, otherwise there are two histories. A mark from before a recovery compares sequences and keys only,
+ * because the recovery merged both lists. Empty when the database has reached the mark.
  */
 export async function findRollback(
   db: Tx,
@@ -98,20 +100,21 @@ export async function findRollback(
   if (isBelow(heads.crl, mark.crl) || (await isFork(mark.crl, (n) => findList(db, n)))) below.push('crl')
   if (isBelow(heads.feed, mark.feed) || (await isFork(mark.feed, (n) => findFeed(db, n)))) below.push('feed')
   if (await isEvidenceBelow(db, heads, mark)) below.push('evidence')
-  // Counts of rows: those that came after the backup are lost, and no recovery brings them back.
+  // Counts of rows: rows added after the backup are lost, and no recovery restores them.
   if (!isBefore) {
     if (heads.policy_versions < mark.policy_versions) below.push('policy')
     if (heads.revoked_certificates < mark.revoked_certificates) below.push('revoked_certificates')
   }
   const held = new Set(heads.revoked_operator_keys.map((key) => key.key_id))
   if (mark.revoked_operator_keys.some((key) => !held.has(key.key_id))) below.push('revoked_operator_keys')
-  // A recovery leaps over every stamp of the lost history. A domain that a later release no longer has says nothing.
+  // A recovery raises every version above those of the lost history. A domain that a later release removed is not
+  // compared.
   for (const [name, version] of Object.entries(heads.versions))
-    if (version < (mark.versions[name] ?? 0)) below.push(`${name} stamp`)
+    if (version < (mark.versions[name] ?? 0)) below.push(`${name} version`)
   return below
 }
 
-/** Entries or anchors that were given out are not there: neither number may be given out again. */
+/** Entries or anchors that were returned to callers are missing. Their sequences must not be used again. */
 async function isEvidenceBelow(db: Tx, heads: Heads, mark: HighWater): Promise<boolean> {
   const { evidence, anchor = null } = mark
   if (isBelow(heads.evidence, evidence) || isBelow(heads.anchor ?? null, anchor)) return true
@@ -122,7 +125,7 @@ function isBelow(head: Head | null, mark: Head | null): boolean {
   return mark !== null && (head === null || head.sequence < mark.sequence)
 }
 
-/** False also where the row is gone: retention removes old ones, and what is missing at the end is below. */
+/** False also where the row is missing: retention removes old rows, and rows missing at the end are detected below. */
 async function isOther(mark: Head | null, find: (sequence: number) => Promise<string | undefined>): Promise<boolean> {
   if (mark === null) return false
   const digest = await find(mark.sequence)
@@ -173,13 +176,13 @@ async function findAnchor(db: Tx, sequence: number): Promise<string | undefined>
   return row === undefined ? undefined : digestOfAnchor(row.anchor_json)
 }
 
-/** Over what was signed: a copy that somebody saved may be spelled otherwise. */
+/** Over the signed content, because a saved copy may have another form. */
 function digestOfAnchor(text: string): string {
   try {
     return anchorDigest(readReceived(storeAnchorForm, readJson(text)).record)
   } catch (error) {
     if (!(error instanceof FormError || error instanceof JsonError)) throw error
-    // A spoilt row is for the inspection to name; here it is only another content.
+    // The inspection reports a damaged row. Here it only has other content.
     return digestOf(text)
   }
 }
@@ -204,7 +207,7 @@ export async function readRecovery(db: Tx): Promise<LastRecovery> {
   return { position: Number(row?.position ?? 0), at: instant(row?.at), floor: instant(row?.floor) }
 }
 
-/** What of any mark this database has not reached, each name once. */
+/** What this database lacks of any mark, each name once. */
 export async function findBehind(db: Tx, marks: readonly HighWater[]): Promise<readonly string[]> {
   const [heads, { at }] = [await readHeads(db), await readRecovery(db)]
   const behind: string[] = []

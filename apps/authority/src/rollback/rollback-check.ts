@@ -17,7 +17,7 @@ const WRITE_EVERY_MS = 60_000
 export interface RollbackCheckParts {
   readonly database: Database
   readonly signer: AuthoritySigner
-  /** A mark of a former key is still ours. */
+  /** A mark of a former key is still accepted. */
   readonly ownKeys: OwnKeys
   readonly networkName: string
   readonly clock: Clock
@@ -27,17 +27,17 @@ export interface RollbackCheckParts {
 }
 
 /**
- * Notices a database that lies behind what this authority has already said (reliability 12): a restored backup, a
- * standby that was promoted without the last commits. Until an operator recovers, nothing is signed and nobody served.
+ * Detects a rolled back database (reliability 12): a restored backup, or a standby that was promoted without the last
+ * commits. Until an operator recovers it, nothing is signed and all requests are refused.
  */
 export class RollbackCheck implements SigningHalt {
   readonly reason = 'state_rollback'
   readonly #parts: RollbackCheckParts
   readonly #checks: SharedRead<Heads>
-  /** One at a time: an older mark must not come after a newer one. */
+  /** One at a time: an older mark must not be written after a newer one. */
   readonly #keeps: SharedRead<void>
   #mark: HighWater | undefined
-  /** The highest version stamps this process has seen: within one history they only rise. */
+  /** The highest versions that this process has read. Within one history they only rise. */
   readonly #seen = new Map<string, number>()
   #recovery: LastRecovery | undefined
   #below: readonly string[] = []
@@ -52,19 +52,19 @@ export class RollbackCheck implements SigningHalt {
     this.#parts = parts
     this.#checks = new SharedRead(() => this.#compare())
     this.#keeps = new SharedRead(() => this.#write())
-    // Another server may answer after a connection was lost: asked again before anybody relies on it.
+    // After a lost connection another server may respond. It is compared before it is used.
     parts.database.onConnectionLost(() => {
       this.#losses += 1
       this.#isSuspect = true
     })
   }
 
-  /** Signed timestamps up to here are refused: what had been spent after the backup is no longer known. */
+  /** Timestamps signed up to this time are refused, because nonces spent after the backup are lost. */
   get replayFloor(): Instant {
     return this.#replayFloor
   }
 
-  /** The highest mark of all places. */
+  /** The highest mark of all files. */
   get mark(): HighWater | undefined {
     return this.#mark
   }
@@ -73,40 +73,40 @@ export class RollbackCheck implements SigningHalt {
     return this.#below.length > 0
   }
 
-  /** Evidence that was acknowledged is missing: its numbers must not be given out a second time. */
+  /** Acknowledged evidence is missing: its sequences must not be used a second time. */
   get isEvidenceBehind(): boolean {
     return this.#isEvidenceBehind
   }
 
-  /** Reads what was kept outside, then compares. A file that is not a mark of ours stops the start. */
+  /** Reads the marks, then compares. A file that is not a mark of this authority stops the start. */
   async open(): Promise<void> {
     const { files, log } = this.#parts
-    for (const file of files) if (!(await this.#adopt(file))) log.info('no high-water mark is kept here yet', { file })
+    for (const file of files) if (!(await this.#adopt(file))) log.info('no high-water mark written yet', { file })
     await this.#checks.read()
   }
 
-  /** For whoever reads the stamps: what one process has seen, a database of the same history has, too. */
+  /** Called with each read of the versions. A database of the same history has at least these versions. */
   see(versions: Versions): Versions {
     for (const [name, version] of versions.versions)
       if (version > (this.#seen.get(name) ?? -1)) this.#seen.set(name, version)
     return versions
   }
 
-  /** Takes over the mark of a file when it is higher: another instance may have written it. */
+  /** Uses the mark of a file when it is higher: another instance may have written it. */
   async #adopt(file: string): Promise<boolean> {
     const mark = await readMark(file, this.#parts.ownKeys.all)
     if (mark !== undefined && isHigher(mark, this.#mark)) this.#mark = mark
     return mark !== undefined
   }
 
-  /** A file that was spoilt while we run is written anew from what is in memory. */
+  /** A file that was damaged while this process runs is written again from memory. */
   async #adoptAll(): Promise<void> {
     for (const file of this.#parts.files) {
       try {
         await this.#adopt(file)
       } catch (error) {
         if (!(error instanceof MarkFileError)) throw error
-        this.#parts.log.error('a high-water mark was spoilt', { alarm: true, file })
+        this.#parts.log.error('high-water mark file damaged, rewritten', { alarm: true, file })
       }
     }
   }
@@ -116,24 +116,24 @@ export class RollbackCheck implements SigningHalt {
     return this.#isSuspect
   }
 
-  /** Compares; rejects while the database does not answer. */
+  /** Compares. Rejects while the database does not respond. */
   async settle(): Promise<void> {
     await this.#checks.read()
   }
 
-  /** Compares, and keeps the mark up to date: after every change and every anchor, and every minute. */
+  /** Compares, and updates the mark: after every change and every anchor, and every minute. */
   async keep(): Promise<void> {
     await this.#keeps.read()
   }
 
   async #write(): Promise<void> {
     const { clock, database, signer, networkName, files } = this.#parts
-    // The stamps are cheap to read; a list may be megabytes.
+    // The versions are cheap to read. A list may be megabytes.
     const versions = JSON.stringify([...(await database.readVersions()).versions, await readLastAnchor(database.read)])
     if (versions === this.#written && clock.monotonicMs() - this.#writtenAt < WRITE_EVERY_MS) return
     const heads = await this.#checks.read()
     if (this.isHalted() || files.length === 0) return
-    // What is missing stays marked: otherwise the next start would take the store for whole.
+    // Missing entries stay in the mark. Otherwise the next start would not detect the loss.
     const kept = this.#isEvidenceBehind ? this.#mark : heads
     const evidence = { evidence: kept?.evidence ?? null, anchor: kept?.anchor ?? null }
     const written_at = writeInstant(clock.now())
@@ -144,40 +144,43 @@ export class RollbackCheck implements SigningHalt {
     this.#writtenAt = clock.monotonicMs()
   }
 
-  /** Closed on its own: the rest of the authority does not depend on evidence that is missing. */
+  /** Only the evidence store is disabled. The rest of the authority does not depend on the missing evidence. */
   #closeEvidence(isBehind: boolean): void {
     if (isBehind && !this.#isEvidenceBehind)
-      this.#parts.log.error('evidence that was acknowledged is missing: its store is closed', { alarm: true })
+      this.#parts.log.error('evidence store disabled: acknowledged entries missing', { alarm: true })
     this.#isEvidenceBehind = isBehind
   }
 
   async #compare(): Promise<Heads> {
     const { database, log } = this.#parts
     const losses = this.#losses
-    // What other instances have kept counts as much: their last commits may not be in our own mark yet.
+    // Marks of other instances count as well: their last commits may not be in our own mark yet.
     await this.#adoptAll()
     const heads = await readHeads(database.read)
     const recovery = await readRecovery(database.read)
     const found = this.#mark === undefined ? [] : await findRollback(database.read, heads, this.#mark, recovery.at)
-    // A running instance must not take a database for whole while rows are still being put into it.
+    // A running instance must not accept a database while rows are still being copied into it.
     if (await isCopyUnfinished(database)) found.push('unfinished copy')
     found.push(...this.#findUnseen(await database.readVersions(), recovery))
     const below = [...new Set(found)].filter((name) => name !== 'evidence')
     this.#closeEvidence(found.includes('evidence'))
     this.#replayFloor = recovery.floor
     if (below.length > 0 && this.#below.length === 0)
-      log.error('the database is behind what was already published: chancery authority recover', {
+      log.error('database rolled back: run chancery authority recover', {
         alarm: true,
         behind: below.join(', '),
       })
-    if (below.length === 0 && this.#below.length > 0) log.info('the database is at the mark again')
+    if (below.length === 0 && this.#below.length > 0) log.info('database has reached the high-water mark again')
     this.#below = below
-    // Lost once more meanwhile: the next who asks compares again.
+    // The connection was lost again in the meantime: the next caller compares again.
     if (losses === this.#losses) this.#isSuspect = false
     return heads
   }
 
-  /** A stamp lower than one we have seen belongs to another history, however old the mark is; a recovery begins anew. */
+  /**
+   * A version lower than one this process has read belongs to another history, whatever the age of the mark. A recovery
+   * starts a new comparison.
+   */
   #findUnseen(versions: Versions, recovery: LastRecovery): string[] {
     const before = this.#recovery
     if (before !== undefined && recovery.position < before.position) return ['recoveries']
@@ -185,11 +188,11 @@ export class RollbackCheck implements SigningHalt {
     this.#recovery = recovery
     const lower = [...versions.versions].filter(([name, version]) => version < (this.#seen.get(name) ?? -1))
     if (lower.length === 0) this.see(versions)
-    return lower.map(([name]) => `${name} stamp`)
+    return lower.map(([name]) => `${name} version`)
   }
 }
 
-/** By what they hold; clocks of instances differ, so the time decides only between equals. */
+/** Compared by content. Clocks of instances differ, so the time decides only between equal marks. */
 function isHigher(mark: HighWater, than: HighWater | undefined): boolean {
   if (than === undefined) return true
   const [a, b] = [rankOf(mark), rankOf(than)]

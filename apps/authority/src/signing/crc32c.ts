@@ -7,7 +7,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   return value >>> 0
 })
 
-/** The checksum Google Cloud KMS carries beside data; the platform has only the other CRC-32. */
+/** The checksum that Google Cloud KMS sends with data. The platform has only the other CRC-32. */
 export function crc32c(bytes: Uint8Array): number {
   let value = 0xffffffff
   for (const byte of bytes) value = (value >>> 8) ^ (TABLE[(value ^ byte) & 0xff] ?? 0)

@@ -11,7 +11,7 @@ export interface GoogleKmsOptions extends KeyServiceOptions {
   readonly keyVersion: string
 }
 
-/** A key version of Google Cloud KMS. Every answer names the version and carries checksums; both are compared. */
+/** A key version of Google Cloud KMS. Every response names the version and has checksums. Both are compared. */
 export async function openGoogleKmsSigner(place: GoogleKmsOptions, keyId: string): Promise<Signer> {
   let facts: JsonObject
   try {
@@ -38,7 +38,7 @@ async function sign(place: GoogleKmsOptions, message: Uint8Array): Promise<Uint8
     member(answer, 'name') === place.keyVersion &&
     member(answer, 'verifiedDataCrc32c') === true &&
     member(answer, 'signatureCrc32c') === String(crc32c(signature))
-  if (!isWhole) throw new KeyServiceError('the key service gave no signature of this key, or a damaged one')
+  if (!isWhole) throw new KeyServiceError('the key service returned no signature of this key, or a damaged one')
   return signature
 }
 

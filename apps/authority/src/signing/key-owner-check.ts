@@ -2,7 +2,7 @@ import type { Log } from '@chancery/service-kit'
 import type { Database } from '../database/database.ts'
 import type { SigningHalt } from './signing-halt.ts'
 
-/** Notices that another key took over while this instance was left running: it must not sign any more. */
+/** Detects that the database belongs to another key while this instance is still running. It must not sign any more. */
 export class KeyOwnerCheck implements SigningHalt {
   readonly reason = 'key_succeeded'
   readonly #database: Database
@@ -24,7 +24,7 @@ export class KeyOwnerCheck implements SigningHalt {
     const held = await this.#database.read.selectFrom('authority_identity').select('public_key').executeTakeFirst()
     const isSucceeded = held !== undefined && held.public_key !== this.#publicKey
     if (isSucceeded && !this.#isSucceeded)
-      this.#log.error('another key has taken over: nothing is signed; start this instance with the new one', {
+      this.#log.error('signing stopped: database belongs to a newer authority key', {
         alarm: true,
       })
     this.#isSucceeded = isSucceeded

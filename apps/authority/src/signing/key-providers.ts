@@ -12,7 +12,7 @@ import type { TokenOptions } from './token-session.ts'
 import { openVaultSigner } from './vault-signer.ts'
 import type { VaultOptions } from './vault-signer.ts'
 
-/** Where the settings say the key is; `setting` is the one to look at when it is not there. */
+/** The location of the key in the settings. `setting` is the one to name in an error. */
 export type KeySource = SeedSource | Pkcs11Source | VaultSource | GoogleKmsSource
 
 type SeedSource =
@@ -37,7 +37,7 @@ interface GoogleKmsSource extends GoogleKmsOptions {
   readonly setting: string
 }
 
-/** What opens the way to a key: given itself, or a file that holds it. */
+/** A secret that gives access to a key: its value, or a file that contains it. */
 export type SecretSource =
   | { readonly setting: string; readonly value: string }
   | { readonly setting: string; readonly file: string }
@@ -62,7 +62,9 @@ async function openKey(source: KeySource, keyId: string, log: Log): Promise<Sign
   return seedSigner(keyId, key.value)
 }
 
-/** A revocation list of some 450 entries; devices that sign only short messages would fail when it has grown. */
+/**
+ * Size of a revocation list of about 450 entries. Devices that sign only short messages would fail when the list grows.
+ */
 const LONG_BYTES = 65_536
 
 async function provenLong(source: KeySource, signer: Signer): Promise<Signer> {

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:https'
 import { isJsonObject, readJsonBytes } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 
-/** A key service reached over HTTPS. Its token may be rotated by others, so a file is read for each call. */
+/** A key service over HTTPS. Another process may rotate its token, so the file is read for each call. */
 export interface KeyServiceOptions {
   /** Scheme, host and port; https only. */
   readonly origin: string
@@ -21,10 +21,11 @@ export interface KeyServiceCall {
 const SECONDS = 5
 const MAX_BYTES = 65_536
 
-// Of our own, and said again for each call: neither a proxy nor an end of all checks is taken from the environment.
+// A separate agent with explicit options for each call: neither a proxy nor disabled certificate checks are taken from
+// the environment.
 const agent = new Agent({ keepAlive: true })
 
-/** The service said no, or nothing that can be used. The message never holds what was sent or answered. */
+/** The service refused, or returned an unusable response. The message never contains what was sent or received. */
 export class KeyServiceError extends Error {
   override readonly name = 'KeyServiceError'
 }
@@ -33,19 +34,19 @@ export async function readToken({ token }: KeyServiceOptions): Promise<string> {
   return 'value' in token ? token.value : (await readFile(token.file, 'utf8')).trim()
 }
 
-/** One exchange: verified TLS, no redirect, no proxy, bounded in time and size; the answer must be a JSON object. */
+/** One request: verified TLS, no redirect, no proxy, limited in time and size. The response must be a JSON object. */
 export async function callKeyService(place: KeyServiceOptions, call: KeyServiceCall): Promise<JsonObject> {
   const ca = place.caFile === undefined ? undefined : await readFile(place.caFile)
   const data = call.body === undefined ? undefined : JSON.stringify(call.body)
   const { status, bytes } = await exchange(new URL(`${place.origin}${call.path}`), call, data, ca)
-  if (status !== 200) throw new KeyServiceError(`the key service answered ${status}`)
+  if (status !== 200) throw new KeyServiceError(`the key service returned ${status}`)
   let value: unknown
   try {
     value = readJsonBytes(bytes)
   } catch (error) {
-    throw new KeyServiceError('the key service did not answer with JSON', { cause: error })
+    throw new KeyServiceError('the key service did not return JSON', { cause: error })
   }
-  if (!isJsonObject(value as JsonObject)) throw new KeyServiceError('the key service answered something else')
+  if (!isJsonObject(value as JsonObject)) throw new KeyServiceError('the key service returned an unexpected response')
   return value as JsonObject
 }
 
@@ -56,8 +57,7 @@ function exchange(
   ca: Buffer | undefined,
 ): Promise<{ readonly status: number; readonly bytes: Uint8Array }> {
   return new Promise((resolve, reject) => {
-    const fail = (error: Error): void =>
-      reject(new KeyServiceError('the key service cannot be reached', { cause: error }))
+    const fail = (error: Error): void => reject(new KeyServiceError('cannot reach the key service', { cause: error }))
     const options = {
       method,
       headers: {
@@ -76,7 +76,7 @@ function exchange(
       let length = 0
       response.on('data', (chunk: Buffer) => {
         length += chunk.length
-        if (length > MAX_BYTES) response.destroy(new Error('the answer is too long'))
+        if (length > MAX_BYTES) response.destroy(new Error('the response is too long'))
         else chunks.push(chunk)
       })
       response.on('error', fail)

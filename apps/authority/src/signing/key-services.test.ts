@@ -24,7 +24,7 @@ interface RecordedCall {
   readonly body: Record<string, unknown>
 }
 
-/** As documented by Vault (transit) and Google (Cloud KMS v1); says 4xx to everything that is not as documented. */
+/** As documented by Vault (transit) and Google (Cloud KMS v1). Returns 4xx to every undocumented request. */
 function answer(asked: RecordedCall, faults: Record<string, unknown>): readonly [status: number, body: unknown] {
   const { method, url, headers, body } = asked
   if (faults['status'] !== undefined) return [faults['status'] as number, { errors: [TOKEN] }]
@@ -70,7 +70,7 @@ function answer(asked: RecordedCall, faults: Record<string, unknown>): readonly 
   return [404, { errors: [] }]
 }
 
-it('crc32c gives the check value of its definition', () => {
+it('crc32c returns the check value of its definition', () => {
   expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283)
   expect(crc32c(Buffer.alloc(32))).toBe(0x8a9136aa)
 })
@@ -135,7 +135,7 @@ describe.runIf(currentBackend() === 'sqlite')('keys in a service', () => {
   it.each([
     ['vault', vault],
     ['gcp-kms', google],
-  ])('%s signs what verifies elsewhere', async (provider, source) => {
+  ])('%s signs records that verify elsewhere', async (provider, source) => {
     const signer = await open(source())
     expect([signer.provider, signer.publicKey]).toEqual([provider, raw.toString('base64')])
     const message = Buffer.alloc(100_000, 5)
@@ -152,13 +152,13 @@ describe.runIf(currentBackend() === 'sqlite')('keys in a service', () => {
   it.each([
     ['of another type', vault, { type: 'ecdsa-p256' }, 'NA_VAULT_KEY'],
     ['that can be exported', vault, { exportable: true }, 'NA_VAULT_KEY'],
-    ['that a backup holds in the clear', vault, { allow_plaintext_backup: true }, 'NA_VAULT_KEY'],
+    ['that a backup contains in the clear', vault, { allow_plaintext_backup: true }, 'NA_VAULT_KEY'],
     ['whose version is gone', vault, { keys: {} }, 'NA_VAULT_KEY_VERSION'],
     ['that cannot be read', vault, { status: 403 }, 'NA_VAULT_ADDR'],
     ['behind a redirect', google, { status: 302 }, 'NA_GCP_KMS_KEY'],
     ['of another algorithm', google, { algorithm: 'EC_SIGN_P256_SHA256' }, 'NA_GCP_KMS_KEY'],
     ['of another version', google, { name: VERSION.replace('/3', '/4') }, 'NA_GCP_KMS_KEY'],
-  ])('a key %s is refused at the start, and no secret is told', async (_what, source, wrong, setting) => {
+  ])('a key %s is refused at the start, and no secret is shown', async (_what, source, wrong, setting) => {
     faults = wrong
     const failure = await open(source()).then(
       () => undefined,
@@ -174,17 +174,17 @@ describe.runIf(currentBackend() === 'sqlite')('keys in a service', () => {
     ['that was damaged', google, { signatureCrc32c: '1' }],
     ['over data that was damaged', google, { verifiedDataCrc32c: false }],
     ['of another version', google, { name: 'projects/x' }],
-  ])('a signature %s is not taken', async (_what, source, wrong) => {
+  ])('a signature %s is refused', async (_what, source, wrong) => {
     const signer = await open(source())
     faults = wrong
-    await expect(signer.sign(Buffer.from('m'))).rejects.toThrow('the key service gave no signature of this key')
+    await expect(signer.sign(Buffer.from('m'))).rejects.toThrow('the key service returned no signature of this key')
   })
 
-  it('trusts no certificate but that of the given root', async () => {
+  it('accepts only a certificate of the given root', async () => {
     await expect(open({ ...vault(), caFile: undefined } as KeySource)).rejects.toThrow(/^NA_VAULT_ADDR: /)
   })
 
-  it('checks the certificate also where the environment of the process turns that off', async () => {
+  it('checks the certificate also when the environment of the process disables that', async () => {
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
     try {

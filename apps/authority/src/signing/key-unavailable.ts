@@ -1,4 +1,4 @@
-/** The key could not be had. The message names the setting and the place, never a secret. */
+/** The key is not available. The message names the setting and the location, never a secret. */
 export class KeyUnavailableError extends Error {
   override readonly name = 'KeyUnavailableError'
 }

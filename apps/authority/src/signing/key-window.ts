@@ -7,10 +7,10 @@ interface Parts {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** The key of the authority may be used within a window that the root key signed (protocol/core 2). */
+/** The key of the authority may be used within a validity period that the root key signed (protocol/core 2). */
 export type KeyWindow = {
   readonly valid_to: string
-  /** Negative when it is over. */
+  /** Negative after the end. */
   readonly expires_in_seconds: number
   /** Whole days. */
   readonly days_left: number
@@ -26,7 +26,7 @@ export function keyWindow({ network, clock }: Parts): KeyWindow {
   }
 }
 
-/** Why the window forbids signing; undefined within it, and where it is only warned of. */
+/** Returns why the key window forbids signing. Undefined within it, and where its end only causes a warning. */
 export function whyOutsideWindow({
   network,
   clock,
@@ -42,7 +42,7 @@ export function whyOutsideWindow({
   return now < instantOf(valid_from) ? 'signing_key_window_not_begun' : undefined
 }
 
-/** Within NA_KEY_WARNING_DAYS of the end, and after it where that is only warned of. */
+/** Within NA_KEY_WARNING_DAYS of the end, and after it where it only causes a warning. */
 export function isWindowEnding(
   parts: Parts & { readonly settings: { readonly genesisWindow: 'enforce' | 'warn'; readonly keyWarningDays: number } },
 ): boolean {

@@ -4,7 +4,7 @@ import type { Database, Tx } from '../database/database.ts'
 import { translateDatabaseError } from '../database/open.ts'
 import type { OwnKeys } from './own-keys.ts'
 
-/** A succession as it is stored; `announced` and `switched` are under way, `retired` is over. */
+/** A succession as stored: `announced` and `switched` are in progress, `retired` is complete. */
 export interface StoredSuccession {
   readonly key_id: string
   readonly genesis_digest: string
@@ -20,7 +20,7 @@ export function findSuccession(db: Tx): Promise<StoredSuccession | undefined> {
   return db.selectFrom('key_succession').selectAll().where('id', '=', 1).executeTakeFirst()
 }
 
-/** Another one after every step of a succession. */
+/** Changes after every step of a succession. */
 async function findVersion(db: Tx): Promise<string> {
   const row = await db
     .selectFrom('key_succession')
@@ -39,7 +39,7 @@ export interface NewestBlock {
   readonly firstListText: string | null
 }
 
-/** So long an announcement may be unknown to an instance; every heartbeat asks, so not each may read the database. */
+/** How long an instance may lack an announcement. Every heartbeat needs it, so not each may read the database. */
 export const CACHED_MS = 2000
 
 interface Parts {
@@ -49,14 +49,14 @@ interface Parts {
   readonly ownKeys: OwnKeys
 }
 
-/** What followers are told: the announced block, else the own one once there was a succession. */
+/** The block for followers: the announced one, otherwise the own one if there was a succession. */
 export class NewestBlocks {
   readonly #parts: Parts
   readonly #own: NewestBlock | undefined
   readonly #ownIssuedAt: bigint
   #read: Promise<NewestBlock | undefined> | undefined
   #readAt = 0
-  /** What was read last, for when the database is away. */
+  /** The last read value, for when the database is unavailable. */
   #last: { readonly block: NewestBlock | undefined; readonly stamp: string } | undefined
 
   constructor(parts: Parts) {
@@ -92,7 +92,7 @@ export class NewestBlocks {
     return this.#read
   }
 
-  /** What the database said last; while it is away, that is still signed by the root. */
+  /** The last read value. While the database is unavailable it is used, because the root signed it. */
   async readOrLast(): Promise<NewestBlock | undefined> {
     try {
       return await this.read()
@@ -102,12 +102,12 @@ export class NewestBlocks {
     }
   }
 
-  /** The next reader asks the database. */
+  /** The next reader reads the database. */
   forget(): void {
     this.#read = undefined
   }
 
-  /** Read again only when it changed: the first list may have megabytes, and heartbeats ask all the time. */
+  /** Read again only when it changed: the first list may have megabytes, and every heartbeat needs it. */
   async #load(): Promise<NewestBlock | undefined> {
     const db = this.#parts.database.read
     const stamp = await findVersion(db)
@@ -120,7 +120,7 @@ export class NewestBlocks {
   #choose(stored: StoredSuccession | undefined): NewestBlock | undefined {
     if (stored === undefined || stored.phase === 'retired') return this.#own
     const isOwn = stored.genesis_digest === genesisDigest(this.#parts.genesis)
-    // The settings may name a block that was signed after the stored one: followers never go back.
+    // The settings may name a block that was signed after the stored one. Followers never go back.
     if (isOwn || issuedAt(stored.history_json) < this.#ownIssuedAt) return this.#own
     return {
       phase: 'announced',

@@ -11,15 +11,15 @@ import {
 } from '@chancery/protocol'
 import type { FormerKey, GenesisBlock, KeyHistory, Signer } from '@chancery/protocol'
 
-/** Every key this authority signed with: the current one, and those the root says it had before (decision 0022). */
+/** All keys of this authority: the current one, and the former ones that the root signed (decision 0022). */
 export interface OwnKeys {
   readonly current: string
   readonly former: readonly FormerKey[]
   /** All of them, the current one first. */
   readonly all: readonly string[]
   /**
-   * Those that callers may sign for: the current one, and the former one while it still signs its own list. All others
-   * belong to the past; each would also be one more signature to check for every bad request.
+   * The keys that callers may sign for: the current one, and the former one while it still signs its own list. Every
+   * other key would cost one more signature check for each bad request.
    */
   readonly audiences: readonly string[]
   /** The history as it was signed, to be served. */
@@ -35,7 +35,7 @@ export async function loadOwnKeys(
   formerSigner: Signer | undefined,
 ): Promise<OwnKeys> {
   const loaded = historyFile === undefined ? undefined : await loadHistory(historyFile, genesis)
-  // After an undone succession the history also has the earlier time of the current key.
+  // After an undone succession the history also has the earlier period of the current key.
   const former = (loaded?.history.former_keys ?? []).filter((key) => key.public_key !== current.publicKey)
   if (former.some((key) => key.key_id === current.keyId))
     throw new StartError(`NA_KEY_ID: ${current.keyId} was the id of a former key; give the new one another`)
@@ -52,7 +52,7 @@ export async function loadOwnKeys(
   }
 }
 
-/** The keys that may have signed a record of this date; only the current one when the date cannot be read. */
+/** The keys that may have signed a record of this date. Only the current one when the date cannot be read. */
 export function ownKeysAt({ current, former }: OwnKeys, issuedAt: unknown): readonly string[] {
   const at = typeof issuedAt === 'string' ? readInstant(issuedAt) : undefined
   if (at === undefined) return [current]

@@ -8,13 +8,13 @@ import { openSigner } from './key-providers.ts'
 import type { KeySource } from './key-providers.ts'
 import { loadCryptoki } from './token-session.ts'
 
-/** By the platform alone, not through our own verifier. */
+/** With the platform alone, not with our own verifier. */
 function verifies(publicKey: string, message: Uint8Array, signature: Uint8Array): boolean {
   const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), Buffer.from(publicKey, 'base64')])
   return verify(null, message, createPublicKey({ key: der, format: 'der', type: 'spki' }), signature)
 }
 
-// No engine matters to a key but in the test that starts an authority; that one runs on both.
+// The engine matters only in the test that starts an authority. That one runs on both.
 const once = currentBackend() === 'sqlite'
 
 describe.skipIf(findTokenObstacle() !== undefined)('a key in a PKCS#11 token', () => {
@@ -39,7 +39,7 @@ describe.skipIf(findTokenObstacle() !== undefined)('a key in a PKCS#11 token', (
   })
   const open = (change = {}): ReturnType<typeof openSigner> => openSigner(place(change), 'na-hsm', silentLog)
 
-  it('signs for an authority that never sees it', async () => {
+  it('signs for an authority without leaving the token', async () => {
     const na = await startTestAuthority({ settings: token.settings('na-known') })
     try {
       accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'from-the-token' }), 201)
@@ -60,7 +60,7 @@ describe.skipIf(findTokenObstacle() !== undefined)('a key in a PKCS#11 token', (
     expect(verifies(signer.publicKey, Buffer.from('other'), signatures[0] ?? new Uint8Array())).toBe(false)
   })
 
-  it.runIf(once)('gives the same bytes as the same key in a file: Ed25519 leaves no choice', async () => {
+  it.runIf(once)('returns the same bytes as the same key in a file: Ed25519 is deterministic', async () => {
     const [inToken, inFile] = [
       await open({ keyLabel: 'na-known' }),
       await openSigner({ provider: 'env', setting: 'S', seed: testSeed('na') }, 'na-hsm', silentLog),
@@ -69,7 +69,7 @@ describe.skipIf(findTokenObstacle() !== undefined)('a key in a PKCS#11 token', (
     expect(Buffer.from(await inToken.sign(Buffer.from('m')))).toEqual(Buffer.from(await inFile.sign(Buffer.from('m'))))
   })
 
-  it.runIf(once)('cannot be read out of it: the token itself refuses', async () => {
+  it.runIf(once)('cannot be read out of the token: the token refuses', async () => {
     const { names, module } = await loadCryptoki(token.modulePath)
     const slot = module.C_GetSlotList(true).find((one) => module.C_GetTokenInfo(one).label.trim() === 'chancery-test')
     if (slot === undefined) throw new Error('no token')
@@ -88,7 +88,7 @@ describe.skipIf(findTokenObstacle() !== undefined)('a key in a PKCS#11 token', (
     module.C_CloseSession(session)
   })
 
-  it.runIf(once)('signs again after the token forgot its sessions, as after a replug', async () => {
+  it.runIf(once)('signs again after the token has lost its sessions, as after a replug', async () => {
     const signer = await open()
     await Promise.all([1, 2, 3].map((n) => signer.sign(Buffer.from([n]))))
     const { module } = await loadCryptoki(token.modulePath)
@@ -124,7 +124,7 @@ describe.skipIf(findTokenObstacle() !== undefined)('a key in a PKCS#11 token', (
     })
 
     it('with a wrong PIN, which is never shown', async () => {
-      // Logins belong to the process: the good one must end first.
+      // Logins belong to the process: the valid one must end first.
       const { module } = await loadCryptoki(token.modulePath)
       for (const slot of module.C_GetSlotList(true)) module.C_CloseAllSessions(slot)
       const pinFile = join(dirname(token.configFile), 'pin')

@@ -5,7 +5,7 @@ import { SessionPool } from './session-pool.ts'
 import { TokenSession, loadCryptoki } from './token-session.ts'
 import type { Cryptoki, TokenOptions } from './token-session.ts'
 
-/** A key inside a PKCS#11 token: it signs there and never leaves it. The start refuses a key that could. */
+/** A key inside a PKCS#11 token. It signs there and cannot leave it. The start refuses an exportable key. */
 export async function openPkcs11Signer(place: TokenOptions, keyId: string, sessions: number): Promise<Signer> {
   const cryptoki = await loadCryptoki(place.modulePath)
   const first = openSession(cryptoki, place)
@@ -23,6 +23,6 @@ function openSession(cryptoki: Cryptoki, place: TokenOptions): TokenSession {
     return new TokenSession(cryptoki, place)
   } catch (error) {
     if (error instanceof KeyUnavailableError) throw error
-    throw new KeyUnavailableError(`NA_PKCS11_TOKEN: the token ${place.tokenLabel} does not answer`, { cause: error })
+    throw new KeyUnavailableError(`NA_PKCS11_TOKEN: the token ${place.tokenLabel} does not respond`, { cause: error })
   }
 }

@@ -41,7 +41,7 @@ afterEach(async () => {
   await database.drop()
 })
 
-/** The same database in a new process: nothing is remembered. */
+/** The same database in a new process, without a cache. */
 async function restart(): Promise<void> {
   await na.stop()
   na = await startTestAuthority({ database })
@@ -110,7 +110,7 @@ describe('the revocation list', () => {
     ],
   ]
 
-  it.each(EDITS)('is not signed without a living entry of the last one when %s', async (_what, edit) => {
+  it.each(EDITS)('is not signed without an unexpired entry of the last one when %s', async (_what, edit) => {
     await edit()
     await restart()
     const refusal = refused(await revoke(other), 503, 'service_unavailable')
@@ -121,7 +121,7 @@ describe('the revocation list', () => {
     expect(await metric('crl_incomplete')).toBe('1')
   })
 
-  it('names what no row turned back to issued may renew, and is whole when that is revoked again', async () => {
+  it('names a certificate whose row was edited back to issued, and is complete when that is revoked again', async () => {
     const node = await newNode()
     const [first, second] = [(await enroll(na, node)).cert_id, (await enroll(na, node)).cert_id]
     accepted(await revoke(first, 'cessation_of_operation'))
@@ -146,7 +146,7 @@ describe('the revocation list', () => {
     refused(await node.renew(third), 403, 'node_key_compromised')
   })
 
-  it('is signed again once the row is back', async () => {
+  it('is signed again when the row is restored', async () => {
     const row = await rows().selectFrom('crl_entries').selectAll().executeTakeFirstOrThrow()
     await rows().deleteFrom('crl_entries').execute()
     await restart()
@@ -179,7 +179,7 @@ describe('the own feed', () => {
   }
   const revoke = (id: string) => na.as('privileged')('POST', `/admin/attestations/${id}/revoke`, { reason: 'left' })
 
-  it('names what counts no more, whatever the row of an attestation says', async () => {
+  it('names revoked attestations, whatever their row contains', async () => {
     const [first, second] = [await attest(), await attest()]
     accepted(await revoke(first))
     const active = { status: 'active', revoked_at: null, revocation_reason: null }
@@ -247,7 +247,7 @@ describe('a stored treaty', () => {
     expect((await path('bolt-net'))['trusted']).toBe(false)
   })
 
-  it('whose row names another subject than its text makes nobody known', async () => {
+  it('whose row names another subject than its text recognises no sovereign', async () => {
     expect((await path('bolt-net'))['trusted']).toBe(true)
     await forge({}, { subject_sovereign_id: 'evil-net' })
     await na.core.database.read
@@ -265,7 +265,7 @@ describe('a stored treaty', () => {
     expect(found).toMatchObject({ trusted: true, path: [{ treaty_id: second['treaty_id'] }] })
   })
 
-  it('that does not verify is told, stops new ones, and is forgotten once it is revoked', async () => {
+  it('that does not verify is reported, stops new ones, and is cleared when it is revoked', async () => {
     await forge({ signatures: [] })
     await checkRecords(na.parts)
     expect(await readyz()).toMatchObject({ status: 'ready', warnings: ['treaty_unverified'] })
@@ -299,7 +299,7 @@ describe('a revoked treaty', () => {
     expect(rows.map((row) => row.detail).join('\n')).toContain('USING INDEX audit_events_by_revoked_treaty')
   })
 
-  it('whose row says active again counts for nothing, is told, and stops new ones until it is revoked again', async () => {
+  it('whose row is active again does not count, is reported, and stops new ones until it is revoked again', async () => {
     const treaty = accepted(await issue(), 201)
     const id = String(treaty['treaty_id'])
     accepted(await end(id))

@@ -3,8 +3,8 @@ import type { JsonObject } from '@chancery/protocol'
 import type { Log } from '@chancery/service-kit'
 
 /**
- * What stored rows may contradict: something this authority has signed. Each stops what would be signed or granted on
- * it, and nothing else.
+ * Kinds of signed records that stored rows may contradict. A fault stops only what would be signed or granted from
+ * these rows.
  */
 export const RECORD_FAULTS = {
   crl: 'crl_incomplete',
@@ -17,12 +17,12 @@ export type FaultKind = keyof typeof RECORD_FAULTS
 
 export const FAULT_KINDS = Object.keys(RECORD_FAULTS) as readonly FaultKind[]
 
-/** Without these nothing can be withdrawn, so the instance is not ready. The others leave the rest as it is. */
+/** Without these nothing can be revoked, so the instance is not ready. The other kinds do not affect readiness. */
 const WITHDRAWALS: readonly FaultKind[] = ['crl', 'feed']
 
 /**
- * Faults of stored records as this process has last seen them. Whoever looks reports what was found or that all is well:
- * a fault ends when the same check finds nothing, not by itself.
+ * Faults of stored records as this process last found them. Each check reports a fault or that there is none: a fault
+ * ends only when the same check finds nothing.
  */
 export class RecordFaults {
   readonly #log: Log
@@ -35,7 +35,7 @@ export class RecordFaults {
   report(kind: FaultKind, details: JsonObject): void {
     if (this.#found.has(kind)) return
     this.#found.add(kind)
-    this.#log.error('stored rows contradict what was signed: nothing is signed on them', {
+    this.#log.error('stored rows contradict signed records: nothing is signed from them', {
       alarm: true,
       reason: RECORD_FAULTS[kind],
       ...details,
@@ -43,7 +43,8 @@ export class RecordFaults {
   }
 
   clear(kind: FaultKind): void {
-    if (this.#found.delete(kind)) this.#log.info('stored rows agree with what was signed', { was: RECORD_FAULTS[kind] })
+    if (this.#found.delete(kind))
+      this.#log.info('stored rows agree with signed records again', { was: RECORD_FAULTS[kind] })
   }
 
   has(kind: FaultKind): boolean {
@@ -65,14 +66,14 @@ export class RecordFaults {
   }
 }
 
-/** Stops a transaction before anything is signed on rows that contradict what was signed. */
+/** Stops a transaction before anything is signed from rows that contradict signed records. */
 export class RecordFault extends Refusal {
   constructor(kind: FaultKind, problem: string) {
     super('service_unavailable', { reason: RECORD_FAULTS[kind] }, { cause: new Error(problem) })
   }
 }
 
-/** Keeps what a check came to; throws when it found something. */
+/** Records the result of a check. Throws when it found a fault. */
 export function clearFault(faults: RecordFaults, kind: FaultKind, problem: string | undefined): void {
   if (problem === undefined) return faults.clear(kind)
   faults.report(kind, { problem })

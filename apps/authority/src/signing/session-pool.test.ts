@@ -4,8 +4,8 @@ import { SessionPool } from './session-pool.ts'
 
 const message = new Uint8Array([1])
 
-describe.runIf(currentBackend() === 'sqlite')('sessions of a token that hangs', () => {
-  it('are given up in time, also by those who wait behind it, and serve again when it wakes', async () => {
+describe.runIf(currentBackend() === 'sqlite')('sessions of a token that does not respond', () => {
+  it('time out, also for queued callers, and work again when the token responds', async () => {
     const held: ((signature: Uint8Array) => void)[] = []
     const session = {
       sign: () => new Promise<Uint8Array>((resolve) => held.push(resolve)),

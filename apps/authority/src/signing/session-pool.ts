@@ -5,7 +5,7 @@ type Session = Pick<TokenSession, 'sign' | 'close'>
 
 const SIGN_SECONDS = 5
 
-/** A bounded number of sessions; who finds none waits. One that failed is thrown away and replaced by a new login. */
+/** A limited number of sessions. Callers queue for one. A failed session is discarded and replaced by a new login. */
 export class SessionPool {
   readonly #open: () => Session
   readonly #idle: Session[]
@@ -23,12 +23,12 @@ export class SessionPool {
   async sign(message: Uint8Array): Promise<Uint8Array> {
     await this.#enter()
     const operation = this.#signAlone(message)
-    // The place is given back when the token is done with it, not when we stop waiting.
+    // The slot is released when the token has finished, not when the caller stops waiting.
     void operation.catch(() => undefined).finally(() => this.#leave())
     return withinSeconds(this.#seconds, operation, 'the token did not sign in time')
   }
 
-  /** Once more with a new session: a token that was restarted or replugged has forgotten the old ones. */
+  /** Retries once with a new session, because a token that was restarted or replugged has lost the old ones. */
   async #signAlone(message: Uint8Array): Promise<Uint8Array> {
     const session = this.#idle.pop()
     if (session !== undefined) {
@@ -49,7 +49,7 @@ export class SessionPool {
     }
   }
 
-  /** Waiting has an end too: a token that hangs keeps every place for ever, and callers would pile up behind it. */
+  /** Waiting is limited, too. A token that does not respond keeps every slot, and callers would queue without end. */
   async #enter(): Promise<void> {
     if (this.#free > 0) {
       this.#free -= 1
@@ -63,7 +63,7 @@ export class SessionPool {
     try {
       await withinSeconds(this.#seconds, turn, 'the token has no free session')
     } catch (error) {
-      // A place that came in the very moment goes to the next one.
+      // A slot that became free at the same moment goes to the next caller.
       if (!this.#waiting.delete(wake)) this.#leave()
       throw error
     }

@@ -22,7 +22,7 @@ import type { SigningHalt } from './signing-halt.ts'
 import { haltReasons } from './signing-halt.ts'
 import { whyOutsideWindow } from './key-window.ts'
 
-/** A sealed record with its JSON text, for answers: a long record is spelt once, as its signature covers it. */
+/** A signed record with its JSON text, for responses: a long record is serialised once, as its signature covers it. */
 export interface SignedText<Value> {
   readonly record: Value
   readonly text: string
@@ -38,7 +38,7 @@ export interface SigningParts {
   readonly halts: readonly SigningHalt[]
 }
 
-/** Signs with the key of the authority, and verifies each signature before anyone may see it. */
+/** Signs with the key of the authority, and verifies each signature before it is used. */
 export class Signing {
   readonly #parts: SigningParts
 
@@ -64,7 +64,9 @@ export class Signing {
     return this.#parts.halts
   }
 
-  /** Signs a draft that has passed its own reader: bytes that do not verify under the published key are discarded. */
+  /**
+   * Signs a draft that has passed its own reader. A signature that does not verify with the published key is discarded.
+   */
   async sign<Draft extends JsonObject>(
     draft: Draft,
   ): Promise<Omit<Draft, 'signatures'> & { signatures: readonly Signature[] }> {
@@ -75,11 +77,11 @@ export class Signing {
   }
 
   /**
-   * Signs a trust record through its form, and runs the whole form check on the result: what leaves must be accepted
-   * by the verifier we publish. `keyId` is given where the record's signature carries another label.
+   * Signs a trust record through its form, and runs the whole form check on the result: our published verifier must
+   * accept every record. `keyId` is given where the record's signature has another label.
    */
   async signForm<Value extends object>(form: RecordForm<Value>, draft: Value, keyId?: string): Promise<Value> {
-    // Built once: the bytes that were signed are the bytes that are verified.
+    // Built once: the signed bytes are the verified bytes.
     const message = receivedBytes(asReceived(form, draft))
     const signature = { key_id: keyId ?? this.keyId, sig: await this.#signVerified(message) }
     return this.#checkForm(form, addSignature(form, draft, signature))
@@ -107,18 +109,23 @@ export class Signing {
       return await this.signForm(form, draft, keyId)
     } catch (error) {
       if (error instanceof Refusal) throw error
-      this.#parts.log.error('a record could not be signed', { code, error })
+      this.#parts.log.error('cannot sign a record', { code, error })
       throw new Refusal(code, {}, { cause: error })
     }
   }
 
-  /** Signs a text that is canonical already, too long to be built twice; gives the signature object as JSON text. */
+  /**
+   * Signs a text that is already canonical and too long to be built twice. Returns the signature object as JSON text.
+   */
   async signText(canonical: string): Promise<string> {
     const sig = await this.#signVerified(toUtf8(canonical))
     return writeJson({ key_id: this.keyId, sig })
   }
 
-  /** Outside the window of the genesis block (protocol/core 2) and under a halt nothing is signed; what is stored is served. */
+  /**
+   * Outside the validity period of the genesis block (protocol/core 2) and during a halt nothing is signed. Stored
+   * documents are served.
+   */
   requireAllowed(): void {
     const [reason] = this.findObstacles()
     if (reason !== undefined) throw new Refusal('service_unavailable', { reason })
@@ -128,7 +135,7 @@ export class Signing {
     return whyOutsideWindow(this.#parts) === undefined && !this.#parts.halts.some((halt) => halt.isHalted())
   }
 
-  /** Finds everything that forbids signing now, as the readiness document calls it. */
+  /** Returns everything that forbids signing now, with the names of the readiness document. */
   findObstacles(): readonly string[] {
     const window = whyOutsideWindow(this.#parts)
     return [...(window === undefined ? [] : [window]), ...haltReasons(this.#parts.halts)]
@@ -146,7 +153,7 @@ export class Signing {
   }
 
   #refuseBadSignature(): never {
-    this.#parts.log.fatal('the signing key made a signature that does not verify', { key_id: this.keyId })
+    this.#parts.log.fatal('the signing key produced a signature that does not verify', { key_id: this.keyId })
     throw new Refusal('service_unavailable', { reason: 'signature_check_failed' })
   }
 }

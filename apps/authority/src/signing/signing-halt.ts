@@ -1,9 +1,9 @@
 /**
- * A reason, besides the key window, why this instance must not sign: what it would sign could be wrong for ever.
- * Implementers answer from memory, at each signature, and watch what they watch in the background.
+ * A reason, besides the key window, why this instance must not sign: the record could be permanently wrong.
+ * Implementations return a cached result at each signature, and check in the background.
  */
 export interface SigningHalt {
-  /** How the readiness document calls it. */
+  /** The name in the readiness document. */
   readonly reason: string
   isHalted(): boolean
 }

@@ -6,7 +6,7 @@ import { KeyUnavailableError } from './key-unavailable.ts'
 const CKK_EC_EDWARDS = 0x40
 const CKM_EDDSA = 0x1057
 
-/** The library and what it names, as the optional package `pkcs11js` binds them. */
+/** The library and its constants, as the optional package `pkcs11js` binds them. */
 export interface Cryptoki {
   readonly names: typeof pkcs11js
   readonly module: PKCS11
@@ -20,7 +20,7 @@ export interface TokenOptions {
   readonly pin: string
 }
 
-/** Loads the vendor's library. It stays loaded until the process ends: others in it may be using it. */
+/** Loads the vendor's library. It stays loaded until the process ends, because other code may be using it. */
 export async function loadCryptoki(modulePath: string): Promise<Cryptoki> {
   const names = await importBinding()
   const module = new names.PKCS11()
@@ -30,7 +30,7 @@ export async function loadCryptoki(modulePath: string): Promise<Cryptoki> {
     throw new KeyUnavailableError(`NA_PKCS11_MODULE: ${modulePath} cannot be loaded`, { cause: error })
   }
   try {
-    // Signatures run on threads: without locking of its own a library may crash the process.
+    // Signatures run on threads. A library without locking may crash the process.
     module.C_Initialize({ flags: names.CKF_OS_LOCKING_OK })
   } catch (error) {
     if (!isRefusal(error, names.CKR_CRYPTOKI_ALREADY_INITIALIZED))
@@ -52,7 +52,7 @@ async function importBinding(): Promise<typeof pkcs11js> {
   }
 }
 
-/** One logged-in session. A session carries one operation at a time; whoever holds it is alone with it. */
+/** One logged-in session. A session runs one operation at a time, so one caller uses it alone. */
 export class TokenSession {
   readonly #cryptoki: Cryptoki
   readonly #handle: Buffer
@@ -72,7 +72,10 @@ export class TokenSession {
     return module.C_SignAsync(this.#handle, Buffer.from(message), Buffer.alloc(64))
   }
 
-  /** The 32 bytes beside the private key. Tokens write the point raw, or wrapped as an octet or bit string. */
+  /**
+   * The 32 bytes of the public key next to the private key. Tokens write the point raw, or wrapped as an octet or bit
+   * string.
+   */
   readPublicKey(keyLabel: string): Uint8Array | undefined {
     const { names } = this.#cryptoki
     const point = this.#attribute(this.#findOne(names.CKO_PUBLIC_KEY, keyLabel), names.CKA_EC_POINT)
@@ -80,7 +83,7 @@ export class TokenSession {
     return ['', '0420', '032100'].includes(wrapping) ? new Uint8Array(point.subarray(-32)) : undefined
   }
 
-  /** Why this key must not be used here; a token is worth its price only if the key cannot leave it. */
+  /** Returns why this key must not be used. A token protects only a key that cannot leave it. */
   findWeakness(): string | undefined {
     const { names } = this.#cryptoki
     const isSet = (type: number): boolean => this.#attribute(this.#key, type).some((byte) => byte !== 0)
@@ -91,7 +94,7 @@ export class TokenSession {
     return undefined
   }
 
-  /** Best effort: a session of a token that went away is gone already. */
+  /** Best effort: the session of a removed token has already ended. */
   close(): void {
     try {
       this.#cryptoki.module.C_CloseSession(this.#handle)

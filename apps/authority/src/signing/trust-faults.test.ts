@@ -37,20 +37,20 @@ const CALLS: readonly (readonly [path: string, body: () => JsonObject, code: str
 ]
 
 describe('a signing key that fails', () => {
-  it('is missed: one that works leaves an event', async () => {
+  it('fails each route below: with a working key there is an event', async () => {
     const answer = await na.as('standard')('POST', '/admin/agreements/offer', REQUEST)
     expect(await eventsOf(na, answer)).toHaveLength(1)
   })
 
-  it.each(CALLS)('is told by the code of %s, and nothing is on record', async (path, body, code) => {
+  it.each(CALLS)('returns the code of %s, and nothing is recorded', async (path, body, code) => {
     vi.spyOn(na.core.signing.signer, 'sign').mockRejectedValue(new Error('the token was pulled out'))
     const answer = await na.as('standard')('POST', path, body())
     expect(JSON.stringify(refused(answer, 422, code))).not.toContain('token')
-    // Of this request: the jobs of the start record their own at their own time.
+    // Events of this request only: jobs of the start record their own.
     expect(await eventsOf(na, answer)).toEqual([])
   })
 
-  it.each(CALLS)('makes bytes that do not verify: they never leave %s', async (path, body) => {
+  it.each(CALLS)('produces bytes that do not verify: they never leave %s', async (path, body) => {
     vi.spyOn(na.core.signing.signer, 'sign').mockResolvedValue(new Uint8Array(64).fill(1))
     const answer = await na.as('standard')('POST', path, body())
     refused(answer, 503, 'service_unavailable')

@@ -7,12 +7,12 @@ import { KeyUnavailableError } from './key-unavailable.ts'
 export interface VaultOptions extends KeyServiceOptions {
   readonly mount: string
   readonly key: string
-  /** Pinned: a rotation in Vault must not change the authority's key behind its back. */
+  /** Pinned: a rotation in Vault must not change the authority's key. */
   readonly keyVersion: number
   readonly namespace: string | undefined
 }
 
-/** A key in the transit engine of Vault or OpenBao; it signs there and must not be exportable. */
+/** A key in the transit engine of Vault or OpenBao. It signs there and must not be exportable. */
 export async function openVaultSigner(place: VaultOptions, keyId: string): Promise<Signer> {
   const named = `the key ${place.key}, version ${place.keyVersion},`
   let facts: JsonObject
@@ -40,7 +40,7 @@ async function sign(place: VaultOptions, message: Uint8Array): Promise<Uint8Arra
   const prefix = `vault:v${place.keyVersion}:`
   const signature =
     typeof text === 'string' && text.startsWith(prefix) ? fromBase64(text.slice(prefix.length)) : undefined
-  if (signature?.length !== 64) throw new KeyServiceError('the key service gave no signature of this key')
+  if (signature?.length !== 64) throw new KeyServiceError('the key service returned no signature of this key')
   return signature
 }
 
@@ -59,6 +59,6 @@ function pathOf({ mount, key }: VaultOptions, word: 'keys' | 'sign'): string {
 
 function dataOf(answer: JsonObject): JsonObject {
   const data = member(answer, 'data')
-  if (!isJsonObject(data)) throw new KeyServiceError('the key service answered something else')
+  if (!isJsonObject(data)) throw new KeyServiceError('the key service returned an unexpected response')
   return data
 }

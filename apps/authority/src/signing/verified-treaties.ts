@@ -7,13 +7,13 @@ import { ownKeysAt } from './own-keys.ts'
 import type { OwnKeys } from './own-keys.ts'
 import type { RecordFaults } from './record-faults.ts'
 
-/** Texts whose signature was checked, at most so many characters of them: about as many bytes. */
+/** Maximum size, in characters, of the cache of verified texts. */
 const MAX_CACHED_CHARACTERS = 8_000_000
-/** Rows of one look through the treaties in force. */
+/** Rows of one round through the treaties in force. */
 const ROWS_PER_READ = 500
 const MAX_NAMED = 20
 
-/** What of a row is signed in its text, too. */
+/** The columns whose values are also in the signed text. */
 export interface SignedTreatyRow {
   readonly treaty_id: string
   readonly issuer_sovereign_id: string
@@ -22,22 +22,22 @@ export interface SignedTreatyRow {
   readonly expires_at: string
   readonly treaty_json: string
   readonly status: string
-  /** What the audit says of it, whatever its row says. */
+  /** The state by the audit log, whatever the row contains. */
   readonly revoked_in_audit: boolean | number
 }
 
 const COLUMNS = ['treaty_id', 'issuer_sovereign_id', 'subject_sovereign_id', 'valid_from', 'expires_at'] as const
 
 /**
- * Stored treaties count by our own signature on them, never as rows: one that was written or edited in the database
- * names keys and sovereigns that this authority never recognised. One that was revoked stays so by the audit, whatever
- * became of the column that says it.
+ * Stored treaties count only with our own valid signature. A row that was written or edited in the database could name
+ * keys and sovereigns that this authority never recognised. A revoked treaty stays revoked by the audit log, whatever
+ * its column contains.
  */
 export class VerifiedTreaties {
   readonly #ownKeys: OwnKeys
   readonly #faults: RecordFaults
   readonly #checked = new CachedByText<RecognitionTreaty | 'unsigned'>(MAX_CACHED_CHARACTERS)
-  /** Where the look through the rows is, and whether it met a fault. */
+  /** The position of the round through the rows, and whether it found a fault. */
   #after = ''
   #hasMet = false
 
@@ -46,19 +46,21 @@ export class VerifiedTreaties {
     this.#faults = faults
   }
 
-  /** The treaty of a row; undefined, and an alarm, when the row is not what was signed or hides its revocation. */
+  /** Returns the treaty of a row. Undefined, with an alarm, when the row does not verify or hides its revocation. */
   async read(row: SignedTreatyRow): Promise<RecognitionTreaty | undefined> {
     const treaty = await this.#check(row.treaty_json)
     const isSigned = treaty !== 'unsigned' && COLUMNS.every((name) => treaty[name] === row[name])
     const isHidden = Boolean(row.revoked_in_audit) && row.status !== 'revoked'
     if (isSigned && !isHidden) return treaty
     this.#hasMet = true
-    const problem = isSigned ? 'the audit says that it was revoked' : 'it is not as it was signed'
+    const problem = isSigned ? 'the audit log has its revocation' : 'it does not verify'
     this.#faults.report('treaties', { treaty_id: row.treaty_id, problem })
     return undefined
   }
 
-  /** Some of the unrevoked treaties, the next ones each time. The fault ends with a whole round that meets none. */
+  /**
+   * Verifies some of the unrevoked treaties, the next ones each time. A fault ends with a complete round without one.
+   */
   async look(database: TreatyReader): Promise<void> {
     if (this.#after === '') this.#hasMet = false
     const rows = await listUnrevoked(database, this.#after)
@@ -67,7 +69,7 @@ export class VerifiedTreaties {
     if (this.#after === '' && !this.#hasMet) this.#faults.clear('treaties')
   }
 
-  /** Ids of unrevoked treaties that are not what was signed, or were revoked; some of them when there are many. */
+  /** Ids of unrevoked treaties that do not verify, or were revoked; some of them when there are many. */
   async findUnsigned(database: TreatyReader): Promise<readonly string[]> {
     const found: string[] = []
     for (let after = ''; ;) {

@@ -1,4 +1,6 @@
-/** The result of `operation`, or a failure when it takes too long. The operation itself goes on; nobody waits for it. */
+/**
+ * Returns the result of `operation`, or fails when it takes too long. The operation itself continues without a caller.
+ */
 export async function withinSeconds<Result>(
   seconds: number,
   operation: Promise<Result>,

@@ -19,7 +19,7 @@ beforeEach(() => {
   lines = ''
 })
 
-/** Reliability 12: what one database must promise before several instances trust it. */
+/** Reliability 12: what a database must guarantee before several instances use it. */
 describe.runIf(onPostgres)('a start in HA mode', () => {
   let server: TemporaryPostgres
   beforeAll(async () => {
@@ -67,7 +67,7 @@ describe.runIf(onPostgres)('a start in HA mode', () => {
     await server.start()
   })
 
-  it('accepts remote_apply, and asks nothing of the kind outside HA mode', async () => {
+  it('accepts remote_apply, and requires nothing outside HA mode', async () => {
     await onServer("alter role postgres set synchronous_commit = 'remote_apply'")
     await (await start()).stop()
     await onServer("alter role postgres set synchronous_commit = 'off'")
@@ -116,7 +116,7 @@ describe('operator settings of two instances', () => {
     const clock = new ManualClock()
     const one = { clock, log, database, operators: { a: 'privileged', b: 'standard' } } as const
     const first = await startTestAuthority(one)
-    // The same two, written the other way round.
+    // The same two, in the other order.
     const same = await startTestAuthority({ ...one, operators: { b: 'standard', a: 'privileged' } })
     const values: number[] = []
     const watches = [first, same].map((na) => ({
@@ -144,7 +144,7 @@ describe('operator settings of two instances', () => {
     clock.advance(1)
     await round()
     expect(lines).toContain('operator keys or tiers differ between instances')
-    // It stops, and three minutes later nobody differs any more.
+    // It stops, and three minutes later no instance differs any more.
     watches.pop()
     await other.stop()
     clock.advance(181)

@@ -10,7 +10,10 @@ export const DURABILITY: readonly (readonly [name: string, accepted: readonly st
   ['synchronous_commit', ['on', 'remote_apply']],
 ]
 
-/** What a PostgreSQL that several instances trust must promise (reliability 12): refused otherwise, one line each. */
+/**
+ * Checks what a PostgreSQL database for several instances must guarantee (reliability 12). Refuses otherwise, with one
+ * line each.
+ */
 export async function checkDurability(database: Database, requireSyncStandby: boolean, log: Log): Promise<void> {
   const found = await readServerSettings(database, [...DURABILITY.map(([name]) => name), 'data_checksums'])
   for (const [name, accepted] of DURABILITY) {
@@ -19,7 +22,7 @@ export async function checkDurability(database: Database, requireSyncStandby: bo
       throw new StartError(`DATABASE_URL: ${name} is ${value} on the server, NA_HA_MODE=on needs ${accepted[0] ?? ''}`)
   }
   if (found.get('data_checksums') !== 'on')
-    log.warn('the database has no data checksums: silent corruption of its disk would not be noticed')
+    log.warn('the database has no data checksums: silent corruption of its disk would not be detected')
   if ((await countSyncStandbys(database)) > 0) return
   if (requireSyncStandby) throw new StartError('NA_REQUIRE_SYNC_STANDBY: the database has no synchronous standby')
   log.warn('the database has no synchronous standby: a failover may lose acknowledged writes')

@@ -12,11 +12,11 @@ import type { RunningAuthority } from '../app.ts'
 import { readAuthoritySettings } from '../settings/authority-settings.ts'
 
 interface Situation {
-  /** Members of the block that differ; undefined takes one out. */
+  /** Members of the block that differ; undefined removes one. */
   readonly genesis?: Readonly<Record<string, unknown>>
-  /** The finished file, instead. */
+  /** The complete file, instead. */
   readonly genesisText?: string
-  /** Who signs the block; nobody when empty. */
+  /** The signers of the block; no signature when empty. */
   readonly signedBy?: readonly string[]
   readonly keyText?: string
   readonly keyMode?: number
@@ -83,7 +83,7 @@ describe('the start of an authority', () => {
     await authority.close()
   }
 
-  /** The one line an operator sees. */
+  /** The one line that an operator sees. */
   async function refusal(situation: Situation): Promise<string> {
     const outcome = await start(situation).then(
       (authority) => authority,
@@ -97,10 +97,10 @@ describe('the start of an authority', () => {
     return outcome.message
   }
 
-  // All but the last test are decided before a database is opened: once is enough.
+  // All but the last test are decided before a database is opened, so they run once.
   const once = currentBackend() === 'sqlite'
 
-  it.runIf(once)('succeeds with everything in order, and with several good root signatures', async () => {
+  it.runIf(once)('succeeds with valid files, and with several valid root signatures', async () => {
     await stop(await start())
     await stop(await start({ signedBy: ['root', 'root'] }))
   })
@@ -110,21 +110,21 @@ describe('the start of an authority', () => {
       ['that is not there', { settings: { GENESIS_FILE: '/nowhere/genesis.json' } }],
       ['that is a folder', { settings: { GENESIS_FILE: tmpdir() } }],
       ['that is empty', { genesisText: '' }],
-      ['that is no JSON', { genesisText: 'genesis' }],
+      ['that is not JSON', { genesisText: 'genesis' }],
       ['that is a list', { genesisText: '[]' }],
       ['with a byte order mark', { genesisText: '\ufeff{}' }],
       ['with a repeated member', { genesisText: '{"network_name":"a","network_name":"a"}' }],
       ['without a signature', { signedBy: [] }],
       ['signed by another key', { signedBy: ['stranger'] }],
-      ['with one good and one bad signature', { signedBy: ['root', 'stranger'] }],
+      ['with one valid and one invalid signature', { signedBy: ['root', 'stranger'] }],
       ['signed by the authority instead of the root', { signedBy: ['na'] }],
       ['with an unknown member', { genesis: { extra: 1 } }],
       ['with an empty name', { genesis: { network_name: '' } }],
       ['with a name of 129 characters', { genesis: { network_name: 'n'.repeat(129) } }],
       ['with a control character in its name', { genesis: { network_name: 'a\nb' } }],
       ['with a version of 33 characters', { genesis: { network_version: 'v'.repeat(33) } }],
-      ['with a root key that is none', { genesis: { root_public_key: 'AAAA' } }],
-      ['with anchors that are no list', { genesis: { bootstrap_anchors: {} } }],
+      ['with an invalid root key', { genesis: { root_public_key: 'AAAA' } }],
+      ['with anchors that are not a list', { genesis: { bootstrap_anchors: {} } }],
       ['without a policy manifest', { genesis: { policy_manifest: null } }],
     ])('%s', async (_what, situation) => {
       expect(await refusal(situation)).toMatch(/^GENESIS_FILE:/)
@@ -159,7 +159,7 @@ describe('the start of an authority', () => {
       expect(await refusal({ genesis: { root_public_key }, signedBy: ['root'] })).toMatch(/^GENESIS_FILE:/)
     })
 
-    it('whose authority window does not hold now', async () => {
+    it('whose authority window does not include the current time', async () => {
       const clock = new ManualClock('2026-05-01T00:00:00Z')
       const { publicKey } = await testSigner('na-test', 'na')
       const window = (valid_from: string, valid_to: string): Situation => ({
@@ -237,7 +237,7 @@ describe('the start of an authority', () => {
       expect(lines.filter((line) => line['level'] === 'warn')).toEqual([])
     })
 
-    it('is taken from the environment, too', async () => {
+    it('is read from the environment, too', async () => {
       const authority = await start({
         settings: { NA_KEY_PROVIDER: 'env', NA_PRIVATE_KEY_FILE: undefined, NA_PRIVATE_KEY_SEED: testSeed('na') },
       })
@@ -284,7 +284,7 @@ describe('the start of an authority', () => {
     const database = await createTestDatabase()
     const authority = await start({ settings: { DB_PATH: undefined, ...database.settings } })
     await stop(authority)
-    // The name differs from the one that owns the database now.
+    // The name differs from the one of the database's owner.
     expect(
       await refusal({ genesis: { network_name: 'OTHER-NET' }, settings: { DB_PATH: undefined, ...database.settings } }),
     ).toMatch(/START-NET/)

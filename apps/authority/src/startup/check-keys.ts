@@ -17,7 +17,7 @@ import type { OwnKeys } from '../signing/own-keys.ts'
 import type { AuthoritySigner } from '../signing/signer.ts'
 import type { Database } from '../database/database.ts'
 
-/** What must hold before the first request (protocol/core 2). Half-configured security stops the start. */
+/** Checks that must pass before the first request (protocol/core 2). Incomplete security settings stop the start. */
 export async function checkStartKeys(
   settings: AuthoritySettings,
   genesis: GenesisBlock,
@@ -36,7 +36,7 @@ export async function checkStartKeys(
   }
   const reserved = [genesis.root_public_key, signer.publicKey]
   for (const operator of settings.operators.values()) {
-    // One key in two offices: its loss would be the loss of both.
+    // One key must not have two roles: losing it would compromise both.
     if (reserved.includes(operator.publicKey))
       throw new StartError(`OPERATOR_PUBLIC_KEYS_JSON: ${operator.key_id} is the root or authority key`)
   }
@@ -51,7 +51,7 @@ export async function checkStartKeys(
   await selfTest(signer)
 }
 
-/** The platform reproduces the worked examples, and the real key signs what verifies under it and nothing else. */
+/** Checks that the platform reproduces the worked examples, and that the real key makes valid signatures only. */
 async function selfTest(signer: AuthoritySigner): Promise<void> {
   const faults = await findPlatformFaults()
   if (faults.length > 0) throw new StartError(`the self-test failed on ${faults.join(', ')}: do not use this machine`)
@@ -96,7 +96,7 @@ export async function claimDatabase(
   await requireFormerKey(database, ownKeys, now)
 }
 
-/** Certificates of the former key are still in use: without its list gateways would refuse every one of them. */
+/** Certificates of the former key are still in use. Without its list gateways would refuse all of them. */
 async function requireFormerKey(database: Database, { formerSigner }: OwnKeys, now: Instant): Promise<void> {
   const live = await database.read
     .selectFrom('former_keys')

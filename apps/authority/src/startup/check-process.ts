@@ -3,14 +3,14 @@ import inspector from 'node:inspector'
 import { StartError } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
 
-/** The signing key is in this memory: no debugger may read it, no crash may write it to a disk (reliability 9). */
+/** The signing key is in memory: no debugger may read it, no crash may write it to a disk (reliability 9). */
 export async function checkProcess(
   { coreDumps, log }: { readonly coreDumps: 'refuse' | 'warn'; readonly log: Log },
   limitsFile = '/proc/self/limits',
 ): Promise<void> {
   if (inspector.url() !== undefined)
     throw new StartError('NODE_OPTIONS: the inspector is on, NA_HA_MODE=on needs it off')
-  // Where the file does not exist (it is Linux's) the platform's own rules hold.
+  // The file exists on Linux only. On other systems the rules of the platform apply.
   const limits = await readFile(limitsFile, 'utf8').catch(() => '')
   const soft = /^Max core file size +(\S+)/m.exec(limits)?.[1] ?? '0'
   if (soft === '0') return

@@ -9,7 +9,7 @@ import { purgeLimiterWindows } from '../limits/shared-limiter.ts'
 import { purgeStoredResponses } from '../requests/idempotency.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
 
-/** Background work of no feature. Each statement is bounded, and any instance may repeat a run at any time. */
+/** Background jobs outside the features. Each statement is limited, and any instance may repeat a run at any time. */
 export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKeptDays'>): readonly Job[] {
   const { clockCheck, database, purgeClock } = core
   return [
@@ -29,7 +29,7 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
         purgeStoredResponses(database.read, writeSortable(purgeClock.daily.now())),
       ),
     },
-    // Before the others have much to do: they remove by it.
+    // Before the other jobs, which use it to remove rows.
     { name: 'purge-clock', everySeconds: 60, run: whenClockIsCorrect(clockCheck, () => storePurgeClocks(core)) },
     {
       name: 'audit-removal',

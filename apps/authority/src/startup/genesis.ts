@@ -3,7 +3,7 @@ import { FormError, JsonError, readGenesisBlock, readJsonBytes, verifyGenesisBlo
 import type { GenesisBlock } from '@chancery/protocol'
 import { StartError } from '@chancery/service-kit'
 
-/** The block this authority serves, verified under its own root key; the text is kept as it was signed. */
+/** The block that this authority serves, verified with its own root key. The text is stored as it was signed. */
 export async function loadGenesis(path: string): Promise<{ readonly block: GenesisBlock; readonly text: string }> {
   let bytes: Buffer
   try {

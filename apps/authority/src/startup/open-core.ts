@@ -32,7 +32,7 @@ import { versionReader } from '../database/locks/domains.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase, translateDatabaseError } from '../database/open.ts'
 
-/** What tests replace; everything else is real. */
+/** Parts that tests replace. Everything else is real. */
 export interface AppParts {
   readonly log: Log
   readonly clock?: Clock
@@ -41,19 +41,19 @@ export interface AppParts {
 
 export interface CoreOptions extends AppParts {
   readonly isServing?: () => boolean
-  /** Signing although the database is behind its mark: the one command that mends it. */
+  /** Allows signing although the database is rolled back, for the command that repairs it. */
   readonly isRecovering?: true
-  /** With the new key on a database of the old one: the one command that makes it the new one's. */
+  /** Allows the new key on a database of the former one, for the command that transfers it. */
   readonly isSucceeding?: true
 }
 
 export interface OpenCore {
   readonly core: Core
-  /** Flushes what waits, then closes the database. */
+  /** Finishes queued work, then closes the database. */
   close(): Promise<void>
 }
 
-/** Opens what the features share, checked and connected, without a listener and without jobs. */
+/** Opens the parts that features share, checked and connected, without a listener and without jobs. */
 export async function openCore(settings: AuthoritySettings, parts: CoreOptions): Promise<OpenCore> {
   const { log, clock = systemClock, ids = systemIds } = parts
   const { network, signer, keys } = await loadIdentity(settings, clock, log)
@@ -142,9 +142,9 @@ async function openRollbackCheck(
   const { database, log } = parts
   const files = settings.highWaterFiles
   if (files.length === 0)
-    log.warn('no high-water mark is kept: an old backup would pass for the present', { setting: 'NA_HIGH_WATER_FILES' })
+    log.warn('no high-water mark configured: a restored old backup is not detected', { setting: 'NA_HIGH_WATER_FILES' })
   else if (settings.haMode && files.length === 1)
-    log.warn('the high-water mark is kept in one place only', { setting: 'NA_HIGH_WATER_FILES' })
+    log.warn('the high-water mark is stored in one location only', { setting: 'NA_HIGH_WATER_FILES' })
   const watch = new RollbackCheck({ ...parts, files })
   try {
     await watch.open()
@@ -156,7 +156,9 @@ async function openRollbackCheck(
   }
 }
 
-/** The database, brought up to this release and claimed for this authority; a failure names the setting to look at. */
+/**
+ * Opens the database, migrated to this release and claimed for this authority. A failure names the setting to check.
+ */
 async function openMigrated(
   settings: AuthoritySettings,
   { network, clock, log, keys }: Pick<Core, 'clock' | 'keys' | 'log' | 'network'>,

@@ -16,15 +16,15 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-/** The one line about the request with this id. */
+/** The log line about the request with this id. */
 function lineOf(requestId: string | string[] | undefined): JsonObject | undefined {
   const found = lines.filter((line) => line['event'] === 'request' && line['request_id'] === requestId)
   expect(found.length, String(requestId)).toBe(1)
   return found[0]
 }
 
-describe('the line about a request', () => {
-  it('is found by the request id of every answer: kept document, refusal, no route, wrong method, broken request', async () => {
+describe('the log line about a request', () => {
+  it('is found by the request id of every response: cached document, refusal, no route, wrong method, malformed request', async () => {
     const list = await na.request('GET', '/crl')
     expect(lineOf(list.headers['x-request-id'])).toMatchObject({
       level: 'info',
@@ -72,7 +72,7 @@ describe('the line about a request', () => {
 
   it('about a failure is an error with its message and cause', async () => {
     const spy = vi.spyOn(GraphCache.prototype, 'current').mockImplementation(() => {
-      throw new Error('planted\nfailure', { cause: new Error('behind it') })
+      throw new Error('injected\nfailure', { cause: new Error('behind it') })
     })
     const answer = await na.request('GET', '/connectome.json')
     spy.mockRestore()
@@ -80,14 +80,14 @@ describe('the line about a request', () => {
     expect(lineOf(answer.headers['x-request-id'])).toMatchObject({
       level: 'error',
       code: 'internal_server_error',
-      message: 'Error: planted\\u000afailure',
+      message: 'Error: injected\\u000afailure',
       cause: 'Error: behind it',
     })
   })
 })
 
 describe('readiness', () => {
-  it('is told once when it is lost and once when it is back', async () => {
+  it('is written once when readiness is lost and once when it is back', async () => {
     const told = (): unknown[] =>
       lines.map((line) => String(line['event'])).filter((event) => /^(?:not ready|ready again)/.test(event))
     const lost = vi.spyOn(na.core.database, 'checkWritable').mockRejectedValue(new Error('away'))

@@ -6,8 +6,11 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { publishAndEdit } from '../features/health/edited-policy.suite.ts'
 
-/** The caller learns no more than a code; why it was is in the log, or nothing tells an edited row from a bad request. */
-describe('a refusal that comes from the store', () => {
+/**
+ * The caller learns only a code. The cause is in the log, so that an edited row can be distinguished from a bad
+ * request.
+ */
+describe('a refusal that the database causes', () => {
   let na: TestAuthority
   let lines: JsonObject[]
   beforeEach(async () => {
@@ -55,13 +58,13 @@ describe('a refusal that comes from the store', () => {
     })
   })
 
-  it('is logged with its cause when evidence cannot be kept', async () => {
+  it('is logged with its cause when evidence cannot be stored', async () => {
     const attestation_id = await attest()
     await sql`alter table evidence_entries rename to away`.execute(na.core.database.read)
     refused(await evaluate(attestation_id), 503, 'evidence_store_unavailable')
     const line = told('infrastructure failed')
     expect(line).toMatchObject({ level: 'warn', route: 'POST /admin/boundary/evaluate' })
-    // The class of what the database threw, not that of the refusal it became.
+    // The class of the database error, not that of the resulting refusal.
     expect(line?.['error']).toMatch(/^(?!Refusal$)\w+$/)
   })
 })

@@ -8,7 +8,10 @@ import { bindingsOf } from '../features.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..', '..')
 
-/** Routes of the contract that no feature serves yet. Binding one without taking it out here fails, and so does the reverse. */
+/**
+ * Routes of the contract that no feature serves yet. Serving one without removing it here fails, and so does the
+ * reverse.
+ */
 const NOT_BUILT_YET: readonly string[] = []
 
 /**
@@ -129,7 +132,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'POST /data-usage/verify': 'public',
 }
 
-/** Audit events of the contract that nothing records yet; kept like NOT_BUILT_YET. */
+/** Audit events of the contract that nothing records yet; maintained like NOT_BUILT_YET. */
 const NOT_RECORDED_YET: readonly string[] = []
 
 interface Source {
@@ -158,7 +161,7 @@ function folders(...parents: readonly string[]): string[] {
   )
 }
 
-/** The words in quotes of the first argument: `new Refusal(isLate ? 'a' : 'b', details)` gives a and b. */
+/** The quoted words of the first argument: `new Refusal(isLate ? 'a' : 'b', details)` gives a and b. */
 function refusalCodes(text: string): string[] {
   return [...text.matchAll(/new Refusal\(\s*([^,()]*(?:\([^()]*\)[^,()]*)*)/g)].flatMap((match) =>
     [...(match[1] ?? '').matchAll(/'([a-z_]+)'/g)].map((code) => code[1] ?? ''),
@@ -178,7 +181,7 @@ describe('routes', () => {
   it('are bound once each, and only those of the contract', () => {
     const known = new Map(ALL_ROUTES.map((route) => [route.id, route]))
     expect(bound.filter((id, index) => bound.indexOf(id) !== index)).toEqual([])
-    // The very entry of the table: a copy could say another access.
+    // The same object of the table: a copy could have another access.
     for (const { route } of bindings) expect(known.get(route.id), route.id).toBe(route)
   })
 
@@ -187,7 +190,7 @@ describe('routes', () => {
     expect(missing.sort()).toEqual(NOT_BUILT_YET.toSorted())
   })
 
-  it('are open to exactly those the specification names', () => {
+  it('are open to exactly the callers that the specification names', () => {
     const given = Object.fromEntries(bindings.map(({ route }) => [route.id, route.access]))
     const wanted = Object.fromEntries(bound.map((id) => [id, WHO_MAY_CALL[id]]))
     expect(given).toEqual(wanted)

@@ -2,7 +2,7 @@ import { accepted, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-/** Reliability 1.5 and 13: what one instance was told holds on every instance from the next request on. */
+/** Reliability 1.5 and 13: a change made on one instance applies on every instance from the next request on. */
 describe.runIf(process.env['CHANCERY_TEST_DATABASE'] === 'postgres')('two instances on one database', () => {
   const settings = { NA_HA_MODE: 'on', NA_RATE_LIMIT_ADMIN_PER_MINUTE: '1000' }
   const operators = { privileged: 'privileged', standard: 'standard', gone: 'privileged' } as const
@@ -105,7 +105,7 @@ describe.runIf(process.env['CHANCERY_TEST_DATABASE'] === 'postgres')('limits of 
     const a = await startTestAuthority({ settings })
     const b = await startTestAuthority({ settings, database: a.database })
     const statuses: number[] = []
-    // At most one new window may begin meanwhile.
+    // At most one new window may begin in the meantime.
     for (let i = 0; i < 14; i += 1)
       statuses.push((await (i % 2 === 0 ? a : b).as('standard')('GET', '/admin/policy/history')).status)
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(2)

@@ -39,19 +39,19 @@ const seed = (): Promise<void> =>
 
 describe('every page', () => {
   it.each(PAGES)(
-    '%s has no inline script or style, no handler and no posting form, also around hostile names',
+    '%s has no inline script or style, no handler and no posting form, also with malicious names',
     async (path) => {
       await seedTreaties(na.parts, [{ treaty_id: EVIL, from: EVIL, to: `${EVIL}2`, revokedBecause: EVIL }])
       const page = await text(`${path}?q=${encodeURIComponent(EVIL)}&from=${encodeURIComponent(EVIL)}&to=x`)
       expect(page).toMatch(/^<!doctype html>/)
       expect(page).not.toMatch(/<script(?![^>]*\bsrc="\/operator-console-static\/console\.js")/)
-      // A value in quotes is a value, whatever it looks like.
+      // A quoted value is a value, whatever it contains.
       const tags = page.replaceAll(/="[^"]*"/g, '=""')
       expect(tags).not.toMatch(/<style\b|<[^>]*\s(?:style|on[a-z]+)=/i)
       expect(page).not.toMatch(/<form[^>]+method="?post|(?:href|src|action)="\s*javascript:/i)
       expect(page).not.toContain('<img src=x')
       expect(page).not.toContain('\u202e')
-      // Nothing is asked of anybody else: every address is a path of this origin or a place in the page.
+      // No other origin is used: every address is a path of this origin or an anchor in the page.
       for (const [, address = ''] of page.matchAll(/(?:src|href|action)="([^"]*)"/g))
         expect(address.startsWith('/') || address.startsWith('#') || address.startsWith(na.url), address).toBe(true)
     },
@@ -62,7 +62,7 @@ describe('every page', () => {
     await vi.waitFor(async () => expect(await text('/')).toBe(await text('/dashboard')), { timeout: 10_000 })
   })
 
-  it('says where one is', async () => {
+  it('marks the current page in the menu', async () => {
     expect(await text('/atlas')).toContain('<a href="/atlas" aria-current="page">')
   })
 })
@@ -110,7 +110,7 @@ describe('GET /', () => {
       expect(page.text).toContain(change.summary.title)
   })
 
-  it('begins with the one sentence that matters', async () => {
+  it('begins with the overall state', async () => {
     expect(await text('/')).toContain('<h1>No problems.</h1>')
     await seed()
     expect(await text('/')).toContain('<h1>1 warning.</h1>')
@@ -118,7 +118,7 @@ describe('GET /', () => {
     expect(await text('/')).toContain('<h1>Not ready: this instance must not receive traffic.</h1>')
   })
 
-  it('draws the day and leaves minutes nobody counted empty', async () => {
+  it('draws the day and leaves minutes without a count empty', async () => {
     expect(await text('/')).toMatch(/No history yet|<polyline/)
     const at = (
       minutesAgo: number,
@@ -141,7 +141,7 @@ describe('GET /', () => {
 })
 
 describe('the history of a day', () => {
-  it('has one point a minute, counts what is there, and is never longer than a day', async () => {
+  it('has one point a minute, counts the active nodes, and is never longer than a day', async () => {
     await na.core.database.read.deleteFrom('activity_minutes').execute()
     for (const seconds of [0, 10, 60, 120]) {
       clock.advance(seconds)
@@ -174,13 +174,13 @@ describe('GET /connectome', () => {
     expect(rows.map((row) => row[0]?.replace(' ', '_'))).toEqual(edges.map((edge) => edge['lifecycle_state']))
   })
 
-  it('narrows to a sovereign, whatever the case', async () => {
+  it('filters by sovereign, ignoring case', async () => {
     await seed()
     const rows = readPage(await text('/connectome?q=cirr')).rows('Treaties')
     expect(rows.map((row) => row[5])).toEqual(['t-2'])
   })
 
-  it('answers a trust path without script, as the route does', async () => {
+  it('shows a trust path without script, as the route does', async () => {
     await seed()
     const page = await text('/connectome?from=HOME&to=CIRRUS')
     expect(page).toContain('Treaties in force lead there.')

@@ -25,12 +25,12 @@ beforeAll(async () => {
 afterAll(() => na.stop())
 
 describe('docs/operate/retention.md', () => {
-  it('says of every table of the schema once what ends its rows', async () => {
+  it('names every table of the schema once, with what ends its rows', async () => {
     const named = ROWS.flatMap(({ tables }) => tables)
     expect([...named].sort()).toEqual([...(await listTables(na.core.database))].sort())
   })
 
-  it('names jobs and settings that there are', () => {
+  it('names existing jobs and settings', () => {
     const jobs = new Set([...coreJobs(na.core, na.settings), ...jobsOf(na.features, na.core)].map(({ name }) => name))
     const settings = new Set(Object.values(ALL_AUTHORITY_SETTINGS).map(({ name }) => name))
     const named = ROWS.flatMap(({ job }) => codeIn(job)).filter((name) => !name.startsWith('chancery '))

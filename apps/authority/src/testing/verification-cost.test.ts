@@ -43,12 +43,12 @@ const verify = (evidence: ForeignObject, issuer_public_keys: readonly string[]):
   })
 
 describe('the cost of one verification', () => {
-  it('lets a good signature be found under the last of 64 keys and as the last of 8', async () => {
+  it('finds a valid signature under the last of 64 keys and as the last of 8', async () => {
     expect(accepted(await verify(signedBy([63]), keys))['accepted']).toBe(true)
     expect(accepted(await verify(signedBy([0, 1, 2, 3, 4, 5, 6, 7]), keys.slice(7, 8)))['accepted']).toBe(true)
   })
 
-  it('is refused where 8 signatures would be tried under 64 keys, and no verdict is given', async () => {
+  it('is refused where 8 signatures would be tried under 64 keys, without a verdict', async () => {
     const elsewhere = signedBy([0, 1, 2, 3, 4, 5, 6, 7], { ...EVIDENCE, evidence_id: 'e-2' })
     const forged = { ...EVIDENCE, signatures: elsewhere['signatures'] ?? [] }
     refused(await verify(forged, keys), 400, 'too_many_verifications')

@@ -13,7 +13,10 @@ import { isCopyUnfinished } from '../../database/copy/unfinished-copy.ts'
 import { bad, good, skipped, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
 
-/** Whether it answers, is of this release and belongs to this network. Only then is what it holds worth reading. */
+/**
+ * Checks that the database responds, has the schema of this release and belongs to this network. Only then its content
+ * is checked.
+ */
 export async function checkDatabase(
   database: Database,
   genesis: GenesisBlock | undefined,
@@ -37,7 +40,7 @@ export async function checkDatabase(
   return [good('database-schema', `version ${found}`), await checkIdentity(database, genesis)]
 }
 
-/** Commits one row, the one that /readyz commits: a disk may be full although everything can be read. */
+/** Commits the row that /readyz commits: a disk may be full although everything can be read. */
 export async function checkWrites(database: Database): Promise<Finding> {
   try {
     await database.checkWritable()
@@ -70,7 +73,7 @@ async function checkIdentity(database: Database, genesis: GenesisBlock | undefin
     : bad('database-identity', `belongs to ${held.network_name} or to another key`, fix)
 }
 
-/** What an acknowledged write survives (reliability 12). */
+/** Checks that an acknowledged write survives a crash (reliability 12). */
 export async function checkDurability(database: Database, { haMode }: AuthoritySettings): Promise<readonly Finding[]> {
   if (database.engine === 'sqlite') return [good('durability', 'SQLite with synchronous=FULL')]
   const found = await readServerSettings(database, [...DURABILITY.map(([name]) => name), 'data_checksums'])
@@ -88,7 +91,7 @@ export async function checkDurability(database: Database, { haMode }: AuthorityS
       ? good('data-checksums', 'on')
       : warn(
           'data-checksums',
-          'off: silent damage of a disk is not noticed',
+          'off: silent disk damage is not detected',
           'Stop the server and run pg_checksums --enable.',
         ),
     await checkRole(database),

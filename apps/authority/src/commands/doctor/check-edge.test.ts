@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
 import { checkBalancer } from './check-edge.ts'
 
-/** Sends the same bytes until the reader goes away; gives how many were sent. */
+/** Sends the same bytes until the reader closes. Returns the number of sent bytes. */
 function endless(response: ServerResponse, bytes: Buffer): () => number {
   let sent = 0
   const more = (): void => {
@@ -18,10 +18,10 @@ function endless(response: ServerResponse, bytes: Buffer): () => number {
 }
 
 it.each([
-  // Empty blocks of a gzip stream: they decode to no byte.
+  // Empty blocks of a gzip stream, which decode to no byte.
   ['compressed to nothing', { 'content-encoding': 'gzip' }, Buffer.from([0, 0, 0, 0xff, 0xff])],
   ['plain', {}, Buffer.from(' ')],
-] as const)('gives up an endless answer: %s', async (_what, headers, piece) => {
+] as const)('stops reading an endless response: %s', async (_what, headers, piece) => {
   let sent = (): number => 0
   const server = createServer((_request, response) => {
     response.writeHead(200, headers)
@@ -33,7 +33,7 @@ it.each([
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const [finding, ...others] = await checkBalancer(url, {} as Parameters<typeof checkBalancer>[1])
     expect([finding?.check, others]).toEqual(['balancer', []])
-    // What is in the buffers of the connection was sent, too.
+    // Bytes in the buffers of the connection were sent, too.
     expect(sent()).toBeLessThan(33_554_432)
   } finally {
     server.closeAllConnections()

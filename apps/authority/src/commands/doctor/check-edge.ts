@@ -10,18 +10,18 @@ import type { Finding } from '@chancery/service-kit'
 
 const TIME_LIMIT_MS = 5000
 const MAX_BYTES = 1_048_576
-/** From a block that is nobody's (RFC 5737): when the authority believes it, callers choose their own address. */
+/** From a reserved block (RFC 5737). If the authority uses it, callers choose their own address. */
 const FORGED_ADDRESS = '198.51.100.77'
-/** Events looked through for our own probe. */
+/** Number of events searched for the probe. */
 const RECENT = 200
 
-/** This machine's own instance, as the balancer sees it. */
+/** Checks the instance on this machine, as the load balancer sees it. */
 export async function checkInstance(settings: AuthoritySettings): Promise<Finding> {
   const { managementHost, managementPort } = settings
   const own = ownAddress(managementPort === undefined ? settings : { host: managementHost, port: managementPort })
   const answer = await ask(`${own}/readyz`)
   if (answer === undefined)
-    return bad('ready', `nobody answers on ${own}`, 'Start the authority; its first lines say what stops it.')
+    return bad('ready', `no response from ${own}`, 'Start the authority; its first log lines show what stops it.')
   if (answer.status === 200) return good('ready', own)
   const reasons = readReasons(answer.body)
   return bad(
@@ -31,7 +31,7 @@ export async function checkInstance(settings: AuthoritySettings): Promise<Findin
   )
 }
 
-/** The reasons a refusal of /readyz names; empty where it names none. */
+/** The reasons in a refusal of /readyz. Empty where it has none. */
 function readReasons(body: JsonObject | undefined): string {
   const error = body?.['error']
   const details = isJsonObject(error) ? error['details'] : undefined
@@ -45,7 +45,7 @@ function ownAddress({ host, port }: Pick<AuthoritySettings, 'host' | 'port'>): s
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** The way in: what strangers reach, and whose address the authority believes they have. */
+/** Checks the public address: what unauthenticated callers reach, and which address the authority uses for them. */
 export async function checkBalancer(
   url: string,
   { settings, genesis, database }: { settings: AuthoritySettings; genesis: GenesisBlock; database: Database },
@@ -58,7 +58,7 @@ export async function checkBalancer(
       bad(
         'balancer',
         `${origin} does not answer`,
-        'Look at the balancer: it must ask GET /readyz and forward everything else.',
+        'Check the load balancer: it must check GET /readyz and forward everything else.',
       ),
     ]
   if (metadata.body['sovereign_id'] !== genesis.network_name)
@@ -85,7 +85,7 @@ function checkPublicUrl(origin: string, metadata: JsonObject, { publicUrl }: Aut
   return bad('public-url', `documents name ${typeof endpoint === 'string' ? endpoint : 'no address'}`, fix)
 }
 
-/** The second is the first for the authority, and another path for a rule that compares what was written. */
+/** The second path is the same for the authority, and another one for a rule that compares the written path. */
 const METRICS_SPELLINGS = ['/metrics', '/%6detrics']
 
 async function checkExposure(origin: string): Promise<Finding> {
@@ -94,14 +94,14 @@ async function checkExposure(origin: string): Promise<Finding> {
   if (open.length === 0) return good('metrics-exposure', 'not reachable through the balancer')
   return warn(
     'metrics-exposure',
-    `${open.map((path) => `${origin}${path}`).join(' and ')} answers anybody`,
+    `${open.map((path) => `${origin}${path}`).join(' and ')} is public`,
     'Set NA_MANAGEMENT_PORT and let Prometheus ask there, or let the balancer decode the path and refuse /metrics.',
   )
 }
 
 /**
- * Sends one refused operator call with a forged X-Forwarded-For and reads from its audit event whose address was
- * believed. Limits are counted by that address (reliability 4).
+ * Sends one refused operator call with a forged X-Forwarded-For and reads from its audit event which address was used.
+ * Limits are counted by that address (reliability 4).
  */
 async function checkAddress(origin: string, settings: AuthoritySettings, database: Database): Promise<Finding> {
   const { proxyHops } = settings
@@ -116,7 +116,7 @@ async function checkAddress(origin: string, settings: AuthoritySettings, databas
   if (seen === FORGED_ADDRESS)
     return bad(
       'proxy-hops',
-      `a caller's own X-Forwarded-For is believed (NA_PROXY_HOPS=${proxyHops})`,
+      `a caller's own X-Forwarded-For is trusted (NA_PROXY_HOPS=${proxyHops})`,
       'Set NA_PROXY_HOPS to the number of proxies in front, and let the outermost one append to the header.',
     )
   if (proxyHops === 0 && origin === ownAddress(settings)) return good('proxy-hops', 'asked without a proxy')
@@ -130,7 +130,7 @@ async function checkAddress(origin: string, settings: AuthoritySettings, databas
 }
 
 async function findAddress(database: Database, requestId: string): Promise<string | undefined> {
-  // Refused callers are recorded with others, shortly after they are answered.
+  // Refused callers are recorded in batches, shortly after the response.
   for (let attempt = 0; attempt < 20; attempt += 1) {
     const rows = await database.read
       .selectFrom('audit_events')
@@ -151,7 +151,7 @@ interface Reply {
   readonly body: JsonObject | undefined
 }
 
-/** Undefined when nobody answers. Redirects are answers: nothing is followed. */
+/** Undefined without a response. Redirects are responses: none is followed. */
 async function ask(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply | undefined> {
   try {
     const answer = await fetch(url, {
@@ -165,7 +165,7 @@ async function ask(url: string, headers: Readonly<Record<string, string>> = {}):
   }
 }
 
-/** Empty when it is too large, or compressed although that was not asked for: decoding it may take any time. */
+/** Empty when it is too large, or compressed without a request for it: decoding may take any time. */
 async function readText({ headers, body }: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0

@@ -16,17 +16,17 @@ import type { AuthoritySigner } from '../../signing/signer.ts'
 import { bad, good, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
 
-/** Making, signing and rolling out a new block takes people some weeks. */
+/** Creating, signing and rolling out a new block takes weeks. */
 const WINDOW_WARNING = 30n * DAY
 
 export interface Keys {
   readonly findings: readonly Finding[]
   readonly genesis: GenesisBlock | undefined
-  /** Every key this authority signed with; undefined when its genesis block or key history cannot be used. */
+  /** All keys of this authority. Undefined when its genesis block or key history cannot be used. */
   readonly ownKeys: OwnKeys | undefined
 }
 
-/** The genesis block, the signing key, who may read it, and whose keys operate. */
+/** Checks the genesis block, the signing key, its file permissions, and the operator keys. */
 export async function checkKeys(settings: AuthoritySettings, now: Instant): Promise<Keys> {
   const genesis = await readGenesis(settings.genesisFile)
   const signer = await readSigner(settings)
@@ -78,7 +78,7 @@ async function readSigner({ keySource, keyId }: AuthoritySettings): Promise<Auth
     return await openSigner(keySource, keyId, silentLog)
   } catch (error) {
     if (!(error instanceof KeyUnavailableError)) throw error
-    return bad('key', error.message, `Mend ${keySource.setting}: docs/operate/keys.md.`)
+    return bad('key', error.message, `Fix ${keySource.setting}: docs/operate/keys.md.`)
   }
 }
 
@@ -105,11 +105,11 @@ function checkSigner(
   return good('key', `${signer.keyId} (${signer.provider})`)
 }
 
-/** Whoever reads the key is the authority; whoever may write its folder can put another in its place. */
+/** Anyone who can read the key can act as the authority. Anyone who can write its folder can replace the key. */
 async function checkKeyFile(path: string | undefined): Promise<readonly Finding[]> {
   if (path === undefined) return []
   const [file, folder] = [await stat(path).catch(() => undefined), await modeOf(dirname(path))]
-  // What cannot be read is reported as the key itself.
+  // An unreadable file is reported with the key itself.
   if (file === undefined || folder === undefined) return []
   const isSticky = (folder & 0o1000) !== 0
   return [
@@ -123,13 +123,13 @@ async function checkKeyFile(path: string | undefined): Promise<readonly Finding[
 function checkKeyMode(path: string, { mode, uid, gid }: Stats): Finding {
   const found = `${path} has mode ${octal(mode)}`
   if ((mode & 0o077) === 0) return good('key-file-mode', octal(mode))
-  // A mounted secret belongs to root, and its reader is in the group: the only way an orchestrator has.
+  // A mounted secret belongs to root, and its reader is in the group: orchestrators support only this.
   const isMounted = uid !== process.getuid?.() && (mode & 0o037) === 0
   if (isMounted)
     return warn(
       'key-file-mode',
       found,
-      `See that nobody else is in group ${gid}, or use a token: docs/operate/keys.md.`,
+      `Check that group ${gid} has no other members, or use a token: docs/operate/keys.md.`,
     )
   return bad('key-file-mode', found, `chmod 600 ${path}; if others use this machine, take the key as read by them.`)
 }
@@ -155,12 +155,12 @@ function checkOperators(
     return bad(
       'operators',
       `${twice.key_id} is the root or authority key`,
-      'Give operators keys of their own: chancery keygen operator.',
+      'Give operators separate keys: chancery keygen operator.',
     )
   if (![...operators.values()].some(({ tier }) => tier === 'privileged'))
     return bad(
       'operators',
-      'nobody is privileged: nothing can be revoked',
+      'no key is privileged: nothing can be revoked',
       'Give one key the tier privileged in OPERATOR_KEY_TIERS_JSON.',
     )
   const [shared] = sharedPublicKeys(operators)
@@ -173,7 +173,7 @@ function checkOperators(
   return good('operators', `${operators.size} keys`)
 }
 
-/** Settings hold database and Redis passwords. */
+/** Settings contain database and Redis passwords. */
 export async function checkEnvFile(path: string): Promise<Finding> {
   const mode = await modeOf(path)
   if (mode !== undefined && (mode & 0o007) !== 0)

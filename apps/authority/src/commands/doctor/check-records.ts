@@ -12,7 +12,7 @@ import type { Database } from '../../database/database.ts'
 
 const RESTORE = 'Find out who wrote to the database. Then chancery authority recover puts back what was signed.'
 
-/** Whether the rows that the next signatures are made of agree with the last ones. */
+/** Checks that the rows of the next signatures agree with the last signed records. */
 export async function checkRecords(
   database: Database,
   settings: AuthoritySettings,

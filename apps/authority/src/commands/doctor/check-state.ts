@@ -15,11 +15,11 @@ import { findRollback, readHeads } from '../../rollback/positions.ts'
 import { bad, good, skipped, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
 
-/** As long as an instance is taken to run after it was last seen (reliability 13). */
+/** How long an instance counts as running after it was last seen (reliability 13). */
 const SEEN_WITHIN = 3n * MINUTE
 const MARK_LATE = 5n * MINUTE
 
-/** What must be fresh for decisions made here to be right, and for others to rely on us. */
+/** Checks what must be fresh for correct decisions here, and for others to rely on us. */
 export async function checkState(
   database: Database,
   settings: AuthoritySettings,
@@ -35,7 +35,7 @@ export async function checkState(
   ]
 }
 
-/** Marks outside the database, without which an old backup passes for the present. */
+/** Checks the marks outside the database, without which a restored old backup is not detected. */
 export async function checkMarks(
   database: Database,
   { highWaterFiles: files, haMode }: AuthoritySettings,
@@ -47,7 +47,7 @@ export async function checkMarks(
     return [
       bad(
         'high-water',
-        'no mark is kept: an old backup would pass for the present',
+        'no mark is stored: a restored old backup would not be detected',
         `Set ${setting} to two files outside the database.`,
       ),
     ]
@@ -83,7 +83,7 @@ async function checkHighWaterMark(
     if (below.length > 0)
       return bad(
         'high-water',
-        `the database lies behind ${file}: ${below.join(', ')}`,
+        `the database is rolled back: ${file}: ${below.join(', ')}`,
         'Restore a newer backup, or run chancery authority recover: docs/operate/backup.md.',
       )
     if (now - (readInstant(mark.written_at) ?? 0n) > MARK_LATE)
@@ -114,12 +114,13 @@ async function checkList(database: Database, now: Instant): Promise<Finding> {
     )
   const age = Number((now - list.issuedAt) / HOUR)
   const fix = 'Is an authority running and ready? Look at job crl-refresh in /metrics and at the key provider.'
-  if (now >= list.nextUpdate) return bad('crl', `list ${list.sequence} has ended: nobody is trusted any more`, fix)
-  if (age >= 13) return bad('crl', `list ${list.sequence} is ${age} h old and was not signed anew`, fix)
+  if (now >= list.nextUpdate)
+    return bad('crl', `list ${list.sequence} has ended: verifiers refuse all certificates`, fix)
+  if (age >= 13) return bad('crl', `list ${list.sequence} is ${age} h old and was not signed again`, fix)
   return good('crl', `list ${list.sequence}, ${age} h old`)
 }
 
-/** A list over the bound of its readers is read by none of them, and they do not all say so here. */
+/** All readers refuse a list above their limit, and not all of them report it here. */
 async function checkListSize(database: Database, settings: AuthoritySettings): Promise<readonly Finding[]> {
   const active = await findActiveVersion(database.read)
   const part = partOfBound(active, settings)
@@ -129,7 +130,7 @@ async function checkListSize(database: Database, settings: AuthoritySettings): P
   return [part < 1 ? warn('crl-size', found, SHRINK_LIST) : bad('crl-size', found, SHRINK_LIST)]
 }
 
-/** Certificates of a former key are held against a list that this key goes on signing. */
+/** Certificates of a former key are checked with a list that this key continues to sign. */
 async function checkFormerList(database: Database, now: Instant): Promise<readonly Finding[]> {
   const former = await database.read
     .selectFrom('former_keys')
@@ -159,7 +160,7 @@ async function checkFormerList(database: Database, now: Instant): Promise<readon
   return findings
 }
 
-/** One line for each sovereign that is recognised, and one for each treaty that ends or lately has. */
+/** One line for each recognised sovereign, and one for each treaty that ends or has recently ended. */
 async function checkPeers(database: Database, now: Instant): Promise<readonly Finding[]> {
   const ends = await listExpiry(database.read, writeSortable(now - 168n * HOUR))
   const findings: Finding[] = []

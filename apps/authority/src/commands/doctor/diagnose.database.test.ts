@@ -29,10 +29,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { diagnose } from './diagnose.ts'
 import type { Finding } from '@chancery/service-kit'
 
-/** What has nothing to do with the engine is looked at once, on SQLite. */
+/** Checks without an engine run once, on SQLite. */
 const postgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
 
-/** A deployment that is right, with its settings in a file, to break one thing at a time. */
+/** A correct deployment with its settings in a file. Each test breaks one thing. */
 let folder: string
 let na: TestAuthority
 let settings: Record<string, string>
@@ -76,9 +76,9 @@ async function examine(changed: Readonly<Record<string, string>> = {}, url?: str
   return diagnose({ flags: {}, envFile, ...(url === undefined ? {} : { url }) })
 }
 
-/** Exactly this is wrong, and the fix names what to do. */
+/** Expects exactly this problem, and a fix that names what to do. */
 function expectOnly(findings: readonly Finding[], check: string, status: 'warn' | 'bad', fix: RegExp): void {
-  // The server of the tests is one somebody else set up.
+  // Another party set up the server of the tests.
   const wrong = findings.filter(
     (one) => one.status === 'bad' || (one.status === 'warn' && one.check !== 'data-checksums'),
   )
@@ -102,10 +102,10 @@ async function rewriteGenesis(validTo: bigint): Promise<void> {
 const ago = (time: bigint): string => writeSortable(systemClock.now() - time)
 
 describe('doctor', () => {
-  it('finds nothing wrong with a deployment that is right, the way in included', async () => {
+  it('finds no problem in a correct deployment, public address included', async () => {
     const findings = await examine({}, na.url)
     const wrong = findings.filter((one) => one.status === 'bad' || one.status === 'warn')
-    // Asked without a balancer, so anybody may read the metrics; that is what it says.
+    // Checked without a load balancer, so the metrics are public, and it reports that.
     expect(wrong.map((one) => one.check).filter((check) => check !== 'data-checksums')).toEqual(['metrics-exposure'])
     for (const check of [
       'key',
@@ -133,7 +133,7 @@ describe('doctor', () => {
   })
 
   describe('names what is wrong and the fix', () => {
-    it.skipIf(postgres)('1: a setting that is misspelt, and one that is no number, together', async () => {
+    it.skipIf(postgres)('1: a misspelt setting, and one that is not a number, together', async () => {
       const findings = await examine({ NA_PROXY_HOP: '1', NA_HEARTBEAT_SECONDS: 'soon' })
       expect(findings.map((one) => [one.check, one.status])).toEqual([
         ['settings', 'bad'],
@@ -142,7 +142,7 @@ describe('doctor', () => {
       expect(findings.map((one) => one.found).join('\n')).toMatch(/NA_PROXY_HOP\b[^]*NA_HEARTBEAT_SECONDS/)
     })
 
-    it.skipIf(postgres)('2: settings that anybody may read', async () => {
+    it.skipIf(postgres)('2: settings that all users may read', async () => {
       await examine()
       await chmod(path('authority.env'), 0o644)
       expectOnly(await diagnose({ flags: {}, envFile: path('authority.env') }), 'env-file-mode', 'bad', /chmod 640/)
@@ -197,7 +197,7 @@ describe('doctor', () => {
       expectOnly(await examine(missing), 'database', 'bad', /server up/)
     })
 
-    it.skipIf(postgres)('10: and makes none, which would then be of the user who looked', async () => {
+    it.skipIf(postgres)('10: and creates none, which would belong to the user who runs the doctor', async () => {
       const findings = await examine({
         DB_PATH: path('none.db'),
         NA_HIGH_WATER_FILES: settings['NA_HIGH_WATER_FILES'] ?? '',
@@ -206,11 +206,11 @@ describe('doctor', () => {
       expect(await readdir(folder)).not.toContain('none.db')
     })
 
-    it.skipIf(postgres)('11: no high-water mark, where none is kept beside the database', async () => {
+    it.skipIf(postgres)('11: no high-water mark, where none is stored next to the database', async () => {
       expectOnly(await examine({ NA_HIGH_WATER_FILES: ',' }), 'high-water', 'bad', /NA_HIGH_WATER_FILES/)
     })
 
-    it.skipIf(postgres)('12: a mark that somebody else wrote', async () => {
+    it.skipIf(postgres)('12: a mark that another key signed', async () => {
       await writeFile(path('marks/forged.mark'), '{"mark_version":1,"signatures":[]}')
       const files = `${path('here.mark')},${path('marks/forged.mark')}`
       expectOnly(await examine({ NA_HIGH_WATER_FILES: files }), 'high-water', 'bad', /Find out who wrote it/)
@@ -224,7 +224,7 @@ describe('doctor', () => {
       expect(wrong[0]?.fix).toMatch(/authority recover/)
     })
 
-    it.skipIf(postgres)('14: a revocation list nobody signed anew', async () => {
+    it.skipIf(postgres)('14: a revocation list that was not signed again', async () => {
       await na.core.database.read
         .updateTable('crl_versions')
         .set({ issued_at: ago(14n * HOUR) })
@@ -232,7 +232,7 @@ describe('doctor', () => {
       expectOnly(await examine(), 'crl', 'bad', /crl-refresh/)
     })
 
-    it.skipIf(postgres)('14c: a revocation list that was dated by a clock that was ahead', async () => {
+    it.skipIf(postgres)('14c: a revocation list dated in the future', async () => {
       const dated = (ahead: bigint) =>
         na.core.database.read
           .updateTable('crl_versions')
@@ -244,7 +244,7 @@ describe('doctor', () => {
       expect((await examine()).find(({ check }) => check === 'crl')?.status).toBe('good')
     })
 
-    it.skipIf(postgres)('14b: a revocation list that grows out of its readers', async () => {
+    it.skipIf(postgres)('14b: a revocation list near the limit of its readers', async () => {
       const size = (bytes: number) => na.core.database.read.updateTable('crl_versions').set({ bytes }).execute()
       const half = { NA_LIST_READER_BYTES: '2000000' }
       await size(999_999)
@@ -255,7 +255,7 @@ describe('doctor', () => {
       expectOnly(await examine(half), 'crl-size', 'bad', /shorter certificates/)
     })
 
-    it('15: a sovereign whose withdrawals are not imported, by name', async () => {
+    it('15: a sovereign whose revocations are not imported, by name', async () => {
       const feed = { feed_id: 'f', feed_json: '{}', revoked_count: 0, sequence: 1 }
       const now = systemClock.now()
       const treaty = (subject_sovereign_id: string, expires_at: string) => ({
@@ -297,7 +297,7 @@ describe('doctor', () => {
       expect(peers[2]?.fix).toMatch(/feed import <address of STALE>/)
     })
 
-    it('16: two instances that do not know of each other', async () => {
+    it('16: two instances without HA mode', async () => {
       const db = na.core.database.read
       await na.core.operatorKeysCheck.run(na.parts)
       const [own] = await db.selectFrom('instances').selectAll().execute()
@@ -327,7 +327,7 @@ describe('doctor', () => {
       expect([ready?.status, ready?.found]).toEqual(['bad', expect.stringMatching(/^not ready: .*state_rollback/)])
     })
 
-    it.skipIf(postgres)('19: a Redis that does not answer', async () => {
+    it.skipIf(postgres)('19: a Redis that does not respond', async () => {
       const changed = { RATE_LIMIT_STORE: 'redis', REDIS_URL: 'redis://127.0.0.1:1' }
       expectOnly(await examine(changed), 'rate-limiter', 'bad', /REDIS_URL/)
     })
@@ -338,7 +338,7 @@ describe('doctor', () => {
       expectOnly(await examine(), 'former-crl', 'bad', /NA_FORMER_PRIVATE_KEY_FILE/)
     })
 
-    it('25: a revoked certificate that the rows of the list no longer name', async () => {
+    it('25: a revoked certificate that the rows of the list lack', async () => {
       const node = nodeCaller(na.url, await testSigner('node', 'doctor'), () => systemClock.now())
       const { cert_id } = await enroll(na, node)
       accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
@@ -347,7 +347,7 @@ describe('doctor', () => {
       expectOnly(await examine(), 'crl-entries', 'bad', /authority recover/)
     })
 
-    it('26: a log of evidence that is not as it was signed', async () => {
+    it('26: an evidence log that does not verify', async () => {
       await na.features.evidenceLog.append()
       await na.core.database.read.updateTable('evidence_log_checkpoints').set({ note: 'another' }).execute()
       expectOnly(await examine(), 'evidence-log', 'bad', /evidence_log_tiles/)
@@ -373,8 +373,8 @@ describe('doctor', () => {
   })
 })
 
-describe.skipIf(postgres)('doctor, through the way in', () => {
-  it('22: proxies that are believed although there are none', async () => {
+describe.skipIf(postgres)('doctor, through the public address', () => {
+  it('22: trusted proxies although there are none', async () => {
     const own = await startTestAuthority({ settings: { NA_PROXY_HOPS: '1' } })
     try {
       settings = { ...settings, ...own.database.settings, PORT: new URL(own.url).port, NA_PROXY_HOPS: '1' }

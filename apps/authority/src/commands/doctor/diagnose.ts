@@ -14,14 +14,15 @@ import { checkRecords } from './check-records.ts'
 import { checkMarks, checkState } from './check-state.ts'
 
 export interface DoctorArguments extends CommandArguments {
-  /** Where strangers reach the authority; without it the way in is not looked at. */
+  /** The public address of the authority. Without it the public address is not checked. */
   readonly url?: string
   readonly clock?: Clock
 }
 
 /**
- * Looks at a deployment from its settings to its public address, changes nothing but one audit event of a refused
- * call and the row that every instance writes to see whether it can, and says of everything that is wrong what to do. What cannot be looked at never hides what can.
+ * Checks a deployment from its settings to its public address, and names a fix for every problem. It changes nothing
+ * but one audit event of a refused call and the row that every instance writes as a probe. A check that cannot run does
+ * not stop the others.
  */
 export async function diagnose(args: DoctorArguments): Promise<readonly Finding[]> {
   const { values: settings, problems } = await readProcessSettings(args, readAuthoritySettings)
@@ -51,7 +52,7 @@ async function checkStore(
     findings.push(good('database', database.location), ...databaseFindings)
     findings.push(...(await checkDurability(database, settings)))
     findings.push(await checkClock(database, settings, () => clock.now()))
-    // Another release's or another network's rows would be misread.
+    // Rows of another release or another network would be misread.
     if (databaseFindings.some(({ status }) => status === 'bad')) return findings
     findings.push(await checkWrites(database))
     if (keys.ownKeys !== undefined)
@@ -90,7 +91,7 @@ async function checkRedis({ limiterStore, redisUrl }: AuthoritySettings): Promis
       bad(
         'rate-limiter',
         'Redis does not answer: the database counts every call',
-        'Mend REDIS_URL, or remove it to let the database count.',
+        'Fix REDIS_URL, or remove it to let the database count.',
       ),
     ]
   } finally {

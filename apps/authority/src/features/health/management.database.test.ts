@@ -95,7 +95,7 @@ describe('a management listener', () => {
   it('on an address of another machine stops the start with an error', async () => {
     await start()
     const settings = { NA_MANAGEMENT_PORT: '0', NA_MANAGEMENT_HOST: '192.0.2.1' }
-    await expect(startTestAuthority({ settings })).rejects.toThrow('that is no address of this machine')
+    await expect(startTestAuthority({ settings })).rejects.toThrow('it is not an address of this machine')
   })
 })
 
