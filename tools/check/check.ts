@@ -44,7 +44,9 @@ async function main(folder: string): Promise<number> {
     const count = await runStep(step)
     total = { passed: total.passed + count.passed, failed: total.failed + count.failed }
   }
-  const isLate = only === undefined && isOverLimit(name, (performance.now() - started) / 1000, tier)
+  const seconds = (performance.now() - started) / 1000
+  console.log(`${name}: ${seconds.toFixed(0)} s`)
+  const isLate = only === undefined && isOverLimit(name, seconds, tier)
   console.log(`\n${total.passed} passed, ${total.failed + (isLate ? 1 : 0)} failed`)
   return total.failed === 0 && !isLate ? 0 : 1
 }

@@ -72,8 +72,7 @@ export function stepsOf(name: string, folder: string): Tier | undefined {
     // They start whole services and browsers and mostly wait for them: two at a time use the cores well.
     const e2e = ['--project=console', '--project=e2e', '--maxWorkers=2']
     return {
-      // The goal is 900 s.
-      limitSeconds: 1500,
+      limitSeconds: 900,
       steps: [
         ...STATIC_STEPS,
         {
