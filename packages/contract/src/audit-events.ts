@@ -91,7 +91,7 @@ export const AUDIT_EVENTS = {
     details: ['count', 'first_sequence', 'last_sequence', 'created_before', 'job'],
   },
   certificate_adopted: {
-    when: 'A certificate that a restored database did not know was taken in again, by its own signed text.',
+    when: 'A certificate that a restored database lacked was added again, from its signed text.',
     details: ['cert_id', 'node_public_key', 'roles'],
   },
   crl_published: {
@@ -136,7 +136,7 @@ export const AUDIT_EVENTS = {
   },
   // The operator is responsible for the keys in the request, so the event names these keys and each override.
   state_recovered: {
-    when: 'A database behind its high-water mark was recovered, or list and feed were signed again after their dates were in the future.',
+    when: 'A rolled back database was recovered, or list and feed were signed again after their dates were in the future.',
     details: ['crl_sequence', 'feed_sequence', 'revocations', 'agents', 'replay_floor'],
   },
   evidence_reimported: {
@@ -178,7 +178,7 @@ export const AUDIT_EVENTS = {
     details: ['agreement_id', 'offer_id', 'offerer_sovereign_id', 'responder_sovereign_id', 'capabilities'],
   },
   agreement_untrusted: {
-    when: 'A presented agreement was refused for want of trust.',
+    when: 'A presented agreement was refused because it is not trusted.',
     details: ['route', 'agreement_id', 'offerer_sovereign_id', 'responder_sovereign_id', 'reason', 'party'],
   },
   boundary_decision_made: {

@@ -8,7 +8,7 @@ export interface ErrorEntry {
 type ErrorLine = Omit<ErrorEntry, 'stability'>
 
 // Codes published with the first surface: their values never change within 1.x; messages may (protocol/core 30).
-// One line per code with its usual status. A route that answers another status says so in its own entry.
+// One line per code with its usual status. A route with another status states it in its own entry.
 const STABLE_ERRORS = {
   // Bare statuses and input shape
   bad_request: { status: 400, message: 'The request is malformed. Check path, headers and body.' },
@@ -18,7 +18,7 @@ const STABLE_ERRORS = {
   method_not_allowed: { status: 405, message: 'This path does not take that method. See the Allow header.' },
   conflict: { status: 409, message: 'The request conflicts with stored state. Read the state again first.' },
   request_entity_too_large: { status: 413, message: 'The body is too large.' },
-  rate_limit_exceeded: { status: 429, message: 'Too many requests. Wait as long as Retry-After says.' },
+  rate_limit_exceeded: { status: 429, message: 'Too many requests. Wait for the time in Retry-After.' },
   internal_server_error: { status: 500, message: 'Unexpected error.' },
   service_unavailable: { status: 503, message: 'The service cannot do this at the moment. Try again later.' },
   service_not_ready: { status: 503, message: 'This instance is not ready. See the checks in details.' },
@@ -34,7 +34,7 @@ const STABLE_ERRORS = {
   invalid_signed_at: { status: 400, message: 'signed_at must be an ISO 8601 time.' },
   signed_at_outside_window: { status: 401, message: 'signed_at is too far from now. Check the clock and sign again.' },
   invalid_timestamps: { status: 400, message: 'A time is missing or not ISO 8601.' },
-  invalid_timestamp_order: { status: 400, message: 'valid_from must lie before valid_until.' },
+  invalid_timestamp_order: { status: 400, message: 'valid_from must be before valid_until.' },
   invalid_public_key: { status: 400, message: 'A public key must be 32 bytes of Ed25519 in padded base64.' },
   invalid_public_keys: { status: 400, message: 'Public keys must be 32 bytes of Ed25519 in padded base64, each once.' },
 
@@ -58,9 +58,9 @@ const STABLE_ERRORS = {
   certificate_key_mismatch: { status: 403, message: 'The certificate belongs to another node key.' },
   certificate_revoked: { status: 403, message: 'The certificate is revoked. Join again with a new invite.' },
   node_key_compromised: { status: 403, message: 'This node key was revoked as compromised. Use a new key.' },
-  renewal_role_change_forbidden: { status: 403, message: 'A renewal keeps its roles. Send the same or none.' },
+  renewal_role_change_forbidden: { status: 403, message: 'A renewal cannot change roles. Send the same or none.' },
   missing_cert_id: { status: 400, message: 'cert_id or cert_ids is required.' },
-  invalid_revocation_reason: { status: 400, message: 'The reason is not one of the allowed words.' },
+  invalid_revocation_reason: { status: 400, message: 'The reason is not one of the allowed values.' },
   crl_publish_contention: { status: 409, message: 'Other revocations were published at the same time. Try again.' },
 
   // Agents
@@ -92,7 +92,10 @@ const STABLE_ERRORS = {
   empty_subject_public_keys: { status: 400, message: 'subject_public_keys needs at least one key.' },
   invalid_treaty_scope: { status: 422, message: 'The treaty scope does not match its schema.' },
   invalid_sovereign_revocation_feed: { status: 400, message: 'The feed is malformed or jumps too far ahead.' },
-  missing_issuer_public_keys: { status: 400, message: 'No key is known for this issuer. Send issuer_public_keys.' },
+  missing_issuer_public_keys: {
+    status: 400,
+    message: 'The authority has no key of this issuer. Send issuer_public_keys.',
+  },
   wrong_issuer: { status: 400, message: 'The issuer is not the expected sovereign.' },
   stale_sequence: { status: 409, message: 'A feed with this or a later sequence is already stored.' },
   missing_trust_path_parameters: { status: 400, message: 'The query parameters from and to are required.' },
@@ -145,14 +148,14 @@ const STABLE_ERRORS = {
   evidence_chain_mismatch: { status: 422, message: 'The record does not continue the last one of this decision.' },
   resource_chain_gap: { status: 422, message: 'An earlier record of this resource is missing.' },
   resource_chain_mismatch: { status: 422, message: 'The record does not continue the head of this resource.' },
-  evidence_secret_material: { status: 422, message: 'The evidence seems to hold a secret. Send metadata only.' },
+  evidence_secret_material: { status: 422, message: 'The evidence seems to contain a secret. Send metadata only.' },
   evidence_conflict: { status: 409, message: 'This position or evidence_id is taken by another record.' },
   missing_executor_key_fields: { status: 400, message: 'key_id, public_key, executor_sovereign_id are required.' },
   executor_key_exists: { status: 409, message: 'This key id is taken. Choose another.' },
   executor_key_not_found: { status: 404, message: 'No executor key with this id is registered.' },
   executor_key_retired: { status: 409, message: 'This executor key is already retired.' },
-  vendor_not_found: { status: 404, message: 'The store holds nothing about this vendor.' },
-  resource_not_found: { status: 404, message: 'The store holds nothing about this resource.' },
+  vendor_not_found: { status: 404, message: 'The store has no entry of this vendor.' },
+  resource_not_found: { status: 404, message: 'The store has no entry of this resource.' },
   invalid_retention: { status: 400, message: 'older_than_days must be a whole number of at least 1.' },
   retention_in_progress: { status: 409, message: 'Retention already runs. Try again when it is done.' },
 
@@ -195,7 +198,7 @@ const BETA_ERRORS = {
   asset_not_found: { status: 404, message: 'There is no such file.' },
   key_list_not_found: { status: 404, message: 'There is no revocation list for this key id.' },
   key_history_not_found: { status: 404, message: 'This authority has had one key only.' },
-  admin_auth_throttled: { status: 429, message: 'Too many failed authentications. Wait as long as Retry-After says.' },
+  admin_auth_throttled: { status: 429, message: 'Too many failed authentications. Wait for the time in Retry-After.' },
   certificate_expired: { status: 403, message: 'The certificate is expired. Join again with a new invite.' },
   certificate_not_yet_valid: { status: 403, message: 'The certificate is not valid yet. Check the clock.' },
   certificate_superseded: { status: 403, message: 'The certificate was renewed. Use the new one.' },
@@ -212,7 +215,7 @@ const BETA_ERRORS = {
   },
   revocation_feed_full: { status: 409, message: 'The revocation feed of this authority is full. Nothing was revoked.' },
   evidence_anchor_refused: { status: 409, message: 'The store no longer continues from its last anchor.' },
-  invalid_threshold: { status: 400, message: 'required_threshold must lie between 1 and the number of validators.' },
+  invalid_threshold: { status: 400, message: 'required_threshold must be between 1 and the number of validators.' },
   invalid_vote_type: { status: 400, message: 'vote must be true or false.' },
   justification_untrusted: { status: 422, message: 'The justification proof is not signed by this authority.' },
 } as const

@@ -25,7 +25,7 @@ export const WINDOW_SECONDS = 60
 /** Sent with every 429 (protocol/core 3), unless the end of a longer window is known. */
 export const RETRY_AFTER_SECONDS = 60
 
-/** protocol/core 21. The window is WINDOW_SECONDS where nothing else is said. */
+/** protocol/core 21. The window is WINDOW_SECONDS unless stated otherwise. */
 export const LIMITERS = {
   admin: {
     setting: 'NA_RATE_LIMIT_ADMIN_PER_MINUTE',

@@ -20,7 +20,7 @@ export class Refusal extends Error {
   readonly details: JsonObject
   readonly retryAfterSeconds: number | undefined
 
-  /** `details` holds field names and public identifiers only, never input values. Whatever is unavailable says why. */
+  /** `details` holds field names and public identifiers only, never input values. Every `unavailable` refusal has a reason. */
   constructor(code: Unavailable, details: JsonObject & { readonly reason: string }, options?: RefusalOptions)
   constructor(code: RefusalCode, details?: JsonObject, options?: RefusalOptions)
   constructor(code: ErrorCode, details: JsonObject = {}, options?: RefusalOptions) {

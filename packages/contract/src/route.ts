@@ -2,7 +2,7 @@ import type { ErrorCode } from './errors.ts'
 
 export type Method = 'GET' | 'POST' | 'DELETE'
 
-/** Who may call. 'public-or-operator:standard' routes answer anyone and answer more to a verified operator. */
+/** Who may call. 'public-or-operator:standard' routes are public and return more to a verified operator. */
 export type Access =
   | 'public'
   | 'internal'
@@ -85,7 +85,7 @@ export type ParamOf<Path extends string> = string extends Path
     ? Name | ParamOf<Rest>
     : never
 
-/** What the id alone says. */
+/** Facts from the id alone. */
 export interface RouteAddress<Id extends RouteId = RouteId> {
   readonly id: Id
   readonly method: MethodOf<Id>

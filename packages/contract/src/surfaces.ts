@@ -5,7 +5,7 @@ import type { Access, Limit, Method, Route } from './route.ts'
 /** Reported by the route metadata, whatever the network calls its own version. */
 export const API_VERSION = 'v0.1'
 
-/** The name in `supported_surfaces` of /sovereign.json by which an authority says that it knows `dry_run` (protocol/core 11.6). */
+/** The name in `supported_surfaces` of /sovereign.json of an authority that supports `dry_run` (protocol/core 11.6). */
 export const DRY_RUN_SURFACE = 'dry_run'
 
 export type SurfaceGroup = 'safe' | 'node_agent' | 'operator' | 'managed'

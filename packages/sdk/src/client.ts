@@ -56,11 +56,11 @@ import type { Operator } from './http/operator-signing.ts'
 export interface ClientOptions extends ConnectionOptions {
   /** Signs admin calls. Without it only public calls work. */
   readonly operator?: Operator
-  /** Proves possession of a node key: join, heartbeat, renew, and the announcements of an agent. */
+  /** Proves possession of a node key: join, heartbeat, renew, and the registrations of an agent. */
   readonly node?: NodeKey
 }
 
-/** The areas of an authority, one per feature of the contract. A new one adds a file in areas/ and a line here. */
+/** The API groups of an authority, one per feature of the contract. A new one needs a file in api/ and a line here. */
 export interface Client {
   readonly health: HealthApi
   readonly sovereign: SovereignApi
@@ -92,7 +92,7 @@ export function createClient(options: ClientOptions): Client {
   return toAreas(openConnection(options))
 }
 
-/** What the areas of a client share. `headers` are sent with every call. */
+/** Shared parts of the API groups of a client. `headers` are sent with every call. */
 export function openConnection(options: ClientOptions, headers: Readonly<Record<string, string>> = {}): Connection {
   const { operator } = options
   const parts = { ...toCallerParts(options), headers: () => Promise.resolve(headers) }

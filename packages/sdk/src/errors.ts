@@ -1,14 +1,14 @@
 import { member } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 
-/** What every error of this library is. None of them holds a request body, a header, a signature or a key. */
+/** Base class of all errors of this library. None contains a request body, a header, a signature or a key. */
 export class ChanceryError extends Error {
   override readonly name: string = 'ChanceryError'
 }
 
 export interface RefusedFacts {
   readonly status: number
-  /** A code of contract's ERRORS; a newer authority may know codes this table does not. */
+  /** A code of contract's ERRORS; a newer authority may have codes that this table lacks. */
   readonly code: string
   readonly message: string
   readonly details: JsonObject
@@ -22,20 +22,20 @@ export interface RefusedFacts {
   readonly outcomeUncertain?: boolean
 }
 
-/** The authority or gateway said no. `code` is what a program should look at; `message` is for people. */
+/** The authority or gateway refused the request. `code` is for programs; `message` is for people. */
 export class RefusedError extends ChanceryError {
   override readonly name: string = 'RefusedError'
   readonly status: number
   readonly code: string
   readonly details: JsonObject
-  /** Who refused: a gateway in front may, before the authority has seen the call. */
+  /** The refusing service: a gateway may refuse before the authority receives the call. */
   readonly origin: 'authority' | 'gateway'
-  /** The specific word of a gateway (contract's GATEWAY_ERRORS), whose `code` is only the class of the status. */
+  /** The specific reason of a gateway (contract's GATEWAY_ERRORS), whose `code` is only the class of the status. */
   readonly reason: string | undefined
-  /** Finds the call in the log of the authority. */
+  /** Identifies the call in the log of the authority. */
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
-  /** Local clock minus that of the authority; only there when a refused signature may be due to it. */
+  /** Local clock minus that of the authority; present only when it may be the cause of a refused signature. */
   readonly clockSkewSeconds: number | undefined
   /** The request may have been executed: check the state before you call again. */
   readonly outcomeUncertain: boolean
@@ -54,7 +54,7 @@ export class RefusedError extends ChanceryError {
   }
 }
 
-/** The refusals by status, for callers that use `instanceof`. All are {@link RefusedError}. */
+/** Refusals by status, for callers that use `instanceof`. All are {@link RefusedError}. */
 export class BadRequestError extends RefusedError {
   override readonly name: string = 'BadRequestError'
 }
@@ -91,19 +91,19 @@ const BY_STATUS: ReadonlyMap<number, typeof RefusedError> = new Map([
   [503, ServiceUnavailableError],
 ])
 
-/** The refusal of its status; a plain one for any other. */
+/** Returns the refusal class of a status; the base class for any other. */
 export function toRefusedError(facts: RefusedFacts): RefusedError {
   return new (BY_STATUS.get(facts.status) ?? RefusedError)(facts)
 }
 
 export interface UnreachableFacts {
   readonly url: string
-  /** never: no byte of the request left. perhaps: it may have been carried out. */
+  /** never: no byte of the request was sent. perhaps: it may have been carried out. */
   readonly sent: 'never' | 'perhaps'
   readonly systemCode: string | undefined
 }
 
-/** No answer. The cause of the platform is reduced to its code: its texts hold addresses and internals. */
+/** No response. Only the code of the platform error is included, because its texts contain addresses and internals. */
 export class UnreachableError extends ChanceryError {
   override readonly name: string = 'UnreachableError'
   readonly url: string
@@ -130,7 +130,7 @@ export interface ResponseFacts {
   readonly requestId: string | undefined
 }
 
-/** An answer that no authority gives: not JSON, too large, or with missing members. Its content is not repeated. */
+/** A response that no authority sends: not JSON, too large, or with missing members. Its content is not included. */
 export class ResponseError extends ChanceryError {
   override readonly name: string = 'ResponseError'
   readonly status: number
@@ -145,7 +145,7 @@ export class ResponseError extends ChanceryError {
   }
 }
 
-/** The request cannot be made: a value that fits no route, an address that is none, a missing key. Nothing was sent. */
+/** The request cannot be made: an invalid value, an invalid address or a missing key. Nothing was sent. */
 export class RequestError extends ChanceryError {
   override readonly name: string = 'RequestError'
 }

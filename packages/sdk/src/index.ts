@@ -187,6 +187,6 @@ export { signRequest, signingFetch } from './request-proof/sign.ts'
 export type { ProofIdentity, SigningFetch, ProvingFetchOptions, RequestToSign } from './request-proof/sign.ts'
 export type { RequestVerifierOptions, RequestVerifierRefusal } from './request-proof/request-verifier.ts'
 export { honoNodeProof } from './request-proof/hono.ts'
-// For callers that sign by hand: the helpers of the protocol under the library's roof.
+// Helpers of the protocol, for callers that sign by hand.
 export { readPrivateKeyFile, seedSigner, signAgentDelete, signNodeProof, signOperatorRequest } from '@chancery/protocol'
 export type { Signer } from '@chancery/protocol'

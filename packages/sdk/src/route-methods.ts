@@ -2,7 +2,7 @@ import type { GatewayRouteName, RouteTable } from '@chancery/contract'
 import type { Client } from './client.ts'
 import type { GatewayClient } from './gateway/client.ts'
 
-/** For every route of the contract the method that calls it: a route without a method does not compile. */
+/** Maps every route of the contract to its method: a route without a method does not compile. */
 export type RouteMethods = {
   readonly [Feature in keyof RouteTable]: {
     readonly [Name in keyof RouteTable[Feature]]: Feature extends keyof Client ? keyof Client[Feature] : never

@@ -32,7 +32,7 @@ export async function previewThenConfirm(
   const preview = await (isDryRun ? change.preview() : previewIfPossible(change))
   const text = preview.lines.join('\n')
   if (isDryRun) return { preview, only: { data: preview.data, text: `${text}\nNothing was changed.` } }
-  // A program reads it in the result; a person who is about to be asked always sees it.
+  // A program reads the preview in the result. A person sees it before the question.
   const isSilent = options.isSet('yes') && (context.json || options.isSet('quiet'))
   if (!isSilent) context.stderr.write(`${text}\n`)
   await requireConsent(context, options, change.question)

@@ -28,14 +28,14 @@ export interface Reply {
 
 export interface FakeAuthority {
   readonly url: string
-  /** Without those for /sovereign.json, which it answers by itself. */
+  /** Without requests for /sovereign.json, which the server answers itself. */
   readonly asked: RecordedCall[]
   /** What /sovereign.json names. */
   surfaces: Readonly<Record<string, string>>
   close(): Promise<void>
 }
 
-/** A real server in the place of an authority: it checks operator signatures as one does, the rest is up to `reply`. */
+/** A fake authority: it checks operator signatures like a real one; `reply` gives the responses. */
 export async function startFakeAuthority(
   keys: { readonly audience: string; readonly operator: string },
   reply: (asked: RecordedCall, count: number) => Reply,

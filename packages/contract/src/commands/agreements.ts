@@ -35,7 +35,7 @@ export const agreementCommands: readonly Command[] = [
   },
   {
     path: ['agreement', 'counter'],
-    summary: 'Answer an offer with other terms',
+    summary: 'Respond to an offer with other terms',
     description: 'Signs other terms for an offer. They may ask for less than the offer, never for more.',
     arguments: [{ name: 'offer', summary: 'JSON file with the offer', required: true }],
     options: [...TERMS_OPTIONS, OUT],

@@ -15,7 +15,7 @@ export interface CommandOption {
   /** The flag with its value in angle brackets; without one it is a switch. */
   readonly flags: `--${string}`
   readonly summary: string
-  /** Shown in help. It applies only when no setting, environment value or configuration file says otherwise. */
+  /** Shown in help. It applies only when no setting, environment value or configuration file has another value. */
   readonly default?: string
   readonly required?: true
   readonly repeatable?: true

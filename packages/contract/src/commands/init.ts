@@ -7,7 +7,7 @@ export const initCommands: readonly Command[] = [
     description: 'Creates keys, a signed genesis block and a configuration file for a new network in one folder.',
     arguments: [],
     options: [
-      // Not required: on a terminal init asks for the two; elsewhere it says which one is missing.
+      // Not required: on a terminal init asks for the two; elsewhere it reports the missing one.
       { flags: '--home <dir>', summary: 'Folder for keys, genesis block, database and configuration' },
       { flags: '--network <name>', summary: 'Name of the network; also its sovereign id' },
       { flags: '--port <n>', summary: 'Port of the authority', default: '8443' },

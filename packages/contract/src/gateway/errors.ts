@@ -32,8 +32,8 @@ const NEUTRAL = 'The gateway cannot answer this now. Try again later.'
 const LINES = {
   malformed_request: { status: 400, message: 'The request is malformed. Check target and headers.' },
   invalid_json: { status: 400, message: 'The body is not valid JSON.' },
-  batch_empty: { status: 400, message: 'The batch holds no certificate.' },
-  batch_too_large: { status: 400, message: 'The batch holds more certificates than this gateway takes.' },
+  batch_empty: { status: 400, message: 'The batch has no certificate.' },
+  batch_too_large: { status: 400, message: 'The batch has more certificates than this gateway accepts.' },
   certificate_limits: { status: 400, message: 'A member of a certificate is empty or too long.' },
   trust_material_not_accepted: {
     status: 400,
@@ -41,7 +41,7 @@ const LINES = {
   },
   anchors_required: { status: 400, message: 'In development mode the request brings its anchors.' },
   query_not_allowed: { status: 400, message: 'This operation does not take that query parameter.' },
-  query_too_large: { status: 400, message: 'The query holds too many or too long parameters.' },
+  query_too_large: { status: 400, message: 'The query has too many or too long parameters.' },
   duplicate_query: { status: 400, message: 'A query parameter is repeated.' },
   parameter_missing: { status: 400, message: 'A parameter of the operation is missing.' },
   parameter_invalid: { status: 400, message: 'A parameter of the operation is not acceptable.' },

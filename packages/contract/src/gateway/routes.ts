@@ -36,14 +36,14 @@ const ROUTES = {
     path: '/health',
     credential: 'none',
     admission: 'exempt',
-    purpose: 'Says that the process lives.',
+    purpose: 'Reports that the process runs.',
   },
   ready: {
     method: 'GET',
     path: '/ready',
     credential: 'none',
     admission: 'exempt',
-    purpose: 'Says whether this replica may be relied upon now.',
+    purpose: 'Reports whether this replica is ready.',
   },
   api: {
     method: 'GET',

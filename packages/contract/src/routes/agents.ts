@@ -45,7 +45,7 @@ const facts = {
     success: 200,
     response: 'json',
     summary: 'Remove an agent',
-    purpose: 'Deletes a registration on the word of the node key that made it.',
+    purpose: 'Deletes a registration; the node key that made it must sign the request.',
     emptyBody: 'refused',
     bodyLimit: 'node',
     tail: true,

@@ -48,7 +48,7 @@ const facts = {
     success: 200,
     response: 'json',
     summary: 'Revoke an attestation',
-    purpose: 'Withdraws an attestation and puts it into the sovereign revocation feed.',
+    purpose: 'Revokes an attestation and adds it to the sovereign revocation feed.',
     gateway: { operation: 'attestations-revoke-attestation', group: 'attestations' },
   },
   verify: {

@@ -41,7 +41,7 @@ const facts = {
     success: 200,
     response: 'json',
     summary: 'Trust path between two sovereigns',
-    purpose: 'Explains whether active treaties lead from one sovereign to another.',
+    purpose: 'Explains whether active treaties connect one sovereign to another.',
     gateway: {
       operation: 'treaties-connectome-trust-path',
       group: 'treaties',

@@ -40,7 +40,7 @@ const facts = {
     success: 200,
     response: 'html',
     summary: 'Operator page',
-    purpose: 'Gives the page where an operator works with a key held only in that page.',
+    purpose: 'Returns the operator page. The operator key stays in that page.',
   },
   faviconIco: {
     id: 'GET /favicon.ico',
@@ -70,7 +70,7 @@ const facts = {
     success: 200,
     response: 'static',
     summary: 'Page styles',
-    purpose: 'Gives the style sheet, since the pages hold no inline style.',
+    purpose: 'Returns the style sheet, because the pages have no inline style.',
   },
   consoleScript: {
     id: 'GET /operator-console-static/console.js',
@@ -80,7 +80,7 @@ const facts = {
     success: 200,
     response: 'static',
     summary: 'Page script',
-    purpose: 'Gives the script, since the pages hold no inline script.',
+    purpose: 'Returns the script, because the pages have no inline script.',
   },
   consoleLogo: {
     id: 'GET /operator-console-static/logo.svg',

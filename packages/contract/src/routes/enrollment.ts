@@ -30,7 +30,7 @@ const facts = {
     success: 200,
     response: 'json',
     summary: 'List invites',
-    purpose: 'Names invites by their fingerprints, with who made them and what became of them.',
+    purpose: 'Lists invites by their fingerprints, with creator and state.',
   },
   inviteWithdraw: {
     id: 'POST /admin/invites/withdraw',

@@ -9,7 +9,7 @@ const facts = {
     success: 200,
     response: 'note',
     summary: 'Checkpoint of the evidence log',
-    purpose: 'Gives size and root of the log as a signed note, for anyone to keep.',
+    purpose: 'Returns size and root of the log as a signed note that anyone can store.',
   },
   tile: {
     id: 'GET /evidence-log/tile/{tile}',

@@ -157,7 +157,7 @@ const facts = {
     success: 200,
     response: 'json',
     summary: 'Apply retention',
-    purpose: 'Removes a verified prefix of old entries behind a signed checkpoint.',
+    purpose: 'Removes a verified prefix of old entries and stores a signed checkpoint.',
     gateway: { operation: 'evidence_store-apply-retention', group: 'evidence_store', since: 'v0.59' },
   },
   anchors: {

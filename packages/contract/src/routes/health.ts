@@ -9,7 +9,7 @@ const facts = {
     success: 200,
     response: 'json',
     summary: 'Liveness',
-    purpose: 'Says that the process answers, without looking at any dependency.',
+    purpose: 'Reports that the process responds, without a check of any dependency.',
   },
   readyz: {
     id: 'GET /readyz',
@@ -19,7 +19,7 @@ const facts = {
     success: 200,
     response: 'json',
     summary: 'Readiness',
-    purpose: 'Says whether database, schema and signing key allow this instance to take traffic.',
+    purpose: 'Reports whether database, schema and signing key allow this instance to serve.',
     gateway: { operation: 'health-readyz', group: 'network' },
   },
   health: {

@@ -64,7 +64,7 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
   'policy-manifest': published('core 10.1', 'One version of the policy of the network.', policyManifestShape),
   'agent-descriptor': published(
     'core 13.1',
-    'What an agent does and where it answers, signed by the key of its node.',
+    'Capabilities and address of an agent, signed by the key of its node.',
     agentDescriptorShape,
   ),
   'membership-attestation': published(
@@ -84,12 +84,12 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
   ),
   'sovereign-revocation-feed': published(
     'core 18.1',
-    'Every attestation a sovereign has withdrawn, as one signed list.',
+    'Every attestation that a sovereign has revoked, as one signed list.',
     revocationFeedShape,
   ),
   'trust-evidence': published(
     'trust-operations 2.1',
-    'What one sovereign found about another, with the digest of the graph it looked at.',
+    'A finding of one sovereign about another, with the digest of the evaluated graph.',
     trustEvidenceForm.read,
   ),
   'capability-offer': published(
@@ -99,7 +99,7 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
   ),
   'capability-counter': published(
     'trust-operations 3.3',
-    'Other terms in answer to an offer.',
+    'Other terms in response to an offer.',
     capabilityCounterForm.read,
   ),
   'agreement-record': published(
@@ -140,12 +140,12 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
   ),
   'retention-checkpoint': published(
     'trust-operations 6.11',
-    'The signed boundary behind which entries of the evidence store were removed.',
+    'The signed boundary up to which entries of the evidence store were removed.',
     retentionCheckpointForm.read,
   ),
   'store-anchor': published(
     'trust-operations 6.12',
-    'The word of the authority about the head of its evidence store.',
+    'The signed head of the evidence store of an authority.',
     storeAnchorForm.read,
   ),
   'capability-commitment': published(
@@ -165,7 +165,7 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
   ),
   'validator-vote': published(
     'trust-operations 8.1',
-    'What one validator says about a justification proof.',
+    'The vote of one validator on a justification proof.',
     voteForm.read,
   ),
   'consensus-proof': published(
@@ -180,14 +180,14 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
   ),
   'data-access-intent': published(
     'trust-operations 9.2',
-    'What an agent says it is about to do with data.',
+    'The declared use of data by an agent.',
     accessIntentForm.read,
   ),
 }
 
 export const SCHEMA_NAMES: readonly SchemaName[] = Object.keys(PUBLISHED) as SchemaName[]
 
-/** What a schema cannot say, and therefore says about itself. */
+/** Rules that a schema cannot express; its description names them. */
 const LIMITS =
   'Checks the form only. Not checked: signatures, the order of times, rules between members, and that an integer is written without a fraction (168, not 168.0).'
 

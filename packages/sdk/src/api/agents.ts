@@ -18,20 +18,20 @@ import { paging } from './page.ts'
 import type { PageQuery, Paging } from './page.ts'
 import { allRows } from './pages.ts'
 
-/** What an agent says of itself; key, times and signature are added. */
+/** Fields of an agent; key, times and signature are added. */
 export interface AgentFacts {
   readonly agent_id: string
   readonly network_name: string
   readonly capabilities: readonly string[]
   readonly endpoint: { readonly host: string; readonly port: number; readonly scheme?: string }
   readonly metadata?: JsonObject
-  /** 600 when not given; announce again after half of it. */
+  /** 600 when not given. Register again after half of it. */
   readonly lifetimeSeconds?: number
 }
 
 export interface AgentRegistration {
   readonly expires_at: string
-  /** What was announced, as signed. */
+  /** The signed descriptor. */
   readonly descriptor: AgentDescriptor
 }
 
@@ -43,13 +43,13 @@ export interface AgentPage extends Paging {
 }
 
 export interface AgentsApi {
-  /** Announces the agent of this node or refreshes its announcement; every attempt signs a new descriptor. */
+  /** Registers the agent of this node or refreshes its registration; every attempt signs a new descriptor. */
   register(facts: AgentFacts, options?: CallOptions): Promise<AgentRegistration>
   /** One page of the agents that have exactly this tag. */
   search(capability: string, page?: PageQuery, options?: CallOptions): Promise<AgentPage>
   /**
-   * All of them, page after page. An agent that registers again in between moves to the front and may be missed;
-   * none is given twice.
+   * Returns all of them, page after page. An agent that registers again in between moves to the front and may be
+   * missed; no agent is returned twice.
    */
   searchAll(
     capability: string,
@@ -59,7 +59,7 @@ export interface AgentsApi {
   /** Returns the number of registered agents. Public. */
   count(options?: CallOptions): Promise<number>
   find(nodePublicKey: string, options?: CallOptions): Promise<AgentDescriptor>
-  /** Takes the agent of this node out of the registry. */
+  /** Removes the agent of this node from the registry. */
   remove(options?: CallOptions): Promise<void>
 }
 
@@ -81,7 +81,7 @@ const readPage = known({
 
 export function agentsApi({ call, node }: Connection): AgentsApi {
   const search: AgentsApi['search'] = async (capability, { limit, offset, cursor } = {}, options) => {
-    // Without a tag the route gives a number only.
+    // Without a tag the route returns only the number.
     if (capability === '') throw new RequestError('a capability is required')
     return call({
       route: agents.search,
@@ -135,7 +135,7 @@ export function agentsApi({ call, node }: Connection): AgentsApi {
   }
 }
 
-/** The signature is labelled with the node key itself: that label is the one verifiers look for (protocol/core 13.1). */
+/** The signature is labelled with the node key, as verifiers expect (protocol/core 13.1). */
 async function signDescriptor(facts: AgentFacts, signer: Signer, now: Instant): Promise<AgentDescriptor> {
   const { lifetimeSeconds = LIMITS.agentLifetimeUsualSeconds, ...said } = facts
   const { publicKey } = signer
@@ -150,7 +150,7 @@ async function signDescriptor(facts: AgentFacts, signer: Signer, now: Instant): 
   return signList(draft, { keyId: publicKey, publicKey, sign: (message) => signer.sign(message) })
 }
 
-/** Refused here in the words of the schema; the authority would only name the member. */
+/** Checked here with the messages of the schema; the authority would only name the member. */
 function readFacts(draft: () => AgentDescriptor): AgentDescriptor {
   try {
     return draft()

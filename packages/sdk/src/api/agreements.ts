@@ -6,7 +6,7 @@ import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import { signedRecord } from '../http/signed-record.ts'
 
-/** What one party asks of the other (protocol/trust-operations 3.6). Times are ISO 8601. */
+/** Terms that one party offers the other (protocol/trust-operations 3.6). Times are ISO 8601. */
 export interface AgreementTermsRequest {
   readonly capabilities: readonly string[]
   readonly scope?: JsonObject
@@ -16,7 +16,7 @@ export interface AgreementTermsRequest {
 
 export interface OfferRequest extends AgreementTermsRequest {
   readonly responder_sovereign_id: string
-  /** Last moment of acceptance. */
+  /** Latest time of acceptance. */
   readonly expires_at: string
 }
 
@@ -24,7 +24,7 @@ export interface CounterRequest extends AgreementTermsRequest {
   readonly offer: CapabilityOffer
 }
 
-/** An unchanged offer, or a counter to our own offer. */
+/** An unchanged offer, or a counter to an own offer. */
 export type AcceptRequest =
   | { readonly offer: CapabilityOffer }
   | { readonly counter: CapabilityCounter; readonly original_offer: CapabilityOffer }
@@ -39,7 +39,7 @@ export interface AgreementVerifyRequest {
 /** protocol/trust-operations 3.9: a negative result is a verdict, not an error. */
 export type AgreementVerdict = { readonly accepted: boolean; readonly reason: string; readonly agreement_id: string }
 
-/** Creating calls are repeated after an unknown outcome only with an idempotency key. */
+/** After an unknown outcome, creating calls are repeated only with an idempotency key. */
 export interface AgreementsApi {
   offer(request: OfferRequest, options?: WriteOptions): Promise<CapabilityOffer>
   counter(request: CounterRequest, options?: WriteOptions): Promise<CapabilityCounter>

@@ -20,7 +20,7 @@ export interface AttestationRequest {
   readonly claims?: JsonObject
 }
 
-/** The signed record untouched, and what became of it. */
+/** The unchanged signed record and its state. */
 export type AttestationRow = {
   readonly attestation: Attestation
   readonly status: string
@@ -48,7 +48,7 @@ export type AttestationPreview = {
   readonly status: string
   readonly would_change: boolean
   readonly attestations_no_longer_accepted: CountedSample
-  /** Who accepts members of this network today and learns of it through the feed. */
+  /** Networks that accept members of this network today and read its feed. */
   readonly accepting_sovereigns: CountedSample
 }
 
@@ -65,8 +65,8 @@ export type TreatyAttestationVerdict = {
   readonly reason: string
   readonly trust_basis: string
   /**
-   * The authority itself accepts it, by its own treaty. False when the keys were the caller's choice: look here unless
-   * you chose them. Read as false when an older authority does not say.
+   * True when the authority itself accepts it, by its own treaty. False when the caller chose the keys. Check this
+   * field unless you chose the keys. False for an older authority that does not report it.
    */
   readonly counts_here: boolean
   readonly treaty_id: string
@@ -76,32 +76,32 @@ export type TreatyAttestationVerdict = {
 }
 
 export interface AttestationsApi {
-  /** As operator. Repeated after an unknown outcome only with an idempotency key. */
+  /** As operator. After an unknown outcome it is repeated only with an idempotency key. */
   issue(request: AttestationRequest, options?: WriteOptions): Promise<Attestation>
-  /** What would stop being accepted. */
+  /** Previews what would no longer be accepted. */
   revoke(id: string, request: { readonly reason?: string } & DryRun, options?: CallOptions): Promise<AttestationPreview>
-  /** Final: the feed says so to other sovereigns. Repeating it keeps the first time and reason. */
+  /** Permanent: the feed reports it to other networks. A repeat does not change the first time and reason. */
   revoke(
     id: string,
     request?: { readonly reason?: string } & RealRun,
     options?: CallOptions,
   ): Promise<{ readonly attestation_id: string; readonly status: string }>
   page(query?: AttestationFilter & PageQuery, options?: CallOptions): Promise<AttestationPage>
-  /** All of them, page after page. */
+  /** Returns all of them, page after page. */
   list(
     query?: AttestationFilter & { readonly limit?: number },
     options?: CallOptions,
   ): AsyncGenerator<AttestationRow, void, undefined>
   /** `asOperator`: signed, for a network that shows its members to operators only. */
   find(id: string, options?: CallOptions & { readonly asOperator?: true }): Promise<AttestationRow>
-  /** Under the given policy, else under the active one of the authority. */
+  /** With the given policy, else with the active policy of the authority. */
   verify(
     request: { readonly attestation: Attestation; readonly recognition_policy?: RecognitionPolicy },
     options?: CallOptions,
   ): Promise<AttestationVerdict>
   /**
-   * On the strength of one direct treaty. Without keys only a treaty of the authority itself counts: recognition is
-   * never passed on by a partner.
+   * Based on one direct treaty. Without keys only a treaty of the authority itself counts, because recognition is not
+   * transitive.
    */
   verifyWithTreaty(
     request: {
@@ -231,7 +231,7 @@ export function attestationsApi(connection: Connection): AttestationsApi {
   }
 }
 
-/** An empty list would be wrong where the rows are not shown. */
+/** An empty list would be wrong where the rows are not public. */
 function rowsOf({ attestations: rows }: AttestationPage): readonly AttestationRow[] {
   if (rows !== undefined) return rows
   const problem = 'this authority names attestations to operators only (asOperator)'

@@ -19,13 +19,13 @@ export type BoundaryPolicyIssue = {
 export type BoundaryPolicyValidation = {
   readonly valid: boolean
   readonly issues: readonly BoundaryPolicyIssue[]
-  /** What its author should know although it is valid. */
+  /** Warnings about a valid policy. */
   readonly warnings: readonly { readonly code: string; readonly message: string }[]
   readonly policy_id: string
   readonly next_version: number
 }
 
-/** A stored version. What the text says is absent where the store no longer holds what was published. */
+/** A stored version. Members of the text are absent if the store no longer has the published text. */
 export type BoundaryPolicyRow = {
   readonly policy_id: string
   readonly version: number
@@ -49,7 +49,7 @@ export interface BoundaryPolicyPage extends Paging {
 }
 
 export type BoundaryPolicyVersion = BoundaryPolicyRow & {
-  /** Null where the store no longer holds what was published. */
+  /** Null if the store no longer has the published text. */
   readonly policy: BoundaryPolicy | null
 }
 
@@ -60,7 +60,7 @@ export interface BoundaryPolicyHistory extends Paging {
 
 export type ActiveBoundaryPolicies = {
   readonly enforcement: string
-  /** While false, every policy-aware evaluation is denied. */
+  /** While false, every evaluation with policies is denied. */
   readonly policy_set_healthy: boolean
   readonly problems: readonly { readonly policy: string; readonly reason: string }[]
   readonly registry_gate_types: readonly string[]
@@ -82,7 +82,7 @@ export type PolicyActivation = {
 
 type SimulatedVerdict = { readonly authorized: boolean; readonly denial_reason: string | null }
 
-/** How requests would be decided with a policy in force, against how they are decided now. */
+/** Compares decisions with a policy in force to current decisions. */
 export type PolicySimulation = {
   readonly policy_id: string
   readonly version: number
@@ -92,9 +92,9 @@ export type PolicySimulation = {
   readonly unchanged: number
   readonly newly_allowed: number
   readonly newly_denied: number
-  /** Where a range of stored decisions ended; go on from here. */
+  /** Where a range of stored decisions ended; continue from here. */
   readonly last_sequence: number | null
-  /** Some of the changes, by the place of the request. */
+  /** Some of the changes, by the index of the request. */
   readonly sample: readonly {
     readonly index: number
     readonly store_sequence: number | null
@@ -113,11 +113,14 @@ export type BoundaryPolicyVerdict = {
 }
 
 export interface BoundaryPoliciesApi {
-  /** What is wrong with an intent; nothing is signed or stored. */
+  /** Returns the issues of an intent; nothing is signed or stored. */
   validate(intent: JsonObject, options?: CallOptions): Promise<BoundaryPolicyValidation>
-  /** Signs the next version, inactive. Repeated after an unknown outcome only with an idempotency key. */
+  /** Signs the next version, inactive. After an unknown outcome it is repeated only with an idempotency key. */
   publish(intent: JsonObject, options?: WriteOptions): Promise<BoundaryPolicy>
-  /** Beta. Up to 1000 requests, supposed or of stored decisions, under the active set and under the set with this policy in force. */
+  /**
+   * Beta. Up to 1000 simulated requests, or requests of stored decisions, under the active set and under the set with
+   * this policy in force.
+   */
   simulate(
     request: { readonly intent: JsonObject } & (
       | { readonly contexts: readonly JsonObject[] }
@@ -128,14 +131,14 @@ export interface BoundaryPoliciesApi {
   list(page?: PageQuery, options?: CallOptions): Promise<BoundaryPolicyPage>
   active(options?: CallOptions): Promise<ActiveBoundaryPolicies>
   history(policyId: string, page?: PageQuery, options?: CallOptions): Promise<BoundaryPolicyHistory>
-  /** Activating an earlier version is the rollback. Repeating it changes nothing. */
+  /** Activate an earlier version to roll back. A repeat changes nothing. */
   activate(policyId: string, version: number, options?: CallOptions): Promise<PolicyActivation>
   deactivate(
     policyId: string,
     version: number,
     options?: CallOptions,
   ): Promise<Omit<PolicyActivation, 'previous_version'>>
-  /** Keys default to those of the authority asked. */
+  /** Keys default to those of the called authority. */
   verify(
     request: { readonly policy: BoundaryPolicy | JsonObject; readonly issuer_public_keys?: readonly string[] },
     options?: CallOptions,

@@ -6,7 +6,7 @@ import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import { signedRecord } from '../http/signed-record.ts'
 
-/** What may be said about a request (protocol/trust-operations 4.1); the rest the authority knows itself. */
+/** Context of a request (protocol/trust-operations 4.1); the authority adds the other facts. */
 export interface BoundaryContext {
   readonly context_id?: string
   readonly parent_kind?: 'agreement' | 'delegation' | 'direct'
@@ -22,7 +22,10 @@ export interface DecideRequest {
   readonly context?: BoundaryContext
 }
 
-/** protocol/trust-operations 4.10. Accepted is not permitted: only `authorized` of an accepted decision is. */
+/**
+ * protocol/trust-operations 4.10. `accepted` means genuine; only `authorized` of an accepted decision permits the
+ * request.
+ */
 export type BoundaryVerdict = {
   readonly accepted: boolean
   readonly authorized: boolean
@@ -39,15 +42,17 @@ export interface EvaluateRequest {
   readonly context?: BoundaryContext & { readonly attributes?: JsonObject }
 }
 
-/** A decision under the active policies, and the signed account of every gate. */
+/** A decision under the active policies, with the signed results of every gate. */
 export type EvaluateResult = { readonly decision: BoundaryDecision; readonly justification_proof: JustificationProof }
 
 export interface BoundaryApi {
-  /** Under the active policies, on an agreement or an attestation. A denial is an answer, signed. */
+  /**
+   * Decides under the active policies, on an agreement or an attestation. A denial is a signed decision, not an error.
+   */
   evaluate(request: EvaluateRequest, options?: WriteOptions): Promise<EvaluateResult>
-  /** On the agreement alone, without policies. A denial is an answer, signed. */
+  /** Decides on the agreement alone, without policies. A denial is a signed decision, not an error. */
   decide(request: DecideRequest, options?: WriteOptions): Promise<BoundaryDecision>
-  /** Keys default to those of the authority asked. */
+  /** Keys default to those of the called authority. */
   verify(
     request: { readonly decision: BoundaryDecision; readonly operator_public_keys?: readonly string[] },
     options?: CallOptions,

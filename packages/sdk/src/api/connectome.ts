@@ -17,11 +17,11 @@ import type { CallOptions, Connection } from '../http/call.ts'
 export type Connectome = RecognitionGraph & {
   readonly summary: ConnectomeSummary
   readonly revocation_blast_radius: readonly BlastRadius[]
-  /** Where `revoked` reads on when there is more material than one document carries; else null. */
+  /** Cursor for `revoked` when there is more material than one document contains; else null. */
   readonly next_cursor: string | null
 }
 
-/** A page of what was revoked, with whom each withdrawal touches. */
+/** A page of revoked material, with the networks that each revocation affects. */
 export type RevokedPage = Pick<
   Connectome,
   'summary' | 'revoked_trust_material' | 'revocation_blast_radius' | 'next_cursor'
@@ -33,21 +33,21 @@ export type Atlas = Pick<RecognitionGraph, 'sovereigns' | 'recognition_edges'> &
   readonly graph_digest: string
 }
 
-/** Views over stored treaties and imported revocations; none of them is a source of trust. */
+/** Views of stored treaties and imported revocations; none of them is a source of trust. */
 export interface ConnectomeApi {
   graph(options?: CallOptions): Promise<RecognitionGraph>
-  /** At most 10,000 rows of revoked material; `next_cursor` says whether there are more. */
+  /** At most 10,000 rows of revoked material; `next_cursor` shows whether there are more. */
   summary(options?: CallOptions): Promise<Connectome>
   /** Revoked material page by page. */
   revoked(query?: { readonly limit?: number; readonly cursor?: string }, options?: CallOptions): Promise<RevokedPage>
-  /** How one sovereign comes to know of another. It makes no treaty transitive. */
+  /** Returns the treaties between two networks. It makes no treaty transitive. */
   trustPath(from: string, to: string, options?: CallOptions): Promise<TrustPath>
   atlas(options?: CallOptions): Promise<Atlas>
   page(options?: CallOptions): Promise<string>
   atlasPage(options?: CallOptions): Promise<string>
 }
 
-/** The size of an answer is bounded elsewhere; this only keeps the reader total. */
+/** The size of a response is limited elsewhere; this limit only makes the reader total. */
 const MANY = { max: 10_000_000 } as const
 
 const word = shape.required(shape.string)

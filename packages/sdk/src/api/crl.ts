@@ -24,15 +24,15 @@ export type RevokedCertificates =
 
 export type RevocationRequest = RevokedCertificates & {
   readonly reason?: RevocationReason
-  /** Ends every other living certificate of the same node keys with them, in one version of the list. */
+  /** Revokes every other valid certificate of the same node keys too, in one version of the list. */
   readonly allOfKey?: boolean
 }
 
 export interface RevocationResult {
   readonly crl_sequence: number
-  /** Entries of the list now in force, not of this request. */
+  /** Entries of the current list, not of this request. */
   readonly revoked_count: number
-  /** Certificates of the same node keys that are still good. */
+  /** Certificates of the same node keys that are still valid. */
   readonly other_certificates: CountedSample
 }
 
@@ -41,28 +41,28 @@ export type RevocationPreview = {
   readonly would_change: boolean
   /** With key_compromise or `allOfKey` also the other certificates of the node keys. */
   readonly certificates_revoked: CountedSample
-  /** Certificates of the same node keys that would stay good. */
+  /** Certificates of the same node keys that would stay valid. */
   readonly other_certificates: CountedSample
   /** Revoked before; only their reason would become key_compromise. */
   readonly reasons_raised: CountedSample
-  /** Agents that would leave the registry, by node key. */
+  /** Agents that would be removed from the registry, by node key. */
   readonly agents_dropped: CountedSample
 }
 
 export interface CrlApi {
   /** The active list as served; a verifier checks signature, next_update and sequence (checkListAdvance) itself. */
   current(options?: CallOptions): Promise<Crl>
-  /** The same as one run of bytes that answers what is asked of a list: for lists of many megabytes. */
+  /** The active list as one byte array with look-ups: for lists of many megabytes. */
   compact(options?: CallOptions): Promise<CompactCrl>
-  /** The same for {@link RelyingParty.install}, without making objects of its entries: for lists of many megabytes. */
+  /** The active list for {@link RelyingParty.install}, without objects for its entries: for lists of many megabytes. */
   scanned(options?: CallOptions): Promise<OfferedList>
   /** As {@link ofKey}, in the form of {@link scanned}. */
   scannedOfKey(keyId: string, options?: CallOptions): Promise<OfferedList>
   /** The list of one key: the current one, or a former one while its certificates are in use. */
   ofKey(keyId: string, options?: CallOptions): Promise<Crl>
-  /** What would be taken away; an unknown id is refused as in the revocation itself. */
+  /** Previews what would be revoked; an unknown id is refused as in the revocation itself. */
   revoke(request: RevocationRequest & DryRun, options?: CallOptions): Promise<RevocationPreview>
-  /** Final, and in force from the next request on. Repeating it changes nothing. */
+  /** Permanent, and in force from the next request on. A repeat changes nothing. */
   revoke(request: RevocationRequest & RealRun, options?: WriteOptions): Promise<RevocationResult>
 }
 
@@ -71,12 +71,12 @@ const MAX_TEXTS = 100
 
 const count = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 
-/** Named when there are any. */
+/** Present when there are any. */
 const namedOthers = shape.withDefault<CountedSample>(readCounted, { count: 0, sample: [] })
 
 const numbers = { crl_sequence: count, revoked_count: count }
 const readResult = known({ ...numbers, other_certificates: namedOthers })
-/** Insisted on: an authority that does not name them did not know `all_of_key` either, and left them in use. */
+/** Required: an authority that does not name them does not support `all_of_key`, and left them in use. */
 const readResultOfKey = known({ ...numbers, other_certificates: shape.required(readCounted) })
 
 const readPreview = known({

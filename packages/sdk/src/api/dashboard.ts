@@ -8,7 +8,7 @@ import type { CallOptions, Connection } from '../http/call.ts'
 export type DashboardView = {
   readonly sovereign: { readonly id: string; readonly version: string }
   readonly readiness: { readonly status: string; readonly backend: string }
-  /** Null where the authority does not say. */
+  /** Null where the authority does not report it. */
   readonly signing_key: { readonly key_id: string; readonly valid_to: string; readonly days_left: number } | null
   readonly nodes: { readonly active: number; readonly tracked: number }
   readonly connectome_summary: ConnectomeSummary
@@ -38,10 +38,10 @@ export type DashboardView = {
 export interface DashboardApi {
   /** A public summary of the network state. */
   view(options?: CallOptions): Promise<DashboardView>
-  /** The page at the root, as a browser gets it. */
+  /** Returns the HTML page at the root. */
   home(options?: CallOptions): Promise<string>
   page(options?: CallOptions): Promise<string>
-  /** The page where an operator works with a key held only in that page. */
+  /** Returns the HTML of the operator page. The operator key stays in that page. */
   operator(options?: CallOptions): Promise<string>
   faviconIco(options?: CallOptions): Promise<Uint8Array>
   faviconSvg(options?: CallOptions): Promise<Uint8Array>

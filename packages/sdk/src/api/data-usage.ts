@@ -46,9 +46,9 @@ export type UsageVerdict = {
 export interface DataUsageApi {
   /** As operator. Becomes the only active policy of this sovereign. */
   publish(request: LicenseRequest | JsonObject, options?: WriteOptions): Promise<DataLicensePolicy>
-  /** The active policy as signed; check its signature with the key you trust. */
+  /** Returns the active policy as signed; verify its signature with the key you trust. */
   current(options?: CallOptions): Promise<DataLicensePolicy>
-  /** As operator, in the name of this sovereign. */
+  /** As operator, for this network. */
   declare(request: IntentRequest | JsonObject, options?: WriteOptions): Promise<DataAccessIntent>
   verify(
     request: {

@@ -11,7 +11,7 @@ import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import { signedRecord } from '../http/signed-record.ts'
 
-/** Records of others are passed on as they came: a member this release does not know may be signed. */
+/** Records of others are sent unchanged, because a member that this release does not support may be signed. */
 export interface ProveRequest {
   readonly capability: string
   readonly capabilities: readonly string[]
@@ -32,12 +32,12 @@ export interface DisclosureApi {
     request: { readonly capabilities: readonly string[]; readonly agreement: JsonObject },
     options?: WriteOptions,
   ): Promise<CapabilityCommitment>
-  /** As operator: a mark by which a verifier takes a proof once. */
+  /** As operator: creates the nullifier by which a verifier accepts a proof once. */
   nullify(
     request: { readonly proof: CapabilityMembershipProof | JsonObject },
     options?: WriteOptions,
   ): Promise<CapabilityNullifier>
-  /** Shows the whole list to the authority; a holder who minds builds the proof with `proveMembership` at home. */
+  /** Sends the whole list to the authority. To avoid this, build the proof locally with `proveMembership`. */
   prove(request: ProveRequest, options?: CallOptions): Promise<CapabilityMembershipProof>
   verify(
     request: {

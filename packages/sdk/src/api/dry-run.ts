@@ -6,7 +6,7 @@ import type { Call, Connection } from '../http/call.ts'
 import { ResponseError, ChanceryError } from '../errors.ts'
 import { sovereignApi } from './sovereign.ts'
 
-/** Asks what a revocation would change; nothing is changed or written down. */
+/** Previews a revocation; nothing is changed or audited. */
 export interface DryRun {
   readonly dryRun: true
 }
@@ -15,7 +15,7 @@ export interface RealRun {
   readonly dryRun?: false
 }
 
-/** How many, and some of them by name. A type, not an interface: it is JSON and may be passed on as such. */
+/** The number, and some of them by name. A type, not an interface: it is JSON and may be sent as such. */
 export type CountedSample = {
   readonly count: number
   readonly sample: readonly string[]
@@ -40,8 +40,8 @@ export class DryRunUnsupportedError extends ChanceryError {
 }
 
 /**
- * Sends a dry run to an authority that says it knows them (protocol/core 11.6), and to no other: one that does not would
- * ignore the member and carry the withdrawal out. Asked each time, since an authority may be replaced meanwhile.
+ * Sends a dry run only to an authority that reports support for it (protocol/core 11.6). Another authority would ignore
+ * the member and carry out the revocation. Checked each time, because an authority may be replaced.
  */
 export async function preview<Answer>(connection: Connection, call: Call<Answer>): Promise<Answer> {
   const { supported_surfaces: surfaces } = await sovereignApi(connection).metadata(call.options)
@@ -56,7 +56,7 @@ export async function preview<Answer>(connection: Connection, call: Call<Answer>
   }
 }
 
-/** Insisted on: an authority that does not know dry runs may have carried the revocation out. */
+/** Required: an authority without support for dry runs may have carried out the revocation. */
 export function isDryRun(value: JsonValue, place: string): true {
   if (value !== true) throw new FormError(place, 'must be true')
   return true

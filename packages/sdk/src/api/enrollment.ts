@@ -31,17 +31,17 @@ export interface HeartbeatRequest {
   readonly cert_id: string
   /** Shown in the roster; `unknown` when not given. */
   readonly status?: string
-  /** Of the genesis block this node holds: the authority counts who follows a key succession. */
+  /** Fingerprint of the genesis block of this node: the authority counts the nodes that follow a key succession. */
   readonly genesis_digest?: string
 }
 
-/** The last three are undefined from an authority that does not pace its nodes (protocol/core 7). */
+/** The last three are undefined from an authority that sends no interval (protocol/core 7). */
 export interface HeartbeatResponse {
   readonly server_time: string
   readonly next_heartbeat_seconds: number | undefined
   readonly crl_sequence: number | undefined
   readonly policy_id: string | null | undefined
-  /** Of the newest block of the root; only for nodes that said which one they hold, and after a succession. */
+  /** Fingerprint of the newest block of the root; only for nodes that sent theirs, and after a succession. */
   readonly genesis_digest?: string | undefined
 }
 
@@ -67,16 +67,21 @@ export interface Roster {
 }
 
 export interface EnrollmentApi extends InvitesApi {
-  /** As operator. The answer holds a secret and is never given twice, so an attempt of unknown fate is not repeated. */
+  /**
+   * As operator. The response contains a secret and is never sent twice, so an attempt with an unknown outcome is not
+   * repeated.
+   */
   invite(request?: InviteRequest, options?: WriteOptions): Promise<Invite>
-  /** Spends the invite. Check the certificate with protocol's verifyJoinCertificate before relying on it. */
+  /** Spends the invite. Verify the certificate with protocol's verifyJoinCertificate before you use it. */
   join(request: JoinRequest, options?: CallOptions): Promise<JoinCertificate>
   heartbeat(request: HeartbeatRequest, options?: CallOptions): Promise<HeartbeatResponse>
-  /** Within the grace time of the old certificate it may be repeated: a lost answer costs nothing but a certificate. */
+  /**
+   * May be repeated within the grace period of the old certificate: a lost response only costs one more certificate.
+   */
   renew(request: RenewRequest, options?: CallOptions): Promise<JoinCertificate>
   /** Returns the number of active nodes. Public. */
   nodes(options?: CallOptions): Promise<{ readonly count: number }>
-  /** Which nodes are active, for an operator. */
+  /** Returns the active nodes, for an operator. */
   roster(options?: CallOptions): Promise<Roster>
 }
 

@@ -8,11 +8,11 @@ import type { Incoming } from '../http/transport.ts'
 
 /** The public log of the evidence store (protocol/trust-operations 6.13). */
 export interface EvidenceLogApi {
-  /** The signed note as it is: keep it, and open it with `openCheckpoint`. */
+  /** Returns the signed note unchanged. Store it, and open it with `openCheckpoint`. */
   checkpoint(options?: CallOptions): Promise<string>
-  /** Hashes of one tile; pass it to `nodesFromTiles` for proofs. */
+  /** Returns the hashes of one tile; pass it to `nodesFromTiles` for proofs. */
   tile(name: TileName, options?: CallOptions): Promise<Uint8Array>
-  /** As operator: the canonical envelopes behind a tile of level 0. The digest of each is its leaf. */
+  /** As operator: returns the canonical envelopes of a tile of level 0. The digest of each is its leaf. */
   entries(name: Omit<TileName, 'level'>, options?: CallOptions): Promise<readonly string[]>
 }
 
@@ -39,7 +39,7 @@ export function evidenceLogApi({ call }: Connection): EvidenceLogApi {
   }
 }
 
-/** Each envelope has its length in two bytes before it (C2SP tlog-tiles). */
+/** Each envelope is preceded by its length in two bytes (C2SP tlog-tiles). */
 function readBundle({ body, status, requestId }: Incoming): readonly string[] {
   const entries: string[] = []
   for (let at = 0; at < body.length;) {

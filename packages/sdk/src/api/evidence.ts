@@ -20,7 +20,7 @@ import { json, known, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 
-/** A stored record with its place in the chain (protocol/trust-operations 6.7). */
+/** A stored record with its position in the chain (protocol/trust-operations 6.7). */
 export type EvidenceEvent = {
   readonly entry: EvidenceStoreEntry
   readonly entry_digest: string
@@ -90,9 +90,9 @@ export interface EvidenceApi {
     options?: CallOptions,
   ): Promise<{ readonly resource_id: string; readonly resource_sequence: number; readonly record_digest: string }>
   vendor(vendorId: string, options?: CallOptions): Promise<JsonObject>
-  /** Lines of at most 1000 entries behind a sequence, byte for byte as stored. */
+  /** Returns at most 1000 entries after a sequence, byte for byte as stored. */
   lines(sinceSequence: number, limit?: number, options?: CallOptions): Promise<readonly string[]>
-  /** Every line behind a sequence, page after page. */
+  /** Returns every line after a sequence, page after page. */
   export(sinceSequence?: number, options?: CallOptions): AsyncGenerator<string, void, undefined>
   /** Returns the report of the authority about its own store; `StoreChecker` verifies without trusting the authority. */
   verify(options?: CallOptions): Promise<JsonObject>
@@ -116,7 +116,7 @@ const count = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 const place = shape.required(shape.nullable(shape.integer(0, Number.MAX_SAFE_INTEGER)))
 const MAX_PAGE = 1000
 
-/** Envelopes are closed records; one with another member is no envelope of this protocol. */
+/** Envelopes are closed records: one with another member is not valid. */
 const readEvent = known({
   entry: shape.required((value: JsonValue, field: string) => shape.object(value, field) as EvidenceStoreEntry),
   entry_digest: word,
@@ -179,7 +179,7 @@ export function evidenceApi(connection: Connection): EvidenceApi {
         if (page.length < MAX_PAGE) return yield* page
         const event = readEventLine(page.at(-1) ?? '')
         if (event === undefined) throw new FormError('entry', 'the last line of a page cannot be read')
-        // A page that does not move on would never end.
+        // A page that does not move forward would cause an endless loop.
         if (event.entry.store_sequence <= after) throw new FormError('entry', 'the page does not follow the last one')
         after = event.entry.store_sequence
         // Fetched while the caller reads this page; a failure is thrown with the next page.

@@ -11,7 +11,7 @@ export interface Liveness {
 export interface Health {
   /** healthy, degraded or unhealthy. */
   readonly status: string
-  /** Why; empty when it is healthy, and from authorities that do not say. */
+  /** Reasons; empty when it is healthy, and from authorities that do not report them. */
   readonly reasons: readonly string[]
   readonly network: string
   readonly version: string
@@ -38,12 +38,12 @@ export interface Readiness {
         readonly key_id: string
         readonly provider: string
         readonly fingerprint: string
-        /** The end of its window; null where the authority does not say. */
+        /** The end of its window; null where the authority does not report it. */
         readonly valid_to: string | null
         readonly expires_in_seconds: number | null
       }
     | undefined
-  /** What an operator has to do; the authority is still ready. */
+  /** Actions for the operator; the authority is still ready. */
   readonly warnings: readonly string[]
   readonly rate_limiter: string | undefined
   /** Reported on the machine of the authority only. */
@@ -60,21 +60,24 @@ export interface ClockReading {
 export interface EndpointState {
   readonly url: string
   readonly ready: boolean
-  /** Why not: a code of the authority, or a code of the platform such as ECONNREFUSED. */
+  /** Reason: a code of the authority, or a code of the platform such as ECONNREFUSED. */
   readonly problem: string | undefined
 }
 
 export interface HealthApi {
-  /** The process answers. */
+  /** Returns when the process responds. */
   healthz(options?: CallOptions): Promise<Liveness>
-  /** How far the clocks are apart, from the Date header; undefined when a proxy took it away. Asked once. */
+  /** Returns the clock offset from the Date header; undefined when a proxy removed it. Sent once. */
   clock(options?: CallOptions): Promise<ClockReading | undefined>
-  /** Ready, or RefusedError service_not_ready with the checks as details; asked once, since "no" is an answer. */
+  /**
+   * Returns when ready, or throws RefusedError service_not_ready with the checks as details. Sent once, without
+   * retries.
+   */
   readyz(options?: CallOptions): Promise<Readiness>
   health(options?: CallOptions): Promise<Health>
-  /** Asks every instance once whether it is ready; never throws for an instance that is not. */
+  /** Checks the readiness of every instance once; never throws for an instance that is not ready. */
   endpoints(options?: CallOptions): Promise<readonly EndpointState[]>
-  /** Prometheus text; deployments keep the route on a management interface. */
+  /** Returns Prometheus text; deployments serve the route on a management interface. */
   metrics(options?: CallOptions): Promise<string>
 }
 
@@ -146,7 +149,7 @@ export function healthApi({ call, clock, endpoints }: Connection): HealthApi {
       const dateMs = await call({ route: health.healthz, read: ({ dateMs: found }) => found, retry: 'never', options })
       if (dateMs === undefined) return undefined
       const [middle, half] = [(before + clock()) / 2n, (clock() - before) / 2n]
-      // The header is cut to whole seconds: on average half of one is missing.
+      // The header has whole seconds, so half a second is missing on average.
       const offsetSeconds = (Number(middle / 1000n) - dateMs - 500) / 1000
       return { offsetSeconds, precisionSeconds: 0.5 + Number(half) / 1_000_000 }
     },

@@ -20,7 +20,7 @@ export interface InviteBatchRequest {
 
 export interface InviteBatch {
   readonly count: number
-  /** Names the batch in lists and withdrawals. */
+  /** Names the batch in lists and when it is withdrawn. */
   readonly batch_id: string
   readonly expires_at: string
   /** Secrets: anyone with one can join once. They cannot be shown again. */
@@ -37,7 +37,7 @@ export type InviteRow = {
   readonly max_validity_hours: number
   readonly recipient_public_key: string | null
   readonly created_at: string
-  /** Null when it was made by a release that did not note it. */
+  /** Null when a release without this field made it. */
   readonly created_by: string | null
   readonly batch_id: string | null
   readonly expires_at: string
@@ -56,11 +56,11 @@ export interface InviteFilter {
 
 export interface InvitePage extends Paging {
   readonly count: number
-  /** By time of making. */
+  /** By creation time. */
   readonly invites: readonly InviteRow[]
 }
 
-/** Exactly one of the three says which invites are meant. */
+/** Exactly one of the three selects the invites. */
 export type InviteChoice =
   | { readonly token_fingerprints: readonly string[] }
   | { readonly created_by: string }
@@ -69,7 +69,7 @@ export type InviteChoice =
 export type InviteWithdrawalRequest = InviteChoice & { readonly reason?: string }
 
 export interface InviteWithdrawal {
-  /** How many ended now; what was used or had ended stays as it is. */
+  /** How many were withdrawn now; used or expired invites do not change. */
   readonly withdrawn: number
   readonly unknown_fingerprints: readonly string[]
 }
@@ -82,18 +82,18 @@ export type InvitePreview = {
 }
 
 export interface InvitesApi {
-  /** As operator: many invites with the same terms, all or none. As with one, the answer is never given twice. */
+  /** As operator: creates many invites with the same terms, all or none. The response is never sent twice. */
   inviteBatch(request: InviteBatchRequest, options?: WriteOptions): Promise<InviteBatch>
   /** As operator: one page of invites. A token itself cannot be read. */
   invites(query?: InviteFilter & PageQuery, options?: CallOptions): Promise<InvitePage>
-  /** All of them, page after page. */
+  /** Returns all of them, page after page. */
   listInvites(
     query?: InviteFilter & { readonly limit?: number },
     options?: CallOptions,
   ): AsyncGenerator<InviteRow, void, undefined>
-  /** How many would end. */
+  /** Previews how many would be withdrawn. */
   withdrawInvites(request: InviteWithdrawalRequest & DryRun, options?: CallOptions): Promise<InvitePreview>
-  /** Ends unused invites; a standard key those it made itself, a privileged key any. Repeating it changes nothing. */
+  /** Withdraws unused invites; a standard key those it made itself, a privileged key any. A repeat changes nothing. */
   withdrawInvites(request: InviteWithdrawalRequest & RealRun, options?: CallOptions): Promise<InviteWithdrawal>
 }
 

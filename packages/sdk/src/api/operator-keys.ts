@@ -15,7 +15,7 @@ export interface OperatorKeyRevocation {
   readonly reason: string | undefined
   readonly remaining_active_keys: number | undefined
   readonly remaining_privileged_keys: number | undefined
-  /** Only when it was asked for. */
+  /** Only when it was requested. */
   readonly withdrawn_invites: number | undefined
 }
 
@@ -26,25 +26,25 @@ export type OperatorKeyPreview = {
   readonly would_change: boolean
   readonly remaining_active_keys: number | null
   readonly remaining_privileged_keys: number | null
-  /** Invites it made that can still be used; null from an authority that does not say. */
+  /** Invites it made that can still be used; null from an authority that does not report them. */
   readonly open_invites: number | null
 }
 
 export interface OperatorKeyRequest {
   readonly reason?: string
-  /** Revokes the last privileged key, too; only with a reason. The last usable key stays in any case. */
+  /** Also revokes the last privileged key; only with a reason. The last usable key cannot be revoked. */
   readonly force?: boolean
-  /** Also ends the invites it made that can still be used. */
+  /** Also withdraws the invites it made that can still be used. */
   readonly withdraw_invites?: boolean
 }
 
-/** What a key did, counted from the audit trail. */
+/** Actions of a key, counted from the audit log. */
 export interface OperatorKeyActivity {
   readonly key_id: string
   readonly revoked: boolean
   readonly from: string
   readonly until: string
-  /** False when there were too many events to look through: then `from` is later than asked for. */
+  /** False when there were too many events to count: then `from` is later than requested. */
   readonly complete: boolean
   readonly events: readonly {
     readonly event_type: string
@@ -56,11 +56,11 @@ export interface OperatorKeyActivity {
 }
 
 export interface OperatorKeysApi {
-  /** How many keys would be left; refused as the revocation itself would be. */
+  /** Previews how many keys would be left; refused as the revocation itself would be. */
   revoke(keyId: string, request: OperatorKeyRequest & DryRun, options?: CallOptions): Promise<OperatorKeyPreview>
-  /** Final, and in force from the next request on. Repeating it changes nothing. */
+  /** Permanent, and in force from the next request on. A repeat changes nothing. */
   revoke(keyId: string, request?: OperatorKeyRequest & RealRun, options?: CallOptions): Promise<OperatorKeyRevocation>
-  /** What the key did within the last days, 30 when left out. */
+  /** Returns the actions of the key within the last days, 30 when left out. */
   activity(keyId: string, query?: { readonly days?: number }, options?: CallOptions): Promise<OperatorKeyActivity>
 }
 

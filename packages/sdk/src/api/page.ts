@@ -7,7 +7,7 @@ export interface PageQuery {
   readonly cursor?: string
 }
 
-/** Where a list goes on. All undefined when everything was given at once. */
+/** Where a list continues. All undefined when the response is complete. */
 export interface Paging {
   /** Null above 10000 rows. */
   readonly total: number | null | undefined

@@ -5,7 +5,7 @@ export interface Bounds {
   readonly cursor?: string
 }
 
-/** Every row of a list, page after page by cursor: a deep page costs what the first one does. */
+/** Returns every row of a list, page after page by cursor: a deep page costs as much as the first one. */
 export async function* allRows<Page extends Paging, Row>(
   fetchPage: (bounds: Bounds) => Promise<Page>,
   rowsOf: (page: Page) => readonly Row[],
@@ -15,7 +15,7 @@ export async function* allRows<Page extends Paging, Row>(
     const bounds = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) }
     const page = await fetchPage(bounds)
     yield* rowsOf(page)
-    // A cursor that does not move would never end.
+    // A cursor that does not move would cause an endless loop.
     if (page.next_cursor === null || page.next_cursor === undefined || page.next_cursor === cursor) return
     cursor = page.next_cursor
   }

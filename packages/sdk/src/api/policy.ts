@@ -18,19 +18,19 @@ export interface PolicyHistory extends Paging {
   readonly versions: readonly PolicyVersion[]
 }
 
-/** What an operator may choose; absent members get the defaults of protocol/core 10.1. */
+/** Members that an operator may set; absent members get the defaults of protocol/core 10.1. */
 export type PolicyRequest = Partial<PolicyTerms> & { readonly policy_id?: string }
 
 export interface PublishedPolicy {
   readonly manifest: PolicyManifest
-  /** False when this version was stored before and has been made active again. */
+  /** False when this version was stored before and is active again. */
   readonly created: boolean
 }
 
 export interface PolicyApi {
   current(options?: CallOptions): Promise<PolicyManifest>
   history(page?: PageQuery, options?: CallOptions): Promise<PolicyHistory>
-  /** Signs and activates. With a policy_id it may be repeated; without one every repetition makes a new version. */
+  /** Signs and activates. With a policy_id it may be repeated; without one every repeat creates a new version. */
   publish(request: PolicyRequest | JsonObject, options?: CallOptions): Promise<PublishedPolicy>
   rollback(policyId: string, options?: CallOptions): Promise<PolicyManifest>
 }

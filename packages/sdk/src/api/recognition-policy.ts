@@ -13,7 +13,7 @@ export type SavedRecognitionPolicy = {
 
 export interface RecognitionPolicyApi {
   current(options?: CallOptions): Promise<RecognitionPolicy>
-  /** Becomes the only active one; repeating it changes nothing but the time. */
+  /** Becomes the only active policy; a repeat changes only the time. */
   publish(
     request: { readonly recognition_policy: RecognitionPolicy | JsonObject; readonly policy_id?: string },
     options?: CallOptions,

@@ -15,7 +15,7 @@ export interface TreatyRequest {
   readonly subject_sovereign_id: string
   readonly subject_public_keys: readonly string[]
   readonly scope?: {
-    /** Left out or empty accepts nothing. */
+    /** Left out or empty: no role is accepted. */
     readonly allowed_roles?: readonly string[]
     readonly accepted_statuses?: readonly AttestationStatus[]
     readonly claims?: JsonObject
@@ -55,7 +55,7 @@ export type TreatyPreview = {
     readonly count: number
     readonly complete: boolean
     readonly sample: readonly { readonly from: string; readonly to: string }[]
-    /** No other active treaty joins the two parties directly. */
+    /** No other active treaty connects the two parties directly. */
     readonly direct_recognition_lost: boolean
   }
   readonly attestations_no_longer_accepted: { readonly issuer_sovereign_id: string; readonly all: boolean }
@@ -67,8 +67,8 @@ export type TreatyVerdict = {
   readonly reason: string
   readonly trust_basis: string
   /**
-   * The authority itself accepts it, by its own treaty. False when the keys were the caller's choice: look here unless
-   * you chose them. Read as false when an older authority does not say.
+   * True when the authority itself accepts it, by its own treaty. False when the caller chose the keys. Check this
+   * field unless you chose the keys. False for an older authority that does not report it.
    */
   readonly counts_here: boolean
   readonly treaty_id: string
@@ -77,18 +77,18 @@ export type TreatyVerdict = {
 }
 
 export interface RecognitionTreatiesApi {
-  /** As operator. Repeated after an unknown outcome only with an idempotency key. */
+  /** As operator. After an unknown outcome it is repeated only with an idempotency key. */
   issue(request: TreatyRequest, options?: WriteOptions): Promise<RecognitionTreaty>
-  /** Which paths between sovereigns would be lost. */
+  /** Previews which paths between networks would be lost. */
   revoke(id: string, request: { readonly reason?: string } & DryRun, options?: CallOptions): Promise<TreatyPreview>
-  /** Ends the recognition. Repeating it keeps the first time and reason. */
+  /** Revokes the treaty. A repeat does not change the first time and reason. */
   revoke(
     id: string,
     request?: { readonly reason?: string } & RealRun,
     options?: CallOptions,
   ): Promise<{ readonly treaty_id: string; readonly status: string }>
   page(query?: TreatyFilter & PageQuery, options?: CallOptions): Promise<TreatyPage>
-  /** All of them, page after page. */
+  /** Returns all of them, page after page. */
   list(
     query?: TreatyFilter & { readonly limit?: number },
     options?: CallOptions,

@@ -41,7 +41,7 @@ const readMap = known({
   counts: shape.required(known({ http: count, cli: count, browser_safe: count })),
 })
 
-/** The words of method, group and access stay open: a newer authority may add some. */
+/** Method, group and access are not restricted: a newer authority may add values. */
 function readSurfaces(value: JsonValue): Surfaces {
   return readMap(value, '') as Surfaces
 }

@@ -11,7 +11,7 @@ export interface FeedImportOptions {
   /** Keys that the operator supplies, by key id or as a list; without any those of an active treaty are used. */
   readonly issuer_public_keys?: Readonly<Record<string, string>> | readonly string[]
   readonly expected_issuer_sovereign_id?: string
-  /** Takes a feed that is more than a million ahead of the last one. */
+  /** Accepts a feed whose sequence is more than a million ahead of the last one. */
   readonly accept_sequence_jump?: boolean
 }
 
@@ -21,7 +21,7 @@ export interface FeedImportRequest extends FeedImportOptions {
 
 export interface FeedPartsImportRequest extends FeedImportOptions {
   readonly index: FeedIndex
-  /** Each must be the one the index names; they are sent 16 at a time. */
+  /** Each must be the part that the index names; they are sent 16 at a time. */
   readonly parts: readonly FeedPart[]
 }
 
@@ -33,20 +33,26 @@ export type FeedImport = {
   readonly sequence: number
   readonly revoked_count: number
   readonly trust_basis: string
-  /** Every withdrawal of the issuer up to this sequence is known; false while parts are missing. */
+  /** True when every revocation of the issuer up to this sequence is stored; false while parts are missing. */
   readonly complete: boolean
 }
 
 export interface RevocationFeedsApi {
-  /** The feed of this sovereign as served; check its signature with the key you trust. */
+  /** Returns the feed of this network as served; verify its signature with the key you trust. */
   current(options?: CallOptions): Promise<RevocationFeed>
-  /** The index of the feed as served: it names every part by its digest. Check its signature as that of the feed. */
+  /**
+   * Returns the index of the feed as served: it names every part by its digest. Verify its signature like that of the
+   * feed.
+   */
   index(options?: CallOptions): Promise<FeedIndex>
-  /** One part of the feed; `isPartOf` holds it against the index. */
+  /** Returns one part of the feed; compare it with the index by `isPartOf`. */
   part(part: number, options?: CallOptions): Promise<FeedPart>
-  /** Final: an id once imported stays revoked here. The second of two equal imports is refused as stale_sequence, with `unchanged` among its details. */
+  /**
+   * Permanent: an imported id stays revoked. The second of two equal imports is refused as stale_sequence, with
+   * `unchanged` in its details.
+   */
   import(request: FeedImportRequest, options?: CallOptions): Promise<FeedImport>
-  /** An index and its parts in place of a feed. Gives the answer to the last of its requests. */
+  /** Imports an index and its parts instead of a feed. Returns the response to the last request. */
   importParts(request: FeedPartsImportRequest, options?: CallOptions): Promise<FeedImport>
 }
 
@@ -64,7 +70,7 @@ const readImport = known({
   complete: shape.withDefault(shape.boolean, true),
 })
 
-/** As many as the authority takes in one request. */
+/** Maximum number in one request. */
 const PARTS_AT_ONCE = 16
 
 export function revocationFeedsApi({ call }: Connection): RevocationFeedsApi {

@@ -4,7 +4,7 @@ import type { Crl, GenesisBlock, JsonValue, KeyHistory } from '@chancery/protoco
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 
-/** GET /sovereign.json (protocol/core 19). Unsigned: trust rests on the genesis block, never on this. */
+/** GET /sovereign.json (protocol/core 19). Unsigned: use the genesis block for trust, never this document. */
 export interface SovereignMetadata {
   readonly sovereign_id: string
   readonly network_name: string
@@ -23,7 +23,10 @@ export interface SovereignApi {
   metadata(options?: CallOptions): Promise<SovereignMetadata>
   /** Former keys as served; check it with protocol's verifyKeyHistory against the block you trust. */
   keyHistory(options?: CallOptions): Promise<KeyHistory>
-  /** The newest block and history as served; check both with protocol's verifySuccession against what you hold. */
+  /**
+   * Returns the newest block and history as served; verify both with protocol's verifySuccession against your stored
+   * block.
+   */
   keySuccession(options?: CallOptions): Promise<KeySuccession>
 }
 

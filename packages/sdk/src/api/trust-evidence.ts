@@ -6,7 +6,7 @@ import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import { signedRecord } from '../http/signed-record.ts'
 
-/** What was found about a sovereign; absent members get the defaults of protocol/trust-operations 2.3. */
+/** A finding about a network; absent members get the defaults of protocol/trust-operations 2.3. */
 export type TrustDecision = Pick<TrustFinding, 'source_sovereign_id' | 'target_sovereign_id' | 'verdict'> &
   Partial<TrustFinding> & {
     /** Read and not recorded. */
@@ -29,7 +29,7 @@ export type TrustEvidenceVerdict = {
 
 export interface TrustEvidenceApi {
   issue(request: TrustEvidenceRequest, options?: WriteOptions): Promise<TrustEvidence>
-  /** Keys default to those of the authority asked. */
+  /** Keys default to those of the called authority. */
   verify(
     request: {
       readonly evidence: TrustEvidence

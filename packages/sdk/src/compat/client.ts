@@ -10,20 +10,20 @@ import type { RawTransport } from './raw-transport.ts'
 import type { Client } from '../client.ts'
 import type { Connection } from '../http/call.ts'
 
-/** A client under the names code for other libraries of this protocol knows: sub-clients, and calls by path. */
+/** A client under the names of other libraries of this protocol: sub-clients, and calls by path. */
 export interface ExistingClient extends ExistingNames, RawTransport {
   /** The first address, and all of them. */
   readonly baseUrl: string
   readonly baseUrls: readonly string[]
-  /** The id admin calls are signed with. */
+  /** The key id of signed admin calls. */
   readonly keyId: string
   readonly canSign: boolean
   readonly buildPath: typeof buildPath
-  /** The same connection under our own names. */
+  /** The same connection under the names of this library. */
   readonly client: Client
 }
 
-/** Takes the options such code has, and gives the client it expects. */
+/** Accepts the options of other libraries, and returns the client that their code expects. */
 export function createCompatClient(options: ExistingOptions): ExistingClient {
   const own = toClientOptions(options)
   const connection = openConnection(own, readHeaders(options.headers))

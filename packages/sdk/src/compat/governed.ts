@@ -12,14 +12,17 @@ import { MemoryOutbox } from '../governed/outbox.ts'
 import type { Outbox, ResourceStep } from '../governed/outbox.ts'
 import { systemClock } from '../http/system-clock.ts'
 
-/** One governed action, from the question to the evidence. Who does several opens a {@link GovernedActionRunner} once. */
+/**
+ * Runs one governed action, from the decision to the evidence. For several actions, open one {@link
+ * GovernedActionRunner}.
+ */
 export async function governedAction<Value>(
   action: GovernedAction<Value> & GovernedActionOptions,
 ): Promise<GovernedResult<Value>> {
   return (await GovernedActionRunner.open(action)).run(action)
 }
 
-/** Why these parameters may not stand in evidence; undefined when they may. */
+/** Returns why these parameters may not be in evidence; undefined when they may. */
 export function metadataProblem(parameters: JsonObject, detail: string | null = null): string | undefined {
   return hasSecretMaterial(parameters, detail) ? new MetadataRefusedError().message : undefined
 }
@@ -36,13 +39,13 @@ export interface RecorderOptions {
   readonly clock?: () => Instant
 }
 
-/** Something that was done on a decision. */
+/** An action that was done on a decision. */
 export interface DoneAction extends Partial<Outcome> {
   readonly decision: BoundaryDecision
   readonly capability: string
   readonly parameters?: JsonObject
   readonly resource?: { readonly id: string; readonly action: ResourceStep['resource_action'] }
-  /** When it was done; now when not given. */
+  /** When it was done; by default now. */
   readonly executedAt?: Instant
 }
 
@@ -57,7 +60,7 @@ export class ExecutionRecorder {
     this.#sender = new EvidenceSender({ ...options, outbox, clock, observe: () => undefined })
   }
 
-  /** Returns the stored record; a failed submission is tried again with the next one, or by {@link flush}. */
+  /** Returns the stored record; a failed submission is retried with the next one, or by {@link flush}. */
   async record(done: DoneAction): Promise<ExecutionEvidence> {
     const { decision, capability, parameters = {}, resource, outcome = 'success', outcome_detail = null } = done
     checkMetadataOnly(parameters, outcome_detail)

@@ -1,6 +1,6 @@
 /**
- * The library under the names that code for other libraries of this protocol knows: import it as
- * `@chancery/sdk/compat`. Requests, answers and checks are ours; docs/client-library.md lists what differs.
+ * The library under the names of other libraries of this protocol: import it as `@chancery/sdk/compat`. Requests,
+ * responses and checks are those of this library; docs/client-library.md lists what differs.
  */
 export { createCompatClient } from './client.ts'
 export type { ExistingClient } from './client.ts'

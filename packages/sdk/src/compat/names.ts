@@ -4,9 +4,9 @@ import { evidenceStoreNames } from './sub-clients.ts'
 import type { EvidenceStoreNames } from './sub-clients.ts'
 
 /**
- * The sub-clients and methods that code written for other libraries of this protocol knows. Each is the method of ours
- * that does it; requests and answers are ours. They are apart from the areas because `policy` and `evidence` mean
- * something else there.
+ * The sub-clients and methods of other libraries of this protocol. Each is the matching method of this library;
+ * requests and responses are unchanged. They are separate from the API groups because `policy` and `evidence` have
+ * another meaning there.
  */
 export interface ExistingNames {
   readonly agreement: Client['agreements']

@@ -40,11 +40,13 @@ import type {
 } from '@chancery/protocol'
 import { signingTimeOf } from '../trust/signing-time.ts'
 
-/** A signed record as it arrived; it is verified as it is spelled. */
+/** A signed record as received; it is verified in this spelling. */
 type Arrived = object
 type SignatureVerdict = Verdict<FormReason>
 
-/** Checks that it is genuine, valid now and on the expected basis; a governor refuses a decision without pinned policies. */
+/**
+ * Checks that it is genuine, valid now and on the expected basis; a runner refuses a decision without pinned policies.
+ */
 export async function verifyBoundaryDecision(
   decision: Arrived,
   expectations: Omit<DecisionExpectations, 'now'> & { readonly now?: Instant },
@@ -53,7 +55,7 @@ export async function verifyBoundaryDecision(
   return verifyReceivedDecision(received, { ...expectations, now: signingTimeOf(expectations.now) })
 }
 
-/** Form and signature alone: nothing is said of time or basis. */
+/** Checks form and signature only, not time and basis. */
 function signatureCheck<Value>(
   form: RecordForm<Value>,
 ): (record: Arrived, keys: readonly string[]) => Promise<SignatureVerdict> {
@@ -89,7 +91,7 @@ export async function verifyAgreement(
   return verifyTwoParties(readReceived(agreementRecordForm, agreement as JsonObject), against)
 }
 
-/** The agent signed exactly this, and it is not over. */
+/** Checks that the agent signed exactly this, and that it has not expired. */
 export async function verifyDataAccessIntent(
   intent: Arrived,
   keys: readonly string[],
@@ -103,7 +105,7 @@ export async function verifyDataAccessIntent(
   return isOver ? { ok: false, reason: 'intent_expired' } : { ok: true }
 }
 
-/** Drafts and signs an intent with the agent's own key; no authority is asked. */
+/** Drafts and signs an intent with the agent's own key, without a request to an authority. */
 export function createDataAccessIntent(
   facts: Omit<DataAccessIntent, 'declared_at' | 'expires_at' | 'signature'> & { readonly now: Instant },
   signer: Signer,
@@ -141,7 +143,7 @@ export function policyDigest(policy: Arrived): string {
   return sha256Hex(signedBytes(policy as JsonObject, 'signature'))
 }
 
-/** How the next record of a chain names this one. */
+/** Returns the reference to this record for the next record of a chain. */
 export function executionDigest(record: Arrived): string {
   return recordDigest(readReceived(executionEvidenceForm, record as JsonObject))
 }

@@ -7,24 +7,24 @@ import { RequestError } from '../errors.ts'
 import type { Outbox } from '../governed/outbox.ts'
 import type { Fetch } from '../http/transport.ts'
 
-/** A key that lives elsewhere; it gives the 64 bytes of an Ed25519 signature, at once or later. */
+/** A key outside this process; it returns the 64 bytes of an Ed25519 signature, at once or later. */
 export interface ExistingSigner {
   readonly keyId: string
   sign(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
 }
 
 /**
- * The options of a client as code for other libraries of this protocol writes them. One rule is stricter: a caller that
- * signs names the authority it signs for, or accepts the first one explicitly.
+ * The options of a client in the form of other libraries of this protocol. One rule is stricter: a caller that signs
+ * names the authority it signs for, or accepts the first one explicitly.
  */
 export interface ExistingOptions {
   /** Exactly one of the two. */
   readonly baseUrl?: string
   readonly baseUrls?: readonly string[]
-  /** The seed of the operator key in base64, and the id it is known by; `operator-local` when not given. */
+  /** The seed of the operator key in base64, and its key id; `operator-local` when not given. */
   readonly signingKeyBase64?: string
   readonly keyId?: string
-  /** Instead of a seed; it wins when both are given. */
+  /** Instead of a seed; it takes precedence when both are given. */
   readonly signer?: ExistingSigner
   /** The public key of the authority. */
   readonly audience?: string
@@ -38,7 +38,7 @@ export interface ExistingOptions {
   readonly fetch?: Fetch
   /** Wall time for signed timestamps. */
   readonly clock?: () => Instant
-  /** Where `evidenceStore.enqueue` keeps records. */
+  /** Where `evidenceStore.enqueue` stores records. */
   readonly outbox?: Outbox
 }
 
@@ -49,7 +49,7 @@ const MAX_DELAY_MS = 60_000
 const SIGNATURE_BYTES = 64
 export const DEFAULT_KEY_ID = 'operator-local'
 
-/** The same in our own words. Throws {@link RequestError} on a combination that means nothing. */
+/** Returns the options of this library. Throws {@link RequestError} on an invalid combination. */
 export function toClientOptions(options: ExistingOptions): ClientOptions {
   const { baseUrl, baseUrls, clock, fetch, timeout = TIMEOUT_MS } = options
   if ((baseUrl === undefined) === (baseUrls === undefined))
@@ -73,7 +73,7 @@ const RESERVED: ReadonlySet<string> = new Set(
   ['content-type', 'content-length', 'host', ...Object.values(OPERATOR_HEADERS)].map((name) => name.toLowerCase()),
 )
 
-/** Headers for every call; those that a call needs for itself cannot be given. */
+/** Headers for every call; a header that a call sets itself cannot be given. */
 export function readHeaders(headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   for (const name of Object.keys(headers))
     if (RESERVED.has(name.toLowerCase())) throw new RequestError(`the header ${name} is set by the call itself`)
@@ -91,7 +91,7 @@ function findSigner({ signer, signingKeyBase64, keyId = DEFAULT_KEY_ID }: Existi
   })
 }
 
-/** An operator is known by its key id; its public key plays no part in a call. */
+/** An authority identifies an operator by its key id, so calls do not contain the public key. */
 export function checkedSigner(signer: ExistingSigner): Signer {
   return {
     keyId: signer.keyId,
@@ -106,7 +106,7 @@ export function checkedSigner(signer: ExistingSigner): Signer {
 
 function toAudience({ audience, trustFirstAudience }: ExistingOptions): Audience {
   if (audience !== undefined) return { audience }
-  // Without either the client refuses and says why; see audience.ts.
+  // Without either the client refuses with the reason; see audience.ts.
   return { trustFirstAudience: trustFirstAudience === true } as Audience
 }
 

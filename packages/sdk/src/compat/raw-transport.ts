@@ -6,14 +6,14 @@ import type { ReadResponse } from '../http/read-response.ts'
 import type { CallOptions, CallRoute, Connection } from '../http/call.ts'
 import { RequestError } from '../errors.ts'
 
-/** Calls by path, for routes this library does not know. Everything else is as in the areas. */
+/** Calls by path, for routes that this library does not have. All other rules are those of the API groups. */
 export interface RawTransport {
   adminPost(path: string, body?: JsonObject, options?: CallOptions): Promise<JsonValue>
   adminGet(path: string, query?: Query, options?: CallOptions): Promise<JsonValue>
   adminGetText(path: string, query?: Query, options?: CallOptions): Promise<string>
   publicPost(path: string, body?: JsonObject, options?: CallOptions): Promise<JsonValue>
   publicGet(path: string, query?: Query, options?: CallOptions): Promise<JsonValue>
-  /** Asks one instance and no other, once. */
+  /** Calls only one instance, once. */
   publicGetAt(baseUrl: string, path: string, query?: Query, options?: CallOptions): Promise<JsonValue>
 }
 
@@ -38,7 +38,7 @@ export function rawTransport({ call, endpoints }: Connection): RawTransport {
   }
   const post = async (access: Access, path: string, body: JsonObject, options?: CallOptions): Promise<JsonValue> => {
     const { route, params, query } = readPath('POST', path, access)
-    // Sent in canonical form: what is signed and what travels are the same text.
+    // Sent in canonical form, so that the signed text is the sent text.
     const canonical = readJson(canonicalJson(body)) as JsonObject
     return call({ route, params, query, body: canonical, read: anything, options })
   }
@@ -68,8 +68,8 @@ export function buildPath(template: string, params: Readonly<Record<string, stri
 }
 
 /**
- * An encoded path taken apart, so that it is signed as the authority reads it: decoded. Each segment becomes a
- * parameter; the checks for dot segments and lone surrogates are those of every route.
+ * Splits an encoded path, so that it is signed as the authority reads it: decoded. Each segment becomes a parameter;
+ * the checks for dot segments and lone surrogates are those of every route.
  */
 function readPath(
   method: 'GET' | 'POST',

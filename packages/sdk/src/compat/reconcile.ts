@@ -25,7 +25,7 @@ export interface ReconcileResult {
 
 const GONE: ReadonlySet<string> = new Set(['revoke', 'delete'])
 
-/** Compares what evidence says was done with what is there. Both sides together; sorted by resource. */
+/** Compares recorded actions with existing resources. The result covers both sides, sorted by resource. */
 export function reconcileResources(
   evidence: Iterable<ExecutionEvidence>,
   observed: Iterable<ObservedResource>,
@@ -60,7 +60,7 @@ function verify(
     differences,
   })
   if (last === undefined) return verdict('unmanaged')
-  // Whether an interrupted action took effect is not known: being there and being gone both fit.
+  // Whether an interrupted action took effect is unknown: both existing and missing match.
   const isUnsure = last.outcome === 'partial'
   const isGone = GONE.has(last.resource_action ?? '')
   if (found === undefined) return verdict(isGone || isUnsure ? 'in_sync' : 'missing')

@@ -17,7 +17,7 @@ import type { ExistingSigner } from './options.ts'
 
 export const ADMIN_SIGNATURE_VERSION = 2
 
-/** What an operator's signature covers; timestamp and nonce are made when they are not given. */
+/** The content of an operator signature; timestamp and nonce are created when they are not given. */
 export interface AdminRequest {
   readonly method: string
   /** Percent-decoded, without query. */
@@ -42,12 +42,12 @@ export function buildAdminHeadersWithSigner(request: AdminRequest, signer: Exist
   return signOperatorRequest({ ...request, query, body, timestamp, nonce }, checkedSigner(signer))
 }
 
-/** The very bytes. */
+/** The exact bytes. */
 export const adminSigningPayload: (request: OperatorRequest) => Uint8Array = operatorBytes
 
 export const canonicalDigest: (value: JsonValue) => string = digestOf
 
-/** Keeps the spelling of floats and integers of any size, and refuses what could be read in two ways. */
+/** Keeps the spelling of floats and integers of any size, and refuses ambiguous text. */
 export const parseJson: (text: string) => JsonValue = (text) => readJson(text)
 
 /** Throws {@link StrictJsonError} unless every reader parses the text alike. */

@@ -7,7 +7,7 @@ import { ChanceryError } from '../errors.ts'
 import type { EvidenceSender, FlushReport } from '../governed/evidence-sender.ts'
 import type { ChainHead, OutboxEntry } from '../governed/outbox.ts'
 
-/** What a resource was last done to. */
+/** The last execution on a resource. */
 export interface ResourceState {
   readonly resource_id: string
   readonly resource_action: string
@@ -24,14 +24,14 @@ export interface EvidenceStoreNames {
   flushPending(): Promise<FlushReport>
   pendingHead(resourceId: string): Promise<ChainHead | undefined>
   readonly search: Client['evidence']['page']
-  /** Every event the filter finds, page after page. */
+  /** Returns every event that the filter finds, page after page. */
   iterate(filter?: EvidenceFilter, options?: CallOptions): AsyncGenerator<EvidenceEvent, void, undefined>
   readonly status: Client['evidence']['status']
   readonly verify: Client['evidence']['verify']
   readonly resourceHistory: Client['evidence']['resource']
   readonly vendorHistory: Client['evidence']['vendor']
   readonly resourceHead: Client['evidence']['resourceHead']
-  /** The last execution of every resource. */
+  /** Returns the last execution of every resource. */
   resourceStates(options?: CallOptions): Promise<ReadonlyMap<string, ResourceState>>
   exportText(sinceSequence?: number, limit?: number, options?: CallOptions): Promise<string>
   readonly export: Client['evidence']['lines']
@@ -58,7 +58,7 @@ export function evidenceStoreNames({ evidence }: Client, sender: EvidenceSender 
       )
       yield* page.entries
       const next = page.next_after_sequence
-      // A place that does not move on would never end.
+      // A position that does not move would cause an endless loop.
       if (next !== null && next <= after) throw new ChanceryError('the next page does not follow this one')
       after = next
     }

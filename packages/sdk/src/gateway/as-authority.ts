@@ -8,7 +8,7 @@ import type { Fetch } from '../http/transport.ts'
 import { bearerHeader } from './token.ts'
 import type { TokenSource } from './token.ts'
 
-/** How a gateway is reached, and as whom. */
+/** Address and credential of a gateway. */
 export interface GatewayAccess {
   /** Base address of the gateway, or those of its replicas. */
   readonly url: string | readonly string[]
@@ -16,7 +16,7 @@ export interface GatewayAccess {
   readonly fetch?: Fetch
 }
 
-/** What belongs to the caller; the rest is the gateway's. */
+/** Options of the caller; the gateway determines the others. */
 export type AuthorityOptions = Omit<ClientOptions, 'url' | 'fetch'>
 
 /**
@@ -37,7 +37,7 @@ export function asAuthority(gateway: GatewayAccess, network: string, options: Au
       return fetch(`${base}${pathOf(network, operation)}${query}`, {
         ...init,
         headers: { ...passedHeaders(init.headers), ...jsonType(method), ...(await bearerHeader(gateway.token)) },
-        // To sign no body is to sign {}; a gateway asks for it in writing (protocol/gateway 12.1).
+        // A call without a body is signed as {}; a gateway requires the body explicitly (protocol/gateway 12.1).
         ...(method !== 'GET' && init.body === undefined ? { body: '{}' } : {}),
       })
     },
@@ -48,11 +48,12 @@ function pathOf(network: string, { id }: GatewayOperation): string {
   return AUTHORITY_SERVICE_ROUTE.replace('{network}', () => encodeURIComponent(network)).replace('{operation}', id)
 }
 
-/** The operation behind a target of the authority; path parameters become query parameters of the gateway. */
+/** Returns the operation of a target of the authority; path parameters become query parameters of the gateway. */
 function findOperation(method: string, target: string): { operation: GatewayOperation; query: string } {
   const cut = target.indexOf('?')
   const segments = (cut < 0 ? target : target.slice(0, cut)).split('/')
-  // A literal word wins over a parameter: /attestations/verify is not the attestation called verify.
+  // A literal segment takes precedence over a parameter: /attestations/verify is not the attestation with the id
+  // verify.
   const [found] = GATEWAY_OPERATIONS.filter((operation) => operation.method === method)
     .flatMap((operation) => {
       const params = matchPath(operation.upstream_path.split('/'), segments)
@@ -65,7 +66,7 @@ function findOperation(method: string, target: string): { operation: GatewayOper
   return { operation: found.operation, query: all.length === 0 ? '' : `?${all.join('&')}` }
 }
 
-/** Values stay encoded as they are: the builder of the target encoded them once. */
+/** Values stay encoded, because the builder of the target encoded them once. */
 function matchPath(
   template: readonly string[],
   sent: readonly string[],
@@ -86,7 +87,9 @@ const PASSED: ReadonlySet<string> = new Set(
   ),
 )
 
-/** What a gateway looks at. It would drop an idempotency key in silence, and with it the promise the caller relies on. */
+/**
+ * Headers that a gateway forwards. It would silently drop an idempotency key, and with it the guarantee for the caller.
+ */
 function passedHeaders(headers: RequestInit['headers']): Readonly<Record<string, string>> {
   const given = Object.entries((headers ?? {}) as Readonly<Record<string, string>>)
   if (given.some(([name]) => name.toLowerCase() === 'idempotency-key'))

@@ -19,9 +19,9 @@ import { toVerdict } from './verdict.ts'
 import type { TrustVerdict } from './verdict.ts'
 
 export interface GatewayOptions extends ConnectionOptions {
-  /** The bearer credential, or where to get the current one. Public routes work without it. */
+  /** The bearer credential, or a function that returns the current one. Public routes work without it. */
   readonly token?: TokenSource
-  /** How many certificates this gateway takes at once; 128 when not given. */
+  /** Maximum certificates per request of this gateway; 128 when not given. */
   readonly maxBatch?: number
 }
 
@@ -36,7 +36,7 @@ export type GatewayDescription = {
   readonly service_catalog: string
 }
 
-/** GET /v1/networks: what the caller may see. Members of a network may be added within a version. */
+/** GET /v1/networks: the networks visible to the caller. Members of a network may be added within a version. */
 export type GatewayNetworks = {
   readonly policy_revision: string | undefined
   readonly client_id: string | undefined
@@ -46,23 +46,23 @@ export type GatewayNetworks = {
 /** One method for each route of a gateway. */
 export interface GatewayClient {
   health(options?: CallOptions): Promise<{ readonly status: string }>
-  /** Ready, or RefusedError with the checks as details; asked once, since "no" is an answer. */
+  /** Returns when ready, or throws RefusedError with the checks as details. Sent once, without retries. */
   ready(options?: CallOptions): Promise<{ readonly status: string }>
   api(options?: CallOptions): Promise<GatewayDescription>
   networks(options?: CallOptions): Promise<GatewayNetworks>
   metrics(options?: CallOptions): Promise<string>
-  /** The operations it forwards. A newer gateway may know more than this library. */
+  /** The operations that it forwards. A newer gateway may have more than this library. */
   services(options?: CallOptions): Promise<readonly (JsonObject & { readonly id: string })[]>
   openapi(options?: CallOptions): Promise<JsonObject>
   /** Published networks with their treaties and members (protocol/gateway 14.1). */
   mesh(options?: CallOptions): Promise<JsonObject>
-  /** The page for people. */
+  /** Returns the HTML page. */
   home(options?: CallOptions): Promise<string>
-  /** A file of that page, by its name. */
+  /** Returns a file of that page, by its name. */
   asset(file: string, options?: CallOptions): Promise<Uint8Array>
   /** Calls one operation that needs no signature, by its id; signed ones go through {@link asAuthority}. */
   call(network: string, operation: OperationId, request?: ForwardedCall, options?: CallOptions): Promise<JsonValue>
-  /** The areas of one authority, every call through this gateway and signed for the authority. */
+  /** The API groups of one authority; every call goes through this gateway and is signed for the authority. */
   asAuthority(network: string, options?: AuthorityOptions): Client
   /** Verifies one certificate. Check `trusted`, or call `assertTrusted()`. */
   verify(certificate: JoinCertificate, options?: CallOptions): Promise<TrustVerdict>
@@ -196,7 +196,7 @@ const readServices = known({
   ),
 })
 
-/** Times and repetitions as this client has them, unless the caller says otherwise. */
+/** Timeouts and retries of this client, unless the caller gives others. */
 function inherited({ clock, timeoutMs, budgetMs, maxResponseBytes, retry }: GatewayOptions): AuthorityOptions {
   return {
     ...(clock === undefined ? {} : { clock }),
@@ -213,7 +213,7 @@ function gatewayRoute(name: GatewayRouteName, answer: CallRoute['response'] = 'j
 }
 
 function readVerdict(value: JsonValue, place: string): TrustVerdict {
-  // Codes of findings stay open: a newer gateway may know more, and `trusted` is what decides.
+  // Codes of findings are not restricted: a newer gateway may have more, and only `trusted` decides.
   const decision = readDecision(value, place) as unknown as TrustDecision
   if (decision.trusted !== (decision.reasons.length === 0)) throw new FormError(place, 'trust and reasons disagree')
   return toVerdict(decision)

@@ -27,7 +27,7 @@ export function openOperation(id: string): GatewayOperation {
   return operation
 }
 
-/** Where a gateway takes it. */
+/** Target of the operation at a gateway. */
 export function operationRoute({ id, method }: GatewayOperation): CallRoute {
   const path = AUTHORITY_SERVICE_ROUTE.replace('{operation}', id)
   return { id: `${method} /${id}`, method, path, params: ['network'], access: 'public', response: 'json' }

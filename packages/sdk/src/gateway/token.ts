@@ -1,9 +1,9 @@
 import { RequestError } from '../errors.ts'
 
-/** The bearer credential, or where to get the current one: credentials are renewed. */
+/** The bearer credential, or a function that returns the current one, because credentials are renewed. */
 export type TokenSource = string | (() => string | Promise<string>)
 
-/** The header for one attempt. Its text is never repeated in an error, and with a line break it would be two headers. */
+/** Returns the header for one attempt. Errors never contain its text. A line break in it would make two headers. */
 export async function bearerHeader(token: TokenSource): Promise<Readonly<Record<string, string>>> {
   const current = typeof token === 'string' ? token : await token()
   if (/^[\x21-\x7e]{1,16384}$/.test(current)) return { Authorization: `Bearer ${current}` }

@@ -1,7 +1,7 @@
 import type { TrustDecision } from '@chancery/protocol'
 import { ChanceryError } from '../errors.ts'
 
-/** A certificate was not trusted; `reasons` and `findings` say why. */
+/** A certificate was not trusted; `reasons` and `findings` state why. */
 export class UntrustedError extends ChanceryError {
   override readonly name: string = 'UntrustedError'
   readonly reasons: readonly string[]
@@ -14,7 +14,7 @@ export class UntrustedError extends ChanceryError {
   }
 }
 
-/** A decision whose `trusted` cannot be overlooked: an answer is not trust, only `trusted` is. */
+/** A decision with an explicit check: a response is not trust, only `trusted` is. */
 export type TrustVerdict = TrustDecision & {
   /** Throws {@link UntrustedError} unless the certificate is trusted. */
   assertTrusted(): void

@@ -63,8 +63,9 @@ export class GovernedActionRunner {
   }
 
   /**
-   * Opens, and writes the evidence of what an earlier process began and did not end, where the outbox knows that it has
-   * ended ({@link Outbox.isExclusive}). Several may be open on one outbox: none touches what another is doing.
+   * Opens the runner, and writes evidence of interrupted actions of an earlier process, if the outbox can detect that
+   * this process has ended ({@link Outbox.isExclusive}). Several runners may use one outbox; none changes running
+   * actions of another.
    */
   static async open(options: GovernedActionOptions): Promise<GovernedActionRunner> {
     const governor = new GovernedActionRunner(options)
@@ -73,12 +74,12 @@ export class GovernedActionRunner {
   }
 
   /**
-   * Evaluate, verify, act, keep, submit. A denial is a result. An error of the action is recorded as a failure and
-   * thrown on. A submission that fails is no error: the evidence waits.
+   * Evaluates, verifies, acts, stores and submits. A denial is a result. An error of the action is recorded as a
+   * failure and thrown again. A failed submission is not an error: the evidence stays in the outbox.
    */
   async run<Value>(action: GovernedAction<Value>): Promise<GovernedResult<Value>> {
     const parameters = readJson(writeJson(action.parameters ?? {})) as JsonObject
-    // Before anything is asked for: afterwards the refusal of the store would come too late.
+    // Checked first, because the store would refuse the evidence only after the action.
     if (hasSecretMaterial(parameters, null)) throw new MetadataRefusedError()
     const id = crypto.randomUUID()
     const run: Run<Value> = { ...action, id, parameters, request: readRequestFields(action.request, id) }
@@ -98,12 +99,12 @@ export class GovernedActionRunner {
     return this.#sender.recover(options)
   }
 
-  /** Submits what waits and is due; with `force`, also what is not due yet. */
+  /** Submits due records; with `force`, also records that are not due yet. */
   flush(options?: { readonly force?: boolean }): Promise<FlushReport> {
     return this.#sender.flush(options)
   }
 
-  /** Everything that waits, dead letters included. */
+  /** Returns all queued records, dead letters included. */
   pending(): Promise<readonly OutboxEntry[]> {
     return this.#options.outbox.list()
   }
@@ -179,7 +180,7 @@ export class GovernedActionRunner {
     const { request, parameters, resource } = run
     const head = resource === undefined ? undefined : await storedResourceHead(client, resource.id)
     const now = clock()
-    // Reading the head took time: what is begun must be begun inside the window, or its evidence is refused.
+    // Reading the head took time. The action must begin inside the window, or its evidence is refused.
     if (now > instantOf(decision.decision_valid_until))
       throw new DecisionVerificationError('decision_expired', decision.decision_id)
     const begun = instantOf(decision.decision_made_at)
@@ -191,7 +192,7 @@ export class GovernedActionRunner {
       executor_sovereign_id: executor.sovereignId,
       executed_capability: request.requested_capability,
       execution_parameters: parameters,
-      // A local clock a little behind would put the action before its decision.
+      // A local clock that is slightly behind would date the action before its decision.
       executed_at: writeInstant(now < begun ? begun : now),
       resource:
         resource === undefined || head === undefined
@@ -212,7 +213,7 @@ export class GovernedActionRunner {
       const value = await run.run(decision, (report) => (said = report))
       return { value, outcome: { outcome: said.outcome ?? 'success', outcome_detail: said.detail ?? null } }
     } catch (error) {
-      // The name of an error is metadata; its message may hold anything.
+      // The name of an error is metadata; its message may contain anything.
       const name = error instanceof Error ? error.name : 'error'
       return { outcome: { outcome: 'failure', outcome_detail: said.detail ?? name }, failure: { error } }
     }

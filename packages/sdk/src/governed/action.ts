@@ -6,10 +6,10 @@ import type { Executor, SenderStep } from './evidence-sender.ts'
 import type { Outbox, ResourceStep } from './outbox.ts'
 
 export interface GovernedActionOptions {
-  /** With an operator that may evaluate. */
+  /** A client with an operator that may evaluate. */
   readonly client: Client
   readonly executor: Executor
-  /** Where evidence waits; a FileOutbox survives the process. */
+  /** Where evidence is stored until it is submitted; a FileOutbox survives the process. */
   readonly outbox: Outbox
   readonly clock?: () => Instant
   /** False where evaluations go through a gateway, which forwards no idempotency key. */
@@ -25,7 +25,7 @@ export interface GovernedActionOptions {
 
 export type GovernedStep = 'decision-received' | 'decision-verified' | 'intent-stored' | 'action-done' | SenderStep
 
-/** What an action may say of itself; anything else it returns is only passed on. */
+/** Evidence fields that an action may return; other members are only returned to the caller. */
 export interface ActionReport {
   readonly outcome?: 'success' | 'partial'
   /** Metadata, never a secret. */
@@ -36,7 +36,7 @@ export interface GovernedAction<Value> extends Expectations {
   readonly request: EvaluateRequest
   /** What is done, as metadata for the evidence. */
   readonly parameters?: JsonObject
-  /** The resource whose history the evidence continues. */
+  /** The resource whose chain the evidence continues. */
   readonly resource?: { readonly id: string; readonly action: ResourceStep['resource_action'] }
   /** Done only on a verified ALLOW. */
   readonly run: (decision: BoundaryDecision, report: (said: ActionReport) => void) => Promise<Value>
@@ -49,8 +49,11 @@ export type GovernedResult<Value> =
       readonly decision: BoundaryDecision
       readonly justification: JustificationProof
       readonly value: Value
-      /** The stored record; when another executor was quicker at the resource, it is signed again with its new sequence. */
+      /**
+       * The stored record. If another executor continued the chain of the resource first, it is signed again with its
+       * new sequence.
+       */
       readonly evidence: ExecutionEvidence
-      /** False: it waits in the outbox. */
+      /** False: it is still in the outbox. */
       readonly stored: boolean
     }

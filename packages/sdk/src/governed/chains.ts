@@ -5,7 +5,7 @@ import { ChanceryError, RefusedError } from '../errors.ts'
 import { EMPTY_CHAIN } from './outbox.ts'
 import type { ChainHead, OutboxEntry } from './outbox.ts'
 
-/** Both chains a record continues: that of its decision and, where it changes one, that of its resource. */
+/** Both chains that a record continues: that of its decision and, where it changes one, that of its resource. */
 export interface Heads {
   readonly decision: ChainHead
   readonly resource: ChainHead
@@ -15,14 +15,14 @@ export function digestOfRecord(record: ExecutionEvidence): string {
   return recordDigest(asReceived(executionEvidenceForm, record))
 }
 
-/** The end of a decision's chain among records that wait; undefined when none does. */
+/** Returns the end of a decision's chain among queued records; undefined when there is none. */
 export function pendingDecisionHead(entries: readonly OutboxEntry[], decisionId: string): ChainHead | undefined {
   return lastHead(entries, (record) =>
     record.decision_id === decisionId ? { sequence: record.sequence_no, digest: digestOfRecord(record) } : undefined,
   )
 }
 
-/** The end of a resource's chain among records that wait; undefined when none does. */
+/** Returns the end of a resource's chain among queued records; undefined when there is none. */
 export function pendingResourceHead(entries: readonly OutboxEntry[], resourceId: string): ChainHead | undefined {
   return lastHead(entries, (record) =>
     record.resource_id === resourceId && record.resource_sequence !== undefined
@@ -31,7 +31,7 @@ export function pendingResourceHead(entries: readonly OutboxEntry[], resourceId:
   )
 }
 
-/** Dead letters are no predecessors: the authority will never store them as they are. */
+/** Dead letters are no predecessors, because the authority will never store them unchanged. */
 function lastHead(
   entries: readonly OutboxEntry[],
   headOf: (record: ExecutionEvidence) => ChainHead | undefined,
@@ -49,7 +49,7 @@ export function laterHead(first: ChainHead, second: ChainHead | undefined): Chai
   return second !== undefined && second.sequence > first.sequence ? second : first
 }
 
-/** The head of a resource as the authority has it. */
+/** Returns the head of a resource at the authority. */
 export async function storedResourceHead(client: Client, resourceId: string): Promise<ChainHead> {
   try {
     const { resource_sequence, record_digest } = await client.evidence.resourceHead(resourceId)
@@ -63,7 +63,7 @@ export async function storedResourceHead(client: Client, resourceId: string): Pr
 /** The last record of a decision that the authority has. */
 export async function storedDecisionHead(client: Client, decisionId: string): Promise<ChainHead> {
   let head = EMPTY_CHAIN
-  // A decision is good for minutes; what has more pages than this has no end.
+  // A decision is valid for minutes, so a chain with more pages than this is an error.
   for (let [after, pages] = [0, 1]; pages <= MOST_PAGES; pages += 1) {
     const page = await client.evidence.page({
       decision_id: decisionId,

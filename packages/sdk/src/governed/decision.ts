@@ -26,17 +26,17 @@ import { contextOf } from './request-fields.ts'
 import type { RequestFields } from './request-fields.ts'
 import { DecisionVerificationError } from './errors.ts'
 
-/** What a caller insists on before it acts on a decision. */
+/** Requirements of a caller before it acts on a decision. */
 export interface Expectations {
   /** Public keys of the authority, pinned; or its genesis block and key history, such as `node.keys`. */
   readonly authorityKeys: readonly string[] | AuthorityKeys
-  /** The policies it must rest on, in their order; `none` where the network has no boundary policies. */
+  /** The required policies, in their order; `none` where the network has no boundary policies. */
   readonly expectedPolicies: readonly Omit<AppliedPolicy, 'signed_by'>[] | 'none'
-  /** Needed when the decision rests on an attestation. */
+  /** Required when the basis of the decision is an attestation. */
   readonly expectedAttestation?: Omit<AttestationBinding, 'revocation_seq_checked'>
 }
 
-/** An attestation as a decision names it: what was reviewed once is what later decisions must rest on. */
+/** An attestation as a decision names it: later decisions must have the basis that was reviewed once. */
 export function pinAttestation(attestation: Attestation): Omit<AttestationBinding, 'revocation_seq_checked'> {
   const { attestation_id, subject_id, issuer_sovereign_id } = attestation
   return {
@@ -73,7 +73,7 @@ export async function requireDecision(
   if (decision.context_id !== request.context.context_id) refuse('context_mismatch')
   if (decision.agreement_id !== (request.attestation_id ?? request.agreement?.agreement_id)) refuse('basis_mismatch')
   if (decision.policy_binding === undefined) return refuse('policy_binding_missing')
-  // Capability, parameters and this very run are in the digest: one given for anything else, or before, differs.
+  // The digest covers capability, parameters and this run, so a decision for another or earlier request differs.
   if (decision.policy_binding.context_digest !== contextDigest(contextOf(request, decision)))
     refuse('context_digest_mismatch')
   const proof = readReceived(justificationForm, justification as unknown as JsonObject)
@@ -84,11 +84,11 @@ export async function requireDecision(
   if (expectedPolicies === 'none' && decision.policy_binding.policies.length > 0) refuse('policy_binding_mismatch')
 }
 
-/** One line for people: what was decided, and by which gates. */
+/** Returns one line of text: the decision and its gates. */
 export function summarizeDecision(decision: BoundaryDecision): string {
   const failed = decision.gate_results.filter(({ passed }) => !passed)
   const gates = failed.map(({ gate_name, detail }) => `${gate_name} (${detail})`).join(', ')
-  // Its texts are those of an authority; a line for a terminal holds no control characters.
+  // The texts come from an authority, so control characters are escaped for the terminal.
   if (decision.authorized) return visible(`ALLOW ${decision.decision_id} until ${decision.decision_valid_until}`)
   return visible(`DENY ${decision.decision_id}: ${meaningOf(decision)}${gates === '' ? '' : `, failed: ${gates}`}`)
 }

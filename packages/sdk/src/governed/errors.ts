@@ -1,11 +1,11 @@
 import { ChanceryError } from '../errors.ts'
 
-/** What may go wrong around a governed action; an error of the action itself is thrown as it is. */
+/** Errors around a governed action; an error of the action itself is thrown unchanged. */
 export class GovernedActionError extends ChanceryError {
   override readonly name: string = 'GovernedActionError'
 }
 
-/** A decision that does not hold what was asked for; nothing was done on it. `reason` is a word for programs. */
+/** A decision that does not meet the requirements; no action was done. `reason` is a code for programs. */
 export class DecisionVerificationError extends GovernedActionError {
   override readonly name: string = 'DecisionVerificationError'
   readonly reason: string
@@ -28,8 +28,8 @@ export class MetadataRefusedError extends GovernedActionError {
 }
 
 /**
- * The outbox would not keep the evidence. Before the action (`executed` is false) nothing was done; after it the signed
- * record or what is known of it is in `record`, for the caller to keep.
+ * The outbox could not store the evidence. Before the action (`executed` is false) nothing was done. After it, `record`
+ * contains the signed record or what is available of it, for the caller to store.
  */
 export class EvidenceNotStoredError extends GovernedActionError {
   override readonly name: string = 'EvidenceNotStoredError'

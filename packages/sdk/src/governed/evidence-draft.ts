@@ -10,7 +10,7 @@ export interface Outcome {
   readonly outcome_detail: string | null
 }
 
-/** The ends of both chains, with what waits in the outbox behind what is stored. */
+/** The ends of both chains: stored records, then queued ones. */
 export function headsFor({ decision_id, resource }: Intent, entries: readonly OutboxEntry[]): Heads {
   return {
     decision: laterHead(EMPTY_CHAIN, pendingDecisionHead(entries, decision_id)),
@@ -19,14 +19,14 @@ export function headsFor({ decision_id, resource }: Intent, entries: readonly Ou
   }
 }
 
-/** What was done, behind these heads, unsigned. */
+/** Returns the unsigned record of an action, after these heads. */
 export function draftEvidence(intent: Intent, { outcome, outcome_detail }: Outcome, heads: Heads): ExecutionEvidence {
   const { resource, ...facts } = intent
   const draft: ExecutionEvidence = {
     ...facts,
     sequence_no: 1,
     outcome,
-    // A text of the caller or of an error must not cost the record.
+    // A long text of the caller or of an error must not cause a refusal of the record.
     outcome_detail: hasSecretMaterial(intent.execution_parameters, outcome_detail) ? 'withheld' : outcome_detail,
     prev_evidence_digest: null,
     ...(resource === null
@@ -37,7 +37,7 @@ export function draftEvidence(intent: Intent, { outcome, outcome_detail }: Outco
   return withSequenceAfter(draft, heads)
 }
 
-/** The record behind these heads, unsigned. */
+/** Returns the unsigned record after these heads. */
 export function withSequenceAfter(record: ExecutionEvidence, { decision, resource }: Heads): ExecutionEvidence {
   const { prev_resource_digest: _old, ...rest } = record
   return {

@@ -13,7 +13,7 @@ import { sharedOf } from './outbox-queue.ts'
 import type { SharedOutbox } from './outbox-queue.ts'
 import { THIS_PROCESS, beginRun, endRun, isRunning } from './running.ts'
 
-/** Who did it: a key registered with the authority for this executor. */
+/** The executor: a key registered with the authority for it. */
 export interface Executor {
   readonly signer: Signer
   readonly sovereignId: string
@@ -29,7 +29,7 @@ export interface SenderOptions {
 
 export type SenderStep = 'evidence-signed' | 'evidence-stored' | 'evidence-submitted' | 'evidence-removed'
 
-/** What one round of submissions came to. */
+/** Result of one round of submissions. */
 export interface FlushReport {
   readonly stored: number
   readonly waiting: number
@@ -54,7 +54,7 @@ const MOST_REPAIRS = 3
 
 export const INTERRUPTED = 'interrupted: the end of the action was not recorded, so its effect is not known'
 
-/** Signs evidence, keeps it durably and brings it to the authority. Nothing it keeps is ever dropped. */
+/** Signs evidence, stores it durably and submits it to the authority. It never drops a stored record. */
 export class EvidenceSender {
   readonly #parts: SenderOptions
   readonly #shared: SharedOutbox
@@ -68,9 +68,9 @@ export class EvidenceSender {
     this.#shared.signers.set(parts.executor.signer.keyId, parts.executor.signer)
   }
 
-  /** Keeps what is about to be done. From here to {@link finish} or {@link release} it counts as under way. */
+  /** Stores the intent of an action. Until {@link finish} or {@link release} it counts as running. */
   async begin(intent: Intent): Promise<OutboxEntry> {
-    // Before the outbox shows it: another sender may search there for interrupted actions.
+    // Before the outbox shows it, because another sender may search there for interrupted actions.
     beginRun(intent.evidence_id)
     try {
       return await this.#parts.outbox.add({ state: 'started', intent, owner: THIS_PROCESS })
@@ -80,7 +80,7 @@ export class EvidenceSender {
     }
   }
 
-  /** Turns what was begun into signed evidence behind everything that waits already. */
+  /** Turns an intent into signed evidence after all queued records. */
   finish(entry: OutboxEntry, outcome: Outcome): Promise<ExecutionEvidence> {
     return this.#shared.places.take(() => this.#write(entry, outcome)).finally(() => this.release(entry))
   }
@@ -171,7 +171,7 @@ export class EvidenceSender {
         ...(record.resource_id === undefined ? [] : [`r ${record.resource_id}`]),
       ]
       const isDue = isForced || next_attempt_at === null || now >= (readInstant(next_attempt_at) ?? 0n)
-      // A successor must not overtake the record it follows.
+      // A successor must not be submitted before its predecessor.
       const isStored = isDue && !links.some((link) => blocked.has(link)) && (await this.#submit(entry))
       if (isStored) stored += 1
       else for (const link of links) blocked.add(link)
@@ -181,7 +181,7 @@ export class EvidenceSender {
     return { stored, waiting: count('pending'), deadLetters: count('dead_letter') }
   }
 
-  /** True when the authority has the record. */
+  /** Returns true when the authority has the record. */
   async #submit(entry: Waiting): Promise<boolean> {
     let current = entry
     for (let repairs = 0; ; repairs += 1) {
@@ -241,7 +241,7 @@ export class EvidenceSender {
       next_attempt_at: isFinal ? null : writeInstant(after(clock(), Math.max(wait, asked))),
       code: error instanceof RefusedError ? error.code : 'local_error',
     }
-    // A disk that does not take the note still holds the record itself.
+    // If the disk refuses this update, the record itself is still stored.
     await outbox.update(changed).catch(() => undefined)
   }
 
@@ -256,7 +256,7 @@ function waiting(record: ExecutionEvidence): Omit<Waiting, 'id'> {
   return { state: 'pending', record, attempts: 0, next_attempt_at: null, code: null }
 }
 
-/** Actions that overlap end in another order than they began in: a record goes after the one it follows. */
+/** Overlapping actions may end in another order than they began, so a record is submitted after its predecessor. */
 function byPosition({ record: a }: Waiting, { record: b }: Waiting): number {
   return (a.resource_sequence ?? 0) - (b.resource_sequence ?? 0) || a.sequence_no - b.sequence_no
 }

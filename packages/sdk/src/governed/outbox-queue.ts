@@ -1,7 +1,7 @@
 import type { Signer } from '@chancery/protocol'
 import type { Outbox } from './outbox.ts'
 
-/** Runs one work after the other, whatever becomes of them. */
+/** Runs tasks one after the other, also after a failure. */
 class OutboxQueue {
   #last: Promise<unknown> = Promise.resolve()
 
@@ -14,7 +14,7 @@ class OutboxQueue {
 
 /** State shared by all senders of this process on one outbox: two at the same time would undo each other's changes. */
 export interface SharedOutbox {
-  /** Places in chains are given out one at a time. */
+  /** Positions in chains are assigned one at a time. */
   readonly places: OutboxQueue
   /** Rounds of submissions. */
   readonly rounds: OutboxQueue

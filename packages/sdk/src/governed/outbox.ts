@@ -1,6 +1,6 @@
 import type { ExecutionEvidence, JsonObject } from '@chancery/protocol'
 
-/** Stored before an action begins: enough to write its evidence when the process dies before the end. */
+/** Stored before an action begins: enough to write its evidence when the process ends early. */
 export type Intent = {
   readonly evidence_id: string
   readonly decision_id: string
@@ -9,7 +9,7 @@ export type Intent = {
   readonly executor_sovereign_id: string
   readonly executed_capability: string
   readonly execution_parameters: JsonObject
-  /** When the action began: that instant is inside the window of its decision. */
+  /** When the action began. This time is inside the window of its decision. */
   readonly executed_at: string
   readonly resource: ResourceStep | null
 }
@@ -21,14 +21,14 @@ export type ResourceStep = {
   readonly head: ChainHead
 }
 
-/** Where a chain ends; sequence 0 and null when there is nothing yet. */
+/** The end of a chain; sequence 0 and null for an empty one. */
 export type ChainHead = { readonly sequence: number; readonly digest: string | null }
 
 export const EMPTY_CHAIN: ChainHead = { sequence: 0, digest: null }
 
 /**
- * started: the action may be under way or cut off. pending: signed, waits for the authority. dead_letter: the authority
- * refuses it for good; a person has to look.
+ * started: the action runs or was interrupted. pending: signed, not yet submitted. dead_letter: the authority refuses
+ * it permanently; an operator must check it.
  */
 export type OutboxContent =
   | {
@@ -41,18 +41,18 @@ export type OutboxContent =
       readonly state: 'pending' | 'dead_letter'
       readonly record: ExecutionEvidence
       readonly attempts: number
-      /** Not before; null: at once. */
+      /** Earliest time of the next attempt; null: at once. */
       readonly next_attempt_at: string | null
       /** Why the last attempt failed: a code of the authority, or local_error. */
       readonly code: string | null
     }
 
 export type OutboxEntry = OutboxContent & {
-  /** Given by the outbox, in ascending order. */
+  /** Assigned by the outbox, in ascending order. */
   readonly id: string
 }
 
-/** Where evidence waits until the authority has it. Each method is done, durably, when it resolves. */
+/** Stores evidence until the authority has it. Each method is durable when it resolves. */
 export interface Outbox {
   /**
    * True when no other process can use this outbox while this one has it open. Then an action of another process
@@ -61,14 +61,14 @@ export interface Outbox {
    */
   readonly isExclusive?: boolean
   add(content: OutboxContent): Promise<OutboxEntry>
-  /** Replaces the content under the same id, whole or not at all. */
+  /** Replaces the content of an id atomically. */
   update(entry: OutboxEntry): Promise<void>
   remove(id: string): Promise<void>
-  /** Everything, oldest first. */
+  /** Returns all entries, oldest first. */
   list(): Promise<readonly OutboxEntry[]>
 }
 
-/** For tests and for actions whose evidence may end with the process. */
+/** For tests and for actions whose evidence may be lost with the process. */
 export class MemoryOutbox implements Outbox {
   readonly isExclusive: boolean = true
   readonly #entries = new Map<string, OutboxEntry>()
@@ -96,7 +96,7 @@ export class MemoryOutbox implements Outbox {
   }
 }
 
-/** Twelve digits, so that names sort as numbers do. */
+/** Twelve digits, so that names sort like numbers. */
 export function outboxId(sequence: number): string {
   return String(sequence).padStart(12, '0')
 }

@@ -3,7 +3,7 @@ import type { BoundaryDecision, ContextRecord, JsonObject } from '@chancery/prot
 import type { BoundaryContext, EvaluateRequest } from '../api/boundary.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 
-/** A request of one run, as it is sent. Nothing the caller changes afterwards changes it. */
+/** A request of one run. Later changes by the caller have no effect on it. */
 export type RequestFields = Omit<EvaluateRequest, 'context'> & {
   readonly context: BoundaryContext & { readonly context_id: string; readonly attributes?: JsonObject }
 }
@@ -12,8 +12,8 @@ export type RequestFields = Omit<EvaluateRequest, 'context'> & {
 export const RUN_ATTRIBUTE = 'governed_run'
 
 /**
- * The request of a new run. Its context holds something that never was before: its id, or, where the caller gave one, an
- * attribute. The authority signs the digest of it, so a decision made before this run cannot be taken for its own.
+ * Returns the request of a new run. Its context contains a unique value: its id, or an attribute where the caller gave
+ * an id. The authority signs its digest, so an earlier decision cannot be used for this run.
  */
 export function readRequestFields({ context = {}, ...rest }: EvaluateRequest, runId: string): RequestFields {
   const { context_id, attributes, ...more } = context
@@ -22,18 +22,18 @@ export function readRequestFields({ context = {}, ...rest }: EvaluateRequest, ru
     ? { context_id, attributes: { ...attributes, [RUN_ATTRIBUTE]: runId } }
     : { context_id: runId, attributes }
   const request = omitUndefined({ ...rest, context: omitUndefined({ ...more, ...named }) })
-  // As the authority reads it: a number without a fraction is an integer there, whatever it was here.
+  // As the authority reads it: there a number without a fraction is an integer.
   return readJson(writeJson(request)) as unknown as RequestFields
 }
 
-/** The context the authority must have built from the request (protocol/trust-operations 4.1). */
+/** Returns the context that the authority must have built from the request (protocol/trust-operations 4.1). */
 export function contextOf(request: RequestFields, decision: BoundaryDecision): ContextRecord {
   const { agreement, attestation_id, requested_capability, context } = request
   const asked = {
     context_id: context.context_id,
     requested_capability,
     request_parameters: context.request_parameters ?? {},
-    // The same instant as that of the decision, by the clock of the authority.
+    // The time of the decision, by the clock of the authority.
     requested_at: decision.decision_made_at,
     context_freshness_seq: context.context_freshness_seq ?? 0,
     attributes: context.attributes ?? {},

@@ -7,7 +7,7 @@ export class CertificateError extends ChanceryError {
   override readonly name: string = 'CertificateError'
 }
 
-/** The revocation list names the certificate in use: a person has to find out why. */
+/** The revocation list names the certificate in use: an operator must find the cause. */
 export class RevokedError extends CertificateError {
   override readonly name: string = 'RevokedError'
   readonly entry: CrlEntry
@@ -24,7 +24,7 @@ export interface Expected {
   readonly now: Instant
 }
 
-/** Checks a certificate before anything relies on it. */
+/** Checks a certificate before it is used. */
 export async function requireOwnCertificate(certificate: JoinCertificate, expected: Expected): Promise<void> {
   const { keys, publicKey, now } = expected
   if (certificate.node_public_key !== publicKey) throw new CertificateError('the certificate is of another node key')
@@ -36,13 +36,13 @@ export async function requireOwnCertificate(certificate: JoinCertificate, expect
   if (!verdict.ok) throw new CertificateError(`the certificate ${certificate.cert_id} is not usable: ${verdict.reason}`)
 }
 
-/** The certificate of an earlier run when it is still good; otherwise the node has to join. */
+/** Returns the certificate of an earlier run if it is still valid; otherwise the node must join. */
 export async function readStored(text: string | undefined, expected: Expected): Promise<JoinCertificate | undefined> {
   if (text === undefined) return undefined
   try {
     const certificate = readJoinCertificate(readJson(text))
     await requireOwnCertificate(certificate, expected)
-    // The tolerance of verifiers is not ours to use up: the authority renews nothing that has expired.
+    // Without the tolerance of verifiers, because the authority does not renew an expired certificate.
     return expected.now < instantOf(certificate.expires_at) ? certificate : undefined
   } catch {
     return undefined

@@ -5,17 +5,20 @@ import type { Signer } from '@chancery/protocol'
  * newest block of the root, see FollowedKeys. */
 export type NodeDocument = 'certificate' | 'crl' | 'policy' | 'join' | 'keys'
 
-/** Where a node keeps itself, so that it is the same node after a restart. */
+/** Stores the identity of a node, so that it is the same node after a restart. */
 export interface NodeStore {
   /** Returns the key of this node: made and stored at the first call. */
   signer(): Promise<Signer>
   /** Returns the stored text of a name, or undefined. */
   read(document: NodeDocument): Promise<string | undefined>
-  /** Whole or not at all, and on stable storage when it resolves. */
+  /** Writes atomically; durable when it resolves. */
   write(document: NodeDocument, text: string): Promise<void>
-  /** As {@link read}, in UTF-8. With {@link writeBytes} it spares a list of many megabytes the way over a text. */
+  /**
+   * Like {@link read}, in UTF-8. Together with {@link writeBytes} it avoids converting a list of many megabytes to
+   * text.
+   */
   readBytes?(document: NodeDocument): Promise<Uint8Array | undefined>
-  /** As {@link write}, in UTF-8: the pieces follow each other. {@link read} gives the same document as a text. */
+  /** Like {@link write}, in UTF-8, in pieces. {@link read} returns the same document as a text. */
   writeBytes?(document: NodeDocument, pieces: readonly Uint8Array[]): Promise<void>
 }
 
@@ -24,7 +27,7 @@ export class MemoryNodeStore implements NodeStore {
   readonly #documents = new Map<NodeDocument, string | Uint8Array>()
   #signer: Promise<Signer> | undefined
 
-  /** A key that lives elsewhere, such as in a hardware module, may be brought. */
+  /** For a key outside this process, such as in a hardware module. */
   constructor(signer?: Signer) {
     if (signer !== undefined) this.#signer = Promise.resolve(signer)
   }

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 export const OWNER_ONLY = 0o600
 export const OWNER_ONLY_FOLDER = 0o700
 
-/** Replaces a file whole or not at all; it survives a power failure when this resolves. */
+/** Replaces a file atomically; durable when it resolves. */
 export async function replaceFile(path: string, content: string | readonly Uint8Array[]): Promise<void> {
   const draft = join(dirname(path), `.${randomUUID()}.tmp`)
   try {
@@ -19,7 +19,7 @@ export async function replaceFile(path: string, content: string | readonly Uint8
   await syncFolder(dirname(path))
 }
 
-/** Makes a file that must not exist yet, whole or not at all. */
+/** Creates a file that must not exist, atomically. */
 export async function createFile(path: string, text: string): Promise<void> {
   const draft = join(dirname(path), `.${randomUUID()}.tmp`)
   try {
@@ -42,7 +42,7 @@ async function writeSynced(path: string, content: string | readonly Uint8Array[]
   }
 }
 
-/** A new or removed name survives a power failure, too; where folders cannot be synced the system does it in its time. */
+/** Makes a new or removed name survive a power failure; where folders cannot be synced, the system does it later. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   await handle?.sync().catch(() => undefined)

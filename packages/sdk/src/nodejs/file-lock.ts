@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { ChanceryError } from '../errors.ts'
 
-/** Another process works with this folder. */
+/** Another process uses this folder. */
 export class InUseError extends ChanceryError {
   override readonly name: string = 'InUseError'
 }
@@ -10,7 +10,7 @@ export interface Ownership {
   release(): void
 }
 
-/** A process that just ended may need a moment to be gone. */
+/** A process that has just ended may still have the lock for a moment. */
 const WAIT_MS = 500
 
 /**

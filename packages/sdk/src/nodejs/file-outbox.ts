@@ -24,7 +24,7 @@ export class FileOutbox implements Outbox {
   readonly #entries = new Map<string, OutboxEntry>()
   #last: number
   #isClosed = false
-  /** Names of files that were set aside when this outbox was opened or before. */
+  /** Names of files that could not be read and were renamed, now or earlier. */
   readonly unreadable: readonly string[]
 
   private constructor(folder: string, ownership: Ownership, found: Found) {
@@ -35,7 +35,7 @@ export class FileOutbox implements Outbox {
     for (const entry of found.entries) this.#entries.set(entry.id, entry)
   }
 
-  /** Opens the folder, or makes it. Throws {@link InUseError} while another process has it open. */
+  /** Opens or creates the folder. Throws {@link InUseError} while another process has it open. */
   static async open(folder: string): Promise<FileOutbox> {
     await mkdir(folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
     const ownership = acquireFileLock(join(folder, 'owner.lock'))
@@ -90,7 +90,7 @@ export class FileOutbox implements Outbox {
     return join(this.#folder, `${id}.json`)
   }
 
-  /** Without the lock another process may be writing the same names. */
+  /** Without the lock another process may write the same names. */
   #requireOpen(): void {
     if (this.#isClosed) throw new ChanceryError('this outbox is closed')
   }
@@ -108,10 +108,10 @@ async function readFolder(folder: string): Promise<Found> {
   let last = 0
   for (const name of names) {
     const [, id, aside] = NAME.exec(name) ?? []
-    // Half a file of a process that died; it never became an entry.
+    // An incomplete file of a process that ended; it never became an entry.
     if (name.endsWith('.tmp')) await rm(join(folder, name), { force: true })
     if (id === undefined) continue
-    // Numbers of files set aside are not given again: they may be put back.
+    // Numbers of renamed files are not used again, because the files may be restored.
     last = Math.max(last, Number(id))
     const entry = aside === undefined ? toEntry(id, await readFile(join(folder, name), 'utf8')) : undefined
     if (entry !== undefined) entries.push(entry)
@@ -125,7 +125,7 @@ async function readFolder(folder: string): Promise<Found> {
   return { entries, unreadable, last }
 }
 
-/** Only what this release wrote: an entry of another form is for another release, or damaged. */
+/** Accepts only the form of this release. Any other entry is of another release, or damaged. */
 function toEntry(id: string, text: string): OutboxEntry | undefined {
   try {
     const value = readJson(text)

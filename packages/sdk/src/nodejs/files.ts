@@ -3,7 +3,7 @@ import { readGenesisBlock, readJson, readPrivateKeyFile, seedSigner, verifyGenes
 import type { GenesisBlock, Signer } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
 
-/** The genesis block of a network from a file, as `chancery init` wrote it. It must hold in itself. */
+/** Returns the genesis block of a network from a file of `chancery init`. Its signatures must be valid. */
 export async function readGenesisFile(path: string): Promise<GenesisBlock> {
   const genesis = readGenesisBlock(readJson(await readFile(path, 'utf8')))
   const verdict = await verifyGenesisBlock(genesis)
@@ -11,7 +11,7 @@ export async function readGenesisFile(path: string): Promise<GenesisBlock> {
   return genesis
 }
 
-/** A private key from a file, as `chancery keygen` wrote it. The text of the file is in no error. */
+/** Returns a private key from a file of `chancery keygen`. Errors never contain the text of the file. */
 export async function readSignerFile(path: string, keyId?: string): Promise<Signer> {
   const file = readPrivateKeyFile(await readFile(path, 'utf8'))
   if (file === undefined) throw new RequestError('the file does not hold a private key')

@@ -8,7 +8,7 @@ import type {
 } from '../request-proof/request-verifier.ts'
 import type { NodeCaller } from '../request-proof/verify.ts'
 
-/** A request that was checked: who made it, and its body as it was signed. */
+/** A verified request: the calling node, and the signed body. */
 export type SignedMessage = IncomingMessage & { readonly node: NodeCaller; readonly rawBody: Buffer }
 
 export interface HttpRequestVerifierOptions extends RequestVerifierOptions {
@@ -40,7 +40,10 @@ export function httpNodeProof(
   }
 }
 
-/** An answer that was begun cannot become another one: it is cut, so that it is not taken for a whole. */
+/**
+ * A response that has begun cannot be replaced, so the connection is closed. The caller then detects an incomplete
+ * response.
+ */
 function fail(response: ServerResponse): void {
   if (response.headersSent) response.destroy()
   else send(response, FAILED)
@@ -69,7 +72,7 @@ export function expressNodeProof(
   const verifier = new RequestVerifier(options)
   return (request, response, next) => {
     void (async () => {
-      // Behind a parser the bytes are gone: an empty body would be compared, and every proof refused without a reason.
+      // After a parser the bytes are gone: an empty body would be compared, and every proof refused without a reason.
       if (request.readableEnded) throw new Error('expressNodeProof must stand before body parsers')
       const result = await check(verifier, request, request.originalUrl)
       if ('refusal' in result) return send(response, result.refusal)
@@ -144,7 +147,7 @@ function parsed(request: IncomingMessage, body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8')) as unknown
   } catch {
-    // Left as bytes: what a body that is no JSON means is for the handler to say.
+    // Left as bytes: the handler decides what a body that is not JSON means.
     return body
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Verification without a network: import it as `@chancery/sdk/verify`. It runs in browsers, uses no module of Node and
- * pulls in nothing of the rest of the library.
+ * Verification without a network: import it as `@chancery/sdk/verify`. It runs in browsers, uses no module of Node.js
+ * and does not load the rest of the library.
  */
 export * from './records.ts'
 export type { Unproven } from '@chancery/protocol'
-// Numbers keep their form only in this reader: JSON.parse makes 90 of 90.0, and the signature no longer holds.
+// Only this reader preserves the form of numbers: JSON.parse makes 90 of 90.0, and then the signature is invalid.
 export { JsonFloat, readJson, writeJson } from '@chancery/protocol'
 export { RelyingParty } from './relying-party.ts'
 export type { InstallRefusal, IssuerPins, Listed, NetworkPins, OfferedList } from './relying-party.ts'

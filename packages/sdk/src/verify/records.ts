@@ -20,19 +20,19 @@ import type {
 import { RequestError } from '../errors.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
 
-/** What a verifier brings: whom it trusts, and when it is. */
+/** Trust inputs of a verifier, and the time. */
 export interface TrustInputs {
-  /** Public keys the signer is known by. */
+  /** Trusted public keys of the signer. */
   readonly keys?: readonly string[]
   /**
-   * For an agreement, instead of `keys`: what each party is known by. One list for both would let one party sign for the
-   * other. With a genesis block, its authority stands for the party of that name.
+   * For an agreement, instead of `keys`: the keys of each party. One list for both would let one party sign for the
+   * other. With a genesis block, the keys of its authority are those of the party with that name.
    */
   readonly offererKeys?: readonly string[]
   readonly responderKeys?: readonly string[]
-  /** Instead of keys: the network the record must be of. */
+  /** Instead of keys: the network that must have issued the record. */
   readonly genesis?: GenesisBlock
-  /** With it: the keys its authority had before, as its root signed them. Each counts for records of its time. */
+  /** With it: former keys of its authority, as its root signed them. Each counts for records of its time. */
   readonly keyHistory?: KeyHistory
   /** For a consensus proof: validator id to public key. */
   readonly validatorKeys?: Readonly<Record<string, string>>
@@ -43,8 +43,8 @@ export interface TrustInputs {
 }
 
 /**
- * `reason` is a word for programs; `problem` names place and rule of a record that has not its form, or what to give.
- * `unproven` says what a record that holds leaves open: see {@link Unproven}.
+ * `reason` is a code for programs; `problem` names member and rule of a malformed record, or the missing input.
+ * `unproven` lists what a valid record does not prove: see {@link Unproven}.
  */
 export type RecordVerdict = OfflineVerdict
 
@@ -52,7 +52,7 @@ export type RecordKindVerdict = RecordVerdict & { readonly kind: RecordKindName 
 
 /** Verifies any signed record of the protocol; its kind is detected by its members, never guessed. */
 export async function verifyRecord(value: JsonValue, trust: TrustInputs): Promise<RecordKindVerdict> {
-  // Before anything is said of the record: a wrong time is the caller's, and would be met again with the next one.
+  // Checked before the record, because a wrong time is an error of the caller.
   signingTimeOf(trust.now)
   const kind = isJsonObject(value) ? detectRecordKind(value) : undefined
   if (kind === undefined || !isJsonObject(value)) return { kind: undefined, ok: false, reason: 'unknown_kind' }

@@ -37,9 +37,7 @@ import type { TrustVerdict } from '../gateway/verdict.ts'
 export interface IssuerPins {
   /** Key id to public key, pinned. */
   readonly anchors: Readonly<Record<string, string>>
-  /**
-   * A signed list to begin with, in either form; a later one replaces it through {@link RelyingParty.install}.
-   */
+  /** The first signed list, in either form; {@link RelyingParty.install} replaces it with a later one. */
   readonly crl: RevocationList | OfferedList
   /** Lists with a lower sequence are refused. 0 when not given. */
   readonly minimum_crl_sequence?: number
@@ -66,7 +64,10 @@ interface IssuerState {
   readonly floor: number
   readonly freshness: Freshness
   position: ListPosition
-  /** Every revocation seen of this issuer: a later list without it does not end it (protocol/gateway 9.3). */
+  /**
+   * Every revocation of this issuer that was ever installed: a later list without it does not remove it
+   * (protocol/gateway 9.3).
+   */
   revocations: ReadonlyMap<string, RevocationState>
 }
 
@@ -75,7 +76,7 @@ interface IssuerState {
  * the list current; an expired list grants no trust.
  */
 export class RelyingParty {
-  /** Without the list: it is not needed any more, and may be large. */
+  /** Without the list, which is no longer needed and may be large. */
   readonly #pins: Omit<NetworkPins, 'crl'>
   readonly #first: string
   readonly #issuers = new Map<string, IssuerState>()
@@ -115,12 +116,12 @@ export class RelyingParty {
     return advance
   }
 
-  /** The sequence in force for an issuer. */
+  /** Returns the current sequence of an issuer. */
   sequenceOf(issuer: string = this.#first): number | undefined {
     return this.#issuers.get(issuer)?.position.sequence
   }
 
-  /** Until when the list in force may be relied upon. */
+  /** Returns the end of validity of the current list. */
   nextUpdateOf(issuer: string = this.#first): Instant | undefined {
     return this.#issuers.get(issuer)?.position.nextUpdate
   }
@@ -138,7 +139,7 @@ export class RelyingParty {
     return toVerdict(toTrustDecision(result, { network, policyRevision: this.#pins.revision ?? null, now: time }))
   }
 
-  /** Trusts one more issuer from now on, such as the next key of the authority: see FollowedParty. */
+  /** Adds a trusted issuer, such as the next key of the authority: see FollowedParty. */
   async pin({ anchors: texts, crl, minimum_crl_sequence: floor = 0, freshness = {} }: IssuerPins): Promise<void> {
     const anchors = new Map<string, Uint8Array>()
     for (const [id, text] of Object.entries(texts)) {

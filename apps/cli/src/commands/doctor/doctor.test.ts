@@ -24,7 +24,7 @@ describe('doctor', () => {
     const { stdout } = await setup.run(`doctor --env-file ${setup.path('broken.env')}`)
     expect(stdout).toMatch(/^bad {6}settings {12}NA_PROXY_HOP/m)
     expect(stdout).toMatch(/^ +fix: Mend this setting/m)
-    expect(stdout.trimEnd()).toMatch(/\d+ bad, 0 to look at\.$/)
+    expect(stdout.trimEnd()).toMatch(/\d+ bad, 0 to check\.$/)
   })
 
   it('ends with 2 for an address that is none', async () => {

@@ -37,5 +37,5 @@ function line({ check, status, found, fix }: Finding, style: Style): string {
 
 function summary(bad: number, warnings: number): string {
   if (bad + warnings === 0) return 'Nothing is wrong.'
-  return `${bad} bad, ${warnings} to look at.`
+  return `${bad} bad, ${warnings} to check.`
 }

@@ -71,7 +71,7 @@ function reportRefusedList({ list, reason, offered, stored }: RefusedList, repor
   }
   const message = {
     not_signed: 'the authority of the genesis block did not sign it',
-    equivocation: `number ${offered} is known with another content`,
+    equivocation: `sequence ${offered} was received before with another content`,
     other_issuer: 'it names another issuer',
   }[reason]
   const facts = { list, code: 'unusable_list', message, ...numbers }

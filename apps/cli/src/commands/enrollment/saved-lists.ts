@@ -19,9 +19,9 @@ export async function findListProblem(
   const verdict = checkListAdvance({ ...stored.position, issuer }, list.position, now)
   if (verdict.ok) return undefined
   return {
-    other_issuer: `it is the list of ${issuer}, and that of ${stored.position.issuer} is known already`,
-    rollback: `it is number ${sequence} of ${issued_at}, and a later one, number ${stored.position.sequence}, is known already`,
-    equivocation: `number ${sequence} is known with other revocations`,
+    other_issuer: `it is a list of ${issuer}, but the stored list is of ${stored.position.issuer}`,
+    rollback: `it has sequence ${sequence} of ${issued_at}, but the stored list has the later sequence ${stored.position.sequence}`,
+    equivocation: `the stored list with sequence ${sequence} has other revocations`,
   }[verdict.reason]
 }
 

@@ -2,14 +2,15 @@ import { visible } from '@chancery/protocol'
 
 const TREATY: Readonly<Record<string, string>> = {
   not_held: 'the authority has no such treaty: it was never issued here, or was changed.',
-  issuer_not_recognized: 'no key of its issuer is known. Give one with --issuer-key, or recognise the issuer first.',
+  issuer_not_recognized:
+    'the authority has no key of its issuer. Give one with --issuer-key, or recognise the issuer first.',
   wrong_issuer: 'another network issued it.',
   wrong_subject: 'it recognises another network than the issuer of the attestation.',
   locally_revoked: 'it was revoked.',
   bad_status: 'its status is not active.',
   outside_validity_window: 'its time is over, or has not begun.',
   missing_signature: 'it carries no signature.',
-  invalid_signature: 'no signature is that of a known key of its issuer. Do not use it.',
+  invalid_signature: 'no configured key of its issuer signed it. Do not use it.',
 }
 
 /** Recognition is not transitive: a treaty of another network never counts for a member. */

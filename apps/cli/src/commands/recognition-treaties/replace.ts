@@ -62,7 +62,7 @@ async function previewReplacement(
   const lines = [
     'Ending the old treaty alone would mean:',
     ...previewLines(data).map((line) => `  ${line}`),
-    'The new one is issued first and takes its place. No longer accepted:',
+    'The new treaty is issued first and replaces this one. No longer accepted:',
     ...Object.entries(lost).map(
       ([name, gone]) => `  ${name}: ${gone.length === 0 ? '-' : gone.map((each) => visible(each)).join(', ')}`,
     ),
