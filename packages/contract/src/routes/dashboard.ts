@@ -40,7 +40,7 @@ const facts = {
     success: 200,
     response: 'html',
     summary: 'Operator page',
-    purpose: 'Returns the operator page. The operator key stays in that page.',
+    purpose: 'Returns the operator page, where the operator key never leaves the browser.',
   },
   faviconIco: {
     id: 'GET /favicon.ico',

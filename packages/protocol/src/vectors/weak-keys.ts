@@ -53,7 +53,7 @@ export interface WeakKeyResult {
 
 /** 14 keys × 14 values of R × 2 of S × 32 messages = 12544 forgeries; a sound verifier accepts none. */
 export async function checkWeakKeys(verify: WeakKeyVerifier): Promise<WeakKeyResult> {
-  const messages = Array.from({ length: WEAK_MESSAGES }, (_, i) => toUtf8(`unsigned message ${i}`))
+  const messages = Array.from({ length: WEAK_MESSAGES }, (_, i) => toUtf8(`nobody signed message ${i}`))
   let cases = 0
   let accepted = 0
   for (const a of WEAK_POINTS) {

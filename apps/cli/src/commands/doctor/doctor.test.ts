@@ -23,7 +23,7 @@ describe('doctor', () => {
   it('is readable, the worst first', async () => {
     const { stdout } = await setup.run(`doctor --env-file ${setup.path('broken.env')}`)
     expect(stdout).toMatch(/^bad {6}settings {12}NA_PROXY_HOP/m)
-    expect(stdout).toMatch(/^ +fix: Mend this setting/m)
+    expect(stdout).toMatch(/^ +fix: Fix this setting/m)
     expect(stdout.trimEnd()).toMatch(/\d+ bad, 0 to check\.$/)
   })
 
