@@ -4,6 +4,7 @@ import type { Instant, JoinCertificate, JsonObject, JsonValue, Signer } from '@c
 import { send } from './callers.ts'
 import type { SendOptions, TestResponse } from './callers.ts'
 import { accepted } from './expect.ts'
+import { testSigner } from './keys.ts'
 
 /** What a test may get wrong on purpose. */
 export interface ProofOptions extends Pick<SendOptions, 'headers' | 'from'> {
@@ -23,6 +24,14 @@ export interface NodeCaller {
   join(invite_token: string, members?: JsonObject, options?: ProofOptions): Promise<TestResponse>
   heartbeat(cert_id: string, members?: JsonObject, options?: ProofOptions): Promise<TestResponse>
   renew(cert_id: string, members?: JsonObject, options?: ProofOptions): Promise<TestResponse>
+}
+
+let created = 0
+
+/** Returns a node with a new key. The name keeps its key different from those of other test files. */
+export async function newNodeCaller(url: string, name: string, clock: { now(): Instant }): Promise<NodeCaller> {
+  created += 1
+  return nodeCaller(url, await testSigner('node', `${name}-${created}`), () => clock.now())
 }
 
 export function nodeCaller(url: string, signer: Signer, now: () => Instant): NodeCaller {

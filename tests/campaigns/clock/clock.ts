@@ -1,7 +1,12 @@
 import type { Backend } from '@chancery/testkit'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import type { Check, Compare, RunningCheck } from './check.ts'
-import { CHECKS } from './checks.ts'
+import { ACCESS_CHECKS } from './access-checks.ts'
+import { DATING_CHECKS } from './dating-checks.ts'
+import { NODE_CHECKS } from './node-checks.ts'
+import { RECORD_CHECKS } from './record-checks.ts'
+import { TRUST_CHECKS } from './trust-checks.ts'
+import { CLOCK_CHECK_CHECKS } from './clock-check-checks.ts'
 import { PATTERNS } from './patterns.ts'
 import type { Pattern } from './patterns.ts'
 import { openSetup, openWatched } from './setup.ts'
@@ -10,6 +15,16 @@ import { startOwnServer } from '../lib/private-postgres.ts'
 import type { OwnServer } from '../lib/private-postgres.ts'
 import { seededRandom } from '../lib/random.ts'
 import type { Random } from '../lib/random.ts'
+
+/** Every rule that depends on time. The checks are independent of each other. */
+const CHECKS: readonly Check[] = [
+  ...ACCESS_CHECKS,
+  ...NODE_CHECKS,
+  ...DATING_CHECKS,
+  ...TRUST_CHECKS,
+  ...RECORD_CHECKS,
+  ...CLOCK_CHECK_CHECKS,
+]
 
 export const summary = 'what clocks do (jumps, drift, standing still) against every rule in which time decides'
 /** Number of patterns times number of checks. */

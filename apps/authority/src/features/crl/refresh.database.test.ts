@@ -8,11 +8,10 @@ import {
   enroll,
   entryOf,
   fetchCrl,
-  nodeCaller,
-  seedCertificates,
+  newNodeCaller,
   refused,
+  seedCertificates,
   startTestAuthority,
-  testSigner,
 } from '@chancery/testkit'
 import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -27,11 +26,7 @@ beforeEach(async () => {
 })
 afterEach(() => na.stop())
 
-let counter = 0
-async function newNode(): Promise<NodeCaller> {
-  counter += 1
-  return nodeCaller(na.url, await testSigner('node', `upkeep-${counter}`), () => clock.now())
-}
+const newNode = (): Promise<NodeCaller> => newNodeCaller(na.url, 'upkeep', clock)
 const list = (): Promise<Crl> => fetchCrl(na.url, na.genesis.network_authority.public_key)
 const revoke = async (cert_id: string): Promise<void> => {
   accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))

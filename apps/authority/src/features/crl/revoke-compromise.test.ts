@@ -7,10 +7,9 @@ import {
   enroll,
   entryOf,
   fetchCrl,
-  nodeCaller,
+  newNodeCaller,
   refused,
   startTestAuthority,
-  testSigner,
 } from '@chancery/testkit'
 import type { NodeCaller, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -22,11 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => na.stop())
 
-let counter = 0
-async function newNode(): Promise<NodeCaller> {
-  counter += 1
-  return nodeCaller(na.url, await testSigner('node', `compromise-${counter}`), () => clock.now())
-}
+const newNode = (): Promise<NodeCaller> => newNodeCaller(na.url, 'compromise', clock)
 const newCertificate = async (): Promise<string> => (await enroll(na, await newNode())).cert_id
 
 const revoke = (body: JsonObject): Promise<TestResponse> => na.as('privileged')('POST', '/admin/revoke', body)

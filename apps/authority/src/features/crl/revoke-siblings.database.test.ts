@@ -5,10 +5,9 @@ import {
   enroll,
   entryOf,
   fetchCrl,
-  nodeCaller,
+  newNodeCaller,
   refused,
   startTestAuthority,
-  testSigner,
 } from '@chancery/testkit'
 import type { NodeCaller, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -20,11 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => na.stop())
 
-let counter = 0
-async function newNode(): Promise<NodeCaller> {
-  counter += 1
-  return nodeCaller(na.url, await testSigner('node', `sibling-${counter}`), () => clock.now())
-}
+const newNode = (): Promise<NodeCaller> => newNodeCaller(na.url, 'sibling', clock)
 const revoke = (body: JsonObject): Promise<TestResponse> =>
   na.as('privileged')('POST', '/admin/revoke', { reason: 'cessation_of_operation', ...body })
 const list = (): Promise<Crl> => fetchCrl(na.url, na.genesis.network_authority.public_key)

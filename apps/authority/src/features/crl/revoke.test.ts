@@ -8,6 +8,7 @@ import {
   entryOf,
   eventsOf,
   fetchCrl,
+  newNodeCaller,
   nodeCaller,
   refused,
   startTestAuthority,
@@ -24,11 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-let counter = 0
-async function newNode(): Promise<NodeCaller> {
-  counter += 1
-  return nodeCaller(na.url, await testSigner('node', `revoke-${counter}`), () => clock.now())
-}
+const newNode = (): Promise<NodeCaller> => newNodeCaller(na.url, 'revoke', clock)
 const newCertificate = async (): Promise<string> => (await enroll(na, await newNode())).cert_id
 
 const revoke = (body: JsonObject): Promise<TestResponse> => na.as('privileged')('POST', '/admin/revoke', body)

@@ -9,7 +9,7 @@ import {
   entryOf,
   eventsOf,
   fetchCrl,
-  nodeCaller,
+  newNodeCaller,
   refused,
   startTestAuthority,
   testSigner,
@@ -26,11 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-let counter = 0
-async function newNode(): Promise<NodeCaller> {
-  counter += 1
-  return nodeCaller(na.url, await testSigner('node', `forgotten-${counter}`), () => clock.now())
-}
+const newNode = (): Promise<NodeCaller> => newNodeCaller(na.url, 'forgotten', clock)
 const revoke = (body: JsonObject): Promise<TestResponse> => na.as('privileged')('POST', '/admin/revoke', body)
 const list = (): Promise<Crl> => fetchCrl(na.url, na.genesis.network_authority.public_key)
 

@@ -7,9 +7,9 @@ import {
   detailsOf,
   enroll,
   eventsOf,
-  nodeCaller,
-  seedCertificates,
+  newNodeCaller,
   refused,
+  seedCertificates,
   startTestAuthority,
   testSigner,
 } from '@chancery/testkit'
@@ -48,11 +48,7 @@ interface Defect {
   apply(draft: Draft): Promise<void> | void
 }
 
-let counter = 0
-async function newNode(): Promise<NodeCaller> {
-  counter += 1
-  return nodeCaller(na.url, await testSigner('node', `checks-${counter}`), () => clock.now())
-}
+const newNode = (): Promise<NodeCaller> => newNodeCaller(na.url, 'checks', clock)
 
 const change = async (draft: Draft, columns: object): Promise<void> => {
   const db = na.core.database.read

@@ -1,14 +1,5 @@
 import { writeInstant, writeSortable } from '@chancery/protocol'
-import {
-  ManualClock,
-  accepted,
-  enroll,
-  eventsOf,
-  nodeCaller,
-  refused,
-  startTestAuthority,
-  testSigner,
-} from '@chancery/testkit'
+import { ManualClock, accepted, enroll, eventsOf, newNodeCaller, refused, startTestAuthority } from '@chancery/testkit'
 import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -19,11 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-let counter = 0
-async function newNode(): Promise<NodeCaller> {
-  counter += 1
-  return nodeCaller(na.url, await testSigner('node', `heartbeat-${counter}`), () => clock.now())
-}
+const newNode = (): Promise<NodeCaller> => newNodeCaller(na.url, 'heartbeat', clock)
 
 const liveness = (cert_id: string) =>
   na.core.database.read.selectFrom('node_liveness').selectAll().where('cert_id', '=', cert_id).executeTakeFirst()

@@ -1,12 +1,4 @@
-import {
-  ManualClock,
-  accepted,
-  createInvite,
-  nodeCaller,
-  refused,
-  startTestAuthority,
-  testSigner,
-} from '@chancery/testkit'
+import { ManualClock, accepted, createInvite, newNodeCaller, refused, startTestAuthority } from '@chancery/testkit'
 import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -24,11 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-let counter = 0
-async function newNode(): Promise<NodeCaller> {
-  counter += 1
-  return nodeCaller(na.url, await testSigner('node', `join-limit-${counter}`), () => clock.now())
-}
+const newNode = (): Promise<NodeCaller> => newNodeCaller(na.url, 'join-limit', clock)
 
 /** Makes failed invite checks from one address until the limit is reached. */
 async function failThrice(from: string): Promise<void> {

@@ -18,6 +18,7 @@ import {
   detailsOf,
   enroll,
   eventsOf,
+  newNodeCaller,
   nodeCaller,
   refused,
   startTestAuthority,
@@ -34,11 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-let counter = 0
-async function newNode(authority: TestAuthority = na): Promise<NodeCaller> {
-  counter += 1
-  return nodeCaller(authority.url, await testSigner('node', `join-${counter}`), () => clock.now())
-}
+const newNode = (authority: TestAuthority = na): Promise<NodeCaller> => newNodeCaller(authority.url, 'join', clock)
 
 const findInvite = (token: string) =>
   na.core.database.read

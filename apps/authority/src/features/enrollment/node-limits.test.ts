@@ -1,4 +1,4 @@
-import { ManualClock, accepted, enroll, nodeCaller, refused, startTestAuthority, testSigner } from '@chancery/testkit'
+import { ManualClock, accepted, enroll, newNodeCaller, refused, startTestAuthority } from '@chancery/testkit'
 import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -15,10 +15,7 @@ beforeAll(async () => {
 afterAll(() => na.stop())
 
 let counter = 0
-async function newNode(): Promise<NodeCaller> {
-  counter += 1
-  return nodeCaller(na.url, await testSigner('node', `node-limit-${counter}`), () => clock.now())
-}
+const newNode = (): Promise<NodeCaller> => newNodeCaller(na.url, 'node-limit', clock)
 
 /** A different address each time, so that only the limit of the key applies. */
 const ownAddress = (): { from: string } => ({ from: `127.6.0.${(counter += 1)}` })

@@ -4,9 +4,9 @@ import {
   ManualClock,
   accepted,
   enroll,
-  nodeCaller,
-  seedCertificates,
+  newNodeCaller,
   refused,
+  seedCertificates,
   startTestAuthority,
   testSigner,
 } from '@chancery/testkit'
@@ -20,11 +20,7 @@ beforeEach(async () => {
 })
 afterEach(() => na.stop())
 
-let counter = 0
-async function newNode(): Promise<NodeCaller> {
-  counter += 1
-  return nodeCaller(na.url, await testSigner('node', `nodes-${counter}`), () => clock.now())
-}
+const newNode = (): Promise<NodeCaller> => newNodeCaller(na.url, 'nodes', clock)
 
 const count = async (): Promise<unknown> => accepted(await na.request('GET', '/nodes'))
 const roster = async (): Promise<JsonObject> => accepted(await na.as('standard')('GET', '/nodes'))

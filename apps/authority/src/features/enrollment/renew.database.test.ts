@@ -13,6 +13,7 @@ import {
   detailsOf,
   enroll,
   eventsOf,
+  newNodeCaller,
   nodeCaller,
   refused,
   startTestAuthority,
@@ -29,11 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-let counter = 0
-async function newNode(authority: TestAuthority = na): Promise<NodeCaller> {
-  counter += 1
-  return nodeCaller(authority.url, await testSigner('node', `renew-${counter}`), () => clock.now())
-}
+const newNode = (authority: TestAuthority = na): Promise<NodeCaller> => newNodeCaller(authority.url, 'renew', clock)
 
 const row = (cert_id: string, authority: TestAuthority = na) =>
   authority.core.database.read
