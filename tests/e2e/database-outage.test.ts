@@ -49,7 +49,7 @@ describe.runIf(has('haproxy', '-v') && has('nginx', '-v'))('PostgreSQL gone, beh
     await vi.waitFor(async () => {
       for (const { core, features } of instances)
         for (const name of ['crl', 'policy', 'feed', 'feed-index'])
-          expect(features.publishedDocuments.holds(name, core.clock.now()), name).toBe(true)
+          expect(features.publishedDocuments.has(name, core.clock.now()), name).toBe(true)
     }, LIMIT)
     const readers = doors.map((door) => read(door))
     const change = (door: string): Promise<TestResponse> => send(door, 'POST', '/join', { body: {} })

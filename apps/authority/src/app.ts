@@ -93,7 +93,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
  */
 async function writeLastMark({ rollback, log }: Pick<Core, 'rollback' | 'log'>): Promise<void> {
   try {
-    await rollback.keep()
+    await rollback.writeMark()
   } catch (error) {
     log.warn('high-water mark not written at the stop', { error })
   }

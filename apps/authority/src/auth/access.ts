@@ -66,7 +66,7 @@ const ALWAYS_SERVED: ReadonlySet<string> = new Set(
 function admit(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): MaybePromise<void> {
   const { rollback } = parts
   if (ALWAYS_SERVED.has(route.id)) return countCall(call, route, parts)
-  if (rollback.needsRecheck) return rollback.settle().then(() => admit(call, route, parts))
+  if (rollback.needsRecheck) return rollback.recheck().then(() => admit(call, route, parts))
   if (rollback.isHalted()) throw new Refusal('service_unavailable', { reason: rollback.reason })
   return countCall(call, route, parts)
 }

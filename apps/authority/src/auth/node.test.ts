@@ -133,9 +133,9 @@ describe('the proof of a node', () => {
     accepted(await node.heartbeat(cert_id, { nonce: 'told' }))
     const replay = await expectFailure({ nonce: 'told' }, {}, 'nonce_replay')
     expect(Object.keys(replay).sort()).toEqual(['nonce', 'reason', 'remote_addr', 'request_id', 'scope'])
-    const stranger = { signer: await testSigner('node', 'stranger') }
+    const unknownSigner = { signer: await testSigner('node', 'stranger') }
     // A replay that does not verify never learns that the nonce was spent.
-    const forged = await expectFailure({ nonce: 'told' }, stranger, 'invalid_signature')
+    const forged = await expectFailure({ nonce: 'told' }, unknownSigner, 'invalid_signature')
     expect(Object.keys(forged).sort()).toEqual(['reason', 'remote_addr', 'request_id', 'scope'])
   })
 

@@ -52,17 +52,17 @@ export function sharedPublicKeys(ring: OperatorKeyring): readonly string[] {
 
 /** The revoked keys, cached with the version of their domain row. */
 export class RevokedOperatorKeys {
-  #stamp: number | undefined
+  #version: number | undefined
   #ids: ReadonlySet<string> = new Set()
 
   /** True when the key is revoked as of a version read for this request, so no instance accepts a revoked key. */
   async has({ database }: { readonly database: Database }, key_id: string, versions: Versions): Promise<boolean> {
-    const stamp = versions.versions.get('operator-keys')
-    if (stamp === undefined || stamp !== this.#stamp) {
+    const version = versions.versions.get('operator-keys')
+    if (version === undefined || version !== this.#version) {
       const rows = await database.read.selectFrom('revoked_operator_keys').select('key_id').execute()
       this.#ids = new Set(rows.map((row) => row.key_id))
       // The rows may be newer than the version, never older: the next request with a newer version reads them again.
-      this.#stamp = stamp
+      this.#version = version
     }
     return this.#ids.has(key_id)
   }

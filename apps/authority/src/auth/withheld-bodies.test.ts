@@ -27,13 +27,13 @@ async function announce(
 ): Promise<{ heard: () => string; socket: Socket }> {
   const socket = connect({ port: Number(new URL(na.url).port), host: '127.0.0.1', localAddress: from })
   sockets.push(socket)
-  let heard = ''
-  socket.on('data', (bytes) => (heard += bytes.toString('latin1'))).on('error', () => undefined)
+  let received = ''
+  socket.on('data', (bytes) => (received += bytes.toString('latin1'))).on('error', () => undefined)
   const lines = Object.entries({ Host: 'na.test', 'Content-Length': String(LARGE), ...headers })
   socket.write(`POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
   socket.write(Buffer.alloc(part, 0x20))
   await pause(20)
-  return { heard: () => heard, socket }
+  return { heard: () => received, socket }
 }
 
 async function responseTo(call: { heard: () => string }): Promise<string> {

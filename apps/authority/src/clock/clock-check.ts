@@ -65,10 +65,10 @@ export class ClockCheck implements SigningHalt {
     const ahead = server < before ? before - server : server > after ? after - server : 0n
     this.#base = base
     offset.set(Number(ahead) / 1_000_000)
-    this.#judge(ahead)
+    this.#evaluate(ahead)
   }
 
-  #judge(ahead: Instant): void {
+  #evaluate(ahead: Instant): void {
     const { log } = this.#parts
     const wasOff = this.#isOff
     const fields = { ahead_ms: Number(ahead / 1000n) }

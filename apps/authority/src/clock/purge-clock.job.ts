@@ -18,13 +18,13 @@ interface Parts {
  */
 export async function storePurgeClocks(parts: Parts): Promise<void> {
   const db = parts.database.read
-  for (const [name, settled] of Object.entries(parts.purgeClock)) {
-    const kept = await findTime(db, `settled ${name}`)
-    if (kept !== undefined) settled.goOnFrom(kept)
-    const watched = await acceptFrom(parts, name, settled)
-    if (watched !== undefined) settled.goOnFrom(watched)
-    const now = settled.now()
-    if (kept === undefined || now > kept) await storeTime(db, `settled ${name}`, now)
+  for (const [name, purgeClock] of Object.entries(parts.purgeClock)) {
+    const stored = await findTime(db, `settled ${name}`)
+    if (stored !== undefined) purgeClock.continueFrom(stored)
+    const watched = await acceptFrom(parts, name, purgeClock)
+    if (watched !== undefined) purgeClock.continueFrom(watched)
+    const now = purgeClock.now()
+    if (stored === undefined || now > stored) await storeTime(db, `settled ${name}`, now)
   }
 }
 
@@ -38,23 +38,23 @@ const lastSeen = new WeakMap<PurgeClock, { readonly until: Instant; readonly ms:
 async function acceptFrom(
   { database: { read: db }, clock }: Parts,
   name: string,
-  settled: PurgeClock,
+  purgeClock: PurgeClock,
 ): Promise<Instant | undefined> {
   const [wall, ms] = [clock.now(), clock.monotonicMs()]
   const [from, until] = [await findTime(db, `watched ${name} from`), await findTime(db, `watched ${name} until`)]
-  const seen = lastSeen.get(settled)
+  const seen = lastSeen.get(purgeClock)
   // Set back since: earlier observations do not apply to this clock.
   if (from === undefined || until === undefined || wall < until) {
     await storeTime(db, `watched ${name} from`, wall)
     await storeTime(db, `watched ${name} until`, wall)
-    lastSeen.set(settled, { until: wall, ms })
+    lastSeen.set(purgeClock, { until: wall, ms })
     return undefined
   }
   const ran = seen?.until === until ? BigInt(Math.floor((ms - seen.ms) * 1000)) : 0n
   const reached = until + ran < wall ? until + ran : wall
   if (reached > until) await storeTime(db, `watched ${name} until`, reached)
-  lastSeen.set(settled, { until: reached, ms })
-  return reached - from >= BigInt(settled.believedAfterMs) * 1000n ? reached : undefined
+  lastSeen.set(purgeClock, { until: reached, ms })
+  return reached - from >= BigInt(purgeClock.acceptedAfterMs) * 1000n ? reached : undefined
 }
 
 async function findTime(db: Tx, name: string): Promise<Instant | undefined> {

@@ -5,22 +5,22 @@ import { PurgeClock } from './purge-clock.ts'
 
 const HOUR_MS = 3_600_000
 let clock: ManualClock
-let settled: PurgeClock
+let purgeClock: PurgeClock
 /** A process that has run for an hour. */
 beforeEach(() => {
   clock = new ManualClock()
-  settled = new PurgeClock(clock, HOUR_MS)
+  purgeClock = new PurgeClock(clock, HOUR_MS)
   clock.advance(3600)
-  settled.now()
+  purgeClock.now()
 })
 const jump = (micros: bigint): void => clock.set(clock.now() + micros)
 
 describe('the time by which rows may be purged', () => {
   it('passes with the clock, small corrections included', () => {
     clock.advance(90 * 86_400)
-    expect(settled.now()).toBe(clock.now())
+    expect(purgeClock.now()).toBe(clock.now())
     jump(seconds(5))
-    expect(settled.now()).toBe(clock.now())
+    expect(purgeClock.now()).toBe(clock.now())
   })
 
   it('is long ago in the first hour of a process, whose clock may be ahead from the start', () => {
@@ -39,30 +39,30 @@ describe('the time by which rows may be purged', () => {
   it('does not follow a jump ahead, but continues', () => {
     const before = clock.now()
     jump(40n * DAY)
-    expect(settled.now()).toBe(before)
+    expect(purgeClock.now()).toBe(before)
     clock.advance(100)
-    expect(settled.now()).toBe(before + seconds(100))
+    expect(purgeClock.now()).toBe(before + seconds(100))
   })
 
   it('accepts a jump ahead after its period, counted from the last one', () => {
     jump(DAY)
-    settled.now()
+    purgeClock.now()
     clock.advance(3000)
     jump(DAY)
-    settled.now()
+    purgeClock.now()
     clock.advance(3599)
-    expect(settled.now()).toBe(clock.now() - 2n * DAY)
+    expect(purgeClock.now()).toBe(clock.now() - 2n * DAY)
     clock.advance(1)
-    expect(settled.now()).toBe(clock.now())
+    expect(purgeClock.now()).toBe(clock.now())
   })
 
   it('follows a jump back immediately, and so the end of one ahead', () => {
     jump(40n * DAY)
-    settled.now()
+    purgeClock.now()
     jump(-40n * DAY)
     clock.advance(4000)
-    expect(settled.now()).toBe(clock.now())
+    expect(purgeClock.now()).toBe(clock.now())
     jump(-DAY)
-    expect(settled.now()).toBe(clock.now())
+    expect(purgeClock.now()).toBe(clock.now())
   })
 })

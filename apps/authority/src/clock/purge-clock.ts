@@ -17,39 +17,39 @@ const EARLIEST = 10n * DAY
  */
 export class PurgeClock implements Pick<Clock, 'now'> {
   readonly #clock: Clock
-  readonly believedAfterMs: number
+  readonly acceptedAfterMs: number
   /** Accepted difference of wall clock and monotonic clock. */
   #base: Instant
   #ahead: { readonly base: Instant; readonly sinceMs: number } | undefined
 
-  constructor(clock: Clock, believedAfterMs: number) {
+  constructor(clock: Clock, acceptedAfterMs: number) {
     this.#clock = clock
-    this.believedAfterMs = believedAfterMs
+    this.acceptedAfterMs = acceptedAfterMs
     const base = wallMinusMonotonic(clock)
     this.#base = base - UNACCEPTED_OFFSET
     this.#ahead = { base, sinceMs: clock.monotonicMs() }
   }
 
   now(): Instant {
-    this.#look()
+    this.#check()
     const now = this.#base + monotonicInstant(this.#clock)
     return now > EARLIEST ? now : EARLIEST
   }
 
   /** Uses the accepted time that another process of this database stored. Never ahead of the clock. */
-  goOnFrom(settled: Instant): void {
-    const base = settled - monotonicInstant(this.#clock)
+  continueFrom(purgeClock: Instant): void {
+    const base = purgeClock - monotonicInstant(this.#clock)
     if (base <= this.#base) return
     const wall = wallMinusMonotonic(this.#clock)
     this.#base = base < wall ? base : wall
   }
 
-  #look(): void {
+  #check(): void {
     const [base, ms] = [wallMinusMonotonic(this.#clock), this.#clock.monotonicMs()]
     const ahead = this.#ahead
     if (base - this.#base <= MAX_CLOCK_JUMP) this.#accept(base)
     else if (ahead === undefined || magnitude(base - ahead.base) > MAX_CLOCK_JUMP) this.#ahead = { base, sinceMs: ms }
-    else if (ms - ahead.sinceMs >= this.believedAfterMs) this.#accept(base)
+    else if (ms - ahead.sinceMs >= this.acceptedAfterMs) this.#accept(base)
   }
 
   #accept(base: Instant): void {

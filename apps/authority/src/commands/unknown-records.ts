@@ -6,7 +6,7 @@ import type { RevocationReason } from '@chancery/protocol'
 import { createLog } from '@chancery/service-kit'
 import { describeUnknown } from '../recovery/describe-unknown.ts'
 import { adoptUnknown, restoreListed, revokeAgain, revokeUnknown } from '../recovery/resolve-unknown.ts'
-import { revokeTreatiesAgain, withdrawAttestations } from '../recovery/revoke-lost.ts'
+import { revokeTreatiesAgain, revokeAttestations } from '../recovery/revoke-lost.ts'
 import { SourceUnusable, findUnknown } from '../recovery/unknown.ts'
 import type { LostRecord } from '../recovery/unknown-records.ts'
 import type { UnknownCertificate, UnknownReport } from '../recovery/unknown.ts'
@@ -89,11 +89,11 @@ async function resolveLost(
   { unknown: action, reason }: UnknownArguments,
 ): Promise<readonly string[]> {
   const isEnded = ({ revokedFor }: LostRecord): boolean => action === 'revoke' || revokedFor !== undefined
-  const withdrawn = [...attestations.filter(isEnded), ...attestationsValidAgain]
-  const sequence = await withdrawAttestations(parts, withdrawn, reason)
+  const revoked = [...attestations.filter(isEnded), ...attestationsValidAgain]
+  const sequence = await revokeAttestations(parts, revoked, reason)
   const treaties = await revokeTreatiesAgain(parts, treatiesValidAgain)
   return [
-    ...(sequence === undefined ? [] : [`attestations revoked: ${withdrawn.length}, feed ${sequence}`]),
+    ...(sequence === undefined ? [] : [`attestations revoked: ${revoked.length}, feed ${sequence}`]),
     ...(treaties === 0 ? [] : [`treaties revoked again: ${treaties}`]),
   ]
 }

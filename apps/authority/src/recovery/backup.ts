@@ -7,7 +7,7 @@ import type { HighWater } from '../rollback/mark-file.ts'
 import { listTables } from '../database/copy/catalogue.ts'
 import { countRows } from '../database/copy/copy-rows.ts'
 import type { Database, Tx } from '../database/database.ts'
-import { findBehind, readHeads } from '../rollback/positions.ts'
+import { findRollbacks, readHeads } from '../rollback/positions.ts'
 import { readSchemaVersion } from '../database/migrate.ts'
 import { snapshotInto, syncFile } from '../database/copy/snapshot.ts'
 import type { SnapshotProgress } from '../database/copy/snapshot.ts'
@@ -46,23 +46,23 @@ export async function createBackup(facts: BackupFacts): Promise<BackupResult> {
   const { folder, ids } = facts
   await checkSource(facts)
   await refuseFilled(folder)
-  const beside = `${folder}.unfinished-${ids.hex(8)}`
-  await mkdir(beside, { recursive: true, mode: 0o700 })
+  const temporary = `${folder}.unfinished-${ids.hex(8)}`
+  await mkdir(temporary, { recursive: true, mode: 0o700 })
   try {
     const created = facts.clock.now()
-    await snapshotInto(facts.source, join(beside, DATABASE_PART), () => facts.clock.now(), facts.onProgress)
-    await writeFile(join(beside, GENESIS_PART), facts.genesisText, { mode: 0o600, flush: true })
+    await snapshotInto(facts.source, join(temporary, DATABASE_PART), () => facts.clock.now(), facts.onProgress)
+    await writeFile(join(temporary, GENESIS_PART), facts.genesisText, { mode: 0o600, flush: true })
     if (facts.historyText !== undefined)
-      await writeFile(join(beside, HISTORY_PART), facts.historyText, { mode: 0o600, flush: true })
-    const backedUp = await describe(beside, facts, created)
-    await writeManifest(beside, backedUp.manifest, facts.signer)
-    await syncFile(beside)
+      await writeFile(join(temporary, HISTORY_PART), facts.historyText, { mode: 0o600, flush: true })
+    const backedUp = await describe(temporary, facts, created)
+    await writeManifest(temporary, backedUp.manifest, facts.signer)
+    await syncFile(temporary)
     // An empty folder of that name is used; rename refuses a folder with files.
-    await rename(beside, folder)
+    await rename(temporary, folder)
     await syncFile(dirname(folder))
     return backedUp
   } catch (error) {
-    await rm(beside, { recursive: true, force: true })
+    await rm(temporary, { recursive: true, force: true })
     throw error
   }
 }
@@ -109,7 +109,7 @@ async function describe(folder: string, facts: BackupFacts, created: Instant): P
       tables,
       parts,
     }
-    return { manifest, behind: await findBehind(db, marks) }
+    return { manifest, behind: await findRollbacks(db, marks) }
   } finally {
     await copy.close()
   }

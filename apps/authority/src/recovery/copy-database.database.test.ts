@@ -59,7 +59,7 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
     const na = await startUsedAuthority({ database: life })
     served = await read(na)
     authority = { publicKeys: [na.genesis.network_authority.public_key], sovereign: na.genesis.network_name }
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     await na.stop()
     mark = await readMark(`${life.settings['DB_PATH']}.mark`, authority.publicKeys)
   })

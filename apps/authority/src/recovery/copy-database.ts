@@ -6,7 +6,7 @@ import { listTables } from '../database/copy/catalogue.ts'
 import { compareRows, copyRows, describeTables } from '../database/copy/copy-rows.ts'
 import type { CopiedTable } from '../database/copy/copy-rows.ts'
 import type { Database, Tx } from '../database/database.ts'
-import { findBehind } from '../rollback/positions.ts'
+import { findRollbacks } from '../rollback/positions.ts'
 import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../database/migrate.ts'
 import {
   TargetInUseError,
@@ -134,12 +134,12 @@ async function checkSource({ source, authority, marks }: CopyFacts): Promise<voi
   const identity = await db.selectFrom('authority_identity').selectAll().executeTakeFirst()
   if (identity?.network_name !== authority.sovereign || identity.public_key !== authority.publicKeys[0])
     throw new CopyError('source_unfit', 'the source belongs to another network or another authority key')
-  const behind = await findBehind(db, marks)
+  const missing = await findRollbacks(db, marks)
   // A rolled back source lacks revocations. In the new database this could not be detected.
-  if (behind.length > 0)
+  if (missing.length > 0)
     throw new CopyError(
       'source_behind_mark',
-      `the source is older than what was published (${behind.join(', ')}): recover it first`,
+      `the source is older than what was published (${missing.join(', ')}): recover it first`,
     )
 }
 

@@ -26,13 +26,13 @@ function checkColumns(
     if (record[column] !== value) notes.problem(`${name}: its ${column} is another`)
 }
 
-interface Withdrawal {
+interface RevocationColumns {
   readonly status: string
   readonly revoked_at: string | null
   readonly revocation_reason: string | null
 }
 
-function checkWithdrawal(notes: InspectionNotes, name: string, row: Withdrawal): void {
+function checkRevocation(notes: InspectionNotes, name: string, row: RevocationColumns): void {
   const isRevoked = row.status === 'revoked'
   const isWhole = isRevoked === (row.revoked_at !== null) && isRevoked === (row.revocation_reason !== null)
   if (!isWhole || !['active', 'revoked'].includes(row.status)) notes.problem(`${name}: withdrawn by half`)
@@ -46,9 +46,9 @@ async function inspectAttestations(db: Tx, notes: InspectionNotes): Promise<void
     .limit(1)
     .executeTakeFirst()
   const ids = parse(feed?.feed_json ?? '')?.['revoked_attestation_ids']
-  const told = new Set(Array.isArray(ids) ? ids : [])
+  const reported = new Set(Array.isArray(ids) ? ids : [])
   const recovered = await db.selectFrom('recovered_revocations').select('attestation_id').execute()
-  const withdrawn = new Set(recovered.map((row) => row.attestation_id))
+  const revokedRows = new Set(recovered.map((row) => row.attestation_id))
   const page = (after: string) =>
     db
       .selectFrom('membership_attestations')
@@ -62,17 +62,18 @@ async function inspectAttestations(db: Tx, notes: InspectionNotes): Promise<void
     const record = await notes.ownRecord('attestation', row.attestation_id, row.attestation_json)
     const { attestation_id, issuer_sovereign_id, subject_id } = row
     checkColumns(notes, name, record, { attestation_id, issuer_sovereign_id, subject_id })
-    checkWithdrawal(notes, name, row)
+    checkRevocation(notes, name, row)
     if (row.status !== 'revoked') continue
-    withdrawn.add(row.attestation_id)
-    if (feed === undefined || told.has(row.attestation_id)) continue
+    revokedRows.add(row.attestation_id)
+    if (feed === undefined || reported.has(row.attestation_id)) continue
     // A full feed of a release without parts: the next version includes the others.
-    if (feed.index_json === null && told.size >= MAX_FEED_IDS) continue
-    const version = { at: readInstant(feed.issued_at) ?? 0n, ids: told.size }
+    if (feed.index_json === null && reported.size >= MAX_FEED_IDS) continue
+    const version = { at: readInstant(feed.issued_at) ?? 0n, ids: reported.size }
     if (!(await mayLeaveOut(db, row.attestation_id, version))) notes.problem(`${name}: withdrawn, but not in the feed`)
   }
-  for (const id of told)
-    if (!withdrawn.has(String(id))) notes.problem(`feed: names attestation ${String(id)}, which is not withdrawn here`)
+  for (const id of reported)
+    if (!revokedRows.has(String(id)))
+      notes.problem(`feed: names attestation ${String(id)}, which is not withdrawn here`)
 }
 
 /** Treaties that are revoked in the audit log. */
@@ -109,7 +110,7 @@ async function inspectTreaties(db: Tx, notes: InspectionNotes): Promise<void> {
     const record = await notes.ownRecord('treaty', row.treaty_id, row.treaty_json)
     const { treaty_id, issuer_sovereign_id, subject_sovereign_id } = row
     checkColumns(notes, name, record, { treaty_id, issuer_sovereign_id, subject_sovereign_id })
-    checkWithdrawal(notes, name, row)
+    checkRevocation(notes, name, row)
     if (row.status !== 'revoked' && revoked.has(treaty_id)) notes.problem(`${name}: active, but revoked in the audit`)
   }
 }
@@ -139,13 +140,13 @@ async function inspectImports(db: Tx, notes: InspectionNotes): Promise<void> {
     checkColumns(notes, name, record, { issuer_sovereign_id, ...named })
     if (record['sequence'] !== sequence) notes.problem(`${name}: says another number`)
     const ids = record['revoked_attestation_ids']
-    const kept = await db
+    const storedIds = await db
       .selectFrom('imported_sovereign_revocations')
       .select('attestation_id')
       .where('issuer_sovereign_id', '=', issuer_sovereign_id)
       .execute()
-    const held = new Set<unknown>(kept.map((each) => each.attestation_id))
+    const stored = new Set<unknown>(storedIds.map((each) => each.attestation_id))
     for (const id of Array.isArray(ids) ? ids : [])
-      if (!held.has(id)) notes.problem(`${name}: its revocation of ${String(id)} is not stored`)
+      if (!stored.has(id)) notes.problem(`${name}: its revocation of ${String(id)} is not stored`)
   }
 }

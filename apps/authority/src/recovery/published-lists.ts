@@ -35,9 +35,9 @@ export class PublishedListError extends Error {
  */
 export async function raiseMark(parts: RecoveryParts, { crl, feed }: Published): Promise<HighWater> {
   const { database, network, clock, rollback, keys } = parts
-  const kept = rollback.mark
+  const saved = rollback.mark
   const facts = { network_name: network.name, written_at: writeInstant(clock.now()) }
-  let mark: HighWater = kept ?? { mark_version: 1, ...facts, ...(await readHeads(database.read)) }
+  let mark: HighWater = saved ?? { mark_version: 1, ...facts, ...(await readHeads(database.read)) }
   if (crl !== undefined) {
     const list = await readOwn('--crl', crl, readCrl, keys.current)
     requireOneHistory(list, mark.last_crl, clock.now())
@@ -75,12 +75,12 @@ export async function chooseOwnList(texts: readonly string[], publicKey: string)
  * Two lists with one sequence and different revocations: using either would drop revocations of the other, so the
  * operator has to decide (protocol/gateway 9.2).
  */
-function requireOneHistory(given: Crl, keptText: string | null, now: Instant): void {
-  if (keptText === null) return
-  const kept = readCrl(readJson(keptText, LIST_LIMITS))
-  const verdict = checkListAdvance(positionOfList(kept), positionOfList(given), now)
+function requireOneHistory(given: Crl, savedText: string | null, now: Instant): void {
+  if (savedText === null) return
+  const saved = readCrl(readJson(savedText, LIST_LIMITS))
+  const verdict = checkListAdvance(positionOfList(saved), positionOfList(given), now)
   if (verdict.ok || verdict.reason !== 'equivocation') return
-  const known = new Set(kept.revoked_certificates.map((entry) => entry.certificate_id))
+  const known = new Set(saved.revoked_certificates.map((entry) => entry.certificate_id))
   const alone = given.revoked_certificates.flatMap(({ certificate_id: id }) => (known.has(id) ? [] : [id]))
   const named = alone.length === 0 ? 'nothing' : alone.slice(0, NAMED).join(', ') + (alone.length > NAMED ? ', …' : '')
   throw new PublishedListError(

@@ -81,14 +81,14 @@ describe('an authority whose database is rolled back', () => {
         201,
       )['attestation_id'],
     )
-  const withdraw = async (id: string): Promise<void> => {
+  const revokeOne = async (id: string): Promise<void> => {
     accepted(await na.as('privileged')('POST', `/admin/attestations/${id}/revoke`, { reason: 'left' }))
   }
   const revoke = async (cert_id: string): Promise<void> => {
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason: 'key_compromise' }))
   }
   const stop = async (): Promise<void> => {
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     await na.stop()
   }
   const recover = async (published: Published = {}): Promise<Recovery> => {
@@ -122,14 +122,14 @@ describe('an authority whose database is rolled back', () => {
     await first()
     await start()
     await recover()
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     clock.advance(400)
     await revoke(two.cert_id)
     await stop()
     await second()
     await start()
     await recover()
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     expect(na.core.rollback.isHalted()).toBe(false)
     accepted(await na.request('GET', '/readyz'))
     const list = accepted(await na.request('GET', '/crl'))['revoked_certificates'] as JsonObject[]
@@ -147,8 +147,8 @@ describe('an authority whose database is rolled back', () => {
     const early = await enroll(na, await node('early'))
     const late = await enroll(na, await node('late'))
     await revoke(early.cert_id)
-    const [kept, known] = [await attest('kept'), await attest('known')]
-    await withdraw(kept)
+    const [stored, known] = [await attest('kept'), await attest('known')]
+    await revokeOne(stored)
     const invite = await createInvite(na)
     await stop()
     const restore = await backUp(database)
@@ -157,8 +157,8 @@ describe('an authority whose database is rolled back', () => {
     clock.advance(10)
     await revoke(late.cert_id)
     const unknown = await attest('unknown')
-    await withdraw(unknown)
-    await withdraw(known)
+    await revokeOne(unknown)
+    await revokeOne(known)
     accepted(await (await node('newcomer')).join(invite), 201)
     accepted(await na.as('privileged')('POST', '/admin/operator-keys/op-gone/revoke', {}))
     const captured = { nonce: 'captured', timestamp: '2026-01-02T03:04:15Z' }
@@ -166,7 +166,7 @@ describe('an authority whose database is rolled back', () => {
     await stop()
     await restore()
     await start()
-    return { certs: [early.cert_id, late.cert_id], attestations: [kept, known, unknown], invite, captured }
+    return { certs: [early.cert_id, late.cert_id], attestations: [stored, known, unknown], invite, captured }
   }
 
   it('is not ready, signs nothing and serves only probes', async () => {
@@ -208,7 +208,7 @@ describe('an authority whose database is rolled back', () => {
   it('accepts nothing signed up to five minutes after the recovery, and no earlier invite', async () => {
     const { captured, invite } = await liveOn()
     await recover()
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     const history = (options?: object): ReturnType<ReturnType<TestAuthority['as']>> =>
       na.as('standard')('GET', '/admin/policy/history', undefined, options)
     // The caller made no mistake, so it is neither counted nor audited. The response has the reason and the time to
@@ -287,7 +287,7 @@ describe('an authority whose database is rolled back', () => {
     await restore()
     await start()
     expect(await recover()).toMatchObject({ agents: 1 })
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     refused(await na.request('GET', url), 404, 'agent_not_registered')
     expect(accepted(await na.request('GET', '/agents?capability=fetch'))['agents']).toEqual([])
     refused(await na.request('POST', '/agents', { body: before }), 400, 'descriptor_expired')
@@ -301,12 +301,12 @@ describe('an authority whose database is rolled back', () => {
     await start()
     const [early, late] = [await enroll(na, await node('early')), await enroll(na, await node('late'))]
     await revoke(early.cert_id)
-    const kept = await attest('kept')
+    const stored = await attest('kept')
     await stop()
     const restore = await backUp(database)
     await start()
     await revoke(late.cert_id)
-    await withdraw(kept)
+    await revokeOne(stored)
     const crl = (await na.request('GET', '/crl')).text
     const feed = (await na.request('GET', '/sovereign-revocation-feed')).text
     await stop()
@@ -319,9 +319,9 @@ describe('an authority whose database is rolled back', () => {
     await expect(recover({ crl: crl.replace('key_compromise', 'unspecified') })).rejects.toThrow(PublishedListError)
     await expect(recover({ feed: '{}' })).rejects.toThrow(PublishedListError)
     expect(await recover({ crl, feed })).toMatchObject({ crlSequence: 102, feedSequence: 101, revocations: 2 })
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     expect((await na.request('GET', '/crl')).text).toContain(late.cert_id)
-    expect((await na.request('GET', '/sovereign-revocation-feed')).text).toContain(kept)
+    expect((await na.request('GET', '/sovereign-revocation-feed')).text).toContain(stored)
     await expect(recover({ crl, feed })).rejects.toThrow(NothingToRecoverError)
   })
 
@@ -340,9 +340,9 @@ describe('an authority whose database is rolled back', () => {
     for (const file of marks()) await rm(file)
     await start()
     await revoke(two.cert_id)
-    const forgotten = recover({ crl })
-    await expect(forgotten).rejects.toThrow(PublishedListError)
-    await expect(forgotten).rejects.toThrow(`revoke what only this list names: ${one.cert_id}`)
+    const missing = recover({ crl })
+    await expect(missing).rejects.toThrow(PublishedListError)
+    await expect(missing).rejects.toThrow(`revoke what only this list names: ${one.cert_id}`)
     // The own list, given unchanged, is not a second history.
     const own = (await na.request('GET', '/crl')).text
     await expect(recover({ crl: own })).rejects.toThrow(NothingToRecoverError)
@@ -366,7 +366,7 @@ describe('an authority whose database is rolled back', () => {
     accepted(await na.request('GET', '/readyz'))
     const db = na.core.database.read
     await db.updateTable('crl_versions').set({ crl_json: '{}' }).where('sequence', '=', 1).execute()
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
   })
 
@@ -376,10 +376,10 @@ describe('an authority whose database is rolled back', () => {
     accepted(await na.request('GET', '/crl'))
     const db = na.core.database.read
     await db.updateTable('heads').set({ version: 0 }).where('name', '=', 'crl').execute()
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
     await db.updateTable('heads').set({ version: 9 }).where('name', '=', 'crl').execute()
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     accepted(await na.request('GET', '/readyz'))
 
     // Another instance writes its mark to the same files.
@@ -394,15 +394,15 @@ describe('an authority whose database is rolled back', () => {
       nodeCaller(other.url, await testSigner('two', 'two'), () => clock.now()),
     )
     accepted(await other.as('privileged')('POST', '/admin/revoke', { cert_id: late.cert_id }))
-    await other.core.rollback.keep()
+    await other.core.rollback.writeMark()
     await other.stop()
     await db.deleteFrom('crl_versions').where('sequence', '=', 2).execute()
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
     // An instance that has not detected the rollback yet does not overwrite the higher mark with its older one.
-    await na.core.rollback.keep()
-    const kept = JSON.parse(await readFile(marks()[0] ?? '', 'utf8')) as { crl: { sequence: number } }
-    expect(kept.crl.sequence).toBe(2)
+    await na.core.rollback.writeMark()
+    const stored = JSON.parse(await readFile(marks()[0] ?? '', 'utf8')) as { crl: { sequence: number } }
+    expect(stored.crl.sequence).toBe(2)
   })
 
   it('serves again after a recovery although certificates that were issued and revoked since are lost', async () => {
@@ -418,7 +418,7 @@ describe('an authority whose database is rolled back', () => {
     await restore()
     await start()
     await recover()
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     accepted(await na.request('GET', '/readyz'))
     await na.stop()
     na = await startTestAuthority({
@@ -453,26 +453,26 @@ describe('an authority whose database is rolled back', () => {
       await stop()
       const restore = await backUp(database)
       await start(EVIDENCE_ON)
-      const withdrawals: Readonly<Record<string, () => Promise<JsonObject>>> = {
+      const revocations: Readonly<Record<string, () => Promise<JsonObject>>> = {
         'a treaty': () => post(`/admin/recognition-treaties/${String(treaty['treaty_id'])}/revoke`),
         'a boundary policy': () => post('/admin/boundary-policies/gone/deactivate', { version: 1 }),
         'an executor key': () => post('/admin/evidence/executor-keys/k/retire'),
       }
-      await withdrawals[what]?.()
+      await revocations[what]?.()
       await stop()
       await restore()
       await start(EVIDENCE_ON)
       refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
       refused(await na.request('GET', '/recognition-graph'), 503, 'service_unavailable')
       await recover()
-      await na.core.rollback.settle()
+      await na.core.rollback.recheck()
       accepted(await na.request('GET', '/readyz'))
     },
   )
 
   it('has every anchor in its mark within seconds', async () => {
     await start(EVIDENCE_ON)
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     const attestation_id = await attest('kept')
     accepted(
       await na.as('standard')('POST', '/admin/boundary/evaluate', { attestation_id, requested_capability: 'x' }),
@@ -480,7 +480,7 @@ describe('an authority whose database is rolled back', () => {
     )
     accepted(await na.as('standard')('POST', '/admin/evidence/anchors', {}), 201)
     // Less than a minute has passed.
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     expect(na.core.rollback.mark?.evidence?.sequence).toBe(2)
   })
 
@@ -492,17 +492,17 @@ describe('an authority whose database is rolled back', () => {
     await start()
     await revoke(one.cert_id)
     await stop()
-    const kept = await Promise.all(marks().map((file) => readFile(file)))
+    const stored = await Promise.all(marks().map((file) => readFile(file)))
     await restore()
     for (const file of marks()) await rm(file)
     await start()
     await revoke(two.cert_id)
     await na.stop()
-    for (const [at, file] of marks().entries()) await writeFile(file, kept[at] ?? '')
+    for (const [at, file] of marks().entries()) await writeFile(file, stored[at] ?? '')
     await start()
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
     expect(await recover()).toMatchObject({ crlSequence: 101, revocations: 1 })
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     accepted(await na.request('GET', '/readyz'))
     const listed = (accepted(await na.request('GET', '/crl'))['revoked_certificates'] as JsonObject[]).map(
       (entry) => entry['certificate_id'],
@@ -519,9 +519,9 @@ describe('an authority whose database is rolled back', () => {
     const db = na.core.database.read
     await db.deleteFrom('revoked_operator_keys').execute()
     await db.updateTable('crl_versions').set({ sequence: 500 }).execute()
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     expect(await recover()).toMatchObject({ crlSequence: 501, revocations: 1 })
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     expect(accepted(await na.request('GET', '/crl'))['sequence']).toBe(501)
   })
 
@@ -539,7 +539,7 @@ describe('an authority whose database is rolled back', () => {
 
   it.runIf(currentBackend() === 'sqlite')('stores its mark next to the SQLite file by default', async () => {
     na = await startTestAuthority({ clock, database })
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     expect(await readFile(`${database.settings['DB_PATH']}.mark`, 'utf8')).toContain('"mark_version":1')
   })
 })

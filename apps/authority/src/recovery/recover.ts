@@ -19,7 +19,7 @@ import { endInvites } from './end-invites.ts'
 import { LIST_LIMITS, raiseMark } from './published-lists.ts'
 import type { Published } from './published-lists.ts'
 import type { Tx } from '../database/database.ts'
-import { findBehind } from '../rollback/positions.ts'
+import { findRollbacks } from '../rollback/positions.ts'
 import { raiseVersion } from '../database/locks/domains.ts'
 
 /** The one permitted jump: no sequence that was used after the backup is used again (reliability 12). */
@@ -60,12 +60,12 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
     const keys = await revokeKeysAgain(tx, mark)
     const list = await relist(tx, parts, mark)
     await raisePolicyPosition(tx, mark)
-    const feed = await withdrawAgain(tx, parts, mark)
+    const feed = await revokeAgain(tx, parts, mark)
     const now = parts.clock.now()
     await endInvites(tx, now)
     // It is unknown which agents were removed or replaced after the backup, so all must register again.
     const agents = await unlistAllAgents(tx)
-    await leapStamps(tx, mark)
+    await raiseVersions(tx, mark)
     const replayFloor = now + TOLERANCE
     await noteRecovery(tx, now, replayFloor)
     const recovered = {
@@ -78,7 +78,7 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
     await audit(tx, parts, recovered)
     return recovered
   })
-  await rollback.keep()
+  await rollback.writeMark()
   return recovery
 }
 
@@ -91,7 +91,7 @@ async function restoreRows(parts: RecoveryParts): Promise<Recovery> {
   const recovery = await database.write(async (tx) => {
     for (const head of ['crl', 'feed']) await database.lockDomain(tx, head)
     const list = await parts.crl.restoreDropped(tx)
-    const feed = await restoreWithdrawn(tx, parts)
+    const feed = await restoreRevocations(tx, parts)
     if (list === undefined && feed === undefined) throw new NothingToRecoverError('the database is not rolled back')
     const revocations = (list?.added ?? 0) + (feed?.added ?? 0)
     const heads = { crlSequence: list?.sequence, feedSequence: feed?.sequence }
@@ -99,23 +99,23 @@ async function restoreRows(parts: RecoveryParts): Promise<Recovery> {
     await audit(tx, parts, recovered)
     return recovered
   })
-  await rollback.keep()
+  await rollback.writeMark()
   return recovery
 }
 
-async function restoreWithdrawn(
+async function restoreRevocations(
   tx: Tx,
   parts: RecoveryParts,
 ): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
   const last = await findSignedFeed(tx, parts.keys)
-  const added = last === undefined ? 0 : await withdrawMissing(tx, parts, last)
+  const added = last === undefined ? 0 : await revokeMissing(tx, parts, last)
   if (added === 0) return undefined
   const { sequence } = await parts.revocationFeeds.publishOwnFeed(tx, 'refresh')
   return { sequence, added }
 }
 
 async function isRolledBack(db: Tx, mark: HighWater): Promise<boolean> {
-  return (await findBehind(db, [mark])).some((name) => name !== 'evidence')
+  return (await findRollbacks(db, [mark])).some((name) => name !== 'evidence')
 }
 
 async function revokeKeysAgain(tx: Tx, mark: HighWater): Promise<number> {
@@ -140,10 +140,10 @@ async function relist(
   mark: HighWater,
 ): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
   if (mark.crl === null || mark.last_crl === null) return undefined
-  const kept: Crl = readCrl(readJson(mark.last_crl, LIST_LIMITS))
+  const saved: Crl = readCrl(readJson(mark.last_crl, LIST_LIMITS))
   // Also past the database: a mark may have been stored elsewhere for long while another history continued.
   const sequence = Math.max(mark.crl.sequence + JUMP, ((await findActiveVersion(tx))?.sequence ?? 0) + 1)
-  return { sequence, added: await parts.crl.restoreEntries(tx, kept, sequence) }
+  return { sequence, added: await parts.crl.restoreEntries(tx, saved, sequence) }
 }
 
 /** Positions are not signed, but the history is read in their order. */
@@ -157,19 +157,19 @@ async function raisePolicyPosition(tx: Tx, mark: HighWater): Promise<void> {
   await raiseVersion(tx, 'policy')
 }
 
-async function withdrawAgain(
+async function revokeAgain(
   tx: Tx,
   parts: RecoveryParts,
   mark: HighWater,
 ): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
   if (mark.feed === null || mark.last_feed === null) return undefined
-  const kept: RevocationFeed = readRevocationFeed(readJson(mark.last_feed, LIST_LIMITS))
+  const saved: RevocationFeed = readRevocationFeed(readJson(mark.last_feed, LIST_LIMITS))
   const last = await findSignedFeed(tx, parts.keys)
   const added =
-    (await withdrawMissing(tx, parts, kept)) + (last === undefined ? 0 : await withdrawMissing(tx, parts, last))
+    (await revokeMissing(tx, parts, saved)) + (last === undefined ? 0 : await revokeMissing(tx, parts, last))
   const least = {
     sequence: mark.feed.sequence + JUMP,
-    issuedAt: instantOf(kept.issued_at),
+    issuedAt: instantOf(saved.issued_at),
     isRecovered: true,
   } as const
   const { sequence } = await parts.revocationFeeds.publishOwnFeed(tx, 'refresh', least)
@@ -177,19 +177,19 @@ async function withdrawAgain(
 }
 
 /** Revokes the attestations of a feed that the rows lack. Returns their number. */
-async function withdrawMissing(tx: Tx, parts: RecoveryParts, kept: RevocationFeed): Promise<number> {
+async function revokeMissing(tx: Tx, parts: RecoveryParts, saved: RevocationFeed): Promise<number> {
   const known = new Set((await listRevokedAttestations(tx)).map((row) => row.attestation_id))
-  const missing = kept.revoked_attestation_ids.filter((id) => !known.has(id))
+  const missing = saved.revoked_attestation_ids.filter((id) => !known.has(id))
   const now = writeSortable(parts.clock.now())
   for (const attestation_id of missing) {
-    const revocation_reason = kept.revocation_reasons[attestation_id] ?? 'unspecified'
-    const held = await tx
+    const revocation_reason = saved.revocation_reasons[attestation_id] ?? 'unspecified'
+    const stored = await tx
       .updateTable('membership_attestations')
       .set({ status: 'revoked', revoked_at: now, revocation_reason })
       .where('attestation_id', '=', attestation_id)
       .returning('attestation_id')
       .executeTakeFirst()
-    if (held === undefined)
+    if (stored === undefined)
       await tx.insertInto('recovered_revocations').values({ attestation_id, revocation_reason }).execute()
   }
   return missing.length
@@ -200,7 +200,7 @@ async function withdrawMissing(tx: Tx, parts: RecoveryParts, kept: RevocationFee
  * again, and cached records would count as current. So all versions jump. A backup from before an earlier recovery
  * lacks the jump of that one, so the mark counts, too.
  */
-async function leapStamps(tx: Tx, { versions }: HighWater): Promise<void> {
+async function raiseVersions(tx: Tx, { versions }: HighWater): Promise<void> {
   const rows = await tx.selectFrom('heads').select('name').execute()
   for (const { name } of rows) {
     const least = versions[name] ?? 0

@@ -73,11 +73,11 @@ it('a certificate of the database that is revoked in the events is named, and re
   const events = [revoked(one.cert_id, 'cessation_of_operation'), revoked('of an unknown node', 'unspecified')]
   const { validAgain, certificates } = await findUnknown(na.parts, { events, certificates: [] })
   expect([certificates, validAgain]).toEqual([[], [{ cert_id: one.cert_id, revokedFor: 'cessation_of_operation' }]])
-  const told = describeUnknown(
+  const reported = describeUnknown(
     await findUnknown(na.parts, { events: [...events, line('\u001b[2J', {})], certificates: [] }),
   )
-  expect(told).toContain(`  ${one.cert_id}  cessation_of_operation`)
-  expect(told).toContain('  1 \\u001b[2J')
+  expect(reported).toContain(`  ${one.cert_id}  cessation_of_operation`)
+  expect(reported).toContain('  1 \\u001b[2J')
   await revokeAgain(na.parts, validAgain)
   const list = await listNow()
   expect(entryOf(list, one.cert_id)?.reason).toBe('cessation_of_operation')

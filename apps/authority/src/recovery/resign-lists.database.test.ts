@@ -29,7 +29,7 @@ const read = async (path: string): Promise<JsonObject> => accepted(await na.requ
 const operate = (target: string, body: JsonObject) => na.as('privileged')('POST', target, body)
 
 /** Revokes a certificate and an attestation while the clock is ahead. Returns their ids. */
-async function withdrawAhead(): Promise<{ readonly cert_id: string; readonly attestation_id: string }> {
+async function revokeAhead(): Promise<{ readonly cert_id: string; readonly attestation_id: string }> {
   const right = clock.now()
   const node = nodeCaller(na.url, await testSigner('node'), () => clock.now())
   const { cert_id } = await enroll(na, node, { max_validity_hours: 8760 })
@@ -44,7 +44,7 @@ async function withdrawAhead(): Promise<{ readonly cert_id: string; readonly att
 
 describe('list and feed dated in the future by a wrong clock', () => {
   it('are signed again with the correct time, with all entries and the next sequences', async () => {
-    const { cert_id, attestation_id } = await withdrawAhead()
+    const { cert_id, attestation_id } = await revokeAhead()
     const [list, feed] = [await read('/crl'), await read('/sovereign-revocation-feed')]
     expect([list['issued_at'], feed['issued_at']]).toEqual(Array(2).fill(writeInstant(clock.now() + AHEAD)))
     const redated = await resignLists(na.parts, clock.now())
@@ -60,7 +60,7 @@ describe('list and feed dated in the future by a wrong clock', () => {
   })
 
   it('cause an audit event, and a database that verifies', async () => {
-    await withdrawAhead()
+    await revokeAhead()
     const { crlSequence, feedSequence } = await resignLists(na.parts, clock.now())
     const event = (await na.auditEvents()).find((each) => each['event_type'] === 'state_recovered')
     const details = isJsonObject(event) ? event['details'] : undefined
@@ -70,7 +70,7 @@ describe('list and feed dated in the future by a wrong clock', () => {
   })
 
   it('continue from there, and are left unchanged when they are not ahead', async () => {
-    await withdrawAhead()
+    await revokeAhead()
     await resignLists(na.parts, clock.now())
     await expect(resignLists(na.parts, clock.now())).rejects.toThrow(NothingToRecoverError)
     clock.advance(60)
@@ -80,9 +80,9 @@ describe('list and feed dated in the future by a wrong clock', () => {
   })
 
   it('are left unchanged when the clock differs from the time that the operator gives', async () => {
-    await withdrawAhead()
-    for (const told of [clock.now() + seconds(301), clock.now() - seconds(301)])
-      await expect(resignLists(na.parts, told)).rejects.toThrow(ClockError)
+    await revokeAhead()
+    for (const reported of [clock.now() + seconds(301), clock.now() - seconds(301)])
+      await expect(resignLists(na.parts, reported)).rejects.toThrow(ClockError)
     await expect(resignLists(na.parts, clock.now() + seconds(300))).resolves.toBeDefined()
   })
 

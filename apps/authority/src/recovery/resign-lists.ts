@@ -23,12 +23,12 @@ export class ClockError extends Error {
  * dated over 300 s ahead by a wrong clock (reliability 8). Verifiers refuse those until their time, and all later ones.
  * One audited transaction: sequences increase by one, and no revocation is undone.
  */
-export async function resignLists(parts: RecoveryParts, told: Instant): Promise<ResignResult> {
+export async function resignLists(parts: RecoveryParts, reported: Instant): Promise<ResignResult> {
   const { database, clock, clockCheck, rollback } = parts
   await clockCheck.check()
   if (clockCheck.isHalted()) throw new ClockError('this clock differs from the database clock: correct it first')
   // A list also seems dated ahead to a slow clock, and dated back by it the list would be refused as a rollback.
-  const difference = told - clock.now()
+  const difference = reported - clock.now()
   if (difference > CLOCK_TOLERANCE || difference < -CLOCK_TOLERANCE)
     throw new ClockError(`this clock shows ${writeInstant(clock.now())}: over 300 s from the time that was given`)
   if (rollback.isHalted())
@@ -53,7 +53,7 @@ export async function resignLists(parts: RecoveryParts, told: Instant): Promise<
     await parts.audit.record(tx, { type: 'state_recovered', details: detailsOf(heads) })
     return heads
   })
-  await rollback.keep()
+  await rollback.writeMark()
   return redated
 }
 

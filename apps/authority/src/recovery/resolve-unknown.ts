@@ -52,14 +52,14 @@ async function revokeAll(
   parts: RecoveryParts,
   ids: readonly string[],
   reason: RevocationReason,
-  forgotten: readonly LostCertificate[],
+  missing: readonly LostCertificate[],
 ): Promise<number | undefined> {
   let sequence: number | undefined
   for (let at = 0; at < ids.length; at += 10 * AT_ONCE) {
     const { text } = await parts.crl.revoke({
       cert_ids: ids.slice(at, at + 10 * AT_ONCE),
       form: 'cert_ids',
-      forgotten: forgotten.slice(at, at + 10 * AT_ONCE),
+      missing: missing.slice(at, at + 10 * AT_ONCE),
       reason,
       allOfKey: false,
       attempt: undefined,
@@ -129,8 +129,8 @@ export async function adoptUnknown(parts: RecoveryParts, unknown: readonly Unkno
       await parts.database.lockDomain(tx, 'crl')
       const keys = some.map(({ node_public_key }) => node_public_key)
       await lockNodeKeys(parts.database, tx, keys)
-      const burnt = await listBarred(tx, keys)
-      const good = some.filter(({ node_public_key }) => !burnt.has(node_public_key))
+      const compromised = await listBarred(tx, keys)
+      const good = some.filter(({ node_public_key }) => !compromised.has(node_public_key))
       const rows = good.map(lostByText)
       const inserted = await insertLost(tx, rows)
       const added = good.filter(({ cert_id }) => inserted.has(cert_id))

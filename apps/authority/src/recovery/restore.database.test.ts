@@ -99,7 +99,7 @@ describe('a backup', () => {
     if (!outcome.ok) throw new Error(outcome.message)
     if (outcome.behind.length > 0) throw new Error('the database is behind its mark')
     manifest = outcome.manifest
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
   })
   afterEach(async () => {
     for (const database of dropped.splice(0)) await database.drop()
@@ -121,9 +121,9 @@ describe('a backup', () => {
       high_water: { crl: { sequence: 3 }, feed: { sequence: 2 }, evidence: { sequence: 6 }, revoked_certificates: 3 },
       tables: { crl_versions: 4, issued_certs: 3, evidence_entries: 6, heads: 10 },
     })
-    const kept = await readMark(mark, [na.genesis.network_authority.public_key])
-    expect(manifest.high_water.crl).toEqual(kept?.crl)
-    expect(manifest.high_water.evidence).toEqual(kept?.evidence)
+    const stored = await readMark(mark, [na.genesis.network_authority.public_key])
+    expect(manifest.high_water.crl).toEqual(stored?.crl)
+    expect(manifest.high_water.evidence).toEqual(stored?.evidence)
     expect(manifest.parts.map(({ name }) => name)).toEqual(['database.sqlite', 'genesis.json'])
     expect((await readdir(backup)).sort()).toEqual(['database.sqlite', 'genesis.json', 'manifest.json'])
   })
@@ -242,10 +242,10 @@ describe('a backup', () => {
         await writeFile(path, (await readFile(path, 'utf8')).replace('"issued_certs":3', '"issued_certs":4'))
       },
     ],
-  ])('%s is not restored, and leaves nothing', async (_what, spoil) => {
+  ])('%s is not restored, and leaves nothing', async (_what, damage) => {
     const damaged = await mkdtemp(join(folder, 'spoilt-'))
     await cp(backup, damaged, { recursive: true })
-    await spoil(damaged)
+    await damage(damaged)
     const place = await emptyDatabase()
     expect(await restoreInto(place, { from: damaged })).toMatchObject({ ok: false, code: 'backup_unusable' })
     // Still empty: a valid backup can be restored.
@@ -291,10 +291,10 @@ describe('a backup', () => {
   it('is not served by a running instance during the restore', async () => {
     const copying = na.core.database.engine === 'postgres'
     if (copying) await sql`create table unfinished_copy (token text, started_at text)`.execute(na.core.database.read)
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     expect(na.core.rollback.isHalted()).toBe(copying)
     if (copying) await sql`drop table unfinished_copy`.execute(na.core.database.read)
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     expect(na.core.rollback.isHalted()).toBe(false)
   })
 
@@ -344,7 +344,7 @@ describe('a backup', () => {
     const node = nodeCaller(na.url, await testSigner('late', 'late'), () => na.core.clock.now())
     const { cert_id } = await enroll(na, node)
     const revoked = accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     const place = await emptyDatabase()
     const outcome = await restoreInto(place)
     expect(outcome).toMatchObject({ ok: true, marks: 1 })
@@ -354,7 +354,7 @@ describe('a backup', () => {
     try {
       refused(await restored.request('GET', '/crl'), 503, 'service_unavailable')
       expect(await commands.recover({ flags: {}, envFile: await envFor(place, marks) })).toBe(0)
-      await restored.core.rollback.settle()
+      await restored.core.rollback.recheck()
       const list = accepted(await restored.request('GET', '/crl'))
       expect(list['sequence']).toBe(Number(revoked['crl_sequence']) + 100)
       const listed = (list['revoked_certificates'] as JsonObject[]).map((entry) => entry['certificate_id'])

@@ -4,7 +4,7 @@ import type { Clock, Ids } from '@chancery/service-kit'
 import type { HighWater } from '../rollback/mark-file.ts'
 import { numberCopiedEvents } from '../audit/sequence.ts'
 import type { Database, Tx } from '../database/database.ts'
-import { findBehind } from '../rollback/positions.ts'
+import { findRollbacks } from '../rollback/positions.ts'
 import { EXPECTED_SCHEMA_VERSION, NewerSchemaError, migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import type { DatabaseLocation } from '../database/open.ts'
@@ -54,7 +54,7 @@ async function restoreRows(facts: RestoreFacts, target: Database): Promise<Resto
     const { records } = await copyInto({ ...facts, source, target }, facts.manifest.schema_version, (tx) =>
       endInvites(tx, facts.clock.now()),
     )
-    return { records, behind: await findBehind(target.read, facts.marks) }
+    return { records, behind: await findRollbacks(target.read, facts.marks) }
   } finally {
     await source.close()
     await target.close()
@@ -63,18 +63,18 @@ async function restoreRows(facts: RestoreFacts, target: Database): Promise<Resto
 
 async function restoreFile(facts: RestoreFacts, path: string): Promise<Restored> {
   await refuseExisting(path)
-  const beside = `${path}.restoring`
+  const temporary = `${path}.restoring`
   const clear = async (): Promise<void> => {
-    for (const suffix of ['', '-wal', '-shm']) await rm(`${beside}${suffix}`, { force: true })
+    for (const suffix of ['', '-wal', '-shm']) await rm(`${temporary}${suffix}`, { force: true })
   }
   await clear()
   try {
     facts.onProgress({ step: 'copying', table: '', done: 0, total: 0 })
-    await copyFile(join(facts.folder, DATABASE_PART), beside)
-    const restored = await bringUp(openSqlite(beside), facts)
-    await syncFile(beside)
+    await copyFile(join(facts.folder, DATABASE_PART), temporary)
+    const restored = await bringUp(openSqlite(temporary), facts)
+    await syncFile(temporary)
     // Unlike a rename, a link never replaces a file that was created in the meantime.
-    await link(beside, path)
+    await link(temporary, path)
     await syncFile(dirname(path))
     return restored
   } finally {
@@ -88,7 +88,7 @@ async function bringUp(database: Database, facts: RestoreFacts): Promise<Restore
     await database.write(numberCopiedEvents)
     const records = await verifyCopy(database.read, facts)
     await database.write((tx) => endInvites(tx, facts.clock.now()))
-    return { records, behind: await findBehind(database.read, facts.marks) }
+    return { records, behind: await findRollbacks(database.read, facts.marks) }
   } finally {
     await database.close()
   }

@@ -9,7 +9,7 @@ import type { LostRecord } from './unknown-records.ts'
  * Revokes attestations by id, with a row or without, and signs the feed that names them. Returns its sequence. The
  * reason is that of the events, or else the given one.
  */
-export function withdrawAttestations(
+export function revokeAttestations(
   parts: RecoveryParts,
   lost: readonly LostRecord[],
   reason: string,
@@ -17,7 +17,7 @@ export function withdrawAttestations(
   return parts.database.write(async (tx) => {
     await parts.database.lockDomain(tx, 'feed')
     const now = writeSortable(parts.clock.now())
-    const withdrawn: { attestation_id: string; reason: string }[] = []
+    const revoked: { attestation_id: string; reason: string }[] = []
     for (const { id: attestation_id, revokedFor = reason } of lost) {
       const row = { attestation_id, revocation_reason: revokedFor }
       const isMarked = await markAttestationRevoked(tx, attestation_id, now, revokedFor)
@@ -27,11 +27,11 @@ export function withdrawAttestations(
           .values(row)
           .onConflict((conflict) => conflict.doNothing())
           .execute()
-      withdrawn.push({ attestation_id, reason: revokedFor })
+      revoked.push({ attestation_id, reason: revokedFor })
     }
-    if (withdrawn.length === 0) return undefined
+    if (revoked.length === 0) return undefined
     const { sequence } = await parts.revocationFeeds.publishOwnFeed(tx, 'revoke')
-    const events = withdrawn.map((details) => ({
+    const events = revoked.map((details) => ({
       type: 'membership_attestation_revoked' as const,
       details: { ...details, job: 'recover' },
     }))

@@ -8,7 +8,7 @@ import { describeUnknown } from './describe-unknown.ts'
 import { inspectStore } from '../features/evidence/verify-store.ts'
 import { inspectDatabase } from './inspect.ts'
 import { findUnknown } from './unknown.ts'
-import { revokeTreatiesAgain, withdrawAttestations } from './revoke-lost.ts'
+import { revokeTreatiesAgain, revokeAttestations } from './revoke-lost.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05.678Z')
 let na: TestAuthority
@@ -60,8 +60,8 @@ async function problems(): Promise<readonly string[]> {
 
 describe('attestations after the backup', () => {
   it('are listed by id with the data of the events, and revoked by id', async () => {
-    const [lost, kept] = [await attest('partner-7'), await attest('partner-8')]
-    const events = [...(await eventsNaming(lost)), ...(await eventsNaming(kept))]
+    const [lost, stored] = [await attest('partner-7'), await attest('partner-8')]
+    const events = [...(await eventsNaming(lost)), ...(await eventsNaming(stored))]
     await lose('membership_attestations', lost)
     const report = await find(events)
     expect(report.attestations).toMatchObject([
@@ -73,10 +73,10 @@ describe('attestations after the backup', () => {
       `  ${lost}  subject partner-7  roles role:client  issued 2026-01-02T03:04:05.678000Z  by op-privileged`,
     )
     expect(text).toContain('chancery attestation issue <subject> --role <role>')
-    expect(text).not.toContain(kept)
+    expect(text).not.toContain(stored)
 
     refused(await na.as('privileged')('POST', `/admin/attestations/${lost}/revoke`), 404, 'attestation_not_found')
-    const sequence = await withdrawAttestations(na.parts, report.attestations, 'cessation_of_operation')
+    const sequence = await revokeAttestations(na.parts, report.attestations, 'cessation_of_operation')
     const published = await feed()
     expect(published.sequence).toBe(sequence)
     expect(published.revoked_attestation_ids).toEqual([lost])
@@ -97,19 +97,19 @@ describe('attestations after the backup', () => {
     await db.deleteFrom('own_feed_ids').where('attestation_id', '=', id).execute()
     const report = await find(events)
     expect(report).toMatchObject({ attestations: [], attestationsValidAgain: [{ id, revokedFor: 'left the house' }] })
-    await withdrawAttestations(na.parts, report.attestationsValidAgain, 'unspecified')
+    await revokeAttestations(na.parts, report.attestationsValidAgain, 'unspecified')
     expect((await feed()).revocation_reasons[id]).toBe('left the house')
     expect((await find(events)).attestationsValidAgain).toEqual([])
   })
 
   it('are not named when the feed revoked them, or when they are older than any attestation is valid', async () => {
-    const [withdrawn, old] = [await attest('partner-10'), await attest('partner-11')]
-    const events = [...(await eventsNaming(withdrawn)), ...(await eventsNaming(old))]
+    const [revoked, old] = [await attest('partner-10'), await attest('partner-11')]
+    const events = [...(await eventsNaming(revoked)), ...(await eventsNaming(old))]
     const ancient = events.map((line) => ({ ...(JSON.parse(line) as JsonObject), created_at: '2022-01-01T00:00:00Z' }))
-    for (const id of [withdrawn, old]) await lose('membership_attestations', id)
+    for (const id of [revoked, old]) await lose('membership_attestations', id)
     await na.core.database.read
       .insertInto('recovered_revocations')
-      .values({ attestation_id: withdrawn, revocation_reason: 'unspecified' })
+      .values({ attestation_id: revoked, revocation_reason: 'unspecified' })
       .execute()
     expect((await find(events)).attestations.map(({ id }) => id)).toEqual([old])
     expect((await find(ancient.map((event) => JSON.stringify(event)))).attestations).toEqual([])

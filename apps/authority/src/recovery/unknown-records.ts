@@ -81,13 +81,13 @@ export class LostRecordReader {
   async compare(db: Tx): Promise<LostRecords> {
     const attestations = [...this.#attestations.values()]
     const treaties = [...this.#treaties.values()]
-    const heldAttestations = await statusOf(attestations, (ids) => attestationRows(db, ids))
-    const heldTreaties = await statusOf(treaties, (ids) => treatyRows(db, ids))
+    const storedAttestations = await statusOf(attestations, (ids) => attestationRows(db, ids))
+    const storedTreaties = await statusOf(treaties, (ids) => treatyRows(db, ids))
     return {
-      attestations: attestations.filter(({ id }) => !heldAttestations.has(id)),
-      attestationsValidAgain: attestations.filter((one) => isValidAgain(one, heldAttestations)),
-      treaties: treaties.filter(({ id, revokedFor }) => !heldTreaties.has(id) && revokedFor === undefined),
-      treatiesValidAgain: treaties.filter((one) => isValidAgain(one, heldTreaties)),
+      attestations: attestations.filter(({ id }) => !storedAttestations.has(id)),
+      attestationsValidAgain: attestations.filter((one) => isValidAgain(one, storedAttestations)),
+      treaties: treaties.filter(({ id, revokedFor }) => !storedTreaties.has(id) && revokedFor === undefined),
+      treatiesValidAgain: treaties.filter((one) => isValidAgain(one, storedTreaties)),
     }
   }
 }
@@ -119,8 +119,8 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-function isValidAgain({ id, revokedFor }: LostRecord, held: ReadonlyMap<string, string>): boolean {
-  return revokedFor !== undefined && held.get(id) === 'active'
+function isValidAgain({ id, revokedFor }: LostRecord, stored: ReadonlyMap<string, string>): boolean {
+  return revokedFor !== undefined && stored.get(id) === 'active'
 }
 
 interface StatusRow {
@@ -132,12 +132,12 @@ async function statusOf(
   records: readonly LostRecord[],
   read: (ids: readonly string[]) => Promise<readonly StatusRow[]>,
 ): Promise<ReadonlyMap<string, string>> {
-  const held = new Map<string, string>()
+  const stored = new Map<string, string>()
   for (let at = 0; at < records.length; at += AT_ONCE) {
     const ids = records.slice(at, at + AT_ONCE).map(({ id }) => id)
-    for (const { id, status } of await read(ids)) held.set(id, status)
+    for (const { id, status } of await read(ids)) stored.set(id, status)
   }
-  return held
+  return stored
 }
 
 /** An attestation without a row whose revocation was restored from the feed needs nothing more. */

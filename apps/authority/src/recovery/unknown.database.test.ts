@@ -64,8 +64,8 @@ describe('records that others have and a restored database lacks', () => {
       na,
       nodeCaller(na.url, await testSigner('node', 'known'), () => clock.now()),
     )
-    const kept = (await na.auditEvents('certificate_issued')).map((event) => JSON.stringify(event))
-    const report = await look([...kept, one.line, '', two.line], [two.text, JSON.stringify(known)])
+    const stored = (await na.auditEvents('certificate_issued')).map((event) => JSON.stringify(event))
+    const report = await look([...stored, one.line, '', two.line], [two.text, JSON.stringify(known)])
     expect(idsOf(report)).toEqual([one.cert_id, two.cert_id].sort())
     expect(report).toMatchObject({ events: { certificate_issued: 2 }, foreign: 0, ended: 0 })
     expect(report.certificates.find((each) => each.cert_id === two.cert_id)?.certificate?.cert_id).toBe(two.cert_id)

@@ -191,8 +191,8 @@ async function withoutStored(
       new Set(
         (await db.selectFrom(table).select('cert_id').where('cert_id', 'in', ids).execute()).map((row) => row.cert_id),
       )
-    const [held, onList] = [await idsIn('issued_certs'), await idsIn('crl_entries')]
-    for (const one of some) if (!held.has(one.cert_id)) (onList.has(one.cert_id) ? listed : certificates).push(one)
+    const [stored, onList] = [await idsIn('issued_certs'), await idsIn('crl_entries')]
+    for (const one of some) if (!stored.has(one.cert_id)) (onList.has(one.cert_id) ? listed : certificates).push(one)
   }
   const byId = (a: UnknownCertificate, b: UnknownCertificate): number => (a.cert_id < b.cert_id ? -1 : 1)
   return { certificates: certificates.sort(byId), listed: listed.sort(byId) }

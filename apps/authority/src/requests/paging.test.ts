@@ -74,9 +74,9 @@ describe('pageMembers', () => {
   })
 
   it('adds the next position when rows were left out', async () => {
-    const told = { total: 7, next_offset: 10, next_cursor: writeCursor('place') }
-    expect(await members({ asked: false }, 10, 'place')).toEqual(told)
-    expect(await members({}, 10, 'place')).toEqual(told)
+    const logged = { total: 7, next_offset: 10, next_cursor: writeCursor('place') }
+    expect(await members({ asked: false }, 10, 'place')).toEqual(logged)
+    expect(await members({}, 10, 'place')).toEqual(logged)
     expect(await members({ offset: 20 }, 10, 'place')).toMatchObject({ next_offset: 30 })
   })
 

@@ -17,7 +17,7 @@ describe('published documents', () => {
   const clock = new ManualClock()
   const documentOf = (text: string): CachedDocument => new CachedDocument(Buffer.from(text), 'no-store')
 
-  function desk(): {
+  function setup(): {
     parts: ServeParts
     versions: Map<string, number>
     away: { error: Error | undefined }
@@ -26,7 +26,7 @@ describe('published documents', () => {
   } {
     const versions = new Map([['crl', 1]])
     const away: { error: Error | undefined } = { error: undefined }
-    const behind = { past: false }
+    const rolledBack = { past: false }
     const reads = { count: 0 }
     const read = (): Promise<Versions> => {
       reads.count += 1
@@ -34,13 +34,13 @@ describe('published documents', () => {
       return Promise.resolve({ versions } as unknown as Versions)
     }
     const reason = 'state_rollback'
-    const rollback = { needsRecheck: false, reason, isHalted: () => behind.past, settle: () => Promise.resolve() }
+    const rollback = { needsRecheck: false, reason, isHalted: () => rolledBack.past, recheck: () => Promise.resolve() }
     // Only the members that are used here.
     return {
       parts: { clock, versions: { read }, rollback } as unknown as ServeParts,
       versions,
       away,
-      behind,
+      behind: rolledBack,
       reads,
     }
   }
@@ -53,16 +53,16 @@ describe('published documents', () => {
   const textOf = (document: CachedDocument): string => Buffer.from(document.bytes).toString()
 
   it('refuses a rolled back database: cached documents are served, nothing is read', async () => {
-    const { parts, versions, behind, reads } = desk()
+    const { parts, versions, behind: rolledBack, reads } = setup()
     const material = new PublishedDocuments()
-    behind.past = true
+    rolledBack.past = true
     await expect(material.serve(parts, 'crl', source('old'))).rejects.toMatchObject({
       code: 'service_unavailable',
       details: { reason: 'state_rollback' },
     })
-    behind.past = false
+    rolledBack.past = false
     await material.serve(parts, 'crl', source('new', clock.now() + 1n))
-    behind.past = true
+    rolledBack.past = true
     versions.set('crl', 0)
     expect(textOf(await material.serve(parts, 'crl', source('old')))).toBe('new')
     expect(reads.count).toBe(1)
@@ -71,7 +71,7 @@ describe('published documents', () => {
   })
 
   it('reads the version on every request and the record only when it changed', async () => {
-    const { parts, versions, reads } = desk()
+    const { parts, versions, reads } = setup()
     const material = new PublishedDocuments()
     let loads = 0
     const counting = { load: () => source(`v${(loads += 1)}`).load() }
@@ -84,7 +84,7 @@ describe('published documents', () => {
   })
 
   it('serves cached documents while the database is unavailable, and the new one when it is back', async () => {
-    const { parts, versions, away } = desk()
+    const { parts, versions, away } = setup()
     const material = new PublishedDocuments()
     await material.serve(parts, 'crl', source('held'))
     away.error = new DatabaseUnavailableError('away')
@@ -95,7 +95,7 @@ describe('published documents', () => {
   })
 
   it('serves cached documents when the database does not respond, and the new one from the next request on', async () => {
-    const { parts, versions } = desk()
+    const { parts, versions } = setup()
     const material = new PublishedDocuments(undefined, 20)
     const { promise, resolve } = Promise.withResolvers<{ document: CachedDocument }>()
     await material.serve(parts, 'crl', source('held', clock.now() + 60_000_000n))
@@ -106,7 +106,7 @@ describe('published documents', () => {
   })
 
   it('serves the cached document immediately while another read waits for the database', async () => {
-    const { parts, versions } = desk()
+    const { parts, versions } = setup()
     const material = new PublishedDocuments(undefined, 20)
     const { promise, resolve } = Promise.withResolvers<{ document: CachedDocument }>()
     let loads = 0
@@ -129,7 +129,7 @@ describe('published documents', () => {
   })
 
   it('waits for the database when the cached document is no longer valid', async () => {
-    const { parts, versions } = desk()
+    const { parts, versions } = setup()
     const material = new PublishedDocuments(undefined, 1)
     await material.serve(parts, 'crl', source('held', clock.now() + 1n))
     clock.advance(1)
@@ -139,7 +139,7 @@ describe('published documents', () => {
   })
 
   it('does not serve it beyond its signed validity', async () => {
-    const { parts, away } = desk()
+    const { parts, away } = setup()
     const material = new PublishedDocuments()
     await material.serve(parts, 'crl', source('held', clock.now() + 60_000_000n))
     away.error = new DatabaseUnavailableError('away')
@@ -150,7 +150,7 @@ describe('published documents', () => {
   })
 
   it('caches limited documents while there is room, and the first ones stay', async () => {
-    const { parts, away } = desk()
+    const { parts, away } = setup()
     const material = new PublishedDocuments(10)
     const serve = (name: string, text: string): Promise<CachedDocument> =>
       material.serve(parts, 'crl', source(text), { name, isBounded: true })
@@ -169,7 +169,7 @@ describe('published documents', () => {
   })
 
   it('drops a document that is no longer published, and frees its room', async () => {
-    const { parts, versions, away } = desk()
+    const { parts, versions, away } = setup()
     const material = new PublishedDocuments(5)
     const place = { name: 'a', isBounded: true } as const
     await material.serve(parts, 'crl', source('12345'), place)
@@ -180,11 +180,11 @@ describe('published documents', () => {
     await material.serve(parts, 'crl', source('54321'), { name: 'b', isBounded: true })
     away.error = new DatabaseUnavailableError('away')
     await expect(material.serve(parts, 'crl', source('new'), place)).rejects.toThrow(DatabaseUnavailableError)
-    expect(material.holds('b', clock.now())).toBe(true)
+    expect(material.has('b', clock.now())).toBe(true)
   })
 
   it('does not hide a bug with an old document', async () => {
-    const { parts, away } = desk()
+    const { parts, away } = setup()
     const material = new PublishedDocuments()
     await material.serve(parts, 'crl', source('held'))
     away.error = new TypeError('bug')
@@ -192,7 +192,7 @@ describe('published documents', () => {
   })
 
   it('has nothing to serve without a cached document', async () => {
-    const { parts, away } = desk()
+    const { parts, away } = setup()
     away.error = new DatabaseUnavailableError('away')
     await expect(new PublishedDocuments().serve(parts, 'crl', source('new'))).rejects.toThrow(DatabaseUnavailableError)
   })

@@ -20,7 +20,7 @@ export interface DocumentSource {
   /** Updates the stored record if it is due, and reads it. */
   load(): Promise<ServedDocument>
   /** True when the cached document should be renewed although its version did not change. */
-  isDue?(held: ServedDocument, versions: Versions, now: Instant): boolean
+  isDue?(cached: ServedDocument, versions: Versions, now: Instant): boolean
 }
 
 interface Load {
@@ -42,7 +42,7 @@ export interface DocumentPosition {
 }
 
 interface Cached extends ServedDocument {
-  readonly stamp: number
+  readonly version: number
 }
 
 /**
@@ -51,7 +51,7 @@ interface Cached extends ServedDocument {
  * request costs almost nothing.
  */
 export class PublishedDocuments {
-  readonly #held = new Map<string, Cached>()
+  readonly #cached = new Map<string, Cached>()
   readonly #loads = new Map<string, Load>()
   readonly #boundedBytes = new Map<string, number>()
   readonly #maxBoundedBytes: number
@@ -70,22 +70,22 @@ export class PublishedDocuments {
     source: DocumentSource,
     place: DocumentPosition = { name: head },
   ): Promise<CachedDocument> {
-    const held = this.#held.get(place.name)
-    const isServable = held !== undefined && !isOver(held, parts.clock.now())
+    const cached = this.#cached.get(place.name)
+    const isServable = cached !== undefined && !isOver(cached, parts.clock.now())
     // One read waits for the database. The others would wait as long without another result.
-    if (isServable && this.#silentReads > 0) return Promise.resolve(held.document)
+    if (isServable && this.#silentReads > 0) return Promise.resolve(cached.document)
     const current = this.#serveCurrent(parts, head, source, place)
-    return isServable ? this.#unlessSilent(current, held.document) : current
+    return isServable ? this.#unlessSilent(current, cached.document) : current
   }
 
   /** Returns the cached document when the database does not respond in time. The read continues for later requests. */
-  #unlessSilent(current: Promise<CachedDocument>, held: CachedDocument): Promise<CachedDocument> {
+  #unlessSilent(current: Promise<CachedDocument>, cached: CachedDocument): Promise<CachedDocument> {
     return new Promise((resolve, reject) => {
       let isSilent = false
       const timer = setTimeout(() => {
         isSilent = true
         this.#silentReads += 1
-        resolve(held)
+        resolve(cached)
       }, this.#silenceMs)
       current.then(resolve, reject).finally(() => {
         clearTimeout(timer)
@@ -101,21 +101,21 @@ export class PublishedDocuments {
     place: DocumentPosition,
   ): Promise<CachedDocument> {
     const { name } = place
-    const held = this.#held.get(name)
+    const cached = this.#cached.get(name)
     const now = parts.clock.now()
     try {
       await requireCurrentDatabase(parts)
       const versions = await parts.versions.read()
-      const stamp = versions.versions.get(head) ?? -1
-      if (held?.stamp === stamp && source.isDue?.(held, versions, now) !== true) return held.document
+      const version = versions.versions.get(head) ?? -1
+      if (cached?.version === version && source.isDue?.(cached, versions, now) !== true) return cached.document
       const fresh = await this.#load(name, source)
       // Loaded after the version was read, so at least as new. A newer version makes the next request load again.
-      this.#hold(place, { ...fresh, stamp })
+      this.#cache(place, { ...fresh, version })
       return fresh.document
     } catch (error) {
       // Published and still valid: serving it grants nothing beyond its signature (reliability 2).
       const isAway = error instanceof RolledBackError || translateDatabaseError(error) !== undefined
-      if (isAway && held !== undefined && !isOver(held, now)) return held.document
+      if (isAway && cached !== undefined && !isOver(cached, now)) return cached.document
       if (error instanceof Refusal && error.code.endsWith('_not_found')) this.#drop(name)
       if (!(error instanceof RolledBackError)) throw error
       throw new Refusal('service_unavailable', { reason: parts.rollback.reason }, { cause: error })
@@ -124,29 +124,29 @@ export class PublishedDocuments {
 
   /** The tag of a cached document. */
   heldTag(name: string): string | undefined {
-    return this.#held.get(name)?.document.etag
+    return this.#cached.get(name)?.document.etag
   }
 
   /** Whether a document is cached and may be served while the database is unavailable. */
-  holds(name: string, now: Instant): boolean {
-    const held = this.#held.get(name)
-    return held !== undefined && !isOver(held, now)
+  has(name: string, now: Instant): boolean {
+    const cached = this.#cached.get(name)
+    return cached !== undefined && !isOver(cached, now)
   }
 
-  #hold({ name, isBounded }: DocumentPosition, held: Cached): void {
+  #cache({ name, isBounded }: DocumentPosition, cached: Cached): void {
     if (isBounded === true) {
-      const { length } = held.document.bytes
+      const { length } = cached.document.bytes
       this.#boundedBytes.delete(name)
       const used = [...this.#boundedBytes.values()].reduce((sum, bytes) => sum + bytes, 0)
       if (used + length > this.#maxBoundedBytes) return this.#drop(name)
       this.#boundedBytes.set(name, length)
     }
-    this.#held.set(name, held)
+    this.#cached.set(name, cached)
   }
 
   #drop(name: string): void {
     this.#boundedBytes.delete(name)
-    this.#held.delete(name)
+    this.#cached.delete(name)
     this.#loads.delete(name)
   }
 
@@ -166,10 +166,10 @@ class RolledBackError extends Error {
 
 /** After a lost connection another server with older data may respond. It is compared before it is used. */
 async function requireCurrentDatabase({ rollback }: Pick<Core, 'rollback'>): Promise<void> {
-  while (rollback.needsRecheck) await rollback.settle()
+  while (rollback.needsRecheck) await rollback.recheck()
   if (rollback.isHalted()) throw new RolledBackError('the database is rolled back')
 }
 
-function isOver(held: Cached, now: Instant): boolean {
-  return held.validUntil !== undefined && now >= held.validUntil
+function isOver(cached: Cached, now: Instant): boolean {
+  return cached.validUntil !== undefined && now >= cached.validUntil
 }

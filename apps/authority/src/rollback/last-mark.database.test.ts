@@ -11,7 +11,7 @@ it('a stop writes the state since the last mark, so that an old backup restored 
   try {
     const na = await startTestAuthority({ settings: { NA_HIGH_WATER_FILES: file } })
     const { all } = na.core.keys
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     const body = { subject_id: 'member', roles: ['role:client'] }
     const { attestation_id } = accepted(await na.as('privileged')('POST', '/admin/attestations', body), 201)
     accepted(await na.as('privileged')('POST', `/admin/attestations/${String(attestation_id)}/revoke`))

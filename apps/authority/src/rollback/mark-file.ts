@@ -76,15 +76,15 @@ function parse(bytes: Uint8Array, path: string): JsonObject {
 export async function writeMark(path: string, mark: HighWater, signer: AuthoritySigner): Promise<void> {
   const text = writeJson(await signList(mark as unknown as JsonObject, signer))
   // A separate name, because instances may share the folder.
-  const beside = `${path}.${randomBytes(4).toString('hex')}.new`
-  const file = await open(beside, 'w', 0o600)
+  const temporary = `${path}.${randomBytes(4).toString('hex')}.new`
+  const file = await open(temporary, 'w', 0o600)
   try {
     await file.writeFile(text)
     await file.sync()
   } finally {
     await file.close()
   }
-  await rename(beside, path)
+  await rename(temporary, path)
   const folder = await open(dirname(path), 'r')
   try {
     await folder.sync()

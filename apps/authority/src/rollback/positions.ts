@@ -105,8 +105,8 @@ export async function findRollback(
     if (heads.policy_versions < mark.policy_versions) below.push('policy')
     if (heads.revoked_certificates < mark.revoked_certificates) below.push('revoked_certificates')
   }
-  const held = new Set(heads.revoked_operator_keys.map((key) => key.key_id))
-  if (mark.revoked_operator_keys.some((key) => !held.has(key.key_id))) below.push('revoked_operator_keys')
+  const stored = new Set(heads.revoked_operator_keys.map((key) => key.key_id))
+  if (mark.revoked_operator_keys.some((key) => !stored.has(key.key_id))) below.push('revoked_operator_keys')
   // A recovery raises every version above those of the lost history. A domain that a later release removed is not
   // compared.
   for (const [name, version] of Object.entries(heads.versions))
@@ -208,9 +208,9 @@ export async function readRecovery(db: Tx): Promise<LastRecovery> {
 }
 
 /** What this database lacks of any mark, each name once. */
-export async function findBehind(db: Tx, marks: readonly HighWater[]): Promise<readonly string[]> {
+export async function findRollbacks(db: Tx, marks: readonly HighWater[]): Promise<readonly string[]> {
   const [heads, { at }] = [await readHeads(db), await readRecovery(db)]
-  const behind: string[] = []
-  for (const mark of marks) behind.push(...(await findRollback(db, heads, mark, at)))
-  return [...new Set(behind)]
+  const missing: string[] = []
+  for (const mark of marks) missing.push(...(await findRollback(db, heads, mark, at)))
+  return [...new Set(missing)]
 }

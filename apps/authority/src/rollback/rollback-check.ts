@@ -35,7 +35,7 @@ export class RollbackCheck implements SigningHalt {
   readonly #parts: RollbackCheckParts
   readonly #checks: SharedRead<Heads>
   /** One at a time: an older mark must not be written after a newer one. */
-  readonly #keeps: SharedRead<void>
+  readonly #isWriting: SharedRead<void>
   #mark: HighWater | undefined
   /** The highest versions that this process has read. Within one history they only rise. */
   readonly #seen = new Map<string, number>()
@@ -51,7 +51,7 @@ export class RollbackCheck implements SigningHalt {
   constructor(parts: RollbackCheckParts) {
     this.#parts = parts
     this.#checks = new SharedRead(() => this.#compare())
-    this.#keeps = new SharedRead(() => this.#write())
+    this.#isWriting = new SharedRead(() => this.#write())
     // After a lost connection another server may respond. It is compared before it is used.
     parts.database.onConnectionLost(() => {
       this.#losses += 1
@@ -117,13 +117,13 @@ export class RollbackCheck implements SigningHalt {
   }
 
   /** Compares. Rejects while the database does not respond. */
-  async settle(): Promise<void> {
+  async recheck(): Promise<void> {
     await this.#checks.read()
   }
 
   /** Compares, and updates the mark: after every change and every anchor, and every minute. */
-  async keep(): Promise<void> {
-    await this.#keeps.read()
+  async writeMark(): Promise<void> {
+    await this.#isWriting.read()
   }
 
   async #write(): Promise<void> {
@@ -134,8 +134,8 @@ export class RollbackCheck implements SigningHalt {
     const heads = await this.#checks.read()
     if (this.isHalted() || files.length === 0) return
     // Missing entries stay in the mark. Otherwise the next start would not detect the loss.
-    const kept = this.#isEvidenceBehind ? this.#mark : heads
-    const evidence = { evidence: kept?.evidence ?? null, anchor: kept?.anchor ?? null }
+    const stored = this.#isEvidenceBehind ? this.#mark : heads
+    const evidence = { evidence: stored?.evidence ?? null, anchor: stored?.anchor ?? null }
     const written_at = writeInstant(clock.now())
     const mark = { mark_version: 1, network_name: networkName, written_at, ...heads, ...evidence } as const
     for (const file of files) await writeMark(file, mark, signer)

@@ -21,8 +21,8 @@ export class KeyOwnerCheck implements SigningHalt {
   }
 
   async check(): Promise<void> {
-    const held = await this.#database.read.selectFrom('authority_identity').select('public_key').executeTakeFirst()
-    const isSucceeded = held !== undefined && held.public_key !== this.#publicKey
+    const stored = await this.#database.read.selectFrom('authority_identity').select('public_key').executeTakeFirst()
+    const isSucceeded = stored !== undefined && stored.public_key !== this.#publicKey
     if (isSucceeded && !this.#isSucceeded)
       this.#log.error('signing stopped: database belongs to a newer authority key', {
         alarm: true,

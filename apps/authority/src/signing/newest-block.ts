@@ -57,7 +57,7 @@ export class NewestBlocks {
   #read: Promise<NewestBlock | undefined> | undefined
   #readAt = 0
   /** The last read value, for when the database is unavailable. */
-  #last: { readonly block: NewestBlock | undefined; readonly stamp: string } | undefined
+  #last: { readonly block: NewestBlock | undefined; readonly version: string } | undefined
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -103,17 +103,17 @@ export class NewestBlocks {
   }
 
   /** The next reader reads the database. */
-  forget(): void {
+  clear(): void {
     this.#read = undefined
   }
 
   /** Read again only when it changed: the first list may have megabytes, and every heartbeat needs it. */
   async #load(): Promise<NewestBlock | undefined> {
     const db = this.#parts.database.read
-    const stamp = await findVersion(db)
-    if (this.#last?.stamp === stamp) return this.#last.block
+    const version = await findVersion(db)
+    if (this.#last?.version === version) return this.#last.block
     const block = this.#choose(await findSuccession(db))
-    this.#last = { block, stamp }
+    this.#last = { block, version }
     return block
   }
 

@@ -125,23 +125,23 @@ describe('the revocation list', () => {
     const node = await newNode()
     const [first, second] = [(await enroll(na, node)).cert_id, (await enroll(na, node)).cert_id]
     accepted(await revoke(first, 'cessation_of_operation'))
-    const turnBack = () =>
+    const editBack = () =>
       rows()
         .updateTable('issued_certs')
         .set({ status: 'issued', revoked_at: null, revocation_reason: null })
         .where('node_public_key', '=', node.key)
         .execute()
-    await turnBack()
+    await editBack()
     refused(await node.renew(first), 403, 'certificate_revoked')
     const third = String(accepted(await node.renew(second), 201)['cert_id'])
     const before = entryOf(await list(), first)
     accepted(await revoke(first, 'unspecified'))
     expect(entryOf(await list(), first)).toEqual(before)
-    await turnBack()
+    await editBack()
     accepted(await revoke(first))
     expect(entryOf(await list(), first)).toEqual({ ...before, reason: 'key_compromise' })
     expect(entryOf(await list(), third)).toMatchObject({ reason: 'key_compromise' })
-    await turnBack()
+    await editBack()
     await rows().deleteFrom('crl_entries').where('cert_id', '=', third).execute()
     refused(await node.renew(third), 403, 'node_key_compromised')
   })
@@ -187,8 +187,8 @@ describe('the own feed', () => {
     const ids = [first, second]
     const db = na.core.database.read
     expect(await Promise.all(ids.map((id) => isOwnAttestationRevoked(db, id)))).toEqual([true, false])
-    const standings = await Promise.all(ids.map((id) => na.features.attestations.reader.find(id)))
-    expect(standings.map((standing) => standing?.stored.isRevoked)).toEqual([true, false])
+    const states = await Promise.all(ids.map((id) => na.features.attestations.reader.find(id)))
+    expect(states.map((each) => each?.stored.isRevoked)).toEqual([true, false])
   })
 
   it('is not signed without an id of the last one', async () => {
@@ -217,21 +217,21 @@ describe('a stored treaty', () => {
     subject_public_keys: [partner.publicKey],
     scope: { allowed_roles: ['role:client'] },
   }
-  let held: JsonObject
+  let stored: JsonObject
   const path = async (to: string): Promise<JsonObject> =>
     accepted(await na.request('GET', `/connectome/trust-path?from=TEST-NET&to=${to}`))
   const forge = async (changes: JsonObject, columns: { subject_sovereign_id?: string } = {}): Promise<void> => {
     await na.core.database.read
       .updateTable('recognition_treaties')
-      .set({ treaty_json: writeJson({ ...held, ...changes }), ...columns })
-      .where('treaty_id', '=', String(held['treaty_id']))
+      .set({ treaty_json: writeJson({ ...stored, ...changes }), ...columns })
+      .where('treaty_id', '=', String(stored['treaty_id']))
       .execute()
   }
   const importFeed = (feed: JsonObject) =>
     na.as('privileged')('POST', '/admin/sovereign-revocation-feeds/import', { feed })
 
   beforeEach(async () => {
-    held = accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', request), 201)
+    stored = accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', request), 201)
   })
 
   it.each<[string, JsonObject]>([
@@ -272,7 +272,7 @@ describe('a stored treaty', () => {
     expect(await metric('treaty_unverified')).toBe('1')
     const issue = () => na.as('privileged')('POST', '/admin/recognition-treaties', request)
     expect(refused(await issue(), 503, 'service_unavailable')['details']).toEqual({ reason: 'treaty_unverified' })
-    const id = String(held['treaty_id'])
+    const id = String(stored['treaty_id'])
     accepted(await na.as('privileged')('POST', `/admin/recognition-treaties/${id}/revoke`, { reason: 'forged' }))
     await checkRecords(na.parts)
     expect('warnings' in (await readyz())).toBe(false)
@@ -329,28 +329,28 @@ describe('a revoked treaty', () => {
 
 describe('the evidence log', () => {
   it('signs no checkpoint on a tile that contradicts the last one', async () => {
-    const desk = await openTestStore()
+    const evidenceStore = await openTestStore()
     try {
-      const { core, features } = desk.na
-      const note = async (): Promise<string> => (await desk.na.request('GET', '/evidence-log/checkpoint')).text
-      for (let count = 0; count < 3; count += 1) await desk.decide()
+      const { core, features } = evidenceStore.na
+      const note = async (): Promise<string> => (await evidenceStore.na.request('GET', '/evidence-log/checkpoint')).text
+      for (let count = 0; count < 3; count += 1) await evidenceStore.decide()
       await features.evidenceLog.append()
       const before = await note()
       const tile = await core.database.read.selectFrom('evidence_log_tiles').selectAll().executeTakeFirstOrThrow()
       const hashes = Buffer.from(tile.hashes)
       const edited = Buffer.concat([Buffer.alloc(32, 0xab), hashes.subarray(32)])
       await core.database.read.updateTable('evidence_log_tiles').set({ hashes: edited }).execute()
-      await desk.decide()
+      await evidenceStore.decide()
       await expect(features.evidenceLog.append()).rejects.toMatchObject({ code: 'service_unavailable' })
       expect(await note()).toBe(before)
-      const ready = accepted(await desk.na.request('GET', '/readyz'))
+      const ready = accepted(await evidenceStore.na.request('GET', '/readyz'))
       expect(ready['warnings']).toEqual(['evidence_log_contradicted'])
       await core.database.read.updateTable('evidence_log_tiles').set({ hashes }).execute()
       await features.evidenceLog.append()
       expect(await note()).not.toBe(before)
-      expect('warnings' in accepted(await desk.na.request('GET', '/readyz'))).toBe(false)
+      expect('warnings' in accepted(await evidenceStore.na.request('GET', '/readyz'))).toBe(false)
     } finally {
-      await desk.stop()
+      await evidenceStore.stop()
     }
   })
 })

@@ -18,7 +18,7 @@ export type FaultKind = keyof typeof RECORD_FAULTS
 export const FAULT_KINDS = Object.keys(RECORD_FAULTS) as readonly FaultKind[]
 
 /** Without these nothing can be revoked, so the instance is not ready. The other kinds do not affect readiness. */
-const WITHDRAWALS: readonly FaultKind[] = ['crl', 'feed']
+const REVOCATION_KINDS: readonly FaultKind[] = ['crl', 'feed']
 
 /**
  * Faults of stored records as this process last found them. Each check reports a fault or that there is none: a fault
@@ -53,12 +53,12 @@ export class RecordFaults {
 
   /** Reasons why the instance is not ready. */
   get halts(): readonly string[] {
-    return this.#reasons((kind) => WITHDRAWALS.includes(kind))
+    return this.#reasons((kind) => REVOCATION_KINDS.includes(kind))
   }
 
   /** Reasons that stop one kind of signature only. */
   get warnings(): readonly string[] {
-    return this.#reasons((kind) => !WITHDRAWALS.includes(kind))
+    return this.#reasons((kind) => !REVOCATION_KINDS.includes(kind))
   }
 
   #reasons(isWanted: (kind: FaultKind) => boolean): readonly string[] {

@@ -6,9 +6,9 @@ const message = new Uint8Array([1])
 
 describe.runIf(currentBackend() === 'sqlite')('sessions of a token that does not respond', () => {
   it('time out, also for queued callers, and work again when the token responds', async () => {
-    const held: ((signature: Uint8Array) => void)[] = []
+    const stored: ((signature: Uint8Array) => void)[] = []
     const session = {
-      sign: () => new Promise<Uint8Array>((resolve) => held.push(resolve)),
+      sign: () => new Promise<Uint8Array>((resolve) => stored.push(resolve)),
       close: () => undefined,
     }
     const pool = new SessionPool(() => session, session, 2, 0.05)
@@ -20,11 +20,11 @@ describe.runIf(currentBackend() === 'sqlite')('sessions of a token that does not
       'Error: the token has no free session',
       'Error: the token has no free session',
     ])
-    for (const finish of held.splice(0)) finish(new Uint8Array(64))
+    for (const finish of stored.splice(0)) finish(new Uint8Array(64))
     await new Promise((resolve) => setTimeout(resolve, 10))
     const after = [pool.sign(message), pool.sign(message)]
     await new Promise((resolve) => setTimeout(resolve, 10))
-    for (const finish of held.splice(0)) finish(new Uint8Array(64).fill(7))
+    for (const finish of stored.splice(0)) finish(new Uint8Array(64).fill(7))
     expect(await Promise.all(after)).toEqual([new Uint8Array(64).fill(7), new Uint8Array(64).fill(7)])
   })
 })

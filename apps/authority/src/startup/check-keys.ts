@@ -80,17 +80,17 @@ export async function claimDatabase(
     .values(identity)
     .onConflict((conflict) => conflict.doNothing())
     .execute()
-  const held = await database.read
+  const stored = await database.read
     .selectFrom('authority_identity')
     .selectAll()
     .where('id', '=', 1)
     .executeTakeFirstOrThrow()
-  const isSameNetwork = held.network_name === identity.network_name
-  if (isSameNetwork && ownKeys.former.some((key) => key.public_key === held.public_key))
+  const isSameNetwork = stored.network_name === identity.network_name
+  if (isSameNetwork && ownKeys.former.some((key) => key.public_key === stored.public_key))
     throw new StartError('the database still belongs to the former key: chancery authority key-succession')
-  if (!isSameNetwork || held.public_key !== identity.public_key) {
+  if (!isSameNetwork || stored.public_key !== identity.public_key) {
     throw new StartError(
-      `DATABASE_URL: the database belongs to network ${held.network_name} or to another authority key`,
+      `DATABASE_URL: the database belongs to network ${stored.network_name} or to another authority key`,
     )
   }
   await requireFormerKey(database, ownKeys, now)

@@ -14,7 +14,7 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
   const { clockCheck, database, purgeClock } = core
   return [
     { name: 'clock-check', everySeconds: 30, run: () => clockCheck.check() },
-    { name: 'high-water', everySeconds: 5, run: () => core.rollback.keep() },
+    { name: 'high-water', everySeconds: 5, run: () => core.rollback.writeMark() },
     { name: 'key-owner-check', everySeconds: 5, run: () => core.keyOwnerCheck.check() },
     { name: 'operator-keys-check', everySeconds: 60, run: () => core.operatorKeysCheck.run(core) },
     {

@@ -64,8 +64,8 @@ describe('the log line about a request', () => {
     })
     const asked = await na.as('standard')('GET', '/nodes')
     expect(lineOf(asked.headers['x-request-id'])).toMatchObject({ caller: 'operator', status: 200 })
-    const stranger = await na.request('GET', '/nodes')
-    expect(lineOf(stranger.headers['x-request-id'])).toMatchObject({ caller: 'anonymous', status: 200 })
+    const unknownCaller = await na.request('GET', '/nodes')
+    expect(lineOf(unknownCaller.headers['x-request-id'])).toMatchObject({ caller: 'anonymous', status: 200 })
     const unsigned = await na.request('POST', '/admin/invite', { body: {} })
     expect(lineOf(unsigned.headers['x-request-id'])).toMatchObject({ caller: 'anonymous', status: 401 })
   })
@@ -88,13 +88,13 @@ describe('the log line about a request', () => {
 
 describe('readiness', () => {
   it('is written once when readiness is lost and once when it is back', async () => {
-    const told = (): unknown[] =>
+    const logged = (): unknown[] =>
       lines.map((line) => String(line['event'])).filter((event) => /^(?:not ready|ready again)/.test(event))
     const lost = vi.spyOn(na.core.database, 'checkWritable').mockRejectedValue(new Error('away'))
     for (let asked = 0; asked < 3; asked += 1) expect((await na.request('GET', '/readyz')).status).toBe(503)
     lost.mockRestore()
     for (let asked = 0; asked < 3; asked += 1) expect((await na.request('GET', '/readyz')).status).toBe(200)
-    expect(told()).toEqual(['not ready: database_unavailable', 'ready again'])
+    expect(logged()).toEqual(['not ready: database_unavailable', 'ready again'])
   })
 })
 

@@ -21,7 +21,7 @@ describe('a refusal that the database causes', () => {
   })
   afterEach(() => na.stop())
   const post = (target: string, body: JsonObject): Promise<TestResponse> => na.as('privileged')('POST', target, body)
-  const told = (event: string): JsonObject | undefined => lines.find((line) => line['event'] === event)
+  const logged = (event: string): JsonObject | undefined => lines.find((line) => line['event'] === event)
   const attest = async (): Promise<string> => {
     const body = { subject_id: 'vendor-1', roles: ['role:client'], claims: { capabilities: ['ledger.read'] } }
     return String(accepted(await post('/admin/attestations', body), 201)['attestation_id'])
@@ -35,7 +35,7 @@ describe('a refusal that the database causes', () => {
       na.core.database.read,
     )
     refused(await post('/admin/policy/rollback', { policy_id: 'one' }), 409, 'conflict')
-    expect(told('a stored network policy does not verify')).toMatchObject({ policy_id: 'one', alarm: true })
+    expect(logged('a stored network policy does not verify')).toMatchObject({ policy_id: 'one', alarm: true })
   })
 
   it('is logged for an attestation whose row was edited', async () => {
@@ -45,7 +45,7 @@ describe('a refusal that the database causes', () => {
     )
     const { decision } = accepted(await evaluate(attestation_id), 201) as { decision: JsonObject }
     expect(decision['authorized']).toBe(false)
-    expect(told('a stored attestation does not verify')).toMatchObject({ attestation_id, alarm: true })
+    expect(logged('a stored attestation does not verify')).toMatchObject({ attestation_id, alarm: true })
   })
 
   it('is logged for decisions that an edited boundary policy denies', async () => {
@@ -53,7 +53,7 @@ describe('a refusal that the database causes', () => {
     await publishAndEdit(na)
     const { decision } = accepted(await evaluate(attestation_id), 201) as { decision: JsonObject }
     expect(decision['authorized']).toBe(false)
-    expect(told('a decision was denied by the state of the policies')).toMatchObject({
+    expect(logged('a decision was denied by the state of the policies')).toMatchObject({
       resolution_failure: 'policy_store_integrity_failed',
     })
   })
@@ -62,7 +62,7 @@ describe('a refusal that the database causes', () => {
     const attestation_id = await attest()
     await sql`alter table evidence_entries rename to away`.execute(na.core.database.read)
     refused(await evaluate(attestation_id), 503, 'evidence_store_unavailable')
-    const line = told('infrastructure failed')
+    const line = logged('infrastructure failed')
     expect(line).toMatchObject({ level: 'warn', route: 'POST /admin/boundary/evaluate' })
     // The class of the database error, not that of the resulting refusal.
     expect(line?.['error']).toMatch(/^(?!Refusal$)\w+$/)

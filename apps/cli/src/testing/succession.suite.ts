@@ -87,7 +87,7 @@ export class SuccessionSetup {
   async announce(key: TestKey): Promise<Required<Succeeded>> {
     const next = await signSuccession(this.setup.folder, this.#state, key, this.clock.now())
     await runTestStep('announce', next, { database: this.#database, clock: this.clock })
-    this.#na.core.newestBlock.forget()
+    this.#na.core.newestBlock.clear()
     return next
   }
 

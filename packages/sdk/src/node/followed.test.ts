@@ -91,7 +91,7 @@ describe('a node over a key succession', () => {
     node.on('actionFailed', ({ action, error }) => failures.push(`${action}: ${error.message}`))
     await until(() => node.crl !== undefined)
     await runTestStep('announce', next, { database, clock })
-    na.core.newestBlock.forget()
+    na.core.newestBlock.clear()
     await until(() => node.keys.history !== undefined)
     expect(node.keys.genesis).toEqual(next.genesis)
     expect(node.certificate.cert_id).toBe(old.cert_id)
@@ -190,7 +190,7 @@ describe('a node over a key succession', () => {
         switched_at: null,
       })
       .execute()
-    na.core.newestBlock.forget()
+    na.core.newestBlock.clear()
     const reasons: string[] = []
     node.on('unfollowed', ({ reason }) => reasons.push(reason))
     await until(() => reasons.length > 0)

@@ -75,7 +75,7 @@ async function restart(signed: Required<Succeeded>, without: readonly string[] =
 
 async function announce(signed: Required<Succeeded>): Promise<void> {
   await runTestStep('announce', signed, { database, clock })
-  na.core.newestBlock.forget()
+  na.core.newestBlock.clear()
 }
 
 const reasonsOf = async (party: FollowedParty, presented: JoinCertificate): Promise<readonly string[]> =>
@@ -187,7 +187,7 @@ describe('FollowedParty', () => {
       .updateTable('key_succession')
       .set({ genesis_json: JSON.stringify(thief.genesis) })
       .execute()
-    na.core.newestBlock.forget()
+    na.core.newestBlock.clear()
     expect((await party.refresh()).keys).toBe('invalid_signature')
     expect(party.keys).toEqual({ genesis: na.genesis })
     expect(party.sequenceOf('na-2')).toBeUndefined()

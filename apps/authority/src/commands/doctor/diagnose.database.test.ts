@@ -44,7 +44,7 @@ beforeEach(async () => {
   const highWater = `${path('here.mark')},${path('marks/there.mark')}`
   na = await startTestAuthority({ settings: { NA_HIGH_WATER_FILES: highWater, EVIDENCE_STORE: 'on' } })
   await na.request('GET', '/crl')
-  await na.core.rollback.keep()
+  await na.core.rollback.writeMark()
   await writeFile(path('genesis.json'), writeJson(na.genesis))
   await writeFile(path('na.key'), writePrivateKeyFile(testSeed('na'), 'na-test'), { mode: 0o600 })
   settings = {
@@ -322,7 +322,7 @@ describe('doctor', () => {
 
     it.skipIf(postgres)('18b: an instance that is not ready, with its reasons', async () => {
       await na.core.database.read.deleteFrom('crl_versions').execute()
-      await na.core.rollback.settle()
+      await na.core.rollback.recheck()
       const ready = (await examine()).find(({ check }) => check === 'ready')
       expect([ready?.status, ready?.found]).toEqual(['bad', expect.stringMatching(/^not ready: .*state_rollback/)])
     })
@@ -342,7 +342,7 @@ describe('doctor', () => {
       const node = nodeCaller(na.url, await testSigner('node', 'doctor'), () => systemClock.now())
       const { cert_id } = await enroll(na, node)
       accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
-      await na.core.rollback.keep()
+      await na.core.rollback.writeMark()
       await na.core.database.read.deleteFrom('crl_entries').execute()
       expectOnly(await examine(), 'crl-entries', 'bad', /authority recover/)
     })

@@ -40,7 +40,7 @@ describe.runIf(currentBackend() === 'sqlite' && process.platform === 'linux')('t
     }
     const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
     await writeFile(envFile, lines.join('\n'), { mode: 0o600 })
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
   })
   afterAll(async () => {
     await na.stop()

@@ -39,7 +39,7 @@ const step = fc.oneof(
 
 const TAGS = ['expiring', 'expiring:too']
 /** The last accepted descriptor of each key. */
-const held = new Map<string, { readonly expires: Instant }>()
+const stored = new Map<string, { readonly expires: Instant }>()
 
 async function announce(signer: Signer, at: Instant, expires: Instant): Promise<void> {
   const draft = draftAgentDescriptor({
@@ -52,13 +52,13 @@ async function announce(signer: Signer, at: Instant, expires: Instant): Promise<
     expires_at: writeInstant(expires),
   })
   const answer = await na.request('POST', '/agents', { body: await signList(draft, signer) })
-  if (answer.status === 200) held.set(signer.publicKey, { expires })
+  if (answer.status === 200) stored.set(signer.publicKey, { expires })
   else refused(answer, 400, 'descriptor_expired')
 }
 
 async function checkAnswers(): Promise<void> {
   const now = clock.now()
-  const alive = [...held].filter(([, { expires }]) => expires > now).map(([key]) => key)
+  const alive = [...stored].filter(([, { expires }]) => expires > now).map(([key]) => key)
   for (const target of ['/agents?capability=expiring', '/agents?capability=expiring%3Atoo&limit=2']) {
     const answer = accepted(await na.request('GET', target))
     const shown = (answer['agents'] as JsonObject[]).map((agent) => String(agent['node_public_key']))
@@ -89,7 +89,7 @@ describe('an expired agent', () => {
             if (each.kind === 'announce') {
               const at = now + BigInt(each.ahead)
               await announce(signer, at, at + BigInt(each.lifetime))
-            } else clock.set((held.get(signer.publicKey)?.expires ?? now) + BigInt(each.by))
+            } else clock.set((stored.get(signer.publicKey)?.expires ?? now) + BigInt(each.by))
           }
           await checkAnswers()
         }

@@ -14,8 +14,8 @@ export async function purgeAgents(parts: AgentsParts, signal: AbortSignal): Prom
   const db = parts.database.read
   const now = parts.purgeClock.daily.now()
   // Until then the row records the newest descriptor, so that an older one cannot be replayed.
-  const forgotten = writeSortable(now - seconds(MAX_AGENT_LIFETIME_SECONDS) - CLOCK_TOLERANCE)
-  await db.deleteFrom('agent_registrations').where('listed', '=', 0).where('registered_at', '<', forgotten).execute()
+  const purgeBefore = writeSortable(now - seconds(MAX_AGENT_LIFETIME_SECONDS) - CLOCK_TOLERANCE)
+  await db.deleteFrom('agent_registrations').where('listed', '=', 0).where('registered_at', '<', purgeBefore).execute()
   await db.deleteFrom('agent_capability_counts').where('agents', '<=', 0).execute()
   await db.deleteFrom('agent_tombstones').where('keep_until', '<', writeSortable(now)).execute()
 }

@@ -249,9 +249,9 @@ describe('POST /agents', () => {
         (body) => void (body['expires_at'] = writeInstant(clock.now() + DAY + 1n)),
         'expires_at',
       ],
-    ])('%s', async (_, spoil, field) => {
+    ])('%s', async (_, damage, field) => {
       const body = await describeAgent(await newNode())
-      spoil(body)
+      damage(body)
       // Check 3 comes before check 4.
       for (const signatures of [body['signatures'] ?? [], []]) {
         const error = refused(await post({ ...body, signatures }), 400, 'invalid_agent_descriptor')

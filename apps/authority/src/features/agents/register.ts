@@ -36,8 +36,8 @@ export async function register(call: Call, parts: AgentsState): Promise<JsonObje
   const now = parts.clock.now()
   const isAhead = instantOf(descriptor.registered_at) - CLOCK_TOLERANCE > now
   // Deletes made after the backup may be lost in a recovery, so descriptors signed before the recovery are refused.
-  const isForgotten = instantOf(descriptor.registered_at) <= parts.rollback.replayFloor
-  if (isAhead || isForgotten || now > instantOf(descriptor.expires_at)) throw new Refusal('descriptor_expired')
+  const isBeforeRecovery = instantOf(descriptor.registered_at) <= parts.rollback.replayFloor
+  if (isAhead || isBeforeRecovery || now > instantOf(descriptor.expires_at)) throw new Refusal('descriptor_expired')
 
   const outcome = await parts.batches.registrations.add(toRow(call, parts, descriptor))
   switch (outcome) {

@@ -23,12 +23,12 @@ export async function remove(call: Call, parts: AgentsParts): Promise<JsonObject
   const signedAt = await checkEnvelope(call.body, key, parts.clock.now())
   await parts.database.write(async (tx) => {
     await lockNodeKeys(parts.database, tx, [key])
-    const held = await loadForRemoval(parts.database, tx, key, writeSortable(parts.clock.now()))
-    if (held === undefined) throw new Refusal('agent_not_registered')
-    if (writeSortable(signedAt) < held.registered_at) throw new Refusal('signed_at_outside_window')
+    const stored = await loadForRemoval(parts.database, tx, key, writeSortable(parts.clock.now()))
+    if (stored === undefined) throw new Refusal('agent_not_registered')
+    if (writeSortable(signedAt) < stored.registered_at) throw new Refusal('signed_at_outside_window')
     await unlistAgents(tx, [key])
     await insertTombstone(tx, key, writeSortable(signedAt), writeSortable(removeAfter(signedAt)))
-    const details = { agent_id: held.agent_id, node_public_key: key, ...requestDetails(call) }
+    const details = { agent_id: stored.agent_id, node_public_key: key, ...requestDetails(call) }
     await parts.audit.record(tx, { type: 'agent_deregistered', details })
   })
   return { status: 'deregistered' }

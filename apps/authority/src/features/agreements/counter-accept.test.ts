@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2026-01-02T03:04:05.678Z')
 const bolt = foreignSovereign('bolt-net')
-const stranger = foreignSovereign('bolt-net', 'stranger')
+const unknownSigner = foreignSovereign('bolt-net', 'stranger')
 let na: TestAuthority
 let ownKey: string
 beforeAll(async () => {
@@ -60,7 +60,7 @@ const theirCounter = (offer: JsonObject, changes: ForeignObject = {}, by = bolt)
 /** Offers that both routes refuse. */
 const BAD_OFFERS: readonly (readonly [string, () => JsonObject])[] = [
   ['between two others', () => theirOffer({ responder_sovereign_id: 'third-net' })],
-  ['signed by an unknown key', () => theirOffer({}, stranger)],
+  ['signed by an unknown key', () => theirOffer({}, unknownSigner)],
   ['without a signature', () => ({ ...theirOffer(), signatures: [] })],
   ['changed after signing', () => ({ ...theirOffer(), graph_digest: 'f'.repeat(64) })],
   ['with a signed unknown member', () => theirOffer({ extra: 1 })],
@@ -195,7 +195,7 @@ describe('POST /admin/agreements/accept', () => {
   it('422: a counter signed by an unknown key, or to an offer that is not an own one or has expired', async () => {
     const own = await ownOffer()
     const cases: readonly JsonObject[] = [
-      { counter: theirCounter(own, {}, stranger), original_offer: own },
+      { counter: theirCounter(own, {}, unknownSigner), original_offer: own },
       { counter: theirCounter(theirOffer()), original_offer: theirOffer() },
     ]
     for (const body of cases) refused(await post('accept', body), 422, 'accept_rejected')

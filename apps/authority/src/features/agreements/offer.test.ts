@@ -102,8 +102,8 @@ describe('POST /admin/agreements/offer', () => {
     })
 
     it('records a block, and does not refuse it', async () => {
-      const stranger = await evidenceOf(await offer({ responder_sovereign_id: 'nobody-net' }))
-      expect(stranger).toMatchObject({
+      const unknownSigner = await evidenceOf(await offer({ responder_sovereign_id: 'nobody-net' }))
+      expect(unknownSigner).toMatchObject({
         verdict: 'block',
         reason: 'no_active_treaty_path',
         trusted: false,
@@ -118,8 +118,8 @@ describe('POST /admin/agreements/offer', () => {
 
     it('warns of a treaty near its expiry, and escalates over revoked attestations', async () => {
       await treaty('soon-net', foreignSovereign('soon-net').publicKey, { validity_hours: 48 })
-      const soon = await evidenceOf(await offer({ responder_sovereign_id: 'soon-net' }))
-      expect(soon).toMatchObject({ verdict: 'warn', reason: 'treaty_expiring_soon', trusted: true })
+      const nearExpiry = await evidenceOf(await offer({ responder_sovereign_id: 'soon-net' }))
+      expect(nearExpiry).toMatchObject({ verdict: 'warn', reason: 'treaty_expiring_soon', trusted: true })
       const pressed = foreignSovereign('pressed-net')
       await treaty('pressed-net', pressed.publicKey)
       const feed = foreignFeed(pressed, 1, ['a-1', 'a-2'], { issued_at: '2026-01-02T03:00:00Z' })

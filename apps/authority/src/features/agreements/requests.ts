@@ -26,7 +26,7 @@ export function readOfferRequest(body: JsonObject): OfferRequest {
   const responder_sovereign_id = readOrRefuse(code, () =>
     field.identifier(body['responder_sovereign_id'] ?? null, 'responder_sovereign_id'),
   )
-  const wanted = readWanted(body, code)
+  const wanted = readRequested(body, code)
   const times = ['valid_from', 'valid_until', 'expires_at'].map((name) => readTime(body, name))
   const window = orderWindow(times)
   return { responder_sovereign_id, terms: { ...wanted, ...window }, expires_at: writeInstant(times[2] ?? 0n) }
@@ -40,13 +40,13 @@ export interface CounterRequest {
 /** protocol/trust-operations 3.7, checks in the order of its first table. */
 export function readCounterRequest(body: JsonObject): CounterRequest {
   const given = requirePresent(body, 'offer', 'missing_counter_fields')
-  const wanted = readWanted(body, 'missing_counter_fields')
+  const wanted = readRequested(body, 'missing_counter_fields')
   const offer = readOrRefuse('invalid_offer', () => readReceived(capabilityOfferForm, given))
   const window = orderWindow(['valid_from', 'valid_until'].map((name) => readTime(body, name)))
   return { offer, terms: { ...wanted, ...window } }
 }
 
-function readWanted(body: JsonObject, code: RefusalCode): Pick<TermsRequest, 'capabilities' | 'scope'> {
+function readRequested(body: JsonObject, code: RefusalCode): Pick<TermsRequest, 'capabilities' | 'scope'> {
   return readOrRefuse(code, () => ({
     capabilities: names(body['capabilities'] ?? null, 'capabilities'),
     scope: shape.object(body['scope'] ?? {}, 'scope'),

@@ -244,8 +244,8 @@ describe('POST /admin/attestations/{attestation_id}/revoke', () => {
   })
 
   it('never lists an attestation of another issuer', async () => {
-    const stranger = await testSigner('stranger')
+    const unknownSigner = await testSigner('stranger')
     expect((await feed()).issuer_sovereign_id).toBe('TEST-NET')
-    expect(await verifyList(await feed(), [stranger.publicKey])).toBe(false)
+    expect(await verifyList(await feed(), [unknownSigner.publicKey])).toBe(false)
   })
 })

@@ -17,14 +17,14 @@ export async function revoke(call: OperatorCall, parts: AttestationsParts): Prom
   const attestation_id = call.params['attestation_id'] ?? ''
   if (readDryRun(call.body)) return preview(parts, attestation_id)
   try {
-    return await withdraw(call, parts, attestation_id, reason)
+    return await revokeAttestation(call, parts, attestation_id, reason)
   } catch (error) {
     if (!(error instanceof Refusal && error.code === 'attestation_not_found')) reportUnpublished(parts, error)
     throw error
   }
 }
 
-function withdraw(
+function revokeAttestation(
   call: OperatorCall,
   parts: AttestationsParts,
   attestation_id: string,
@@ -32,8 +32,8 @@ function withdraw(
 ): Promise<JsonObject> {
   return parts.database.write(async (tx) => {
     await parts.database.lockDomain(tx, 'feed')
-    const held = await findAttestation(tx, attestation_id)
-    if (held === undefined) throw new Refusal('attestation_not_found')
+    const stored = await findAttestation(tx, attestation_id)
+    if (stored === undefined) throw new Refusal('attestation_not_found')
     const now = parts.clock.now()
     if (!(await markAttestationRevoked(tx, attestation_id, writeSortable(now), reason)))
       return { attestation_id, status: 'revoked' }
@@ -54,14 +54,14 @@ function reportUnpublished(parts: AttestationsParts, error: unknown): void {
 
 /** Returns what would stop being accepted. Changes nothing. */
 async function preview(parts: AttestationsParts, attestation_id: string): Promise<JsonObject> {
-  const held = await findAttestation(parts.database.read, attestation_id)
-  if (held === undefined) throw new Refusal('attestation_not_found')
-  const isActive = held.status === 'active'
-  const accepting = isActive ? await parts.connectome.acceptedBy(held.issuer_sovereign_id) : []
+  const stored = await findAttestation(parts.database.read, attestation_id)
+  if (stored === undefined) throw new Refusal('attestation_not_found')
+  const isActive = stored.status === 'active'
+  const accepting = isActive ? await parts.connectome.acceptedBy(stored.issuer_sovereign_id) : []
   return {
     dry_run: true,
     attestation_id,
-    status: held.status,
+    status: stored.status,
     would_change: isActive,
     attestations_no_longer_accepted: { count: isActive ? 1 : 0, sample: isActive ? [attestation_id] : [] },
     accepting_sovereigns: { count: accepting.length, sample: accepting.slice(0, 20) },

@@ -5,7 +5,7 @@ import type { AttestationsParts } from './parts.ts'
 import { readKeyList, readOrRefuse } from '../../requests/read-fields.ts'
 import { recordVerification } from '../../requests/record-verification.ts'
 import { countsHere } from '../recognition-treaties/index.ts'
-import { isWithdrawn } from './verify.ts'
+import { isRevokedByIssuer } from './verify.ts'
 
 /**
  * POST /attestations/verify-with-treaty
@@ -19,14 +19,14 @@ export async function verifyWithTreaty(call: Call, parts: AttestationsParts): Pr
   }))
   const supplied = readKeyList(call.body['treaty_issuer_public_keys'])
   const expected = { issuer: undefined, subject: attestation.issuer_sovereign_id }
-  const { verdict: held, trust_basis } = await parts.recognitionTreaties.verifyPostedTreaty(
+  const { verdict: stored, trust_basis } = await parts.recognitionTreaties.verifyPostedTreaty(
     treaty,
     call.body['treaty'] ?? null,
     supplied,
     'admission',
     expected,
   )
-  const reason = held.ok ? await judgeMember() : `treaty_${held.reason}`
+  const reason = stored.ok ? await verifyMember() : `treaty_${stored.reason}`
   recordVerification(call, parts, reason === 'accepted', reason)
   return {
     accepted: reason === 'accepted',
@@ -39,8 +39,8 @@ export async function verifyWithTreaty(call: Call, parts: AttestationsParts): Pr
     subject_sovereign_id: treaty.subject_sovereign_id,
   }
 
-  async function judgeMember(): Promise<string> {
-    const isRevoked = await isWithdrawn(parts, attestation)
+  async function verifyMember(): Promise<string> {
+    const isRevoked = await isRevokedByIssuer(parts, attestation)
     const verdict = await verifyAttestation(attestation, {
       issuer: toRecognizedIssuer(treaty),
       isRevoked,

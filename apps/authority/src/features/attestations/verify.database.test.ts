@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock()
 const partner = foreignSovereign('PARTNER-NET')
-const stranger = foreignSovereign('STRANGER-NET')
+const unknownSigner = foreignSovereign('STRANGER-NET')
 let na: TestAuthority
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
@@ -73,7 +73,7 @@ describe('POST /attestations/verify', () => {
 
   describe('each check of the table', () => {
     it.each<[string, () => ForeignObject, JsonObject]>([
-      ['unknown_issuer', () => foreignAttestation(stranger, clock.now()), POLICY],
+      ['unknown_issuer', () => foreignAttestation(unknownSigner, clock.now()), POLICY],
       ['unknown_issuer', () => member(), { local_sovereign_id: 'TEST-NET' }],
       [
         'locally_revoked',
@@ -105,8 +105,8 @@ describe('POST /attestations/verify', () => {
       ['role_not_allowed', () => member(), entry({ allowed_roles: [] })],
       ['missing_signature', () => ({ ...member(), signatures: [] }), POLICY],
       ['invalid_signature', () => ({ ...member(), subject_id: 'another name' }), POLICY],
-      ['invalid_signature', () => member(), entry({ public_keys: [stranger.publicKey] })],
-      ['accepted', () => member(), entry({ public_keys: [stranger.publicKey, partner.publicKey] })],
+      ['invalid_signature', () => member(), entry({ public_keys: [unknownSigner.publicKey] })],
+      ['accepted', () => member(), entry({ public_keys: [unknownSigner.publicKey, partner.publicKey] })],
     ])('%s', async (expected, attestation, policy) => {
       const before = await traces()
       const answer = await verify(attestation(), policy)
@@ -155,8 +155,8 @@ describe('POST /attestations/verify', () => {
     const id = 'withdrawn-1'
     await importFeed([id], 1)
     expect(await reason(member({ attestation_id: id }))).toBe('locally_revoked')
-    const other = foreignAttestation(stranger, clock.now(), { attestation_id: id })
-    const policy = entry({ sovereign_id: 'STRANGER-NET', public_keys: [stranger.publicKey] })
+    const other = foreignAttestation(unknownSigner, clock.now(), { attestation_id: id })
+    const policy = entry({ sovereign_id: 'STRANGER-NET', public_keys: [unknownSigner.publicKey] })
     expect(await reason(other, policy)).toBe('accepted')
     // A later feed without the id changes nothing.
     await importFeed(['withdrawn-2'], 2)

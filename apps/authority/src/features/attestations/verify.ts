@@ -21,7 +21,7 @@ export async function verify(call: Call, parts: AttestationsParts): Promise<Json
   const { policy, revokedIds } = await choosePolicy(call.body, parts)
   const { issuer_sovereign_id, attestation_id } = attestation
   const issuer = policy.recognized_issuers.find((each) => each.sovereign_id === issuer_sovereign_id)
-  const isRevoked = revokedIds.has(attestation_id) || (await isWithdrawn(parts, attestation))
+  const isRevoked = revokedIds.has(attestation_id) || (await isRevokedByIssuer(parts, attestation))
   const verdict = await verifyAttestation(attestation, { issuer, isRevoked, now: parts.clock.now() })
   const reason = verdict.ok ? 'accepted' : verdict.reason
   recordVerification(call, parts, verdict.ok, reason)
@@ -38,7 +38,7 @@ async function choosePolicy(body: JsonObject, parts: AttestationsParts): Promise
 }
 
 /** Returns whether the issuer revoked it: from own rows for an own attestation, otherwise from an imported feed. */
-export async function isWithdrawn(parts: AttestationsParts, attestation: Attestation): Promise<boolean> {
+export async function isRevokedByIssuer(parts: AttestationsParts, attestation: Attestation): Promise<boolean> {
   const db = parts.database.read
   if (
     attestation.issuer_sovereign_id === parts.network.name &&

@@ -18,17 +18,17 @@ export function openActivePolicies({
   database,
   keys,
 }: Pick<BoundaryPoliciesParts, 'database' | 'keys'>): ActivePolicies {
-  let held: readonly Cached[] = []
+  let stored: readonly Cached[] = []
   return new SharedRead(async () => {
     const rows = await listActiveRows(database)
-    const known = new Map(held.map((each) => [keyOf(each.row), each]))
+    const known = new Map(stored.map((each) => [keyOf(each.row), each]))
     const checked: Cached[] = []
     for (const row of rows) {
       const same = known.get(keyOf(row))
       if (same !== undefined && hasSameBytes(same.row, row)) checked.push(same)
       else checked.push({ row, checked: await checkStoredPolicy(row, (issuedAt) => ownKeysAt(keys, issuedAt)) })
     }
-    held = checked
+    stored = checked
     return inResolutionOrder(checked.map((each) => each.checked))
   }, endOfLoopTurn)
 }

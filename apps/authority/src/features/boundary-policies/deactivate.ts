@@ -6,7 +6,7 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import type { BoundaryPoliciesState } from './state.ts'
 import { changePolicies } from './change.ts'
 import { readVersion } from './requests.ts'
-import { findPolicyVersion, withdrawVersion } from './queries.ts'
+import { findPolicyVersion, deactivateVersion } from './queries.ts'
 
 /**
  * POST /admin/boundary-policies/{policy_id}/deactivate
@@ -18,7 +18,7 @@ export async function deactivate(call: OperatorCall, parts: BoundaryPoliciesStat
   return changePolicies(parts, async (tx) => {
     const row = isPolicyId(policy_id) ? await findPolicyVersion(tx, policy_id, version) : undefined
     if (row === undefined) throw new Refusal('boundary_policy_not_found')
-    if (!(await withdrawVersion(tx, policy_id, version, writeSortable(parts.clock.now()))))
+    if (!(await deactivateVersion(tx, policy_id, version, writeSortable(parts.clock.now()))))
       throw new Refusal('boundary_policy_not_active')
     const details = { policy_id, version, policy_digest: row.policy_digest, ...requestDetails(call) }
     await parts.audit.record(tx, { type: 'boundary_policy_deactivated', details })

@@ -67,9 +67,9 @@ describe('POST /admin/boundary-policies', () => {
       const config = { path: 'request_parameters.x', max: new JsonFloat(10), inclusive: false }
       const gates = [gate({ gate_id: 'b', order: 5, config }), gate({ gate_id: 'a', order: 1 })]
       const policy = await publishPolicy(na, { gates })
-      const kept = policy['gates'] as readonly JsonObject[]
-      expect(kept.map((each) => each['gate_id'])).toEqual(['b', 'a'])
-      expect(kept[0]?.['config']).toEqual(config)
+      const stored = policy['gates'] as readonly JsonObject[]
+      expect(stored.map((each) => each['gate_id'])).toEqual(['b', 'a'])
+      expect(stored[0]?.['config']).toEqual(config)
     })
 
     it('writes the validity period in UTC', async () => {

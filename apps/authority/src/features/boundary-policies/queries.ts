@@ -51,14 +51,14 @@ export async function insertVersion(
   tx: Tx,
   row: Pick<PolicyRow, 'policy_id' | 'version' | 'policy_json' | 'policy_digest' | 'created_at'>,
 ): Promise<boolean> {
-  const kept = await tx
+  const stored = await tx
     .insertInto('boundary_policies')
     .values({ ...row, active: 0, activated_at: null, deactivated_at: null })
     .onConflict((conflict) => conflict.columns(['policy_id', 'version']).doNothing())
     .returning('policy_json')
     .executeTakeFirst()
-  if (kept === undefined) return false
-  assertStored(row.policy_json, kept.policy_json)
+  if (stored === undefined) return false
+  assertStored(row.policy_json, stored.policy_json)
   return true
 }
 
@@ -90,7 +90,7 @@ export async function switchVersion(tx: Tx, policy_id: string, version: number, 
 }
 
 /** Deactivates a version. Returns false when it was not active. One statement decides. */
-export async function withdrawVersion(tx: Tx, policy_id: string, version: number, now: string): Promise<boolean> {
+export async function deactivateVersion(tx: Tx, policy_id: string, version: number, now: string): Promise<boolean> {
   const row = await tx
     .updateTable('boundary_policies')
     .set({ active: 0, deactivated_at: now })

@@ -62,8 +62,8 @@ async function attestationFacts(
   parts: BoundaryPoliciesParts,
   attestation_id: string,
 ): Promise<AttestationFacts | undefined> {
-  const standing = await parts.attestations.reader.find(attestation_id)
+  const state = await parts.attestations.reader.find(attestation_id)
   const asked = { attestation_id, requester: undefined }
-  const { isVerified, attestation } = assessAttestation(asked, standing?.stored, standing?.checked)
+  const { isVerified, attestation } = assessAttestation(asked, state?.stored, state?.checked)
   return isVerified ? attestation : undefined
 }

@@ -23,8 +23,8 @@ const reasonOf = async (policy: JsonValue, keys?: JsonValue): Promise<JsonValue 
 /** Signed by another key, in the form of the given members. */
 async function foreign(members: JsonObject, drop: readonly string[] = []): Promise<[JsonObject, string]> {
   const signer = await testSigner('foreign')
-  const kept = Object.entries({ ...own, ...members }).filter(([name]) => !drop.includes(name))
-  const draft = Object.fromEntries(kept) as unknown as BoundaryPolicy
+  const stored = Object.entries({ ...own, ...members }).filter(([name]) => !drop.includes(name))
+  const draft = Object.fromEntries(stored) as unknown as BoundaryPolicy
   return [{ ...(await signForm(BOUNDARY_POLICY_FORM, draft, signer)) }, signer.publicKey]
 }
 

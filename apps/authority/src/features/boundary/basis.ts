@@ -53,9 +53,9 @@ async function onAttestation(
   const own = parts.network.name
   const asked = readContext(call.body['context'])
   requireParty(asked.provider_sovereign_id, own, 'provider_sovereign_id')
-  const standing = await parts.attestations.reader.find(attestation_id)
+  const state = await parts.attestations.reader.find(attestation_id)
   const { requester_sovereign_id: requester } = asked
-  const basis = assessAttestation({ attestation_id, requester }, standing?.stored, standing?.checked)
+  const basis = assessAttestation({ attestation_id, requester }, state?.stored, state?.checked)
   const context_id = asked.context_id ?? parts.ids.uuid()
   return {
     basis,

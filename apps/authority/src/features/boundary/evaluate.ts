@@ -61,7 +61,7 @@ export async function evaluate(call: OperatorCall, parts: BoundaryParts): Promis
   const event = decisionMade(call, context, decision, evaluation)
   const text = `{"decision":${decisionText},"justification_proof":${proofText}}`
   // Stored before the response is sent: every decision that leaves must be found later.
-  const kept = await parts.evidence.recordDecision({
+  const stored = await parts.evidence.recordDecision({
     decision,
     context,
     proof,
@@ -69,7 +69,7 @@ export async function evaluate(call: OperatorCall, parts: BoundaryParts): Promis
     attempt: readAttempt(call, now),
     answer: { status: 201, text },
   })
-  return jsonText(kept.text, kept.status)
+  return jsonText(stored.text, stored.status)
 }
 
 /** The basis that was read, also when it could not be used. */

@@ -94,26 +94,26 @@ async function buildInline(parts: ConnectomeParts, refused: ReadonlySet<string>)
     trustPath: async (from, to) => findTrustPath(index, from, to),
     trustFinding: async (asked) => ({ ...findTrustIn(views, asked), graph_digest: await writer.digest() }),
     lostPaths: async (treaty_id) => findLostPaths(graph.recognition_edges, treaty_id),
-    outline: keepingWhole(async (words) => outlineGraph(graph, words)),
+    outline: cachingWhole(async (words) => outlineGraph(graph, words)),
     acceptedBy: async (sovereign) => acceptedBy(graph.recognition_edges, sovereign),
   }
 }
 
 /** Shares one build among all callers. A failed build is not cached. */
 function keeping<Name extends string, Value>(make: (name: Name) => Promise<Value>): (name: Name) => Promise<Value> {
-  const kept = new Map<Name, Promise<Value>>()
+  const cached = new Map<Name, Promise<Value>>()
   return (name) => {
-    const present = kept.get(name)
+    const present = cached.get(name)
     if (present !== undefined) return present
     const made = make(name)
-    kept.set(name, made)
-    made.catch(() => kept.delete(name))
+    cached.set(name, made)
+    made.catch(() => cached.delete(name))
     return made
   }
 }
 
 /** Most requests are for the whole graph, so only that page data is cached. */
-function keepingWhole(make: (words: string) => Promise<GraphPageData>): (words: string) => Promise<GraphPageData> {
+function cachingWhole(make: (words: string) => Promise<GraphPageData>): (words: string) => Promise<GraphPageData> {
   const whole = keeping<'', GraphPageData>(make)
   return (words) => (words === '' ? whole('') : make(words))
 }
@@ -141,7 +141,7 @@ async function buildInThread(thread: DatabaseThread, built: GraphAnswers['build'
     trustPath: (from, to) => ask('trustPath', { from, to }),
     trustFinding: (asked) => ask('trustFinding', asked),
     lostPaths: (treaty_id) => ask('lostPaths', treaty_id),
-    outline: keepingWhole((words) => ask('outline', words)),
+    outline: cachingWhole((words) => ask('outline', words)),
     acceptedBy: (sovereign) => ask('acceptedBy', sovereign),
   }
 }

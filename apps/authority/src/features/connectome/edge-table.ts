@@ -31,9 +31,9 @@ export function edgeTable(edges: GraphPageData['edges'], total: number, empty: s
 }
 
 /** A search field that works without script. */
-export function searchForm(action: string, words: string, kept: Readonly<Record<string, string>> = {}): Markup {
+export function searchForm(action: string, words: string, stored: Readonly<Record<string, string>> = {}): Markup {
   return markup`<form class="search" action="${action}" method="get" role="search"><label for="q">Sovereign contains</label><input id="q" name="q" type="search" value="${words}" maxlength="200">${Object.entries(
-    kept,
+    stored,
   )
     .filter(([, value]) => value !== '')
     .map(

@@ -148,7 +148,7 @@ describe('the graph in memory', () => {
       await na.request('GET', '/recognition-graph'),
       await na.request('GET', '/connectome.json'),
     ]
-    const held = await built()
+    const cached = await built()
     for (let i = 0; i < 5; i += 1) {
       expect((await na.request('GET', '/recognition-graph')).headers.etag).toBe(graph.headers.etag)
       const again = await na.request('GET', '/connectome.json', {
@@ -156,8 +156,8 @@ describe('the graph in memory', () => {
       })
       expect(again.status).toBe(304)
     }
-    expect(await built()).toBe(held)
-    expect(graph.text).toBe(Buffer.from((await held.document('graph')).bytes).toString())
-    expect(connectome.text).toBe(Buffer.from((await held.document('connectome')).bytes).toString())
+    expect(await built()).toBe(cached)
+    expect(graph.text).toBe(Buffer.from((await cached.document('graph')).bytes).toString())
+    expect(connectome.text).toBe(Buffer.from((await cached.document('connectome')).bytes).toString())
   })
 })

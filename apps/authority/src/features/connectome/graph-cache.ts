@@ -11,7 +11,7 @@ import { listSignedTreaties } from './queries.ts'
 const MAX_REQUESTED = 8
 
 interface Cached extends BuiltGraph {
-  readonly stamp: string
+  readonly version: string
   /** Clock reading before the build. If the clock is set back to before it, expired treaties may be active again. */
   readonly builtAt: Instant
 }
@@ -22,7 +22,7 @@ interface Cached extends BuiltGraph {
  */
 export class GraphCache {
   readonly #builder = new GraphBuilder()
-  #held: Cached | undefined
+  #cached: Cached | undefined
   #build: SharedRead<Cached> | undefined
   readonly #verified = new WeakMap<BuiltGraph, Set<string>>()
   /** Treaties without a valid signature. Cleared when treaties change, because one may have been repaired. */
@@ -31,17 +31,18 @@ export class GraphCache {
 
   async current(parts: ConnectomeParts): Promise<BuiltGraph> {
     const versions = await parts.versions.read()
-    const held = this.#held
-    const isFresh = held?.isAlive() === true && held.stamp === versionOf(versions) && isCurrent(held, parts.clock.now())
-    if (isFresh) return held
+    const cached = this.#cached
+    const isFresh =
+      cached?.isAlive() === true && cached.version === versionOf(versions) && isCurrent(cached, parts.clock.now())
+    if (isFresh) return cached
     // Shared by all queued callers, and started after each of them arrived.
     this.#build ??= new SharedRead(async () => {
       const builtAt = parts.clock.now()
       const before = versionOf(await parts.versions.read())
       if (this.#refusedUnder !== before) this.#refused = new Set()
       this.#refusedUnder = before
-      const built = { ...(await this.#builder.build(parts, this.#refused)), stamp: before, builtAt }
-      this.#held = built
+      const built = { ...(await this.#builder.build(parts, this.#refused)), version: before, builtAt }
+      this.#cached = built
       return built
     })
     return this.#build.read()
@@ -79,7 +80,7 @@ export class GraphCache {
       else verified.add(id)
     }
     if (this.#refused.size === before) return true
-    this.#held = undefined
+    this.#cached = undefined
     return false
   }
 

@@ -58,16 +58,16 @@ type GraphOperations = {
 serveDatabaseCalls(({ read: db }) => operationsOn(db))
 
 function operationsOn(db: Database['read']): GraphOperations {
-  let held: { readonly views: GraphViews; readonly writer: DocumentWriter } | undefined
-  const newest = (): NonNullable<typeof held> => {
-    if (held === undefined) throw new Error('no graph was built yet')
-    return held
+  let cached: { readonly views: GraphViews; readonly writer: DocumentWriter } | undefined
+  const newest = (): NonNullable<typeof cached> => {
+    if (cached === undefined) throw new Error('no graph was built yet')
+    return cached
   }
   const edges = (): GraphViews['graph']['recognition_edges'] => newest().views.graph.recognition_edges
   return {
     async build({ now, refused }) {
       const views = buildViews(await readGraphInput(db, now, refused))
-      held = { views, writer: new DocumentWriter(db, views.graph) }
+      cached = { views, writer: new DocumentWriter(db, views.graph) }
       const { summary, treatyTable, staleAt } = views
       return { summary, treatyTable, staleAt }
     },

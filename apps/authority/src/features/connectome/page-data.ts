@@ -37,7 +37,7 @@ export function outlineGraph(graph: RecognitionGraph<string>, words: string): Gr
   const counts = countRecognition(graph.recognition_edges)
   const sovereigns = graph.sovereigns.filter(({ sovereign_id }) => fits(sovereign_id))
   const edges = graph.recognition_edges.filter((edge) => fits(edge.from) || fits(edge.to))
-  const withdrawn = graph.revoked_trust_material.filter(isWithdrawn).filter((row) => fits(row.issuer_sovereign_id))
+  const revoked = graph.revoked_trust_material.filter(isWithdrawn).filter((row) => fits(row.issuer_sovereign_id))
   return {
     sovereigns: sovereigns
       .slice(0, MAX_SOVEREIGNS)
@@ -45,8 +45,8 @@ export function outlineGraph(graph: RecognitionGraph<string>, words: string): Gr
     sovereign_count: sovereigns.length,
     edges: edges.sort(compareEdges).slice(0, MAX_EDGES),
     edge_count: edges.length,
-    blast_radius: listBlastRadius(graph, sortMaterial(withdrawn).slice(0, MAX_BLASTS)),
-    blast_count: withdrawn.length,
+    blast_radius: listBlastRadius(graph, sortMaterial(revoked).slice(0, MAX_BLASTS)),
+    blast_count: revoked.length,
   }
 }
 

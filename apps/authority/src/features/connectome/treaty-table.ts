@@ -36,14 +36,14 @@ const RISK_ORDER: readonly ExpiryRisk[] = ['high', 'expired', 'medium', 'low', '
 
 /** Treaties by the time of their end, and counts per state (protocol/core 20.5). Pure, built with the graph. */
 export function buildTreatyTable(facts: readonly TreatyFact[], now: Instant): TreatyTable {
-  const judged = facts.map((fact) => ({ fact, lifecycle: treatyLifecycle(fact, now) }))
-  judged.sort(
+  const checked = facts.map((fact) => ({ fact, lifecycle: treatyLifecycle(fact, now) }))
+  checked.sort(
     (a, b) => riskRank(a.lifecycle) - riskRank(b.lifecycle) || compareInstants(a.fact.expires_at, b.fact.expires_at),
   )
-  const count = (state: string): number => judged.filter((each) => each.lifecycle.state === state).length
+  const count = (state: string): number => checked.filter((each) => each.lifecycle.state === state).length
   const [expiring, expired] = [count('expiring_soon'), count('expired')]
   const summary = {
-    total: judged.length,
+    total: checked.length,
     active: count('active'),
     expiring_soon: expiring,
     expired,
@@ -51,7 +51,7 @@ export function buildTreatyTable(facts: readonly TreatyFact[], now: Instant): Tr
     replaced: count('replaced'),
     warning_count: expiring + expired,
   }
-  const rows = judged.slice(0, MAX_ROWS).map(({ fact, lifecycle }) => ({
+  const rows = checked.slice(0, MAX_ROWS).map(({ fact, lifecycle }) => ({
     treaty_id: fact.treaty_id,
     issuer_sovereign_id: fact.issuer_sovereign_id,
     subject_sovereign_id: fact.subject_sovereign_id,

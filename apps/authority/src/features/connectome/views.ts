@@ -62,13 +62,13 @@ export function buildViews(input: GraphInput): GraphViews {
     graph,
     summary: summarize(graph),
     index: indexEdges(graph.recognition_edges),
-    withdrawals: countWithdrawals(input.revocations),
+    withdrawals: countRevocations(input.revocations),
     treatyTable: buildTreatyTable(input.treaties, input.now),
     staleAt: firstBoundary(input.treaties, input.now),
   }
 }
 
-function countWithdrawals(revocations: readonly ImportedRevocation[]): ReadonlyMap<string, number> {
+function countRevocations(revocations: readonly ImportedRevocation[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const { issuer_sovereign_id: issuer } of revocations) counts.set(issuer, (counts.get(issuer) ?? 0) + 1)
   return counts

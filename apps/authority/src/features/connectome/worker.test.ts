@@ -19,7 +19,7 @@ import type { GraphViews } from './views.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority
-const planted: SeededTreaty[] = Array.from({ length: 1001 }, (_, i) => ({
+const seeded: SeededTreaty[] = Array.from({ length: 1001 }, (_, i) => ({
   treaty_id: `t${String(i).padStart(4, '0')}`,
   from: `S${i % 211}`,
   to: i % 50 === 0 ? 'Zoë 😀' : `S${(i * 13 + 5) % 211}`,
@@ -30,7 +30,7 @@ const planted: SeededTreaty[] = Array.from({ length: 1001 }, (_, i) => ({
 
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
-  await seedTreaties(na.parts, planted)
+  await seedTreaties(na.parts, seeded)
 })
 afterAll(() => na.stop())
 
@@ -114,9 +114,9 @@ describe('a graph of more than 1,000 treaties', () => {
       own.advance(28 * 3600 - 1)
       expect(await current()).toBe(first)
       own.advance(1)
-      const soon = await current()
-      expect(soon).not.toBe(first)
-      expect(await documentText(soon, 'graph')).toBe(await expected())
+      const early = await current()
+      expect(early).not.toBe(first)
+      expect(await documentText(early, 'graph')).toBe(await expected())
       await seed(1001, 1002)
       expect((await current()).summary.recognition_edge_count).toBe(1002)
     } finally {
@@ -134,7 +134,7 @@ describe('a graph of more than 1,000 treaties', () => {
   it('refuses while its thread fails and starts another one afterwards', async () => {
     const own = await startTestAuthority({ clock: new ManualClock(), settings: { NA_CLOCK_CHECK: 'off' } })
     try {
-      await seedTreaties(own.parts, planted)
+      await seedTreaties(own.parts, seeded)
       const { settings } = own.parts
       const real = settings.databaseLocation
       // A thread that cannot open its database ends at its start.
@@ -142,7 +142,7 @@ describe('a graph of more than 1,000 treaties', () => {
       refused(await own.request('GET', '/recognition-graph'), 503, 'service_unavailable')
       Object.assign(settings, { databaseLocation: real })
       const { recognition_edges } = accepted(await own.request('GET', '/recognition-graph'))
-      expect(recognition_edges).toHaveLength(planted.length)
+      expect(recognition_edges).toHaveLength(seeded.length)
     } finally {
       await own.stop()
     }
@@ -150,7 +150,7 @@ describe('a graph of more than 1,000 treaties', () => {
 
   it('ends with the authority', async () => {
     const own = await startTestAuthority({ clock: new ManualClock(), settings: { NA_CLOCK_CHECK: 'off' } })
-    await seedTreaties(own.parts, planted)
+    await seedTreaties(own.parts, seeded)
     await own.features.connectome.current()
     await own.stop()
   })

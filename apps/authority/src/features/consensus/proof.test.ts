@@ -19,13 +19,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
 const [v1, v2, v4] = [foreignSovereign('v1-net'), foreignSovereign('v2-net'), foreignSovereign('v4-net')]
-const stranger = foreignSovereign('STRANGER-NET')
+const unknownSigner = foreignSovereign('STRANGER-NET')
 let na: TestAuthority
 let justification: JsonObject
 let about: JustificationIds
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
-  const { signature: _other, ...draft } = foreignJustification(stranger, clock.now())
+  const { signature: _other, ...draft } = foreignJustification(unknownSigner, clock.now())
   justification = await signOnce(readJson(wireText(draft)) as JsonObject, await seedSigner('na-test', testSeed('na')))
   about = { proof_id: String(justification['proof_id']), decision_id: String(justification['decision_id']) }
 })
@@ -127,7 +127,7 @@ describe('POST /admin/consensus/proof', () => {
 
   describe('422', () => {
     it('justification_untrusted for one this authority did not sign', async () => {
-      const foreign = readJson(wireText(foreignJustification(stranger, clock.now())))
+      const foreign = readJson(wireText(foreignJustification(unknownSigner, clock.now())))
       refused(await assemble({ justification_proof: foreign }), 422, 'justification_untrusted')
     })
 
@@ -148,7 +148,7 @@ describe('POST /admin/consensus/proof', () => {
         'a vote forged in the own name',
         'invalid_vote_signature',
         () => ({
-          votes: [vote(v1), vote(stranger, { validator_sovereign_id: 'TEST-NET' })],
+          votes: [vote(v1), vote(unknownSigner, { validator_sovereign_id: 'TEST-NET' })],
           validator_sovereign_ids: ['v1-net', 'TEST-NET'],
         }),
       ],

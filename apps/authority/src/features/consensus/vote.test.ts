@@ -18,7 +18,7 @@ import type { ForeignObject, TestResponse, TestAuthority } from '@chancery/testk
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
-const stranger = foreignSovereign('STRANGER-NET')
+const unknownSigner = foreignSovereign('STRANGER-NET')
 let na: TestAuthority
 let justification: JsonObject
 beforeAll(async () => {
@@ -29,7 +29,7 @@ afterAll(() => na.stop())
 
 /** As this authority signs it. No route of this feature makes one. */
 async function ownJustification(changes: ForeignObject = {}): Promise<JsonObject> {
-  const { signature: _other, ...draft } = foreignJustification(stranger, clock.now(), changes)
+  const { signature: _other, ...draft } = foreignJustification(unknownSigner, clock.now(), changes)
   return signOnce(readJson(wireText(draft)) as JsonObject, await seedSigner('na-test', testSeed('na')))
 }
 const cast = (changes: JsonObject = {}): Promise<TestResponse> =>
@@ -103,7 +103,7 @@ describe('POST /admin/consensus/vote', () => {
 
   describe('422', () => {
     it.each<[string, () => Promise<JsonValue> | JsonValue]>([
-      ['signed by another', () => readJson(wireText(foreignJustification(stranger, clock.now())))],
+      ['signed by another', () => readJson(wireText(foreignJustification(unknownSigner, clock.now())))],
       ['unsigned', () => ({ ...justification, signature: null })],
       ['changed since', () => ({ ...justification, decision_id: 'other' })],
       ['with an unknown member, signed by this authority', () => ownJustification({ extra: 1 })],

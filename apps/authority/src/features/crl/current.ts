@@ -56,11 +56,11 @@ async function bringUpToDate(parts: CrlState, cause: JsonObject): Promise<Curren
     return { version, times: listTimes(version) }
   } catch (error) {
     if (translateDatabaseError(error) instanceof LockTimeoutError) throw error
-    const held = await findActiveVersion(parts.database.read)
+    const stored = await findActiveVersion(parts.database.read)
     const now = parts.clock.now()
-    if (held === undefined || now >= held.nextUpdate) throw error
+    if (stored === undefined || now >= stored.nextUpdate) throw error
     parts.log.error('cannot sign the revocation list again', { alarm: true, error })
-    return { version: held, times: { refreshAt: now + TRY_AGAIN, gatherAt: now + TRY_AGAIN } }
+    return { version: stored, times: { refreshAt: now + TRY_AGAIN, gatherAt: now + TRY_AGAIN } }
   }
 }
 

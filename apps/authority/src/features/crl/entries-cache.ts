@@ -11,21 +11,23 @@ export interface ListEntries {
 
 /** The entries of the version that this process published last. */
 export class EntriesCache {
-  #kept: ListEntries | undefined
+  #cached: ListEntries | undefined
 
   /**
    * The entries of exactly this version, when this process published it. A failover may have lost that one and given
    * its number to another, so time and count must agree, too.
    */
   find(version: CrlVersion | undefined): ListEntries | undefined {
-    const kept = this.#kept
+    const cached = this.#cached
     const isSame =
-      kept?.sequence === version?.sequence && kept?.issuedAt === version?.issuedAt && kept?.count === version?.entries
-    return isSame ? kept : undefined
+      cached?.sequence === version?.sequence &&
+      cached?.issuedAt === version?.issuedAt &&
+      cached?.count === version?.entries
+    return isSame ? cached : undefined
   }
 
   /** Called after COMMIT only: a version that was rolled back never existed. */
-  set(kept: ListEntries): void {
-    this.#kept = kept
+  set(cached: ListEntries): void {
+    this.#cached = cached
   }
 }

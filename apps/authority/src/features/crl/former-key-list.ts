@@ -32,12 +32,12 @@ export async function publishFormerList(
   const header = { crl_id: parts.ids.uuid(), sequence, issuer: formerSigner.keyId, issuedAt }
   const crl_json = await signList(formerSigner, listText(header, entries))
   const next_update = writeSortable(issuedAt + CRL_VALIDITY)
-  const kept = await tx
+  const stored = await tx
     .insertInto('former_crl_versions')
     .values({ key_id: formerSigner.keyId, sequence, crl_json, next_update })
     .returning('crl_json')
     .executeTakeFirst()
-  assertStored(crl_json, kept?.crl_json)
+  assertStored(crl_json, stored?.crl_json)
 }
 
 /** Returns the former key whose certificates are still in use. There is at most one. */

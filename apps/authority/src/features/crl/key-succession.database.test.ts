@@ -119,9 +119,9 @@ describe('a key succession', () => {
   })
 
   it('publishes two lists with one sequence, each of one issuer, and stops an instance that still has the old settings', async () => {
-    const forgotten = na
+    const oldInstance = na
     const target = await settingsOf(settings)
-    const before = await fetchCrl(forgotten.url, old.publicKey)
+    const before = await fetchCrl(oldInstance.url, old.publicKey)
     const first = JSON.parse(await withFeatures(target, ({ crl }) => crl.draftFirstList())) as {
       issuer: string
       sequence: number
@@ -131,13 +131,13 @@ describe('a key succession', () => {
     expect(done).toMatchObject({ formerKeyId: 'na-test', sequence: before.sequence + 1 })
 
     refused(
-      await forgotten.as('privileged')('POST', '/admin/revoke', { cert_id: certificates[1] ?? '' }),
+      await oldInstance.as('privileged')('POST', '/admin/revoke', { cert_id: certificates[1] ?? '' }),
       503,
       'service_unavailable',
     )
-    await forgotten.core.keyOwnerCheck.check()
-    expect(forgotten.core.signing.halts.some((halt) => halt.isHalted())).toBe(true)
-    await forgotten.stop()
+    await oldInstance.core.keyOwnerCheck.check()
+    expect(oldInstance.core.signing.halts.some((halt) => halt.isHalted())).toBe(true)
+    await oldInstance.stop()
     await expect(withFeatures(target, ({ crl }) => crl.runKeySuccession())).rejects.toThrow(
       'already belongs to this key',
     )
@@ -182,7 +182,7 @@ describe('a key succession', () => {
       away.mockRestore()
     }
     await cacheDocuments(na.parts)
-    expect(na.features.publishedDocuments.holds('crl-key-na-test', clock.now())).toBe(true)
+    expect(na.features.publishedDocuments.has('crl-key-na-test', clock.now())).toBe(true)
   })
 
   it('still accepts nodes and operators that have the former key only', async () => {
@@ -210,7 +210,7 @@ describe('a key succession', () => {
     ['boundary-decision', '/boundary/verify', 'decision', 'decision_made_at', boundaryDecisionForm],
   ] as const)('accepts a %s of the former key only with a date of its time', async (kind, path, name, date, form) => {
     const example = EXAMPLES.find((each) => each.kind === kind)?.record
-    const judge = async (at: string): Promise<boolean> => {
+    const verify = async (at: string): Promise<boolean> => {
       const draft = { ...example, [date]: at, signature: null }
       const until = kind === 'boundary-decision' ? { decision_valid_until: writeInstant(clock.now() + HOUR) } : {}
       const plain = kind === 'trust-evidence' ? { ...draft, signatures: [] } : draft
@@ -220,9 +220,9 @@ describe('a key succession', () => {
       const answer = accepted(await na.request('POST', path, { body: { [name]: record } }))
       return (answer['accepted'] ?? answer['valid']) as boolean
     }
-    expect(await judge(na.genesis.network_authority.valid_from)).toBe(true)
+    expect(await verify(na.genesis.network_authority.valid_from)).toBe(true)
     // An attacker that gets the former key later must not be able to sign for the current authority.
-    expect(await judge(writeInstant(clock.now()))).toBe(false)
+    expect(await verify(writeInstant(clock.now()))).toBe(false)
   })
 
   it('refuses requests signed for the former key after it is removed from the settings', async () => {

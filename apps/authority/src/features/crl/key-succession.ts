@@ -41,12 +41,12 @@ export async function runKeySuccession(
     )
   return database.write(async (tx) => {
     await database.lockDomain(tx, 'crl')
-    const held = await tx.selectFrom('authority_identity').selectAll().executeTakeFirst()
-    if (held === undefined) throw new KeySuccessionError('the database is empty: there is no key to replace')
-    if (held.network_name !== network.name)
-      throw new KeySuccessionError(`the database belongs to network ${held.network_name}`)
-    if (held.public_key === signing.publicKey) throw new KeySuccessionError('the database already belongs to this key')
-    if (held.public_key !== formerSigner.publicKey)
+    const owner = await tx.selectFrom('authority_identity').selectAll().executeTakeFirst()
+    if (owner === undefined) throw new KeySuccessionError('the database is empty: there is no key to replace')
+    if (owner.network_name !== network.name)
+      throw new KeySuccessionError(`the database belongs to network ${owner.network_name}`)
+    if (owner.public_key === signing.publicKey) throw new KeySuccessionError('the database already belongs to this key')
+    if (owner.public_key !== formerSigner.publicKey)
       throw new KeySuccessionError('the database belongs to another key than the given former key')
     const now = parts.clock.now()
     // The way back: the former key becomes the current one again, and its own list continues as the list of all.

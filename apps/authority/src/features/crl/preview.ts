@@ -17,7 +17,7 @@ export function countOthers(ofKey: readonly RevocableCertificate[], ended?: Read
 }
 
 type PreviewedRevocation = Pick<RevokeRequest, 'cert_ids' | 'form' | 'reason' | 'allOfKey'> & {
-  readonly forgotten: readonly LostCertificate[]
+  readonly missing: readonly LostCertificate[]
 }
 
 /** Returns what a revocation would revoke, counted and sampled. Changes and audits nothing. */
@@ -28,7 +28,7 @@ export async function previewRevocation(parts: CrlParts, request: PreviewedRevoc
   const problem = findProblem(request, known)
   if (problem !== undefined) throw problem
   const ids = new Set(known.map((certificate) => certificate.cert_id))
-  const found = [...known, ...request.forgotten.filter(({ cert_id }) => !ids.has(cert_id)).map(asRevocable)]
+  const found = [...known, ...request.missing.filter(({ cert_id }) => !ids.has(cert_id)).map(asRevocable)]
   const isCompromise = request.reason === 'key_compromise'
   const keysOf = (some: readonly RevocableCertificate[]): string[] => [
     ...new Set(some.map((each) => each.node_public_key)),

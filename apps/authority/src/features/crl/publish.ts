@@ -40,7 +40,7 @@ export async function publishVersion(
   previous: CrlVersion | undefined,
   sequence: number,
   change: Change,
-): Promise<{ readonly version: CrlVersion; readonly kept: ListEntries; readonly text: string }> {
+): Promise<{ readonly version: CrlVersion; readonly stored: ListEntries; readonly text: string }> {
   // Read once, so that a clock jump cannot date the list by one time and prune it by another.
   const clockNow = parts.clock.now()
   const now = change.isRedated === true ? clockNow : dateAfter(parts, 'crl', previous?.issuedAt, clockNow)
@@ -49,9 +49,9 @@ export async function publishVersion(
   const isRestored = await restorePruned(tx, parts, previous, clockNow)
   // By the clock, not by the date of the list: a list dated by a wrong clock must not end entries early.
   const isPruned = await pruneEntries(tx, writeSortable(clockNow - HOUR))
-  const gathered = await gatherEntries(tx, parts, previous, change, isRestored || isPruned)
-  const { text: entries, count } = gathered
-  if (gathered.isRead && previous !== undefined && change.isRecovered !== true) {
+  const changes = await gatherEntries(tx, parts, previous, change, isRestored || isPruned)
+  const { text: entries, count } = changes
+  if (changes.isRead && previous !== undefined && change.isRecovered !== true) {
     const before = parts.entries.find(previous)?.text ?? (await loadSignedEntries(tx, parts, previous))
     await requireLiving(tx, parts, { before, entries, now: clockNow })
   }
@@ -77,7 +77,7 @@ export async function publishVersion(
   const details = { sequence, entries: count, cause: change.cause, ...change.details }
   await parts.audit.record(tx, { type: 'crl_published', details })
   faultPoint('crl-stored')
-  return { version, kept: { sequence, issuedAt: now, text: entries, count }, text }
+  return { version, stored: { sequence, issuedAt: now, text: entries, count }, text }
 }
 
 /** Sent with the list in its responses, for readers that cannot read the whole list. */
@@ -100,8 +100,8 @@ async function signHead(
 
 /** Under the lock: an instance left running over a key succession must not publish after the new key. */
 async function requireCurrentKey(tx: Tx, { signing }: CrlParts): Promise<void> {
-  const held = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
-  if (held !== undefined && held.public_key !== signing.publicKey)
+  const stored = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
+  if (stored !== undefined && stored.public_key !== signing.publicKey)
     throw new Refusal('service_unavailable', { reason: 'key_succeeded' })
 }
 
@@ -113,11 +113,11 @@ async function gatherEntries(
   change: Change,
   isChanged: boolean,
 ): Promise<{ readonly text: string; readonly count: number; readonly isRead: boolean }> {
-  const kept = parts.entries.find(previous)
-  if (kept === undefined || isChanged || change.rewritten)
+  const cached = parts.entries.find(previous)
+  if (cached === undefined || isChanged || change.rewritten)
     return { ...(await joinEntries(parts.database, tx)), isRead: true }
   const added = change.appended.map((entry) => entry.entry_json)
   // It contains everything that this process signed, so nothing can be missing.
-  const text = [...(kept.text === '' ? [] : [kept.text]), ...added].join(',')
-  return { text, count: kept.count + added.length, isRead: false }
+  const text = [...(cached.text === '' ? [] : [cached.text]), ...added].join(',')
+  return { text, count: cached.count + added.length, isRead: false }
 }

@@ -62,9 +62,9 @@ export async function insertVersion(
     bytes: number
   },
 ): Promise<void> {
-  const kept = await tx.insertInto('crl_versions').values(row).returning(['crl_json', 'head_json']).executeTakeFirst()
-  assertStored(row.crl_json, kept?.crl_json)
-  assertStored(row.head_json, kept?.head_json ?? undefined)
+  const stored = await tx.insertInto('crl_versions').values(row).returning(['crl_json', 'head_json']).executeTakeFirst()
+  assertStored(row.crl_json, stored?.crl_json)
+  assertStored(row.head_json, stored?.head_json ?? undefined)
 }
 
 export interface NewEntry {

@@ -33,8 +33,8 @@ const revoke = async (cert_id: string): Promise<void> => {
 }
 const seedOne = async (validityHours: number): Promise<string> => {
   const { key } = await newNode()
-  const [planted] = await seedCertificates(na.parts, { count: 1, node_public_key: key, validityHours })
-  return planted?.cert_id ?? ''
+  const [seeded] = await seedCertificates(na.parts, { count: 1, node_public_key: key, validityHours })
+  return seeded?.cert_id ?? ''
 }
 const causeOf = async (sequence: number): Promise<unknown> =>
   (await na.auditEvents('crl_published')).map(detailsOf).find((details) => details['sequence'] === sequence)?.['cause']
@@ -156,18 +156,21 @@ describe('superseded certificates', () => {
 
   it('that wait are added with a revocation, which does not wait', async () => {
     const [node, lost] = [await newNode(), await newNode()]
-    const [{ cert_id }, burnt] = [await enroll(na, node), await enroll(na, lost)]
+    const [{ cert_id }, compromised] = [await enroll(na, node), await enroll(na, lost)]
     await renewed(node, cert_id)
     clock.advance(899)
     await revoke(await seedOne(168))
     const before = await list()
     clock.advance(1)
     expect(await list()).toEqual(before)
-    const body = { cert_id: burnt.cert_id, reason: 'key_compromise' }
+    const body = { cert_id: compromised.cert_id, reason: 'key_compromise' }
     accepted(await na.as('privileged')('POST', '/admin/revoke', body))
     const crl = await list()
     expect(crl.sequence).toBe(before.sequence + 1)
-    expect([cert_id, burnt.cert_id].map((id) => entryOf(crl, id)?.reason)).toEqual(['superseded', 'key_compromise'])
+    expect([cert_id, compromised.cert_id].map((id) => entryOf(crl, id)?.reason)).toEqual([
+      'superseded',
+      'key_compromise',
+    ])
   })
 
   it('of many renewals in a row cause at most one version a minute', async () => {
@@ -261,12 +264,12 @@ describe('pruning', () => {
     // Expired exactly an hour ago: still listed.
     expect(entryOf(await list(), short)).toBeDefined()
     clock.set(clock.now() + 1n)
-    const held = await list()
-    expect(entryOf(held, short)).toBeDefined()
+    const stored = await list()
+    expect(entryOf(stored, short)).toBeDefined()
     await revoke(await seedOne(1000))
     const crl = await list()
     expect(entryOf(crl, short)).toBeUndefined()
-    for (const cert_id of [long, other]) expect(entryOf(crl, cert_id)).toEqual(entryOf(held, cert_id))
+    for (const cert_id of [long, other]) expect(entryOf(crl, cert_id)).toEqual(entryOf(stored, cert_id))
     // The certificate stays revoked.
     const answer = accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: short }))
     expect(answer).toEqual({ crl_sequence: crl.sequence, revoked_count: crl.revoked_certificates.length })

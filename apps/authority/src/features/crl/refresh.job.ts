@@ -46,7 +46,7 @@ export async function refreshIfDue(parts: CrlState, details: JsonObject, lease?:
     (!parts.signing.isAllowed() || !isListDue(listTimes(before), await parts.versions.read(), parts.clock.now()))
   )
     return before
-  const { version, kept } = await parts.database.write(async (tx) => {
+  const { version, stored } = await parts.database.write(async (tx) => {
     if (lease !== undefined) await checkLease(tx, lease)
     await parts.database.lockDomain(tx, 'crl')
     const previous = await findActiveVersion(tx)
@@ -54,7 +54,7 @@ export async function refreshIfDue(parts: CrlState, details: JsonObject, lease?:
     const isOld = previous !== undefined && now >= listTimes(previous).refreshAt
     const isGathered = previous !== undefined && now >= listTimes(previous).gatherAt
     const appended = isOld || isGathered ? await addSuperseded(tx, parts) : []
-    if (previous !== undefined && appended.length === 0 && !isOld) return { version: previous, kept: undefined }
+    if (previous !== undefined && appended.length === 0 && !isOld) return { version: previous, stored: undefined }
     const sequence = previous === undefined ? 0 : previous.sequence + 1
     const cause = appended.length > 0 ? ('superseded' as const) : ('refresh' as const)
     const published = await publishVersion(tx, parts, previous, sequence, {
@@ -70,7 +70,7 @@ export async function refreshIfDue(parts: CrlState, details: JsonObject, lease?:
     await parts.audit.recordAll(tx, events)
     return published
   })
-  if (kept !== undefined) parts.entries.set(kept)
+  if (stored !== undefined) parts.entries.set(stored)
   return version
 }
 

@@ -20,11 +20,11 @@ describe('removeOldLists', () => {
   async function revokeOne(): Promise<void> {
     counter += 1
     const { publicKey } = await testSigner('node', `removal-${counter}`)
-    const [planted] = await seedCertificates(na.parts, { count: 1, node_public_key: publicKey, validityHours: 1000 })
-    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: planted?.cert_id ?? '' }))
+    const [seeded] = await seedCertificates(na.parts, { count: 1, node_public_key: publicKey, validityHours: 1000 })
+    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: seeded?.cert_id ?? '' }))
   }
   const remove = (): Promise<void> => removeOldLists(na.parts, new AbortController().signal)
-  const held = async (): Promise<number[]> => {
+  const stored = async (): Promise<number[]> => {
     const rows = await na.core.database.read.selectFrom('crl_versions').select('sequence').orderBy('sequence').execute()
     return rows.map(({ sequence }) => sequence)
   }
@@ -46,39 +46,39 @@ describe('removeOldLists', () => {
     clock.set(clock.now() + hours(24))
     await revokeOne()
     await revokeOne()
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     clock.set(clock.now() + hours(24))
     await remove()
-    expect(await held()).toEqual([0, 1, 2, 3])
+    expect(await stored()).toEqual([0, 1, 2, 3])
     clock.set(clock.now() + 1n)
     await remove()
-    expect(await held()).toEqual([2, 3])
+    expect(await stored()).toEqual([2, 3])
     const db = na.core.database.read
     const [first] = await db.selectFrom('removed_crl_versions').selectAll().orderBy('sequence').execute()
     expect(first).toMatchObject({ sequence: 0, digest: digestOf(text) })
     // The others are served, continued and inspected as before.
     expect(await problems()).toEqual([])
     await revokeOne()
-    expect(await held()).toEqual([2, 3, 4])
+    expect(await stored()).toEqual([2, 3, 4])
     expect(await problems()).toEqual([])
   })
 
   it('keeps the newest version, whatever its age', async () => {
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     clock.set(clock.now() + hours(1000))
     await remove()
-    expect(await held()).toEqual([0])
+    expect(await stored()).toEqual([0])
   })
 
   it('keeps the version that the high-water mark names', async () => {
     await revokeOne()
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     if (na.core.rollback.mark === undefined) return
     expect(na.core.rollback.mark.crl?.sequence).toBe(1)
     for (let count = 0; count < 2; count += 1) await revokeOne()
     clock.set(clock.now() + hours(49))
     await remove()
-    expect(await held()).toEqual([1, 3])
+    expect(await stored()).toEqual([1, 3])
     expect(await problems()).toEqual([])
   })
 
@@ -87,10 +87,10 @@ describe('removeOldLists', () => {
     const mark = { mark_version: 1, network_name: 'TEST-NET', written_at: '2100-01-01T00:00:00Z', ...heads } as const
     const text = await textOf(0)
     await revokeOne()
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     clock.set(clock.now() + hours(49))
     await remove()
-    expect(await held()).toEqual([1])
+    expect(await stored()).toEqual([1])
     const db = na.core.database.read
     expect(await findRollback(db, await readHeads(db), mark)).toEqual([])
     const forged = { ...mark, crl: { sequence: 0, digest: digestOf(`${text} `) } }
@@ -99,7 +99,7 @@ describe('removeOldLists', () => {
 
   it('keeps sequence and digest for 400 days, never with a gap between stored versions', async () => {
     for (let count = 0; count < 3; count += 1) await revokeOne()
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     clock.set(clock.now() + hours(49))
     await remove()
     const digests = async (): Promise<number[]> => {
@@ -109,9 +109,9 @@ describe('removeOldLists', () => {
     expect(await digests()).toEqual([0, 1, 2])
     const purgeClock = { nonces: clock, daily: clock } as unknown as typeof na.core.purgeClock
     const parts = { ...na.parts, purgeClock }
-    const removeSettled = (): Promise<void> => removeOldLists(parts, new AbortController().signal)
+    const removeWithAcceptedClock = (): Promise<void> => removeOldLists(parts, new AbortController().signal)
     clock.set(clock.now() + hours(24 * 400))
-    await removeSettled()
+    await removeWithAcceptedClock()
     expect(await digests()).toEqual([0, 1, 2])
     clock.set(clock.now() + 1n)
     // Nothing is removed by a clock that is not accepted yet.
@@ -126,17 +126,17 @@ describe('removeOldLists', () => {
       .values({ ...version, sequence: 1, next_update: ends })
       .execute()
     await db.deleteFrom('removed_crl_versions').where('sequence', '=', 1).execute()
-    await removeSettled()
+    await removeWithAcceptedClock()
     expect(await digests()).toEqual([2])
     await db.deleteFrom('crl_versions').where('sequence', '=', 1).execute()
-    await removeSettled()
+    await removeWithAcceptedClock()
     expect(await digests()).toEqual([])
     expect(await problems()).toEqual([])
   })
 
   it('still detects a gap', async () => {
     for (let count = 0; count < 3; count += 1) await revokeOne()
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     clock.set(clock.now() + hours(49))
     await remove()
     expect(await problems()).toEqual([])

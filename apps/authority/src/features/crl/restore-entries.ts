@@ -19,11 +19,11 @@ const UNKNOWN_EXPIRY = 366n * DAY
  * Restores every entry of a saved list and publishes the result with `sequence`. Returns the number of entries that
  * were missing. No entry of either list is lost, and no reason is lowered. The caller has the lock.
  */
-export async function restoreEntries(tx: Tx, parts: CrlState, kept: Crl, sequence: number): Promise<number> {
-  const held = await tx.selectFrom('crl_entries').select(['cert_id', 'entry_json']).execute()
-  const texts = new Map(held.map((row) => [row.cert_id, row.entry_json]))
+export async function restoreEntries(tx: Tx, parts: CrlState, saved: Crl, sequence: number): Promise<number> {
+  const stored = await tx.selectFrom('crl_entries').select(['cert_id', 'entry_json']).execute()
+  const texts = new Map(stored.map((row) => [row.cert_id, row.entry_json]))
   const appended: NewEntry[] = []
-  for (const entry of kept.revoked_certificates) {
+  for (const entry of saved.revoked_certificates) {
     const text = entryText(entry)
     const before = texts.get(entry.certificate_id)
     if (before === text) continue
@@ -35,12 +35,12 @@ export async function restoreEntries(tx: Tx, parts: CrlState, kept: Crl, sequenc
   }
   const active = await findActiveVersion(tx)
   appended.push(...(await restoreLost(tx, parts, active, appended)).appended)
-  const issuedAt = instantOf(kept.issued_at)
+  const issuedAt = instantOf(saved.issued_at)
   // Dated after both predecessors: the one in the database and the published one.
   const previous =
     active !== undefined && active.issuedAt > issuedAt
       ? active
-      : { sequence: kept.sequence, issuedAt, nextUpdate: instantOf(kept.next_update), entries: held.length }
+      : { sequence: saved.sequence, issuedAt, nextUpdate: instantOf(saved.next_update), entries: stored.length }
   const details = { job: 'recover' }
   await publishVersion(tx, parts, previous, sequence, {
     cause: 'refresh',
@@ -86,7 +86,7 @@ async function restoreLost(
   if (before === undefined) return { appended: [], count: 0 }
   await pruneEntries(tx, writeSortable(parts.clock.now() - HOUR))
   const rows = await tx.selectFrom('crl_entries').select('cert_id').execute()
-  const held = new Set(rows.map((row) => row.cert_id))
+  const stored = new Set(rows.map((row) => row.cert_id))
   const known = new Set(besides.map((entry) => entry.cert_id))
   const { text: entries } = await joinEntries(parts.database, tx)
   const appended: NewEntry[] = []
@@ -95,7 +95,7 @@ async function restoreLost(
     const entry = readEntry(entry_json)
     if (entry === undefined || known.has(entry.certificate_id)) continue
     const row = { cert_id: entry.certificate_id, entry_json, expires_at: await expiryOf(tx, parts, entry) }
-    if (held.has(entry.certificate_id)) await rewriteEntry(tx, row)
+    if (stored.has(entry.certificate_id)) await rewriteEntry(tx, row)
     else appended.push(row)
     await markRevoked(tx, [entry.certificate_id], writeSortable(instantOf(entry.revoked_at)), entry.reason)
     count += 1

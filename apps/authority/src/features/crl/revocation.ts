@@ -30,7 +30,7 @@ export interface Revocation {
   /** How the response names a missing certificate. */
   readonly form: 'cert_id' | 'cert_ids'
   /** Those of them that the database may lack. */
-  readonly forgotten: readonly LostCertificate[]
+  readonly missing: readonly LostCertificate[]
   readonly attempt: Attempt | undefined
   readonly cause: JsonObject
 }
@@ -38,13 +38,13 @@ export interface Revocation {
 export type RevocationOutcome = StoredResponse
 
 /** A completed request: the keys of its certificates. */
-interface Withdrawn {
+interface RevokedCertificates {
   readonly keys: readonly string[]
   readonly allOfKey: boolean
 }
 
 /** The changes of all requests that share one version. */
-interface Gathered {
+interface BatchChanges {
   readonly entries: Map<string, NewEntry>
   readonly events: JsonObject[]
   rewritten: boolean
@@ -58,28 +58,28 @@ export async function revokeBatch(
   parts: CrlState,
   requests: readonly Revocation[],
 ): Promise<(RevocationOutcome | Error)[]> {
-  const { outcomes, kept } = await parts.database.write(async (tx) => {
+  const { outcomes, stored } = await parts.database.write(async (tx) => {
     await parts.database.lockDomain(tx, 'crl')
     await lockKeysOf(tx, parts, requests)
     const previous = await findActiveVersion(tx)
-    const gathered: Gathered = { entries: new Map(), events: [], rewritten: false }
-    const judged: (StoredResponse | Error | Withdrawn)[] = []
-    for (const request of requests) judged.push(await judge(tx, parts, request, gathered))
+    const changes: BatchChanges = { entries: new Map(), events: [], rewritten: false }
+    const checked: (StoredResponse | Error | RevokedCertificates)[] = []
+    for (const request of requests) checked.push(await checkRequest(tx, parts, request, changes))
     faultPoint('revoke-marked')
-    const published = await publishChange(tx, parts, previous, gathered)
+    const published = await publishChange(tx, parts, previous, changes)
     const active = published?.version ?? previous
     const answers: (StoredResponse | Error)[] = []
-    for (const [index, verdict] of judged.entries()) {
+    for (const [index, verdict] of checked.entries()) {
       const attempt = requests[index]?.attempt
       const answer = 'keys' in verdict ? await responseTo(tx, parts, verdict, active) : verdict
       if ('keys' in verdict && attempt !== undefined && !(answer instanceof Error))
         await storeResponse(tx, attempt, answer)
       answers.push(answer)
     }
-    return { outcomes: answers, kept: published?.kept }
+    return { outcomes: answers, stored: published?.stored }
   })
   faultPoint('revoke-committed')
-  if (kept !== undefined) parts.entries.set(kept)
+  if (stored !== undefined) parts.entries.set(stored)
   return outcomes
 }
 
@@ -90,7 +90,7 @@ export async function revokeBatch(
 async function responseTo(
   tx: Tx,
   parts: CrlParts,
-  { keys, allOfKey }: Withdrawn,
+  { keys, allOfKey }: RevokedCertificates,
   active: CrlVersion | undefined,
 ): Promise<StoredResponse> {
   const left = await listOtherCertificates(tx, keys, writeSortable(parts.clock.now()))
@@ -105,7 +105,7 @@ async function responseTo(
  */
 async function lockKeysOf(tx: Tx, parts: CrlParts, requests: readonly Revocation[]): Promise<void> {
   const ids = [...new Set(requests.flatMap((request) => request.cert_ids))]
-  const keys = requests.flatMap((request) => request.forgotten.map((each) => each.node_public_key))
+  const keys = requests.flatMap((request) => request.missing.map((each) => each.node_public_key))
   for (const some of chunks(ids, 1000))
     keys.push(...(await listCertificates(tx, some)).map((each) => each.node_public_key))
   await lockNodeKeys(parts.database, tx, keys)
@@ -115,23 +115,23 @@ async function publishChange(
   tx: Tx,
   parts: CrlState,
   previous: CrlVersion | undefined,
-  gathered: Gathered,
+  changes: BatchChanges,
 ): Promise<Awaited<ReturnType<typeof publishVersion>> | undefined> {
-  if (gathered.entries.size === 0 && !gathered.rewritten) return undefined
+  if (changes.entries.size === 0 && !changes.rewritten) return undefined
   // A revocation before the first read publishes sequence 1. The empty list 0 is then never made (protocol/core 9.1).
   const sequence = (previous?.sequence ?? 0) + 1
   for (const entry of await addSuperseded(tx, parts)) {
-    gathered.entries.set(entry.cert_id, entry)
-    gathered.events.push({ cert_id: entry.cert_id, reason: 'superseded' })
+    changes.entries.set(entry.cert_id, entry)
+    changes.events.push({ cert_id: entry.cert_id, reason: 'superseded' })
   }
   const change = {
     cause: 'revoke' as const,
-    appended: [...gathered.entries.values()],
-    rewritten: gathered.rewritten,
+    appended: [...changes.entries.values()],
+    rewritten: changes.rewritten,
     details: {},
   }
   const published = await publishVersion(tx, parts, previous, sequence, change)
-  const events = gathered.events.map((event) => ({
+  const events = changes.events.map((event) => ({
     type: 'certificate_revoked' as const,
     details: { ...event, crl_sequence: sequence },
   }))
@@ -140,12 +140,12 @@ async function publishChange(
 }
 
 /** Applies one request. First all ids are checked, then rows are changed: an unknown id changes nothing. */
-async function judge(
+async function checkRequest(
   tx: Tx,
   parts: CrlParts,
   request: Revocation,
-  gathered: Gathered,
-): Promise<StoredResponse | Error | Withdrawn> {
+  changes: BatchChanges,
+): Promise<StoredResponse | Error | RevokedCertificates> {
   const now = writeSortable(parts.clock.now())
   const problem = findProblem(request, await listCertificates(tx, request.cert_ids))
   if (problem !== undefined) return problem
@@ -158,19 +158,19 @@ async function judge(
       throw error
     }
   }
-  const added = await insertLost(tx, request.forgotten)
+  const added = await insertLost(tx, request.missing)
   const found = await listCertificates(tx, request.cert_ids)
-  await withdraw(tx, parts, request, { found, added }, gathered)
+  await revokeCertificates(tx, parts, request, { found, added }, changes)
   const keys = [...new Set(found.map((certificate) => certificate.node_public_key))]
   return { keys, allOfKey: request.allOfKey }
 }
 
-async function withdraw(
+async function revokeCertificates(
   tx: Tx,
   parts: CrlParts,
   request: Revocation,
   { found, added }: { readonly found: readonly RevocableCertificate[]; readonly added: ReadonlySet<string> },
-  gathered: Gathered,
+  changes: BatchChanges,
 ): Promise<void> {
   const { reason, allOfKey, cause } = request
   const targets = new Map(found.map((certificate) => [certificate.cert_id, certificate]))
@@ -181,7 +181,7 @@ async function withdraw(
     for (const other of await listOtherCertificates(tx, keys, now)) targets.set(other.cert_id, other)
   }
   const fresh = [...targets.values()].filter(
-    (certificate) => certificate.status !== 'revoked' && !gathered.entries.has(certificate.cert_id),
+    (certificate) => certificate.status !== 'revoked' && !changes.entries.has(certificate.cert_id),
   )
   const revokedAt = parts.clock.now()
   await markRevoked(
@@ -200,16 +200,16 @@ async function withdraw(
     const entry = listed.get(certificate.cert_id)
     if (entry !== undefined) {
       if (!added.has(certificate.cert_id)) reportRolledBack(parts, certificate)
-      await relist(tx, parts, certificate, entry, { gathered, reason, cause })
+      await relist(tx, parts, certificate, entry, { changes, reason, cause })
       continue
     }
-    gathered.entries.set(certificate.cert_id, toEntry(parts, certificate, writeInstant(revokedAt), reason))
-    gathered.events.push({ cert_id: certificate.cert_id, reason, ...reportedBy(request, added, certificate), ...cause })
+    changes.entries.set(certificate.cert_id, toEntry(parts, certificate, writeInstant(revokedAt), reason))
+    changes.events.push({ cert_id: certificate.cert_id, reason, ...reportedBy(request, added, certificate), ...cause })
   }
   if (reason !== 'key_compromise') return
   for (const certificate of found) {
     if (certificate.status !== 'revoked' || certificate.revocation_reason === reason) continue
-    await raise(tx, parts, certificate, gathered, cause)
+    await raise(tx, parts, certificate, changes, cause)
   }
 }
 
@@ -222,14 +222,14 @@ async function relist(
   parts: CrlParts,
   certificate: RevocableCertificate,
   entry: string,
-  { gathered, reason, cause }: { gathered: Gathered; reason: RevocationReason; cause: JsonObject },
+  { changes, reason, cause }: { changes: BatchChanges; reason: RevocationReason; cause: JsonObject },
 ): Promise<void> {
   const { cert_id } = certificate
   const was = readEntry(entry)
   if (reason === 'key_compromise' && was?.reason !== reason)
-    return raise(tx, parts, { ...certificate, revoked_at: was?.revoked_at ?? null }, gathered, cause)
-  gathered.rewritten = true
-  gathered.events.push({ cert_id, reason, ...cause })
+    return raise(tx, parts, { ...certificate, revoked_at: was?.revoked_at ?? null }, changes, cause)
+  changes.rewritten = true
+  changes.events.push({ cert_id, reason, ...cause })
 }
 
 /** Not for a certificate that a restore has lost, because it had no row. */
@@ -239,12 +239,12 @@ function reportRolledBack({ log }: CrlParts, { cert_id }: RevocableCertificate):
 
 /** For a certificate that the database lacked: how it was identified. */
 function reportedBy(
-  { forgotten }: Revocation,
+  { missing }: Revocation,
   added: ReadonlySet<string>,
   { cert_id }: Pick<RevocableCertificate, 'cert_id'>,
 ): JsonObject {
   if (!added.has(cert_id)) return {}
-  const text = forgotten.find((each) => each.cert_id === cert_id)?.cert_json
+  const text = missing.find((each) => each.cert_id === cert_id)?.cert_json
   return { known_by: text === NO_TEXT ? 'id_and_key' : 'certificate' }
 }
 
@@ -253,19 +253,19 @@ async function raise(
   tx: Tx,
   parts: CrlParts,
   certificate: RevocableCertificate,
-  gathered: Gathered,
+  changes: BatchChanges,
   cause: JsonObject,
 ): Promise<void> {
   const revokedAt = readInstant(certificate.revoked_at ?? '') ?? parts.clock.now()
   await raiseReason(tx, certificate.cert_id)
   const raised = toEntry(parts, certificate, writeInstant(revokedAt), 'key_compromise')
   // Revoked by an earlier request of the same batch: its entry is not stored yet.
-  if (gathered.entries.has(certificate.cert_id)) gathered.entries.set(certificate.cert_id, raised)
+  if (changes.entries.has(certificate.cert_id)) changes.entries.set(certificate.cert_id, raised)
   else {
     await rewriteEntry(tx, raised)
-    gathered.rewritten = true
+    changes.rewritten = true
   }
-  gathered.events.push({ cert_id: certificate.cert_id, reason: 'key_compromise', ...cause })
+  changes.events.push({ cert_id: certificate.cert_id, reason: 'key_compromise', ...cause })
 }
 
 function toEntry(

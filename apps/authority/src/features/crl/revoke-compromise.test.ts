@@ -115,7 +115,7 @@ describe('POST /admin/revoke for key_compromise', () => {
     const request = {
       cert_ids: [cert_id],
       form: 'cert_id',
-      forgotten: [],
+      missing: [],
       attempt: undefined,
       allOfKey: false,
       cause: {},

@@ -26,8 +26,8 @@ let counter = 0
 async function seedOne(): Promise<string> {
   counter += 1
   const { publicKey } = await testSigner('node', `idempotent-${counter}`)
-  const [planted] = await seedCertificates(na.parts, { count: 1, node_public_key: publicKey })
-  return planted?.cert_id ?? ''
+  const [seeded] = await seedCertificates(na.parts, { count: 1, node_public_key: publicKey })
+  return seeded?.cert_id ?? ''
 }
 
 const revoke = (body: JsonObject, key: string, as = 'privileged'): Promise<TestResponse> =>

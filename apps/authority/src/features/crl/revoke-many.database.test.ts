@@ -28,8 +28,8 @@ let counter = 0
 async function seed(count: number): Promise<string[]> {
   counter += 1
   const { publicKey } = await testSigner('node', `many-${counter}`)
-  const planted = await seedCertificates(na.parts, { count, node_public_key: publicKey })
-  return planted.map(({ cert_id }) => cert_id)
+  const seeded = await seedCertificates(na.parts, { count, node_public_key: publicKey })
+  return seeded.map(({ cert_id }) => cert_id)
 }
 
 const revoke = (body: JsonObject): Promise<TestResponse> => na.as('privileged')('POST', '/admin/revoke', body)
@@ -59,7 +59,7 @@ describe('POST /admin/revoke with cert_ids', () => {
         reason: 'unspecified',
         allOfKey: false,
         form: 'cert_ids',
-        forgotten: [],
+        missing: [],
         attempt: undefined,
         cause: {},
       } as const

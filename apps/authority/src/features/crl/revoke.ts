@@ -24,13 +24,13 @@ export interface RevokeParts extends CrlState {
  */
 export async function revoke(call: OperatorCall, parts: RevokeParts): Promise<HttpResponse> {
   const { isDryRun, ...request } = readRevokeRequest(call.body)
-  const forgotten = await findLost(parts, request)
-  if (isDryRun) return json(await previewRevocation(parts, { ...request, forgotten }))
+  const missing = await findLost(parts, request)
+  if (isDryRun) return json(await previewRevocation(parts, { ...request, missing }))
   parts.signing.requireAllowed()
   const attempt = readAttempt(call, parts.clock.now())
   const { text, status } = await parts.batch.revoke({
     ...request,
-    forgotten,
+    missing,
     attempt,
     cause: requestDetails(call),
   })

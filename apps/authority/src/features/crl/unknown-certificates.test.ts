@@ -31,7 +31,7 @@ const revoke = (body: JsonObject): Promise<TestResponse> => na.as('privileged')(
 const list = (): Promise<Crl> => fetchCrl(na.url, na.genesis.network_authority.public_key)
 
 /** Joins, and then removes all rows of the node, as after a restore from an old backup. */
-async function forgotten(): Promise<{ node: NodeCaller; certificate: JsonObject; cert_id: string; key: string }> {
+async function missing(): Promise<{ node: NodeCaller; certificate: JsonObject; cert_id: string; key: string }> {
   const node = await newNode()
   const { cert_id } = await enroll(na, node)
   const db = na.core.database.read
@@ -43,7 +43,7 @@ async function forgotten(): Promise<{ node: NodeCaller; certificate: JsonObject;
 
 describe('POST /admin/revoke of a certificate that the database lacks', () => {
   it('by id alone is refused, and by its own text is listed and audited', async () => {
-    const { certificate, cert_id } = await forgotten()
+    const { certificate, cert_id } = await missing()
     refused(await revoke({ cert_id }), 404, 'certificate_not_found')
     const body = { certificates: [certificate], reason: 'cessation_of_operation' }
     const foreseen = accepted(await revoke({ ...body, dry_run: true }))
@@ -62,7 +62,7 @@ describe('POST /admin/revoke of a certificate that the database lacks', () => {
   })
 
   it('by id and key is listed, and a compromised key is barred', async () => {
-    const { node, cert_id, key } = await forgotten()
+    const { node, cert_id, key } = await missing()
     const body = { cert_id, node_public_key: key, reason: 'key_compromise' }
     expect(accepted(await revoke({ ...body, dry_run: true }))).toMatchObject({ certificates_revoked: { count: 1 } })
     const answer = await revoke(body)
@@ -76,7 +76,7 @@ describe('POST /admin/revoke of a certificate that the database lacks', () => {
   })
 
   it('also revokes the other certificates of its key on request', async () => {
-    const { node, certificate, cert_id } = await forgotten()
+    const { node, certificate, cert_id } = await missing()
     const { cert_id: later } = await enroll(na, node)
     accepted(await revoke({ certificates: [certificate], all_of_key: true }))
     const crl = await list()
@@ -84,8 +84,8 @@ describe('POST /admin/revoke of a certificate that the database lacks', () => {
   })
 
   it('leaves a database in which verify-db finds no problem, and a list that continues', async () => {
-    const { certificate } = await forgotten()
-    const byKey = await forgotten()
+    const { certificate } = await missing()
+    const byKey = await missing()
     accepted(await revoke({ certificates: [certificate] }))
     accepted(await revoke({ cert_id: byKey.cert_id, node_public_key: byKey.key }))
     const keys = na.core.keys.all
@@ -96,12 +96,12 @@ describe('POST /admin/revoke of a certificate that the database lacks', () => {
   })
 
   it('accepts no certificate of another issuer, and no changed one', async () => {
-    const { certificate, cert_id } = await forgotten()
-    const stranger = await testSigner('na', 'stranger')
+    const { certificate, cert_id } = await missing()
+    const unknownSigner = await testSigner('na', 'stranger')
     const { signatures: _signatures, ...draft } = certificate
     const before = (await list()).sequence
     const wrong = [
-      await signList(draft, stranger),
+      await signList(draft, unknownSigner),
       { ...certificate, roles: ['role:anchor', 'role:operator'] },
       { ...certificate, cert_id: '11111111-2222-4333-8444-555555555555' },
       { ...certificate, signatures: [] },
@@ -114,7 +114,7 @@ describe('POST /admin/revoke of a certificate that the database lacks', () => {
   })
 
   it('accepts one form at a time', async () => {
-    const { certificate, cert_id, key } = await forgotten()
+    const { certificate, cert_id, key } = await missing()
     for (const body of [
       { certificates: [certificate], cert_id },
       { certificates: [certificate], cert_ids: [cert_id] },
@@ -127,8 +127,8 @@ describe('POST /admin/revoke of a certificate that the database lacks', () => {
       refused(await revoke(body), 400, 'missing_cert_id')
     refused(await revoke({ certificates: [{ cert_id }] }), 400, 'invalid_input')
     refused(await revoke({ cert_id, node_public_key: 'x' }), 400, 'invalid_public_key')
-    const { cert_id: held } = await enroll(na, await newNode())
-    refused(await revoke({ cert_id: held, node_public_key: key }), 403, 'certificate_key_mismatch')
+    const { cert_id: stored } = await enroll(na, await newNode())
+    refused(await revoke({ cert_id: stored, node_public_key: key }), 403, 'certificate_key_mismatch')
     refused(
       await na.as('standard')('POST', '/admin/revoke', { certificates: [certificate] }),
       403,

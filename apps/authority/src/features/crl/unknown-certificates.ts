@@ -65,10 +65,10 @@ export function asRevocable({ cert_id, node_public_key, expires_at }: LostCertif
 }
 
 /** Adds the missing rows. An existing row stays unchanged. */
-export async function insertLost(tx: Tx, forgotten: readonly LostCertificate[]): Promise<ReadonlySet<string>> {
+export async function insertLost(tx: Tx, missing: readonly LostCertificate[]): Promise<ReadonlySet<string>> {
   const inserted = new Set<string>()
-  for (const row of forgotten) {
-    const kept = await tx
+  for (const row of missing) {
+    const stored = await tx
       .insertInto('issued_certs')
       .values({
         ...row,
@@ -82,7 +82,7 @@ export async function insertLost(tx: Tx, forgotten: readonly LostCertificate[]):
       .onConflict((conflict) => conflict.doNothing())
       .returning('cert_id')
       .executeTakeFirst()
-    if (kept !== undefined) inserted.add(kept.cert_id)
+    if (stored !== undefined) inserted.add(stored.cert_id)
   }
   return inserted
 }
@@ -90,18 +90,18 @@ export async function insertLost(tx: Tx, forgotten: readonly LostCertificate[]):
 /** Certificates of a request: by id, and those among them that the database may lack. */
 interface NamedCertificates {
   readonly cert_ids: readonly string[]
-  readonly forgotten: readonly LostCertificate[]
+  readonly missing: readonly LostCertificate[]
   /** How the response names a missing certificate. */
   readonly form: 'cert_id' | 'cert_ids'
 }
 
 /** Returns why a request is refused because of its certificates. */
 export function findProblem(
-  { cert_ids, forgotten, form }: NamedCertificates,
+  { cert_ids, missing, form }: NamedCertificates,
   known: readonly RevocableCertificate[],
 ): Refusal | undefined {
   const keys = new Map(known.map((certificate) => [certificate.cert_id, certificate.node_public_key]))
-  const given = new Map(forgotten.map((certificate) => [certificate.cert_id, certificate.node_public_key]))
+  const given = new Map(missing.map((certificate) => [certificate.cert_id, certificate.node_public_key]))
   const unknown = cert_ids.filter((id) => !keys.has(id) && !given.has(id))
   if (unknown.length > 0) return new Refusal('certificate_not_found', form === 'cert_ids' ? { cert_ids: unknown } : {})
   const isOther = [...given].some(([id, key]) => keys.has(id) && keys.get(id) !== key)

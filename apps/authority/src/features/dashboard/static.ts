@@ -16,7 +16,7 @@ const FILES: Readonly<Record<string, { readonly name: string; readonly contentTy
   '/operator-console-static/logo.svg': { name: 'logo.svg', contentType: 'image/svg+xml' },
 }
 
-const kept = new WeakMap<DashboardParts, Map<string, CachedDocument>>()
+const cached = new WeakMap<DashboardParts, Map<string, CachedDocument>>()
 
 /**
  * GET /favicon.ico,
@@ -24,8 +24,8 @@ const kept = new WeakMap<DashboardParts, Map<string, CachedDocument>>()
  * not found.
  */
 export function staticFile(call: Call, parts: DashboardParts): CachedDocument {
-  const documents = kept.get(parts) ?? new Map<string, CachedDocument>()
-  kept.set(parts, documents)
+  const documents = cached.get(parts) ?? new Map<string, CachedDocument>()
+  cached.set(parts, documents)
   const present = documents.get(call.path)
   if (present !== undefined) return present
   const file = FILES[call.path]

@@ -28,11 +28,11 @@ export async function insertActiveLicense(
     .where('active', '=', 1)
     .returning('policy_id')
     .executeTakeFirst()
-  const kept = await tx
+  const stored = await tx
     .insertInto('data_license_policies')
     .values({ ...row, position: Number(last?.position ?? 0) + 1, active: 1 })
     .returning('policy_json')
     .executeTakeFirst()
-  assertStored(row.policy_json, kept?.policy_json)
+  assertStored(row.policy_json, stored?.policy_json)
   return previous?.policy_id ?? null
 }

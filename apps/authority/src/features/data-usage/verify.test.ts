@@ -83,15 +83,15 @@ describe('POST /data-usage/verify', () => {
 
   it('requires a signature of the licensor when the caller sends its key', async () => {
     const exceeds = ['intent_exceeds_license']
-    const vouch = (key: string): JsonObject => ({ ...KEYS, policy_public_keys: [key] })
+    const supply = (key: string): JsonObject => ({ ...KEYS, policy_public_keys: [key] })
     expect(await violations(intent(), license())).toEqual([])
-    expect(await violations(intent(), license(), vouch(licensor.publicKey))).toEqual([])
-    expect(await violations(intent(), license(), vouch(agent.publicKey))).toEqual(exceeds)
-    expect(await violations(intent(), { ...license(), signature: null }, vouch(licensor.publicKey))).toEqual(exceeds)
+    expect(await violations(intent(), license(), supply(licensor.publicKey))).toEqual([])
+    expect(await violations(intent(), license(), supply(agent.publicKey))).toEqual(exceeds)
+    expect(await violations(intent(), { ...license(), signature: null }, supply(licensor.publicKey))).toEqual(exceeds)
     // For an own policy only the own key counts, whatever keys the caller sends.
     const inOurName = license({ licensor_sovereign_id: 'TEST-NET' })
     expect(await violations(intent(), inOurName)).toEqual(exceeds)
-    expect(await violations(intent(), inOurName, vouch(licensor.publicKey))).toEqual(exceeds)
+    expect(await violations(intent(), inOurName, supply(licensor.publicKey))).toEqual(exceeds)
   })
 
   it('refuses an intent that the agent did not sign, or signed with unknown members', async () => {

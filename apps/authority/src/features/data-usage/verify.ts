@@ -20,8 +20,8 @@ export async function verify(call: Call, parts: DataUsageParts): Promise<JsonObj
   const agentKeys = readTrustKeys(call.body, 'agent_public_keys', ownKeysAt(parts.keys, intent.record.declared_at))
   const given = readTrustKeys(call.body, 'policy_public_keys', [])
   const now = parts.clock.now()
-  const ground = { agentKeys, policyKeys: policyKeysOf(parts, policy.record, given), now }
-  const found = await verifyDataUsage(intent, policy, ground)
+  const trust = { agentKeys, policyKeys: policyKeysOf(parts, policy.record, given), now }
+  const found = await verifyDataUsage(intent, policy, trust)
   const violations = found.map(({ type, detail }) => ({
     violation_id: parts.ids.uuid(),
     intent_id: intent.record.intent_id,
@@ -45,7 +45,7 @@ function policyKeysOf(
   policy: DataLicensePolicy,
   given: readonly string[],
 ): readonly (readonly string[])[] {
-  const vouched = given.length === 0 ? [] : [given]
+  const suppliedKeys = given.length === 0 ? [] : [given]
   const isOwn = policy.licensor_sovereign_id === parts.network.name
-  return isOwn ? [...vouched, parts.keys.all] : vouched
+  return isOwn ? [...suppliedKeys, parts.keys.all] : suppliedKeys
 }

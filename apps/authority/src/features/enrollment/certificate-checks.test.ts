@@ -309,10 +309,10 @@ describe.each(ROUTES)('POST %s', (route) => {
   it.each(['nul\u0000', 'line\nbreak', 'a'.repeat(129), 'a'.repeat(60_000), '\u{10ffff}'])(
     'answers the unknown certificate %j as any unknown one, without an event',
     async (strange) => {
-      const [node, stranger] = [await newNode(), await newNode()]
+      const [node, unknownSigner] = [await newNode(), await newNode()]
       const { cert_id } = await enroll(na, node)
       const [odd, ...others] = await Promise.all([
-        stranger.post(route, { cert_id: strange }),
+        unknownSigner.post(route, { cert_id: strange }),
         ...Array.from({ length: 10 }, () => node.heartbeat(cert_id)),
       ])
       refused(odd, 403, 'certificate_not_found')

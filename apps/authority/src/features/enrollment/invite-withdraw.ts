@@ -25,8 +25,8 @@ export async function inviteWithdraw(call: OperatorCall, parts: EnrollmentParts)
       const open = await countOpen(tx, choice, writeSortable(parts.clock.now()))
       return { dry_run: true, would_change: open > 0, open_invites: open, unknown_fingerprints: unknown }
     }
-    const withdrawn = await withdrawInvites(tx, parts, { call, choice, reason })
-    return { withdrawn, unknown_fingerprints: unknown }
+    const revoked = await withdrawInvites(tx, parts, { call, choice, reason })
+    return { withdrawn: revoked, unknown_fingerprints: unknown }
   })
 }
 

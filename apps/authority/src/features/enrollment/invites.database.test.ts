@@ -154,7 +154,7 @@ describe('GET /admin/invites', () => {
 describe('POST /admin/invites/withdraw', () => {
   it('ends an invite for every later join, and audits it once', async () => {
     const { tokens } = await made(2)
-    const [token = '', kept = ''] = tokens
+    const [token = '', stored = ''] = tokens
     const body = { token_fingerprints: [fingerprintOf(token)], reason: 'sent to the wrong person' }
     expect(accepted(await withdraw({ ...body, dry_run: true }))).toEqual({
       dry_run: true,
@@ -169,7 +169,7 @@ describe('POST /admin/invites/withdraw', () => {
     expect(detailsOf(event)).toMatchObject({ count: 1, reason: 'sent to the wrong person', key_id: 'op-privileged' })
     expect(detailsOf(event)['invite_fingerprints']).toEqual([fingerprintOf(token)])
     refused(await (await node()).join(token), 403, 'invalid_invite_token')
-    accepted(await (await node()).join(kept), 201)
+    accepted(await (await node()).join(stored), 201)
     const again = await withdraw(body)
     expect(accepted(again)).toEqual({ withdrawn: 0, unknown_fingerprints: [] })
     expect(await eventsOf(na, again)).toEqual([])

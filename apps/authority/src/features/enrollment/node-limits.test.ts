@@ -37,10 +37,10 @@ describe('POST /heartbeat and /renew, 429', () => {
   })
 
   it('cannot be used up by another caller: only valid proofs count', async () => {
-    const [node, stranger] = [await newNode(), await newNode()]
+    const [node, unknownSigner] = [await newNode(), await newNode()]
     const { cert_id } = await enroll(na, node)
     for (let index = 0; index < 6; index += 1) {
-      const options = { signer: stranger.signer, ...ownAddress() }
+      const options = { signer: unknownSigner.signer, ...ownAddress() }
       refused(await node.heartbeat(cert_id, {}, options), 401, 'node_auth_failed')
     }
     accepted(await node.heartbeat(cert_id, {}, ownAddress()))

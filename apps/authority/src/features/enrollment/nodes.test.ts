@@ -97,10 +97,10 @@ describe('GET /nodes', () => {
 
     it('leaves out revoked certificates immediately', async () => {
       const node = await newNode()
-      const [gone, kept] = [await enroll(na, node), await enroll(na, node)]
+      const [gone, stored] = [await enroll(na, node), await enroll(na, node)]
       accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: gone.cert_id }))
       expect(await count()).toEqual({ count: 1 })
-      expect(await rosterIds()).toEqual([kept.cert_id])
+      expect(await rosterIds()).toEqual([stored.cert_id])
     })
 
     it('counts a renewed node once, and lists its successor while that sends heartbeats', async () => {
@@ -126,8 +126,8 @@ describe('GET /nodes', () => {
 
     it('returns a roster of several pages completely', async () => {
       const { key } = await newNode()
-      const planted = await seedCertificates(na.parts, { count: 2001, node_public_key: key })
-      expect(await rosterIds()).toEqual(planted.map(({ cert_id }) => cert_id).sort())
+      const seeded = await seedCertificates(na.parts, { count: 2001, node_public_key: key })
+      expect(await rosterIds()).toEqual(seeded.map(({ cert_id }) => cert_id).sort())
       expect((await roster())['count']).toBe(1)
       expect(await count()).toEqual({ count: 1 })
     })

@@ -20,7 +20,7 @@ const START = '2090-01-01T00:00:00Z'
 const SETTINGS = { NA_CLOCK_CHECK: 'off', NA_GENESIS_WINDOW: 'warn', NA_CERTIFICATE_KEPT_DAYS: '30' }
 let clock: ManualClock
 let na: TestAuthority
-let planted = 0
+let seeded = 0
 beforeEach(async () => {
   clock = new ManualClock(START)
   na = await startTestAuthority({ clock, settings: SETTINGS })
@@ -31,8 +31,8 @@ afterEach(() => na.stop())
 const db = () => na.core.database.read
 
 async function seed(validityHours: number, issuedAt: Instant = clock.now()): Promise<JoinCertificate> {
-  planted += 1
-  const { publicKey } = await testSigner('node', `removed-${planted}`)
+  seeded += 1
+  const { publicKey } = await testSigner('node', `removed-${seeded}`)
   const [certificate] = await seedCertificates(na.parts, {
     count: 1,
     node_public_key: publicKey,
@@ -62,7 +62,7 @@ async function revoke(cert_id: string, reason: string): Promise<void> {
 }
 
 /** The same authority with a clock that is accepted immediately. */
-function settled(settings: Partial<AuthoritySettings> = {}): typeof na.parts {
+function acceptedClock(settings: Partial<AuthoritySettings> = {}): typeof na.parts {
   const purgeClock = { nonces: clock, daily: clock } as unknown as Core['purgeClock']
   return Object.assign(
     { ...na.parts },
@@ -73,7 +73,7 @@ function settled(settings: Partial<AuthoritySettings> = {}): typeof na.parts {
   )
 }
 
-const remove = (parts = settled()): Promise<void> => removeCertificates(parts, new AbortController().signal)
+const remove = (parts = acceptedClock()): Promise<void> => removeCertificates(parts, new AbortController().signal)
 
 async function metric(name: string): Promise<string | undefined> {
   const { text } = await na.request('GET', '/metrics')
@@ -174,7 +174,7 @@ describe('removeCertificates', () => {
 
   it('removes nothing with 0 days, and nothing within seven days of the upgrade', async () => {
     const cert_id = await seedEnded()
-    await remove(settled({ certificateKeptDays: 0 }))
+    await remove(acceptedClock({ certificateKeptDays: 0 }))
     expect(await stored()).toEqual([cert_id])
     const applied = (at: Instant) =>
       db()

@@ -28,24 +28,24 @@ describe('POST /renew, 429', () => {
   const retryAfter = (answer: TestResponse): number => Number(answer.headers['retry-after'])
   /** Renews the newest certificate, `count` times. */
   async function renewOften(node: NodeCaller, cert_id: string, count: number): Promise<string> {
-    let held = cert_id
+    let stored = cert_id
     for (let index = 0; index < count; index += 1) {
-      held = String(accepted(await node.renew(held), 201)['cert_id'])
+      stored = String(accepted(await node.renew(stored), 201)['cert_id'])
       clock.advance(60)
     }
-    return held
+    return stored
   }
 
   it('after six of one key within an hour, with the time until the next', async () => {
     const node = await newNode()
-    const held = await renewOften(node, (await enroll(of(na), node)).cert_id, 6)
-    const answer = await node.renew(held)
+    const stored = await renewOften(node, (await enroll(of(na), node)).cert_id, 6)
+    const answer = await node.renew(stored)
     refused(answer, 429, 'rate_limit_exceeded')
     // The first was six minutes ago.
     expect(retryAfter(answer)).toBe(3600 - 360 + 1)
-    accepted(await node.heartbeat(held))
+    accepted(await node.heartbeat(stored))
     clock.advance(3600 - 360)
-    await renewOften(node, held, 1)
+    await renewOften(node, stored, 1)
   })
 
   it('counts the renewals of all certificates of the key, on all instances together', async () => {

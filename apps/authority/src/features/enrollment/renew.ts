@@ -93,8 +93,8 @@ function whyOtherRoles(
   if (roles === undefined) return undefined
   if (!Array.isArray(roles) || !roles.every((role) => typeof role === 'string')) return 'invalid_role'
   const sorted = (list: readonly string[]): string => JSON.stringify([...list].sort())
-  const held = JSON.parse(stored?.roles_json ?? '[]') as string[]
-  return sorted(roles) === sorted(held) ? undefined : 'renewal_role_change_forbidden'
+  const previous = JSON.parse(stored?.roles_json ?? '[]') as string[]
+  return sorted(roles) === sorted(previous) ? undefined : 'renewal_role_change_forbidden'
 }
 
 async function issueSuccessor(

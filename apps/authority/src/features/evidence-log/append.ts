@@ -21,7 +21,7 @@ export async function appendToLog(parts: EvidenceLogParts, appended: RecentEntri
       await parts.database.lockDomain(tx, 'evidence-anchors')
       return growOnce(tx, parts, appended)
     })
-    appended.forget(through)
+    appended.drop(through)
     if (isDone) return
   }
 }
@@ -44,7 +44,7 @@ async function growOnce(tx: Tx, parts: EvidenceLogParts, appended: RecentEntries
   if (isDone) return { isDone, through: size }
   const leaves = await readLeaves(tx, { after: size, last: last_sequence }, appended)
   await tiles.add(leaves.map((digest) => Buffer.from(digest, 'hex')))
-  await tiles.keep()
+  await tiles.write()
   faultPoint('log-tiles-stored')
   const root = await treeRoot(
     tiles.size,

@@ -14,11 +14,11 @@ export interface LogBasis {
 }
 
 /** Returns why the stored log must not be signed. Undefined when it is as it was signed. */
-export async function findLogFault(db: Tx, ground: LogBasis): Promise<string | undefined> {
+export async function findLogFault(db: Tx, inputs: LogBasis): Promise<string | undefined> {
   const state = await findLog(db)
   if (state === undefined) return undefined
   const tiles = new TileWriter(db, state.size)
-  return compareWithNote(state, ground, (name) => tiles.read(name))
+  return compareWithNote(state, inputs, (name) => tiles.read(name))
 }
 
 /**

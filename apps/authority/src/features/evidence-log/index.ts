@@ -21,8 +21,8 @@ export function openEvidenceLog(parts: EvidenceLogParts): EvidenceLog {
   parts.evidence.subscribe({
     onAppended: (entries) => {
       // Entries appended by this process need not be read again before they enter the log.
-      writer.appended.keep(entries)
-      writer.wake(parts)
+      writer.appended.add(entries)
+      writer.schedule(parts)
     },
     beforeRemoval: append,
   })

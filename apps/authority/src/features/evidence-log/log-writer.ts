@@ -14,7 +14,7 @@ export class LogWriter {
   #running: Promise<void> | undefined
   #isClosed = false
 
-  wake(parts: EvidenceLogParts): void {
+  schedule(parts: EvidenceLogParts): void {
     if (this.#isClosed || this.#timer !== undefined || !parts.isServing()) return
     this.#timer = setTimeout(() => {
       this.#timer = undefined

@@ -16,28 +16,28 @@ import { accepted, refused, startTestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { forgeRows, openTestStore } from '../evidence/evidence.suite.ts'
 
-let desk: Awaited<ReturnType<typeof openTestStore>>
+let evidenceStore: Awaited<ReturnType<typeof openTestStore>>
 let early: LogCheckpoint
 let late: LogCheckpoint
 /** Digests of all entries in order, read from the export. */
 let digests: readonly Buffer[]
 
 beforeAll(async () => {
-  desk = await openTestStore()
-  await desk.na.features.evidenceLog.append()
-  for (let count = 0; count < 5; count += 1) await desk.decide()
+  evidenceStore = await openTestStore()
+  await evidenceStore.na.features.evidenceLog.append()
+  for (let count = 0; count < 5; count += 1) await evidenceStore.decide()
   early = await current()
-  await Promise.all(Array.from({ length: 145 }, () => desk.decide()))
+  await Promise.all(Array.from({ length: 145 }, () => evidenceStore.decide()))
   late = await current()
-  const lines = await desk.lines()
+  const lines = await evidenceStore.lines()
   digests = lines.map((line) => Buffer.from(readEventLine(line)?.entryDigest ?? '', 'hex'))
 })
-afterAll(() => desk.stop())
+afterAll(() => evidenceStore.stop())
 
 async function current(): Promise<LogCheckpoint> {
-  await desk.na.features.evidenceLog.append()
-  const note = await desk.na.request('GET', '/evidence-log/checkpoint')
-  const found = await openCheckpoint(note.text, logOrigin('TEST-NET'), desk.na.core.signing.publicKey)
+  await evidenceStore.na.features.evidenceLog.append()
+  const note = await evidenceStore.na.request('GET', '/evidence-log/checkpoint')
+  const found = await openCheckpoint(note.text, logOrigin('TEST-NET'), evidenceStore.na.core.signing.publicKey)
   if (found === undefined) throw new Error(`no checkpoint in ${note.text}`)
   return found
 }
@@ -58,7 +58,7 @@ function root(leaves: readonly Buffer[]): Buffer {
 }
 
 async function tileBytes(path: string): Promise<Uint8Array> {
-  const response = await fetch(`${desk.na.url}/evidence-log/tile/${path}`)
+  const response = await fetch(`${evidenceStore.na.url}/evidence-log/tile/${path}`)
   if (response.status !== 200) throw new Error(`${path}: ${response.status}`)
   return new Uint8Array(await response.arrayBuffer())
 }
@@ -83,9 +83,9 @@ describe('GET /evidence-log/checkpoint', () => {
   })
 
   it('follows appends automatically', async () => {
-    await desk.decide()
+    await evidenceStore.decide()
     await expect
-      .poll(async () => (await desk.na.request('GET', '/evidence-log/checkpoint')).text.split('\n')[1], {
+      .poll(async () => (await evidenceStore.na.request('GET', '/evidence-log/checkpoint')).text.split('\n')[1], {
         timeout: 5000,
       })
       .toBe('302')
@@ -113,7 +113,7 @@ describe('GET /evidence-log/tile/{tile}', () => {
     expect((await tileBytes('0/000.p/7')).length).toBe(7 * 32)
     expect((await tileBytes('0/001.p/44')).length).toBe(44 * 32)
     expect((await tileBytes('1/000.p/1')).length).toBe(32)
-    const { headers } = await desk.na.request('GET', '/evidence-log/tile/0/000')
+    const { headers } = await evidenceStore.na.request('GET', '/evidence-log/tile/0/000')
     expect([headers['cache-control'], headers['content-type']]).toEqual([
       'public, max-age=31536000, immutable',
       'application/octet-stream',
@@ -123,14 +123,14 @@ describe('GET /evidence-log/tile/{tile}', () => {
   it.each(['0/001', '0/002.p/1', '1/000', '7/000.p/1', '0/0', '0/000.p/256', 'entries/000', 'x'])(
     '404: %s',
     async (path) => {
-      refused(await desk.na.request('GET', `/evidence-log/tile/${path}`), 404, 'not_found')
+      refused(await evidenceStore.na.request('GET', `/evidence-log/tile/${path}`), 404, 'not_found')
     },
   )
 })
 
 describe('GET /admin/evidence-log/entries/{tile}', () => {
   it('200: envelopes whose digests are the leaves', async () => {
-    const answer = await desk.get('/admin/evidence-log/entries/001.p/44')
+    const answer = await evidenceStore.get('/admin/evidence-log/entries/001.p/44')
     expect(answer.headers['content-type']).toBe('application/octet-stream')
     // Each envelope is plain ASCII, after two bytes of length.
     const texts = answer.text.match(/\{[^{}]*\}/g) ?? []
@@ -143,25 +143,25 @@ describe('GET /admin/evidence-log/entries/{tile}', () => {
   })
 
   it('401 and 404: operators only, and only existing tiles', async () => {
-    refused(await desk.na.request('GET', '/admin/evidence-log/entries/000'), 401, 'admin_auth_failed')
-    refused(await desk.get('/admin/evidence-log/entries/002.p/9'), 404, 'not_found')
-    refused(await desk.get('/admin/evidence-log/entries/x'), 404, 'not_found')
+    refused(await evidenceStore.na.request('GET', '/admin/evidence-log/entries/000'), 401, 'admin_auth_failed')
+    refused(await evidenceStore.get('/admin/evidence-log/entries/002.p/9'), 404, 'not_found')
+    refused(await evidenceStore.get('/admin/evidence-log/entries/x'), 404, 'not_found')
   })
 })
 
 it('keeps its hashes when retention removes the entries, and detects rewritten entries', async () => {
   const before = await current()
-  desk.clock.advance(3 * 86_400)
-  accepted(await desk.post('/admin/evidence/retention/apply', { older_than_days: 1 }))
-  refused(await desk.get('/admin/evidence-log/entries/000'), 404, 'not_found')
+  evidenceStore.clock.advance(3 * 86_400)
+  accepted(await evidenceStore.post('/admin/evidence/retention/apply', { older_than_days: 1 }))
+  refused(await evidenceStore.get('/admin/evidence-log/entries/000'), 404, 'not_found')
   expect((await tileBytes('0/000')).length).toBe(256 * 32)
   const after = await current()
   const proof = await consistencyProof(before.size, after.size, nodes(after.size))
   const facts = { older: before.size, newer: after.size, olderRoot: before.root, newerRoot: after.root, proof }
   expect(verifyConsistency(facts)).toBe(true)
   // An attacker with the database and the key starts the log again over other entries.
-  await desk.decide()
-  await forgeRows(desk.na, 'delete from evidence_log_tiles where level = 0 and tile = 0')
+  await evidenceStore.decide()
+  await forgeRows(evidenceStore.na, 'delete from evidence_log_tiles where level = 0 and tile = 0')
   await expect(inclusionProof(0, after.size, nodes(after.size))).rejects.toThrow('0/000: 404')
 })
 

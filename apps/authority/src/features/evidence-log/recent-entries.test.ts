@@ -20,25 +20,25 @@ describe('RecentEntries', () => {
   it('caches a line until it is in the log', () => {
     const lines = new RecentEntries()
     const made = chain(3)
-    lines.keep(made)
-    lines.forget(2)
+    lines.add(made)
+    lines.drop(2)
     expect([1, 2, 3].map((sequence) => lines.find(sequence))).toEqual([undefined, undefined, made[2]])
   })
 
   it('drops the oldest lines above the limit, because another instance may extend the log', () => {
     const lines = new RecentEntries()
-    lines.keep(chain(20, JSON.stringify('x'.repeat(MEBIBYTE))))
+    lines.add(chain(20, JSON.stringify('x'.repeat(MEBIBYTE))))
     expect(lines.find(1)).toBeUndefined()
     expect(lines.find(20)).toBeDefined()
-    const held = Array.from({ length: 20 }, (_, at) => lines.find(at + 1)?.line.length ?? 0)
-    expect(held.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(16 * MEBIBYTE)
+    const stored = Array.from({ length: 20 }, (_, at) => lines.find(at + 1)?.line.length ?? 0)
+    expect(stored.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(16 * MEBIBYTE)
   })
 
   it('has the later of two lines for one position', () => {
     const lines = new RecentEntries()
-    const [undone, kept] = [chain(1, '{"try":1}'), chain(1, '{"try":2}')]
-    lines.keep(undone)
-    lines.keep(kept)
-    expect(lines.find(1)?.line).toBe(kept[0]?.line)
+    const [earlier, later] = [chain(1, '{"try":1}'), chain(1, '{"try":2}')]
+    lines.add(earlier)
+    lines.add(later)
+    expect(lines.find(1)?.line).toBe(later[0]?.line)
   })
 })

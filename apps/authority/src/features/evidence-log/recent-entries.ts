@@ -11,7 +11,7 @@ export class RecentEntries {
   readonly #entries = new Map<number, ChainedEntry>()
   #characters = 0
 
-  keep(entries: readonly ChainedEntry[]): void {
+  add(entries: readonly ChainedEntry[]): void {
     for (const each of entries) {
       this.#drop(each.entry.store_sequence)
       this.#entries.set(each.entry.store_sequence, each)
@@ -28,7 +28,7 @@ export class RecentEntries {
   }
 
   /** Drops lines that are in the log. */
-  forget(through: number): void {
+  drop(through: number): void {
     for (const sequence of this.#entries.keys()) {
       if (sequence > through) break
       this.#drop(sequence)

@@ -49,12 +49,13 @@ export class TileWriter {
   /** Returns a tile in its current state, for proofs and the root. */
   async read({ level, tile, width }: TileName): Promise<Uint8Array> {
     const open = this.#tiles.get(`${level}/${tile}`)
-    const held = open === undefined ? await this.#load(level, tile) : hashesOf(open)
-    if (held === undefined || held.length < width * HASH_BYTES) throw new TileMissing('a tile of the log is missing')
-    return held
+    const stored = open === undefined ? await this.#load(level, tile) : hashesOf(open)
+    if (stored === undefined || stored.length < width * HASH_BYTES)
+      throw new TileMissing('a tile of the log is missing')
+    return stored
   }
 
-  async keep(): Promise<void> {
+  async write(): Promise<void> {
     for (const open of this.#tiles.values()) await storeTile(this.#tx, open.level, open.tile, hashesOf(open))
   }
 
@@ -70,10 +71,10 @@ export class TileWriter {
     const open = { level, tile, room: new Uint8Array(TILE_WIDTH * HASH_BYTES), width: place }
     this.#tiles.set(`${level}/${tile}`, open)
     if (place === 0) return open
-    const held = await this.#load(level, tile)
-    const isEnough = held !== undefined && held.length >= place * HASH_BYTES
+    const stored = await this.#load(level, tile)
+    const isEnough = stored !== undefined && stored.length >= place * HASH_BYTES
     if (!isEnough || widthInTree(this.#size, level, tile) < place) throw new TileMissing('a tile of the log is missing')
-    open.room.set(held.subarray(0, place * HASH_BYTES))
+    open.room.set(stored.subarray(0, place * HASH_BYTES))
     return open
   }
 }

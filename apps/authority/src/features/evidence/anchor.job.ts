@@ -16,29 +16,29 @@ export class AnchorScheduler {
   readonly #parts: EvidenceState
   #dueAt: Instant = 0n
   #running: Promise<void> | undefined
-  #isAskedAgain = false
+  #isRequestedAgain = false
 
   constructor(parts: EvidenceState) {
     this.#parts = parts
   }
 
   /** Appends do not wait for this. A failure here does not affect the entry. */
-  wake(): void {
+  schedule(): void {
     const parts = this.#parts
     const { anchorIntervalSeconds: interval } = parts.settings
     // An entry appended while the last anchor was made may not be covered by it.
-    this.#isAskedAgain = this.#running !== undefined
-    if (interval === 0 || this.#isAskedAgain || parts.clock.now() < this.#dueAt) return
+    this.#isRequestedAgain = this.#running !== undefined
+    if (interval === 0 || this.#isRequestedAgain || parts.clock.now() < this.#dueAt) return
     if (!parts.signing.isAllowed() || !parts.isServing()) return
     this.#running = this.#run(interval).finally(() => {
       this.#running = undefined
-      if (this.#isAskedAgain) this.wake()
+      if (this.#isRequestedAgain) this.schedule()
     })
   }
 
   /** The job also anchors entries that could not be anchored earlier. */
   async runNow(): Promise<void> {
-    this.wake()
+    this.schedule()
     await this.#running
   }
 
@@ -64,11 +64,11 @@ export class AnchorScheduler {
         this.#dueAt = made.text === null ? 0n : parts.clock.now() + seconds(interval)
       })
     } catch (error) {
-      await this.#tell(error)
+      await this.#report(error)
     }
   }
 
-  async #tell(error: unknown): Promise<void> {
+  async #report(error: unknown): Promise<void> {
     const parts = this.#parts
     parts.log.error('cannot create an evidence anchor', { error })
     try {

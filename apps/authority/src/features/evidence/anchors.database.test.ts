@@ -5,26 +5,26 @@ import { accepted, detailsOf, eventsOf, refused } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { failuresOf, forgeRows, openTestStore } from './evidence.suite.ts'
 
-let desk: Awaited<ReturnType<typeof openTestStore>>
+let evidenceStore: Awaited<ReturnType<typeof openTestStore>>
 beforeEach(async () => {
-  desk = await openTestStore()
+  evidenceStore = await openTestStore()
 })
-afterEach(() => desk.stop())
+afterEach(() => evidenceStore.stop())
 
 const PATH = '/admin/evidence/anchors'
-const post = () => desk.post(PATH, {}, 'standard')
+const post = () => evidenceStore.post(PATH, {}, 'standard')
 const anchorOf = (answer: JsonObject): StoreAnchor => readReceived(storeAnchorForm, answer['anchor'] ?? null).record
 
 describe('POST /admin/evidence/anchors', () => {
   it('200: creates no anchor for an empty store or an anchored head', async () => {
     expect(accepted(await post())).toEqual({ anchor: null, status: 'unchanged' })
-    await desk.decide()
+    await evidenceStore.decide()
     const made = accepted(await post(), 201)
     expect(accepted(await post())).toEqual({ anchor: made['anchor'], status: 'unchanged' })
   })
 
   it('201: signs the head, then the next head with a link to it', async () => {
-    await desk.decide()
+    await evidenceStore.decide()
     const answer = await post()
     const first = anchorOf(accepted(answer, 201))
     expect(first).toMatchObject({
@@ -34,17 +34,19 @@ describe('POST /admin/evidence/anchors', () => {
       issued_by: 'na-test',
     })
     expect(first.previous_anchor_digest).toBeUndefined()
-    expect(await verifyReceived(asReceived(storeAnchorForm, first), [desk.na.core.signing.publicKey])).toEqual({
-      ok: true,
-    })
-    const [event] = await eventsOf(desk.na, answer)
+    expect(await verifyReceived(asReceived(storeAnchorForm, first), [evidenceStore.na.core.signing.publicKey])).toEqual(
+      {
+        ok: true,
+      },
+    )
+    const [event] = await eventsOf(evidenceStore.na, answer)
     expect([event?.['event_type'], detailsOf(event)['store_sequence']]).toEqual(['evidence_anchored', 2])
-    desk.clock.set('2026-01-02T03:04:00Z')
-    await desk.decide()
+    evidenceStore.clock.set('2026-01-02T03:04:00Z')
+    await evidenceStore.decide()
     const second = anchorOf(accepted(await post(), 201))
     expect(second).toMatchObject({ anchor_sequence: 2, store_sequence: 4, anchored_at: first.anchored_at })
     expect(second.previous_anchor_digest).toMatch(/^[0-9a-f]{64}$/)
-    const { anchors } = (await desk.report()) as { anchors: JsonObject }
+    const { anchors } = (await evidenceStore.report()) as { anchors: JsonObject }
     expect(anchors).toMatchObject({
       anchors_checked: 2,
       anchors_matched: 2,
@@ -54,19 +56,19 @@ describe('POST /admin/evidence/anchors', () => {
   })
 
   it('201 once for many concurrent requests', async () => {
-    await desk.decide()
+    await evidenceStore.decide()
     const answers = await Promise.all(Array.from({ length: 6 }, post))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 201])
   })
 
   it('409: a store that was changed since the last anchor', async () => {
-    await desk.decide()
+    await evidenceStore.decide()
     accepted(await post(), 201)
-    await desk.decide({ parameters: { note: 'marker-eeee' } })
-    await forgeRows(desk.na, "update evidence_entries set line = replace(line, 'marker-eeee', 'marker-ffff')")
+    await evidenceStore.decide({ parameters: { note: 'marker-eeee' } })
+    await forgeRows(evidenceStore.na, "update evidence_entries set line = replace(line, 'marker-eeee', 'marker-ffff')")
     const answer = await post()
     expect(refused(answer, 409, 'evidence_anchor_refused')['details']).toEqual({ reason: 'entry_mismatch' })
-    const [event] = await eventsOf(desk.na, answer)
+    const [event] = await eventsOf(evidenceStore.na, answer)
     expect(event?.['event_type']).toBe('evidence_anchor_refused')
   })
 
@@ -83,47 +85,47 @@ describe('POST /admin/evidence/anchors', () => {
       ["update evidence_anchors set anchor_json = replace(anchor_json, '01-02T', '01-01T')"],
     ],
   ])('409: %s', async (reason, statements) => {
-    await desk.decide()
+    await evidenceStore.decide()
     accepted(await post(), 201)
-    await desk.decide()
-    await forgeRows(desk.na, ...statements)
+    await evidenceStore.decide()
+    await forgeRows(evidenceStore.na, ...statements)
     expect(refused(await post(), 409, 'evidence_anchor_refused')['details']).toEqual({ reason })
   })
 
   it('409: the last anchor is dated far ahead of the clock', async () => {
-    await desk.decide()
+    await evidenceStore.decide()
     accepted(await post(), 201)
-    await desk.decide()
-    desk.clock.set('2026-01-02T02:59:05.600Z')
+    await evidenceStore.decide()
+    evidenceStore.clock.set('2026-01-02T02:59:05.600Z')
     expect(refused(await post(), 409, 'evidence_anchor_refused')['details']).toEqual({ reason: 'anchor_in_the_future' })
-    desk.clock.set('2026-01-02T02:59:05.700Z')
+    evidenceStore.clock.set('2026-01-02T02:59:05.700Z')
     accepted(await post(), 201)
   })
 
   it('401: operators only', async () => {
-    refused(await desk.na.request('POST', PATH, { body: {} }), 401, 'admin_auth_failed')
+    refused(await evidenceStore.na.request('POST', PATH, { body: {} }), 401, 'admin_auth_failed')
   })
 })
 
 describe('GET /admin/evidence/anchors', () => {
   it('200: pages of anchors as they were signed; 400 for an invalid page', async () => {
     for (let count = 0; count < 3; count += 1) {
-      await desk.decide()
+      await evidenceStore.decide()
       accepted(await post(), 201)
     }
     const sequences = (answer: JsonObject): readonly number[] =>
       (answer['anchors'] as readonly StoreAnchor[]).map(({ anchor_sequence }) => anchor_sequence)
-    const all = accepted(await desk.get(PATH))
+    const all = accepted(await evidenceStore.get(PATH))
     expect([all['count'], all['next_after_anchor'], sequences(all)]).toEqual([3, null, [1, 2, 3]])
-    const page = accepted(await desk.get(`${PATH}?after_anchor=1&limit=1`))
+    const page = accepted(await evidenceStore.get(`${PATH}?after_anchor=1&limit=1`))
     expect([page['count'], page['next_after_anchor'], sequences(page)]).toEqual([1, 2, [2]])
     for (const query of ['limit=0', 'limit=1001', 'after_anchor=-1', 'after_anchor=x'])
-      refused(await desk.get(`${PATH}?${query}`), 400, 'invalid_page')
+      refused(await evidenceStore.get(`${PATH}?${query}`), 400, 'invalid_page')
   })
 })
 
 describe('automatic anchors', () => {
-  const latest = async (from: typeof desk): Promise<JsonObject | null> =>
+  const latest = async (from: typeof evidenceStore): Promise<JsonObject | null> =>
     accepted(await from.get('/admin/evidence/status'))['latest_anchor'] as JsonObject | null
 
   it('follow an append when the last one is older than the interval', async () => {

@@ -77,7 +77,7 @@ export class AppendBatch {
     return this.append(CHECKPOINT_SUBJECT, canonicalJson(asJson(checkpoint)), null)
   }
 
-  tell(event: AuditEvent): void {
+  addEvent(event: AuditEvent): void {
     this.#events.push(event)
   }
 
@@ -89,9 +89,9 @@ export class AppendBatch {
     const { code, names } = rejected
     const now = this.#parts.clock.now()
     const { rejections } = this.#parts
-    const isKept =
+    const isStored =
       rejected.executor !== undefined || (await rejections.take(tx, 'rejected', this.#parts, rejected.cause))
-    if (isKept) this.#appendRejection(rejected, now, 1)
+    if (isStored) this.#appendRejection(rejected, now, 1)
     else this.#uncounted.push({ now, code, submitted_digest: names.submitted_digest })
     return new Refusal(code)
   }
@@ -104,14 +104,14 @@ export class AppendBatch {
   }
 
   /** Anyone who has a record may send it again, so the number of separate events is limited. */
-  async tellDuplicate(tx: Tx, details: JsonObject, cause: JsonObject): Promise<void> {
+  async addDuplicate(tx: Tx, details: JsonObject, cause: JsonObject): Promise<void> {
     if (await this.#parts.rejections.take(tx, 'duplicate', this.#parts, cause))
-      this.tell({ type: 'evidence_duplicate', details: { ...details, count: 1 } })
+      this.addEvent({ type: 'evidence_duplicate', details: { ...details, count: 1 } })
     else this.#duplicates.push(this.#parts.clock.now())
   }
 
   summariseDuplicates({ count }: DuplicatesItem): StoredResponse {
-    this.tell({ type: 'evidence_duplicate', details: { count } })
+    this.addEvent({ type: 'evidence_duplicate', details: { count } })
     return { status: 200, text: '' }
   }
 
@@ -143,11 +143,11 @@ export class AppendBatch {
     const { submitted_digest: _digest, ...claimed } = names
     // Names chosen by an unauthenticated caller are stored once, in the entry or row.
     const named = executor === undefined ? {} : claimed
-    this.tell({ type: 'evidence_rejected', details: { rejection_id, code, count, ...named, ...cause } })
+    this.addEvent({ type: 'evidence_rejected', details: { rejection_id, code, count, ...named, ...cause } })
   }
 
   /** Writes the whole batch. The caller commits. */
-  async keep(tx: Tx): Promise<void> {
+  async write(tx: Tx): Promise<void> {
     // All responses came from entries of an earlier attempt.
     if (this.#entries.length === 0 && this.#events.length === 0) return
     const last_recorded_at = this.#entries.length === 0 ? this.#lastRecordedAt : writeSortable(this.#recordedAt)

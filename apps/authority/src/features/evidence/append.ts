@@ -53,20 +53,20 @@ export async function appendBatch(
   parts: EvidenceState,
   items: readonly AppendItem[],
 ): Promise<(StoredResponse | Error)[]> {
-  const { answers: outcomes, batch: kept } = await parts.database.transactOften(async (tx) => {
+  const { answers: outcomes, batch: stored } = await parts.database.transactOften(async (tx) => {
     const head = await lockEvidenceHead(parts.database, tx)
     faultPoint('evidence-locked')
     const batch = new AppendBatch(parts, head)
     const submissions = items.filter((item) => item.kind === 'execution')
-    const desk =
+    const checker =
       submissions.length === 0 ? undefined : await SubmissionChecker.open(parts.database, tx, head, submissions)
     const answers: (StoredResponse | Error)[] = []
-    for (const item of items) answers.push(await appendItem(tx, batch, desk, item))
-    await batch.keep(tx)
+    for (const item of items) answers.push(await appendItem(tx, batch, checker, item))
+    await batch.write(tx)
     return { answers, batch }
   })
-  parts.listeners.publishAppended(kept.entries)
-  kept.countUncounted()
+  parts.listeners.publishAppended(stored.entries)
+  stored.countUncounted()
   faultPoint('evidence-committed')
   return outcomes
 }
@@ -74,15 +74,15 @@ export async function appendBatch(
 async function appendItem(
   tx: Tx,
   batch: AppendBatch,
-  desk: SubmissionChecker | undefined,
+  checker: SubmissionChecker | undefined,
   item: AppendItem,
 ): Promise<StoredResponse | Error> {
   switch (item.kind) {
     case 'decision':
       return appendDecision(tx, batch, item)
     case 'execution':
-      if (desk === undefined) throw new Error('an execution needs a submission checker')
-      return appendExecution(tx, batch, desk, item)
+      if (checker === undefined) throw new Error('an execution needs a submission checker')
+      return appendExecution(tx, batch, checker, item)
     case 'rejection':
       return batch.reject(tx, { code: item.code, names: item.names(), cause: item.cause })
     case 'summary':
@@ -108,18 +108,18 @@ async function appendDecision(tx: Tx, batch: AppendBatch, item: DecisionItem): P
   const { entry } = batch.append(subject, canonicalJson(asJson({ decision, context })), null)
   if (proof !== undefined) batch.append({ ...subject, entry_kind: 'justification' }, canonicalJson(asJson(proof)), null)
   const { decision_id } = decision
-  batch.tell({ type: 'decision_stored', details: { decision_id, store_sequence: entry.store_sequence } })
-  for (const event of item.events) batch.tell(event)
+  batch.addEvent({ type: 'decision_stored', details: { decision_id, store_sequence: entry.store_sequence } })
+  for (const event of item.events) batch.addEvent(event)
   return item.answer
 }
 
 async function appendExecution(
   tx: Tx,
   batch: AppendBatch,
-  desk: SubmissionChecker,
+  checker: SubmissionChecker,
   item: ExecutionItem,
 ): Promise<StoredResponse | Error> {
-  const admission = await desk.judge(item)
+  const admission = await checker.check(item)
   if (admission.kind === 'refused') {
     const { code, executor } = admission
     return batch.reject(tx, {
@@ -138,19 +138,22 @@ async function appendExecution(
   if (admission.kind === 'duplicate') {
     const { entry, entry_digest } = admission
     const { store_sequence } = entry
-    await batch.tellDuplicate(tx, { ...details, store_sequence, ...item.cause }, item.cause)
+    await batch.addDuplicate(tx, { ...details, store_sequence, ...item.cause }, item.cause)
     return responseOf({ entry, entry_digest }, 'duplicate')
   }
   const added = batch.append(executionSubject(record, admission.decision), item.payload, item.digest)
-  desk.admit(item, added)
+  checker.admit(item, added)
   const { store_sequence } = added.entry
-  batch.tell({ type: 'evidence_recorded', details: { ...details, store_sequence, ...item.cause } })
+  batch.addEvent({ type: 'evidence_recorded', details: { ...details, store_sequence, ...item.cause } })
   return responseOf(added, 'recorded')
 }
 
 /** Entry and digest exactly as stored. */
-function responseOf(kept: Pick<NewEntry, 'entry' | 'entry_digest'>, status: 'recorded' | 'duplicate'): StoredResponse {
-  const { entry, entry_digest } = kept
+function responseOf(
+  stored: Pick<NewEntry, 'entry' | 'entry_digest'>,
+  status: 'recorded' | 'duplicate',
+): StoredResponse {
+  const { entry, entry_digest } = stored
   const text = canonicalJson({ entry: asJson(entry), entry_digest, status })
   return { status: status === 'recorded' ? 201 : 200, text }
 }

@@ -68,7 +68,7 @@ export class EvidenceAppender {
 
   async #run(items: readonly AppendItem[]): Promise<(StoredResponse | Error)[]> {
     const outcomes = await this.#runApart(items)
-    this.#anchors.wake()
+    this.#anchors.schedule()
     return outcomes
   }
 

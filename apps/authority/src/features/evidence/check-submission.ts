@@ -70,12 +70,12 @@ export class SubmissionChecker {
   readonly #resourceEnds = new Map<string, ChainEnd>()
 
   private constructor(
-    held: readonly StoredEvidence[],
+    stored: readonly StoredEvidence[],
     decisions: readonly DecisionState[],
     resources: ReadonlyMap<string, ResourceState>,
     keys: readonly ExecutorKeyRow[],
   ) {
-    for (const { evidence_id, line } of held) this.#evidence.set(evidence_id ?? '', readStoredEvidence(line))
+    for (const { evidence_id, line } of stored) this.#evidence.set(evidence_id ?? '', readStoredEvidence(line))
     this.#decisions = new Map(decisions.map((state) => [state.id, state]))
     this.#resources = resources
     this.#keys = new Map(keys.map((key) => [key.key_id, key]))
@@ -92,8 +92,8 @@ export class SubmissionChecker {
       ...new Set(batch.flatMap(({ received }) => pick(received.record) ?? [])),
     ]
     const evidenceIds = of((record) => record.evidence_id)
-    const held = await findEvidence(database, tx, evidenceIds, head)
-    const removed = held.filter((row) => row.store_sequence <= head.removed_through)
+    const stored = await findEvidence(database, tx, evidenceIds, head)
+    const removed = stored.filter((row) => row.store_sequence <= head.removed_through)
     // Before the boundary and not deleted yet: it no longer counts, and a new record may use its id.
     for (const { store_sequence } of removed)
       await tx.deleteFrom('evidence_entries').where('store_sequence', '=', store_sequence).execute()
@@ -101,7 +101,7 @@ export class SubmissionChecker {
     const resourceIds = of((record) => record.resource_id)
     const keyIds = of((record) => record.signature?.key_id)
     return new SubmissionChecker(
-      held.filter((row) => row.store_sequence > head.removed_through),
+      stored.filter((row) => row.store_sequence > head.removed_through),
       await findDecisions(database, tx, decisionIds, head),
       await findResourceHeads(database, tx, resourceIds, head),
       await findExecutorKeys(database, tx, keyIds),
@@ -109,16 +109,16 @@ export class SubmissionChecker {
   }
 
   /** protocol/trust-operations 6.5, rows 3 to 20, in this order. The first failure decides. */
-  async judge(submission: Submission): Promise<Admission> {
+  async check(submission: Submission): Promise<Admission> {
     const { record } = submission.received
-    const held = this.#evidence.get(record.evidence_id)
-    if (held !== undefined)
-      return submissionDigest(held.received) === submissionDigest(submission.received)
-        ? { kind: 'duplicate', ...held }
+    const stored = this.#evidence.get(record.evidence_id)
+    if (stored !== undefined)
+      return submissionDigest(stored.received) === submissionDigest(submission.received)
+        ? { kind: 'duplicate', ...stored }
         : refused('evidence_conflict')
     const found = this.#decision(record.decision_id)
-    const stranger = checkMembers(record) ?? (await this.#checkExecutor(submission))
-    if (stranger !== undefined) return refused(stranger)
+    const unknownSigner = checkMembers(record) ?? (await this.#checkExecutor(submission))
+    if (unknownSigner !== undefined) return refused(unknownSigner)
     const code =
       checkDecision(record, found) ??
       this.#checkDecisionChain(record) ??

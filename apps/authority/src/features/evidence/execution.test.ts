@@ -7,13 +7,13 @@ import { accepted, detailsOf, eventsOf, refused, startTestAuthority, testSigner 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { failuresOf, openTestStore, parseLines } from './evidence.suite.ts'
 
-let desk: Awaited<ReturnType<typeof openTestStore>>
+let evidenceStore: Awaited<ReturnType<typeof openTestStore>>
 let open: BoundaryDecision
 beforeAll(async () => {
-  desk = await openTestStore()
-  open = (await desk.decide()).decision
+  evidenceStore = await openTestStore()
+  open = (await evidenceStore.decide()).decision
 })
-afterAll(() => desk.stop())
+afterAll(() => evidenceStore.stop())
 
 /** SHA-256 of sorted compact JSON, independent of the product. Sufficient for ASCII records with integers. */
 function digest(value: unknown): string {
@@ -28,20 +28,21 @@ function digest(value: unknown): string {
     .digest('hex')
 }
 const linkOf = (record: JsonObject): string => recordDigest(readReceived(executionEvidenceForm, record))
-const rejections = async (): Promise<number> => Number(accepted(await desk.get('/admin/evidence/status'))['rejections'])
+const rejections = async (): Promise<number> =>
+  Number(accepted(await evidenceStore.get('/admin/evidence/status'))['rejections'])
 
 describe('POST /evidence/execution', () => {
   describe('201', () => {
     it('returns the entry as stored, linked to the one before it, and audits it', async () => {
-      const { decision } = await desk.decide()
-      const record = await desk.evidence(decision, {
+      const { decision } = await evidenceStore.decide()
+      const record = await evidenceStore.evidence(decision, {
         resource_id: 'kv/api {key}',
         resource_action: 'create',
         resource_sequence: 1,
       })
-      const sent = await desk.submit(record)
+      const sent = await evidenceStore.submit(record)
       const answer = accepted(sent, 201)
-      const lines = parseLines(await desk.lines())
+      const lines = parseLines(await evidenceStore.lines())
       const [before, last] = lines.slice(-2)
       expect(answer).toEqual({ entry: last?.['entry'], entry_digest: last?.['entry_digest'], status: 'recorded' })
       expect(answer['entry']).toEqual({
@@ -64,7 +65,7 @@ describe('POST /evidence/execution', () => {
         resource_sequence: 1,
       })
       expect(answer['entry_digest']).toBe(digest(answer['entry']))
-      const events = await eventsOf(desk.na, sent)
+      const events = await eventsOf(evidenceStore.na, sent)
       expect(events.map((event) => event['event_type'])).toEqual(['evidence_recorded'])
       expect(detailsOf(events[0])).toMatchObject({
         evidence_id: record.evidence_id,
@@ -75,147 +76,196 @@ describe('POST /evidence/execution', () => {
     })
 
     it('stores the payload as received: null members, floats and umlauts included', async () => {
-      const { decision } = await desk.decide()
-      const record = await desk.evidence(decision, {
+      const { decision } = await evidenceStore.decide()
+      const record = await evidenceStore.evidence(decision, {
         execution_parameters: { whole: 90, real: new JsonFloat(90), text: 'Zürich' },
       })
       const sent = { ...record, resource_id: null, resource_action: null, resource_sequence: null }
-      accepted(await desk.submit(sent), 201)
-      const payload = parseLines(await desk.lines()).at(-1)?.['payload']
+      accepted(await evidenceStore.submit(sent), 201)
+      const payload = parseLines(await evidenceStore.lines()).at(-1)?.['payload']
       expect(canonicalJson(payload ?? null)).toBe(canonicalJson(sent))
     })
 
     it('continues both chains, each by its own digest', async () => {
       const resource = { resource_id: 'chain', resource_action: 'rotate' } as const
-      const { decision } = await desk.decide()
-      const first = await desk.evidence(decision, { ...resource, resource_sequence: 1 })
-      accepted(await desk.submit(first), 201)
+      const { decision } = await evidenceStore.decide()
+      const first = await evidenceStore.evidence(decision, { ...resource, resource_sequence: 1 })
+      accepted(await evidenceStore.submit(first), 201)
       const link = linkOf(first)
       expect(link).toBe(digest(Object.fromEntries(Object.entries(first).filter(([name]) => name !== 'signature'))))
-      const second = await desk.evidence(decision, { sequence_no: 2, prev_evidence_digest: link })
-      accepted(await desk.submit(second), 201)
-      const other = (await desk.decide()).decision
-      const third = await desk.evidence(other, { ...resource, resource_sequence: 2, prev_resource_digest: link })
-      accepted(await desk.submit(third), 201)
-      expect(failuresOf(await desk.report())).toEqual([])
+      const second = await evidenceStore.evidence(decision, { sequence_no: 2, prev_evidence_digest: link })
+      accepted(await evidenceStore.submit(second), 201)
+      const other = (await evidenceStore.decide()).decision
+      const third = await evidenceStore.evidence(other, {
+        ...resource,
+        resource_sequence: 2,
+        prev_resource_digest: link,
+      })
+      accepted(await evidenceStore.submit(third), 201)
+      expect(failuresOf(await evidenceStore.report())).toEqual([])
     })
 
     it('accepts both ends of the decision window', async () => {
       for (const end of ['decision_made_at', 'decision_valid_until'] as const) {
-        const { decision } = await desk.decide()
-        accepted(await desk.submit(await desk.evidence(decision, { executed_at: decision[end] })), 201)
+        const { decision } = await evidenceStore.decide()
+        accepted(
+          await evidenceStore.submit(await evidenceStore.evidence(decision, { executed_at: decision[end] })),
+          201,
+        )
       }
     })
   })
 
   describe('200', () => {
     it('reports the identical record as a duplicate, with its entry, and appends nothing', async () => {
-      const { decision } = await desk.decide()
-      const record = await desk.evidence(decision)
-      const first = accepted(await desk.submit(record), 201)
-      const count = (await desk.lines()).length
-      const repeated = await desk.submit({ ...record, resource_id: null, prev_resource_digest: null })
+      const { decision } = await evidenceStore.decide()
+      const record = await evidenceStore.evidence(decision)
+      const first = accepted(await evidenceStore.submit(record), 201)
+      const count = (await evidenceStore.lines()).length
+      const repeated = await evidenceStore.submit({ ...record, resource_id: null, prev_resource_digest: null })
       const again = accepted(repeated)
       expect(again).toEqual({ ...first, status: 'duplicate' })
-      expect((await desk.lines()).length).toBe(count)
-      expect((await eventsOf(desk.na, repeated)).map((event) => event['event_type'])).toEqual(['evidence_duplicate'])
+      expect((await evidenceStore.lines()).length).toBe(count)
+      expect((await eventsOf(evidenceStore.na, repeated)).map((event) => event['event_type'])).toEqual([
+        'evidence_duplicate',
+      ])
     })
   })
 
   describe('400', () => {
     it.each([undefined, null, [], 'x', 5])('refuses evidence that is not an object: %j', async (evidence) => {
       const before = await rejections()
-      refused(await desk.submit(evidence), 400, 'invalid_evidence')
+      refused(await evidenceStore.submit(evidence), 400, 'invalid_evidence')
       expect(await rejections()).toBe(before)
     })
   })
 
   describe('409', () => {
     it('refuses another record with a used id or position', async () => {
-      const { decision } = await desk.decide()
-      const record = await desk.evidence(decision, {
+      const { decision } = await evidenceStore.decide()
+      const record = await evidenceStore.evidence(decision, {
         resource_id: 'taken',
         resource_action: 'create',
         resource_sequence: 1,
       })
-      accepted(await desk.submit(record), 201)
+      accepted(await evidenceStore.submit(record), 201)
       const second = { sequence_no: 2, prev_evidence_digest: linkOf(record) }
-      const sameId = await desk.evidence(decision, { ...second, evidence_id: record.evidence_id })
-      refused(await desk.submit(sameId), 409, 'evidence_conflict')
-      refused(await desk.submit({ ...record, signature: null }), 409, 'evidence_conflict')
-      refused(await desk.submit(await desk.evidence(decision)), 409, 'evidence_conflict')
+      const sameId = await evidenceStore.evidence(decision, { ...second, evidence_id: record.evidence_id })
+      refused(await evidenceStore.submit(sameId), 409, 'evidence_conflict')
+      refused(await evidenceStore.submit({ ...record, signature: null }), 409, 'evidence_conflict')
+      refused(await evidenceStore.submit(await evidenceStore.evidence(decision)), 409, 'evidence_conflict')
       const place = { resource_id: 'taken', resource_action: 'update', resource_sequence: 1 } as const
-      refused(await desk.submit(await desk.evidence(decision, { ...second, ...place })), 409, 'evidence_conflict')
+      refused(
+        await evidenceStore.submit(await evidenceStore.evidence(decision, { ...second, ...place })),
+        409,
+        'evidence_conflict',
+      )
     })
   })
 
   describe('422', () => {
     const shift = (time: string, micros: bigint): string => writeInstant(instantOf(time) + micros)
     const wrong: readonly [string, string, (d: BoundaryDecision) => Promise<JsonObject>][] = [
-      ['a missing member', 'evidence_malformed', async (d) => without(await desk.evidence(d), 'outcome_detail')],
-      ['no signature member', 'evidence_malformed', async (d) => without(await desk.evidence(d), 'signature')],
-      ['an unknown member', 'evidence_malformed', async (d) => ({ ...(await desk.evidence(d)), more: 1 })],
+      [
+        'a missing member',
+        'evidence_malformed',
+        async (d) => without(await evidenceStore.evidence(d), 'outcome_detail'),
+      ],
+      ['no signature member', 'evidence_malformed', async (d) => without(await evidenceStore.evidence(d), 'signature')],
+      ['an unknown member', 'evidence_malformed', async (d) => ({ ...(await evidenceStore.evidence(d)), more: 1 })],
       [
         'a member in the signature',
         'evidence_malformed',
         async (d) => {
-          const record = await desk.evidence(d)
+          const record = await evidenceStore.evidence(d)
           return { ...record, signature: { ...record.signature, more: 1 } as JsonObject }
         },
       ],
       [
         'sequence_no 1.0',
         'evidence_malformed',
-        async (d) => ({ ...(await desk.evidence(d)), sequence_no: new JsonFloat(1) }),
+        async (d) => ({ ...(await evidenceStore.evidence(d)), sequence_no: new JsonFloat(1) }),
       ],
-      ['sequence_no 0', 'evidence_malformed', (d) => desk.evidence(d, { sequence_no: 0 })],
-      ['an unknown outcome', 'evidence_malformed', async (d) => ({ ...(await desk.evidence(d)), outcome: 'done' })],
-      ['a part of a resource', 'evidence_malformed', (d) => desk.evidence(d, { resource_id: 'r' })],
-      ['a link without a resource', 'evidence_malformed', (d) => desk.evidence(d, { prev_resource_digest: 'x' })],
-      ['a control character in an id', 'evidence_malformed', (d) => desk.evidence(d, { evidence_id: 'a\u0000b' })],
-      ['no signature', 'evidence_invalid_signature', async (d) => ({ ...(await desk.evidence(d)), signature: null })],
-      ['an unknown key', 'evidence_unknown_executor', async (d) => desk.evidence(d, {}, await testSigner('nobody'))],
+      ['sequence_no 0', 'evidence_malformed', (d) => evidenceStore.evidence(d, { sequence_no: 0 })],
+      [
+        'an unknown outcome',
+        'evidence_malformed',
+        async (d) => ({ ...(await evidenceStore.evidence(d)), outcome: 'done' }),
+      ],
+      ['a part of a resource', 'evidence_malformed', (d) => evidenceStore.evidence(d, { resource_id: 'r' })],
+      [
+        'a link without a resource',
+        'evidence_malformed',
+        (d) => evidenceStore.evidence(d, { prev_resource_digest: 'x' }),
+      ],
+      [
+        'a control character in an id',
+        'evidence_malformed',
+        (d) => evidenceStore.evidence(d, { evidence_id: 'a\u0000b' }),
+      ],
+      [
+        'no signature',
+        'evidence_invalid_signature',
+        async (d) => ({ ...(await evidenceStore.evidence(d)), signature: null }),
+      ],
+      [
+        'an unknown key',
+        'evidence_unknown_executor',
+        async (d) => evidenceStore.evidence(d, {}, await testSigner('nobody')),
+      ],
       [
         'a key of another executor',
         'evidence_unknown_executor',
-        (d) => desk.evidence(d, { executor_sovereign_id: 'x' }),
+        (d) => evidenceStore.evidence(d, { executor_sovereign_id: 'x' }),
       ],
       [
         'another key under the same id',
         'evidence_invalid_signature',
-        async (d) => desk.evidence(d, {}, await testSigner('rotator-key-1', 'other')),
+        async (d) => evidenceStore.evidence(d, {}, await testSigner('rotator-key-1', 'other')),
       ],
       [
         'a change after signing',
         'evidence_invalid_signature',
-        async (d) => ({ ...(await desk.evidence(d)), outcome: 'failure' }),
+        async (d) => ({ ...(await evidenceStore.evidence(d)), outcome: 'failure' }),
       ],
-      ['an unknown decision', 'evidence_decision_not_found', (d) => desk.evidence(d, { decision_id: randomUUID() })],
-      ['another context', 'evidence_decision_mismatch', (d) => desk.evidence(d, { context_id: 'other' })],
-      ['another agreement', 'evidence_decision_mismatch', (d) => desk.evidence(d, { agreement_id: 'other' })],
+      [
+        'an unknown decision',
+        'evidence_decision_not_found',
+        (d) => evidenceStore.evidence(d, { decision_id: randomUUID() }),
+      ],
+      ['another context', 'evidence_decision_mismatch', (d) => evidenceStore.evidence(d, { context_id: 'other' })],
+      ['another agreement', 'evidence_decision_mismatch', (d) => evidenceStore.evidence(d, { agreement_id: 'other' })],
       [
         'a time before',
         'evidence_outside_decision_window',
-        (d) => desk.evidence(d, { executed_at: shift(d.decision_made_at, -1n) }),
+        (d) => evidenceStore.evidence(d, { executed_at: shift(d.decision_made_at, -1n) }),
       ],
       [
         'a time after',
         'evidence_outside_decision_window',
-        (d) => desk.evidence(d, { executed_at: shift(d.decision_valid_until, 1n) }),
+        (d) => evidenceStore.evidence(d, { executed_at: shift(d.decision_valid_until, 1n) }),
       ],
-      ['another capability', 'evidence_capability_mismatch', (d) => desk.evidence(d, { executed_capability: 'x' })],
-      ['a skipped position', 'evidence_chain_gap', (d) => desk.evidence(d, { sequence_no: 2 })],
-      ['a false link', 'evidence_chain_mismatch', (d) => desk.evidence(d, { prev_evidence_digest: '0'.repeat(64) })],
+      [
+        'another capability',
+        'evidence_capability_mismatch',
+        (d) => evidenceStore.evidence(d, { executed_capability: 'x' }),
+      ],
+      ['a skipped position', 'evidence_chain_gap', (d) => evidenceStore.evidence(d, { sequence_no: 2 })],
+      [
+        'a false link',
+        'evidence_chain_mismatch',
+        (d) => evidenceStore.evidence(d, { prev_evidence_digest: '0'.repeat(64) }),
+      ],
       [
         'a skipped position of a resource',
         'resource_chain_gap',
-        (d) => desk.evidence(d, { resource_id: 'n', resource_action: 'create', resource_sequence: 2 }),
+        (d) => evidenceStore.evidence(d, { resource_id: 'n', resource_action: 'create', resource_sequence: 2 }),
       ],
       [
         'a false link of a resource',
         'resource_chain_mismatch',
         (d) =>
-          desk.evidence(d, {
+          evidenceStore.evidence(d, {
             resource_id: 'n',
             resource_action: 'create',
             resource_sequence: 1,
@@ -225,16 +275,16 @@ describe('POST /evidence/execution', () => {
       [
         'a secret',
         'evidence_secret_material',
-        (d) => desk.evidence(d, { execution_parameters: { a: [{ 'Api-Key': 1 }] } }),
+        (d) => evidenceStore.evidence(d, { execution_parameters: { a: [{ 'Api-Key': 1 }] } }),
       ],
     ]
 
     it.each(wrong)('refuses %s with %s, stores no payload and audits it', async (_name, code, make) => {
-      const [before, count] = [await rejections(), (await desk.lines()).length]
+      const [before, count] = [await rejections(), (await evidenceStore.lines()).length]
       const record = await make(open)
-      const answer = await desk.submit(record)
+      const answer = await evidenceStore.submit(record)
       refused(answer, 422, code)
-      const lines = parseLines(await desk.lines())
+      const lines = parseLines(await evidenceStore.lines())
       expect(lines.length).toBe(count + 1)
       // Only rows outside the chain are counted there.
       expect(await rejections()).toBe(before)
@@ -242,7 +292,7 @@ describe('POST /evidence/execution', () => {
       expect(entry).toMatchObject({ entry_kind: 'rejection', outcome: 'rejected', evidence_id: null })
       expect(payload).toMatchObject({ code, count: 1, executor_sovereign_id: record['executor_sovereign_id'] })
       expect(payload['submitted_digest']).toMatch(/^[0-9a-f]{64}$/)
-      const events = await eventsOf(desk.na, answer)
+      const events = await eventsOf(evidenceStore.na, answer)
       expect(events.map((each) => each['event_type'])).toEqual(['evidence_rejected'])
       const event = detailsOf(events[0])
       expect(event).toMatchObject({ code, count: 1, rejection_id: payload['rejection_id'] })
@@ -250,21 +300,21 @@ describe('POST /evidence/execution', () => {
     })
 
     it('refuses an execution of a denied decision', async () => {
-      const { decision } = await desk.decide({ authorized: false })
-      refused(await desk.submit(await desk.evidence(decision)), 422, 'evidence_decision_denied')
+      const { decision } = await evidenceStore.decide({ authorized: false })
+      refused(await evidenceStore.submit(await evidenceStore.evidence(decision)), 422, 'evidence_decision_denied')
     })
 
     it('refuses a retired key for new records and still verifies its old ones', async () => {
       const key = await testSigner('short-lived')
-      accepted(await desk.register(key), 201)
-      const { decision } = await desk.decide()
-      const record = await desk.evidence(decision, {}, key)
-      accepted(await desk.submit(record), 201)
-      accepted(await desk.post('/admin/evidence/executor-keys/short-lived/retire', {}))
-      expect(accepted(await desk.submit(record))['status']).toBe('duplicate')
-      const next = await desk.evidence(decision, { sequence_no: 2, prev_evidence_digest: linkOf(record) }, key)
-      refused(await desk.submit(next), 422, 'evidence_unknown_executor')
-      expect(failuresOf(await desk.report())).toEqual([])
+      accepted(await evidenceStore.register(key), 201)
+      const { decision } = await evidenceStore.decide()
+      const record = await evidenceStore.evidence(decision, {}, key)
+      accepted(await evidenceStore.submit(record), 201)
+      accepted(await evidenceStore.post('/admin/evidence/executor-keys/short-lived/retire', {}))
+      expect(accepted(await evidenceStore.submit(record))['status']).toBe('duplicate')
+      const next = await evidenceStore.evidence(decision, { sequence_no: 2, prev_evidence_digest: linkOf(record) }, key)
+      refused(await evidenceStore.submit(next), 422, 'evidence_unknown_executor')
+      expect(failuresOf(await evidenceStore.report())).toEqual([])
     })
 
     const orders: readonly [string, string, Partial<ExecutionEvidence>][] = [
@@ -291,16 +341,16 @@ describe('POST /evidence/execution', () => {
       ],
     ]
     it.each(orders)('decides %s', async (_name, code, more) => {
-      refused(await desk.submit(await desk.evidence(open, more)), 422, code)
+      refused(await evidenceStore.submit(await evidenceStore.evidence(open, more)), 422, code)
     })
 
     it('shortens the stored names of a refused record', async () => {
-      const record = { ...(await desk.evidence(open)), evidence_id: 'e'.repeat(3000), more: 1 }
-      const answer = await desk.submit(record)
+      const record = { ...(await evidenceStore.evidence(open)), evidence_id: 'e'.repeat(3000), more: 1 }
+      const answer = await evidenceStore.submit(record)
       refused(answer, 422, 'evidence_malformed')
-      const payload = parseLines(await desk.lines()).at(-1)?.['payload'] as JsonObject
+      const payload = parseLines(await evidenceStore.lines()).at(-1)?.['payload'] as JsonObject
       expect(payload['evidence_id']).toBe('e'.repeat(256))
-      expect(JSON.stringify(await eventsOf(desk.na, answer))).not.toContain('eee')
+      expect(JSON.stringify(await eventsOf(evidenceStore.na, answer))).not.toContain('eee')
     })
   })
 
@@ -319,10 +369,10 @@ describe('POST /evidence/execution', () => {
 })
 
 it('accepts evidence after the decision has expired', async () => {
-  const { decision } = await desk.decide()
-  desk.clock.advance(3600)
+  const { decision } = await evidenceStore.decide()
+  evidenceStore.clock.advance(3600)
   const executed_at = writeInstant(instantOf(decision.decision_made_at) + seconds(299))
-  accepted(await desk.submit(await desk.evidence(decision, { executed_at })), 201)
+  accepted(await evidenceStore.submit(await evidenceStore.evidence(decision, { executed_at })), 201)
 })
 
 function without(record: JsonObject, name: string): JsonObject {

@@ -50,7 +50,7 @@ describe('evidence that a restored database has lost', () => {
     lines = (await na.as('standard')('GET', '/admin/evidence/export')).text.trim().split('\n')
     const listed = accepted(await na.as('standard')('GET', '/admin/evidence/anchors'))['anchors'] as JsonObject[]
     anchors = listed.map((each) => JSON.stringify(each, null, 2))
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     await forget()
   })
   afterEach(async () => {
@@ -63,7 +63,11 @@ describe('evidence that a restored database has lost', () => {
   async function forget(): Promise<void> {
     const { database } = na.core
     const db = database.read
-    const kept = await db.selectFrom('evidence_entries').selectAll().where('store_sequence', '=', 2).executeTakeFirst()
+    const stored = await db
+      .selectFrom('evidence_entries')
+      .selectAll()
+      .where('store_sequence', '=', 2)
+      .executeTakeFirst()
     const triggers = ['evidence_entries_fixed', 'evidence_entries_kept']
     if (database.engine === 'sqlite') for (const name of triggers) await sql.raw(`drop trigger ${name}`).execute(db)
     else await sql`alter table evidence_entries disable trigger user`.execute(db)
@@ -71,9 +75,13 @@ describe('evidence that a restored database has lost', () => {
     await db.deleteFrom('evidence_anchors').where('anchor_sequence', '>', 1).execute()
     await db.deleteFrom('evidence_log_checkpoints').execute()
     await db.deleteFrom('evidence_log_tiles').execute()
-    const head = { last_sequence: 2, last_digest: kept?.entry_digest ?? '', last_recorded_at: kept?.recorded_at ?? '' }
+    const head = {
+      last_sequence: 2,
+      last_digest: stored?.entry_digest ?? '',
+      last_recorded_at: stored?.recorded_at ?? '',
+    }
     await db.updateTable('evidence_head').set(head).execute()
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
   }
 
   it('uses no sequence again: nothing is appended, anchored or removed before the import', async () => {
@@ -90,7 +98,7 @@ describe('evidence that a restored database has lost', () => {
   })
 
   it('stays missing over a restart, although a new mark was written', async () => {
-    await na.core.rollback.keep()
+    await na.core.rollback.writeMark()
     await na.stop()
     na = await start()
     expect(na.core.rollback.isEvidenceBehind).toBe(true)
@@ -142,12 +150,12 @@ describe('evidence that a restored database has lost', () => {
 
   it('is refused before the recovery when only the anchor version shows the rollback', async () => {
     const db = na.core.database.read
-    const stamp = db.updateTable('heads').where('name', '=', 'evidence-anchors')
-    await stamp.set((eb) => ({ version: eb('version', '-', 1) })).execute()
-    await na.core.rollback.settle()
+    const version = db.updateTable('heads').where('name', '=', 'evidence-anchors')
+    await version.set((eb) => ({ version: eb('version', '-', 1) })).execute()
+    await na.core.rollback.recheck()
     expect(na.core.rollback.isHalted()).toBe(true)
     await expect(reimport(lines)).rejects.toThrow('run chancery authority recover first')
-    await na.core.rollback.settle()
+    await na.core.rollback.recheck()
     expect(na.core.rollback.isHalted()).toBe(true)
   })
 

@@ -51,7 +51,7 @@ const BATCH = 500
  * the one in the high-water mark, then every anchor. The mark is signed and has the digest at its position, and each
  * line links to its predecessor, so nothing can be inserted. Afterwards the whole store is verified.
  */
-export async function reimportEvidence(parts: EvidenceParts, held: EvidenceExport): Promise<EvidenceImportResult> {
+export async function reimportEvidence(parts: EvidenceParts, stored: EvidenceExport): Promise<EvidenceImportResult> {
   const { rollback, database } = parts
   const { mark } = rollback
   if (mark === undefined || !rollback.isEvidenceBehind) throw new EvidenceImportError('no evidence is missing')
@@ -63,8 +63,8 @@ export async function reimportEvidence(parts: EvidenceParts, held: EvidenceExpor
     // Reading a large store takes longer than the statement timeout of requests.
     if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
     await database.lockDomain(tx, 'evidence-anchors')
-    const { entries, head } = await appendLines(tx, parts, held, mark.evidence)
-    const anchors = await appendAnchors(tx, held.anchors, mark.anchor ?? null)
+    const { entries, head } = await appendLines(tx, parts, stored, mark.evidence)
+    const anchors = await appendAnchors(tx, stored.anchors, mark.anchor ?? null)
     await verifyWholeStore(tx, parts)
     // Instances check again when a version has changed.
     await raiseVersion(tx, 'evidence-anchors')
@@ -72,7 +72,7 @@ export async function reimportEvidence(parts: EvidenceParts, held: EvidenceExpor
     await parts.audit.record(tx, { type: 'evidence_reimported', details })
     return { entries, anchors, lastSequence: head.store_sequence }
   })
-  await rollback.keep()
+  await rollback.writeMark()
   return reimported
 }
 

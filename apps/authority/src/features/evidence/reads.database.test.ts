@@ -6,35 +6,36 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openTestStore, parseLines } from './evidence.suite.ts'
 
 /** Two vendors, three decisions, one denied, two executions of one resource: nine entries at five times. */
-let desk: Awaited<ReturnType<typeof openTestStore>>
+let evidenceStore: Awaited<ReturnType<typeof openTestStore>>
 let decisions: readonly BoundaryDecision[]
 beforeAll(async () => {
-  desk = await openTestStore()
+  evidenceStore = await openTestStore()
   const resource = { resource_id: 'kv/a b', resource_action: 'create' } as const
-  const one = (await desk.decide()).decision
-  desk.clock.advance(1)
-  const first = await desk.evidence(one, { ...resource, resource_sequence: 1 })
-  accepted(await desk.submit(first), 201)
-  desk.clock.advance(1)
-  const two = (await desk.decide({ vendor: 'vendor-2', capability: 'find.me', authorized: false })).decision
-  desk.clock.advance(1)
-  const three = (await desk.decide()).decision
-  desk.clock.advance(1)
+  const one = (await evidenceStore.decide()).decision
+  evidenceStore.clock.advance(1)
+  const first = await evidenceStore.evidence(one, { ...resource, resource_sequence: 1 })
+  accepted(await evidenceStore.submit(first), 201)
+  evidenceStore.clock.advance(1)
+  const two = (await evidenceStore.decide({ vendor: 'vendor-2', capability: 'find.me', authorized: false })).decision
+  evidenceStore.clock.advance(1)
+  const three = (await evidenceStore.decide()).decision
+  evidenceStore.clock.advance(1)
   const link = recordDigest(readReceived(executionEvidenceForm, first))
-  const second = await desk.evidence(three, {
+  const second = await evidenceStore.evidence(three, {
     ...resource,
     resource_sequence: 2,
     prev_resource_digest: link,
     outcome: 'partial',
   })
-  accepted(await desk.submit(second), 201)
+  accepted(await evidenceStore.submit(second), 201)
   decisions = [one, two, three]
 })
-afterAll(() => desk.stop())
+afterAll(() => evidenceStore.stop())
 
 const sequences = (answer: JsonObject): readonly number[] =>
   (answer['entries'] as readonly { entry: { store_sequence: number } }[]).map(({ entry }) => entry.store_sequence)
-const search = async (query: string): Promise<JsonObject> => accepted(await desk.get(`/admin/evidence?${query}`))
+const search = async (query: string): Promise<JsonObject> =>
+  accepted(await evidenceStore.get(`/admin/evidence?${query}`))
 
 describe('GET /admin/evidence', () => {
   it.each<[string, () => string, readonly number[]]>([
@@ -66,7 +67,7 @@ describe('GET /admin/evidence', () => {
     const second = await search('limit=3&vendor_id=vendor-1&after_sequence=3')
     expect([sequences(second), second['next_after_sequence']]).toEqual([[6, 7, 8], 8])
     expect((await search('limit=3&vendor_id=vendor-1&after_sequence=8'))['count']).toBe(0)
-    expect(first['entries']).toEqual(parseLines(await desk.lines()).slice(0, 3))
+    expect(first['entries']).toEqual(parseLines(await evidenceStore.lines()).slice(0, 3))
   })
 
   it.each([
@@ -78,31 +79,31 @@ describe('GET /admin/evidence', () => {
     'after_sequence=-1',
     'after_sequence=99999999999999999999',
   ])('400: %s', async (query) => {
-    refused(await desk.get(`/admin/evidence?${query}`), 400, 'invalid_page')
+    refused(await evidenceStore.get(`/admin/evidence?${query}`), 400, 'invalid_page')
   })
 
   it.each(['since=yesterday', 'until=2020-13-01T00:00:00Z', 'since=2020-01-01'])('400: %s', async (query) => {
-    refused(await desk.get(`/admin/evidence?${query}`), 400, 'invalid_timestamps')
+    refused(await evidenceStore.get(`/admin/evidence?${query}`), 400, 'invalid_timestamps')
   })
 })
 
 describe('GET /admin/evidence/export', () => {
   it('200: lines in store order, after a sequence, each ended by a line feed', async () => {
-    const answer = await desk.get('/admin/evidence/export?since_sequence=2&limit=3')
+    const answer = await evidenceStore.get('/admin/evidence/export?since_sequence=2&limit=3')
     expect(answer.headers['content-type']).toBe('application/x-ndjson')
     expect(answer.text.endsWith('\n')).toBe(true)
     expect(sequences({ entries: parseLines(answer.text.split('\n').slice(0, -1)) })).toEqual([3, 4, 5])
-    expect((await desk.get('/admin/evidence/export?since_sequence=99')).text).toBe('')
+    expect((await evidenceStore.get('/admin/evidence/export?since_sequence=99')).text).toBe('')
   })
 
   it.each(['limit=0', 'limit=1001', 'since_sequence=-1', 'since_sequence=x'])('400: %s', async (query) => {
-    refused(await desk.get(`/admin/evidence/export?${query}`), 400, 'invalid_page')
+    refused(await evidenceStore.get(`/admin/evidence/export?${query}`), 400, 'invalid_page')
   })
 })
 
 describe('GET /admin/evidence/resources/{resource_id}', () => {
   it.each(['kv%2Fa%20b', 'kv/a%20b'])('200: decisions, justifications and executions, verified (%s)', async (path) => {
-    const answer = accepted(await desk.get(`/admin/evidence/resources/${path}`))
+    const answer = accepted(await evidenceStore.get(`/admin/evidence/resources/${path}`))
     expect(answer).toMatchObject({ resource_id: 'kv/a b', truncated: false })
     expect(sequences(answer)).toEqual([1, 2, 3, 6, 7, 8])
     expect(answer['verification']).toEqual({
@@ -116,32 +117,32 @@ describe('GET /admin/evidence/resources/{resource_id}', () => {
   })
 
   it('404: no entry about it', async () => {
-    refused(await desk.get('/admin/evidence/resources/kv'), 404, 'resource_not_found')
-    refused(await desk.get('/admin/evidence/resource-heads/kv'), 404, 'resource_not_found')
+    refused(await evidenceStore.get('/admin/evidence/resources/kv'), 404, 'resource_not_found')
+    refused(await evidenceStore.get('/admin/evidence/resource-heads/kv'), 404, 'resource_not_found')
   })
 })
 
 describe('GET /admin/evidence/resource-heads/{resource_id}', () => {
   it('200: the newest record and its digest', async () => {
-    const last = parseLines(await desk.lines()).at(-1)?.['payload'] ?? null
+    const last = parseLines(await evidenceStore.lines()).at(-1)?.['payload'] ?? null
     const record_digest = recordDigest(readReceived(executionEvidenceForm, last))
     const expected = { resource_id: 'kv/a b', resource_sequence: 2, record_digest }
-    expect(accepted(await desk.get('/admin/evidence/resource-heads/kv/a%20b'))).toEqual(expected)
+    expect(accepted(await evidenceStore.get('/admin/evidence/resource-heads/kv/a%20b'))).toEqual(expected)
   })
 })
 
 describe('GET /admin/evidence/vendors/{vendor_id}', () => {
   it('200: everything of its decisions, verified; 404 for an unknown vendor', async () => {
-    const answer = accepted(await desk.get('/admin/evidence/vendors/vendor-1'))
+    const answer = accepted(await evidenceStore.get('/admin/evidence/vendors/vendor-1'))
     expect(answer).toMatchObject({ vendor_id: 'vendor-1', truncated: false, verification: { verified: true } })
     expect(sequences(answer)).toEqual([1, 2, 3, 6, 7, 8])
-    refused(await desk.get('/admin/evidence/vendors/nobody'), 404, 'vendor_not_found')
+    refused(await evidenceStore.get('/admin/evidence/vendors/nobody'), 404, 'vendor_not_found')
   })
 })
 
 describe('GET /admin/evidence/status', () => {
   it('200: counts and the last sequence', async () => {
-    expect(accepted(await desk.get('/admin/evidence/status'))).toEqual({
+    expect(accepted(await evidenceStore.get('/admin/evidence/status'))).toEqual({
       evidence_store: 'on',
       entries: 8,
       last_store_sequence: 8,
@@ -157,6 +158,6 @@ describe('GET /admin/evidence/status', () => {
 it.each(['', '/export', '/resources/x', '/resource-heads/x', '/vendors/x', '/verify', '/status', '/anchors'])(
   '401: GET /admin/evidence%s is for operators only',
   async (path) => {
-    refused(await desk.na.request('GET', `/admin/evidence${path}`), 401, 'admin_auth_failed')
+    refused(await evidenceStore.na.request('GET', `/admin/evidence${path}`), 401, 'admin_auth_failed')
   },
 )

@@ -7,6 +7,6 @@ import { deleteOldRejections } from './queries/entries.ts'
  * with it.
  */
 export async function removeOldRejections(parts: EvidenceParts): Promise<void> {
-  const kept = BigInt(parts.settings.rejectionKeptDays) * DAY
-  await deleteOldRejections(parts.database.read, writeSortable(parts.purgeClock.daily.now() - kept))
+  const stored = BigInt(parts.settings.rejectionKeptDays) * DAY
+  await deleteOldRejections(parts.database.read, writeSortable(parts.purgeClock.daily.now() - stored))
 }

@@ -12,22 +12,22 @@ import {
   SUMMARIES_PER_DAY,
 } from './rejections.ts'
 
-type Desk = Awaited<ReturnType<typeof openTestStore>>
+type TestStore = Awaited<ReturnType<typeof openTestStore>>
 interface Line {
   readonly entry: EvidenceStoreEntry
   readonly payload: EvidenceRejection
 }
 
-let desk: Desk
+let evidenceStore: TestStore
 beforeEach(async () => {
-  desk = await openTestStore()
+  evidenceStore = await openTestStore()
 })
-afterEach(() => desk.stop())
+afterEach(() => evidenceStore.stop())
 
-const rejected = async (of = desk): Promise<readonly Line[]> =>
+const rejected = async (of = evidenceStore): Promise<readonly Line[]> =>
   (parseLines(await of.lines()) as unknown as Line[]).filter(({ entry }) => entry.entry_kind === 'rejection')
 const junk = (): JsonObject => ({ evidence_id: randomUUID(), decision_id: randomUUID(), note: 'x' })
-const submit = (evidence: JsonObject, from?: string, of = desk) =>
+const submit = (evidence: JsonObject, from?: string, of = evidenceStore) =>
   of.na.request('POST', '/evidence/execution', {
     body: { evidence },
     ...(from === undefined ? {} : { from }),
@@ -55,16 +55,16 @@ describe('a refused submission in the store', () => {
       entry_kind: 'rejection',
       outcome: 'rejected',
     })
-    expect(await desk.report()).toMatchObject({ verified: true, rejections: 1 })
+    expect(await evidenceStore.report()).toMatchObject({ verified: true, rejections: 1 })
   })
 
   it('names a verified executor, its decision and resource, and uses no position in their chains', async () => {
-    const { decision, context } = await desk.decide()
+    const { decision, context } = await evidenceStore.decide()
     const resource = { resource_id: 'kv/a', resource_action: 'create', resource_sequence: 1 } as const
-    const good = await desk.evidence(decision, resource)
-    accepted(await desk.submit(good), 201)
+    const good = await evidenceStore.evidence(decision, resource)
+    accepted(await evidenceStore.submit(good), 201)
     refused(
-      await desk.submit(await desk.evidence(decision, { ...resource, executed_capability: 'x' })),
+      await evidenceStore.submit(await evidenceStore.evidence(decision, { ...resource, executed_capability: 'x' })),
       422,
       'evidence_capability_mismatch',
     )
@@ -80,17 +80,17 @@ describe('a refused submission in the store', () => {
       exec_sequence_no: null,
       resource_sequence: null,
     })
-    const head = accepted(await desk.get('/admin/evidence/resource-heads/kv%2Fa'))
+    const head = accepted(await evidenceStore.get('/admin/evidence/resource-heads/kv%2Fa'))
     expect(head['resource_sequence']).toBe(1)
-    const history = accepted(await desk.get('/admin/evidence/resources/kv%2Fa'))
+    const history = accepted(await evidenceStore.get('/admin/evidence/resources/kv%2Fa'))
     expect(JSON.stringify(history)).not.toContain('rejection"')
-    expect(failuresOf(await desk.report())).toEqual([])
+    expect(failuresOf(await evidenceStore.report())).toEqual([])
   })
 
   it('is distinguished from an edited entry', async () => {
     refused(await submit(junk()), 422, 'evidence_malformed')
-    await forgeRows(desk.na, `update evidence_entries set line = replace(line, '"count":1', '"count":2')`)
-    const reasons = JSON.stringify(failuresOf(await desk.report()))
+    await forgeRows(evidenceStore.na, `update evidence_entries set line = replace(line, '"count":1', '"count":2')`)
+    const reasons = JSON.stringify(failuresOf(await evidenceStore.report()))
     expect(reasons).toContain('payload_digest_mismatch')
     expect(reasons).toContain('payload_invalid')
   })
@@ -98,14 +98,14 @@ describe('a refused submission in the store', () => {
 
 describe('a flood of submissions by unknown signers', () => {
   it('gets some entries a minute, and one with the count of the rest per code', async () => {
-    const clock = desk.clock
+    const clock = evidenceStore.clock
     const sent = Array.from({ length: 150 }, junk)
     for (const evidence of sent) refused(await submit(evidence), 422, 'evidence_malformed')
     expect((await rejected()).length).toBe(SINGLES_PER_ADDRESS)
-    await desk.na.features.evidence.appendSummaries()
+    await evidenceStore.na.features.evidence.appendSummaries()
     expect((await rejected()).length).toBe(SINGLES_PER_ADDRESS)
     clock.advance(60)
-    await desk.na.features.evidence.appendSummaries()
+    await evidenceStore.na.features.evidence.appendSummaries()
     const lines = await rejected()
     expect(lines.length).toBe(SINGLES_PER_ADDRESS + 1)
     const summary = lines.at(-1)
@@ -119,31 +119,38 @@ describe('a flood of submissions by unknown signers', () => {
       verified_executor: false,
     })
     expect(lines.reduce((sum, line) => sum + line.payload.count, 0)).toBe(150)
-    const events = await desk.na.auditEvents('evidence_rejected')
+    const events = await evidenceStore.na.auditEvents('evidence_rejected')
     expect(events.length).toBe(SINGLES_PER_ADDRESS + 1)
-    expect(await desk.report()).toMatchObject({ verified: true, rejections: lines.length })
+    expect(await evidenceStore.report()).toMatchObject({ verified: true, rejections: lines.length })
   })
 
   it('gets no more over all addresses and instances', async () => {
-    const other = await openTestStore({ database: desk.na.database, clock: new ManualClock(desk.clock.now()) })
+    const other = await openTestStore({
+      database: evidenceStore.na.database,
+      clock: new ManualClock(evidenceStore.clock.now()),
+    })
     try {
       for (let at = 0; at < 2 * SINGLES_PER_MINUTE; at += 1)
-        refused(await submit(junk(), `127.0.9.${at % 8}`, at % 2 === 0 ? desk : other), 422, 'evidence_malformed')
+        refused(
+          await submit(junk(), `127.0.9.${at % 8}`, at % 2 === 0 ? evidenceStore : other),
+          422,
+          'evidence_malformed',
+        )
       expect((await rejected()).length).toBe(SINGLES_PER_MINUTE)
     } finally {
       await other.stop()
     }
     // A stop appends the counts of the current minute.
     const counted = (await rejected()).reduce((sum, line) => sum + line.payload.count, 0)
-    await desk.na.features.evidence.appendSummaries(desk.clock.now() + 60_000_000n)
+    await evidenceStore.na.features.evidence.appendSummaries(evidenceStore.clock.now() + 60_000_000n)
     const all = (await rejected()).reduce((sum, line) => sum + line.payload.count, 0)
     expect(counted).toBeGreaterThan(SINGLES_PER_MINUTE)
     expect(all).toBe(2 * SINGLES_PER_MINUTE)
   })
 
   it('gets no more over a day', async () => {
-    const db = desk.na.core.database.read
-    const day = Number(desk.clock.now() / 86_400_000_000n)
+    const db = evidenceStore.na.core.database.read
+    const day = Number(evidenceStore.clock.now() / 86_400_000_000n)
     const counts = { number: day, singles: SINGLES_PER_DAY }
     await db.updateTable('evidence_rejection_counts').set(counts).where('span', '=', 'day').execute()
     refused(await submit(junk()), 422, 'evidence_malformed')
@@ -152,15 +159,19 @@ describe('a flood of submissions by unknown signers', () => {
 
   it('does not reduce the entries of verified executors', async () => {
     for (let at = 0; at < SINGLES_PER_ADDRESS + 1; at += 1) refused(await submit(junk()), 422, 'evidence_malformed')
-    const { decision } = await desk.decide()
-    refused(await desk.submit(await desk.evidence(decision, { sequence_no: 5 })), 422, 'evidence_chain_gap')
+    const { decision } = await evidenceStore.decide()
+    refused(
+      await evidenceStore.submit(await evidenceStore.evidence(decision, { sequence_no: 5 })),
+      422,
+      'evidence_chain_gap',
+    )
     expect((await rejected()).length).toBe(SINGLES_PER_ADDRESS + 1)
   })
 })
 
 describe('a submission that is stored already', () => {
   const counts = async (): Promise<readonly number[]> => {
-    const rows = await desk.na.core.database.read
+    const rows = await evidenceStore.na.core.database.read
       .selectFrom('audit_events')
       .select('event_json')
       .where('event_type', '=', 'evidence_duplicate')
@@ -170,26 +181,26 @@ describe('a submission that is stored already', () => {
   }
 
   it('sent repeatedly causes a limited number of events and one count, per address and for all', async () => {
-    const { decision } = await desk.decide()
-    const record = await desk.evidence(decision)
-    accepted(await desk.submit(record), 201)
+    const { decision } = await evidenceStore.decide()
+    const record = await evidenceStore.evidence(decision)
+    accepted(await evidenceStore.submit(record), 201)
     const again = async (from: string) => expect(accepted(await submit(record, from))['status']).toBe('duplicate')
     for (let at = 0; at < SINGLES_PER_ADDRESS + 5; at += 1) await again('127.0.8.1')
     expect(await counts()).toEqual(Array.from({ length: SINGLES_PER_ADDRESS }, () => 1))
     for (let at = 0; at < SINGLES_PER_MINUTE; at += 1) await again(`127.0.8.${2 + (at % 4)}`)
     expect(await counts()).toHaveLength(SINGLES_PER_MINUTE)
-    desk.clock.advance(60)
-    await desk.na.features.evidence.appendSummaries()
+    evidenceStore.clock.advance(60)
+    await evidenceStore.na.features.evidence.appendSummaries()
     expect((await counts()).at(-1)).toBe(SINGLES_PER_ADDRESS + 5)
     expect(await rejected()).toEqual([])
   })
 
   it('gets no more events over a day', async () => {
-    const { decision } = await desk.decide()
-    const record = await desk.evidence(decision)
-    accepted(await desk.submit(record), 201)
-    const number = Number(desk.clock.now() / 86_400_000_000n)
-    await desk.na.core.database.read
+    const { decision } = await evidenceStore.decide()
+    const record = await evidenceStore.evidence(decision)
+    accepted(await evidenceStore.submit(record), 201)
+    const number = Number(evidenceStore.clock.now() / 86_400_000_000n)
+    await evidenceStore.na.core.database.read
       .updateTable('evidence_rejection_counts')
       .set({ number, singles: SINGLES_PER_DAY })
       .where('span', '=', 'duplicate-day')
@@ -203,7 +214,7 @@ describe('counts of refused submissions', () => {
   it('are per minute until a daily number is reached, then per hour', async () => {
     const book = new RejectionBook()
     const [minute, hour] = [60_000_000n, 3_600_000_000n]
-    const start = (desk.clock.now() / (24n * hour)) * 24n * hour
+    const start = (evidenceStore.clock.now() / (24n * hour)) * 24n * hour
     let [appended, counted] = [0, 0]
     for (let at = 0n; at < 1440n; at += 1n) {
       const now = start + at * minute
@@ -247,16 +258,16 @@ describe('NA_EVIDENCE_REJECTIONS=table', () => {
 
 describe('retention', () => {
   it('removes rejections with their time, and no rejection stops it', async () => {
-    const { decision } = await desk.decide()
+    const { decision } = await evidenceStore.decide()
     refused(
-      await desk.submit(
-        await desk.evidence(decision, { resource_id: 'r', resource_action: 'create', resource_sequence: 5 }),
+      await evidenceStore.submit(
+        await evidenceStore.evidence(decision, { resource_id: 'r', resource_action: 'create', resource_sequence: 5 }),
       ),
       422,
       'resource_chain_gap',
     )
-    desk.clock.advance(40 * 86_400)
-    const answer = accepted(await desk.post('/admin/evidence/retention/apply', { older_than_days: 30 }))
+    evidenceStore.clock.advance(40 * 86_400)
+    const answer = accepted(await evidenceStore.post('/admin/evidence/retention/apply', { older_than_days: 30 }))
     expect(answer['removed_count']).toBe(3)
   })
 })

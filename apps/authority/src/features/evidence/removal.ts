@@ -105,8 +105,8 @@ async function storeBoundary(
     batch.appendCheckpoint(checkpoint)
     const { checkpoint_id, removed_count, removed_through_sequence } = checkpoint
     const details = { checkpoint_id, removed_count, removed_through_sequence, ...run.cause }
-    batch.tell({ type: 'evidence_retention_applied', details })
-    await batch.keep(tx)
+    batch.addEvent({ type: 'evidence_retention_applied', details })
+    await batch.write(tx)
     faultPoint('retention-stored')
     return checkpoint
   })

@@ -17,22 +17,22 @@ import { failuresOf, forgeRows, openTestStore, parseLines } from './evidence.sui
 import { readBoundary } from './verify-store.ts'
 import { sweepRemoved } from './sweep.job.ts'
 
-let desk: Awaited<ReturnType<typeof openTestStore>>
+let evidenceStore: Awaited<ReturnType<typeof openTestStore>>
 beforeEach(async () => {
-  desk = await openTestStore()
+  evidenceStore = await openTestStore()
 })
-afterEach(() => desk.stop())
+afterEach(() => evidenceStore.stop())
 
 const DAY = 86_400
-const apply = (body: JsonObject = { older_than_days: 1 }) => desk.post('/admin/evidence/retention/apply', body)
+const apply = (body: JsonObject = { older_than_days: 1 }) => evidenceStore.post('/admin/evidence/retention/apply', body)
 const linkOf = (record: ExecutionEvidence): string => recordDigest(asReceived(executionEvidenceForm, record))
 const checkpointOf = (answer: JsonObject): RetentionCheckpoint =>
   readReceived(retentionCheckpointForm, answer['checkpoint'] ?? null).record
 const sequences = async (): Promise<readonly number[]> =>
-  parseLines(await desk.lines()).map((event) => (event['entry'] as { store_sequence: number }).store_sequence)
+  parseLines(await evidenceStore.lines()).map((event) => (event['entry'] as { store_sequence: number }).store_sequence)
 const storedRows = async (): Promise<readonly number[]> =>
   (
-    await desk.na.core.database.read
+    await evidenceStore.na.core.database.read
       .selectFrom('evidence_entries')
       .select('store_sequence')
       .orderBy('store_sequence')
@@ -41,15 +41,15 @@ const storedRows = async (): Promise<readonly number[]> =>
 
 /** A decision, its justification and one execution of a resource. */
 async function step(resource_sequence: number, previous?: ExecutionEvidence): Promise<ExecutionEvidence> {
-  const { decision } = await desk.decide()
+  const { decision } = await evidenceStore.decide()
   const link = previous === undefined ? {} : { prev_resource_digest: linkOf(previous) }
-  const record = await desk.evidence(decision, {
+  const record = await evidenceStore.evidence(decision, {
     resource_id: 'r',
     resource_action: 'rotate',
     resource_sequence,
     ...link,
   })
-  accepted(await desk.submit(record), 201)
+  accepted(await evidenceStore.submit(record), 201)
   return record
 }
 
@@ -57,8 +57,8 @@ describe('POST /admin/evidence/retention/apply', () => {
   it('200: removes a prefix before a signed checkpoint; heads and the chain continue', async () => {
     const one = await step(1)
     const two = await step(2, one)
-    const before = parseLines(await desk.lines())
-    desk.clock.advance(3 * DAY)
+    const before = parseLines(await evidenceStore.lines())
+    evidenceStore.clock.advance(3 * DAY)
     const answer = await apply()
     const checkpoint = checkpointOf(accepted(answer))
     expect(checkpoint).toMatchObject({
@@ -71,19 +71,22 @@ describe('POST /admin/evidence/retention/apply', () => {
       resource_heads: { r: { resource_sequence: 1, record_digest: linkOf(one) } },
       issued_by: 'na-test',
     })
-    const keys = [desk.na.core.signing.publicKey]
+    const keys = [evidenceStore.na.core.signing.publicKey]
     expect(await verifyReceived(asReceived(retentionCheckpointForm, checkpoint), keys)).toEqual({ ok: true })
-    const [event] = await eventsOf(desk.na, answer)
+    const [event] = await eventsOf(evidenceStore.na, answer)
     expect(event?.['event_type']).toBe('evidence_retention_applied')
     expect(detailsOf(event)).toMatchObject({ removed_count: 3, removed_through_sequence: 3 })
     expect(await sequences()).toEqual([4, 5, 6, 7])
-    expect(parseLines(await desk.lines()).at(-1)?.['payload']).toEqual(checkpoint)
-    expect(failuresOf(await desk.report())).toEqual([])
-    expect(accepted(await desk.get('/admin/evidence/status'))).toMatchObject({ entries: 4, retention_checkpoint: 3 })
+    expect(parseLines(await evidenceStore.lines()).at(-1)?.['payload']).toEqual(checkpoint)
+    expect(failuresOf(await evidenceStore.report())).toEqual([])
+    expect(accepted(await evidenceStore.get('/admin/evidence/status'))).toMatchObject({
+      entries: 4,
+      retention_checkpoint: 3,
+    })
 
     expect(accepted(await apply())).toEqual({ removed_count: 0, checkpoint: null })
     await step(3, two)
-    desk.clock.advance(3 * DAY)
+    evidenceStore.clock.advance(3 * DAY)
     const second = checkpointOf(accepted(await apply()))
     expect(second).toMatchObject({
       removed_through_sequence: 7,
@@ -91,47 +94,53 @@ describe('POST /admin/evidence/retention/apply', () => {
       previous_checkpoint_id: checkpoint.checkpoint_id,
     })
     expect(second.resource_heads).toEqual({ r: { resource_sequence: 2, record_digest: linkOf(two) } })
-    expect(failuresOf(await desk.report())).toEqual([])
+    expect(failuresOf(await evidenceStore.report())).toEqual([])
   })
 
   it('200: continues a resource whose records are all removed', async () => {
     const one = await step(1)
     await step(2, one)
-    desk.clock.advance(3 * DAY)
+    evidenceStore.clock.advance(3 * DAY)
     accepted(await apply())
-    expect(accepted(await desk.get('/admin/evidence/resource-heads/r'))).toMatchObject({ resource_sequence: 2 })
-    const { decision } = await desk.decide()
-    const wrong = await desk.evidence(decision, { resource_id: 'r', resource_action: 'rotate', resource_sequence: 1 })
-    refused(await desk.submit(wrong), 409, 'evidence_conflict')
+    expect(accepted(await evidenceStore.get('/admin/evidence/resource-heads/r'))).toMatchObject({
+      resource_sequence: 2,
+    })
+    const { decision } = await evidenceStore.decide()
+    const wrong = await evidenceStore.evidence(decision, {
+      resource_id: 'r',
+      resource_action: 'rotate',
+      resource_sequence: 1,
+    })
+    refused(await evidenceStore.submit(wrong), 409, 'evidence_conflict')
   })
 
   it('200: removes nothing that is too young or still authorizes, and audits that', async () => {
-    await desk.decide()
+    await evidenceStore.decide()
     const answer = await apply()
     expect(accepted(answer)).toEqual({ removed_count: 0, checkpoint: null })
-    expect((await eventsOf(desk.na, answer)).map((event) => event['event_type'])).toEqual([
+    expect((await eventsOf(evidenceStore.na, answer)).map((event) => event['event_type'])).toEqual([
       'evidence_retention_applied',
     ])
   })
 
   it('200: a decision with entries on both sides stays complete', async () => {
-    await desk.decide()
-    const { decision } = await desk.decide()
-    await desk.decide()
-    desk.clock.advance(3 * DAY)
-    accepted(await desk.submit(await desk.evidence(decision)), 201)
+    await evidenceStore.decide()
+    const { decision } = await evidenceStore.decide()
+    await evidenceStore.decide()
+    evidenceStore.clock.advance(3 * DAY)
+    accepted(await evidenceStore.submit(await evidenceStore.evidence(decision)), 201)
     expect(checkpointOf(accepted(await apply())).removed_through_sequence).toBe(2)
-    expect(failuresOf(await desk.report())).toEqual([])
+    expect(failuresOf(await evidenceStore.report())).toEqual([])
   })
 
   it('200: an anchor over the removed part is still valid', async () => {
-    await desk.decide()
-    accepted(await desk.post('/admin/evidence/anchors', {}), 201)
-    desk.clock.advance(3 * DAY)
-    await desk.decide()
+    await evidenceStore.decide()
+    accepted(await evidenceStore.post('/admin/evidence/anchors', {}), 201)
+    evidenceStore.clock.advance(3 * DAY)
+    await evidenceStore.decide()
     expect(checkpointOf(accepted(await apply())).removed_through_sequence).toBe(2)
-    accepted(await desk.post('/admin/evidence/anchors', {}), 201)
-    const report = await desk.report()
+    accepted(await evidenceStore.post('/admin/evidence/anchors', {}), 201)
+    const report = await evidenceStore.report()
     expect(failuresOf(report)).toEqual([])
     expect(report['anchors']).toMatchObject({
       anchors_checked: 2,
@@ -142,40 +151,40 @@ describe('POST /admin/evidence/retention/apply', () => {
   })
 
   it('200: hides the prefix with the checkpoint; rows are deleted afterwards, also after a crash in between', async () => {
-    await desk.decide()
-    await desk.decide()
-    desk.clock.advance(3 * DAY)
+    await evidenceStore.decide()
+    await evidenceStore.decide()
+    evidenceStore.clock.advance(3 * DAY)
     accepted(await apply())
     expect(await storedRows()).toEqual([5])
     // The state after a crash between checkpoint and deletion: a hidden row still exists.
     await forgeRows(
-      desk.na,
+      evidenceStore.na,
       "insert into evidence_entries (store_sequence, entry_kind, recorded_at, entry_digest, line) values (3, 'decision', '2026', 'x', '{}')",
     )
     expect(await sequences()).toEqual([5])
-    expect(accepted(await desk.get('/admin/evidence?entry_kind=decision'))['count']).toBe(0)
-    expect(failuresOf(await desk.report())).toEqual([])
-    await sweepRemoved(desk.na.parts, new AbortController().signal)
+    expect(accepted(await evidenceStore.get('/admin/evidence?entry_kind=decision'))['count']).toBe(0)
+    expect(failuresOf(await evidenceStore.report())).toEqual([])
+    await sweepRemoved(evidenceStore.na.parts, new AbortController().signal)
     expect(await storedRows()).toEqual([5])
   })
 
   it('200: a removed evidence_id may be used again, even before its row is deleted', async () => {
-    const { decision } = await desk.decide()
-    const old = await desk.evidence(decision)
-    accepted(await desk.submit(old), 201)
-    desk.clock.advance(3 * DAY)
+    const { decision } = await evidenceStore.decide()
+    const old = await evidenceStore.evidence(decision)
+    accepted(await evidenceStore.submit(old), 201)
+    evidenceStore.clock.advance(3 * DAY)
     accepted(await apply())
     await forgeRows(
-      desk.na,
+      evidenceStore.na,
       `insert into evidence_entries (store_sequence, entry_kind, recorded_at, entry_digest, evidence_id, line) values (3, 'execution', '2026', 'x', '${old.evidence_id}', '{}')`,
     )
-    const next = (await desk.decide()).decision
-    accepted(await desk.submit(await desk.evidence(next, { evidence_id: old.evidence_id })), 201)
-    expect(failuresOf(await desk.report())).toEqual([])
+    const next = (await evidenceStore.decide()).decision
+    accepted(await evidenceStore.submit(await evidenceStore.evidence(next, { evidence_id: old.evidence_id })), 201)
+    expect(failuresOf(await evidenceStore.report())).toEqual([])
   })
 
   it('a checkpoint is read whatever its number of resources, and an unreadable one covers nothing', async () => {
-    const db = desk.na.core.database.read
+    const db = evidenceStore.na.core.database.read
     const head = { resource_sequence: 1, record_digest: 'd' }
     const checkpoint = draftRetentionCheckpoint({
       checkpoint_id: 'c-1',
@@ -209,7 +218,7 @@ describe('POST /admin/evidence/retention/apply', () => {
 
   it('403: privileged operators only', async () => {
     refused(
-      await desk.post('/admin/evidence/retention/apply', { older_than_days: 1 }, 'standard'),
+      await evidenceStore.post('/admin/evidence/retention/apply', { older_than_days: 1 }, 'standard'),
       403,
       'insufficient_operator_tier',
     )
@@ -217,16 +226,16 @@ describe('POST /admin/evidence/retention/apply', () => {
 
   it('409: another run has the lease', async () => {
     await sql`insert into job_leases (name, holder, token, acquired_at, expires_at) values ('evidence-retention', 'other', 1, '2026-01-01T00:00:00.000000Z', '2027-01-01T00:00:00.000000Z')`.execute(
-      desk.na.core.database.read,
+      evidenceStore.na.core.database.read,
     )
     refused(await apply(), 409, 'retention_in_progress')
   })
 
   it('200: a run that loses its lease after its checkpoint was stored reports what it stored', async () => {
     const one = await step(1)
-    desk.clock.advance(3 * DAY)
+    evidenceStore.clock.advance(3 * DAY)
     await step(2, one)
-    const { database } = desk.na.core
+    const { database } = evidenceStore.na.core
     const transact = database.write.bind(database)
     vi.spyOn(database, 'write').mockImplementation(async (work) => {
       const done = await transact(work)
@@ -244,10 +253,10 @@ describe('POST /admin/evidence/retention/apply', () => {
   })
 
   it('409: a prefix that does not verify is not removed', async () => {
-    await desk.decide({ parameters: { note: 'marker-aaaa' } })
-    desk.clock.advance(3 * DAY)
-    await desk.decide()
-    await forgeRows(desk.na, "update evidence_entries set line = replace(line, 'marker-aaaa', 'marker-bbbb')")
+    await evidenceStore.decide({ parameters: { note: 'marker-aaaa' } })
+    evidenceStore.clock.advance(3 * DAY)
+    await evidenceStore.decide()
+    await forgeRows(evidenceStore.na, "update evidence_entries set line = replace(line, 'marker-aaaa', 'marker-bbbb')")
     expect(refused(await apply(), 409, 'conflict')['details']).toEqual({ reason: 'store_verification_failed' })
     expect(await storedRows()).toEqual([1, 2, 3, 4])
   })

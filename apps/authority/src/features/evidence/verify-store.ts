@@ -154,8 +154,8 @@ function readAnchorRow({ anchor_sequence, store_sequence, anchor_json }: AnchorR
     return readReceived(storeAnchorForm, readJson(anchor_json)).record
   } catch (error) {
     if (!(error instanceof FormError || error instanceof JsonError)) throw error
-    const nobody = { sovereign_id: '', entry_digest: '', issued_by: '', signature: null }
-    return { anchor_sequence, store_sequence, anchored_at: writeInstant(0n), ...nobody }
+    const unsigned = { sovereign_id: '', entry_digest: '', issued_by: '', signature: null }
+    return { anchor_sequence, store_sequence, anchored_at: writeInstant(0n), ...unsigned }
   }
 }
 

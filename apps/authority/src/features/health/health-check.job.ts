@@ -11,19 +11,19 @@ const LOG_EVERY_MS = 86_400_000
 /** Logs what no request shows: the end of the key window, the state of policies and the overall health. */
 export class HealthCheck {
   #key: { readonly stage: number; readonly toldMs: number } | undefined
-  #listToldMs: number | undefined
+  #listLoggedMs: number | undefined
   #problems = ''
   #reasons = ''
 
   async run(parts: HealthState): Promise<void> {
-    this.#tellKeyWindow(parts)
-    await this.#tellListSize(parts)
-    await this.#tellPolicies(parts)
-    await this.#tellHealth(parts)
+    this.#reportKeyWindow(parts)
+    await this.#reportListSize(parts)
+    await this.#reportPolicies(parts)
+    await this.#reportHealth(parts)
   }
 
   /** Logged when a stage is reached, at the start of a process, and once a day. */
-  #tellKeyWindow({ network, clock, log }: HealthParts): void {
+  #reportKeyWindow({ network, clock, log }: HealthParts): void {
     const { valid_to, expires_in_seconds, days_left } = keyWindow({ network, clock })
     const stage = expires_in_seconds <= 0 ? 0 : KEY_STAGES.find((days) => expires_in_seconds <= days * 86_400)
     if (stage === undefined) {
@@ -31,8 +31,8 @@ export class HealthCheck {
       return
     }
     const nowMs = clock.monotonicMs()
-    const isTold = this.#key?.stage === stage && nowMs - this.#key.toldMs < LOG_EVERY_MS
-    if (isTold) return
+    const isLogged = this.#key?.stage === stage && nowMs - this.#key.toldMs < LOG_EVERY_MS
+    if (isLogged) return
     this.#key = { stage, toldMs: nowMs }
     const fields = { valid_to, days_left }
     if (stage === 0)
@@ -46,16 +46,16 @@ export class HealthCheck {
   }
 
   /** Logged when the list exceeds half of its readers' limit, at the start of a process, and once a day. */
-  async #tellListSize({ database, settings, clock, log }: HealthParts): Promise<void> {
+  async #reportListSize({ database, settings, clock, log }: HealthParts): Promise<void> {
     const active = await findActiveVersion(database.read)
     const part = partOfBound(active, settings) ?? 0
     if (part < LARGE_PART) {
-      this.#listToldMs = undefined
+      this.#listLoggedMs = undefined
       return
     }
     const nowMs = clock.monotonicMs()
-    if (this.#listToldMs !== undefined && nowMs - this.#listToldMs < LOG_EVERY_MS) return
-    this.#listToldMs = nowMs
+    if (this.#listLoggedMs !== undefined && nowMs - this.#listLoggedMs < LOG_EVERY_MS) return
+    this.#listLoggedMs = nowMs
     const fields = {
       bytes: active?.bytes,
       entries: active?.entries,
@@ -70,7 +70,7 @@ export class HealthCheck {
     else log.warn('the revocation list is near the size limit of its readers', fields)
   }
 
-  async #tellPolicies({ boundaryPolicies, clock, log }: HealthParts): Promise<void> {
+  async #reportPolicies({ boundaryPolicies, clock, log }: HealthParts): Promise<void> {
     const found = findSetProblems(await boundaryPolicies.active.read(), clock.now())
     const problems = found.map(({ policy, reason }) => `${policy} ${reason}`).join(', ')
     if (problems === this.#problems) return
@@ -79,12 +79,12 @@ export class HealthCheck {
     this.#problems = problems
   }
 
-  async #tellHealth({ reports, log }: HealthState): Promise<void> {
+  async #reportHealth({ reports, log }: HealthState): Promise<void> {
     const { status, reasons } = await reports.read()
-    const told = reasons.join(', ')
-    if (told === this.#reasons) return
+    const logged = reasons.join(', ')
+    if (logged === this.#reasons) return
     if (status === 'healthy') log.info('the authority is healthy again')
-    else log.warn('the authority is not healthy', { status, reasons: told })
-    this.#reasons = told
+    else log.warn('the authority is not healthy', { status, reasons: logged })
+    this.#reasons = logged
   }
 }

@@ -47,7 +47,7 @@ describe('HealthCheck', () => {
     clock.advance(seconds - passed)
     passed = seconds
   }
-  const ofKey = (told: readonly Line[]): readonly Line[] => told.filter(({ event }) => event.includes('key window'))
+  const ofKey = (logged: readonly Line[]): readonly Line[] => logged.filter(({ event }) => event.includes('key window'))
 
   it('logs the end of the key window at 30, 7 and 1 days, once a day, and as an alarm at the end', async () => {
     toDaysLeft(31)

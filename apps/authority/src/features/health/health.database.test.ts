@@ -84,7 +84,7 @@ describe('health', () => {
       // Everything else is checked without a value and with any other value.
       for (const query of ['', '?for=writes', '?for='])
         refused(await na.request('GET', `/readyz${query}`), 503, 'service_not_ready')
-      const over = vi.spyOn(na.features.publishedDocuments, 'holds').mockReturnValue(false)
+      const over = vi.spyOn(na.features.publishedDocuments, 'has').mockReturnValue(false)
       refused(await ask(), 503, 'service_not_ready')
       over.mockRestore()
     } finally {
@@ -102,7 +102,7 @@ describe('health', () => {
     const { parts } = other
     const holds = (): boolean[] =>
       ['crl', 'policy', 'feed', 'feed-index', 'feed-part-0'].map((name) =>
-        parts.publishedDocuments.holds(name, parts.clock.now()),
+        parts.publishedDocuments.has(name, parts.clock.now()),
       )
     await cacheDocuments(parts)
     expect(holds()).toEqual([false, false, false, false, false])

@@ -58,8 +58,8 @@ describe('a management listener', () => {
     expect(accepted(await na.request('GET', '/readyz'))).toEqual({ status: 'ready' })
     na.authority.turnNotReady()
     expect(refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')['details']).toEqual({})
-    const told = (await inside('/readyz')).json['error'] as JsonObject
-    expect(told['details']).toMatchObject({ database: { writable: true } })
+    const logged = (await inside('/readyz')).json['error'] as JsonObject
+    expect(logged['details']).toMatchObject({ database: { writable: true } })
   })
 
   it('is listed in the reference of the public listener, which names the routes it really serves', async () => {

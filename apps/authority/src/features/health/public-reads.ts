@@ -27,7 +27,7 @@ export async function cacheDocuments(parts: HealthParts): Promise<void> {
  */
 export async function whyNoReads(parts: HealthState): Promise<readonly string[]> {
   if (!parts.isServing()) return ['stopping']
-  if (parts.publishedDocuments.holds('crl', parts.clock.now())) return []
+  if (parts.publishedDocuments.has('crl', parts.clock.now())) return []
   const { isReady, reasons } = await parts.readiness.read()
   return isReady ? [] : reasons
 }

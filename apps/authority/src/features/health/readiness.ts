@@ -18,7 +18,7 @@ export interface Readiness {
 
 /** Checks everything that a request needs. The time is limited, so that a hanging database is reported as not ready. */
 export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
-  const [{ database, schema }, limiterAnswers] = await Promise.all([checkDatabase(parts), canCount(parts)])
+  const [{ database, schema }, limiterResponds] = await Promise.all([checkDatabase(parts), canCount(parts)])
   const isWritable = database['writable'] === true
   const reasons = [
     ...(parts.isServing() ? [] : ['stopping']),
@@ -26,7 +26,7 @@ export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
     ...(schema === 'other' ? ['schema_version'] : []),
     ...parts.signing.findObstacles(),
     ...parts.recordFaults.halts,
-    ...(limiterAnswers ? [] : ['rate_limiter_unavailable']),
+    ...(limiterResponds ? [] : ['rate_limiter_unavailable']),
   ]
   const { signer } = parts.signing
   const { valid_to, expires_in_seconds } = keyWindow(parts)
@@ -83,7 +83,7 @@ async function probeDatabase(parts: HealthParts): Promise<FoundSchema> {
   // After a lost connection another database may respond. The load balancer must get this result before it sends
   // requests. A halted instance also recovers with the first check after a recovery, however long its jobs back off.
   const { rollback } = parts
-  if (rollback.needsRecheck || rollback.isHalted()) await rollback.settle()
+  if (rollback.needsRecheck || rollback.isHalted()) await rollback.recheck()
   return readServedSchema(parts.database.read)
 }
 

@@ -59,10 +59,10 @@ async function findReasons(parts: ReportParts): Promise<HealthReport> {
       }
     }),
   )
-  const held = found.filter((each) => each !== undefined && each !== 'unknown')
+  const stored = found.filter((each) => each !== undefined && each !== 'unknown')
   const isUnknown = found.includes('unknown')
-  const codes = held.map(({ code }) => code)
+  const codes = stored.map(({ code }) => code)
   const reasons = isUnknown && !codes.includes('not_ready') ? ['not_ready', ...codes] : codes
-  const isUnhealthy = isUnknown || held.some(({ status }) => status === 'unhealthy')
+  const isUnhealthy = isUnknown || stored.some(({ status }) => status === 'unhealthy')
   return { status: isUnhealthy ? 'unhealthy' : reasons.length > 0 ? 'degraded' : 'healthy', reasons }
 }

@@ -19,17 +19,17 @@ export async function announceKey(parts: KeySuccessionParts): Promise<Announceme
   const { historyText } = keys
   if (historyText === undefined)
     throw new KeySuccessionError('NA_KEY_HISTORY_FILE: is required: followers verify the new key with the history')
-  const held = await database.read.selectFrom('authority_identity').selectAll().executeTakeFirst()
-  if (held === undefined) throw new KeySuccessionError('the database is empty: there is no key to replace')
-  if (held.network_name !== network.name)
-    throw new KeySuccessionError(`the database belongs to network ${held.network_name}`)
-  const isHeld = held.public_key === signing.publicKey
-  const present = keys.former.find((key) => key.public_key === held.public_key)
-  if (!isHeld && present === undefined)
+  const stored = await database.read.selectFrom('authority_identity').selectAll().executeTakeFirst()
+  if (stored === undefined) throw new KeySuccessionError('the database is empty: there is no key to replace')
+  if (stored.network_name !== network.name)
+    throw new KeySuccessionError(`the database belongs to network ${stored.network_name}`)
+  const isStored = stored.public_key === signing.publicKey
+  const present = keys.former.find((key) => key.public_key === stored.public_key)
+  if (!isStored && present === undefined)
     throw new KeySuccessionError(
       'the key history does not name the key the database belongs to: nodes would not follow',
     )
-  const firstList = isHeld ? null : await parts.crl.draftFirstList()
+  const firstList = isStored ? null : await parts.crl.draftFirstList()
   const digest = genesisDigest(network.genesis)
   await database.write(async (tx) => {
     await storeSuccession(tx, {
@@ -38,7 +38,7 @@ export async function announceKey(parts: KeySuccessionParts): Promise<Announceme
       genesis_json: network.genesisText,
       history_json: historyText,
       first_list_json: firstList,
-      phase: isHeld ? 'switched' : 'announced',
+      phase: isStored ? 'switched' : 'announced',
       announced_at: writeSortable(parts.clock.now()),
       switched_at: null,
     })
@@ -47,5 +47,5 @@ export async function announceKey(parts: KeySuccessionParts): Promise<Announceme
       details: { new_key_id: signing.keyId, genesis_digest: digest },
     })
   })
-  return { keyId: signing.keyId, digest, needsSwitch: !isHeld }
+  return { keyId: signing.keyId, digest, needsSwitch: !isStored }
 }

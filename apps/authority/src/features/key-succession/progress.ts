@@ -95,7 +95,7 @@ function toPublic(stored: string | null | undefined): string | null {
 
 /** When the validity of the current signing key ends, by the announced history. */
 async function findDeadline({ read: db }: Pick<Database, 'read'>, historyText: string): Promise<string | null> {
-  const held = await db.selectFrom('authority_identity').select('public_key').executeTakeFirst()
+  const current = await db.selectFrom('authority_identity').select('public_key').executeTakeFirst()
   const { former_keys } = readKeyHistory(readJson(historyText))
-  return former_keys.find((key) => key.public_key === held?.public_key)?.valid_to ?? null
+  return former_keys.find((key) => key.public_key === current?.public_key)?.valid_to ?? null
 }

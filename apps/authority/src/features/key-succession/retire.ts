@@ -18,8 +18,8 @@ export async function retireKey(
   const now = parts.clock.now()
   return database.write(async (tx) => {
     await database.lockDomain(tx, 'crl')
-    const held = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
-    if (held?.public_key !== signing.publicKey) throw new KeySuccessionError('the database belongs to another key')
+    const stored = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
+    if (stored?.public_key !== signing.publicKey) throw new KeySuccessionError('the database belongs to another key')
     const live = await findActiveFormerKey(tx, now)
     if (live === undefined) {
       const phase = (await findSuccession(tx))?.phase

@@ -109,27 +109,27 @@ describe('a key succession in steps', () => {
     const { digest, needsSwitch } = await step((succession) => succession.announceKey())
     expect([digest, needsSwitch]).toEqual([genesisDigest(next.genesis), true])
     clock.advance(3)
-    na.core.newestBlock.forget()
-    const told = accepted(await na.request('GET', '/key-succession'))
-    expect([told['phase'], told['current_public_key']]).toEqual(['announced', first.publicKey])
+    na.core.newestBlock.clear()
+    const logged = accepted(await na.request('GET', '/key-succession'))
+    expect([logged['phase'], logged['current_public_key']]).toEqual(['announced', first.publicKey])
     const offered = {
-      genesis: readGenesisBlock(told['genesis'] ?? null),
-      history: readKeyHistory(told['key_history'] ?? null),
+      genesis: readGenesisBlock(logged['genesis'] ?? null),
+      history: readKeyHistory(logged['key_history'] ?? null),
     }
     expect(await verifySuccession({ genesis: na.genesis }, offered)).toEqual({ ok: true })
-    const list = readCrl(told['first_list'] ?? null)
+    const list = readCrl(logged['first_list'] ?? null)
     expect([list.issuer, await verifyList(list, [second.publicKey])]).toEqual(['na-2', true])
     expect(accepted(await na.request('GET', '/genesis'))).toEqual(na.genesis)
     expect(await na.auditEvents('authority_key_announced')).toHaveLength(1)
     // Serialised once for all callers: the first list in it may have megabytes.
-    const held = await na.core.newestBlock.read()
-    na.core.newestBlock.forget()
-    expect(await na.core.newestBlock.read()).toBe(held)
+    const current = await na.core.newestBlock.read()
+    na.core.newestBlock.clear()
+    expect(await na.core.newestBlock.read()).toBe(current)
     const asked = {} as Parameters<typeof keySuccession>[0]
     expect(await keySuccession(asked, na.parts)).toBe(await keySuccession(asked, na.parts))
     clock.advance(1)
     await step((succession) => succession.announceKey())
-    na.core.newestBlock.forget()
+    na.core.newestBlock.clear()
     const renewed = readCrl(accepted(await na.request('GET', '/key-succession'))['first_list'] ?? null)
     expect(renewed.crl_id).not.toBe(list.crl_id)
   })

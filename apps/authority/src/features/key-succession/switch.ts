@@ -32,11 +32,11 @@ export async function switchKey(
 }
 
 async function isMade({ database, network, signing }: KeySuccessionParts): Promise<boolean> {
-  const [held, stored] = [
+  const [current, stored] = [
     await database.read.selectFrom('authority_identity').select('public_key').executeTakeFirst(),
     await findSuccession(database.read),
   ]
-  return held?.public_key === signing.publicKey && stored?.genesis_digest === genesisDigest(network.genesis)
+  return current?.public_key === signing.publicKey && stored?.genesis_digest === genesisDigest(network.genesis)
 }
 
 async function requireFollowers(parts: KeySuccessionParts): Promise<void> {

@@ -26,8 +26,8 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
   const withInvites = readMember(call.body['withdraw_invites'], false, shape.boolean, 'invalid_input')
   const key_id = call.params['key_id'] ?? ''
   const made = { by: 'maker', created_by: key_id } as const
-  const held = parts.operators.get(key_id)
-  if (held === undefined) throw new Refusal('unknown_operator_key')
+  const stored = parts.operators.get(key_id)
+  if (stored === undefined) throw new Refusal('unknown_operator_key')
 
   return parts.database.write(async (tx) => {
     /** Also when the key was revoked before, so that its invites can still be ended. */
@@ -51,7 +51,7 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
       remaining_privileged_keys: left.filter((key) => key.tier === 'privileged').length,
     }
     if (left.length === 0) throw new Refusal('last_active_operator_key')
-    const isLastPrivileged = held.tier === 'privileged' && remaining.remaining_privileged_keys === 0
+    const isLastPrivileged = stored.tier === 'privileged' && remaining.remaining_privileged_keys === 0
     if (isLastPrivileged && !isForced) throw new Refusal('last_active_operator_key', { tier: 'privileged' })
     const now = parts.clock.now()
     if (isDryRun) {

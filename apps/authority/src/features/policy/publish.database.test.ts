@@ -186,13 +186,13 @@ describe('POST /admin/policy', () => {
     const WRONG = { field: 'signatures', reason: 'invalid_signature' }
 
     it('refuses a signature of an unknown key, of another operator, over another text, and one valid among invalid ones', async () => {
-      const [stranger, other, own] = [
+      const [unknownSigner, other, own] = [
         await signerOf('stranger'),
         await signerOf('standard'),
         await signerOf('privileged'),
       ]
       const good = await signList(draft, own)
-      const bad = await signList(draft, stranger)
+      const bad = await signList(draft, unknownSigner)
       const before = await countVersions()
       const bodies: JsonObject[] = [
         bad,

@@ -50,8 +50,8 @@ export async function publish(call: OperatorCall, parts: PolicyParts): Promise<H
 
 /** An id has one content. Signer and time are not compared. */
 async function requireSameTerms(parts: PolicyParts, stored: StoredPolicy, terms: PolicyTerms): Promise<void> {
-  const held = await verifyStored(parts, stored)
-  const { policy_id, issued_at, issued_by } = held
-  if (!isSamePolicy(held, draftPolicyManifest({ policy_id, issued_at, issued_by, terms })))
+  const verified = await verifyStored(parts, stored)
+  const { policy_id, issued_at, issued_by } = verified
+  if (!isSamePolicy(verified, draftPolicyManifest({ policy_id, issued_at, issued_by, terms })))
     throw new Refusal('conflict')
 }

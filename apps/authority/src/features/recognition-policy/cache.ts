@@ -10,14 +10,14 @@ export interface ReadyPolicy {
 
 /** The active recognition policy. It is read again when its version has changed on any instance. */
 export class RecognitionPolicyCache {
-  #held: { readonly stamp: number; readonly ready: ReadyPolicy | undefined } | undefined
+  #cached: { readonly version: number; readonly ready: ReadyPolicy | undefined } | undefined
 
   async current(parts: RecognitionPolicyParts): Promise<ReadyPolicy | undefined> {
-    const stamp = (await parts.versions.read()).versions.get('recognition-policy') ?? -1
-    if (this.#held?.stamp === stamp) return this.#held.ready
+    const version = (await parts.versions.read()).versions.get('recognition-policy') ?? -1
+    if (this.#cached?.version === version) return this.#cached.ready
     const policy = await findActiveRecognitionPolicy(parts.database.read)
     const ready = policy === undefined ? undefined : prepare(policy)
-    this.#held = { stamp, ready }
+    this.#cached = { version, ready }
     return ready
   }
 }

@@ -30,12 +30,12 @@ export async function insertTreaty(
   tx: Tx,
   row: Omit<TreatyRow, 'status' | 'revoked_at' | 'revocation_reason' | 'revoked_in_audit'>,
 ): Promise<void> {
-  const kept = await tx
+  const stored = await tx
     .insertInto('recognition_treaties')
     .values({ ...row, status: 'active', revoked_at: null, revocation_reason: null })
     .returning('treaty_json')
     .executeTakeFirst()
-  assertStored(row.treaty_json, kept?.treaty_json)
+  assertStored(row.treaty_json, stored?.treaty_json)
 }
 
 /** The database, and how its engine reads the audit log. */

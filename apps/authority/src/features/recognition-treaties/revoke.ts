@@ -33,17 +33,17 @@ export async function revoke(call: OperatorCall, parts: RecognitionTreatiesParts
 
 /** Returns the paths between sovereigns that would be lost. Changes nothing. */
 async function preview(parts: RecognitionTreatiesParts, treaty_id: string): Promise<JsonObject> {
-  const held = await findTreaty(parts.database, treaty_id)
-  if (held === undefined) throw new Refusal('treaty_not_found')
+  const stored = await findTreaty(parts.database, treaty_id)
+  if (stored === undefined) throw new Refusal('treaty_not_found')
   const loss = await parts.connectome.previewTreatyEnd(treaty_id)
   return {
     dry_run: true,
     treaty_id,
-    status: held.status,
-    would_change: held.status !== 'revoked',
+    status: stored.status,
+    would_change: stored.status !== 'revoked',
     paths_lost: loss,
     attestations_no_longer_accepted: {
-      issuer_sovereign_id: held.subject_sovereign_id,
+      issuer_sovereign_id: stored.subject_sovereign_id,
       all: loss.direct_recognition_lost,
     },
   }

@@ -45,18 +45,18 @@ export async function verifyPostedTreaty(
   question: TreatyQuestion,
   expected: { readonly issuer: string | undefined; readonly subject: string | undefined },
 ): Promise<TreatyResult> {
-  const held = await findTreaty(parts.database, treaty.treaty_id)
+  const stored = await findTreaty(parts.database, treaty.treaty_id)
   const isOwn = treaty.issuer_sovereign_id === parts.network.name
   const { keys, basis } = isOwn
     ? chooseOwnKeys(parts, treaty, supplied)
     : await chooseForeignKeys(parts, treaty, supplied, question)
   // An own treaty counts only as stored, signatures included: a second signature would make it another record.
-  if (isOwn && (held === undefined || canonicalJson(readJson(held.treaty_json)) !== canonicalJson(posted)))
+  if (isOwn && (stored === undefined || canonicalJson(readJson(stored.treaty_json)) !== canonicalJson(posted)))
     return { verdict: invalid('not_held'), trust_basis: basis }
   if (keys.length === 0) return { verdict: invalid('issuer_not_recognized'), trust_basis: basis }
   const isRevoked =
-    held?.issuer_sovereign_id === treaty.issuer_sovereign_id &&
-    (held.status === 'revoked' || Boolean(held.revoked_in_audit))
+    stored?.issuer_sovereign_id === treaty.issuer_sovereign_id &&
+    (stored.status === 'revoked' || Boolean(stored.revoked_in_audit))
   const against = {
     keys,
     expectedIssuer: expected.issuer,

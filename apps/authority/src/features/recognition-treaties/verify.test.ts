@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 const clock = new ManualClock()
 const partner = foreignSovereign('PARTNER-NET')
 const third = foreignSovereign('THIRD-NET')
-const stranger = foreignSovereign('STRANGER-NET')
+const unknownSigner = foreignSovereign('STRANGER-NET')
 let na: TestAuthority
 let ownKey: string
 beforeAll(async () => {
@@ -133,8 +133,8 @@ describe('POST /recognition-treaties/verify', () => {
 
   describe('a partner’s treaty', () => {
     it('with keys in the request is the caller’s own verdict', async () => {
-      const treaty = foreign(stranger)
-      expect(await verify(treaty, { issuer_public_keys: [partner.publicKey, stranger.publicKey] })).toEqual({
+      const treaty = foreign(unknownSigner)
+      expect(await verify(treaty, { issuer_public_keys: [partner.publicKey, unknownSigner.publicKey] })).toEqual({
         accepted: true,
         reason: 'accepted',
         trust_basis: 'caller_supplied_keys',
@@ -148,14 +148,14 @@ describe('POST /recognition-treaties/verify', () => {
     it('without keys and without an own treaty for its issuer is issuer_not_recognized', async () => {
       for (const keys of [undefined, null, []]) {
         const more = keys === undefined ? {} : { issuer_public_keys: keys }
-        expect(await verify(foreign(stranger), more)).toMatchObject({
+        expect(await verify(foreign(unknownSigner), more)).toMatchObject({
           accepted: false,
           reason: 'issuer_not_recognized',
           trust_basis: 'recognized_issuer_keys',
         })
       }
       // Before expected parties are compared.
-      expect((await verify(foreign(stranger), { expected_issuer_sovereign_id: 'X' }))['reason']).toBe(
+      expect((await verify(foreign(unknownSigner), { expected_issuer_sovereign_id: 'X' }))['reason']).toBe(
         'issuer_not_recognized',
       )
     })

@@ -13,7 +13,7 @@ import type { Core } from '../../core.ts'
 import { clearFault } from '../../signing/record-faults.ts'
 import type { OwnKeys } from '../../signing/own-keys.ts'
 import type { Tx } from '../../database/database.ts'
-import { findOwnFeed, isWithdrawn, listNewestIds, listWithdrawn } from './queries.ts'
+import { findOwnFeed, isWithdrawn, listNewestIds, listRevoked } from './queries.ts'
 import type { ListedId, OwnFeed } from './queries.ts'
 
 /** Maximum size of a feed. */
@@ -22,7 +22,7 @@ const LIMITS = { ...READ_LIMITS, maxValues: 2_000_000, maxNames: 200_000 }
 const NAMED = 5
 
 /** Refuses to publish unless everything in the last signed feed is still revoked. */
-export async function requireWithdrawn(
+export async function requireRevoked(
   tx: Tx,
   { recordFaults }: Pick<Core, 'recordFaults'>,
   last: RevocationFeed | undefined,
@@ -62,7 +62,7 @@ export async function readSignedFeed(
 }
 
 /** A feed that was just signed here. Its text need not be read again. */
-export function rememberSigned(ownKeys: Pick<OwnKeys, 'all'>, digest: string, feed: RevocationFeed): void {
+export function cacheSigned(ownKeys: Pick<OwnKeys, 'all'>, digest: string, feed: RevocationFeed): void {
   verified.set(ownKeys, { digest, feed })
 }
 
@@ -74,8 +74,8 @@ async function findDropped(
   if (feed === undefined) return 'the latest stored feed does not verify'
   const sure = new Set(newest.filter(isWithdrawn).map((row) => row.attestation_id))
   const doubtful = feed.revoked_attestation_ids.filter((id) => !sure.has(id))
-  const withdrawn = await listWithdrawn(db, doubtful)
-  const missing = doubtful.filter((id) => !withdrawn.has(id))
+  const revoked = await listRevoked(db, doubtful)
+  const missing = doubtful.filter((id) => !revoked.has(id))
   if (missing.length > 0)
     return `${missing.length} ids of the last signed feed are missing: ${missing.slice(0, NAMED).join(', ')}`
   // A row of the feed without a revoked attestation was written directly in the database.

@@ -92,8 +92,8 @@ describe('GET /sovereign-revocation-feed', () => {
       texts.push((await feed()).text)
     }
     const db = na.core.database.read
-    const kept = await db.selectFrom('own_revocation_feeds').select('feed_json').orderBy('sequence').execute()
-    expect(kept.map((row) => row.feed_json)).toEqual(texts.slice(-8))
+    const storedFeeds = await db.selectFrom('own_revocation_feeds').select('feed_json').orderBy('sequence').execute()
+    expect(storedFeeds.map((row) => row.feed_json)).toEqual(texts.slice(-8))
     const removed = await db.selectFrom('removed_own_feeds').selectAll().orderBy('sequence').execute()
     expect(removed).toEqual(
       texts.slice(0, 4).map((text, sequence) => ({

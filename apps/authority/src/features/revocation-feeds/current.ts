@@ -39,7 +39,7 @@ export function feedSource(parts: RevocationFeedsParts, toDocument: (feed: OwnFe
       const at = due > now ? due : now + TRY_AGAIN
       return { document: toDocument(feed), times: { refreshAt: at, gatherAt: at } }
     },
-    isDue: ({ times }, _stamps, now) => times !== undefined && now >= times.refreshAt && parts.signing.isAllowed(),
+    isDue: ({ times }, _versions, now) => times !== undefined && now >= times.refreshAt && parts.signing.isAllowed(),
   }
 }
 
@@ -48,10 +48,10 @@ async function loadCurrent(parts: RevocationFeedsParts): Promise<OwnFeed> {
   try {
     return await refreshFeedIfDue(parts)
   } catch (error) {
-    const held = await findOwnFeed(parts.database.read)
-    if (held === undefined) throw error
+    const stored = await findOwnFeed(parts.database.read)
+    if (stored === undefined) throw error
     parts.metrics.feedPublishFailures.increase()
     parts.log.error('cannot sign the revocation feed again', { alarm: true, error })
-    return held
+    return stored
   }
 }

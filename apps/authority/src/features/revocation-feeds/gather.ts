@@ -1,14 +1,14 @@
 import { MAX_FEED_IDS, readInstant } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import type { Tx } from '../../database/database.ts'
-import { readSignedFeed, requireWithdrawn } from './continuity.ts'
+import { readSignedFeed, requireRevoked } from './continuity.ts'
 import { syncFeedIds } from './own-ids.ts'
 import type { SyncedIds } from './own-ids.ts'
 import { listStoredIds, listNewestIds } from './queries.ts'
 import type { ListedId, OwnFeed } from './queries.ts'
 
 /** The ids of the next version. */
-export interface GatheredIds {
+export interface NextIds {
   readonly newest: readonly ListedId[]
   readonly synced: SyncedIds
 }
@@ -23,7 +23,7 @@ export async function gatherIds(
   parts: RevocationFeedsParts,
   previous: OwnFeed | undefined,
   { isCompared, isRecovered }: { readonly isCompared: boolean; readonly isRecovered: boolean },
-): Promise<GatheredIds> {
+): Promise<NextIds> {
   const isPartial = !isCompared && previous !== undefined && previous.index_json !== null
   const since = isPartial ? (readInstant(previous.issued_at) ?? 0n) : undefined
   let synced = await syncFeedIds(tx, parts, since)
@@ -33,7 +33,7 @@ export async function gatherIds(
     synced = joined(synced, await syncFeedIds(tx, parts, undefined))
     newest = await listNewestIds(tx, MAX_FEED_IDS)
   }
-  if (previous !== undefined && !isRecovered) await requireWithdrawn(tx, parts, last, newest)
+  if (previous !== undefined && !isRecovered) await requireRevoked(tx, parts, last, newest)
   return { newest, synced }
 }
 

@@ -68,7 +68,7 @@ const send = (issuer: ForeignSovereign, body: JsonObject): Promise<TestResponse>
     issuer_public_keys: [issuer.publicKey],
     ...body,
   })
-const kept = async (issuer: ForeignSovereign): Promise<string[]> => {
+const stored = async (issuer: ForeignSovereign): Promise<string[]> => {
   const rows = await na.core.database.read
     .selectFrom('imported_sovereign_revocations')
     .select('attestation_id')
@@ -107,7 +107,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
       trust_basis: 'caller_supplied_keys',
       complete: true,
     })
-    expect(await kept(issuer)).toEqual(IDS)
+    expect(await stored(issuer)).toEqual(IDS)
     expect(await lastOf(issuer)).toEqual([6, 1])
     refused(await send(issuer, { index, parts }), 409, 'stale_sequence')
   })
@@ -117,10 +117,10 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
     const parts = partsOf(issuer, IDS, 1)
     const index = indexOf(issuer, 3, parts)
     expect(accepted(await send(issuer, { index, parts: parts.slice(0, 1) }))).toMatchObject({ complete: false })
-    expect(await kept(issuer)).toEqual(parts[0]?.['revoked_attestation_ids'])
+    expect(await stored(issuer)).toEqual(parts[0]?.['revoked_attestation_ids'])
     expect(await lastOf(issuer)).toBeNull()
     expect(accepted(await send(issuer, { index, parts: parts.slice(1) }))).toMatchObject({ complete: true })
-    expect([await kept(issuer), await lastOf(issuer)]).toEqual([IDS, [3, 1]])
+    expect([await stored(issuer), await lastOf(issuer)]).toEqual([IDS, [3, 1]])
     // After one more revocation only the changed part is sent.
     const more = partsOf(issuer, [...IDS, 'late'], 1)
     const changed = more.filter((part, n) => digestOf(part) !== digestOf(parts[n] ?? null))
@@ -128,7 +128,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
     expect(accepted(await send(issuer, { index: indexOf(issuer, 4, more), parts: changed }))).toMatchObject({
       complete: true,
     })
-    expect([await kept(issuer), await lastOf(issuer)]).toEqual([[...IDS, 'late'].sort(), [4, 1]])
+    expect([await stored(issuer), await lastOf(issuer)]).toEqual([[...IDS, 'late'].sort(), [4, 1]])
   })
 
   it('completes a plain feed of the same sequence that could not contain all ids', async () => {
@@ -143,7 +143,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
     const parts = partsOf(issuer, [...ids, 'oldest'], 3)
     expect(accepted(await send(issuer, { index: indexOf(issuer, 9, parts), parts }))).toMatchObject({ complete: true })
     expect(await lastOf(issuer)).toEqual([9, 1])
-    expect(await kept(issuer)).toHaveLength(50_001)
+    expect(await stored(issuer)).toHaveLength(50_001)
     expect(await seenAt(issuer)).toEqual([clock.now()])
   }, 120_000)
 
@@ -166,7 +166,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
       refused(await send(issuer, bad), 400, code)
     const thief = foreignSovereign(issuer.sovereign_id, 'thief')
     refused(await send(issuer, { index: indexOf(issuer, 1, parts, thief), parts }), 400, 'invalid_signature')
-    expect([await kept(issuer), await lastOf(issuer)]).toEqual([[], null])
+    expect([await stored(issuer), await lastOf(issuer)]).toEqual([[], null])
   })
 
   it('imports nothing above the limit for one issuer', async () => {
@@ -180,7 +180,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
     refused(await send(issuer, { index: indexOf(issuer, 1, parts), parts }), 409, 'import_capacity')
     const feed = readJson(wireText(foreignFeed(issuer, 1, IDS)))
     refused(await send(issuer, { feed }), 409, 'import_capacity')
-    expect([await kept(issuer), await lastOf(issuer)]).toEqual([[], null])
+    expect([await stored(issuer), await lastOf(issuer)]).toEqual([[], null])
     accepted(await send(issuer, { feed: readJson(wireText(foreignFeed(issuer, 1, IDS.slice(1)))) }))
   })
 

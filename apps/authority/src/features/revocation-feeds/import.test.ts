@@ -92,7 +92,7 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
       await recognise(issuer)
       const feed = asJson(foreignFeed(issuer, 3, ['a-1', 'a-2'], { revocation_reasons: { 'a-1': 'grüße' } }))
       const answer = await send({ feed })
-      const told = {
+      const logged = {
         accepted: true,
         reason: 'accepted',
         ...identity(feed),
@@ -100,12 +100,12 @@ describe('POST /admin/sovereign-revocation-feeds/import', () => {
         trust_basis: 'recognized_issuer_keys',
         complete: true,
       }
-      expect(accepted(answer)).toEqual(told)
+      expect(accepted(answer)).toEqual(logged)
       expect(await imported(issuer)).toEqual(['a-1', 'a-2'])
       const events = await eventsOf(na, answer)
       expect(events.map((event) => event['event_type'])).toEqual(['sovereign_revocation_feed_imported'])
       expect(detailsOf(events[0])).toEqual({
-        ...told,
+        ...logged,
         key_id: 'op-privileged',
         remote_addr: '127.0.0.1',
         request_id: answer.headers['x-request-id'],

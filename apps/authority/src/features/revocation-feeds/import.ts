@@ -37,8 +37,8 @@ export async function importFeed(call: OperatorCall, parts: RevocationFeedsParts
   const details = { ...answer, ...differs(supplied, pinned), ...requestDetails(call) }
   const outcome = await storeImported(parts, imported, acceptJump, details)
   if (outcome === 'stale_sequence') {
-    const isHeld = await parts.database.write((tx) => confirmFeed(tx, signed, parts.clock.now()))
-    return reject(call, parts, signed, 'stale_sequence', isHeld ? { unchanged: true } : {})
+    const isStored = await parts.database.write((tx) => confirmFeed(tx, signed, parts.clock.now()))
+    return reject(call, parts, signed, 'stale_sequence', isStored ? { unchanged: true } : {})
   }
   if (outcome === 'sequence_jump')
     throw new Refusal('invalid_sovereign_revocation_feed', { reason: 'sequence_jump', ...identity(signed) })
@@ -64,23 +64,23 @@ async function storeImported(
   if ('feed' in imported)
     return parts.database.write(async (tx) => {
       await parts.database.lockDomain(tx, 'imports')
-      const kept = await storeFeed(tx, parts, imported.feed, acceptJump)
-      if (typeof kept !== 'string')
+      const stored = await storeFeed(tx, parts, imported.feed, acceptJump)
+      if (typeof stored !== 'string')
         await parts.audit.record(tx, {
           type: 'sovereign_revocation_feed_imported',
-          details: note(kept.complete, kept.isJump),
+          details: note(stored.complete, stored.isJump),
         })
-      return kept
+      return stored
     })
   const { index, parts: signedParts } = imported
   for (const part of signedParts) {
     const problem = await parts.database.write(async (tx) => {
       await parts.database.lockDomain(tx, 'imports')
-      const kept = await storePart(tx, parts, index, part, acceptJump)
-      if (typeof kept === 'string') return kept
+      const stored = await storePart(tx, parts, index, part, acceptJump)
+      if (typeof stored === 'string') return stored
       await parts.audit.record(tx, {
         type: 'sovereign_revocation_feed_imported',
-        details: note(false, kept.isJump, { part: part.part }),
+        details: note(false, stored.isJump, { part: part.part }),
       })
       return undefined
     })

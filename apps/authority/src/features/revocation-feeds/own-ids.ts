@@ -28,8 +28,8 @@ export async function syncFeedIds(tx: Tx, parts: RevocationFeedsParts, since: In
   const now = parts.clock.now()
   const touched = new Set<number>()
   const from = since === undefined ? '' : writeSortable((since < now ? since : now) - LOOK_BACK)
-  let added = await addWithdrawn(tx, from, touched)
-  if (since === undefined) added += await addHalfWithdrawn(tx, now, touched)
+  let added = await addRevoked(tx, from, touched)
+  if (since === undefined) added += await addIncomplete(tx, now, touched)
   added += await addRecovered(tx, now, touched)
   const margin = BigInt(parts.settings.feedPruneMarginSeconds) * SECOND
   let removed = 0
@@ -43,14 +43,14 @@ export async function syncFeedIds(tx: Tx, parts: RevocationFeedsParts, since: In
   return { added, removed, touched }
 }
 
-interface WithdrawnRow {
+interface RevokedRow {
   readonly attestation_id: string
   readonly attestation_json: string
   readonly revocation_reason: string | null
   readonly revoked_at: string
 }
 
-async function addWithdrawn(tx: Tx, from: string, touched: Set<number>): Promise<number> {
+async function addRevoked(tx: Tx, from: string, touched: Set<number>): Promise<number> {
   let added = 0
   let last = { revoked_at: from, attestation_id: '' }
   for (;;) {
@@ -65,8 +65,8 @@ async function addWithdrawn(tx: Tx, from: string, touched: Set<number>): Promise
 /** Revoked attestations after a position that the feed lacks. */
 async function pageUnlisted(
   tx: Tx,
-  last: Pick<WithdrawnRow, 'revoked_at' | 'attestation_id'>,
-): Promise<readonly WithdrawnRow[]> {
+  last: Pick<RevokedRow, 'revoked_at' | 'attestation_id'>,
+): Promise<readonly RevokedRow[]> {
   const rows = await tx
     .selectFrom('membership_attestations as a')
     .select(['a.attestation_id', 'a.attestation_json', 'a.revocation_reason', 'a.revoked_at'])
@@ -89,7 +89,7 @@ async function pageUnlisted(
 }
 
 /** A row without its revocation time was edited by hand. It still counts as revoked. */
-async function addHalfWithdrawn(tx: Tx, now: Instant, touched: Set<number>): Promise<number> {
+async function addIncomplete(tx: Tx, now: Instant, touched: Set<number>): Promise<number> {
   const rows = await tx
     .selectFrom('membership_attestations')
     .select(['attestation_id', 'attestation_json', 'revocation_reason'])
@@ -127,7 +127,7 @@ async function addRecovered(tx: Tx, now: Instant, touched: Set<number>): Promise
 /** Existing ids stay as they are. */
 async function insertIds(
   tx: Tx,
-  rows: readonly WithdrawnRow[],
+  rows: readonly RevokedRow[],
   touched: Set<number>,
   unknownEnd?: string,
 ): Promise<number> {

@@ -89,15 +89,15 @@ describe('GET /sovereign-revocation-feed/index and /parts/{part}', () => {
   it('are split further as they grow, and one revocation changes one of them', { timeout: 120_000 }, async () => {
     const first = await issue()
     await revoke(first)
-    const planted = await seed(20_000, first)
+    const seeded = await seed(20_000, first)
     const next = await issue()
     await revoke(next)
-    const before = await expectWhole([first, ...planted, next])
+    const before = await expectWhole([first, ...seeded, next])
     // 20,002 ids are more than 2 parts of 8192.
     expect(before.part_bits).toBe(2)
     const last = await issue()
     await revoke(last)
-    const after = await expectWhole([first, ...planted, next, last])
+    const after = await expectWhole([first, ...seeded, next, last])
     const changed = after.parts.filter(({ digest: now }, n) => now !== before.parts[n]?.digest)
     expect(changed.map((entry) => entry.part)).toEqual([bitsOf(last, 2)])
     expect((await plain()).revoked_attestation_ids).toHaveLength(20_003)
@@ -108,7 +108,7 @@ describe('GET /sovereign-revocation-feed/index and /parts/{part}', () => {
     { timeout: 120_000 },
     async () => {
       const db = na.core.database.read
-      const held = await db.selectFrom('membership_attestations').select('attestation_id').execute()
+      const stored = await db.selectFrom('membership_attestations').select('attestation_id').execute()
       clock.advance(1)
       const marker = await issue()
       await revoke(marker)
@@ -129,7 +129,7 @@ describe('GET /sovereign-revocation-feed/index and /parts/{part}', () => {
       const feed = await plain()
       expect(feed.revoked_attestation_ids).toHaveLength(50_000)
       expect(feed.revoked_attestation_ids).toEqual(expect.arrayContaining([last, marker, 'more-000000', 'more-039999']))
-      await expectWhole([...held.map((each) => each.attestation_id), marker, ...more, last])
+      await expectWhole([...stored.map((each) => each.attestation_id), marker, ...more, last])
       expect((await na.request('GET', '/sovereign-revocation-feed')).headers['chancery-feed-total']).toBe('60005')
     },
   )

@@ -21,16 +21,16 @@ export interface BuiltParts {
 
 /** Writes the changed parts, or all of them when their number changes. */
 export async function buildParts(tx: Tx, issuer_sovereign_id: string, synced: SyncedIds): Promise<BuiltParts> {
-  const held = await tx.selectFrom('own_feed_parts').select(['part', 'count', 'digest']).orderBy('part').execute()
-  const bits = Math.log2(held.length)
-  const isUsable = held.length > 0 && Number.isInteger(bits)
-  const total = held.reduce((sum, { count }) => sum + count, 0) + synced.added - synced.removed
+  const stored = await tx.selectFrom('own_feed_parts').select(['part', 'count', 'digest']).orderBy('part').execute()
+  const bits = Math.log2(stored.length)
+  const isUsable = stored.length > 0 && Number.isInteger(bits)
+  const total = stored.reduce((sum, { count }) => sum + count, 0) + synced.added - synced.removed
   const part_bits = isUsable ? nextPartBits(total, bits) : await firstBits(tx)
   const isWhole = !isUsable || part_bits !== bits
   const wanted = isWhole
     ? Array.from({ length: 2 ** part_bits }, (_, part) => part)
     : [...new Set([...synced.touched].map((key) => key >>> (8 - part_bits)))]
-  const entries = new Map(isWhole ? [] : held.map((entry) => [entry.part, entry]))
+  const entries = new Map(isWhole ? [] : stored.map((entry) => [entry.part, entry]))
   for (const part of wanted) entries.set(part, await writePart(tx, { issuer_sovereign_id, part, part_bits }))
   if (isWhole)
     await tx
@@ -68,7 +68,7 @@ async function writePart(
     canonicalJson({ ...named, revoked_attestation_ids: ids, revocation_reasons: reasonsById(ids, reasons) }),
   )
   const entry = { part: named.part, count: ids.length, digest: sha256Hex(part_json) }
-  const kept = await tx
+  const saved = await tx
     .insertInto('own_feed_parts')
     .values({ ...entry, part_json })
     .onConflict((conflict) =>
@@ -76,7 +76,7 @@ async function writePart(
     )
     .returning('part_json')
     .executeTakeFirst()
-  assertStored(part_json, kept?.part_json)
+  assertStored(part_json, saved?.part_json)
   return entry
 }
 

@@ -59,7 +59,7 @@ export async function confirmFeed(tx: Tx, given: RevocationFeed | FeedIndex, now
   // A saved copy of an earlier feed states nothing about later revocations.
   const last = await findLastImported(tx, issuer)
   if (last?.sequence !== given.sequence) return false
-  const held = await tx
+  const stored = await tx
     .selectFrom('sovereign_revocation_feeds')
     .select(['feed_json', 'complete'])
     .where('issuer_sovereign_id', '=', issuer)
@@ -68,7 +68,7 @@ export async function confirmFeed(tx: Tx, given: RevocationFeed | FeedIndex, now
     .where('digest', 'is', null)
     .executeTakeFirst()
   const isSame =
-    held !== undefined && ('feed_id' in given ? isSameFeed(given, held.feed_json) : await areAllStored(tx, given))
+    stored !== undefined && ('feed_id' in given ? isSameFeed(given, stored.feed_json) : await areAllStored(tx, given))
   if (!isSame) return false
   await tx
     .updateTable('imported_issuers')
@@ -82,11 +82,11 @@ function isSameFeed(given: RevocationFeed, text: string): boolean {
   const record = readJson(text, FEED_LIMITS) as { feed_id?: string }
   // The stored feed came in parts. A plain feed of the same sequence cannot contain more.
   if (record.feed_id === undefined) return true
-  const held = new Set(readRevocationFeed(record).revoked_attestation_ids)
-  return given.revoked_attestation_ids.every((id) => held.has(id))
+  const stored = new Set(readRevocationFeed(record).revoked_attestation_ids)
+  return given.revoked_attestation_ids.every((id) => stored.has(id))
 }
 
 async function areAllStored(tx: Tx, index: FeedIndex): Promise<boolean> {
-  const held = await listStoredParts(tx, index.issuer_sovereign_id, index.part_bits)
-  return index.parts.every(({ part, digest }) => held.get(part) === digest)
+  const stored = await listStoredParts(tx, index.issuer_sovereign_id, index.part_bits)
+  return index.parts.every(({ part, digest }) => stored.get(part) === digest)
 }

@@ -14,7 +14,7 @@ import type { RevocationFeedsParts } from './feed-parts.ts'
 import { dateAfter } from '../../clock/date-after.ts'
 import type { Tx } from '../../database/database.ts'
 import { raiseVersion } from '../../database/locks/domains.ts'
-import { rememberSigned } from './continuity.ts'
+import { cacheSigned } from './continuity.ts'
 import { gatherIds } from './gather.ts'
 import { buildParts, fitReasons } from './parts.ts'
 import type { ReasonedId } from './parts.ts'
@@ -85,7 +85,7 @@ export async function publishOwnFeed(
     cause,
   }
   await insertOwnFeed(tx, feed)
-  rememberSigned(parts.keys, digest, sealed)
+  cacheSigned(parts.keys, digest, sealed)
   await removeOldTexts(tx, sequence - STORED_TEXTS, REMOVED_AT_ONCE)
   await raiseVersion(tx, 'feed')
   const details = { sequence, ids: newest.length, total_ids, cause }

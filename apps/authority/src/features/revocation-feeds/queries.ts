@@ -39,8 +39,8 @@ export async function findOwnFeedTime(db: Tx): Promise<string | undefined> {
 
 /** One content per sequence: the sequence is the primary key. */
 export async function insertOwnFeed(tx: Tx, feed: OwnFeed): Promise<void> {
-  const kept = await tx.insertInto('own_revocation_feeds').values(feed).returning('feed_json').executeTakeFirst()
-  assertStored(feed.feed_json, kept?.feed_json)
+  const stored = await tx.insertInto('own_revocation_feeds').values(feed).returning('feed_json').executeTakeFirst()
+  assertStored(feed.feed_json, stored?.feed_json)
 }
 
 /** An id of the feed, and whether a stored record is still revoked. */
@@ -88,7 +88,7 @@ export function listStoredIds(tx: Tx, ids: readonly string[]): Promise<ReadonlyS
 }
 
 /** Returns which of these ids have a revoked record. */
-export function listWithdrawn(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+export function listRevoked(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
   return amongIds(ids, (some) =>
     tx
       .selectFrom('membership_attestations')

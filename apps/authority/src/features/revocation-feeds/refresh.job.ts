@@ -24,7 +24,7 @@ export function refreshAt(parts: RevocationFeedsParts, feed: Pick<OwnFeed, 'issu
 export async function refreshFeedIfDue(parts: RevocationFeedsParts): Promise<OwnFeed> {
   const before = await findOwnFeed(parts.database.read)
   if (before !== undefined && (!parts.signing.isAllowed() || !isDue(parts, before))) return before
-  return publishWhere(parts, 'refresh', (held) => held === undefined || isDue(parts, held))
+  return publishWhere(parts, 'refresh', (stored) => stored === undefined || isDue(parts, stored))
 }
 
 function isDue(parts: RevocationFeedsParts, feed: OwnFeed): boolean {
@@ -34,12 +34,12 @@ function isDue(parts: RevocationFeedsParts, feed: OwnFeed): boolean {
 function publishWhere(
   parts: RevocationFeedsParts,
   cause: FeedCause,
-  isNeeded: (held: OwnFeed | undefined) => boolean,
+  isNeeded: (stored: OwnFeed | undefined) => boolean,
 ): Promise<OwnFeed> {
   return parts.database.write(async (tx) => {
     await parts.database.lockDomain(tx, 'feed')
-    const held = await findOwnFeed(tx)
-    return held !== undefined && !isNeeded(held) ? held : publishOwnFeed(tx, parts, cause)
+    const stored = await findOwnFeed(tx)
+    return stored !== undefined && !isNeeded(stored) ? stored : publishOwnFeed(tx, parts, cause)
   })
 }
 
@@ -49,7 +49,7 @@ export async function refreshFeed(parts: RevocationFeedsParts): Promise<void> {
   try {
     const feed = await refreshFeedIfDue(parts)
     if ((await countPlainIds(parts.database.read, CROWDED + 1)) > CROWDED && (await isPrunable(parts)))
-      await publishWhere(parts, 'prune', (held) => held?.sequence === feed.sequence)
+      await publishWhere(parts, 'prune', (stored) => stored?.sequence === feed.sequence)
   } catch (error) {
     parts.metrics.feedPublishFailures.increase()
     parts.log.error('cannot sign the revocation feed', { alarm: true, error })

@@ -84,8 +84,8 @@ export async function storePart(
 /** True when every part of the index is stored. The issuer is then imported up to this sequence. */
 export async function concludeIndex(tx: Tx, parts: RevocationFeedsParts, index: FeedIndex): Promise<boolean> {
   const { issuer_sovereign_id: issuer, sequence, index_id, part_bits, total_ids } = index
-  const held = await listStoredParts(tx, issuer, part_bits)
-  if (!index.parts.every(({ part, digest }) => held.get(part) === digest)) return false
+  const stored = await listStoredParts(tx, issuer, part_bits)
+  if (!index.parts.every(({ part, digest }) => stored.get(part) === digest)) return false
   const last = await findLastImported(tx, issuer)
   if (last !== undefined && last.sequence > sequence) return false
   if (last?.sequence === sequence) await markComplete(tx, issuer, sequence)

@@ -13,9 +13,9 @@ import type { NewestBlock } from '../../signing/newest-block.ts'
 export async function keySuccession(_call: Call, parts: SovereignParts): Promise<CachedDocument> {
   const newest = await parts.newestBlock.readOrLast()
   if (newest === undefined) throw new Refusal('key_history_not_found')
-  const kept = documents.get(newest) ?? write(newest, parts)
-  documents.set(newest, kept)
-  return kept
+  const cached = documents.get(newest) ?? write(newest, parts)
+  documents.set(newest, cached)
+  return cached
 }
 
 /** Serialised, hashed and compressed once, because it is public and may have megabytes with its first list. */

@@ -113,7 +113,7 @@ describe('gateway follow', () => {
     const stored = await db.selectFrom('key_succession').selectAll().executeTakeFirstOrThrow()
     const forged = stored.genesis_json.replace('"network_version":"', '"network_version":"x')
     await db.updateTable('key_succession').set({ genesis_json: forged }).execute()
-    setup.na.core.newestBlock.forget()
+    setup.na.core.newestBlock.clear()
     const before = await readFile(policyFile, 'utf8')
     await expect(follow()).rejects.toThrow('did not sign')
     expect(await readFile(policyFile, 'utf8')).toBe(before)

@@ -30,12 +30,12 @@ export async function insertAttestation(
   tx: Tx,
   row: Omit<AttestationRow, 'revoked_at' | 'revocation_reason' | 'status'>,
 ): Promise<void> {
-  const kept = await tx
+  const stored = await tx
     .insertInto('membership_attestations')
     .values({ ...row, status: 'active', revoked_at: null, revocation_reason: null })
     .returning('attestation_json')
     .executeTakeFirst()
-  assertStored(row.attestation_json, kept?.attestation_json)
+  assertStored(row.attestation_json, stored?.attestation_json)
 }
 
 export function findAttestation(db: Tx, attestation_id: string): Promise<AttestationRow | undefined> {

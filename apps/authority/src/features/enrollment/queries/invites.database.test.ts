@@ -42,11 +42,11 @@ describe('findInvites', () => {
   })
 
   it('names the certificate that burnt the asking key, and only for that key', async () => {
-    const burnt = nodeCaller(na.url, await testSigner('node', 'invites-burnt'), () => na.core.clock.now())
-    const { cert_id } = await enroll(na, burnt)
+    const compromised = nodeCaller(na.url, await testSigner('node', 'invites-burnt'), () => na.core.clock.now())
+    const { cert_id } = await enroll(na, compromised)
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason: 'key_compromise' }))
     const token = await createInvite(na)
-    const found = await find([token, burnt.key], [token, node.key])
+    const found = await find([token, compromised.key], [token, node.key])
     expect(found.map((invite) => invite?.compromised_cert_id)).toEqual([cert_id, null])
   })
 })

@@ -138,8 +138,10 @@ function onSqlite(engine: SqliteEngine, rows: readonly JoinRow[], now: string): 
 type Prepare = Parameters<Parameters<SqliteEngine['write']>[0]>[0]
 
 function issueOne(prepare: Prepare, row: JoinRow, now: string): JoinOutcome {
-  const burnt = prepare("select 1 from issued_certs where node_public_key = ? and revocation_reason = 'key_compromise'")
-  if (burnt.get(row.node_public_key) !== undefined) return 'key_compromised'
+  const compromised = prepare(
+    "select 1 from issued_certs where node_public_key = ? and revocation_reason = 'key_compromise'",
+  )
+  if (compromised.get(row.node_public_key) !== undefined) return 'key_compromised'
   if (prepare('select 1 from nonces where claim = ?').get(row.claim) !== undefined) return 'nonce_spent'
   const consume = prepare(
     'update invite_tokens set used_at = ?, used_by_key = ? where token_digest = ? and used_at is null and expires_at >= ?',

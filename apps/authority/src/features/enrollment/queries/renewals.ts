@@ -32,7 +32,7 @@ export async function loadForRenewal(
     .where('cert_id', '=', cert_id)
   const row = await (database.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
   if (row === undefined) return undefined
-  const burnt = await tx
+  const compromised = await tx
     .selectFrom('issued_certs')
     .select('cert_id')
     .where('node_public_key', '=', row.node_public_key)
@@ -40,7 +40,7 @@ export async function loadForRenewal(
     .limit(1)
     .executeTakeFirst()
   const { isListed, isBurnt } = await findListed(tx, row)
-  return { ...row, ...(isListed ? { status: 'revoked' } : {}), compromised: burnt !== undefined || isBurnt }
+  return { ...row, ...(isListed ? { status: 'revoked' } : {}), compromised: compromised !== undefined || isBurnt }
 }
 
 const COMPROMISED = '"reason":"key_compromise"'

@@ -50,8 +50,8 @@ export interface ChainWrite {
  */
 export async function writeChain(database: Database, tx: Tx, write: ChainWrite): Promise<void> {
   const rows = write.entries.map(toRow)
-  const kept = database.engine === 'postgres' ? await writeAtOnce(tx, rows, write) : await writeEach(tx, rows, write)
-  const returned = new Map(kept.map((row) => [row.store_sequence, row]))
+  const stored = database.engine === 'postgres' ? await writeAtOnce(tx, rows, write) : await writeEach(tx, rows, write)
+  const returned = new Map(stored.map((row) => [row.store_sequence, row]))
   for (const row of rows) {
     const back = returned.get(row.store_sequence)
     assertStored(row.line, back?.line)
@@ -127,19 +127,19 @@ async function writeAtOnce(
   const events = [told('event_id'), told('event_type'), told('created_at'), told('event_json').join('\n')]
   const columns = COLUMNS.map((name) => rows.map((row) => row[name]))
   const lines = rows.map((row) => row.line).join('\n')
-  const { rows: kept } = await tx.executeQuery(CompiledQuery.raw(WRITE, [...values, ...events, ...columns, lines]))
-  return kept as readonly StoredRow[]
+  const { rows: stored } = await tx.executeQuery(CompiledQuery.raw(WRITE, [...values, ...events, ...columns, lines]))
+  return stored as readonly StoredRow[]
 }
 
 async function writeEach(tx: Tx, rows: readonly EvidenceEntryRow[], write: ChainWrite): Promise<readonly StoredRow[]> {
-  const kept: StoredRow[] = []
+  const stored: StoredRow[] = []
   for (const row of rows) {
     const back = await tx
       .insertInto('evidence_entries')
       .values(row)
       .returning(['store_sequence', 'entry_digest', 'line'])
       .executeTakeFirstOrThrow()
-    kept.push(back)
+    stored.push(back)
   }
   await tx
     .updateTable('evidence_head')
@@ -151,5 +151,5 @@ async function writeEach(tx: Tx, rows: readonly EvidenceEntryRow[], write: Chain
       .insertInto('audit_events')
       .values(write.audits.slice(at, at + 500))
       .execute()
-  return kept
+  return stored
 }

@@ -29,13 +29,13 @@ export async function deleteOldRejections(db: Tx, cutoff: string): Promise<void>
 
 /** One statement decides: of two instances registering one id, exactly one gets a row. */
 export async function insertExecutorKey(tx: Tx, row: Omit<ExecutorKeyRow, 'retired_at'>): Promise<boolean> {
-  const kept = await tx
+  const stored = await tx
     .insertInto('executor_keys')
     .values({ ...row, retired_at: null })
     .onConflict((conflict) => conflict.doNothing())
     .returning('key_id')
     .executeTakeFirst()
-  return kept !== undefined
+  return stored !== undefined
 }
 
 /** Whose key it was; undefined when it was retired before, or is not registered. */
@@ -133,8 +133,8 @@ export function findLatestCheckpoint(db: Tx): Promise<CheckpointRow | undefined>
 }
 
 export async function insertCheckpoint(tx: Tx, row: Tables['evidence_checkpoints']): Promise<void> {
-  const kept = await tx.insertInto('evidence_checkpoints').values(row).returning('checkpoint_json').executeTakeFirst()
-  assertStored(row.checkpoint_json, kept?.checkpoint_json)
+  const stored = await tx.insertInto('evidence_checkpoints').values(row).returning('checkpoint_json').executeTakeFirst()
+  assertStored(row.checkpoint_json, stored?.checkpoint_json)
 }
 
 export async function moveBoundary(tx: Tx, removed_through: number): Promise<void> {
@@ -196,6 +196,6 @@ export function listAnchors(db: Tx, after: number, limit: number): Promise<reado
 }
 
 export async function insertAnchor(tx: Tx, row: Tables['evidence_anchors']): Promise<void> {
-  const kept = await tx.insertInto('evidence_anchors').values(row).returning('anchor_json').executeTakeFirst()
-  assertStored(row.anchor_json, kept?.anchor_json)
+  const stored = await tx.insertInto('evidence_anchors').values(row).returning('anchor_json').executeTakeFirst()
+  assertStored(row.anchor_json, stored?.anchor_json)
 }
