@@ -17,27 +17,31 @@ import type { RecordFaults } from './signing/record-faults.ts'
 import type { Signing } from './signing/sign-record.ts'
 import type { VerifiedTreaties } from './signing/verified-treaties.ts'
 
-/** Parts that several features use. It has no feature. A function takes the members it needs: `Pick<Core, …>`. */
-export interface Core {
+/** Parts that nearly every feature uses. */
+export interface FeatureBase {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
   readonly metrics: AuthorityMetrics
-  readonly instance: string
   readonly database: Database
-  /** Current versions, with which caches are compared. */
-  readonly versions: SharedRead<Versions>
   readonly network: Network
   /** The current key and former keys. */
   readonly keys: OwnKeys
   readonly signing: Signing
+  readonly audit: Audit
+}
+
+/** Parts that several features use. It has no feature. A function takes the members it needs: `Pick<Core, …>`. */
+export interface Core extends FeatureBase {
+  readonly instance: string
+  /** Current versions, with which caches are compared. */
+  readonly versions: SharedRead<Versions>
   /** Stored treaties, with our own signature verified. */
   readonly verifiedTreaties: VerifiedTreaties
   /** The newest block of the root, for followers. */
   readonly newestBlock: NewestBlocks
   /** Stored rows that contradict signed records. */
   readonly recordFaults: RecordFaults
-  readonly audit: Audit
   readonly nonces: NonceQueue
   readonly operators: OperatorKeyring
   readonly revokedOperatorKeys: RevokedOperatorKeys
@@ -60,7 +64,7 @@ export interface Network {
 
 /** What each feature provides to the application. */
 export interface Feature {
-  readonly routes: readonly Binding<unknown>[]
+  readonly routes: readonly Binding[]
   readonly jobs: readonly Job[]
   /** Finishes queued work. */
   close(): Promise<void>

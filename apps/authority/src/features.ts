@@ -148,7 +148,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
 export function bindingsOf(
   features: Features,
   { managementPort }: { readonly managementPort: number | undefined },
-): { readonly open: readonly Binding<unknown>[]; readonly management: readonly Binding<unknown>[] } {
+): { readonly open: readonly Binding[]; readonly management: readonly Binding[] } {
   const shared = inDocumentOrder(features).flatMap((feature) => feature.routes)
   const { routes, briefRoutes } = features.health
   if (managementPort === undefined) return { open: [...routes, ...shared], management: [] }

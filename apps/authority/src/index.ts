@@ -20,6 +20,8 @@ import { recoverUnknown } from './commands/unknown-records.ts'
 import type { UnknownArguments } from './commands/unknown-records.ts'
 import type { CommandArguments } from './commands/command-settings.ts'
 import { publicKey } from './commands/public-key.ts'
+import { resignLists } from './commands/resign-lists.ts'
+import type { ResignArguments } from './commands/resign-lists.ts'
 import { start } from './commands/start.ts'
 import { migrateDatabase, recover, verifyDatabase } from './commands/recover.ts'
 import type { CopyArguments, RecoverArguments } from './commands/recover.ts'
@@ -32,6 +34,7 @@ import type { Inspection } from './recovery/inspect.ts'
 export const commands: {
   readonly start: (args: CommandArguments) => Promise<number>
   readonly recover: (args: RecoverArguments) => Promise<number>
+  readonly resignLists: (args: ResignArguments) => Promise<number>
   readonly recoverUnknown: (args: UnknownArguments) => Promise<number>
   readonly verifyDatabase: (args: CommandArguments) => Promise<Outcome<Inspection>>
   readonly migrateDatabase: (args: CopyArguments) => Promise<Outcome<Copied>>
@@ -49,6 +52,7 @@ export const commands: {
 } = {
   start,
   recover,
+  resignLists,
   recoverUnknown,
   verifyDatabase,
   migrateDatabase,

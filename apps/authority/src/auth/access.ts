@@ -29,7 +29,7 @@ export type CallFor<A extends Access> = A extends 'operator:standard' | 'operato
 export function bind<R extends Route>(
   route: R,
   handle: (call: CallFor<R['access']>) => MaybePromise<HandlerResult>,
-): Binding<unknown> {
+): Binding {
   // authorize() below creates the call for the access of the route, so the handler's narrower type is correct.
   return { route, handle: handle as (call: Call) => MaybePromise<HandlerResult> }
 }

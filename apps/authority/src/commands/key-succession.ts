@@ -1,13 +1,19 @@
 import { writeFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLog, StartError } from '@chancery/service-kit'
-import { FIRST_LIST_HOURS, KeySuccessionError } from '../features/crl/index.ts'
-import { nextStep } from '../features/key-succession/index.ts'
-import type { SuccessionProgress } from '../features/key-succession/index.ts'
+import { openConnectome } from '../features/connectome/index.ts'
+import { FIRST_LIST_HOURS, KeySuccessionError, openCrl } from '../features/crl/index.ts'
+import type { Crl } from '../features/crl/index.ts'
+import { openEvidenceLog } from '../features/evidence-log/index.ts'
+import { openEvidence } from '../features/evidence/index.ts'
+import { nextStep, openKeySuccession } from '../features/key-succession/index.ts'
+import type { KeySuccession, SuccessionProgress } from '../features/key-succession/index.ts'
+import { openPolicy } from '../features/policy/index.ts'
+import { openRecognitionTreaties } from '../features/recognition-treaties/index.ts'
+import { openRevocationFeeds } from '../features/revocation-feeds/index.ts'
+import { PublishedDocuments } from '../requests/published-documents.ts'
 import { readSettingsOrExplain } from './command-settings.ts'
 import type { CommandArguments } from './command-settings.ts'
-import { closeFeatures, openFeatures } from '../features.ts'
-import type { Features } from '../features.ts'
 import type { Core } from '../core.ts'
 import { openCore } from '../startup/open-core.ts'
 import type { AppParts } from '../startup/open-core.ts'
@@ -53,16 +59,28 @@ export async function runSuccessionStep(
   parts: AppParts,
 ): Promise<readonly string[]> {
   const opened = await openCore(settings, { ...parts, isSucceeding: true })
-  const features = openFeatures(opened.core, settings)
+  const shared = { ...opened.core, settings, publishedDocuments: new PublishedDocuments() }
+  const evidence = openEvidence(shared)
+  const evidenceLog = openEvidenceLog({ ...shared, evidence })
+  const connectome = openConnectome(shared)
+  const crl = openCrl(shared)
+  const policy = openPolicy(shared)
+  const recognitionTreaties = openRecognitionTreaties({ ...shared, connectome })
+  const revocationFeeds = openRevocationFeeds({ ...shared, recognitionTreaties })
+  const succession = openKeySuccession({ ...shared, crl, evidenceLog, policy, revocationFeeds })
+  const features = [evidence, evidenceLog, connectome, crl, policy, recognitionTreaties, revocationFeeds, succession]
   try {
-    return await runStep({ ...opened.core, ...features }, args)
+    return await runStep({ signing: shared.signing, crl, keySuccession: succession }, args)
   } finally {
-    await closeFeatures(features)
+    for (const feature of features.toReversed()) await feature.close()
     await opened.close()
   }
 }
 
-type StepParts = Pick<Core, 'signing'> & Pick<Features, 'crl' | 'keySuccession'>
+interface StepParts extends Pick<Core, 'signing'> {
+  readonly crl: Crl
+  readonly keySuccession: KeySuccession
+}
 
 async function runStep(
   parts: StepParts,

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { writeInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
-import { createLog, systemClock, systemIds } from '@chancery/service-kit'
+import { systemClock, systemIds } from '@chancery/service-kit'
 import { copyDatabase } from '../recovery/copy-database.ts'
 import type { Copied, CopyProgress } from '../recovery/copy-database.ts'
 import { CopyError } from '../recovery/copy-database.ts'
@@ -10,14 +9,12 @@ import { readGatewayLists } from '../recovery/gateway-lists.ts'
 import { PublishedListError, chooseOwnList } from '../recovery/published-lists.ts'
 import type { Published } from '../recovery/published-lists.ts'
 import { NothingToRecoverError, recoverState } from '../recovery/recover.ts'
-import { ClockError, resignLists } from '../recovery/resign-lists.ts'
-import type { ResignResult } from '../recovery/resign-lists.ts'
+import type { Recovery } from '../recovery/recover.ts'
 import { SETTINGS_INVALID, inspect, runCommand, readAuthority, readMarks } from './authority-identity.ts'
 import type { Outcome } from './authority-identity.ts'
 import { isOperatorError, readSettingsOrExplain } from './command-settings.ts'
 import type { CommandArguments } from './command-settings.ts'
-import { closeFeatures, openFeatures } from '../features.ts'
-import { openCore } from '../startup/open-core.ts'
+import { withRecovery } from './with-recovery.ts'
 import type { Database, Tx } from '../database/database.ts'
 import { openExistingDatabase, openDatabase, translateDatabaseError } from '../database/open.ts'
 import { openSqliteExclusive } from '../database/sqlite/open.ts'
@@ -27,8 +24,6 @@ export interface RecoverArguments extends CommandArguments {
   /** Files with the newest list and feed that others have. */
   readonly crl?: string
   readonly feed?: string
-  /** For a recovery from a clock that was ahead, not from an old backup: the current time, from another clock. */
-  readonly datedAhead?: Instant
 }
 
 /**
@@ -38,53 +33,35 @@ export interface RecoverArguments extends CommandArguments {
 export async function recover(args: RecoverArguments): Promise<number> {
   const settings = await readSettingsOrExplain(args)
   if (settings === undefined) return 1
-  const log = createLog({ level: 'error', format: 'text' })
   try {
     const { crl: lists, ...others } = await readPublished(args)
-    const opened = await openCore(settings, { log, isRecovering: true })
-    const features = openFeatures(opened.core, settings)
-    const parts = { ...opened.core, ...features }
-    try {
-      if (args.datedAhead !== undefined) return reportResigned(await resignLists(parts, args.datedAhead))
-      const { current } = parts.keys
-      const crl = lists === undefined ? {} : { crl: await chooseOwnList(lists, current) }
+    const lines = await withRecovery(settings, async (parts) => {
+      const crl = lists === undefined ? {} : { crl: await chooseOwnList(lists, parts.keys.current) }
       const recovery = await recoverState(parts, { ...others, ...crl })
-      const { crlSequence, feedSequence, revocations, agents, replayFloor } = recovery
-      const lines = [
-        `recovered: ${revocations} withdrawals came back`,
-        `revocation list ${crlSequence ?? 'none'}, feed ${feedSequence ?? 'none'}`,
-        ...(replayFloor === undefined
-          ? ['rows that were gone came back from the last signed list and feed']
-          : [
-              `signed requests dated up to ${writeInstant(replayFloor)} are refused; unspent invites have ended`,
-              `${agents} agents were taken out until they announce themselves again`,
-            ]),
-        ...(parts.rollback.isEvidenceBehind
-          ? ['evidence is missing, its store stays closed: chancery authority import-evidence']
-          : []),
-      ]
-      process.stdout.write(`${lines.join('\n')}\n`)
-      return 0
-    } finally {
-      await closeFeatures(features)
-      await opened.close()
-    }
+      if (!parts.rollback.isEvidenceBehind) return linesOf(recovery)
+      return [...linesOf(recovery), 'evidence is missing, its store stays closed: chancery authority import-evidence']
+    })
+    process.stdout.write(`${lines.join('\n')}\n`)
+    return 0
   } catch (error) {
-    const isKnown = [NothingToRecoverError, PublishedListError, ClockError].some((known) => error instanceof known)
+    const isKnown = error instanceof NothingToRecoverError || error instanceof PublishedListError
     if (!(error instanceof Error) || (!isOperatorError(error) && !isKnown)) throw error
     process.stderr.write(`chancery: nothing was recovered: ${error.message}\n`)
     return 1
   }
 }
 
-function reportResigned({ crlSequence, feedSequence }: ResignResult): number {
-  const lines = [
-    ...(crlSequence === undefined ? [] : [`revocation list ${crlSequence} is dated by this clock`]),
-    ...(feedSequence === undefined ? [] : [`feed ${feedSequence} is dated by this clock`]),
-    'verifiers that refused the ones dated ahead accept these; those stay in the record',
+function linesOf({ crlSequence, feedSequence, revocations, agents, replayFloor }: Recovery): readonly string[] {
+  return [
+    `recovered: ${revocations} withdrawals came back`,
+    `revocation list ${crlSequence ?? 'none'}, feed ${feedSequence ?? 'none'}`,
+    ...(replayFloor === undefined
+      ? ['rows that were gone came back from the last signed list and feed']
+      : [
+          `signed requests dated up to ${writeInstant(replayFloor)} are refused; unspent invites have ended`,
+          `${agents} agents were taken out until they announce themselves again`,
+        ]),
   ]
-  process.stdout.write(`${lines.join('\n')}\n`)
-  return 0
 }
 
 interface PublishedFiles extends Pick<Published, 'feed'> {

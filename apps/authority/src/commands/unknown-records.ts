@@ -3,7 +3,6 @@ import { readFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { RevocationReason } from '@chancery/protocol'
-import { createLog } from '@chancery/service-kit'
 import { describeUnknown } from '../recovery/describe-unknown.ts'
 import { adoptUnknown, restoreListed, revokeAgain, revokeUnknown } from '../recovery/resolve-unknown.ts'
 import { revokeTreatiesAgain, revokeAttestations } from '../recovery/revoke-lost.ts'
@@ -12,9 +11,8 @@ import type { LostRecord } from '../recovery/unknown-records.ts'
 import type { UnknownCertificate, UnknownReport } from '../recovery/unknown.ts'
 import { isOperatorError, readSettingsOrExplain } from './command-settings.ts'
 import type { CommandArguments } from './command-settings.ts'
-import { closeFeatures, openFeatures } from '../features.ts'
+import { withRecovery } from './with-recovery.ts'
 import type { RecoveryParts } from '../recovery/parts.ts'
-import { openCore } from '../startup/open-core.ts'
 
 export interface UnknownArguments extends CommandArguments {
   /** Audit events that were exported before the loss, as JSON Lines. */
@@ -33,26 +31,17 @@ export async function recoverUnknown(args: UnknownArguments): Promise<number> {
   try {
     const certificates = args.certificates === undefined ? [] : await readTexts(args.certificates)
     if (args.audit !== undefined) await requireFile(args.audit)
-    const opened = await openCore(settings, {
-      log: createLog({ level: 'error', format: 'text' }),
-      isRecovering: true,
-    })
-    const features = openFeatures(opened.core, settings)
-    try {
-      const parts = { ...opened.core, ...features }
+    const lines = await withRecovery(settings, async (parts) => {
       if (parts.rollback.isHalted())
         throw new SourceUnusable('the database is behind its mark: run chancery authority recover without these first')
       const report = await findUnknown(parts, {
         events: args.audit === undefined ? [] : createInterface({ input: createReadStream(args.audit) }),
         certificates,
       })
-      const lines = [...describeUnknown(report), ...(await resolve(parts, report, args))]
-      process.stdout.write(`${lines.join('\n')}\n`)
-      return 0
-    } finally {
-      await closeFeatures(features)
-      await opened.close()
-    }
+      return [...describeUnknown(report), ...(await resolve(parts, report, args))]
+    })
+    process.stdout.write(`${lines.join('\n')}\n`)
+    return 0
   } catch (error) {
     const isKnown = error instanceof SourceUnusable
     if (!(error instanceof Error) || (!isKnown && !isOperatorError(error))) throw error

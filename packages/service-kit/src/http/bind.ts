@@ -6,10 +6,10 @@ import type { Call } from './call.ts'
 
 export type HandlerResult = JsonObject | HttpResponse | CachedDocument
 
-/** A route of the table and its handler. `Context` is what the handlers of the service need. */
-export interface Binding<Context> {
+/** A route of the table and its handler. */
+export interface Binding {
   readonly route: Route
-  readonly handle: (call: Call, context: Context) => MaybePromise<HandlerResult>
+  readonly handle: (call: Call) => MaybePromise<HandlerResult>
 }
 
 /** The checks between the HTTP edge and the handlers. Each refuses by throwing. */

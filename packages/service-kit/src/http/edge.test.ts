@@ -328,11 +328,9 @@ describe('the HTTP edge', () => {
       const { promise: held, resolve: release } = Promise.withResolvers<void>()
       let holding = 0
       const own = await startEdge({
-        context: {
-          hold: () => {
-            holding += 1
-            return held
-          },
+        hold: () => {
+          holding += 1
+          return held
         },
       })
       // Several addresses, because one address alone never gets all slots.
@@ -419,11 +417,9 @@ describe('draining', () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const { promise: atWork, resolve: begun } = Promise.withResolvers<void>()
     const edge = await startEdge({
-      context: {
-        hold: () => {
-          begun()
-          return held
-        },
+      hold: () => {
+        begun()
+        return held
       },
     })
     const [slow, idle] = [await Wire.open(edge.port), await Wire.open(edge.port)]

@@ -39,7 +39,7 @@ function observeParser(edge: Edge, of: (request: IncomingMessage, count: () => v
 describe('requests sent without waiting for responses', () => {
   it('start one after another, each after the response to the one before', async () => {
     const holds: (() => void)[] = []
-    const edge = await startEdge({ context: { hold: () => new Promise((resolve) => holds.push(resolve)) } })
+    const edge = await startEdge({ hold: () => new Promise((resolve) => holds.push(resolve)) })
     const wire = await Wire.open(edge.port)
     wire.send(request('GET /hold').repeat(3))
     for (let begun = 1; begun <= 3; begun += 1) {
@@ -67,7 +67,7 @@ describe('requests sent without waiting for responses', () => {
 
   it('are not parsed at once: of thousands in one read the parser gets a few dozen', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
-    const edge = await startEdge({ context: { hold: () => held } })
+    const edge = await startEdge({ hold: () => held })
     const { seen, stop } = observeParser(edge, (_request, count) => count())
     const wires = await Promise.all(Array.from({ length: 20 }, () => Wire.open(edge.port)))
     for (const wire of wires) wire.send(request('GET /hold') + TINY.repeat(20_000))
@@ -143,7 +143,7 @@ describe('requests sent without waiting for responses', () => {
   })
 
   it('delay further connections of their address while they are open', async () => {
-    const edge = await startEdge({ context: { hold: () => new Promise(() => undefined) } })
+    const edge = await startEdge({ hold: () => new Promise(() => undefined) })
     let pauses = 0
     const first = await Wire.open(edge.port)
     first.send(request('GET /hold').repeat(2))
@@ -165,7 +165,7 @@ describe('requests sent without waiting for responses', () => {
 
   it('may be queued on 64 connections of one address; the next one is closed', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
-    const edge = await startEdge({ context: { hold: () => held } })
+    const edge = await startEdge({ hold: () => held })
     const wires = await Promise.all(Array.from({ length: 64 }, () => Wire.open(edge.port)))
     for (const wire of wires) wire.send(request('GET /hold').repeat(2))
     await until(() => edge.server.load().inFlight === 64)

@@ -7,8 +7,6 @@ import type { Log } from '../log/log.ts'
 import type { AccessLog } from './access-log.ts'
 import { HttpResponse } from './response.ts'
 import type { Binding, HandlerResult } from './bind.ts'
-import type { Call } from './call.ts'
-import type { MaybePromise } from '../async/maybe-promise.ts'
 import { BodyBudgets, bodyBudgetLimits } from './body-budget.ts'
 import type { BodyBudgetLimits } from './body-budget.ts'
 import { Edge } from './edge.ts'
@@ -24,9 +22,8 @@ import type { EdgeBinding } from './router.ts'
 import { readTarget } from './target.ts'
 import { Verifications, Revocations } from './verifications.ts'
 
-export interface ServerOptions<Context> extends PipelineOptions {
-  readonly context: Context
-  readonly bindings: readonly Binding<Context>[]
+export interface ServerOptions extends PipelineOptions {
+  readonly bindings: readonly Binding[]
   readonly ids: Ids
   readonly log: Log
   /** Limits of the body budgets; derived from `maxRequestBytes` by default. */
@@ -61,12 +58,12 @@ export interface HttpServer {
 }
 
 /** Creates the server of a service whose routes are in the contract's table: one pipeline, one error envelope. */
-export function createServer<Context>(options: ServerOptions<Context>): HttpServer {
+export function createServer(options: ServerOptions): HttpServer {
   const { ids } = options
   const verifications = new Verifications()
   const revocations = new Revocations()
   const budgets = new BodyBudgets(options.bodyBudgets ?? bodyBudgetLimits(options.maxRequestBytes))
-  const edge: Edge<Binding<Context>> = new Edge({
+  const edge: Edge<Binding> = new Edge({
     bindings: options.bindings,
     spelling: 'decoded',
     servesHead: () => true,
@@ -87,8 +84,7 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
       const { match, raw } = exchange
       if (match === undefined) return respondUnrouted(exchange, edge.methodsOf(raw.url ?? ''), options.missing)
       const { binding, params } = match
-      const handle = (call: Call): MaybePromise<HandlerResult> => binding.handle(call, options.context)
-      return new RequestPipeline(options, capacity, exchange, { route: binding.route, handle, params }).run()
+      return new RequestPipeline(options, capacity, exchange, { ...binding, params }).run()
     },
     toFailure: (error, requestId, route) => toFailure(error, requestId, route, options),
     observe: options.observe,
@@ -121,7 +117,7 @@ export function createServer<Context>(options: ServerOptions<Context>): HttpServ
 function respondUnrouted(
   exchange: Pick<Exchange<EdgeBinding>, 'raw' | 'requestId' | 'code'>,
   methods: readonly string[],
-  missing: ServerOptions<unknown>['missing'],
+  missing: ServerOptions['missing'],
 ): HandlerResult {
   const { raw, requestId } = exchange
   checkRawRequest(raw)
@@ -139,7 +135,7 @@ function toFailure(
   error: unknown,
   requestId: string,
   route: Route | undefined,
-  { log, translate }: Pick<ServerOptions<never>, 'log' | 'translate'>,
+  { log, translate }: Pick<ServerOptions, 'log' | 'translate'>,
 ): Failure {
   const refusal = error instanceof Refusal ? error : translate(error)
   const code = refusal?.code ?? 'internal_server_error'

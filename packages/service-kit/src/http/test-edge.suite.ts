@@ -26,15 +26,10 @@ const facts: RouteFacts = {
   purpose: 'Test.',
 }
 
-/** Controls that tests use to steer the handlers of the table below. */
-export interface EdgeContext {
-  readonly hold: () => Promise<void>
-}
-
 export const KEPT_TEXT = '{"kept":"Zoë"}'
 
 /** A table with one route of every kind that the edge treats differently. */
-export const TABLE: readonly Binding<EdgeContext>[] = [
+export const TABLE: readonly Binding[] = [
   { route: route('GET /healthz', { ...facts, limit: 'none' }), handle: () => ({ status: 'ok' }) },
   {
     route: route('GET /echo', facts),
@@ -67,17 +62,12 @@ export const TABLE: readonly Binding<EdgeContext>[] = [
     },
   },
   {
-    route: route('GET /hold', facts),
-    handle: async (_call, { hold }) => {
-      await hold()
-      return { held: true }
-    },
-  },
-  {
     route: route('GET /large', facts),
     handle: () => new CachedDocument(new Uint8Array(LARGE_BYTES).fill(0x61), 'no-store', 'text/plain'),
   },
 ]
+
+const HOLD = route('GET /hold', facts)
 
 export const LARGE_BYTES = 12_000_000
 
@@ -90,22 +80,29 @@ export interface Edge {
   stop(): Promise<void>
 }
 
-export async function startEdge(
-  options: Partial<ServerOptions<EdgeContext>> & { readonly recordLog?: boolean } = {},
-): Promise<Edge> {
+export interface EdgeTestOptions extends Partial<ServerOptions> {
+  readonly recordLog?: boolean
+  /** What `GET /hold` waits for. */
+  readonly hold?: () => Promise<void>
+}
+
+export async function startEdge({
+  hold = () => Promise.resolve(),
+  recordLog = false,
+  ...options
+}: EdgeTestOptions = {}): Promise<Edge> {
   const logged: JsonObject[] = []
   const observed: { route: string; status: number }[] = []
-  const server = createServer<EdgeContext>({
-    bindings: TABLE,
-    context: { hold: () => Promise.resolve() },
+  const server = createServer({
     guard: { limit: async () => undefined, screen: () => undefined, authorize: async (call) => call },
     ids: systemIds,
-    log: options.recordLog === true ? logInto(logged) : silentLog,
+    log: recordLog ? logInto(logged) : silentLog,
     proxyHops: 0,
     maxRequestBytes: 2_097_152,
     translate: () => undefined,
     observe: (found, status) => observed.push({ route: found?.id ?? 'none', status }),
     ...options,
+    bindings: [...(options.bindings ?? TABLE), { route: HOLD, handle: () => hold().then(() => ({ held: true })) }],
   })
   const url = await server.listen('127.0.0.1', 0)
   let stopped: Promise<void> | undefined

@@ -5,7 +5,7 @@ import type { RouteFacts } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
 import { TABLE, startEdge } from './test-edge.suite.ts'
-import type { Edge, EdgeContext } from './test-edge.suite.ts'
+import type { Edge } from './test-edge.suite.ts'
 import type { Binding, Guard } from './bind.ts'
 
 const facts: RouteFacts = {
@@ -31,7 +31,7 @@ async function startVerifying(
 ): Promise<{ port: number; release: () => void; begun: () => number }> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let begun = 0
-  const verify: Binding<EdgeContext> = {
+  const verify: Binding = {
     route: route('POST /verify', facts),
     handle: async () => {
       begun += 1

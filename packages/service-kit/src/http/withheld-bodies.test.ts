@@ -223,7 +223,7 @@ describe('a large body', () => {
 describe('one address', () => {
   it('uses at most half of the slots, on any number of connections', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
-    const edge = await startEdge({ context: { hold: () => held } })
+    const edge = await startEdge({ hold: () => held })
     const wires = await Promise.all(Array.from({ length: 160 }, () => Wire.open(edge.port)))
     for (const wire of wires) wire.send(request('GET /hold'))
     while (edge.server.load().inFlight < 128) await pause(5)

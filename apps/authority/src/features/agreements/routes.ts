@@ -7,7 +7,7 @@ import { counter } from './counter.ts'
 import { offer } from './offer.ts'
 import { verify } from './verify.ts'
 
-export function agreementRoutes(parts: AgreementsParts): readonly Binding<unknown>[] {
+export function agreementRoutes(parts: AgreementsParts): readonly Binding[] {
   return [
     bind(agreements.offer, (call) => offer(call, parts)),
     bind(agreements.counter, (call) => counter(call, parts)),

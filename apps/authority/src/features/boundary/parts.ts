@@ -1,14 +1,11 @@
-import type { Core } from '../../core.ts'
+import type { FeatureBase } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Agreements } from '../agreements/index.ts'
 import type { Attestations } from '../attestations/index.ts'
 import type { BoundaryPolicies } from '../boundary-policies/index.ts'
 import type { Evidence } from '../evidence/index.ts'
 
-export interface BoundaryParts extends Pick<
-  Core,
-  'audit' | 'clock' | 'database' | 'ids' | 'keys' | 'log' | 'metrics' | 'network' | 'signing'
-> {
+export interface BoundaryParts extends FeatureBase {
   readonly settings: Pick<AuthoritySettings, 'boundaryPolicyEnforcement' | 'requireParentKind'>
   readonly agreements: Agreements
   readonly attestations: Attestations

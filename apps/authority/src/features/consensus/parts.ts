@@ -1,6 +1,3 @@
-import type { Core } from '../../core.ts'
+import type { FeatureBase } from '../../core.ts'
 
-export interface ConsensusParts extends Pick<
-  Core,
-  'audit' | 'clock' | 'database' | 'ids' | 'keys' | 'log' | 'metrics' | 'network' | 'signing'
-> {}
+export interface ConsensusParts extends FeatureBase {}

@@ -1,22 +1,7 @@
-import type { Core } from '../../core.ts'
+import type { Core, FeatureBase } from '../../core.ts'
 import type { PublishedDocuments } from '../../requests/published-documents.ts'
 
-export interface CrlParts extends Pick<
-  Core,
-  | 'audit'
-  | 'clock'
-  | 'clockCheck'
-  | 'database'
-  | 'ids'
-  | 'instance'
-  | 'keys'
-  | 'log'
-  | 'network'
-  | 'purgeClock'
-  | 'recordFaults'
-  | 'rollback'
-  | 'signing'
-  | 'versions'
-> {
+export interface CrlParts
+  extends FeatureBase, Pick<Core, 'clockCheck' | 'instance' | 'purgeClock' | 'recordFaults' | 'rollback' | 'versions'> {
   readonly publishedDocuments: PublishedDocuments
 }

@@ -6,7 +6,7 @@ import { keys } from './keys.ts'
 import { revoke } from './revoke.ts'
 import type { RevokeParts } from './revoke.ts'
 
-export function crlRoutes(parts: RevokeParts): readonly Binding<unknown>[] {
+export function crlRoutes(parts: RevokeParts): readonly Binding[] {
   return [
     bind(crl.current, (call) => current(call, parts)),
     bind(crl.keys, (call) => keys(call, parts)),

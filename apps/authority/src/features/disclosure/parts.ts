@@ -1,9 +1,6 @@
-import type { Core } from '../../core.ts'
+import type { FeatureBase } from '../../core.ts'
 import type { Agreements } from '../agreements/index.ts'
 
-export interface DisclosureParts extends Pick<
-  Core,
-  'audit' | 'clock' | 'database' | 'ids' | 'keys' | 'log' | 'metrics' | 'network' | 'signing'
-> {
+export interface DisclosureParts extends FeatureBase {
   readonly agreements: Agreements
 }

@@ -1,23 +1,10 @@
-import type { Core } from '../../core.ts'
+import type { Core, FeatureBase } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 
-export interface EnrollmentParts extends Pick<
-  Core,
-  | 'audit'
-  | 'clock'
-  | 'clockCheck'
-  | 'database'
-  | 'ids'
-  | 'instance'
-  | 'keys'
-  | 'limits'
-  | 'network'
-  | 'newestBlock'
-  | 'operators'
-  | 'purgeClock'
-  | 'rollback'
-  | 'signing'
-> {
+export interface EnrollmentParts
+  extends
+    FeatureBase,
+    Pick<Core, 'clockCheck' | 'instance' | 'limits' | 'newestBlock' | 'operators' | 'purgeClock' | 'rollback'> {
   readonly settings: Pick<
     AuthoritySettings,
     'allowedRoles' | 'certificateKeptDays' | 'heartbeatSeconds' | 'inviteKeptDays' | 'renewalGraceSeconds'

@@ -11,7 +11,7 @@ import { join } from './join.ts'
 import { nodes } from './nodes.ts'
 import { renew } from './renew.ts'
 
-export function enrollmentRoutes(parts: EnrollmentState): readonly Binding<unknown>[] {
+export function enrollmentRoutes(parts: EnrollmentState): readonly Binding[] {
   return [
     bind(enrollment.invite, (call) => invite(call, parts)),
     bind(enrollment.inviteBatch, (call) => inviteBatch(call, parts)),

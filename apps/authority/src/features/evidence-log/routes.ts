@@ -6,7 +6,7 @@ import { checkpoint } from './checkpoint.ts'
 import { entries } from './entries.ts'
 import { tile } from './tile.ts'
 
-export function evidenceLogRoutes(parts: EvidenceLogParts): readonly Binding<unknown>[] {
+export function evidenceLogRoutes(parts: EvidenceLogParts): readonly Binding[] {
   return [
     bind(evidenceLog.checkpoint, (call) => checkpoint(call, parts)),
     bind(evidenceLog.tile, (call) => tile(call, parts)),

@@ -1,23 +1,8 @@
-import type { Core } from '../../core.ts'
+import type { Core, FeatureBase } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 
-export interface EvidenceParts extends Pick<
-  Core,
-  | 'audit'
-  | 'clock'
-  | 'database'
-  | 'ids'
-  | 'instance'
-  | 'isServing'
-  | 'keys'
-  | 'limits'
-  | 'log'
-  | 'metrics'
-  | 'network'
-  | 'purgeClock'
-  | 'rollback'
-  | 'signing'
-> {
+export interface EvidenceParts
+  extends FeatureBase, Pick<Core, 'instance' | 'isServing' | 'limits' | 'purgeClock' | 'rollback'> {
   readonly settings: Pick<
     AuthoritySettings,
     'anchorIntervalSeconds' | 'databaseLocation' | 'evidenceRejections' | 'evidenceStore' | 'rejectionKeptDays'

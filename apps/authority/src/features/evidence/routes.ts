@@ -17,7 +17,7 @@ import { status } from './status.ts'
 import { vendors } from './vendors.ts'
 import { verify } from './verify.ts'
 
-export function evidenceRoutes(parts: ExecutionParts): readonly Binding<unknown>[] {
+export function evidenceRoutes(parts: ExecutionParts): readonly Binding[] {
   return [
     bind(evidence.execution, (call) => execution(call, parts)),
     bind(evidence.search, (call) => search(call, parts)),

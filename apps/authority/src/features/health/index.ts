@@ -14,7 +14,7 @@ import type { HealthState } from './state.ts'
 
 export interface Health extends Feature {
   /** Routes of the public listener when a management listener serves the others. */
-  readonly briefRoutes: readonly Binding<unknown>[]
+  readonly briefRoutes: readonly Binding[]
   readonly readiness: SharedRead<Readiness>
   registerGauges(): void
 }

@@ -1,4 +1,4 @@
-import type { Core } from '../../core.ts'
+import type { Core, FeatureBase } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { PublishedDocuments } from '../../requests/published-documents.ts'
 import type { BoundaryPolicies } from '../boundary-policies/index.ts'
@@ -8,26 +8,22 @@ import type { KeySuccession } from '../key-succession/index.ts'
 import type { Policy } from '../policy/index.ts'
 import type { RevocationFeeds } from '../revocation-feeds/index.ts'
 
-export interface HealthParts extends Pick<
-  Core,
-  | 'clock'
-  | 'clockCheck'
-  | 'database'
-  | 'instance'
-  | 'isServing'
-  | 'keys'
-  | 'limits'
-  | 'log'
-  | 'metrics'
-  | 'network'
-  | 'newestBlock'
-  | 'operatorKeysCheck'
-  | 'recordFaults'
-  | 'rollback'
-  | 'signing'
-  | 'verifiedTreaties'
-  | 'versions'
-> {
+export interface HealthParts
+  extends
+    FeatureBase,
+    Pick<
+      Core,
+      | 'clockCheck'
+      | 'instance'
+      | 'isServing'
+      | 'limits'
+      | 'newestBlock'
+      | 'operatorKeysCheck'
+      | 'recordFaults'
+      | 'rollback'
+      | 'verifiedTreaties'
+      | 'versions'
+    > {
   readonly settings: Pick<
     AuthoritySettings,
     | 'anchorIntervalSeconds'

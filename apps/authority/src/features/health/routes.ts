@@ -7,7 +7,7 @@ import { healthz } from './healthz.ts'
 import { metrics } from './metrics.ts'
 import { readyz, readyzInBrief } from './readyz.ts'
 
-export function healthRoutes(parts: HealthState): readonly Binding<unknown>[] {
+export function healthRoutes(parts: HealthState): readonly Binding[] {
   return [
     bind(routes.healthz, healthz),
     bind(routes.readyz, (call) => readyz(call, parts)),
@@ -17,7 +17,7 @@ export function healthRoutes(parts: HealthState): readonly Binding<unknown>[] {
 }
 
 /** Used when a management listener serves the routes above: these reveal no internal state. */
-export function briefHealthRoutes(parts: HealthState): readonly Binding<unknown>[] {
+export function briefHealthRoutes(parts: HealthState): readonly Binding[] {
   return [
     bind(routes.healthz, healthz),
     bind(routes.readyz, (call) => readyzInBrief(call, parts)),

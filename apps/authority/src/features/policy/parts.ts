@@ -1,19 +1,6 @@
-import type { Core } from '../../core.ts'
+import type { Core, FeatureBase } from '../../core.ts'
 import type { PublishedDocuments } from '../../requests/published-documents.ts'
 
-export interface PolicyParts extends Pick<
-  Core,
-  | 'audit'
-  | 'clock'
-  | 'database'
-  | 'ids'
-  | 'keys'
-  | 'log'
-  | 'network'
-  | 'operators'
-  | 'rollback'
-  | 'signing'
-  | 'versions'
-> {
+export interface PolicyParts extends FeatureBase, Pick<Core, 'operators' | 'rollback' | 'versions'> {
   readonly publishedDocuments: PublishedDocuments
 }

@@ -7,7 +7,7 @@ import { history } from './history.ts'
 import { publish } from './publish.ts'
 import { rollback } from './rollback.ts'
 
-export function policyRoutes(parts: PolicyParts): readonly Binding<unknown>[] {
+export function policyRoutes(parts: PolicyParts): readonly Binding[] {
   return [
     bind(policy.current, (call) => current(call, parts)),
     bind(policy.history, (call) => history(call, parts)),

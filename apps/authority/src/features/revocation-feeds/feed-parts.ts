@@ -1,23 +1,9 @@
-import type { Core } from '../../core.ts'
+import type { Core, FeatureBase } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { PublishedDocuments } from '../../requests/published-documents.ts'
 import type { RecognitionTreaties } from '../recognition-treaties/index.ts'
 
-export interface RevocationFeedsParts extends Pick<
-  Core,
-  | 'audit'
-  | 'clock'
-  | 'database'
-  | 'ids'
-  | 'keys'
-  | 'log'
-  | 'metrics'
-  | 'network'
-  | 'recordFaults'
-  | 'rollback'
-  | 'signing'
-  | 'versions'
-> {
+export interface RevocationFeedsParts extends FeatureBase, Pick<Core, 'recordFaults' | 'rollback' | 'versions'> {
   readonly settings: Pick<AuthoritySettings, 'feedPruneMarginSeconds' | 'feedRefreshSeconds'>
   readonly publishedDocuments: PublishedDocuments
   readonly recognitionTreaties: RecognitionTreaties

@@ -7,7 +7,7 @@ import { index } from './feed-index.ts'
 import { importFeed } from './import.ts'
 import { part } from './part.ts'
 
-export function revocationFeedRoutes(parts: RevocationFeedsParts): readonly Binding<unknown>[] {
+export function revocationFeedRoutes(parts: RevocationFeedsParts): readonly Binding[] {
   return [
     bind(revocationFeeds.current, (call) => current(call, parts)),
     bind(revocationFeeds.index, (call) => index(call, parts)),

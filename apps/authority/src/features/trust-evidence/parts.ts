@@ -1,9 +1,6 @@
-import type { Core } from '../../core.ts'
+import type { FeatureBase } from '../../core.ts'
 import type { Connectome } from '../connectome/index.ts'
 
-export interface TrustEvidenceParts extends Pick<
-  Core,
-  'audit' | 'clock' | 'database' | 'ids' | 'keys' | 'log' | 'metrics' | 'network' | 'signing'
-> {
+export interface TrustEvidenceParts extends FeatureBase {
   readonly connectome: Connectome
 }

@@ -8,11 +8,11 @@ import { toHostArguments } from './maintenance.ts'
 /** Runs `authority resign-lists`: signs lists again that a wrong clock dated in the future. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/authority')
-  const datedAhead = readInstant(options.required('now'))
-  if (datedAhead === undefined)
+  const now = readInstant(options.required('now'))
+  if (now === undefined)
     throw usageError(
       '--now is not a time in ISO 8601.',
       'Give the present time from another clock: --now 2026-05-01T12:00:00Z',
     )
-  return { exitCode: await commands.recover({ ...toHostArguments(context, options, ['--now']), datedAhead }) }
+  return { exitCode: await commands.resignLists({ ...toHostArguments(context, options, ['--now']), now }) }
 }
