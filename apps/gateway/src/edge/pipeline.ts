@@ -1,201 +1,252 @@
 import type { IncomingMessage } from 'node:http'
-import type { TLSSocket } from 'node:tls'
 import { GATEWAY_ERRORS, GatewayRefusal, REQUEST_ID_PATTERN } from '@chancery/contract'
-import { RawHeaders, andThen, withFinally, hasBody, toError } from '@chancery/service-kit'
-import type { Exchange, HttpResponse, RequestHeaders, MaybePromise, RouteMatch } from '@chancery/service-kit'
+import { RawHeaders, checkRawRequest, hasBody, toError, withFinally } from '@chancery/service-kit'
+import type { Exchange, HttpResponse, MaybePromise, RequestHeaders, RouteMatch } from '@chancery/service-kit'
 import type { AuditedRequest } from '../audit/request-audit.ts'
-import { RefusedCaller, authenticate } from '../auth/access.ts'
 import type { Caller } from '../auth/access.ts'
-import type { QuotaResult } from '../quota/quota.ts'
+import { admitCaller, peerCertificate } from './admit-caller.ts'
 import type { ClientCall, GatewayBinding } from './call.ts'
-import type { Deadline } from './deadline.ts'
+import { Deadline } from './deadline.ts'
 import type { EdgeParts } from './edge-parts.ts'
 import { responseFor, toRefusal } from './error-body.ts'
-import { RequestCall, OpenClientCall } from './open-call.ts'
+import { OpenClientCall, RequestCall } from './open-call.ts'
 import type { IncomingRequest } from './open-call.ts'
 import type { CallerSlots, RequestSlots } from './request-slots.ts'
 
-export interface GatewayPipeline {
-  readonly exchange: Exchange<GatewayBinding>
-  readonly match: RouteMatch<GatewayBinding>
-  readonly deadline: Deadline
+/** Longest header field: a scheme and a token of 16 KiB. */
+const MAX_FIELD_BYTES = 16_384 + 16
+
+/** A request of a client after steps 6 to 8. */
+interface AdmittedRequest {
+  readonly call: ClientCall
+  readonly slots: CallerSlots
+  readonly audited: AuditedRequest
 }
 
-type ClientBinding = Extract<GatewayBinding, { client: unknown }>
+/** Runs one request through the steps of protocol/gateway 5.1. The first step that refuses decides the response. */
+export class GatewayPipeline {
+  /** The steps in their order. Public routes have no caller, so steps of the caller do nothing for them. */
+  static readonly #STEPS: readonly ((request: GatewayPipeline) => MaybePromise<void>)[] = [
+    (request) => request.#checkHead(),
+    (request) => request.#checkRoute(),
+    (request) => request.#checkBodySize(),
+    (request) => request.#checkCapacity(),
+    (request) => request.#admitCaller(),
+    (request) => request.#storeIntent(),
+    (request) => request.#handle(),
+    (request) => request.#storeCompletion(),
+  ]
 
-/**
- * Steps 4 to 12 of protocol/gateway 5.1. The first failing one decides the answer. Each goes on at once where nothing
- * waits: on the common way only the body does.
- */
-export function respondInPipeline(
-  pipeline: GatewayPipeline,
-  parts: EdgeParts,
-  slots: RequestSlots,
-): MaybePromise<HttpResponse> {
-  const { exchange, match, deadline } = pipeline
-  const headers = new RawHeaders(exchange.raw.rawHeaders)
-  const { maxBodyBytes } = parts.settings
-  const arrival: IncomingRequest = {
-    exchange,
-    match,
-    deadline,
-    headers,
-    trust: parts.trust?.current,
-    maxBodyBytes,
-  }
-  const { binding } = match
-  if ('open' in binding) {
-    if (binding.route.admission === 'counted') slots.checkFreeSpace()
-    return deadline.within(binding.open(new RequestCall(arrival)))
-  }
-  return andThen(deadline.within(admitCaller(pipeline, headers, parts)), (caller) => {
-    const own = slots.ofClient(caller.client.id)
-    const call = new OpenClientCall(arrival, caller.client, own)
-    noteCaller(caller, call, exchange.raw)
-    exchange.caller = 'client'
-    return respondToCaller(binding, call, pipeline, parts, own)
-  })
-}
+  readonly #exchange: Exchange<GatewayBinding>
+  readonly #parts: EdgeParts
+  readonly #slots: RequestSlots
+  readonly #methodsOf: (target: string) => readonly string[]
+  readonly #headers: RequestHeaders
+  readonly #deadline: Deadline
+  /** Undefined for public routes. */
+  #admitted: AdmittedRequest | undefined
+  #response: HttpResponse | undefined
 
-/** Stores the intent first, and the completion before the response is sent. */
-function respondToCaller(
-  binding: ClientBinding,
-  call: ClientCall,
-  { exchange, deadline }: GatewayPipeline,
-  parts: EdgeParts,
-  slots: CallerSlots,
-): MaybePromise<HttpResponse> {
-  const { audit } = parts
-  const { path: route } = binding.route
-  const { raw, requestId, startedMs } = exchange
-  const audited: AuditedRequest = {
-    requestId,
-    method: raw.method ?? '',
-    route,
-    startedMs,
-    caller: 'client',
-    context: call.context,
+  constructor(
+    exchange: Exchange<GatewayBinding>,
+    parts: EdgeParts,
+    slots: RequestSlots,
+    methodsOf: (target: string) => readonly string[],
+  ) {
+    this.#exchange = exchange
+    this.#parts = parts
+    this.#slots = slots
+    this.#methodsOf = methodsOf
+    this.#headers = new RawHeaders(exchange.raw.rawHeaders)
+    this.#deadline = new Deadline(parts.settings.timeoutMs)
   }
-  const work = (): MaybePromise<HttpResponse> => {
-    // Without a body the work begins now, otherwise when it is there.
-    if (!hasBody(raw)) slots.enter()
+
+  run(): MaybePromise<HttpResponse> {
     return withFinally(
-      () => handle(binding, call),
-      () => slots.leave(),
+      () => this.#runSteps(),
+      () => this.#deadline.clear(),
     )
   }
-  return andThen(beginAudited(audited, deadline, parts), () =>
-    andThen(runAudited(work, audited, deadline, parts), (answer) =>
-      andThen(audit.complete(audited, answer.status ?? 200), () => {
-        exchange.isLogged = true
-        return answer
-      }),
-    ),
-  )
-}
 
-/** Completes an intent that is stored only after the deadline, too: its caller got 408. */
-function beginAudited(audited: AuditedRequest, deadline: Deadline, { audit, log }: EdgeParts): MaybePromise<void> {
-  const begun = audit.begin(audited)
-  const kept = deadline.within(begun)
-  if (!(kept instanceof Promise)) return kept
-  return kept.catch((thrown: unknown) => {
-    if (toRefusal(thrown)?.error === 'deadline') {
-      Promise.resolve(begun)
-        .then(() => {
-          audited.code = GATEWAY_ERRORS.deadline.reason
-          return audit.complete(audited, GATEWAY_ERRORS.deadline.status)
-        })
-        .catch((error: unknown) => log.error('a late request is not in the audit', { error: toError(error) }))
+  /** Runs the steps, synchronously where none waits. */
+  #runSteps(): MaybePromise<HttpResponse> {
+    const steps = GatewayPipeline.#STEPS
+    for (let index = 0; index < steps.length; index += 1) {
+      const waiting = steps[index]?.(this)
+      if (waiting instanceof Promise) return this.#runAfter(waiting, index + 1)
     }
-    throw thrown
-  })
-}
-
-/** Refusals are audited before the response is sent. */
-function runAudited(
-  work: () => MaybePromise<HttpResponse>,
-  audited: AuditedRequest,
-  deadline: Deadline,
-  { log }: EdgeParts,
-): MaybePromise<HttpResponse> {
-  const refuse = (thrown: unknown): HttpResponse => {
-    const refusal = toRefusal(thrown)
-    if (refusal?.isOutcomeUncertain === true) audited.context.outcome_uncertain = true
-    audited.code = GATEWAY_ERRORS[refusal?.error ?? 'internal'].reason
-    return responseFor(thrown, audited.requestId, log)
+    return this.#result
   }
-  try {
-    const answer = deadline.within(work())
-    return answer instanceof Promise ? answer.catch(refuse) : answer
-  } catch (thrown) {
-    return refuse(thrown)
+
+  async #runAfter(waiting: Promise<void>, next: number): Promise<HttpResponse> {
+    await waiting
+    for (const step of GatewayPipeline.#STEPS.slice(next)) {
+      const more = step(this)
+      if (more instanceof Promise) await more
+    }
+    return this.#result
   }
-}
 
-function handle(binding: ClientBinding, call: ClientCall): MaybePromise<HttpResponse> {
-  if (binding.route.credential === 'metrics' && !call.client.metrics) throw new GatewayRefusal('metrics_scope')
-  return binding.client(call)
-}
-
-/** Steps 6 to 8: healthy state, credential, quota. */
-function admitCaller(pipeline: GatewayPipeline, headers: RequestHeaders, parts: EdgeParts): MaybePromise<Caller> {
-  if (parts.state?.isHealthy === false) throw new GatewayRefusal('state_unavailable')
-  const { failures, checks, settings, clock } = parts
-  const {
-    exchange: { raw: request },
-    deadline,
-  } = pipeline
-  const presented = {
-    authorization: headers.all('authorization'),
-    address: request.socket.remoteAddress ?? '',
-    peerCertificate: peerCertificate(request),
-    isGone: () => request.socket.destroyed || deadline.remainingMs === 0,
+  get #result(): HttpResponse {
+    if (this.#response === undefined) throw new Error('the handler step sets the response')
+    return this.#response
   }
-  const rules = { limiter: failures, perMinute: settings.authFailuresPerMinute, checks }
-  const refuse = (thrown: unknown): Promise<never> => recordRefused(thrown, presented.address, pipeline, parts)
-  try {
-    const caller = authenticate(parts.access(), presented, rules, clock.now())
-    const admitted = andThen(caller, (known) => serveRequest(known, parts))
-    return admitted instanceof Promise ? admitted.catch(refuse) : admitted
-  } catch (thrown) {
-    return refuse(thrown)
+
+  get #match(): RouteMatch<GatewayBinding> {
+    const { match } = this.#exchange
+    if (match === undefined) throw new Error('the route is checked by an earlier step')
+    return match
   }
-}
 
-/** Every refusal leaves a trail before it is answered, within bounds; whatever becomes of the trail, the answer stays. */
-async function recordRefused(
-  thrown: unknown,
-  address: string,
-  { exchange: { raw, requestId, startedMs }, match }: GatewayPipeline,
-  { metrics, refusals }: EdgeParts,
-): Promise<never> {
-  if (!(thrown instanceof RefusedCaller)) throw thrown
-  const { error } = thrown
-  if (GATEWAY_ERRORS[error].status === 401) metrics.denied.increase()
-  else if (error === 'auth_throttled') metrics.throttled.increase()
-  else if (error === 'client_quota') metrics.quotaDenied.increase()
-  const { path: route } = match.binding.route
-  await refusals.record({ requestId, method: raw.method ?? '', route, startedMs, address }, thrown)
-  throw thrown
-}
+  #checkHead(): void {
+    const { raw } = this.#exchange
+    checkRawRequest(raw)
+    if (raw.rawHeaders.some((text) => text.length > MAX_FIELD_BYTES)) throw new GatewayRefusal('headers_too_large')
+    const target = raw.url ?? ''
+    // Absolute form, authority form and fragments are refused.
+    if (!target.startsWith('/') || target.includes('#')) throw new GatewayRefusal('malformed_request')
+  }
 
-function serveRequest(caller: Caller, { quota }: EdgeParts): MaybePromise<Caller> {
-  const { id: clientId, requestsPerMinute: limit } = caller.client
-  const complete = (answer: QuotaResult): Caller => {
-    if (answer === undefined) return caller
-    throw new RefusedCaller('client_quota', caller.client, {
-      retryAfterSeconds: toRetrySeconds(answer.retryAfterMs),
+  #checkRoute(): void {
+    const { raw, match } = this.#exchange
+    if (match !== undefined) return
+    const methods = this.#methodsOf(raw.url ?? '')
+    if (methods.length === 0) throw new GatewayRefusal('route_not_found')
+    throw new GatewayRefusal('route_method', undefined, { headers: { allow: methods.join(', ') } })
+  }
+
+  #checkBodySize(): void {
+    const declared = Number(this.#exchange.raw.headers['content-length'] ?? 0)
+    if (declared > this.#parts.settings.maxBodyBytes) throw new GatewayRefusal('body_too_large')
+  }
+
+  /** Public requests use no slot, but are refused while the process is full. Clients take their slot later. */
+  #checkCapacity(): void {
+    const { binding } = this.#match
+    if ('open' in binding && binding.route.admission === 'counted') this.#slots.checkFreeSpace()
+  }
+
+  #admitCaller(): MaybePromise<void> {
+    const { binding } = this.#match
+    if ('open' in binding) return undefined
+    const incoming = this.#incoming()
+    const request = {
+      exchange: this.#exchange,
+      route: binding.route.path,
+      headers: this.#headers,
+      deadline: this.#deadline,
+    }
+    const caller = this.#deadline.within(admitCaller(request, this.#parts))
+    if (!(caller instanceof Promise)) return this.#openCall(caller, incoming)
+    return caller.then((known) => this.#openCall(known, incoming))
+  }
+
+  #incoming(): IncomingRequest {
+    return {
+      exchange: this.#exchange,
+      match: this.#match,
+      deadline: this.#deadline,
+      headers: this.#headers,
+      trust: this.#parts.trust?.current,
+      maxBodyBytes: this.#parts.settings.maxBodyBytes,
+    }
+  }
+
+  #openCall(caller: Caller, incoming: IncomingRequest): void {
+    const { raw, requestId, startedMs } = this.#exchange
+    const slots = this.#slots.ofClient(caller.client.id)
+    const call = new OpenClientCall(incoming, caller.client, slots)
+    auditCaller(caller, call, raw)
+    this.#exchange.caller = 'client'
+    const audited: AuditedRequest = {
+      requestId,
+      method: raw.method ?? '',
+      route: call.route.path,
+      startedMs,
+      caller: 'client',
+      context: call.context,
+    }
+    this.#admitted = { call, slots, audited }
+  }
+
+  /** Stores the intent before the work. An intent that is stored after the deadline is completed with 408. */
+  #storeIntent(): MaybePromise<void> {
+    if (this.#admitted === undefined) return undefined
+    const { audited } = this.#admitted
+    const { audit, log } = this.#parts
+    const intent = audit.begin(audited)
+    const stored = this.#deadline.within(intent)
+    if (!(stored instanceof Promise)) return stored
+    return stored.catch((thrown: unknown) => {
+      if (toRefusal(thrown)?.error === 'deadline') {
+        Promise.resolve(intent)
+          .then(() => {
+            audited.code = GATEWAY_ERRORS.deadline.reason
+            return audit.complete(audited, GATEWAY_ERRORS.deadline.status)
+          })
+          .catch((error: unknown) => log.error('a late request is not in the audit', { error: toError(error) }))
+      }
+      throw thrown
     })
   }
-  return andThen(quota.claim({ clientId, kind: 'requests', limit, cost: 1 }), complete)
+
+  #handle(): MaybePromise<void> {
+    const { binding } = this.#match
+    if ('open' in binding) return this.#keep(this.#deadline.within(binding.open(new RequestCall(this.#incoming()))))
+    const admitted = this.#admitted
+    if (admitted === undefined) throw new Error('the caller is admitted by an earlier step')
+    return this.#keep(this.#runAudited(admitted, (call) => binding.client(call)))
+  }
+
+  /** A refusal becomes the response here, so that the completion with its status is stored before it is sent. */
+  #runAudited(
+    { call, slots, audited }: AdmittedRequest,
+    handle: (call: ClientCall) => MaybePromise<HttpResponse>,
+  ): MaybePromise<HttpResponse> {
+    const refuse = (thrown: unknown): HttpResponse => {
+      const refusal = toRefusal(thrown)
+      if (refusal?.isOutcomeUncertain === true) audited.context.outcome_uncertain = true
+      audited.code = GATEWAY_ERRORS[refusal?.error ?? 'internal'].reason
+      return responseFor(thrown, audited.requestId, this.#parts.log)
+    }
+    const work = (): MaybePromise<HttpResponse> => {
+      if (call.route.credential === 'metrics' && !call.client.metrics) throw new GatewayRefusal('metrics_scope')
+      return handle(call)
+    }
+    try {
+      // A request with a body takes its slot when the body has arrived.
+      if (!hasBody(this.#exchange.raw)) slots.enter()
+      const response = this.#deadline.within(withFinally(work, () => slots.leave()))
+      return response instanceof Promise ? response.catch(refuse) : response
+    } catch (thrown) {
+      return refuse(thrown)
+    }
+  }
+
+  #keep(response: MaybePromise<HttpResponse>): MaybePromise<void> {
+    if (!(response instanceof Promise)) {
+      this.#response = response
+      return undefined
+    }
+    return response.then((given) => {
+      this.#response = given
+    })
+  }
+
+  #storeCompletion(): MaybePromise<void> {
+    if (this.#admitted === undefined) return undefined
+    const stored = this.#parts.audit.complete(this.#admitted.audited, this.#result.status ?? 200)
+    if (stored instanceof Promise) return stored.then(() => this.#setLogged())
+    return this.#setLogged()
+  }
+
+  /** The audit has written the log line of this request. */
+  #setLogged(): void {
+    this.#exchange.isLogged = true
+  }
 }
 
-export function toRetrySeconds(ms: number): number {
-  return Math.min(60, Math.max(1, Math.ceil(ms / 1000)))
-}
-
-function noteCaller({ client, method }: Caller, call: ClientCall, request: IncomingMessage): void {
+function auditCaller({ client, method }: Caller, call: ClientCall, request: IncomingMessage): void {
   const { context } = call
   context.client_id = client.id
   context.auth_method = method
@@ -205,22 +256,4 @@ function noteCaller({ client, method }: Caller, call: ClientCall, request: Incom
   if (given !== undefined && REQUEST_ID_PATTERN.test(given)) context.client_request_id = given
   const certificate = peerCertificate(request)
   if (certificate !== undefined) context.peer_certificate_sha256 = certificate
-}
-
-/** By connection: its certificate does not change, and reading it again parses all of it. */
-const peerCertificates = new WeakMap<TLSSocket, string | undefined>()
-
-/** SHA-256 of the certificate this connection was opened with, in lowercase hex. */
-function peerCertificate({ socket }: IncomingMessage): string | undefined {
-  if (!('encrypted' in socket)) return undefined
-  const secure = socket as TLSSocket
-  if (peerCertificates.has(secure)) return peerCertificates.get(secure)
-  const { fingerprint256 } = secure.getPeerCertificate()
-  const digest = typeof fingerprint256 === 'string' ? fingerprint256.replaceAll(':', '').toLowerCase() : undefined
-  peerCertificates.set(secure, digest)
-  return digest
-}
-
-export function isServerFailure(status: number): boolean {
-  return status >= GATEWAY_ERRORS.internal.status
 }

@@ -1,16 +1,14 @@
-import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { GATEWAY_ERRORS, GATEWAY_HEADERS, GatewayRefusal } from '@chancery/contract'
-import { AccessLog, Edge, checkRawRequest, withFinally } from '@chancery/service-kit'
-import type { EdgeTls, Exchange, Failure, HttpResponse, MaybePromise, RouteMatch } from '@chancery/service-kit'
+import { AccessLog, Edge } from '@chancery/service-kit'
+import type { EdgeTls, Failure } from '@chancery/service-kit'
 import type { TlsMaterial } from '../policy/tls-files.ts'
 import type { GatewayBinding } from './call.ts'
 import { ClientAuthority } from './client-authority.ts'
 import { RequestSlots } from './request-slots.ts'
-import { Deadline } from './deadline.ts'
 import type { EdgeParts } from './edge-parts.ts'
 import { responseFor, toRefusal } from './error-body.ts'
-import { isServerFailure, respondInPipeline } from './pipeline.ts'
+import { GatewayPipeline } from './pipeline.ts'
 import { RequestIds } from './request-ids.ts'
 
 const CONNECTIONS = 2000
@@ -70,7 +68,8 @@ export class GatewayEdge {
       access: new AccessLog({ log: parts.log, instance: ids.instance, level, every, slowMs }),
       monotonicMs: () => parts.clock.monotonicMs(),
       nextRequestId: () => ids.next(),
-      serve: (exchange) => this.#serve(exchange),
+      serve: (exchange) =>
+        new GatewayPipeline(exchange, parts, this.#slots, (target) => this.#edge.methodsOf(target)).run(),
       toFailure: (error, requestId) => this.#toFailure(error, requestId),
       observe: (_route, status, seconds) => this.#observe(status, seconds),
       isProbe: ({ admission }) => admission === 'exempt',
@@ -112,31 +111,6 @@ export class GatewayEdge {
     return { cert, key, ca: clientCa, minVersion }
   }
 
-  /** Steps 2, 3 and 5 of protocol/gateway 5.1, then those of the pipeline. */
-  #serve(exchange: Exchange<Bound>): MaybePromise<HttpResponse> {
-    const { raw } = exchange
-    const { timeoutMs, maxBodyBytes } = this.#parts.settings
-    checkRawRequest(raw)
-    checkFieldSizes(raw)
-    const match = this.#requireRoute(exchange)
-    if (Number(raw.headers['content-length'] ?? 0) > maxBodyBytes) throw new GatewayRefusal('body_too_large')
-    const deadline = new Deadline(timeoutMs)
-    return withFinally(
-      () => respondInPipeline({ exchange, match, deadline }, this.#parts, this.#slots),
-      () => deadline.clear(),
-    )
-  }
-
-  #requireRoute({ raw, match }: Exchange<Bound>): RouteMatch<Bound> {
-    const target = raw.url ?? ''
-    // Absolute form, authority form and fragments are refused.
-    if (!target.startsWith('/') || target.includes('#')) throw new GatewayRefusal('malformed_request')
-    if (match !== undefined) return match
-    const methods = this.#edge.methodsOf(target)
-    if (methods.length === 0) throw new GatewayRefusal('route_not_found')
-    throw new GatewayRefusal('route_method', undefined, { headers: { allow: methods.join(', ') } })
-  }
-
   #toFailure(error: unknown, requestId: string): Failure {
     const refusal = toRefusal(error) ?? new GatewayRefusal('internal')
     const response = responseFor(error, requestId, this.#parts.log)
@@ -146,14 +120,7 @@ export class GatewayEdge {
   #observe(status: number, seconds: number): void {
     const { requests, failures, duration } = this.#parts.metrics
     requests.increase()
-    if (isServerFailure(status)) failures.increase()
+    if (status >= GATEWAY_ERRORS.internal.status) failures.increase()
     duration.observe(seconds)
   }
-}
-
-/** The longest allowed field: a scheme and a token of 16 KiB. */
-const MAX_FIELD_BYTES = 16_384 + 16
-
-function checkFieldSizes({ rawHeaders }: IncomingMessage): void {
-  if (rawHeaders.some((text) => text.length > MAX_FIELD_BYTES)) throw new GatewayRefusal('headers_too_large')
 }
