@@ -12,6 +12,7 @@ import {
   wireText,
 } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
+import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'
 
 export const NETWORK = 'AURORA-NET'
 
@@ -84,7 +85,7 @@ async function seedHistory(na: TestAuthority): Promise<void> {
     expiring: 1,
   })).filter((_, i) => i < 500 || i > 600)
   for (let at = 0; at < rows.length; at += 200)
-    await na.core.database.read
+    await rowsOf(na.core.database)
       .insertInto('activity_minutes')
       .values(rows.slice(at, at + 200))
       .execute()

@@ -3,6 +3,7 @@ import { seedTreaties } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import type { Browser } from 'playwright-core'
 import { openPage, visit } from './browser.ts'
+import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'
 
 /** Texts that run as script in a page that does not escape them. */
 export const FRAMES: readonly ((call: string) => string)[] = [
@@ -54,11 +55,11 @@ export async function seedPayloads(na: TestAuthority, count: number, first = 0):
   const feed = (i: number) => ({ issuer_sovereign_id: `to-${payload(i)}`, feed_id: `feed-${payload(i)}`, sequence: 1 })
   for (let at = 0; at < count; at += 500) {
     const some = numbers.slice(at, at + 500)
-    await database.read
+    await rowsOf(database)
       .insertInto('imported_sovereign_revocations')
       .values(some.map((i) => ({ ...feed(i), attestation_id: `a-${payload(i)}`, reason: payload(i), imported_at })))
       .execute()
-    await database.read
+    await rowsOf(database)
       .insertInto('sovereign_revocation_feeds')
       .values(some.map((i) => ({ ...feed(i), feed_json: '{}', revoked_count: 1, imported_at })))
       .execute()

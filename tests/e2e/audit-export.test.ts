@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { COMPILE_CACHE, accepted, publishFirst, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'
 
 const MAIN = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url))
 const execute = promisify(execFile)
@@ -79,7 +80,7 @@ it('audit export --name goes on where the last export of that name ended, and ne
 }, 60_000)
 
 it('audit forward --remove and audit export --remove delete a reader that no longer runs', async () => {
-  const db = na.core.database.read
+  const db = rowsOf(na.core.database)
   const readers = async (): Promise<string[]> =>
     (await db.selectFrom('audit_forwards').select('name').orderBy('name').execute()).map(({ name }) => name)
   await db.deleteFrom('audit_forwards').execute()

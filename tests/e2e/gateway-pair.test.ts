@@ -14,6 +14,7 @@ import {
 import type { TestAuthority, TestGateway } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { EntriesCache } from '../../apps/authority/src/features/crl/entries-cache.ts'
+import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'
 
 const REFRESH_SECONDS = 10
 const REVOKED = ['Revoked { reason: "key_compromise" }']
@@ -90,7 +91,7 @@ async function seedEntries(count: number): Promise<void> {
     return { position: n + 1000, cert_id, entry_json, expires_at: writeSortable(now + HOUR) }
   })
   for (let at = 0; at < count; at += 5000)
-    await na.core.database.read
+    await rowsOf(na.core.database)
       .insertInto('crl_entries')
       .values(rows.slice(at, at + 5000))
       .execute()

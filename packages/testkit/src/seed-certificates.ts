@@ -31,7 +31,7 @@ export async function seedCertificates(
   for (let at = 0; at < count; at += CHUNK) {
     const chunk = seeded.slice(at, at + CHUNK)
     await core.database.write(async (tx) => {
-      await tx
+      await tx.query
         .insertInto('issued_certs')
         .values(
           chunk.map((certificate) => ({
@@ -47,7 +47,7 @@ export async function seedCertificates(
         )
         .execute()
       const liveness = { last_heartbeat: issued_at, heartbeat_status: 'joined', remote_addr: '127.0.0.1' }
-      await tx
+      await tx.query
         .insertInto('node_liveness')
         .values(chunk.map(({ cert_id }) => ({ cert_id, node_public_key, ...liveness })))
         .execute()

@@ -25,8 +25,8 @@ export async function seedTreaties(core: SeedParts, treaties: readonly SeededTre
     const some = treaties.slice(at, at + CHUNK)
     const rows = await Promise.all(some.map((treaty) => toRow(treaty, core)))
     await core.database.write(async (tx) => {
-      await tx.insertInto('recognition_treaties').values(rows).execute()
-      await tx
+      await tx.query.insertInto('recognition_treaties').values(rows).execute()
+      await tx.query
         .updateTable('heads')
         .set((eb) => ({ version: eb('version', '+', 1) }))
         .where('name', '=', 'treaties')

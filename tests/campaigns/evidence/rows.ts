@@ -7,14 +7,15 @@ import { inspectStore } from '../../../apps/authority/src/features/evidence/veri
 import type { Tables } from '../../../apps/authority/src/database/tables.ts'
 import { editLine, forgeFrom, nextAnchored } from './forging.ts'
 import type { Random } from '../lib/random.ts'
+import { rowsOf } from '../../../apps/authority/src/testing/rows.suite.ts'
 
-type Tx = Kysely<Tables>
+type Query = Kysely<Tables>
 
 /** One way to change the tables, and the positions where an error may be reported for it. */
 interface Change {
   readonly way: string
   readonly places: readonly number[]
-  readonly apply: (tx: Tx) => Promise<unknown>
+  readonly apply: (tx: Query) => Promise<unknown>
 }
 
 export interface RowCase {
@@ -39,7 +40,7 @@ export class TamperedTables {
       database.engine === 'postgres'
         ? ['alter table evidence_entries disable trigger user']
         : ['drop trigger evidence_entries_fixed', 'drop trigger evidence_entries_kept']
-    for (const statement of off) await sql.raw(statement).execute(database.read)
+    for (const statement of off) await sql.raw(statement).execute(rowsOf(database))
     return new TamperedTables(na, lines)
   }
 
@@ -51,9 +52,9 @@ export class TamperedTables {
     const undo = new Error('undo')
     await database
       .write(async (tx) => {
-        await apply(tx)
+        await apply(tx.query)
         const identity = { publicKeys: [signing.publicKey], sovereign: network.name }
-        const { failures } = await inspectStore(tx, identity)
+        const { failures } = await inspectStore(tx.query, identity)
         findings = failures as unknown as readonly StoreFinding[]
         throw undo
       })
@@ -106,15 +107,15 @@ function chooseChange(lines: readonly string[], random: Random): Change {
 
 const removal =
   (from: number, to: number) =>
-  (tx: Tx): Promise<unknown> =>
+  (tx: Query): Promise<unknown> =>
     tx.deleteFrom('evidence_entries').where('store_sequence', '>=', from).where('store_sequence', '<=', to).execute()
 
 const setLine =
   (sequence: number, line: string) =>
-  (tx: Tx): Promise<unknown> =>
+  (tx: Query): Promise<unknown> =>
     tx.updateTable('evidence_entries').set({ line }).where('store_sequence', '=', sequence).execute()
 
-const setHead = (tx: Tx, last_sequence: number, last_digest: string | null): Promise<unknown> =>
+const setHead = (tx: Query, last_sequence: number, last_digest: string | null): Promise<unknown> =>
   tx.updateTable('evidence_head').set({ last_sequence, last_digest }).execute()
 
 const digestOf = (line: string | undefined): string | null => readEventLine(line ?? '')?.entryDigest ?? null
@@ -150,7 +151,7 @@ function exchangedLines(lines: readonly string[], at: number, random: Random): C
 
 function exchangedRows(lines: readonly string[], at: number, random: Random): Change {
   const [first, second] = pickTwo(lines, at, random)
-  const move = (tx: Tx, from: number, to: number): Promise<unknown> =>
+  const move = (tx: Query, from: number, to: number): Promise<unknown> =>
     tx.updateTable('evidence_entries').set({ store_sequence: to }).where('store_sequence', '=', from).execute()
   return {
     way: 'exchange rows',

@@ -5,10 +5,11 @@ import type { TestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { assignSequences } from './sequence.ts'
-import type { Tx } from '../database/database.ts'
+import type { Query } from '../database/database.ts'
 import { openDatabase } from '../database/open.ts'
 import { BEGINNING, CursorUnknownError, exportAudit, readCursor, writeCursor } from './export.ts'
 import type { AuditCursor, ExportedEvent } from './export.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
 
 const onPostgres = currentBackend() === 'postgres'
 let na: TestAuthority
@@ -24,7 +25,7 @@ async function collect(after: AuditCursor = BEGINNING, pageSize = 50): Promise<E
   return events
 }
 
-async function insert(db: Tx, details: JsonObject = {}): Promise<string> {
+async function insert(db: Query, details: JsonObject = {}): Promise<string> {
   const event_id = randomUUID()
   const created_at = '2026-01-01T00:00:00.000000Z'
   const event_json = JSON.stringify({ event_id, event_type: 'policy_published', details, created_at })
@@ -43,7 +44,7 @@ describe('the export of audit events', () => {
     const first = await collect()
     expect(first.length).toBeGreaterThan(0)
     expect(first.map(({ sequence }) => sequence)).toEqual(first.map((_, i) => i + 1))
-    const added = [await insert(na.core.database.read), await insert(na.core.database.read)]
+    const added = [await insert(rowsOf(na.core.database)), await insert(rowsOf(na.core.database))]
     const last = first.at(-1) ?? BEGINNING
     const cursor = readCursor(writeCursor(last))
     expect(cursor).toEqual({ sequence: last.sequence, event_id: last.event_id })
@@ -70,12 +71,12 @@ describe('the export of audit events', () => {
       began = resolve
     })
     const running = slow.write(async (tx) => {
-      late = await insert(tx)
+      late = await insert(tx.query)
       began()
       await held
     })
     await inserted
-    const early = await insert(database.read)
+    const early = await insert(rowsOf(database))
     const before = await collect()
     expect(idsOf(before)).toContain(early)
     expect(idsOf(before)).not.toContain(late)
@@ -93,8 +94,8 @@ describe('the export of audit events', () => {
     const writer = async (): Promise<void> => {
       for (let i = 0; i < 40; i += 1)
         await database.write(async (tx) => {
-          written.push(await insert(tx))
-          if (i % 3 === 0) await sql`select pg_sleep(0.01)`.execute(tx)
+          written.push(await insert(tx.query))
+          if (i % 3 === 0) await sql`select pg_sleep(0.01)`.execute(tx.query)
         })
     }
     const read: string[] = []
@@ -123,7 +124,7 @@ describe('the export of audit events', () => {
   })
 
   it.runIf(onPostgres)('goes on after a logical restore, where transactions are counted from elsewhere', async () => {
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     const cursor = (await collect()).at(-1) ?? BEGINNING
     // As a restored dump looks: rows with transaction numbers of the future, progress of another server.
     await sql`update audit_events set xact = 4000000000000`.execute(db)
@@ -143,7 +144,7 @@ describe('the export of audit events', () => {
 
   it('redacts what could be a secret, at any depth, and keeps fingerprints', async () => {
     const cursor = (await collect()).at(-1) ?? BEGINNING
-    await insert(na.core.database.read, {
+    await insert(rowsOf(na.core.database), {
       token_fingerprint: 'ab',
       nested: [{ invite_token: 'x', reason: 'y' }],
       nonce: 'n',

@@ -70,21 +70,25 @@ export async function storePosition(
 ): Promise<void> {
   const { sequence, event_id } = cursor
   const updated_at = writeSortable(clock.now())
-  await database.read
-    .insertInto('audit_forwards')
-    .values({ name, sequence, event_id, updated_at })
-    .onConflict((conflict) =>
-      conflict
-        .column('name')
-        .doUpdateSet({ sequence, event_id, updated_at })
-        .where('audit_forwards.sequence', '<', sequence),
-    )
-    .execute()
+  await database.write(({ query }) =>
+    query
+      .insertInto('audit_forwards')
+      .values({ name, sequence, event_id, updated_at })
+      .onConflict((conflict) =>
+        conflict
+          .column('name')
+          .doUpdateSet({ sequence, event_id, updated_at })
+          .where('audit_forwards.sequence', '<', sequence),
+      )
+      .execute(),
+  )
 }
 
 /** For a reader that no longer runs: it holds back no removal and is not late any more. False when there is none. */
 export async function removePosition(database: Database, name: string): Promise<boolean> {
-  const rows = await database.read.deleteFrom('audit_forwards').where('name', '=', name).returning('name').execute()
+  const rows = await database.write(({ query }) =>
+    query.deleteFrom('audit_forwards').where('name', '=', name).returning('name').execute(),
+  )
   return rows.length > 0
 }
 
@@ -102,7 +106,7 @@ export async function resetPosition(
   now: string,
 ): Promise<void> {
   await database.write(async (tx) => {
-    await tx.deleteFrom('audit_forwards').where('name', '=', name).execute()
-    await tx.insertInto('audit_forwards').values({ name, sequence, event_id, updated_at: now }).execute()
+    await tx.query.deleteFrom('audit_forwards').where('name', '=', name).execute()
+    await tx.query.insertInto('audit_forwards').values({ name, sequence, event_id, updated_at: now }).execute()
   })
 }

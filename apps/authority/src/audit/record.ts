@@ -1,11 +1,13 @@
-import { faultAfterAudit } from '#faults'
+import { faultAfterAudit, faultAfterCommit } from '#faults'
 import type { AuditEventType } from '@chancery/contract'
 import { writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { Batcher, endOfLoopTurn } from '@chancery/service-kit'
 import type { Call, Clock, Ids, Limiter, Log } from '@chancery/service-kit'
-import type { Database, Tx } from '../database/database.ts'
+import type { Database, Transaction } from '../database/database.ts'
 import type { AuthorityMetrics } from '../metrics.ts'
+import { INSERT_AUDIT_EVENTS } from './insert.ts'
+import type { AuditRow } from './insert.ts'
 
 /** One thing that happened, as protocol/core 26 lists it. Never a body, token, signature or private key. */
 export interface AuditEvent {
@@ -19,15 +21,8 @@ export function requestDetails(call: Call & { readonly operator?: { readonly key
   return call.operator === undefined ? cause : { ...cause, key_id: call.operator.key_id }
 }
 
-export interface AuditRow {
-  readonly event_id: string
-  readonly event_type: string
-  readonly event_json: string
-  readonly created_at: string
-}
-
 export interface AuditParts {
-  readonly database: Pick<Database, 'read' | 'native'>
+  readonly database: Pick<Database, 'run'>
   readonly clock: Pick<Clock, 'now'>
   readonly ids: Pick<Ids, 'uuid'>
   readonly log: Log
@@ -55,19 +50,16 @@ export class Audit {
   }
 
   /** Stores an event in the transaction of the change it describes: one cannot be there without the other. */
-  async record(tx: Tx, event: AuditEvent): Promise<void> {
+  async record(tx: Transaction, event: AuditEvent): Promise<void> {
     await this.recordAll(tx, [event])
   }
 
-  /** The same for many events, in statements of a bounded size. */
-  async recordAll(tx: Tx, events: readonly AuditEvent[]): Promise<void> {
+  /** Stores many events in the transaction of the change they describe. */
+  async recordAll(tx: Transaction, events: readonly AuditEvent[]): Promise<void> {
+    if (events.length === 0) return
     const rows = this.toRows(events)
-    for (let at = 0; at < rows.length; at += 500)
-      await tx
-        .insertInto('audit_events')
-        .values(rows.slice(at, at + 500))
-        .execute()
-    faultAfterAudit(tx, events)
+    await tx.run(INSERT_AUDIT_EVENTS, rows)
+    faultAfterAudit(tx, rows)
   }
 
   /** Stores events of a request that stores nothing else. Those that wait share one statement, committed before any answer. */
@@ -80,13 +72,13 @@ export class Audit {
    * could be or because anybody may send a million bad proofs, is counted, so that silence is not mistaken for calm.
    */
   async recordRefusal(event: AuditEvent): Promise<void> {
-    const { processLimiter, metrics, database, log } = this.#parts
+    const { processLimiter, metrics, log } = this.#parts
     if (!(await processLimiter.hit(`refused-audit ${event.type}`, REFUSALS_PER_MINUTE))) {
       metrics.refusalsNotRecorded.increase()
       return
     }
     try {
-      await this.record(database.read, event)
+      await this.recordAlone([event])
     } catch (error) {
       metrics.auditWriteFailures.increase()
       log.error('an audit event could not be stored', { event_type: event.type, error })
@@ -113,21 +105,11 @@ export class Audit {
     return this.#alone.close()
   }
 
-  /** Prepared once where the engine can: a statement of its own for each number of rows costs more than the rows. */
   async #insertAlone(events: readonly AuditEvent[]): Promise<void> {
-    const { native: engine, read: db } = this.#parts.database
-    if (engine.kind !== 'postgres') return this.recordAll(db, events)
     const rows = this.toRows(events)
-    await engine.run(
-      'insert-audits',
-      'insert into audit_events (event_id, event_type, event_json, created_at) ' +
-        'select * from unnest($1::text[], $2::text[], $3::text[], $4::text[])',
-      [
-        rows.map((row) => row.event_id),
-        rows.map((row) => row.event_type),
-        rows.map((row) => row.event_json),
-        rows.map((row) => row.created_at),
-      ],
-    )
+    await this.#parts.database.run(INSERT_AUDIT_EVENTS, rows)
+    // One statement writes and commits, so both points are here.
+    faultAfterAudit(rows, rows)
+    faultAfterCommit(rows)
   }
 }

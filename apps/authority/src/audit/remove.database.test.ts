@@ -14,6 +14,7 @@ import { BEGINNING, exportAudit } from './export.ts'
 import type { AuditCursor, ExportedEvent } from './export.ts'
 import { findPosition, forwardAudit, storePosition } from './forward.ts'
 import { removeForwardedEvents } from './remove.job.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
 
 const SETTINGS = { NA_CLOCK_CHECK: 'off', NA_GENESIS_WINDOW: 'warn', NA_AUDIT_KEPT_DAYS: '366' }
 let clock: ManualClock
@@ -25,7 +26,7 @@ beforeEach(async () => {
 })
 afterEach(() => na.stop())
 
-const db = () => na.core.database.read
+const db = () => rowsOf(na.core.database)
 const published = async (): Promise<string[]> =>
   (await na.auditEvents('policy_published')).map(({ details }) => (details as { policy_id: string }).policy_id)
 

@@ -2,7 +2,7 @@ import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
 import type { AuditEventType } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import type { Audit } from './record.ts'
-import type { Tx } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/database.ts'
 import { withLease } from '../database/locks/leases.ts'
 import type { LeaseParts } from '../database/locks/leases.ts'
 
@@ -38,7 +38,7 @@ export async function removeForwardedEvents(parts: RemovalParts, signal: AbortSi
 /** One batch; gives the number to go on from, undefined at the end. */
 async function removeSome(parts: RemovalParts, cutoff: Instant, after: number): Promise<number | undefined> {
   return parts.database.write(async (tx) => {
-    const page = await listStoredElsewhere(tx, after)
+    const page = await listStoredElsewhere(tx.query, after)
     const old = page.filter(({ created_at }) => created_at < writeSortable(cutoff))
     // Numbers follow time closely: after a page of younger ones there is nothing to find.
     if (old.length === 0) return undefined
@@ -68,7 +68,7 @@ interface NumberedRow {
 }
 
 /** Numbered events before the position of the reader that is least far, in order. */
-async function listStoredElsewhere(tx: Tx, after: number): Promise<readonly NumberedRow[]> {
+async function listStoredElsewhere(tx: Reader, after: number): Promise<readonly NumberedRow[]> {
   const least = await tx
     .selectFrom('audit_forwards')
     .select((eb) => eb.fn.min('sequence').as('sequence'))
@@ -84,9 +84,9 @@ async function listStoredElsewhere(tx: Tx, after: number): Promise<readonly Numb
     .execute()
 }
 
-async function removeEvents(tx: Tx, rows: readonly NumberedRow[]): Promise<void> {
+async function removeEvents(tx: Transaction, rows: readonly NumberedRow[]): Promise<void> {
   if (rows.length === 0) return
   const [ids, numbers] = [rows.map(({ event_id }) => event_id), rows.map(({ sequence }) => sequence)]
-  await tx.deleteFrom('audit_numbers').where('sequence', 'in', numbers).execute()
-  await tx.deleteFrom('audit_events').where('event_id', 'in', ids).execute()
+  await tx.query.deleteFrom('audit_numbers').where('sequence', 'in', numbers).execute()
+  await tx.query.deleteFrom('audit_events').where('event_id', 'in', ids).execute()
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database, Tx } from '../database/database.ts'
+import type { Database, Reader, Transaction } from '../database/database.ts'
 
 /**
  * Numbers for audit events, so that a reader who asks for what comes after a number never misses one. Neither time nor
@@ -16,11 +16,11 @@ export async function assignSequences(database: Database, batch = 2000): Promise
  * Numbers what a copy from PostgreSQL brought to SQLite without: nobody reads there what the trigger has not numbered.
  * They are committed, so any order after the numbered ones will do.
  */
-export async function numberCopiedEvents(tx: Tx): Promise<void> {
+export async function numberCopiedEvents(tx: Transaction): Promise<void> {
   await sql`
     insert into audit_numbers (event_id)
     select event_id from audit_events where event_id not in (select event_id from audit_numbers)
-    order by created_at, event_id`.execute(tx)
+    order by created_at, event_id`.execute(tx.query)
 }
 
 export interface NumberedEvent {
@@ -31,7 +31,7 @@ export interface NumberedEvent {
 }
 
 /** The next events behind a number, in order. */
-export function readNumbered(db: Tx, after: number, limit: number): Promise<readonly NumberedEvent[]> {
+export function readNumbered(db: Reader, after: number, limit: number): Promise<readonly NumberedEvent[]> {
   return db
     .selectFrom('audit_numbers')
     .innerJoin('audit_events', 'audit_events.event_id', 'audit_numbers.event_id')
@@ -42,7 +42,7 @@ export function readNumbered(db: Tx, after: number, limit: number): Promise<read
     .execute()
 }
 
-export async function findNumber(db: Tx, sequence: number): Promise<string | undefined> {
+export async function findNumber(db: Reader, sequence: number): Promise<string | undefined> {
   const row = await db
     .selectFrom('audit_numbers')
     .select('event_id')
@@ -52,7 +52,7 @@ export async function findNumber(db: Tx, sequence: number): Promise<string | und
 }
 
 /** The highest number given out, 0 before the first: a removal never takes it. */
-export async function findLastNumber(db: Tx): Promise<number> {
+export async function findLastNumber(db: Reader): Promise<number> {
   const row = await db
     .selectFrom('audit_numbers')
     .select((eb) => eb.fn.max('sequence').as('last'))
@@ -69,15 +69,15 @@ interface Progress {
 }
 
 /** One batch; true when there may be more. */
-async function numberSome(tx: Tx, batch: number): Promise<boolean> {
+async function numberSome(tx: Transaction, batch: number): Promise<boolean> {
   // A database copied from SQLite, where a trigger numbers, has no such row yet.
-  await sql`insert into audit_numbering (id, last_sequence) values (1, 0) on conflict do nothing`.execute(tx)
+  await sql`insert into audit_numbering (id, last_sequence) values (1, 0) on conflict do nothing`.execute(tx.query)
   // The lock first: the statements after it see everything that its last holder numbered.
-  await sql`select 1 from audit_numbering where id = 1 for update`.execute(tx)
+  await sql`select 1 from audit_numbering where id = 1 for update`.execute(tx.query)
   const { rows } = await sql<Progress>`
     select last_sequence, from_xact, server,
       (select system_identifier from pg_control_system()) || '/' || (select oid from pg_database where datname = current_database()) as this_server
-    from audit_numbering where id = 1`.execute(tx)
+    from audit_numbering where id = 1`.execute(tx.query)
   const progress = rows[0]
   if (progress === undefined) throw new Error('audit_numbering has no row')
   if (progress.server !== progress.this_server) return adopt(tx, progress, batch)
@@ -88,34 +88,34 @@ async function numberSome(tx: Tx, batch: number): Promise<boolean> {
  * Another server counts transactions from elsewhere: after a logical restore the numbers in the rows mean nothing.
  * What can be seen is committed, so it is marked as old; then everything is looked through once.
  */
-async function adopt(tx: Tx, { this_server, server }: Progress, batch: number): Promise<boolean> {
+async function adopt(tx: Transaction, { this_server, server }: Progress, batch: number): Promise<boolean> {
   const cleared =
     server === null
       ? 0
       : (
           await sql`update audit_events set xact = null where event_id in (select event_id from audit_events where xact is not null limit ${batch})`.execute(
-            tx,
+            tx.query,
           )
         ).numAffectedRows
   if (Number(cleared ?? 0) === batch) return true
-  await sql`update audit_numbering set server = ${this_server}, from_xact = null where id = 1`.execute(tx)
+  await sql`update audit_numbering set server = ${this_server}, from_xact = null where id = 1`.execute(tx.query)
   return true
 }
 
-async function numberOld(tx: Tx, _progress: Progress, batch: number): Promise<boolean> {
+async function numberOld(tx: Transaction, _progress: Progress, batch: number): Promise<boolean> {
   const { rows } = await sql<{ event_id: string }>`
     select event_id from audit_events e
     where xact is null and not exists (select 1 from audit_numbers n where n.event_id = e.event_id)
-    order by created_at, event_id limit ${batch}`.execute(tx)
+    order by created_at, event_id limit ${batch}`.execute(tx.query)
   await storeSequences(
     tx,
     rows.map((row) => row.event_id),
   )
-  if (rows.length < batch) await sql`update audit_numbering set from_xact = 0 where id = 1`.execute(tx)
+  if (rows.length < batch) await sql`update audit_numbering set from_xact = 0 where id = 1`.execute(tx.query)
   return true
 }
 
-async function numberNew(tx: Tx, fromXact: number, batch: number): Promise<boolean> {
+async function numberNew(tx: Transaction, fromXact: number, batch: number): Promise<boolean> {
   // One statement, one snapshot: whatever is committed below its oldest running transaction is among what it finds.
   const { rows } = await sql<{ oldest: number; event_id: string | null; xact: number | null }>`
     with horizon as (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as oldest)
@@ -123,7 +123,7 @@ async function numberNew(tx: Tx, fromXact: number, batch: number): Promise<boole
       select event_id, xact from audit_events a
       where xact >= ${fromXact} and not exists (select 1 from audit_numbers n where n.event_id = a.event_id)
       order by xact, created_at, event_id limit ${batch}
-    ) e on true order by e.xact`.execute(tx)
+    ) e on true order by e.xact`.execute(tx.query)
   const found = rows.flatMap(({ event_id, xact }) => (event_id === null ? [] : [{ event_id, xact: xact ?? 0 }]))
   await storeSequences(
     tx,
@@ -132,11 +132,11 @@ async function numberNew(tx: Tx, fromXact: number, batch: number): Promise<boole
   const isFull = found.length === batch
   const oldest = rows[0]?.oldest ?? fromXact
   const reached = isFull ? Math.min(oldest, found.at(-1)?.xact ?? fromXact) : oldest
-  await sql`update audit_numbering set from_xact = ${Math.max(reached, fromXact)} where id = 1`.execute(tx)
+  await sql`update audit_numbering set from_xact = ${Math.max(reached, fromXact)} where id = 1`.execute(tx.query)
   return isFull
 }
 
-async function storeSequences(tx: Tx, eventIds: readonly string[]): Promise<void> {
+async function storeSequences(tx: Transaction, eventIds: readonly string[]): Promise<void> {
   if (eventIds.length === 0) return
   await sql`
     with numbered as (
@@ -145,7 +145,7 @@ async function storeSequences(tx: Tx, eventIds: readonly string[]): Promise<void
       from unnest(${eventIds}::text[]) with ordinality as t(id, n)
     )
     update audit_numbering set last_sequence = (select coalesce(max(sequence), 0) from audit_numbers) + ${eventIds.length} where id = 1`.execute(
-    tx,
+    tx.query,
   )
 }
 
@@ -156,7 +156,7 @@ export const EXPORT_NAME = 'export:'
  * When the oldest event was stored that some forwarder has not sent; undefined when all have sent everything. By time
  * and not by number: numbers are given when somebody reads, so a forwarder that died would leave none behind itself.
  */
-export async function findOldestUnsent(db: Tx): Promise<string | undefined> {
+export async function findOldestUnsent(db: Reader): Promise<string | undefined> {
   const { rows } = await sql<{ oldest: string | null }>`
     select (
       select waiting.created_at from audit_events waiting

@@ -15,6 +15,7 @@ import type { NodeCaller, ProofOptions, TestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toClaim } from './nonces.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority
@@ -156,7 +157,7 @@ describe('the proof of a node', () => {
   })
 
   it('is refused even when the event cannot be stored, and that is counted', async () => {
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     await sql`alter table audit_events rename to audit_events_away`.execute(db)
     try {
       const signer = await testSigner('node', 'stranger')
@@ -171,7 +172,7 @@ describe('the proof of a node', () => {
 
 describe('a state change whose event cannot be stored', () => {
   it('does not happen: 503 or 500, and nothing is stored', async () => {
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     const joiner = nodeCaller(na.url, await testSigner('node', 'auth-node-unaudited'), () => clock.now())
     const token = String(accepted(await na.as('standard')('POST', '/admin/invite'), 201)['token_id'])
     await sql`alter table audit_events rename to audit_events_away`.execute(db)

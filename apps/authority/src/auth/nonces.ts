@@ -3,25 +3,71 @@ import { seconds, sha256, toUtf8, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { Batcher } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
-import type { NonceClaim, Database } from '../database/database.ts'
+import type { Database, Statement } from '../database/database.ts'
 
-/** Spends nonces. Claims that arrive while one batch commits share the next. */
-export type NonceQueue = Batcher<NonceClaim, boolean>
+/** Stores a nonce as a digest of its scope and value: fixed width whatever their length. */
+export interface NonceClaim {
+  readonly claim: Uint8Array
+  readonly expires_at: string
+}
 
-export function openNonceQueue(database: Database): NonceQueue {
-  return new Batcher(async (claims) => [...(await database.claimNonces(claims))], { maxItems: 200, maxWaiting: 10_000 })
+const INSERT_CLAIMS = 'insert into nonces (claim, expires_at)'
+
+/** Returns the claims that were new. Rows are in the order of their claims, so two instances cannot deadlock. */
+const CLAIM_NONCES: Statement<readonly NonceClaim[], { readonly claim: Uint8Array }> = {
+  name: 'claim-nonces',
+  postgres: {
+    text: `${INSERT_CLAIMS} select * from unnest($1::bytea[], $2::text[]) on conflict do nothing returning claim`,
+    values: (rows) => [
+      rows.map(({ claim }) => Buffer.from(claim.buffer, claim.byteOffset, claim.byteLength)),
+      rows.map(({ expires_at }) => expires_at),
+    ],
+  },
+  sqlite(prepare, rows) {
+    const insert = prepare(`${INSERT_CLAIMS} values (?, ?) on conflict do nothing`)
+    return rows.filter((row) => insert.run(row.claim, row.expires_at).changes === 1)
+  },
 }
 
 /**
- * Claims (scope, nonce) once. Returns true when it was new. Only requests with a verified signature get here, so
- * unauthenticated callers can neither probe nor fill the table. A row stays longer than the tolerance after the signed
- * timestamp: deleting it earlier would allow a replay.
+ * Spends claims, each at most once over all instances and restarts. Returns for each row whether it was new; of equal
+ * claims in one batch the first wins. Committed when it returns.
  */
-export function consumeNonce(book: NonceQueue, scope: string, nonce: string, signedAt: Instant): Promise<boolean> {
-  return book.add(toClaim(scope, nonce, signedAt))
+export async function claimNonces(
+  database: Pick<Database, 'run'>,
+  rows: readonly NonceClaim[],
+): Promise<readonly boolean[]> {
+  const hex = rows.map((row) => Buffer.from(row.claim).toString('hex'))
+  const order = rows.map((row, index) => ({ row, key: hex[index] ?? '' })).sort((a, b) => (a.key < b.key ? -1 : 1))
+  const fresh = await database.run(
+    CLAIM_NONCES,
+    order.map(({ row }) => row),
+  )
+  const won = new Set(fresh.map(({ claim }) => Buffer.from(claim).toString('hex')))
+  // `delete` returns true once: of equal claims in the batch the first gets the row, the others are replays.
+  return hex.map((claim) => won.delete(claim))
 }
 
-/** The row of a nonce, for statements that spend it together with the change it permits. */
+/** Spends nonces; claims that arrive during a batch share the next one. */
+export type NonceQueue = Batcher<NonceClaim, boolean>
+
+export function openNonceQueue(database: Pick<Database, 'run'>): NonceQueue {
+  return new Batcher(async (claims) => [...(await claimNonces(database, claims))], {
+    maxItems: 200,
+    maxWaiting: 10_000,
+  })
+}
+
+/**
+ * Claims (scope, nonce) permanently; true when it was new. Called only for requests with a verified signature, so
+ * unauthenticated callers cannot probe or fill the table. A row outlives the signed timestamp by more than the
+ * tolerance: deleting it earlier would reopen the replay window.
+ */
+export function consumeNonce(queue: NonceQueue, scope: string, nonce: string, signedAt: Instant): Promise<boolean> {
+  return queue.add(toClaim(scope, nonce, signedAt))
+}
+
+/** Returns the row of a nonce, for statements that spend it with the change it allows. */
 export function toClaim(scope: string, nonce: string, signedAt: Instant): NonceClaim {
   const expires = signedAt + seconds(LIMITS.nonceRetentionSeconds)
   return { claim: claimOf(scope, nonce), expires_at: writeSortable(expires) }
@@ -35,14 +81,15 @@ function claimOf(scope: string, nonce: string): Uint8Array {
 const PURGE_BATCH = 10_000
 const PURGE_MARGIN = seconds(600)
 
-/** Removes nonces that can no longer be replayed, in limited statements until none is left. */
+/** Removes nonces that can no longer be replayed, in bounded statements. */
 export async function purgeNonces(database: Database, clock: Pick<Clock, 'now'>, signal: AbortSignal): Promise<void> {
   for (let removed = PURGE_BATCH; removed === PURGE_BATCH && !signal.aborted;) {
-    // Stored longer than any instance needs: an instance with a fast clock must not delete rows that one with a slow
-    // clock needs.
+    // Stored longer than any instance needs: an instance with a fast clock must not purge for one with a slow clock.
     const before = writeSortable(clock.now() - PURGE_MARGIN)
-    const batch = database.read.selectFrom('nonces').select('claim').where('expires_at', '<', before).limit(PURGE_BATCH)
-    const { numDeletedRows } = await database.read.deleteFrom('nonces').where('claim', 'in', batch).executeTakeFirst()
+    const { numDeletedRows } = await database.write(({ query }) => {
+      const batch = query.selectFrom('nonces').select('claim').where('expires_at', '<', before).limit(PURGE_BATCH)
+      return query.deleteFrom('nonces').where('claim', 'in', batch).executeTakeFirst()
+    })
     removed = Number(numDeletedRows)
   }
 }

@@ -72,13 +72,15 @@ export class OperatorKeysCheck {
 
 async function announce({ database, clock, instance }: OperatorKeysCheckParts, operator_digest: string): Promise<void> {
   const seen_at = writeSortable(clock.now())
-  await database.read
-    .insertInto('instances')
-    .values({ instance, operator_digest, seen_at })
-    .onConflict((conflict) => conflict.column('instance').doUpdateSet({ operator_digest, seen_at }))
-    .execute()
-  await database.read
-    .deleteFrom('instances')
-    .where('seen_at', '<', writeSortable(clock.now() - REMOVED_AFTER))
-    .execute()
+  await database.write(async ({ query }) => {
+    await query
+      .insertInto('instances')
+      .values({ instance, operator_digest, seen_at })
+      .onConflict((conflict) => conflict.column('instance').doUpdateSet({ operator_digest, seen_at }))
+      .execute()
+    await query
+      .deleteFrom('instances')
+      .where('seen_at', '<', writeSortable(clock.now() - REMOVED_AFTER))
+      .execute()
+  })
 }

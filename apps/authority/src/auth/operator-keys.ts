@@ -1,5 +1,6 @@
 import { readTrustedPublicKey } from '@chancery/protocol'
-import type { Database, Versions } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import type { Versions } from '../database/locks/versions.ts'
 
 export type Tier = 'standard' | 'privileged'
 

@@ -7,6 +7,7 @@ import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { coreJobs } from '../startup/core-jobs.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
 
 const NAMES = ['X-Admin-Key-Id', 'X-Admin-Timestamp', 'X-Admin-Nonce', 'X-Admin-Signature'] as const
 const UNKNOWN = 'Unknown admin key'
@@ -664,10 +665,10 @@ describe('when the audit table cannot be written', () => {
     na = await startTestAuthority({ operators: { privileged: 'privileged', standard: 'standard', spare: 'standard' } })
     accepted((await send(na, { body: { policy_id: 'before' } })).answer, 201)
     accepted((await send(na, { body: { policy_id: 'kept' } })).answer, 201)
-    await sql`alter table audit_events rename to audit_events_away`.execute(na.core.database.read)
+    await sql`alter table audit_events rename to audit_events_away`.execute(rowsOf(na.core.database))
   })
   afterAll(async () => {
-    await sql`alter table audit_events_away rename to audit_events`.execute(na.core.database.read)
+    await sql`alter table audit_events_away rename to audit_events`.execute(rowsOf(na.core.database))
     await na.stop()
   })
 

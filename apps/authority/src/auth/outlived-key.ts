@@ -1,5 +1,5 @@
 import type { AuthParts } from './parts.ts'
-import type { Tx } from '../database/database.ts'
+import type { Transaction } from '../database/database.ts'
 import { refuseRevokedKey } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
 
@@ -15,14 +15,17 @@ class RevokedMeanwhile extends Error {
 export async function transactWithKey<Result>(
   call: OperatorCall,
   parts: Pick<AuthParts, 'audit' | 'database' | 'limits' | 'operators'>,
-  work: (tx: Tx) => Promise<Result>,
+  work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   const { database } = parts
   try {
     return await database.write(async (tx) => {
       const done = await work(tx)
-      await database.lockDomain(tx, 'operator-keys')
-      const revoked = tx.selectFrom('revoked_operator_keys').select('key_id').where('key_id', '=', call.operator.key_id)
+      await tx.lock('operator-keys')
+      const revoked = tx.query
+        .selectFrom('revoked_operator_keys')
+        .select('key_id')
+        .where('key_id', '=', call.operator.key_id)
       if ((await revoked.executeTakeFirst()) !== undefined) throw new RevokedMeanwhile()
       return done
     })

@@ -12,7 +12,7 @@ import { MarkFileError, readMark } from '../rollback/mark-file.ts'
 import type { HighWater } from '../rollback/mark-file.ts'
 import { loadOwnKeys } from '../signing/own-keys.ts'
 import type { OwnKeys } from '../signing/own-keys.ts'
-import type { Tx } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 import { translateDatabaseError } from '../database/open.ts'
 
 /** The result of an inspection or a copy, or why there is none. */
@@ -57,7 +57,7 @@ export async function readMarks(
   return marks
 }
 
-export function inspect(db: Tx, authority: InspectedAuthority): Promise<Inspection> {
+export function inspect(db: Reader, authority: InspectedAuthority): Promise<Inspection> {
   return inspectDatabase(db, authority, inspectStore)
 }
 

@@ -15,7 +15,7 @@ import type { Outcome } from './authority-identity.ts'
 import { isOperatorError, readSettingsOrExplain } from './command-settings.ts'
 import type { CommandArguments } from './command-settings.ts'
 import { withRecovery } from './with-recovery.ts'
-import type { Database, Tx } from '../database/database.ts'
+import type { Database, Reader } from '../database/database.ts'
 import { openExistingDatabase, openDatabase, translateDatabaseError } from '../database/open.ts'
 import { openSqliteExclusive } from '../database/sqlite/open.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from '../database/copy/unfinished-copy.ts'
@@ -118,7 +118,7 @@ export async function migrateDatabase(args: CopyArguments): Promise<Outcome<Copi
     const source = openSource(args.from)
     const target = openDatabase(place)
     try {
-      const parts = { clock: systemClock, ids: systemIds, inspect: (db: Tx) => inspect(db, authority) }
+      const parts = { clock: systemClock, ids: systemIds, inspect: (db: Reader) => inspect(db, authority) }
       return await copyDatabase({ ...args, ...parts, source, target, authority, marks })
     } finally {
       await source.close()

@@ -15,6 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { countEverRevoked, findMiscount, foldCertificateCounts, readCertificateCounts } from './certificate-counts.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
 
 const signal = new AbortController().signal
 let na: TestAuthority
@@ -38,7 +39,7 @@ describe('counters of certificates', () => {
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: gone.cert_id }))
     expect(await counts()).toEqual({ issued: 3, revoked: 1, tracked: 2 })
     expect(await findMiscount(na.core.database.read)).toBeUndefined()
-    await na.core.database.read.deleteFrom('issued_certs').where('cert_id', '=', gone.cert_id).execute()
+    await rowsOf(na.core.database).deleteFrom('issued_certs').where('cert_id', '=', gone.cert_id).execute()
     expect(await counts()).toEqual({ issued: 2, revoked: 0, tracked: 2 })
   })
 
@@ -72,7 +73,7 @@ describe('counters of certificates', () => {
     const before = await counts()
     await expect(
       na.core.database.write(async (tx) => {
-        await sql`update issued_certs set status = 'revoked'`.execute(tx)
+        await sql`update issued_certs set status = 'revoked'`.execute(tx.query)
         throw new Error('given up')
       }),
     ).rejects.toThrow('given up')
@@ -80,7 +81,7 @@ describe('counters of certificates', () => {
   })
 
   it('tell of rows that they do not count', async () => {
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     await db
       .updateTable('issued_counts')
       .set({ issued: sql<number>`issued + 1` })
@@ -114,7 +115,7 @@ describe('the migration that adds counters', () => {
         ['b', 'revoked'],
         ['c', 'revoked'],
       ] as const)
-        await database.read
+        await rowsOf(database)
           .insertInto('issued_certs')
           .values({ ...row, cert_id, status, max_validity_hours: 1 })
           .execute()
@@ -123,7 +124,7 @@ describe('the migration that adds counters', () => {
       expect(await findMiscount(database.read)).toBeUndefined()
       await migrate(database, () => 0n)
       expect(await readCertificateCounts(database.read)).toEqual({ issued: 3, revoked: 2, tracked: 1 })
-      await database.read.updateTable('issued_certs').set({ status: 'revoked' }).where('cert_id', '=', 'a').execute()
+      await rowsOf(database).updateTable('issued_certs').set({ status: 'revoked' }).where('cert_id', '=', 'a').execute()
       expect(await countEverRevoked(database.read)).toBe(3)
     } finally {
       await database.close()

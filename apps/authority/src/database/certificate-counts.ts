@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database, Tx } from './database.ts'
+import type { Database, Reader, Transaction } from './database.ts'
 import { issuedCounts } from './migrations/0026-issued-counts.ts'
 
 /** The row the others are added up in. */
@@ -16,7 +16,7 @@ export interface CertificateCounts {
 }
 
 /** Reads counters (migration 26), a few rows whatever the number of certificates. */
-export async function readCertificateCounts(db: Tx): Promise<CertificateCounts> {
+export async function readCertificateCounts(db: Reader): Promise<CertificateCounts> {
   const { rows } = await sql<Record<'issued' | 'revoked' | 'removed' | 'removed_revoked', number | null>>`
     select sum(issued) as issued, sum(revoked) as revoked, sum(removed) as removed,
       sum(removed_revoked) as removed_revoked from issued_counts`.execute(db)
@@ -30,7 +30,7 @@ export async function readCertificateCounts(db: Tx): Promise<CertificateCounts> 
 }
 
 /** False of a database or backup that a release before the counters wrote last. */
-async function hasCounters(db: Tx): Promise<boolean> {
+async function hasCounters(db: Reader): Promise<boolean> {
   const migrated = await db
     .selectFrom('schema_version')
     .select('version')
@@ -40,7 +40,7 @@ async function hasCounters(db: Tx): Promise<boolean> {
 }
 
 /** What the counters say and what is stored, of one moment, where they differ. Counts every row. */
-export async function findMiscount(db: Tx): Promise<string | undefined> {
+export async function findMiscount(db: Reader): Promise<string | undefined> {
   if (!(await hasCounters(db))) return undefined
   const { rows } = await sql<Record<'stored' | 'stored_revoked' | 'counted' | 'counted_revoked', number>>`
     select count(*) as stored, coalesce(sum(case when status = 'revoked' then 1 else 0 end), 0) as stored_revoked,
@@ -57,7 +57,7 @@ export async function findMiscount(db: Tx): Promise<string | undefined> {
 }
 
 /** Ever revoked, also in a backup of a release that had no counters: it removed no rows, so they can be counted. */
-export async function countEverRevoked(db: Tx): Promise<number> {
+export async function countEverRevoked(db: Reader): Promise<number> {
   if (await hasCounters(db)) return (await readCertificateCounts(db)).revoked
   const row = await db
     .selectFrom('issued_certs')
@@ -69,10 +69,10 @@ export async function countEverRevoked(db: Tx): Promise<number> {
 
 /** In the transaction that deletes the rows, which the triggers count down. */
 export async function noteRemoved(
-  tx: Tx,
+  tx: Transaction,
   { certificates, revoked }: { readonly certificates: number; readonly revoked: number },
 ): Promise<void> {
-  await tx
+  await tx.query
     .updateTable('issued_counts')
     .set({
       removed: sql<number>`removed + ${certificates}`,
@@ -96,14 +96,14 @@ export async function foldCertificateCounts(database: Database, signal: AbortSig
 }
 
 /** Under the lock of the sum, so that two instances do not add the same rows; true when there may be more. */
-async function foldSome(database: Database, tx: Tx): Promise<boolean> {
-  const sum = tx.selectFrom('issued_counts').select('id').where('id', '=', SUM)
+async function foldSome(database: Database, tx: Transaction): Promise<boolean> {
+  const sum = tx.query.selectFrom('issued_counts').select('id').where('id', '=', SUM)
   await (database.engine === 'postgres' ? sum.forUpdate() : sum).executeTakeFirstOrThrow()
-  const some = await tx.selectFrom('issued_counts').selectAll().where('id', '<>', SUM).limit(AT_ONCE).execute()
+  const some = await tx.query.selectFrom('issued_counts').selectAll().where('id', '<>', SUM).limit(AT_ONCE).execute()
   if (some.length === 0) return false
   const total = (name: 'issued' | 'revoked' | 'removed' | 'removed_revoked'): number =>
     some.reduce((all, row) => all + Number(row[name]), 0)
-  await tx
+  await tx.query
     .deleteFrom('issued_counts')
     .where(
       'id',
@@ -111,7 +111,7 @@ async function foldSome(database: Database, tx: Tx): Promise<boolean> {
       some.map(({ id }) => id),
     )
     .execute()
-  await tx
+  await tx.query
     .updateTable('issued_counts')
     .set({
       issued: sql<number>`issued + ${total('issued')}`,

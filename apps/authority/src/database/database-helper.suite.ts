@@ -2,6 +2,7 @@ import { systemClock } from '@chancery/service-kit'
 import type { DatabaseLocation } from './open.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
+import { claimNonces } from '../auth/nonces.ts'
 
 /** The other process of database.suite.ts; not a suite of its own. */
 type Question = { readonly do: 'migrate' } | { readonly do: 'claim'; readonly claims: readonly string[] }
@@ -16,7 +17,7 @@ async function answer(question: Question): Promise<object> {
   }
   const expires_at = '2030-01-01T00:00:00.000000Z'
   const rows = question.claims.map((hex) => ({ claim: Buffer.from(hex, 'hex'), expires_at }))
-  return { won: (await Promise.all(rows.map((row) => database.claimNonces([row])))).flat() }
+  return { won: (await Promise.all(rows.map((row) => claimNonces(database, [row])))).flat() }
 }
 
 process.on('message', (question: Question) => {

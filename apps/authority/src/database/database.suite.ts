@@ -8,11 +8,15 @@ import type { Backend, TestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { claimDatabase } from '../startup/check-keys.ts'
-import type { NonceClaim, Database } from './database.ts'
-import { raiseVersion, versionReader } from './locks/domains.ts'
+import type { Database } from './database.ts'
+import { claimNonces } from '../auth/nonces.ts'
+import type { NonceClaim } from '../auth/nonces.ts'
+import { countHits } from '../limits/shared-limiter.ts'
 import { EXPECTED_SCHEMA_VERSION, MigrationFailed, NewerSchemaError, migrate, readSchemaVersion } from './migrate.ts'
 import { openDatabase } from './open.ts'
 import type { DatabaseLocation } from './open.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
+import { readVersions, versionReader } from './locks/versions.ts'
 
 export function locationOf({ settings }: TestDatabase): DatabaseLocation {
   const url = settings['DATABASE_URL']
@@ -37,11 +41,11 @@ export function describeDatabase(backend: Backend): void {
       await database.close()
       await testDatabase.drop()
     })
-    const policyVersion = async (): Promise<number> => (await database.readVersions()).versions.get('policy') ?? -1
+    const policyVersion = async (): Promise<number> => (await readVersions(database)).versions.get('policy') ?? -1
 
     describe('migrations', () => {
       it('leave the schema this release expects, each version applied once', async () => {
-        expect(await readSchemaVersion(database.read)).toBe(EXPECTED_SCHEMA_VERSION)
+        expect(await readSchemaVersion(rowsOf(database))).toBe(EXPECTED_SCHEMA_VERSION)
         const rows = await database.read.selectFrom('schema_version').select('version').orderBy('version').execute()
         expect(rows.map((row) => Number(row.version))).toEqual(
           Array.from({ length: EXPECTED_SCHEMA_VERSION }, (_, i) => i + 1),
@@ -61,11 +65,11 @@ export function describeDatabase(backend: Backend): void {
 
       it('refuse a database of a newer release, and touch nothing', async () => {
         const applied_at = '2030-01-01T00:00:00.000000Z'
-        await database.read.insertInto('schema_version').values({ version: 999, applied_at }).execute()
+        await rowsOf(database).insertInto('schema_version').values({ version: 999, applied_at }).execute()
         await expect(migrate(database, now)).rejects.toThrow(NewerSchemaError)
         await expect(startTestAuthority({ database: testDatabase })).rejects.toThrow(/999/)
-        expect(await readSchemaVersion(database.read)).toBe(999)
-        await database.read.deleteFrom('schema_version').where('version', '=', 999).execute()
+        expect(await readSchemaVersion(rowsOf(database))).toBe(999)
+        await rowsOf(database).deleteFrom('schema_version').where('version', '=', 999).execute()
       })
 
       it('that fail are undone and named, and go on from there when the cause is gone', async () => {
@@ -73,15 +77,15 @@ export function describeDatabase(backend: Backend): void {
         const half = openDatabase(locationOf(fresh))
         await migrate(half, now, { upTo: 23 })
         // What the migration after the next one makes is there already.
-        await sql`alter table schema_version add column serves_from integer`.execute(half.read)
+        await sql`alter table schema_version add column serves_from integer`.execute(rowsOf(half))
         const failed = migrate(half, now)
         await expect(failed).rejects.toThrow(MigrationFailed)
         await expect(failed).rejects.toThrow(/schema version 25 failed and was undone.*still at version 24/)
         await expect(startTestAuthority({ database: fresh })).rejects.toThrow(MigrationFailed)
-        expect(await readSchemaVersion(half.read)).toBe(24)
-        await sql`alter table schema_version drop column serves_from`.execute(half.read)
+        expect(await readSchemaVersion(rowsOf(half))).toBe(24)
+        await sql`alter table schema_version drop column serves_from`.execute(rowsOf(half))
         await migrate(half, now)
-        expect(await readSchemaVersion(half.read)).toBe(EXPECTED_SCHEMA_VERSION)
+        expect(await readSchemaVersion(rowsOf(half))).toBe(EXPECTED_SCHEMA_VERSION)
         await half.close()
         await fresh.drop()
       })
@@ -93,7 +97,7 @@ export function describeDatabase(backend: Backend): void {
         expect(answers).toEqual([{ ok: true }, { ok: true }])
         await Promise.all(helpers.map((helper) => helper.stop()))
         const check = openDatabase(locationOf(fresh))
-        expect(await readSchemaVersion(check.read)).toBe(EXPECTED_SCHEMA_VERSION)
+        expect(await readSchemaVersion(rowsOf(check))).toBe(EXPECTED_SCHEMA_VERSION)
         expect(await check.read.selectFrom('heads').select('name').where('name', '=', 'crl').execute()).toHaveLength(1)
         await check.close()
         await fresh.drop()
@@ -127,23 +131,23 @@ export function describeDatabase(backend: Backend): void {
       it('keeps everything or nothing', async () => {
         const before = await policyVersion()
         const failed = database.write(async (tx) => {
-          await raiseVersion(tx, 'policy')
-          await tx.insertInto('rate_limit_windows').values({ bucket: 'lost', window_start: 1, hits: 1 }).execute()
+          await tx.raiseVersion('policy')
+          await tx.query.insertInto('rate_limit_windows').values({ bucket: 'lost', window_start: 1, hits: 1 }).execute()
           throw new Error('changed my mind')
         })
         await expect(failed).rejects.toThrow('changed my mind')
         expect(await policyVersion()).toBe(before)
         const lost = database.read.selectFrom('rate_limit_windows').selectAll().where('bucket', '=', 'lost')
         expect(await lost.execute()).toEqual([])
-        expect(await database.write(async (tx) => (await raiseVersion(tx, 'policy'), 'result'))).toBe('result')
+        expect(await database.write(async (tx) => (await tx.raiseVersion('policy'), 'result'))).toBe('result')
         expect(await policyVersion()).toBe(before + 1)
       })
 
       it('undoes what came before a broken statement', async () => {
         const before = await policyVersion()
         const failed = database.write(async (tx) => {
-          await raiseVersion(tx, 'policy')
-          await tx.insertInto('heads').values({ name: 'crl', version: 7 }).execute()
+          await tx.raiseVersion('policy')
+          await tx.query.insertInto('heads').values({ name: 'crl', version: 7 }).execute()
         })
         await expect(failed).rejects.toThrow()
         expect(await policyVersion()).toBe(before)
@@ -153,7 +157,7 @@ export function describeDatabase(backend: Backend): void {
         const before = await policyVersion()
         const run = (i: number): Promise<void> =>
           database.write(async (tx) => {
-            await raiseVersion(tx, 'policy')
+            await tx.raiseVersion('policy')
             if (i % 2 === 0) throw new Error('no')
           })
         // More at once than there are connections, but none waits for one longer than it may.
@@ -171,17 +175,17 @@ export function describeDatabase(backend: Backend): void {
         await Promise.all(
           Array.from({ length: 12 }, () =>
             database.write(async (tx) => {
-              await database.lockDomain(tx, 'policy')
+              await tx.lock('policy')
               inside += 1
               most = Math.max(most, inside)
-              const { version } = await tx
+              const { version } = await tx.query
                 .selectFrom('heads')
                 .select('version')
                 .where('name', '=', 'policy')
                 .executeTakeFirstOrThrow()
               await new Promise((resolve) => setTimeout(resolve, 3))
               // Read, then written: only the lock keeps this from losing counts.
-              await tx
+              await tx.query
                 .updateTable('heads')
                 .set({ version: Number(version) + 1 })
                 .where('name', '=', 'policy')
@@ -211,22 +215,22 @@ export function describeDatabase(backend: Backend): void {
     describe('claimNonces', () => {
       it('lets one of 50 parallel copies win', async () => {
         const one = claim()
-        const won = await Promise.all(Array.from({ length: 50 }, () => database.claimNonces([one])))
+        const won = await Promise.all(Array.from({ length: 50 }, () => claimNonces(database, [one])))
         expect(won.flat().filter(Boolean)).toHaveLength(1)
       })
 
       it('lets the first of equal claims in one batch win, and answers in the order of the rows', async () => {
         const [a, b, c] = [claim(), claim(), claim()]
-        expect(await database.claimNonces([b, a, b, c, a, b])).toEqual([true, true, false, true, false, false])
-        expect(await database.claimNonces([c, claim(), a])).toEqual([false, true, false])
-        expect(await database.claimNonces([])).toEqual([])
+        expect(await claimNonces(database, [b, a, b, c, a, b])).toEqual([true, true, false, true, false, false])
+        expect(await claimNonces(database, [c, claim(), a])).toEqual([false, true, false])
+        expect(await claimNonces(database, [])).toEqual([])
       })
 
       it('gives each of 200 claims to one of two processes', async () => {
         const helper = await startHelper(testDatabase)
         const claims = Array.from({ length: 200 }, claim)
         const [mine, theirs] = await Promise.all([
-          Promise.all(claims.map((one) => database.claimNonces([one]))),
+          Promise.all(claims.map((one) => claimNonces(database, [one]))),
           helper.ask({ do: 'claim', claims: claims.map((one) => Buffer.from(one.claim).toString('hex')) }),
         ])
         const { won } = theirs as { won: boolean[] }
@@ -236,25 +240,25 @@ export function describeDatabase(backend: Backend): void {
 
       it('remembers over a restart', async () => {
         const one = claim()
-        expect(await database.claimNonces([one])).toEqual([true])
+        expect(await claimNonces(database, [one])).toEqual([true])
         await database.close()
         database = openDatabase(locationOf(testDatabase))
-        expect(await database.claimNonces([one])).toEqual([false])
-        expect(await database.claimNonces([claim()])).toEqual([true])
+        expect(await claimNonces(database, [one])).toEqual([false])
+        expect(await claimNonces(database, [claim()])).toEqual([true])
       })
     })
 
     describe('countHits', () => {
       it('adds up per bucket and window, in the order of the rows', async () => {
         const row = (bucket: string, windowStart: number, hits: number) => ({ bucket, windowStart, hits })
-        expect(await database.countHits([row('b', 60, 1), row('a', 60, 2), row('a', 120, 5)])).toEqual([1, 2, 5])
-        expect(await database.countHits([row('a', 60, 3), row('b', 60, 1)])).toEqual([5, 2])
-        expect(await database.countHits([row('a', 120, 1)])).toEqual([6])
+        expect(await countHits(database, [row('b', 60, 1), row('a', 60, 2), row('a', 120, 5)])).toEqual([1, 2, 5])
+        expect(await countHits(database, [row('a', 60, 3), row('b', 60, 1)])).toEqual([5, 2])
+        expect(await countHits(database, [row('a', 120, 1)])).toEqual([6])
       })
 
       it('loses no hit of 60 parallel callers and gives every caller another total', async () => {
         const totals = await Promise.all(
-          Array.from({ length: 60 }, () => database.countHits([{ bucket: 'x', windowStart: 60, hits: 1 }])),
+          Array.from({ length: 60 }, () => countHits(database, [{ bucket: 'x', windowStart: 60, hits: 1 }])),
         )
         expect(totals.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1))
       })
@@ -272,9 +276,9 @@ export function describeDatabase(backend: Backend): void {
 
       it('throws when the row cannot be written, and works again afterwards', async () => {
         const fresh = openDatabase(locationOf(testDatabase))
-        await sql`alter table moments rename to away`.execute(database.read)
+        await sql`alter table moments rename to away`.execute(rowsOf(database))
         for (let i = 0; i < 30; i += 1) await expect(fresh.checkWritable()).rejects.toThrow()
-        await sql`alter table away rename to moments`.execute(database.read)
+        await sql`alter table away rename to moments`.execute(rowsOf(database))
         await vi.waitFor(() => fresh.checkWritable(), { timeout: 10_000, interval: 200 })
         await fresh.close()
       })
@@ -282,21 +286,21 @@ export function describeDatabase(backend: Backend): void {
 
     describe('numbers', () => {
       it('come back as numbers from wide columns', async () => {
-        await database.read
+        await rowsOf(database)
           .updateTable('heads')
           .set({ version: Number.MAX_SAFE_INTEGER })
           .where('name', '=', 'crl')
           .execute()
-        const versions = await database.readVersions()
+        const versions = await readVersions(database)
         expect(versions.versions.get('crl')).toBe(Number.MAX_SAFE_INTEGER)
-        await database.read.updateTable('heads').set({ version: 0 }).where('name', '=', 'crl').execute()
+        await rowsOf(database).updateTable('heads').set({ version: 0 }).where('name', '=', 'crl').execute()
       })
     })
   })
 }
 
 async function bumpOnce(database: Database): Promise<void> {
-  await database.write((tx) => raiseVersion(tx, 'policy'))
+  await database.write((tx) => tx.raiseVersion('policy'))
 }
 
 interface Helper {

@@ -1,7 +1,7 @@
 import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { UnknownOutcomeError } from './database.ts'
-import type { Database, Tx } from './database.ts'
+import type { Database, Reader, Transaction } from './database.ts'
 import { lockMigrations } from './locks/migration.ts'
 import type { ColumnTypes, Migration } from './migration.ts'
 import { foundation } from './migrations/0001-foundation.ts'
@@ -119,27 +119,27 @@ interface Progress {
 /** Gives whether nothing is missing any more. */
 async function applyNext(
   database: Database,
-  tx: Tx,
+  tx: Transaction,
   now: () => Instant,
   { copying = false, upTo = EXPECTED_SCHEMA_VERSION }: MigrateOptions,
   progress: Progress,
 ): Promise<boolean> {
   progress.applying = undefined
   await lockMigrations(database, tx)
-  if (!copying && (await isCopyUnfinished(database, tx))) throw new UnfinishedCopyError()
-  await tx.schema
+  if (!copying && (await isCopyUnfinished(database, tx.query))) throw new UnfinishedCopyError()
+  await tx.query.schema
     .createTable('schema_version')
     .ifNotExists()
     .addColumn('version', 'integer', (c) => c.primaryKey())
     .addColumn('applied_at', 'text', (c) => c.notNull())
     .execute()
-  const current = await readSchemaVersion(tx)
+  const current = await readSchemaVersion(tx.query)
   if (current > EXPECTED_SCHEMA_VERSION) throw new NewerSchemaError(current)
   const next = MIGRATIONS.find((migration) => migration.version === current + 1)
   if (next === undefined || next.version > upTo) return true
   progress.applying = next.version
-  await next.up(tx, TYPES[database.engine])
-  await tx
+  await next.up(tx.query, TYPES[database.engine])
+  await tx.query
     .insertInto('schema_version')
     .values({ version: next.version, applied_at: writeSortable(now()), ...servesFromOf(next) })
     .execute()
@@ -158,7 +158,7 @@ export interface FoundSchema {
 }
 
 /** For a running instance, whose own migrations are all applied. Every newer migration must say it, not the last one. */
-export async function readServedSchema(db: Tx): Promise<FoundSchema> {
+export async function readServedSchema(db: Reader): Promise<FoundSchema> {
   const newer = await db
     .selectFrom('schema_version')
     .select(['version', 'serves_from'])
@@ -174,7 +174,7 @@ export async function readServedSchema(db: Tx): Promise<FoundSchema> {
 }
 
 /** The highest applied version, 0 for a new database. */
-export async function readSchemaVersion(db: Tx): Promise<number> {
+export async function readSchemaVersion(db: Reader): Promise<number> {
   const row = await db
     .selectFrom('schema_version')
     .select((eb) => eb.fn.max('version').as('version'))

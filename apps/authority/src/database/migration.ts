@@ -1,5 +1,5 @@
 import type { ColumnDataType } from 'kysely'
-import type { Database, Tx } from './database.ts'
+import type { Database, Query } from './database.ts'
 
 /** Column types the engines spell differently. */
 export interface ColumnTypes {
@@ -16,5 +16,5 @@ export interface Migration {
    * is removed by the one after it.
    */
   readonly servesFrom?: number
-  up(tx: Tx, types: ColumnTypes): Promise<void>
+  up(tx: Query, types: ColumnTypes): Promise<void>
 }

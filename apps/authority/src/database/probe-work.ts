@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { systemClock } from '@chancery/service-kit'
 import { sql } from 'kysely'
 import { DiskFull } from './database.ts'
-import type { Database, Tx } from './database.ts'
+import type { Query, Transaction } from './database.ts'
 import { storeTime } from './latest-times.ts'
 import { withRetries, rollBackAfter } from './transaction.ts'
 import type { TransactOptions } from './transaction.ts'
@@ -12,14 +12,15 @@ import type { TransactOptions } from './transaction.ts'
 /** Less than the next checkpoint of a busy file needs. */
 const LEAST_FREE_BYTES = 1 << 20
 
-const writeRow = (tx: Tx): Promise<void> => storeTime(tx, 'write-probe', systemClock.now())
+const writeRow = (query: Query): Promise<void> => storeTime({ query }, 'write-probe', systemClock.now())
 
 /** One row that is changed in place, committed: a standby, a full disk or a read-only file refuses it. */
-export const commitProbe = (transact: Database['write']): Promise<void> => transact(writeRow)
+export const commitProbe = (write: (work: (tx: Transaction) => Promise<void>) => Promise<void>): Promise<void> =>
+  write((tx) => writeRow(tx.query))
 
 /** The same, taken back: a standby, a read-only file, or a file that another holds refuses it. */
-export const undoneProbe = (db: Tx, options: Pick<TransactOptions, 'isRetryable' | 'attempts'>): Promise<void> =>
-  withRetries(options, () => rollBackAfter(db, writeRow))
+export const undoneProbe = (query: Query, options: Pick<TransactOptions, 'isRetryable' | 'attempts'>): Promise<void> =>
+  withRetries(options, () => rollBackAfter(query, writeRow))
 
 /** The write-ahead log is written over again and again, so that commits go on for a while on a disk that is full. */
 export async function checkFreeSpace(path: string): Promise<void> {
@@ -29,11 +30,11 @@ export async function checkFreeSpace(path: string): Promise<void> {
 }
 
 /** A table of eight pages that is never committed: its files are new, so no free room of another table is used for them. */
-export async function growPostgres(db: Tx): Promise<void> {
+export async function growPostgres(query: Query): Promise<void> {
   const table = sql.id(`write_probe_${randomBytes(8).toString('hex')}`)
-  await rollBackAfter(db, async (tx) => {
-    await sql`create table ${table} (filler text)`.execute(tx)
+  await rollBackAfter(query, async (open) => {
+    await sql`create table ${table} (filler text)`.execute(open)
     // Short enough to be stored as they are.
-    await sql`insert into ${table} select repeat('x', 1900) from generate_series(1, 32)`.execute(tx)
+    await sql`insert into ${table} select repeat('x', 1900) from generate_series(1, 32)`.execute(open)
   })
 }

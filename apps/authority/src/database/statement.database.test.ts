@@ -3,6 +3,8 @@ import type { TestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { IdStatement } from './statement.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
+import type { Transaction } from './database.ts'
 
 let na: TestAuthority
 beforeAll(async () => {
@@ -19,21 +21,22 @@ describe('IdStatement', () => {
   it('answers for each id that is there, with and without a kept plan', async () => {
     const { database } = na.core
     for (const size of [undefined, 1, 1_000_000])
-      expect(await HEADS.run(database, database.read, ['evidence-anchors', 'no such head'], size)).toEqual([
+      expect(await HEADS.run(database, rowsOf(database), ['evidence-anchors', 'no such head'], size)).toEqual([
         { id: 'evidence-anchors', name: 'evidence-anchors' },
       ])
-    expect(await HEADS.run(database, database.read, [], 1)).toEqual([])
+    expect(await HEADS.run(database, rowsOf(database), [], 1)).toEqual([])
   })
 
   it('plans anew when the table has doubled, and not before', async (test) => {
     const { database } = na.core
     test.skip(database.engine === 'sqlite', 'SQLite keeps no plans')
-    const names = await database.transactOften(async (tx) => {
-      for (const size of [1000, 1001, 1023, 1024, 5000]) await HEADS.run(database, tx, ['evidence-anchors'], size)
+    const list = async (tx: Transaction): Promise<string[]> => {
+      for (const size of [1000, 1001, 1023, 1024, 5000]) await HEADS.run(database, tx.query, ['evidence-anchors'], size)
       const { rows } = await sql<{ name: string }>`
-        select name from pg_prepared_statements where name like 'test-heads%' order by name`.execute(tx)
+        select name from pg_prepared_statements where name like 'test-heads%' order by name`.execute(tx.query)
       return rows.map((row) => row.name)
-    })
+    }
+    const names = await database.write(list, { cachedPlans: true })
     expect(names).toEqual(['test-heads-10', 'test-heads-11', 'test-heads-13'])
   })
 })

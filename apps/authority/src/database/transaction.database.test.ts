@@ -73,6 +73,7 @@ function scripted(reply: Reply = () => undefined): { db: Kysely<Tables>; driver:
 const options = {
   isRetryable: (error: unknown) => error instanceof Again,
   isRefusedCommit: (error: unknown) => error instanceof Refused || error instanceof Again,
+  open: () => ({ run: async () => [], lock: async () => undefined }),
 }
 const failing =
   (wanted: string, error: Error): Reply =>

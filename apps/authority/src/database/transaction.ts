@@ -3,36 +3,39 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { faultAfterCommit } from '#faults'
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
-import type { Tx } from './database.ts'
+import type { Query, Transaction } from './database.ts'
 import { UnknownOutcomeError } from './database.ts'
+import { raiseVersion } from './locks/domains.ts'
 
 const ATTEMPTS = 4
 
 export interface TransactOptions {
   /** True for failures after which the whole transaction may be run again. */
   readonly isRetryable: (error: unknown) => boolean
-  /** How a transaction begins here; plain BEGIN unless said otherwise. */
+  /** The statement that begins a transaction; BEGIN when left out. */
   readonly begin?: RawBuilder<unknown>
-  /** How often a retryable failure is tried; the pauses grow to a few seconds together. */
+  /** How often a retryable failure is tried; the pauses add up to a few seconds. */
   readonly attempts?: number
   /** True when a failed COMMIT certainly changed nothing. */
   readonly isRefusedCommit: (error: unknown) => boolean
+  /** What the engine does differently inside a transaction. */
+  open(connection: Query): Pick<Transaction, 'run' | 'lock'>
 }
 
-/** begin, work, commit; with the one rule that a COMMIT whose answer was lost is never taken for a failure. */
+/** Runs begin, work and commit. A COMMIT without a response is never taken for a failure. */
 export async function transactOn<Result>(
-  db: Tx,
-  work: (tx: Tx) => Promise<Result>,
+  query: Query,
+  work: (tx: Transaction) => Promise<Result>,
   options: TransactOptions,
 ): Promise<Result> {
   return withRetries(options, () =>
-    // One connection for the whole of it, given back whatever happens: a connection that died inside a transaction
-    // must not be missing from the pool for ever.
-    db.connection().execute((connection) => once(connection, work, options)),
+    // One connection for all statements, always released: a connection that died inside a transaction must not be
+    // missing from the pool.
+    query.connection().execute((connection) => once(connection, work, options)),
   )
 }
 
-/** Runs again, after a short random pause, what the server undid for a conflict with somebody else. */
+/** Runs `attempt` again, after a short random pause, when the server rolled it back for a conflict. */
 export async function withRetries<Result>(
   options: Pick<TransactOptions, 'isRetryable' | 'attempts'>,
   attempt: () => Promise<Result>,
@@ -48,14 +51,19 @@ export async function withRetries<Result>(
 }
 
 async function once<Result>(
-  connection: Tx,
-  work: (tx: Tx) => Promise<Result>,
+  connection: Query,
+  work: (tx: Transaction) => Promise<Result>,
   options: TransactOptions,
 ): Promise<Result> {
   await (options.begin ?? sql`begin`).execute(connection)
+  const tx: Transaction = {
+    query: connection,
+    ...options.open(connection),
+    raiseVersion: (domain) => raiseVersion(connection, domain),
+  }
   let result: Result
   try {
-    result = await work(connection)
+    result = await work(tx)
   } catch (error) {
     await rollback(connection)
     throw error
@@ -65,17 +73,17 @@ async function once<Result>(
   } catch (error) {
     if (error instanceof UnknownOutcomeError) throw error
     if (!options.isRefusedCommit(error))
-      throw new UnknownOutcomeError('the answer to COMMIT was lost', { cause: error })
+      throw new UnknownOutcomeError('the response to COMMIT was lost', { cause: error })
     await rollback(connection)
     throw error
   }
-  faultAfterCommit(connection)
+  faultAfterCommit(tx)
   return result
 }
 
-/** Runs `work` and undoes it, whatever it did. */
-export function rollBackAfter<Result>(db: Tx, work: (tx: Tx) => Promise<Result>): Promise<Result> {
-  return db.connection().execute(async (connection) => {
+/** Runs `work` and rolls it back. */
+export function rollBackAfter<Result>(query: Query, work: (query: Query) => Promise<Result>): Promise<Result> {
+  return query.connection().execute(async (connection) => {
     await sql`begin`.execute(connection)
     try {
       return await work(connection)
@@ -85,7 +93,7 @@ export function rollBackAfter<Result>(db: Tx, work: (tx: Tx) => Promise<Result>)
   })
 }
 
-/** The cause is already on its way up; a rollback that fails too means the connection is gone, and with it the work. */
-async function rollback(connection: Tx): Promise<void> {
+/** The caller gets the first error. When the rollback fails too, the connection is lost and the server rolls back. */
+async function rollback(connection: Query): Promise<void> {
   await sql`rollback`.execute(connection).catch(() => undefined)
 }

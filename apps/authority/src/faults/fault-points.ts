@@ -20,10 +20,10 @@ export function faultPoint(name: FaultPoint): void {
 const awaited = new WeakSet<object>()
 
 /** Each change has two more points, named after its event. Here it is written with its event, not committed. */
-export function faultAfterAudit(tx: object, events: readonly { readonly type: AuditEventType }[]): void {
-  for (const { type } of events) {
+export function faultAfterAudit(tx: object, rows: readonly { readonly event_type: string }[]): void {
+  for (const { event_type: type } of rows) {
     if (wanted === `committed:${type}`) awaited.add(tx)
-    faultPoint(`audited:${type}`)
+    faultPoint(`audited:${type as AuditEventType}`)
   }
 }
 

@@ -3,6 +3,7 @@ import { ManualClock, accepted, createTestDatabase, startTestAuthority, startTem
 import type { TestAuthority, TestDatabase, TemporaryRedis } from '@chancery/testkit'
 import { createLog } from '@chancery/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { rowsOf } from '../testing/rows.suite.ts'
 
 const LIMIT = 5
 
@@ -135,7 +136,7 @@ describe('limits counted in Redis', () => {
   it('refuses when neither can count', async () => {
     na = await start()
     await redis.stop()
-    await na.core.database.read.schema.alterTable('rate_limit_windows').renameTo('away').execute()
+    await rowsOf(na.core.database).schema.alterTable('rate_limit_windows').renameTo('away').execute()
     expect(await statuses(2, na)).toEqual([503, 503])
   })
 

@@ -1,5 +1,5 @@
 import type { Clock, Counter, Log } from '@chancery/service-kit'
-import type { WindowHits } from '../database/database.ts'
+import type { WindowHits } from './shared-limiter.ts'
 import type { WindowCounts } from './shared-limiter.ts'
 
 /** How long the first place is left alone after a failure: a slow one would otherwise hold every call. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { WINDOW_SECONDS } from '@chancery/contract'
 import { Redis } from 'ioredis'
-import type { WindowHits } from '../database/database.ts'
+import type { WindowHits } from './shared-limiter.ts'
 import type { WindowCounts } from './shared-limiter.ts'
 
 /** Reliability 14. A call that takes longer is given up; whether it counted does not matter, the database counts then. */

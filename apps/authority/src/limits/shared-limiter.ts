@@ -1,24 +1,30 @@
 import { WINDOW_SECONDS } from '@chancery/contract'
 import { Batcher, LimiterUnavailableError } from '@chancery/service-kit'
 import type { Clock, Limiter } from '@chancery/service-kit'
-import type { Database, WindowHits } from '../database/database.ts'
+import type { Database, Statement } from '../database/database.ts'
 
 const WINDOW_MICROS = BigInt(WINDOW_SECONDS) * 1_000_000n
+
+export interface WindowHits {
+  readonly bucket: string
+  readonly windowStart: number
+  readonly hits: number
+}
 
 /** Where the hits of all instances are added up. Implementers MUST reject when they could not count. */
 export interface WindowCounts {
   /** How the readiness document calls it; with something to fall back to, the one that counts now. */
   readonly name: string
-  /** Adds hits to windows and gives the new totals, in the order of the rows. */
+  /** Adds hits to windows and returns the new totals, in the order of the rows. */
   add(rows: readonly WindowHits[]): Promise<readonly number[]>
-  /** The total of one window, 0 for a window nobody counted in. */
+  /** The total of one window, 0 for a window without hits. */
   read(bucket: string, windowStart: number): Promise<number>
   close(): Promise<void>
 }
 
 /**
  * Counts where all instances can see it, so that they share one window. Hits that arrive while a count is under way
- * share the next one. When nothing can count, nobody is let through uncounted.
+ * share the next one. When hits cannot be counted, requests are refused.
  */
 export class SharedLimiter implements Limiter {
   readonly #counts: WindowCounts
@@ -80,11 +86,48 @@ export class SharedLimiter implements Limiter {
   }
 }
 
+interface WindowTotal {
+  readonly bucket: string
+  readonly window_start: number
+  readonly hits: number
+}
+
+/** Adds hits to windows and returns the new totals. Rows are in the order of their buckets, so no two can deadlock. */
+const COUNT_HITS: Statement<readonly WindowHits[], WindowTotal> = {
+  name: 'count-hits',
+  postgres: {
+    text:
+      'insert into rate_limit_windows as w (bucket, window_start, hits) ' +
+      'select * from unnest($1::text[], $2::bigint[], $3::bigint[]) ' +
+      'on conflict (bucket, window_start) do update set hits = w.hits + excluded.hits ' +
+      'returning bucket, window_start, hits',
+    values: (rows) => [rows.map((r) => r.bucket), rows.map((r) => r.windowStart), rows.map((r) => r.hits)],
+  },
+  sqlite(prepare, rows) {
+    const upsert = prepare(
+      'insert into rate_limit_windows (bucket, window_start, hits) values (?, ?, ?) on conflict (bucket, window_start) ' +
+        'do update set hits = hits + excluded.hits returning bucket, window_start, hits',
+    )
+    return rows.map((row) => upsert.get(row.bucket, row.windowStart, row.hits) as unknown as WindowTotal)
+  },
+}
+
+/** Adds hits to windows and returns the new totals, in the order of the rows. */
+export async function countHits(
+  database: Pick<Database, 'run'>,
+  rows: readonly WindowHits[],
+): Promise<readonly number[]> {
+  const sorted = [...rows].sort((a, b) => (a.bucket < b.bucket ? -1 : 1))
+  const totals = await database.run(COUNT_HITS, sorted)
+  const byKey = new Map(totals.map((row) => [`${row.window_start} ${row.bucket}`, Number(row.hits)]))
+  return rows.map((row) => byKey.get(`${row.windowStart} ${row.bucket}`) ?? 0)
+}
+
 /** Windows as rows of the authority's own database. */
 export function databaseCounts(database: Database): WindowCounts {
   return {
     name: 'database',
-    add: (rows) => database.countHits(rows),
+    add: (rows) => countHits(database, rows),
     async read(bucket, windowStart) {
       const row = await database.read
         .selectFrom('rate_limit_windows')
@@ -98,8 +141,10 @@ export function databaseCounts(database: Database): WindowCounts {
   }
 }
 
-/** Removes windows nobody counts in any more; run by a job, never by a request. */
+/** Removes old windows; run by a job, never by a request. */
 export async function purgeLimiterWindows(database: Database, clock: Clock): Promise<void> {
   const oldest = Number(clock.now() / 1_000_000n) - 2 * WINDOW_SECONDS
-  await database.read.deleteFrom('rate_limit_windows').where('window_start', '<', oldest).execute()
+  await database.write(({ query }) =>
+    query.deleteFrom('rate_limit_windows').where('window_start', '<', oldest).execute(),
+  )
 }

@@ -6,7 +6,7 @@ import type { Clock, Ids } from '@chancery/service-kit'
 import type { HighWater } from '../rollback/mark-file.ts'
 import { listTables } from '../database/copy/catalogue.ts'
 import { countRows } from '../database/copy/copy-rows.ts'
-import type { Database, Tx } from '../database/database.ts'
+import type { Database, Reader } from '../database/database.ts'
 import { findRollbacks, readHeads } from '../rollback/positions.ts'
 import { readSchemaVersion } from '../database/migrate.ts'
 import { snapshotInto, syncFile } from '../database/copy/snapshot.ts'
@@ -115,7 +115,7 @@ async function describe(folder: string, facts: BackupFacts, created: Instant): P
   }
 }
 
-async function readLogSize(db: Tx): Promise<number> {
+async function readLogSize(db: Reader): Promise<number> {
   const row = await db
     .selectFrom('evidence_log_checkpoints')
     .select((eb) => eb.fn.max('tree_size').as('size'))

@@ -19,6 +19,7 @@ import { copyDatabase } from './copy-database.ts'
 import type { Copied, CopyFacts, CopyProgress } from './copy-database.ts'
 import { inspectDatabase } from './inspect.ts'
 import { startUsedAuthority } from './used-authority.suite.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
 
 const SERVED = ['/crl', '/sovereign-revocation-feed', '/policy', '/recognition-policy', '/data-usage/policy']
 
@@ -124,7 +125,7 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
 
   it('removes nothing that no copy made', async () => {
     await expect(copy({ inspect: () => Promise.reject(new Error('interrupted')) })).rejects.toThrow('interrupted')
-    await sql`create table theirs (id integer)`.execute(target.read)
+    await sql`create table theirs (id integer)`.execute(rowsOf(target))
     await expect(copy({ restart: true })).rejects.toMatchObject({ code: 'target_not_empty' })
   })
 
@@ -132,17 +133,17 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
     ['a table of another program', 'create table theirs (id integer)'],
     ['a view', 'create view theirs as select 1 as one'],
   ])('refuses a database that holds %s', async (_what, statement) => {
-    await sql.raw(statement).execute(target.read)
+    await sql.raw(statement).execute(rowsOf(target))
     await expect(copy()).rejects.toMatchObject({ code: 'target_not_empty' })
   })
 
   it('refuses a source that is in use, and locks it during the copy', async () => {
-    expect(() => openSqliteExclusive(path)).toThrow(/SQLite cannot answer/)
+    expect(() => openSqliteExclusive(path)).toThrow(/SQLite is unavailable/)
     await expect(startOn({ settings: { DB_PATH: path }, drop: () => Promise.resolve() })).rejects.toThrow(/DB_PATH/)
   })
 
   it('refuses an old backup, because its missing revocations could not be detected any more', async () => {
-    await sql`delete from own_revocation_feeds where sequence = 2`.execute(source.read)
+    await sql`delete from own_revocation_feeds where sequence = 2`.execute(rowsOf(source))
     await expect(copy()).rejects.toMatchObject({ code: 'source_behind_mark', message: expect.stringContaining('feed') })
   })
 
@@ -154,7 +155,7 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
   })
 
   it('refuses a source of another release', async () => {
-    await sql`delete from schema_version where version = ${EXPECTED_SCHEMA_VERSION}`.execute(source.read)
+    await sql`delete from schema_version where version = ${EXPECTED_SCHEMA_VERSION}`.execute(rowsOf(source))
     await expect(copy()).rejects.toMatchObject({
       code: 'source_unfit',
       message: expect.stringContaining(`version ${EXPECTED_SCHEMA_VERSION - 1}`),
@@ -162,14 +163,14 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
   })
 
   it('refuses a source with a column that it would not copy', async () => {
-    await sql`alter table issued_certs add column theirs text`.execute(source.read)
+    await sql`alter table issued_certs add column theirs text`.execute(rowsOf(source))
     await expect(copy()).rejects.toThrow('the column issued_certs.theirs is not known to this release')
     await expect(startOn(place)).rejects.toThrow(UnfinishedCopyError)
   })
 
   it('does not release a copy whose records do not verify', async () => {
     await sql`update recognition_treaties set treaty_json = replace(treaty_json, 'PARTNER', 'ANOTHER')`.execute(
-      source.read,
+      rowsOf(source),
     )
     await expect(copy()).rejects.toMatchObject({
       code: 'records_invalid',
@@ -196,10 +197,10 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
     ],
   ])('finds a row that is %s', async (_what, statement, problems) => {
     await copy()
-    await sql.raw(statement).execute(target.read)
+    await sql.raw(statement).execute(rowsOf(target))
     const tables = await describeTables(source, target)
     const found: string[] = []
-    for (const table of tables) found.push(...(await compareRows(source, target.read, table, () => undefined)))
+    for (const table of tables) found.push(...(await compareRows(source, rowsOf(target), table, () => undefined)))
     expect(found).toEqual(problems)
   })
 })

@@ -5,7 +5,7 @@ import type { HighWater } from '../rollback/mark-file.ts'
 import { listTables } from '../database/copy/catalogue.ts'
 import { compareRows, copyRows, describeTables } from '../database/copy/copy-rows.ts'
 import type { CopiedTable } from '../database/copy/copy-rows.ts'
-import type { Database, Tx } from '../database/database.ts'
+import type { Database, Reader, Transaction } from '../database/database.ts'
 import { findRollbacks } from '../rollback/positions.ts'
 import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../database/migrate.ts'
 import {
@@ -58,7 +58,7 @@ export interface CopyParts {
   readonly restart: boolean
   readonly clock: Clock
   readonly ids: Ids
-  readonly inspect: (db: Tx) => Promise<Inspection>
+  readonly inspect: (db: Reader) => Promise<Inspection>
   readonly onProgress: (progress: CopyProgress) => void
 }
 
@@ -89,7 +89,7 @@ export async function copyDatabase(facts: CopyFacts): Promise<Copied> {
 export async function copyInto(
   parts: CopyParts,
   schemaVersion: number,
-  lastly: (tx: Tx) => Promise<void> = () => Promise.resolve(),
+  lastly: (tx: Transaction) => Promise<void> = () => Promise.resolve(),
 ): Promise<Copied> {
   const { source, target, clock } = parts
   const token = parts.ids.hex(32)
@@ -112,7 +112,7 @@ export async function copyInto(
 
 /** Verifies every record of the copy. A record that does not verify was already invalid in the source. */
 export async function verifyCopy(
-  db: Tx,
+  db: Reader,
   { inspect, onProgress }: Pick<CopyParts, 'inspect' | 'onProgress'>,
 ): Promise<Inspection['counts']> {
   onProgress({ step: 'verifying', table: '', done: 0, total: 0 })

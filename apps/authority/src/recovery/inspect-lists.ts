@@ -1,7 +1,7 @@
 import { DAY, HOUR, isJsonObject, readInstant } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { sql } from 'kysely'
-import type { Tx } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 import { mayLeaveOut } from './left-out.ts'
 import { pages, parse } from './inspection-report.ts'
 import type { InspectionNotes } from './inspection-report.ts'
@@ -18,7 +18,7 @@ interface Version {
 }
 
 /** Verifies lists and feeds: no gap, no fork, no earlier date, and no revocation undone. */
-export async function inspectLists(db: Tx, notes: InspectionNotes): Promise<void> {
+export async function inspectLists(db: Reader, notes: InspectionNotes): Promise<void> {
   const recovered = await readRecoveries(db)
   await inspectVersions(db, 'crl', recovered, notes, async (name, previous, record) => {
     for (const lost of await lostEntries(db, previous, record)) notes.problem(`${name}: no longer names ${lost}`)
@@ -33,7 +33,7 @@ export async function inspectLists(db: Tx, notes: InspectionNotes): Promise<void
 }
 
 async function inspectVersions(
-  db: Tx,
+  db: Reader,
   kind: 'crl' | 'feed',
   recovered: Recovered,
   notes: InspectionNotes,
@@ -81,7 +81,7 @@ function entriesOf(list: JsonObject): Map<string, JsonObject> {
 }
 
 /** Entries of the previous list that are missing although their certificates had not ended. */
-async function lostEntries(db: Tx, previous: JsonObject, list: JsonObject): Promise<string[]> {
+async function lostEntries(db: Reader, previous: JsonObject, list: JsonObject): Promise<string[]> {
   const entries = entriesOf(list)
   const now = issuedAt(list)
   const lost: string[] = []
@@ -99,7 +99,7 @@ async function lostEntries(db: Tx, previous: JsonObject, list: JsonObject): Prom
  * Checks that the rows of the next list have the entries of the last one, and every revoked certificate that has not
  * ended.
  */
-async function inspectActiveList(db: Tx, notes: InspectionNotes): Promise<void> {
+async function inspectActiveList(db: Reader, notes: InspectionNotes): Promise<void> {
   const last = await db
     .selectFrom('crl_versions')
     .select(['crl_json', 'issued_at'])
@@ -131,7 +131,7 @@ interface RecoveredLine {
 type Recovered = Readonly<Record<'crl' | 'feed', RecoveredLine>>
 
 /** What only an audited recovery may do. One from an old backup has a replay floor, one from a wrong clock has none. */
-async function readRecoveries(db: Tx): Promise<Recovered> {
+async function readRecoveries(db: Reader): Promise<Recovered> {
   const rows = await db
     .selectFrom('audit_events')
     .select('event_json')
@@ -145,7 +145,7 @@ async function readRecoveries(db: Tx): Promise<Recovered> {
 }
 
 /** Reads the versions in order, the removed ones without their text. */
-function readVersions(db: Tx, kind: 'crl' | 'feed'): AsyncGenerator<Version> {
+function readVersions(db: Reader, kind: 'crl' | 'feed'): AsyncGenerator<Version> {
   const [stored, text, removed] =
     kind === 'crl'
       ? (['crl_versions', 'crl_json', 'removed_crl_versions'] as const)

@@ -8,7 +8,7 @@ import {
   readRecognitionPolicy,
   verifyReceivedPlainly,
 } from '@chancery/protocol'
-import type { Tx } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 import { pages, parse } from './inspection-report.ts'
 import type { InspectionNotes } from './inspection-report.ts'
 
@@ -16,14 +16,18 @@ const PAGE = 500
 const LIMITS = { maxDepth: 64, maxValues: 250_000, maxNames: 50_000 }
 
 /** Verifies policies of every kind: their signatures, and one active version of each. */
-export async function inspectPolicies(db: Tx, publicKeys: readonly string[], notes: InspectionNotes): Promise<void> {
+export async function inspectPolicies(
+  db: Reader,
+  publicKeys: readonly string[],
+  notes: InspectionNotes,
+): Promise<void> {
   await inspectManifests(db, notes)
   await inspectBoundaryPolicies(db, publicKeys, notes)
   await inspectLicenses(db, publicKeys, notes)
   await inspectRecognition(db, notes)
 }
 
-async function inspectManifests(db: Tx, notes: InspectionNotes): Promise<void> {
+async function inspectManifests(db: Reader, notes: InspectionNotes): Promise<void> {
   const page = (after: number) =>
     db
       .selectFrom('policy_versions')
@@ -59,7 +63,11 @@ function checkOneActive({ kind, active, count }: Versions, notes: InspectionNote
 }
 
 /** Versions of one id are 1, 2, 3 …; each is the signed text, and at most one is active. */
-async function inspectBoundaryPolicies(db: Tx, publicKeys: readonly string[], notes: InspectionNotes): Promise<void> {
+async function inspectBoundaryPolicies(
+  db: Reader,
+  publicKeys: readonly string[],
+  notes: InspectionNotes,
+): Promise<void> {
   const ids = await db.selectFrom('boundary_policies').select('policy_id').distinct().orderBy('policy_id').execute()
   for (const { policy_id } of ids) {
     const page = (after: number) =>
@@ -86,7 +94,7 @@ async function inspectBoundaryPolicies(db: Tx, publicKeys: readonly string[], no
   }
 }
 
-async function inspectLicenses(db: Tx, publicKeys: readonly string[], notes: InspectionNotes): Promise<void> {
+async function inspectLicenses(db: Reader, publicKeys: readonly string[], notes: InspectionNotes): Promise<void> {
   const versions: Versions = { kind: 'data license', active: 0, count: 0 }
   for (const row of await db.selectFrom('data_license_policies').selectAll().orderBy('position').execute()) {
     notes.saw('data license')
@@ -102,7 +110,7 @@ async function inspectLicenses(db: Tx, publicKeys: readonly string[], notes: Ins
 }
 
 /** A local, unsigned document: it must be readable, and one is active. */
-async function inspectRecognition(db: Tx, notes: InspectionNotes): Promise<void> {
+async function inspectRecognition(db: Reader, notes: InspectionNotes): Promise<void> {
   const versions: Versions = { kind: 'recognition policy', active: 0, count: 0 }
   for (const row of await db.selectFrom('recognition_policies').selectAll().orderBy('position').execute()) {
     notes.saw('recognition policy')

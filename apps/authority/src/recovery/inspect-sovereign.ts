@@ -1,6 +1,6 @@
 import { MAX_FEED_IDS, isJsonObject, readInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import type { Tx } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 import { mayLeaveOut } from './left-out.ts'
 import { pages, parse } from './inspection-report.ts'
 import type { InspectionNotes } from './inspection-report.ts'
@@ -8,7 +8,7 @@ import type { InspectionNotes } from './inspection-report.ts'
 const PAGE = 500
 
 /** Verifies attestations, treaties and imported feeds: signatures, ids, and complete revocations. */
-export async function inspectSovereign(db: Tx, notes: InspectionNotes): Promise<void> {
+export async function inspectSovereign(db: Reader, notes: InspectionNotes): Promise<void> {
   await inspectAttestations(db, notes)
   await inspectTreaties(db, notes)
   await inspectImports(db, notes)
@@ -38,7 +38,7 @@ function checkRevocation(notes: InspectionNotes, name: string, row: RevocationCo
   if (!isWhole || !['active', 'revoked'].includes(row.status)) notes.problem(`${name}: withdrawn by half`)
 }
 
-async function inspectAttestations(db: Tx, notes: InspectionNotes): Promise<void> {
+async function inspectAttestations(db: Reader, notes: InspectionNotes): Promise<void> {
   const feed = await db
     .selectFrom('own_revocation_feeds')
     .select(['feed_json', 'issued_at', 'index_json'])
@@ -77,7 +77,7 @@ async function inspectAttestations(db: Tx, notes: InspectionNotes): Promise<void
 }
 
 /** Treaties that are revoked in the audit log. */
-async function readRevokedTreaties(db: Tx): Promise<ReadonlySet<unknown>> {
+async function readRevokedTreaties(db: Reader): Promise<ReadonlySet<unknown>> {
   const page = (after: string) =>
     db
       .selectFrom('audit_events')
@@ -95,7 +95,7 @@ async function readRevokedTreaties(db: Tx): Promise<ReadonlySet<unknown>> {
   return revoked
 }
 
-async function inspectTreaties(db: Tx, notes: InspectionNotes): Promise<void> {
+async function inspectTreaties(db: Reader, notes: InspectionNotes): Promise<void> {
   const revoked = await readRevokedTreaties(db)
   const page = (after: string) =>
     db
@@ -118,7 +118,7 @@ async function inspectTreaties(db: Tx, notes: InspectionNotes): Promise<void> {
 /**
  * Signed by others, with keys that may have changed since, so only the content is checked. Imported ids stay revoked.
  */
-async function inspectImports(db: Tx, notes: InspectionNotes): Promise<void> {
+async function inspectImports(db: Reader, notes: InspectionNotes): Promise<void> {
   const found = await db.selectFrom('sovereign_revocation_feeds').select(['issuer_sovereign_id', 'sequence']).execute()
   for (const { issuer_sovereign_id, sequence } of found) {
     notes.saw('imported feed')

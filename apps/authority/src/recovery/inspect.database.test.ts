@@ -1,17 +1,18 @@
 import type { TestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Tx } from '../database/database.ts'
+import type { Query } from '../database/database.ts'
 import { rollBackAfter } from '../database/transaction.ts'
 import { inspectStore } from '../features/evidence/verify-store.ts'
 import { inspectDatabase } from './inspect.ts'
 import type { Inspection } from './inspect.ts'
 import { startUsedAuthority } from './used-authority.suite.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
 
 /** Checks of `chancery authority verify-db`. */
 describe('inspectDatabase', () => {
   let na: TestAuthority
-  const inspect = (db: Tx): Promise<Inspection> =>
+  const inspect = (db: Query): Promise<Inspection> =>
     inspectDatabase(
       db,
       { publicKeys: [na.genesis.network_authority.public_key], sovereign: na.genesis.network_name },
@@ -23,7 +24,7 @@ describe('inspectDatabase', () => {
   afterAll(() => na.stop())
 
   it('finds no problem in what the authority wrote itself', async () => {
-    const { counts, problems } = await inspect(na.core.database.read)
+    const { counts, problems } = await inspect(rowsOf(na.core.database))
     expect(problems).toEqual([])
     expect(counts).toMatchObject({
       crl: 4,
@@ -165,7 +166,7 @@ describe('inspectDatabase', () => {
     ],
   ])('finds %s', async (_what, statement, problem) => {
     // Rolled back afterwards, so that all tests use the same data.
-    const { problems } = await rollBackAfter(na.core.database.read, async (tx) => {
+    const { problems } = await rollBackAfter(rowsOf(na.core.database), async (tx) => {
       for (const one of statement.split('; ')) await sql.raw(one).execute(tx)
       return inspect(tx)
     })

@@ -2,7 +2,7 @@ import { FormError, JsonError } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { NO_TEXT } from '../features/crl/index.ts'
 import { findMiscount } from '../database/certificate-counts.ts'
-import type { Tx } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 import { inspectLists } from './inspect-lists.ts'
 import { inspectPolicies } from './inspect-policies.ts'
 import { inspectSovereign } from './inspect-sovereign.ts'
@@ -17,7 +17,7 @@ export interface Inspection {
 }
 
 /** The report of the evidence store, as GET /admin/evidence/verify returns it. */
-export type InspectEvidence = (db: Tx, authority: InspectedAuthority) => Promise<JsonObject>
+export type InspectEvidence = (db: Reader, authority: InspectedAuthority) => Promise<JsonObject>
 
 const PAGE = 500
 
@@ -27,7 +27,7 @@ const PAGE = 500
  * is active, the evidence chain and its anchors verify, and audit events match their columns. Changes nothing.
  */
 export async function inspectDatabase(
-  db: Tx,
+  db: Reader,
   authority: InspectedAuthority,
   inspectEvidence: InspectEvidence,
 ): Promise<Inspection> {
@@ -41,7 +41,7 @@ export async function inspectDatabase(
   return { counts: notes.counts, problems: notes.problems }
 }
 
-async function inspectCertificates(db: Tx, notes: InspectionNotes): Promise<void> {
+async function inspectCertificates(db: Reader, notes: InspectionNotes): Promise<void> {
   const page = (after: string) =>
     db
       .selectFrom('issued_certs')
@@ -93,7 +93,7 @@ interface EvidenceReport {
   readonly anchors: { readonly anchors_checked: number }
 }
 
-async function inspectEvents(db: Tx, notes: InspectionNotes): Promise<void> {
+async function inspectEvents(db: Reader, notes: InspectionNotes): Promise<void> {
   const page = (after: string) =>
     db
       .selectFrom('audit_events')

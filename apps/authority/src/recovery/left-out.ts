@@ -1,13 +1,13 @@
 import { MAX_FEED_IDS, readInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import type { Tx } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 
 /**
  * Returns whether a version of the own feed may lack a revoked attestation: it had ended by then, or the plain form was
  * full of newer ones and the parts have it. An id that is in no part of the feed is missing.
  */
 export async function mayLeaveOut(
-  db: Tx,
+  db: Reader,
   attestation_id: string,
   version: { readonly at: Instant; readonly ids: number },
 ): Promise<boolean> {

@@ -29,6 +29,8 @@ import { PublishedListError } from './published-lists.ts'
 import type { Published } from './published-lists.ts'
 import { NothingToRecoverError, recoverState } from './recover.ts'
 import type { Recovery } from './recover.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
+import { readVersions } from '../database/locks/versions.ts'
 
 const SERVER = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
 
@@ -197,7 +199,7 @@ describe('an authority whose database is rolled back', () => {
     expect(feed['sequence']).toBe(103)
     expect(feed['revoked_attestation_ids']).toEqual([...attestations].sort())
     // A record cached with a version of the lost history never counts as current.
-    const { versions } = await na.core.database.readVersions()
+    const { versions } = await readVersions(na.core.database)
     expect(Math.min(...versions.values())).toBeGreaterThanOrEqual(1_000_000)
     const events = await na.auditEvents('state_recovered')
     expect(events.map((event) => event['details'])).toEqual([
@@ -364,7 +366,7 @@ describe('an authority whose database is rolled back', () => {
     await rm(marks()[0] ?? '')
     await start()
     accepted(await na.request('GET', '/readyz'))
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     await db.updateTable('crl_versions').set({ crl_json: '{}' }).where('sequence', '=', 1).execute()
     await na.core.rollback.recheck()
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
@@ -374,7 +376,7 @@ describe('an authority whose database is rolled back', () => {
     await start()
     await revoke((await enroll(na, await node('one'))).cert_id)
     accepted(await na.request('GET', '/crl'))
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     await db.updateTable('heads').set({ version: 0 }).where('name', '=', 'crl').execute()
     await na.core.rollback.recheck()
     refused(await na.request('GET', '/readyz'), 503, 'service_not_ready')
@@ -516,7 +518,7 @@ describe('an authority whose database is rolled back', () => {
     accepted(await na.as('privileged')('POST', '/admin/operator-keys/op-gone/revoke', {}))
     await stop()
     await start()
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     await db.deleteFrom('revoked_operator_keys').execute()
     await db.updateTable('crl_versions').set({ sequence: 500 }).execute()
     await na.core.rollback.recheck()

@@ -18,9 +18,8 @@ import type { HighWater } from '../rollback/mark-file.ts'
 import { endInvites } from './end-invites.ts'
 import { LIST_LIMITS, raiseMark } from './published-lists.ts'
 import type { Published } from './published-lists.ts'
-import type { Tx } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/database.ts'
 import { findRollbacks } from '../rollback/positions.ts'
-import { raiseVersion } from '../database/locks/domains.ts'
 
 /** The one permitted jump: no sequence that was used after the backup is used again (reliability 12). */
 const JUMP = 100
@@ -55,8 +54,8 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
   if (!rollback.isHalted() && !(await isRolledBack(database.read, mark))) return restoreRows(parts)
   const recovery = await database.write(async (tx) => {
     // A large registry takes longer than the statement timeout of requests.
-    if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
-    for (const head of ['operator-keys', 'crl', 'policy', 'feed']) await database.lockDomain(tx, head)
+    if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx.query)
+    for (const head of ['operator-keys', 'crl', 'policy', 'feed'] as const) await tx.lock(head)
     const keys = await revokeKeysAgain(tx, mark)
     const list = await relist(tx, parts, mark)
     await raisePolicyPosition(tx, mark)
@@ -89,7 +88,7 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
 async function restoreRows(parts: RecoveryParts): Promise<Recovery> {
   const { database, rollback } = parts
   const recovery = await database.write(async (tx) => {
-    for (const head of ['crl', 'feed']) await database.lockDomain(tx, head)
+    for (const head of ['crl', 'feed'] as const) await tx.lock(head)
     const list = await parts.crl.restoreDropped(tx)
     const feed = await restoreRevocations(tx, parts)
     if (list === undefined && feed === undefined) throw new NothingToRecoverError('the database is not rolled back')
@@ -104,25 +103,25 @@ async function restoreRows(parts: RecoveryParts): Promise<Recovery> {
 }
 
 async function restoreRevocations(
-  tx: Tx,
+  tx: Transaction,
   parts: RecoveryParts,
 ): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
-  const last = await findSignedFeed(tx, parts.keys)
+  const last = await findSignedFeed(tx.query, parts.keys)
   const added = last === undefined ? 0 : await revokeMissing(tx, parts, last)
   if (added === 0) return undefined
   const { sequence } = await parts.revocationFeeds.publishOwnFeed(tx, 'refresh')
   return { sequence, added }
 }
 
-async function isRolledBack(db: Tx, mark: HighWater): Promise<boolean> {
+async function isRolledBack(db: Reader, mark: HighWater): Promise<boolean> {
   return (await findRollbacks(db, [mark])).some((name) => name !== 'evidence')
 }
 
-async function revokeKeysAgain(tx: Tx, mark: HighWater): Promise<number> {
+async function revokeKeysAgain(tx: Transaction, mark: HighWater): Promise<number> {
   let added = 0
   for (const key of mark.revoked_operator_keys) {
     const row = { key_id: key.key_id, revoked_at: key.revoked_at, reason: key.reason, revoked_by: key.revoked_by }
-    const inserted = await tx
+    const inserted = await tx.query
       .insertInto('revoked_operator_keys')
       .values(row)
       .onConflict((conflict) => conflict.doNothing())
@@ -130,41 +129,41 @@ async function revokeKeysAgain(tx: Tx, mark: HighWater): Promise<number> {
       .executeTakeFirst()
     if (inserted !== undefined) added += 1
   }
-  await raiseVersion(tx, 'operator-keys')
+  await tx.raiseVersion('operator-keys')
   return added
 }
 
 async function relist(
-  tx: Tx,
+  tx: Transaction,
   parts: RecoveryParts,
   mark: HighWater,
 ): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
   if (mark.crl === null || mark.last_crl === null) return undefined
   const saved: Crl = readCrl(readJson(mark.last_crl, LIST_LIMITS))
   // Also past the database: a mark may have been stored elsewhere for long while another history continued.
-  const sequence = Math.max(mark.crl.sequence + JUMP, ((await findActiveVersion(tx))?.sequence ?? 0) + 1)
+  const sequence = Math.max(mark.crl.sequence + JUMP, ((await findActiveVersion(tx.query))?.sequence ?? 0) + 1)
   return { sequence, added: await parts.crl.restoreEntries(tx, saved, sequence) }
 }
 
 /** Positions are not signed, but the history is read in their order. */
-async function raisePolicyPosition(tx: Tx, mark: HighWater): Promise<void> {
-  await tx
+async function raisePolicyPosition(tx: Transaction, mark: HighWater): Promise<void> {
+  await tx.query
     .updateTable('policy_versions')
     .set({ position: mark.policy_versions + JUMP })
     .where('active', '=', 1)
     .where('position', '<', mark.policy_versions)
     .execute()
-  await raiseVersion(tx, 'policy')
+  await tx.raiseVersion('policy')
 }
 
 async function revokeAgain(
-  tx: Tx,
+  tx: Transaction,
   parts: RecoveryParts,
   mark: HighWater,
 ): Promise<{ readonly sequence: number; readonly added: number } | undefined> {
   if (mark.feed === null || mark.last_feed === null) return undefined
   const saved: RevocationFeed = readRevocationFeed(readJson(mark.last_feed, LIST_LIMITS))
-  const last = await findSignedFeed(tx, parts.keys)
+  const last = await findSignedFeed(tx.query, parts.keys)
   const added =
     (await revokeMissing(tx, parts, saved)) + (last === undefined ? 0 : await revokeMissing(tx, parts, last))
   const least = {
@@ -177,20 +176,20 @@ async function revokeAgain(
 }
 
 /** Revokes the attestations of a feed that the rows lack. Returns their number. */
-async function revokeMissing(tx: Tx, parts: RecoveryParts, saved: RevocationFeed): Promise<number> {
-  const known = new Set((await listRevokedAttestations(tx)).map((row) => row.attestation_id))
+async function revokeMissing(tx: Transaction, parts: RecoveryParts, saved: RevocationFeed): Promise<number> {
+  const known = new Set((await listRevokedAttestations(tx.query)).map((row) => row.attestation_id))
   const missing = saved.revoked_attestation_ids.filter((id) => !known.has(id))
   const now = writeSortable(parts.clock.now())
   for (const attestation_id of missing) {
     const revocation_reason = saved.revocation_reasons[attestation_id] ?? 'unspecified'
-    const stored = await tx
+    const stored = await tx.query
       .updateTable('membership_attestations')
       .set({ status: 'revoked', revoked_at: now, revocation_reason })
       .where('attestation_id', '=', attestation_id)
       .returning('attestation_id')
       .executeTakeFirst()
     if (stored === undefined)
-      await tx.insertInto('recovered_revocations').values({ attestation_id, revocation_reason }).execute()
+      await tx.query.insertInto('recovered_revocations').values({ attestation_id, revocation_reason }).execute()
   }
   return missing.length
 }
@@ -200,11 +199,11 @@ async function revokeMissing(tx: Tx, parts: RecoveryParts, saved: RevocationFeed
  * again, and cached records would count as current. So all versions jump. A backup from before an earlier recovery
  * lacks the jump of that one, so the mark counts, too.
  */
-async function raiseVersions(tx: Tx, { versions }: HighWater): Promise<void> {
-  const rows = await tx.selectFrom('heads').select('name').execute()
+async function raiseVersions(tx: Transaction, { versions }: HighWater): Promise<void> {
+  const rows = await tx.query.selectFrom('heads').select('name').execute()
   for (const { name } of rows) {
     const least = versions[name] ?? 0
-    await tx
+    await tx.query
       .updateTable('heads')
       .set({ version: sql<number>`case when version < ${least} then ${least} else version end + ${VERSION_LEAP}` })
       .where('name', '=', name)
@@ -212,17 +211,17 @@ async function raiseVersions(tx: Tx, { versions }: HighWater): Promise<void> {
   }
 }
 
-async function noteRecovery(tx: Tx, now: Instant, replayFloor: Instant): Promise<void> {
-  const last = await tx
+async function noteRecovery(tx: Transaction, now: Instant, replayFloor: Instant): Promise<void> {
+  const last = await tx.query
     .selectFrom('recoveries')
     .select((eb) => eb.fn.max('position').as('position'))
     .executeTakeFirst()
   const position = Number(last?.position ?? 0) + 1
   const row = { position, recovered_at: writeSortable(now), replay_floor: writeSortable(replayFloor) }
-  await tx.insertInto('recoveries').values(row).execute()
+  await tx.query.insertInto('recoveries').values(row).execute()
 }
 
-async function audit(tx: Tx, parts: RecoveryParts, recovery: Recovery): Promise<void> {
+async function audit(tx: Transaction, parts: RecoveryParts, recovery: Recovery): Promise<void> {
   await parts.audit.record(tx, {
     type: 'state_recovered',
     details: {

@@ -18,6 +18,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeUnknown } from './describe-unknown.ts'
 import { adoptUnknown, revokeAgain, revokeUnknown } from './resolve-unknown.ts'
 import { SourceUnusable, findUnknown } from './unknown.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
 
 let na: TestAuthority
 beforeAll(async () => {
@@ -40,7 +41,7 @@ async function join(): Promise<{ node: NodeCaller; cert_id: string; text: string
 
 /** The state of a restored database that lacks it. */
 async function removeRows(cert_id: string): Promise<void> {
-  const db = na.core.database.read
+  const db = rowsOf(na.core.database)
   await db.deleteFrom('node_liveness').where('cert_id', '=', cert_id).execute()
   await db.deleteFrom('issued_certs').where('cert_id', '=', cert_id).execute()
 }

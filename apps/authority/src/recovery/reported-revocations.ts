@@ -1,6 +1,6 @@
 import { REVOCATION_REASONS, writeSortable } from '@chancery/protocol'
 import type { Instant, RevocationReason } from '@chancery/protocol'
-import type { Tx } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 import type { LostEvent } from './unknown-records.ts'
 
 const AT_ONCE = 500
@@ -28,7 +28,7 @@ export class ReportedRevocations {
   }
 
   /** Certificates that are valid again in the database. */
-  async findValidAgain(db: Tx, now: Instant): Promise<readonly RevokedElsewhere[]> {
+  async findValidAgain(db: Reader, now: Instant): Promise<readonly RevokedElsewhere[]> {
     const found: RevokedElsewhere[] = []
     const all = [...this.#reasons.keys()].sort()
     for (let at = 0; at < all.length; at += AT_ONCE) {

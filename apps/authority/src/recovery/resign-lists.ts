@@ -3,7 +3,7 @@ import type { Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { RecoveryParts } from './parts.ts'
 import { isInFuture } from '../clock/date-after.ts'
-import type { Tx } from '../database/database.ts'
+import type { Transaction } from '../database/database.ts'
 import { findActiveVersion } from '../features/crl/index.ts'
 import { findOwnFeed } from '../features/revocation-feeds/index.ts'
 import { NothingToRecoverError } from './recover.ts'
@@ -35,12 +35,12 @@ export async function resignLists(parts: RecoveryParts, reported: Instant): Prom
     throw new NothingToRecoverError('the database is rolled back: run chancery authority recover first')
   const redated = await database.write(async (tx) => {
     // A long list takes longer than the statement timeout of requests.
-    if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
-    for (const head of ['crl', 'feed']) await database.lockDomain(tx, head)
+    if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx.query)
+    for (const head of ['crl', 'feed'] as const) await tx.lock(head)
     const now = clock.now()
-    const list = await findActiveVersion(tx)
+    const list = await findActiveVersion(tx.query)
     const isListAhead = list !== undefined && isInFuture(list.issuedAt, now)
-    const feed = await findOwnFeed(tx)
+    const feed = await findOwnFeed(tx.query)
     const isFeedAhead = feed !== undefined && isInFuture(readInstant(feed.issued_at) ?? 0n, now)
     if (!isListAhead && !isFeedAhead)
       throw new NothingToRecoverError('neither list nor feed is dated over 300 s ahead of this clock')
@@ -58,7 +58,7 @@ export async function resignLists(parts: RecoveryParts, reported: Instant): Prom
 }
 
 /** Undefined when the feed is full, so that no other can follow it (decision 0011). */
-async function redateFeed(tx: Tx, parts: RecoveryParts, before: number): Promise<number | undefined> {
+async function redateFeed(tx: Transaction, parts: RecoveryParts, before: number): Promise<number | undefined> {
   const least = { sequence: 0, issuedAt: 0n, isRedated: true } as const
   const { sequence } = await parts.revocationFeeds.publishOwnFeed(tx, 'refresh', least)
   return sequence === before ? undefined : sequence

@@ -2,7 +2,7 @@ import { REVOCATION_REASONS, instantOf, writeSortable } from '@chancery/protocol
 import type { RevocationReason } from '@chancery/protocol'
 import type { AuditEvent } from '../audit/record.ts'
 import type { RecoveryParts } from './parts.ts'
-import type { Tx } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/database.ts'
 import { lockNodeKeys } from '../database/locks/node-keys.ts'
 import { findActiveVersion, lostByKey, lostByText, insertLost } from '../features/crl/index.ts'
 import type { LostCertificate } from '../features/crl/index.ts'
@@ -78,16 +78,15 @@ export async function restoreListed(parts: RecoveryParts, listed: readonly Unkno
   for (let at = 0; at < listed.length; at += AT_ONCE) {
     const some = listed.slice(at, at + AT_ONCE)
     await parts.database.write(async (tx) => {
-      await parts.database.lockDomain(tx, 'crl')
+      await tx.lock('crl')
       await lockNodeKeys(
-        parts.database,
         tx,
         some.map(({ node_public_key }) => node_public_key),
       )
       const ids = some.map(({ cert_id }) => cert_id)
-      const entries = await tx.selectFrom('crl_entries').selectAll().where('cert_id', 'in', ids).execute()
+      const entries = await tx.query.selectFrom('crl_entries').selectAll().where('cert_id', 'in', ids).execute()
       const added = await insertLost(tx, toLost(parts, some))
-      const crl_sequence = (await findActiveVersion(tx))?.sequence ?? 0
+      const crl_sequence = (await findActiveVersion(tx.query))?.sequence ?? 0
       const events: AuditEvent[] = []
       for (const { cert_id, entry_json } of entries) {
         if (!added.has(cert_id)) continue
@@ -126,10 +125,10 @@ export async function adoptUnknown(parts: RecoveryParts, unknown: readonly Unkno
   for (let at = 0; at < texts.length; at += AT_ONCE) {
     const some = texts.slice(at, at + AT_ONCE)
     const counts = await parts.database.write(async (tx) => {
-      await parts.database.lockDomain(tx, 'crl')
+      await tx.lock('crl')
       const keys = some.map(({ node_public_key }) => node_public_key)
-      await lockNodeKeys(parts.database, tx, keys)
-      const compromised = await listBarred(tx, keys)
+      await lockNodeKeys(tx, keys)
+      const compromised = await listBarred(tx.query, keys)
       const good = some.filter(({ node_public_key }) => !compromised.has(node_public_key))
       const rows = good.map(lostByText)
       const inserted = await insertLost(tx, rows)
@@ -150,7 +149,7 @@ export async function adoptUnknown(parts: RecoveryParts, unknown: readonly Unkno
   return { adopted, barred }
 }
 
-async function listBarred(tx: Tx, keys: readonly string[]): Promise<ReadonlySet<string>> {
+async function listBarred(tx: Reader, keys: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await tx
     .selectFrom('issued_certs')
     .select('node_public_key')
@@ -162,10 +161,10 @@ async function listBarred(tx: Tx, keys: readonly string[]): Promise<ReadonlySet<
 
 /** As at its join: one heartbeat, at that time. */
 async function insertLiveness(
-  tx: Tx,
+  tx: Transaction,
   { cert_id, node_public_key, issued_at }: { cert_id: string; node_public_key: string; issued_at: string },
 ): Promise<void> {
-  await tx
+  await tx.query
     .insertInto('node_liveness')
     .values({
       cert_id,

@@ -27,6 +27,7 @@ import { openSqliteReadOnly } from '../database/sqlite/open.ts'
 import { UnfinishedCopyError } from '../database/copy/unfinished-copy.ts'
 import type { BackupManifest } from './manifest.ts'
 import { startUsedAuthority } from './used-authority.suite.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
 
 const SERVED = ['/crl', '/sovereign-revocation-feed', '/policy', '/recognition-policy', '/data-usage/policy']
 const SETTINGS = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
@@ -144,7 +145,7 @@ describe('a backup', () => {
     let isTaking = true
     const writing = (async () => {
       while (isTaking) {
-        await na.core.database.read
+        await rowsOf(na.core.database)
           .insertInto('nonces')
           .values([0, 1].map((half) => ({ claim: Buffer.from(`busy-${count}-${half}`), expires_at: '2099' })))
           .execute()
@@ -168,7 +169,7 @@ describe('a backup', () => {
       halves.set(pair, (halves.get(pair) ?? 0) + 1)
     }
     expect([...halves.values()].every((seen) => seen === 2)).toBe(true)
-    await na.core.database.read.deleteFrom('nonces').where('expires_at', '=', '2099').execute()
+    await rowsOf(na.core.database).deleteFrom('nonces').where('expires_at', '=', '2099').execute()
     expect(count).toBeGreaterThan(0)
   })
 
@@ -290,10 +291,10 @@ describe('a backup', () => {
 
   it('is not served by a running instance during the restore', async () => {
     const copying = na.core.database.engine === 'postgres'
-    if (copying) await sql`create table unfinished_copy (token text, started_at text)`.execute(na.core.database.read)
+    if (copying) await sql`create table unfinished_copy (token text, started_at text)`.execute(rowsOf(na.core.database))
     await na.core.rollback.recheck()
     expect(na.core.rollback.isHalted()).toBe(copying)
-    if (copying) await sql`drop table unfinished_copy`.execute(na.core.database.read)
+    if (copying) await sql`drop table unfinished_copy`.execute(rowsOf(na.core.database))
     await na.core.rollback.recheck()
     expect(na.core.rollback.isHalted()).toBe(false)
   })
@@ -320,12 +321,12 @@ describe('a backup', () => {
     const before = EXPECTED_SCHEMA_VERSION - 1
     await migrate(database, () => na.core.clock.now(), { upTo: before })
     const identity = { id: 1, network_name: 'TEST-NET', public_key: na.genesis.network_authority.public_key }
-    await database.read
+    await rowsOf(database)
       .insertInto('authority_identity')
       .values({ ...identity, created_at: '2026' })
       .execute()
     const policy = await na.core.database.read.selectFrom('policy_versions').selectAll().execute()
-    await database.read.insertInto('policy_versions').values(policy).execute()
+    await rowsOf(database).insertInto('policy_versions').values(policy).execute()
     const envFile = await envFor(old, join(folder, 'old.mark'))
     for (const onSqlite of [false, true]) {
       const outcome = await commands.rehearse({ ...QUIET, envFile, onSqlite })
@@ -336,7 +337,7 @@ describe('a backup', () => {
         records: { policy: policy.length },
       })
     }
-    expect(await readSchemaVersion(database.read)).toBe(before)
+    expect(await readSchemaVersion(rowsOf(database))).toBe(before)
     await database.close()
   })
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import type { Clock, Ids } from '@chancery/service-kit'
 import type { HighWater } from '../rollback/mark-file.ts'
 import { numberCopiedEvents } from '../audit/sequence.ts'
-import type { Database, Tx } from '../database/database.ts'
+import type { Database, Reader } from '../database/database.ts'
 import { findRollbacks } from '../rollback/positions.ts'
 import { EXPECTED_SCHEMA_VERSION, NewerSchemaError, migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
@@ -29,7 +29,7 @@ export interface RestoreFacts {
   readonly restart: boolean
   readonly clock: Clock
   readonly ids: Ids
-  readonly inspect: (db: Tx) => Promise<Inspection>
+  readonly inspect: (db: Reader) => Promise<Inspection>
   readonly onProgress: (progress: CopyProgress) => void
 }
 

@@ -1,6 +1,5 @@
 import { writeSortable } from '@chancery/protocol'
 import type { RecoveryParts } from './parts.ts'
-import { raiseVersion } from '../database/locks/domains.ts'
 import { markAttestationRevoked } from '../features/attestations/index.ts'
 import { markTreatyRevoked } from '../features/recognition-treaties/index.ts'
 import type { LostRecord } from './unknown-records.ts'
@@ -15,14 +14,14 @@ export function revokeAttestations(
   reason: string,
 ): Promise<number | undefined> {
   return parts.database.write(async (tx) => {
-    await parts.database.lockDomain(tx, 'feed')
+    await tx.lock('feed')
     const now = writeSortable(parts.clock.now())
     const revoked: { attestation_id: string; reason: string }[] = []
     for (const { id: attestation_id, revokedFor = reason } of lost) {
       const row = { attestation_id, revocation_reason: revokedFor }
       const isMarked = await markAttestationRevoked(tx, attestation_id, now, revokedFor)
       if (!isMarked)
-        await tx
+        await tx.query
           .insertInto('recovered_revocations')
           .values(row)
           .onConflict((conflict) => conflict.doNothing())
@@ -43,7 +42,7 @@ export function revokeAttestations(
 /** Revokes treaties again that were revoked after the backup. Returns their number. */
 export function revokeTreatiesAgain(parts: RecoveryParts, lost: readonly LostRecord[]): Promise<number> {
   return parts.database.write(async (tx) => {
-    await parts.database.lockDomain(tx, 'treaties')
+    await tx.lock('treaties')
     const now = writeSortable(parts.clock.now())
     const events = []
     for (const { id: treaty_id, revokedFor: reason = 'unspecified' } of lost) {
@@ -51,7 +50,7 @@ export function revokeTreatiesAgain(parts: RecoveryParts, lost: readonly LostRec
       events.push({ type: 'recognition_treaty_revoked' as const, details: { treaty_id, reason, job: 'recover' } })
     }
     if (events.length === 0) return 0
-    await raiseVersion(tx, 'treaties')
+    await tx.raiseVersion('treaties')
     await parts.audit.recordAll(tx, events)
     return events.length
   })

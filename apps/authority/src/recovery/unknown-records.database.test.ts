@@ -9,6 +9,7 @@ import { inspectStore } from '../features/evidence/verify-store.ts'
 import { inspectDatabase } from './inspect.ts'
 import { findUnknown } from './unknown.ts'
 import { revokeTreatiesAgain, revokeAttestations } from './revoke-lost.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05.678Z')
 let na: TestAuthority
@@ -46,11 +47,11 @@ async function eventsNaming(id: string): Promise<readonly string[]> {
 /** Deletes everything that was written after the backup. */
 async function lose(table: 'membership_attestations' | 'recognition_treaties', id: string): Promise<void> {
   const column = table === 'membership_attestations' ? 'attestation_id' : 'treaty_id'
-  await na.core.database.read.deleteFrom(table).where(column, '=', id).execute()
+  await rowsOf(na.core.database).deleteFrom(table).where(column, '=', id).execute()
 }
 
 async function removeEvents(type: string): Promise<void> {
-  await na.core.database.read.deleteFrom('audit_events').where('event_type', '=', type).execute()
+  await rowsOf(na.core.database).deleteFrom('audit_events').where('event_type', '=', type).execute()
 }
 
 async function problems(): Promise<readonly string[]> {
@@ -91,7 +92,7 @@ describe('attestations after the backup', () => {
     const id = await attest('partner-9')
     await post(`/admin/attestations/${id}/revoke`, { reason: 'left the house' })
     const events = await eventsNaming(id)
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     const active = { status: 'active', revoked_at: null, revocation_reason: null }
     await db.updateTable('membership_attestations').set(active).where('attestation_id', '=', id).execute()
     await db.deleteFrom('own_feed_ids').where('attestation_id', '=', id).execute()
@@ -107,7 +108,7 @@ describe('attestations after the backup', () => {
     const events = [...(await eventsNaming(revoked)), ...(await eventsNaming(old))]
     const ancient = events.map((line) => ({ ...(JSON.parse(line) as JsonObject), created_at: '2022-01-01T00:00:00Z' }))
     for (const id of [revoked, old]) await lose('membership_attestations', id)
-    await na.core.database.read
+    await rowsOf(na.core.database)
       .insertInto('recovered_revocations')
       .values({ attestation_id: revoked, revocation_reason: 'unspecified' })
       .execute()
@@ -133,7 +134,7 @@ describe('treaties after the backup', () => {
     await post(`/admin/recognition-treaties/${id}/revoke`, { reason: 'relationship_ended' })
     const events = await eventsNaming(id)
     const active = { status: 'active', revoked_at: null, revocation_reason: null }
-    await na.core.database.read.updateTable('recognition_treaties').set(active).where('treaty_id', '=', id).execute()
+    await rowsOf(na.core.database).updateTable('recognition_treaties').set(active).where('treaty_id', '=', id).execute()
     await removeEvents('recognition_treaty_revoked')
     const report = await find(events)
     expect(report).toMatchObject({ treaties: [], treatiesValidAgain: [{ id, revokedFor: 'relationship_ended' }] })

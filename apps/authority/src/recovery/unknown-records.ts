@@ -1,6 +1,6 @@
 import { HOUR } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
-import type { Tx } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 
 /** No attestation and no treaty is valid longer, so older events need no revocation. */
 const LONGEST_LIFE = 26_280n * HOUR
@@ -78,7 +78,7 @@ export class LostRecordReader {
   }
 
   /** Compares with the rows. Changes nothing. */
-  async compare(db: Tx): Promise<LostRecords> {
+  async compare(db: Reader): Promise<LostRecords> {
     const attestations = [...this.#attestations.values()]
     const treaties = [...this.#treaties.values()]
     const storedAttestations = await statusOf(attestations, (ids) => attestationRows(db, ids))
@@ -141,7 +141,7 @@ async function statusOf(
 }
 
 /** An attestation without a row whose revocation was restored from the feed needs nothing more. */
-async function attestationRows(db: Tx, ids: readonly string[]): Promise<readonly StatusRow[]> {
+async function attestationRows(db: Reader, ids: readonly string[]): Promise<readonly StatusRow[]> {
   const rows = await db
     .selectFrom('membership_attestations')
     .select(['attestation_id as id', 'status'])
@@ -155,7 +155,7 @@ async function attestationRows(db: Tx, ids: readonly string[]): Promise<readonly
   return [...rows, ...recovered.map(({ id }) => ({ id, status: 'revoked' }))]
 }
 
-function treatyRows(db: Tx, ids: readonly string[]): Promise<readonly StatusRow[]> {
+function treatyRows(db: Reader, ids: readonly string[]): Promise<readonly StatusRow[]> {
   return db
     .selectFrom('recognition_treaties')
     .select(['treaty_id as id', 'status'])

@@ -25,6 +25,7 @@ import { inspectDatabase } from './inspect.ts'
 import { PublishedListError, chooseOwnList } from './published-lists.ts'
 import { adoptUnknown, restoreListed, revokeUnknown } from './resolve-unknown.ts'
 import { SourceUnusable, findUnknown } from './unknown.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority
@@ -46,7 +47,7 @@ async function joinLater(validity: JsonObject = {}): Promise<Later> {
   counter += 1
   const node = nodeCaller(na.url, await testSigner('node', `later-${counter}`), () => clock.now())
   const { cert_id } = await enroll(na, node, validity)
-  const db = na.core.database.read
+  const db = rowsOf(na.core.database)
   const row = await db.selectFrom('issued_certs').selectAll().where('cert_id', '=', cert_id).executeTakeFirstOrThrow()
   const event = (await na.auditEvents('certificate_issued')).find((each) => detailsOf(each)['cert_id'] === cert_id)
   await db.deleteFrom('node_liveness').where('cert_id', '=', cert_id).execute()
@@ -111,7 +112,7 @@ describe('records that others have and a restored database lacks', () => {
       const key = node.key
       const body = { cert_id, node_public_key: key, reason: 'key_compromise' }
       accepted(await na.as('privileged')('POST', '/admin/revoke', body))
-      await na.core.database.read.deleteFrom('issued_certs').where('cert_id', '=', cert_id).execute()
+      await rowsOf(na.core.database).deleteFrom('issued_certs').where('cert_id', '=', cert_id).execute()
       const report = await look([line], withText ? [text] : [])
       expect([idsOf(report), report.listed.map((each) => each.cert_id)]).toEqual([[], [cert_id]])
       expect(await restoreListed(na.parts, report.listed)).toBe(1)

@@ -15,7 +15,7 @@ import {
 import type { JoinCertificate, JsonObject, RevocationReason } from '@chancery/protocol'
 import type { RecoveryParts } from './parts.ts'
 import { ownKeysAt } from '../signing/own-keys.ts'
-import type { Tx } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 import { isOurs } from '../features/crl/index.ts'
 import { ReportedRevocations } from './reported-revocations.ts'
 import type { RevokedElsewhere } from './reported-revocations.ts'
@@ -171,7 +171,7 @@ async function* batches(lines: ReportedElsewhere['events']): AsyncGenerator<stri
   if (some.length > 0) yield some
 }
 
-async function withoutReported(db: Tx, events: readonly LostEvent[]): Promise<readonly LostEvent[]> {
+async function withoutReported(db: Reader, events: readonly LostEvent[]): Promise<readonly LostEvent[]> {
   const ids = events.map(({ id }) => id)
   const rows = await db.selectFrom('audit_events').select('event_id').where('event_id', 'in', ids).execute()
   const known = new Set(rows.map((row) => row.event_id))
@@ -180,7 +180,7 @@ async function withoutReported(db: Tx, events: readonly LostEvent[]): Promise<re
 
 /** Those without a row, by whether the list names them: listed ones are already revoked. */
 async function withoutStored(
-  db: Tx,
+  db: Reader,
   named: readonly UnknownCertificate[],
 ): Promise<Pick<UnknownReport, 'certificates' | 'listed'>> {
   const [certificates, listed]: [UnknownCertificate[], UnknownCertificate[]] = [[], []]

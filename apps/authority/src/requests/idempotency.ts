@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { DAY, digestOf, writeSortable } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Tx } from '../database/database.ts'
+import type { Database, Transaction } from '../database/database.ts'
 
 const KEY = /^[A-Za-z0-9._:-]{1,128}$/
 
@@ -36,14 +36,18 @@ export function readAttempt(
  * key is a conflict. So is a repeat whose response contained a secret and was therefore not stored. A running call is
  * waited for: its row is not visible before its effect is.
  */
-export async function findStoredResponse(tx: Tx, attempt: Attempt, now: string): Promise<StoredResponse | undefined> {
-  await tx
+export async function findStoredResponse(
+  tx: Transaction,
+  attempt: Attempt,
+  now: string,
+): Promise<StoredResponse | undefined> {
+  await tx.query
     .deleteFrom('idempotency_keys')
     .where('scope', '=', attempt.scope)
     .where('idempotency_key', '=', attempt.key)
     .where('expires_at', '<=', now)
     .execute()
-  const claimed = await tx
+  const claimed = await tx.query
     .insertInto('idempotency_keys')
     .values({
       scope: attempt.scope,
@@ -57,7 +61,7 @@ export async function findStoredResponse(tx: Tx, attempt: Attempt, now: string):
     .returning('scope')
     .executeTakeFirst()
   if (claimed !== undefined) return undefined
-  const row = await tx
+  const row = await tx.query
     .selectFrom('idempotency_keys')
     .selectAll()
     .where('scope', '=', attempt.scope)
@@ -69,8 +73,8 @@ export async function findStoredResponse(tx: Tx, attempt: Attempt, now: string):
 }
 
 /** Stores the response in the transaction of its effect. Never called for responses that contain a secret. */
-export async function storeResponse(tx: Tx, attempt: Attempt, answer: StoredResponse): Promise<void> {
-  await tx
+export async function storeResponse(tx: Transaction, attempt: Attempt, answer: StoredResponse): Promise<void> {
+  await tx.query
     .updateTable('idempotency_keys')
     .set({ answer_json: answer.text, status: answer.status })
     .where('scope', '=', attempt.scope)
@@ -78,6 +82,6 @@ export async function storeResponse(tx: Tx, attempt: Attempt, answer: StoredResp
     .execute()
 }
 
-export async function purgeStoredResponses(db: Tx, now: string): Promise<void> {
-  await db.deleteFrom('idempotency_keys').where('expires_at', '<=', now).execute()
+export async function purgeStoredResponses(database: Database, now: string): Promise<void> {
+  await database.write(({ query }) => query.deleteFrom('idempotency_keys').where('expires_at', '<=', now).execute())
 }

@@ -6,7 +6,7 @@ import type { HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../audit/record.ts'
 import type { OperatorCall } from '../auth/operator.ts'
 import type { Core } from '../core.ts'
-import type { Tx } from '../database/database.ts'
+import type { Transaction } from '../database/database.ts'
 import type { Domain } from '../database/locks/domains.ts'
 import { findStoredResponse, storeResponse, readAttempt } from './idempotency.ts'
 
@@ -25,13 +25,13 @@ export interface Issued {
 export async function issueRecord(
   call: OperatorCall,
   parts: Pick<Core, 'audit' | 'clock' | 'signing' | 'database'>,
-  issue: (tx: Tx, now: Instant) => Promise<Issued>,
+  issue: (tx: Transaction, now: Instant) => Promise<Issued>,
   head?: Domain,
 ): Promise<HttpResponse> {
   parts.signing.requireAllowed()
   const attempt = readAttempt(call, parts.clock.now())
   return parts.database.write(async (tx) => {
-    if (head !== undefined) await parts.database.lockDomain(tx, head)
+    if (head !== undefined) await tx.lock(head)
     const now = parts.clock.now()
     const earlier = attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(now))
     if (earlier !== undefined) return jsonText(earlier.text, earlier.status)

@@ -6,7 +6,7 @@ import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/te
 import { describe, expect, it } from 'vitest'
 import type { Core } from '../core.ts'
 import { DatabaseUnavailableError } from '../database/database.ts'
-import type { Versions } from '../database/database.ts'
+import type { Versions } from '../database/locks/versions.ts'
 import { PublishedDocuments } from './published-documents.ts'
 
 type ServeParts = Pick<Core, 'clock' | 'versions' | 'rollback'>

@@ -3,7 +3,7 @@ import type { Instant } from '@chancery/protocol'
 import { SharedRead } from '@chancery/service-kit'
 import type { CachedDocument } from '@chancery/service-kit'
 import type { Core } from '../core.ts'
-import type { Versions } from '../database/database.ts'
+import type { Versions } from '../database/locks/versions.ts'
 import type { Domain } from '../database/locks/domains.ts'
 import { translateDatabaseError } from '../database/open.ts'
 

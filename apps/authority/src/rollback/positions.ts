@@ -12,7 +12,7 @@ import {
 import type { Instant } from '@chancery/protocol'
 import type { Head, HighWater } from './mark-file.ts'
 import { countEverRevoked } from '../database/certificate-counts.ts'
-import type { Tx } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 
 /** The content of a mark, without its writer and time. */
 export type Heads = Omit<HighWater, 'mark_version' | 'network_name' | 'written_at'>
@@ -22,7 +22,7 @@ export function digestOf(text: string): string {
 }
 
 /** Reads the state of this database. */
-export async function readHeads(db: Tx): Promise<Heads> {
+export async function readHeads(db: Reader): Promise<Heads> {
   const crl = await db
     .selectFrom('crl_versions')
     .select(['sequence', 'crl_json'])
@@ -74,7 +74,7 @@ export async function readHeads(db: Tx): Promise<Heads> {
  * Sequence of the last anchor, 0 when there is none. Entries up to it must be in the mark, and counting them is
  * expensive.
  */
-export async function readLastAnchor(db: Tx): Promise<number> {
+export async function readLastAnchor(db: Reader): Promise<number> {
   const row = await db
     .selectFrom('evidence_anchors')
     .select((eb) => eb.fn.max('anchor_sequence').as('last'))
@@ -88,7 +88,7 @@ export async function readLastAnchor(db: Tx): Promise<number> {
  * because the recovery merged both lists. Empty when the database has reached the mark.
  */
 export async function findRollback(
-  db: Tx,
+  db: Reader,
   heads: Heads,
   mark: HighWater,
   recoveredAt: Instant = 0n,
@@ -115,7 +115,7 @@ export async function findRollback(
 }
 
 /** Entries or anchors that were returned to callers are missing. Their sequences must not be used again. */
-async function isEvidenceBelow(db: Tx, heads: Heads, mark: HighWater): Promise<boolean> {
+async function isEvidenceBelow(db: Reader, heads: Heads, mark: HighWater): Promise<boolean> {
   const { evidence, anchor = null } = mark
   if (isBelow(heads.evidence, evidence) || isBelow(heads.anchor ?? null, anchor)) return true
   return (await isOther(evidence, (n) => findEntry(db, n))) || (await isOther(anchor, (n) => findAnchor(db, n)))
@@ -132,7 +132,7 @@ async function isOther(mark: Head | null, find: (sequence: number) => Promise<st
   return digest !== undefined && digest !== mark.digest
 }
 
-async function findList(db: Tx, sequence: number): Promise<string | undefined> {
+async function findList(db: Reader, sequence: number): Promise<string | undefined> {
   const row = await db.selectFrom('crl_versions').select('crl_json').where('sequence', '=', sequence).executeTakeFirst()
   if (row !== undefined) return digestOf(row.crl_json)
   const removed = await db
@@ -143,7 +143,7 @@ async function findList(db: Tx, sequence: number): Promise<string | undefined> {
   return removed?.digest
 }
 
-async function findFeed(db: Tx, sequence: number): Promise<string | undefined> {
+async function findFeed(db: Reader, sequence: number): Promise<string | undefined> {
   const row = await db
     .selectFrom('own_revocation_feeds')
     .select('feed_json')
@@ -158,7 +158,7 @@ async function findFeed(db: Tx, sequence: number): Promise<string | undefined> {
   return removed?.digest
 }
 
-async function findEntry(db: Tx, sequence: number): Promise<string | undefined> {
+async function findEntry(db: Reader, sequence: number): Promise<string | undefined> {
   const row = await db
     .selectFrom('evidence_entries')
     .select('entry_digest')
@@ -167,7 +167,7 @@ async function findEntry(db: Tx, sequence: number): Promise<string | undefined> 
   return row?.entry_digest
 }
 
-async function findAnchor(db: Tx, sequence: number): Promise<string | undefined> {
+async function findAnchor(db: Reader, sequence: number): Promise<string | undefined> {
   const row = await db
     .selectFrom('evidence_anchors')
     .select('anchor_json')
@@ -194,7 +194,7 @@ export interface LastRecovery {
 }
 
 /** The last recovery. A later one never lowers the floor of an earlier one. */
-export async function readRecovery(db: Tx): Promise<LastRecovery> {
+export async function readRecovery(db: Reader): Promise<LastRecovery> {
   const row = await db
     .selectFrom('recoveries')
     .select((eb) => [
@@ -208,7 +208,7 @@ export async function readRecovery(db: Tx): Promise<LastRecovery> {
 }
 
 /** What this database lacks of any mark, each name once. */
-export async function findRollbacks(db: Tx, marks: readonly HighWater[]): Promise<readonly string[]> {
+export async function findRollbacks(db: Reader, marks: readonly HighWater[]): Promise<readonly string[]> {
   const [heads, { at }] = [await readHeads(db), await readRecovery(db)]
   const missing: string[] = []
   for (const mark of marks) missing.push(...(await findRollback(db, heads, mark, at)))

@@ -2,7 +2,8 @@ import { readInstant, writeInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { SharedRead } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
-import type { Versions, Database } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import type { Versions } from '../database/locks/versions.ts'
 import { findRollback, readHeads, readLastAnchor, readRecovery } from './positions.ts'
 import type { Heads, LastRecovery } from './positions.ts'
 import { isCopyUnfinished } from '../database/copy/unfinished-copy.ts'
@@ -11,6 +12,7 @@ import { MarkFileError, readMark, writeMark } from './mark-file.ts'
 import type { HighWater } from './mark-file.ts'
 import type { OwnKeys } from '../signing/own-keys.ts'
 import type { AuthoritySigner } from '../signing/signer.ts'
+import { readVersions } from '../database/locks/versions.ts'
 
 const WRITE_EVERY_MS = 60_000
 
@@ -129,7 +131,7 @@ export class RollbackCheck implements SigningHalt {
   async #write(): Promise<void> {
     const { clock, database, signer, networkName, files } = this.#parts
     // The versions are cheap to read. A list may be megabytes.
-    const versions = JSON.stringify([...(await database.readVersions()).versions, await readLastAnchor(database.read)])
+    const versions = JSON.stringify([...(await readVersions(database)).versions, await readLastAnchor(database.read)])
     if (versions === this.#written && clock.monotonicMs() - this.#writtenAt < WRITE_EVERY_MS) return
     const heads = await this.#checks.read()
     if (this.isHalted() || files.length === 0) return
@@ -161,7 +163,7 @@ export class RollbackCheck implements SigningHalt {
     const found = this.#mark === undefined ? [] : await findRollback(database.read, heads, this.#mark, recovery.at)
     // A running instance must not accept a database while rows are still being copied into it.
     if (await isCopyUnfinished(database)) found.push('unfinished copy')
-    found.push(...this.#findUnseen(await database.readVersions(), recovery))
+    found.push(...this.#findUnseen(await readVersions(database), recovery))
     const below = [...new Set(found)].filter((name) => name !== 'evidence')
     this.#closeEvidence(found.includes('evidence'))
     this.#replayFloor = recovery.floor

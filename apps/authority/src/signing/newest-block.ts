@@ -1,6 +1,6 @@
 import { genesisDigest, instantOf, readJson, readKeyHistory } from '@chancery/protocol'
 import type { GenesisBlock } from '@chancery/protocol'
-import type { Database, Tx } from '../database/database.ts'
+import type { Database, Reader } from '../database/database.ts'
 import { translateDatabaseError } from '../database/open.ts'
 import type { OwnKeys } from './own-keys.ts'
 
@@ -16,12 +16,12 @@ export interface StoredSuccession {
   readonly switched_at: string | null
 }
 
-export function findSuccession(db: Tx): Promise<StoredSuccession | undefined> {
+export function findSuccession(db: Reader): Promise<StoredSuccession | undefined> {
   return db.selectFrom('key_succession').selectAll().where('id', '=', 1).executeTakeFirst()
 }
 
 /** Changes after every step of a succession. */
-async function findVersion(db: Tx): Promise<string> {
+async function findVersion(db: Reader): Promise<string> {
   const row = await db
     .selectFrom('key_succession')
     .select(['genesis_digest', 'phase', 'announced_at'])

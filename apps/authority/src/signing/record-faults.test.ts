@@ -28,6 +28,7 @@ import { checkRecords } from '../features/health/check-records.job.ts'
 import { recoverState } from '../recovery/recover.ts'
 import { isRevokedInAudit } from '../database/revoked-treaties.ts'
 import { EntriesCache } from '../features/crl/entries-cache.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
 
 let database: TestDatabase
 let na: TestAuthority
@@ -65,7 +66,7 @@ describe('the revocation list', () => {
   const revoke = (cert_id: string, reason = 'key_compromise') =>
     na.as('privileged')('POST', '/admin/revoke', { cert_id, reason })
   const list = () => fetchCrl(na.url, na.genesis.network_authority.public_key)
-  const rows = () => na.core.database.read
+  const rows = () => rowsOf(na.core.database)
 
   beforeEach(async () => {
     lost = (await enroll(na, await newNode())).cert_id
@@ -183,7 +184,7 @@ describe('the own feed', () => {
     const [first, second] = [await attest(), await attest()]
     accepted(await revoke(first))
     const active = { status: 'active', revoked_at: null, revocation_reason: null }
-    await na.core.database.read.updateTable('membership_attestations').set(active).execute()
+    await rowsOf(na.core.database).updateTable('membership_attestations').set(active).execute()
     const ids = [first, second]
     const db = na.core.database.read
     expect(await Promise.all(ids.map((id) => isOwnAttestationRevoked(db, id)))).toEqual([true, false])
@@ -194,7 +195,7 @@ describe('the own feed', () => {
   it('is not signed without an id of the last one', async () => {
     const [first, second] = [await attest(), await attest()]
     accepted(await revoke(first))
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     const active = { status: 'active', revoked_at: null, revocation_reason: null }
     await db.updateTable('membership_attestations').set(active).execute()
     const refusal = refused(await revoke(second), 503, 'service_unavailable')
@@ -221,7 +222,7 @@ describe('a stored treaty', () => {
   const path = async (to: string): Promise<JsonObject> =>
     accepted(await na.request('GET', `/connectome/trust-path?from=TEST-NET&to=${to}`))
   const forge = async (changes: JsonObject, columns: { subject_sovereign_id?: string } = {}): Promise<void> => {
-    await na.core.database.read
+    await rowsOf(na.core.database)
       .updateTable('recognition_treaties')
       .set({ treaty_json: writeJson({ ...stored, ...changes }), ...columns })
       .where('treaty_id', '=', String(stored['treaty_id']))
@@ -250,7 +251,7 @@ describe('a stored treaty', () => {
   it('whose row names another subject than its text recognises no sovereign', async () => {
     expect((await path('bolt-net'))['trusted']).toBe(true)
     await forge({}, { subject_sovereign_id: 'evil-net' })
-    await na.core.database.read
+    await rowsOf(na.core.database)
       .updateTable('heads')
       .set((eb) => ({ version: eb('version', '+', 1) }))
       .where('name', '=', 'treaties')
@@ -305,7 +306,7 @@ describe('a revoked treaty', () => {
     accepted(await end(id))
     await checkRecords(na.parts)
     expect('warnings' in (await readyz())).toBe(false)
-    await na.core.database.read
+    await rowsOf(na.core.database)
       .updateTable('recognition_treaties')
       .set({ status: 'active', revoked_at: null, revocation_reason: null })
       .execute()
@@ -339,13 +340,13 @@ describe('the evidence log', () => {
       const tile = await core.database.read.selectFrom('evidence_log_tiles').selectAll().executeTakeFirstOrThrow()
       const hashes = Buffer.from(tile.hashes)
       const edited = Buffer.concat([Buffer.alloc(32, 0xab), hashes.subarray(32)])
-      await core.database.read.updateTable('evidence_log_tiles').set({ hashes: edited }).execute()
+      await rowsOf(core.database).updateTable('evidence_log_tiles').set({ hashes: edited }).execute()
       await evidenceStore.decide()
       await expect(features.evidenceLog.append()).rejects.toMatchObject({ code: 'service_unavailable' })
       expect(await note()).toBe(before)
       const ready = accepted(await evidenceStore.na.request('GET', '/readyz'))
       expect(ready['warnings']).toEqual(['evidence_log_contradicted'])
-      await core.database.read.updateTable('evidence_log_tiles').set({ hashes }).execute()
+      await rowsOf(core.database).updateTable('evidence_log_tiles').set({ hashes }).execute()
       await features.evidenceLog.append()
       expect(await note()).not.toBe(before)
       expect('warnings' in accepted(await evidenceStore.na.request('GET', '/readyz'))).toBe(false)

@@ -75,11 +75,13 @@ export async function claimDatabase(
     public_key: ownKeys.current,
     created_at: writeSortable(now),
   }
-  await database.read
-    .insertInto('authority_identity')
-    .values(identity)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+  await database.write(({ query }) =>
+    query
+      .insertInto('authority_identity')
+      .values(identity)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute(),
+  )
   const stored = await database.read
     .selectFrom('authority_identity')
     .selectAll()

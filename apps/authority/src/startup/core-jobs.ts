@@ -25,9 +25,7 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
     {
       name: 'purge-idempotency-keys',
       everySeconds: 600,
-      run: whenClockIsCorrect(clockCheck, () =>
-        purgeStoredResponses(database.read, writeSortable(purgeClock.daily.now())),
-      ),
+      run: whenClockIsCorrect(clockCheck, () => purgeStoredResponses(database, writeSortable(purgeClock.daily.now()))),
     },
     // Before the other jobs, which use it to remove rows.
     { name: 'purge-clock', everySeconds: 60, run: whenClockIsCorrect(clockCheck, () => storePurgeClocks(core)) },

@@ -28,7 +28,7 @@ import { RollbackCheck } from '../rollback/rollback-check.ts'
 import type { RollbackCheckParts } from '../rollback/rollback-check.ts'
 import { checkStartKeys, claimDatabase } from './check-keys.ts'
 import type { Database } from '../database/database.ts'
-import { versionReader } from '../database/locks/domains.ts'
+import { versionReader } from '../database/locks/versions.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase, translateDatabaseError } from '../database/open.ts'
 

@@ -5,6 +5,7 @@ import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { publishAndEdit } from '../features/health/edited-policy.suite.ts'
+import { rowsOf } from './rows.suite.ts'
 
 /**
  * The caller learns only a code. The cause is in the log, so that an edited row can be distinguished from a bad
@@ -32,7 +33,7 @@ describe('a refusal that the database causes', () => {
   it('is logged for a network policy whose row was edited', async () => {
     for (const policy_id of ['one', 'two']) accepted(await post('/admin/policy', { policy_id }), 201)
     await sql`update policy_versions set policy_json = replace(policy_json, '443', '444') where policy_id = 'one'`.execute(
-      na.core.database.read,
+      rowsOf(na.core.database),
     )
     refused(await post('/admin/policy/rollback', { policy_id: 'one' }), 409, 'conflict')
     expect(logged('a stored network policy does not verify')).toMatchObject({ policy_id: 'one', alarm: true })
@@ -41,7 +42,7 @@ describe('a refusal that the database causes', () => {
   it('is logged for an attestation whose row was edited', async () => {
     const attestation_id = await attest()
     await sql`update membership_attestations set attestation_json = replace(attestation_json, 'vendor-1', 'vendor-2')`.execute(
-      na.core.database.read,
+      rowsOf(na.core.database),
     )
     const { decision } = accepted(await evaluate(attestation_id), 201) as { decision: JsonObject }
     expect(decision['authorized']).toBe(false)
@@ -60,7 +61,7 @@ describe('a refusal that the database causes', () => {
 
   it('is logged with its cause when evidence cannot be stored', async () => {
     const attestation_id = await attest()
-    await sql`alter table evidence_entries rename to away`.execute(na.core.database.read)
+    await sql`alter table evidence_entries rename to away`.execute(rowsOf(na.core.database))
     refused(await evaluate(attestation_id), 503, 'evidence_store_unavailable')
     const line = logged('infrastructure failed')
     expect(line).toMatchObject({ level: 'warn', route: 'POST /admin/boundary/evaluate' })

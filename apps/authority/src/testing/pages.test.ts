@@ -13,6 +13,7 @@ import {
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { recordActivity } from '../features/dashboard/activity.ts'
+import { rowsOf } from './rows.suite.ts'
 
 const PAGES = ['/', '/dashboard', '/connectome', '/atlas', '/api-reference', '/cli-reference', '/operator']
 const EVIL = `<img src=x onerror="alert(1)">'"&\u202e`
@@ -129,8 +130,8 @@ describe('GET /', () => {
       tracked: 9,
       expiring: 1,
     })
-    await na.core.database.read.deleteFrom('activity_minutes').execute()
-    await na.core.database.read
+    await rowsOf(na.core.database).deleteFrom('activity_minutes').execute()
+    await rowsOf(na.core.database)
       .insertInto('activity_minutes')
       .values([...Array.from({ length: 20 }, (_, i) => at(1400 - i, 8)), at(5, 2), at(0, 3)])
       .execute()
@@ -142,7 +143,7 @@ describe('GET /', () => {
 
 describe('the history of a day', () => {
   it('has one point a minute, counts the active nodes, and is never longer than a day', async () => {
-    await na.core.database.read.deleteFrom('activity_minutes').execute()
+    await rowsOf(na.core.database).deleteFrom('activity_minutes').execute()
     for (const seconds of [0, 10, 60, 120]) {
       clock.advance(seconds)
       await recordActivity(na.parts)

@@ -176,20 +176,22 @@ describe('a node over a key succession', () => {
     const { signatures: _real, ...block } = thief.genesis
     const authority = await testSigner('na-test', 'na')
     const forged = await signList({ ...block, signatures: [] }, authority)
-    await na.core.database.read
-      .insertInto('key_succession')
-      .values({
-        id: 1,
-        key_id: 'x',
-        genesis_digest: 'f'.repeat(64),
-        genesis_json: writeJson(forged),
-        history_json: writeJson(thief.history),
-        first_list_json: null,
-        phase: 'announced',
-        announced_at: '2026-03-01T00:00:00.000000Z',
-        switched_at: null,
-      })
-      .execute()
+    await na.core.database.write(({ query }) =>
+      query
+        .insertInto('key_succession')
+        .values({
+          id: 1,
+          key_id: 'x',
+          genesis_digest: 'f'.repeat(64),
+          genesis_json: writeJson(forged),
+          history_json: writeJson(thief.history),
+          first_list_json: null,
+          phase: 'announced',
+          announced_at: '2026-03-01T00:00:00.000000Z',
+          switched_at: null,
+        })
+        .execute(),
+    )
     na.core.newestBlock.clear()
     const reasons: string[] = []
     node.on('unfollowed', ({ reason }) => reasons.push(reason))

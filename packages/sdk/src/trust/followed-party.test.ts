@@ -183,10 +183,12 @@ describe('FollowedParty', () => {
     const party = await open()
     const thief = { ...next, genesis: { ...next.genesis, network_version: 'v9' } }
     await announce(next)
-    await na.core.database.read
-      .updateTable('key_succession')
-      .set({ genesis_json: JSON.stringify(thief.genesis) })
-      .execute()
+    await na.core.database.write(({ query }) =>
+      query
+        .updateTable('key_succession')
+        .set({ genesis_json: JSON.stringify(thief.genesis) })
+        .execute(),
+    )
     na.core.newestBlock.clear()
     expect((await party.refresh()).keys).toBe('invalid_signature')
     expect(party.keys).toEqual({ genesis: na.genesis })

@@ -28,6 +28,7 @@ import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { diagnose } from './diagnose.ts'
 import type { Finding } from '@chancery/service-kit'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 /** Checks without an engine run once, on SQLite. */
 const postgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
@@ -186,7 +187,7 @@ describe('doctor', () => {
     })
 
     it('9: a database of another network', async () => {
-      await na.core.database.read.updateTable('authority_identity').set({ network_name: 'OTHER' }).execute()
+      await rowsOf(na.core.database).updateTable('authority_identity').set({ network_name: 'OTHER' }).execute()
       expectOnly(await examine(), 'database-identity', 'bad', /DATABASE_URL|DB_PATH/)
     })
 
@@ -217,7 +218,7 @@ describe('doctor', () => {
     })
 
     it('13: a restored backup', async () => {
-      await na.core.database.read.deleteFrom('crl_versions').execute()
+      await rowsOf(na.core.database).deleteFrom('crl_versions').execute()
       const findings = await examine()
       const wrong = findings.filter((one) => one.check === 'high-water')
       expect(wrong.map((one) => one.status)).toEqual(['bad', 'bad'])
@@ -225,7 +226,7 @@ describe('doctor', () => {
     })
 
     it.skipIf(postgres)('14: a revocation list that was not signed again', async () => {
-      await na.core.database.read
+      await rowsOf(na.core.database)
         .updateTable('crl_versions')
         .set({ issued_at: ago(14n * HOUR) })
         .execute()
@@ -234,7 +235,7 @@ describe('doctor', () => {
 
     it.skipIf(postgres)('14c: a revocation list dated in the future', async () => {
       const dated = (ahead: bigint) =>
-        na.core.database.read
+        rowsOf(na.core.database)
           .updateTable('crl_versions')
           .set({ issued_at: ago(-ahead) })
           .execute()
@@ -245,7 +246,7 @@ describe('doctor', () => {
     })
 
     it.skipIf(postgres)('14b: a revocation list near the limit of its readers', async () => {
-      const size = (bytes: number) => na.core.database.read.updateTable('crl_versions').set({ bytes }).execute()
+      const size = (bytes: number) => rowsOf(na.core.database).updateTable('crl_versions').set({ bytes }).execute()
       const half = { NA_LIST_READER_BYTES: '2000000' }
       await size(999_999)
       expect((await examine(half)).find(({ check }) => check === 'crl-size')?.status).toBe('good')
@@ -271,7 +272,7 @@ describe('doctor', () => {
         revoked_at: null,
       })
       const later = writeSortable(now + 1000n * HOUR)
-      await na.core.database.read
+      await rowsOf(na.core.database)
         .insertInto('recognition_treaties')
         .values([
           treaty('FRESH', later),
@@ -280,7 +281,7 @@ describe('doctor', () => {
           treaty('ENDED', ago(300n * HOUR)),
         ])
         .execute()
-      await na.core.database.read
+      await rowsOf(na.core.database)
         .insertInto('sovereign_revocation_feeds')
         .values([
           { ...feed, issuer_sovereign_id: 'FRESH', imported_at: ago(HOUR) },
@@ -298,7 +299,7 @@ describe('doctor', () => {
     })
 
     it('16: two instances without HA mode', async () => {
-      const db = na.core.database.read
+      const db = rowsOf(na.core.database)
       await na.core.operatorKeysCheck.run(na.parts)
       const [own] = await db.selectFrom('instances').selectAll().execute()
       if (own === undefined) throw new Error('the instance did not announce itself')
@@ -311,7 +312,7 @@ describe('doctor', () => {
 
     it.skipIf(postgres)('17: an instance with other operators', async () => {
       const seen = { instance: 'old', operator_digest: 'other', seen_at: ago(0n) }
-      await na.core.database.read.insertInto('instances').values(seen).execute()
+      await rowsOf(na.core.database).insertInto('instances').values(seen).execute()
       const finding = (await examine()).find((one) => one.check === 'instance-operators')
       expect([finding?.status, finding?.fix]).toEqual(['bad', expect.stringMatching(/OPERATOR_PUBLIC_KEYS_JSON/)])
     })
@@ -321,7 +322,7 @@ describe('doctor', () => {
     })
 
     it.skipIf(postgres)('18b: an instance that is not ready, with its reasons', async () => {
-      await na.core.database.read.deleteFrom('crl_versions').execute()
+      await rowsOf(na.core.database).deleteFrom('crl_versions').execute()
       await na.core.rollback.recheck()
       const ready = (await examine()).find(({ check }) => check === 'ready')
       expect([ready?.status, ready?.found]).toEqual(['bad', expect.stringMatching(/^not ready: .*state_rollback/)])
@@ -334,7 +335,7 @@ describe('doctor', () => {
 
     it('24: a former key that signs no list any more', async () => {
       const key = { key_id: 'na-old', public_key: 'old', succeeded_at: ago(HOUR), lists_until: ago(-DAY) }
-      await na.core.database.read.insertInto('former_keys').values(key).execute()
+      await rowsOf(na.core.database).insertInto('former_keys').values(key).execute()
       expectOnly(await examine(), 'former-crl', 'bad', /NA_FORMER_PRIVATE_KEY_FILE/)
     })
 
@@ -343,20 +344,20 @@ describe('doctor', () => {
       const { cert_id } = await enroll(na, node)
       accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
       await na.core.rollback.writeMark()
-      await na.core.database.read.deleteFrom('crl_entries').execute()
+      await rowsOf(na.core.database).deleteFrom('crl_entries').execute()
       expectOnly(await examine(), 'crl-entries', 'bad', /authority recover/)
     })
 
     it('26: an evidence log that does not verify', async () => {
       await na.features.evidenceLog.append()
-      await na.core.database.read.updateTable('evidence_log_checkpoints').set({ note: 'another' }).execute()
+      await rowsOf(na.core.database).updateTable('evidence_log_checkpoints').set({ note: 'another' }).execute()
       expectOnly(await examine(), 'evidence-log', 'bad', /evidence_log_tiles/)
     })
 
     it('27: a treaty that this authority did not sign', async () => {
       const treaty = { treaty_id: 't', from: 'TEST-NET', to: 'other', validityHours: 720 }
       await seedTreaties(na.parts, [treaty])
-      await na.core.database.read.updateTable('recognition_treaties').set({ treaty_json: '{}' }).execute()
+      await rowsOf(na.core.database).updateTable('recognition_treaties').set({ treaty_json: '{}' }).execute()
       const finding = (await examine()).find((one) => one.check === 'treaties')
       expect([finding?.status, finding?.fix]).toEqual(['bad', expect.stringMatching(/treaty revoke/)])
     })

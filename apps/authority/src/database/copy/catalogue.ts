@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import type { Database, Tx } from '../database.ts'
+import type { Database } from '../database.ts'
 
 /** A database as its own catalogue describes it; a transaction of one counts as well. */
-export type Side = Pick<Database, 'engine'> & { readonly read: Tx }
+export type Side = Pick<Database, 'engine' | 'read'>
 
 export interface Column {
   readonly table: string
@@ -13,27 +13,27 @@ export interface Column {
 }
 
 /** Names of everything in it that holds rows, views included. */
-export async function listTables({ engine: backend, read: db }: Side): Promise<readonly string[]> {
+export async function listTables({ engine, read }: Side): Promise<readonly string[]> {
   const { rows } = await (
-    backend === 'sqlite'
+    engine === 'sqlite'
       ? sql<{ name: string }>`
         select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite%' order by name`
       : sql<{ name: string }>`
         select table_name as name from information_schema.tables
         where table_schema = current_schema() order by table_name`
-  ).execute(db)
+  ).execute(read)
   return rows.map(({ name }) => name)
 }
 
-export async function listColumns({ engine: backend, read: db }: Side): Promise<readonly Column[]> {
+export async function listColumns({ engine, read }: Side): Promise<readonly Column[]> {
   const { rows } = await (
-    backend === 'sqlite'
+    engine === 'sqlite'
       ? sql<Column>`
         select t.name as "table", c.name as name, c.type as type, c.pk as pk
         from sqlite_master t join pragma_table_info(t.name) c where t.type = 'table' order by t.name, c.cid`
       : sql<Column>`
         select table_name as "table", column_name as name, data_type as type, 0 as pk from information_schema.columns
         where table_schema = current_schema() order by table_name, ordinal_position`
-  ).execute(db)
+  ).execute(read)
   return rows
 }

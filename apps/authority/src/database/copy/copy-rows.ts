@@ -3,7 +3,7 @@ import type { RawBuilder } from 'kysely'
 import type { SQLInputValue } from 'node:sqlite'
 import { listColumns, listTables } from './catalogue.ts'
 import type { Column, Side } from './catalogue.ts'
-import type { Database, Tx } from '../database.ts'
+import type { Database, Reader, Statement } from '../database.ts'
 
 /** A table as both databases have it. */
 export interface CopiedTable {
@@ -50,7 +50,7 @@ export async function describeTables(source: Side, target: Side): Promise<readon
   return tables
 }
 
-export async function countRows(db: Tx, table: string): Promise<number> {
+export async function countRows(db: Reader, table: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(table)}`.execute(db)
   return Number(rows[0]?.count ?? 0)
 }
@@ -62,36 +62,35 @@ export async function copyRows(
   table: CopiedTable,
   onRows: (count: number) => void,
 ): Promise<void> {
-  await sql`delete from ${sql.table(table.name)}`.execute(target.read)
+  await target.write(({ query }) => sql`delete from ${sql.table(table.name)}`.execute(query))
+  const insert = insertInto(table)
   for await (const rows of readBatches(source, table.name)) {
-    await insertRows(target, table, rows)
+    await target.write((tx) => tx.run(insert, rows))
     onRows(rows.length)
   }
 }
 
-async function insertRows(
-  { native: engine, read: db }: Database,
-  { name, columns }: CopiedTable,
-  rows: readonly Row[],
-): Promise<void> {
-  if (engine.kind === 'postgres') {
-    const names = sql.join(columns.map((column) => sql.ref(column.name)))
-    const values = toColumns(columns, rows)
-    await sql`insert into ${sql.table(name)} (${names}) select * from unnest(${values})`.execute(db)
-    return
+/** Names are from our own migrations, as the catalogue of the database has them. */
+function insertInto({ name, columns }: CopiedTable): Statement<readonly Row[], never> {
+  const into = `insert into "${name}" (${columns.map((column) => `"${column.name}"`).join(', ')})`
+  return {
+    name: `copy-${name}`,
+    postgres: {
+      text: `${into} select * from unnest(${columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ')})`,
+      values: (rows) => columns.map((column) => rows.map((row) => toParameter(row[column.name]))),
+    },
+    sqlite(prepare, rows) {
+      const statement = prepare(`${into} values (${columns.map(() => '?').join(', ')})`)
+      for (const row of rows) statement.run(...columns.map((column) => row[column.name] as SQLInputValue))
+      return []
+    },
   }
-  // Names are of our own migrations, as the database's catalogue spells them.
-  const text = `insert into "${name}" (${columns.map((column) => `"${column.name}"`).join(', ')}) values (${columns.map(() => '?').join(', ')})`
-  await engine.write((prepare) => {
-    const statement = prepare(text)
-    for (const row of rows) statement.run(...columns.map((column) => row[column.name] as SQLInputValue))
-  })
 }
 
 /** Reads every row back and compares every value. Gives one line per row that is not there or is another. */
 export async function compareRows(
   source: Side,
-  target: Tx,
+  target: Reader,
   table: CopiedTable,
   onRows: (count: number) => void,
 ): Promise<string[]> {
@@ -136,11 +135,11 @@ function readable(value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
 }
 
-function readBatches({ engine: backend, read: db }: Side, table: string): AsyncGenerator<readonly Row[]> {
-  return backend === 'sqlite' ? readFile(db, table) : readCursor(db, table)
+function readBatches({ engine, read }: Side, table: string): AsyncGenerator<readonly Row[]> {
+  return engine === 'sqlite' ? readFile(read, table) : readCursor(read, table)
 }
 
-async function* readFile(db: Tx, table: string): AsyncGenerator<readonly Row[]> {
+async function* readFile(db: Reader, table: string): AsyncGenerator<readonly Row[]> {
   let batch: Row[] = []
   let characters = 0
   // The name comes from the database's own catalogue, which the compiler cannot know.
@@ -159,7 +158,7 @@ async function* readFile(db: Tx, table: string): AsyncGenerator<readonly Row[]> 
 }
 
 /** On PostgreSQL; inside a transaction, which alone keeps a cursor open. */
-async function* readCursor(db: Tx, table: string): AsyncGenerator<readonly Row[]> {
+async function* readCursor(db: Reader, table: string): AsyncGenerator<readonly Row[]> {
   await sql`declare copied_rows no scroll cursor for select * from ${sql.table(table)}`.execute(db)
   for (let count = FIRST_FETCH; ;) {
     const { rows } = await sql<Row>`fetch ${sql.lit(count)} from copied_rows`.execute(db)

@@ -3,7 +3,7 @@ import type { Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Side } from './catalogue.ts'
 import { copyRows, describeTables } from './copy-rows.ts'
-import type { Database, Tx } from '../database.ts'
+import type { Database, Query } from '../database.ts'
 import { migrate, readSchemaVersion } from '../migrate.ts'
 import { copySqliteFile, openSqliteUnsynced } from '../sqlite/open.ts'
 
@@ -29,7 +29,7 @@ export async function snapshotInto(
   const draft = openSqliteUnsynced(path)
   try {
     if (source.engine === 'postgres')
-      await source.read.connection().execute((connection) => copyAll(connection, draft, now, onProgress))
+      await (source.read as Query).connection().execute((connection) => copyAll(connection, draft, now, onProgress))
   } finally {
     await draft.close()
   }
@@ -38,7 +38,7 @@ export async function snapshotInto(
 
 /** Of one moment: what is committed while it runs is not seen. Nobody waits for it. */
 async function copyAll(
-  connection: Tx,
+  connection: Query,
   draft: Database,
   now: () => Instant,
   onProgress: (progress: SnapshotProgress) => void,

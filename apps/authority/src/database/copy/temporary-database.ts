@@ -2,10 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Ids } from '@chancery/service-kit'
-import { sql } from 'kysely'
-import type { Database, Tx } from '../database.ts'
+import pg from 'pg'
 import { sqlState } from '../postgres/client.ts'
-import { openDatabase } from '../open.ts'
 import type { DatabaseLocation } from '../open.ts'
 
 /** A place for a database that is gone again afterwards. */
@@ -32,25 +30,25 @@ export async function createTemporaryDatabase(like: DatabaseLocation, ids: Ids):
   const name = `${PREFIX}${ids.hex(16)}`
   const url = new URL(like.url)
   url.pathname = `/${name}`
-  await onServer(like, (db) => sql`create database ${sql.ref(name)}`.execute(db))
+  await onServer(like.url, `create database "${name}"`)
   return {
     place: { kind: 'postgres', url: url.href },
-    drop: () => onServer(like, (db) => sql`drop database if exists ${sql.ref(name)} with (force)`.execute(db)),
+    drop: () => onServer(like.url, `drop database if exists "${name}" with (force)`),
   }
 }
 
-async function onServer(place: DatabaseLocation, work: (db: Tx) => Promise<unknown>): Promise<void> {
-  const database: Database = openDatabase(place)
+/** On a connection of its own, because a database cannot be created in a transaction. */
+async function onServer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1000 })
+  // A broken connection fails the statement; without a listener the event would end the process.
+  client.on('error', () => undefined)
   try {
-    await database.read.connection().execute(async (connection) => {
-      // A new database is a copy of files, which a busy disk may take longer over than any statement of a request.
-      await sql`set statement_timeout = 0`.execute(connection)
-      await work(connection)
-    })
+    await client.connect()
+    await client.query(statement)
   } catch (error) {
     if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error
     throw new TemporaryDatabaseError('the role of DATABASE_URL may not create databases', { cause: error })
   } finally {
-    await database.close()
+    await client.end().catch(() => undefined)
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { listTables } from './catalogue.ts'
-import type { Database, Tx } from '../database.ts'
+import type { Database, Reader, Transaction } from '../database.ts'
 import { lockMigrations } from '../locks/migration.ts'
 
 /** A table that is there from the first moment of a copy to its last: while it is, the database is nobody's. */
@@ -26,9 +26,9 @@ export class TargetOccupiedError extends Error {
 }
 
 /** Asked before anybody uses a database; only PostgreSQL is ever copied into. */
-export async function isCopyUnfinished(database: Database, tx: Tx = database.read): Promise<boolean> {
+export async function isCopyUnfinished(database: Database, reader: Reader = database.read): Promise<boolean> {
   if (database.engine !== 'postgres') return false
-  const { rows } = await sql<{ found: boolean }>`select to_regclass(${MARKER}) is not null as found`.execute(tx)
+  const { rows } = await sql<{ found: boolean }>`select to_regclass(${MARKER}) is not null as found`.execute(reader)
   return rows[0]?.found === true
 }
 
@@ -43,14 +43,14 @@ export async function beginCopy(
 ): Promise<void> {
   await target.write(async (tx) => {
     await lockMigrations(target, tx)
-    const found = await listTables({ engine: target.engine, read: tx })
+    const found = await listTables({ engine: target.engine, read: tx.query })
     if (found.includes(MARKER)) {
       if (!restart) throw new UnfinishedCopyError()
       await clearAway(tx, found, new Set([...facts.tables, MARKER]))
     } else if (found.length > 0) throw new TargetOccupiedError(`it holds the table ${found[0]}`)
     await refuseOthers(tx)
-    await sql`create table ${sql.table(MARKER)} (token text not null, started_at text not null)`.execute(tx)
-    await sql`insert into ${sql.table(MARKER)} values (${facts.token}, ${facts.startedAt})`.execute(tx)
+    await sql`create table ${sql.table(MARKER)} (token text not null, started_at text not null)`.execute(tx.query)
+    await sql`insert into ${sql.table(MARKER)} values (${facts.token}, ${facts.startedAt})`.execute(tx.query)
   })
 }
 
@@ -58,10 +58,10 @@ export async function beginCopy(
 export async function finishCopy(target: Database, token: string): Promise<void> {
   await target.write(async (tx) => {
     await lockMigrations(target, tx)
-    if (!(await isCopyUnfinished(target, tx))) throw new TargetOccupiedError('another copy took it over')
-    const { rows } = await sql<{ token: string }>`select token from ${sql.table(MARKER)}`.execute(tx)
+    if (!(await isCopyUnfinished(target, tx.query))) throw new TargetOccupiedError('another copy took it over')
+    const { rows } = await sql<{ token: string }>`select token from ${sql.table(MARKER)}`.execute(tx.query)
     if (rows[0]?.token !== token) throw new TargetOccupiedError('another copy took it over')
-    await sql`drop table ${sql.table(MARKER)}`.execute(tx)
+    await sql`drop table ${sql.table(MARKER)}`.execute(tx.query)
   })
 }
 
@@ -71,25 +71,25 @@ const LEAVING_MS = 3000
  * Instances that run are not stopped by the marker, which is looked for at the start. Their jobs would write into tables
  * that are half filled. One that has just ended may take a moment to leave.
  */
-async function refuseOthers(tx: Tx): Promise<void> {
+async function refuseOthers(tx: Transaction): Promise<void> {
   const end = performance.now() + LEAVING_MS
   for (;;) {
     const { rows } = await sql<{ others: number }>`
       select count(*) as others from pg_stat_activity where datname = current_database()
-      and application_name = current_setting('application_name') and pid <> pg_backend_pid()`.execute(tx)
+      and application_name = current_setting('application_name') and pid <> pg_backend_pid()`.execute(tx.query)
     if (Number(rows[0]?.others ?? 0) === 0) return
     if (performance.now() > end) throw new TargetInUseError('instances are connected to it')
     await pause(100)
     // What a transaction has once seen of the sessions it would see again.
-    await sql`select pg_stat_clear_snapshot()`.execute(tx)
+    await sql`select pg_stat_clear_snapshot()`.execute(tx.query)
   }
 }
 
-async function clearAway(tx: Tx, found: readonly string[], ours: ReadonlySet<string>): Promise<void> {
+async function clearAway(tx: Transaction, found: readonly string[], ours: ReadonlySet<string>): Promise<void> {
   const stranger = found.find((name) => !ours.has(name))
   if (stranger !== undefined) throw new TargetOccupiedError(`it holds the table ${stranger}, which no copy made`)
-  for (const name of found) await sql`drop table ${sql.table(name)}`.execute(tx)
+  for (const name of found) await sql`drop table ${sql.table(name)}`.execute(tx.query)
   // Triggers went with their tables; what they called stays.
-  await sql`drop function if exists evidence_entries_guard()`.execute(tx)
-  await sql`drop function if exists issued_certs_counted()`.execute(tx)
+  await sql`drop function if exists evidence_entries_guard()`.execute(tx.query)
+  await sql`drop function if exists issued_certs_counted()`.execute(tx.query)
 }

@@ -7,6 +7,7 @@ import type { LeaseParts } from './leases.ts'
 import { LeaseLostError, checkLease, withLease } from './leases.ts'
 import type { Lease } from './leases.ts'
 import { EntriesCache } from '../../features/crl/entries-cache.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock()
 let database: TestDatabase
@@ -30,7 +31,7 @@ function openedParts(): [TestAuthority['parts'], TestAuthority['parts']] {
 /** A write under a lease: a row of its own, so that nothing else touches it. */
 const write = (parts: LeaseParts, lease: Lease, bucket: string): Promise<void> =>
   parts.database.write(async (tx) => {
-    await tx.insertInto('rate_limit_windows').values({ bucket, window_start: 0, hits: 0 }).execute()
+    await tx.query.insertInto('rate_limit_windows').values({ bucket, window_start: 0, hits: 0 }).execute()
     await checkLease(tx, lease)
   })
 const isWritten = async (parts: LeaseParts, bucket: string): Promise<boolean> => {
@@ -74,7 +75,7 @@ describe('withLease', () => {
       async (parts: LeaseParts) => {
         const values = { name: 'ahead-never let go', holder: 'gone', token: 1 }
         const [acquired_at, expires_at] = [writeSortable(clock.now()), writeSortable(clock.now() + 60_000_000n)]
-        await parts.database.read
+        await rowsOf(parts.database)
           .insertInto('job_leases')
           .values({ ...values, acquired_at, expires_at })
           .execute()

@@ -1,7 +1,7 @@
 import { CLOCK_TOLERANCE, seconds, writeSortable } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Clock } from '@chancery/service-kit'
-import type { Database, Tx } from '../database.ts'
+import type { Database, Transaction } from '../database.ts'
 
 export interface LeaseParts {
   readonly database: Database
@@ -20,8 +20,8 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError'
 }
 
-/** Earlier than any clock: one that is set back afterwards must not find the lease taken. */
-const LET_GO = writeSortable(0n)
+/** Earlier than any clock: after a clock is set back the lease must still be free. */
+const RELEASED = writeSortable(0n)
 
 /** Runs `work` when no other instance holds the lease; otherwise does nothing. */
 export async function withLease(
@@ -43,38 +43,42 @@ export async function withLease(
 async function acquire(parts: LeaseParts, name: string, ttlSeconds: number): Promise<Lease | undefined> {
   const now = parts.clock.now()
   const [acquired_at, expires_at] = [writeSortable(now), writeSortable(now + seconds(ttlSeconds))]
-  const row = await parts.database.read
-    .insertInto('job_leases')
-    .values({ name, holder: parts.instance, token: 1, acquired_at, expires_at })
-    .onConflict((conflict) =>
-      conflict
-        .column('name')
-        .doUpdateSet({ holder: parts.instance, token: sql<number>`job_leases.token + 1`, acquired_at, expires_at })
-        .where((eb) =>
-          eb.or([
-            eb('job_leases.expires_at', '<=', acquired_at),
-            // Taken by a clock that was far ahead, and never let go: its end would not come. The token keeps writes apart.
-            eb('job_leases.acquired_at', '>', writeSortable(now + CLOCK_TOLERANCE)),
-          ]),
-        ),
-    )
-    .returning('token')
-    .executeTakeFirst()
+  const row = await parts.database.write(({ query }) =>
+    query
+      .insertInto('job_leases')
+      .values({ name, holder: parts.instance, token: 1, acquired_at, expires_at })
+      .onConflict((conflict) =>
+        conflict
+          .column('name')
+          .doUpdateSet({ holder: parts.instance, token: sql<number>`job_leases.token + 1`, acquired_at, expires_at })
+          .where((eb) =>
+            eb.or([
+              eb('job_leases.expires_at', '<=', acquired_at),
+              // Taken by a clock that was far ahead, and never let go: its end would not come. The token keeps writes apart.
+              eb('job_leases.acquired_at', '>', writeSortable(now + CLOCK_TOLERANCE)),
+            ]),
+          ),
+      )
+      .returning('token')
+      .executeTakeFirst(),
+  )
   return row === undefined ? undefined : { name, token: row.token }
 }
 
 async function release(parts: LeaseParts, { name, token }: Lease): Promise<void> {
-  await parts.database.read
-    .updateTable('job_leases')
-    .set({ expires_at: LET_GO })
-    .where('name', '=', name)
-    .where('token', '=', token)
-    .execute()
+  await parts.database.write(({ query }) =>
+    query
+      .updateTable('job_leases')
+      .set({ expires_at: RELEASED })
+      .where('name', '=', name)
+      .where('token', '=', token)
+      .execute(),
+  )
 }
 
 /** Compares the token inside the writing transaction, holding the lease row so that it cannot be taken meanwhile. */
-export async function checkLease(tx: Tx, { name, token }: Lease): Promise<void> {
-  const held = await tx
+export async function checkLease(tx: Transaction, { name, token }: Lease): Promise<void> {
+  const held = await tx.query
     .updateTable('job_leases')
     .set({ name })
     .where('name', '=', name)

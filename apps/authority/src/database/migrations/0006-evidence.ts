@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Migration } from '../migration.ts'
-import type { Tx } from '../database.ts'
+import type { Query } from '../database.ts'
 
 /** The evidence store: entries, their head, rejections, executor keys, checkpoints, anchors and the public log. */
 export const evidence: Migration = {
@@ -106,7 +106,7 @@ export const evidence: Migration = {
 }
 
 /** Uniqueness first (protocol/trust-operations 6.3), then one index per search filter, each in store order. */
-async function createEntryIndexes(tx: Tx): Promise<void> {
+async function createEntryIndexes(tx: Query): Promise<void> {
   await sql`create unique index evidence_one_decision on evidence_entries (decision_id) where entry_kind = 'decision'`.execute(
     tx,
   )
@@ -132,7 +132,7 @@ async function createEntryIndexes(tx: Tx): Promise<void> {
  * The database itself refuses to change an entry, and to delete one that no checkpoint covers: a mistaken statement
  * stops here. Whoever owns the database can take the guard away; then the chain, the anchors and the log tell.
  */
-async function guardEntries(tx: Tx, backend: 'sqlite' | 'postgres'): Promise<void> {
+async function guardEntries(tx: Query, backend: 'sqlite' | 'postgres'): Promise<void> {
   if (backend === 'sqlite') {
     await sql`create trigger evidence_entries_fixed before update on evidence_entries begin select raise(abort, 'evidence entries are never changed'); end`.execute(
       tx,

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { migrate } from '../migrate.ts'
 import { openDatabase } from '../open.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 it('marks what an earlier release issued, by its claims alone', async () => {
   const place = await createTestDatabase()
@@ -19,7 +20,7 @@ it('marks what an earlier release issued, by its claims alone', async () => {
     }
     for (const [id, text] of Object.entries(records)) {
       await sql`insert into membership_attestations (attestation_id, issuer_sovereign_id, subject_id, status, attestation_json, issued_at)
-        values (${id}, 'TEST-NET', 'x', 'active', ${text}, '2026-01-01T00:00:00.000000Z')`.execute(database.read)
+        values (${id}, 'TEST-NET', 'x', 'active', ${text}, '2026-01-01T00:00:00.000000Z')`.execute(rowsOf(database))
     }
     await migrate(database, () => 0n, { upTo: 12 })
     const marked = await sql<{

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { isJsonObject, readJson } from '@chancery/protocol'
-import type { Tx } from '../database.ts'
+import type { Query } from '../database.ts'
 import type { Migration } from '../migration.ts'
 
 const PAGE_ROWS = 500
@@ -21,7 +21,7 @@ export const publishedAttestations: Migration = {
 }
 
 /** Read here and not by the database: its JSON functions refuse records that are valid for us. */
-async function markPublished(tx: Tx): Promise<void> {
+async function markPublished(tx: Query): Promise<void> {
   let last = ''
   for (;;) {
     const rows = await tx

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { migrate } from '../migrate.ts'
 import { openDatabase } from '../open.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const COUNT = 60_000
 const FULL = 50_000
@@ -28,7 +29,7 @@ it('publishes what the feed of an earlier release had no room for', { timeout: 4
         )
       await sql`insert into membership_attestations
         (attestation_id, issuer_sovereign_id, subject_id, status, attestation_json, issued_at, revoked_at, revocation_reason)
-        values ${sql.join(rows)}`.execute(database.read)
+        values ${sql.join(rows)}`.execute(rowsOf(database))
     }
     const draft = draftRevocationFeed({
       feed_id: 'old-feed',
@@ -40,7 +41,7 @@ it('publishes what the feed of an earlier release had no room for', { timeout: 4
     })
     const sealed = await signList(draft, await testSigner('na-test', 'na'))
     await sql`insert into own_revocation_feeds (sequence, feed_json, issued_at)
-      values (${FULL}, ${canonicalJson(sealed)}, '2026-01-02T00:00:00.000000Z')`.execute(database.read)
+      values (${FULL}, ${canonicalJson(sealed)}, '2026-01-02T00:00:00.000000Z')`.execute(rowsOf(database))
   } finally {
     await database.close()
   }

@@ -13,10 +13,16 @@ import type { FaultProxy, FaultAction, TestDatabase, TemporaryPostgres } from '@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { DatabaseUnavailableError, UnknownOutcomeError } from '../database.ts'
-import type { Database } from '../database.ts'
-import { raiseVersion } from '../locks/domains.ts'
+import type { Database, Statement } from '../database.ts'
 import { migrate } from '../migrate.ts'
 import { openPostgres } from './open.ts'
+import { readVersions } from '../locks/versions.ts'
+
+const RAISE_POLICY: Statement<undefined, never> = {
+  name: 'raise-policy',
+  postgres: { text: "update heads set version = version + 1 where name = 'policy'", values: () => [] },
+  sqlite: () => [],
+}
 
 /** How a connection dies at its COMMIT: before the server hears of it, after it was sent on, or with the answer. */
 const DEATHS = ['before', 'after', 'answer'] as const
@@ -83,13 +89,10 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT whose connection dies'
       const before = await stamp()
       breakNextCommit(proxy, death)
       const named = round % 2 === 0
-      const { native: engine } = database
       const outcome = await settled(
-        named && engine.kind === 'postgres'
-          ? engine.transact((run) =>
-              run('bump-policy', "update heads set version = version + 1 where name = 'policy'", []),
-            )
-          : database.write((tx) => raiseVersion(tx, 'policy')),
+        named
+          ? database.write((tx) => tx.run(RAISE_POLICY, undefined), { cachedPlans: true })
+          : database.write((tx) => tx.raiseVersion('policy')),
       )
       const kept = (await stamp()) - before
       if (death === 'before') expect(outcome).toBeInstanceOf(DatabaseUnavailableError)
@@ -98,7 +101,7 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT whose connection dies'
       expect(kept, `round ${round}`).toBe(outcome === 'committed' ? 1 : 0)
     }
     // Every dead connection was given back and replaced.
-    await Promise.all(Array.from({ length: 20 }, () => database.readVersions()))
+    await Promise.all(Array.from({ length: 20 }, () => readVersions(database)))
   })
 
   it('stays unknown while nobody can be asked, and says so to the caller', async () => {
@@ -144,7 +147,7 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT during which the serve
     async (death) => {
       const database = openPostgres(`postgresql://postgres@127.0.0.1:${proxy.port}/postgres`)
       await migrate(database, () => systemClock.now())
-      const before = (await database.readVersions()).versions.get('policy') ?? 0
+      const before = (await readVersions(database)).versions.get('policy') ?? 0
       const restarted = Promise.withResolvers<void>()
       breakNextCommit(proxy, death, () => {
         server
@@ -153,13 +156,13 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT during which the serve
           .then(restarted.resolve, restarted.reject)
       })
       const outcome = await database
-        .write((tx) => raiseVersion(tx, 'policy'))
+        .write((tx) => tx.raiseVersion('policy'))
         .then(
           () => 'committed',
           (error: unknown) => error,
         )
       await restarted.promise
-      const kept = ((await database.readVersions()).versions.get('policy') ?? 0) - before
+      const kept = ((await readVersions(database)).versions.get('policy') ?? 0) - before
       if (outcome === 'committed') expect(kept).toBe(1)
       else if (outcome instanceof DatabaseUnavailableError) expect(kept).toBe(0)
       else expect(outcome).toBeInstanceOf(UnknownOutcomeError)

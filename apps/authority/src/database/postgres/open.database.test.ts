@@ -5,13 +5,15 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LockTimeoutError, DatabaseUnavailableError, UnknownOutcomeError } from '../database.ts'
-import type { Database, Tx } from '../database.ts'
+import type { Database, Query } from '../database.ts'
 import { describeDatabase, locationOf } from '../database.suite.ts'
-import { raiseVersion } from '../locks/domains.ts'
 import { migrate } from '../migrate.ts'
 import { lockMigrations } from '../locks/migration.ts'
 import { openDatabase, translateDatabaseError } from '../open.ts'
 import { openPostgres } from './open.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
+import { readVersions } from '../locks/versions.ts'
+import type { Domain } from '../locks/domains.ts'
 
 if (currentBackend() === 'postgres') describeDatabase('postgres')
 
@@ -39,17 +41,17 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     await outside.end()
     await testDatabase.drop()
   })
-  const policyVersion = async (): Promise<number | undefined> => (await database.readVersions()).versions.get('policy')
+  const policyVersion = async (): Promise<number | undefined> => (await readVersions(database)).versions.get('policy')
 
   /** Ends the connection a transaction runs on, from outside, and waits until it is gone. */
-  async function cutConnection(tx: Tx): Promise<void> {
+  async function cutConnection(tx: Query): Promise<void> {
     const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx)
     await outside.query('select pg_terminate_backend($1, 2000)', [rows[0]?.pid])
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 
   it('migrates without the limit of a statement, and only there', async () => {
-    const limits = async (tx: Tx): Promise<string[]> => {
+    const limits = async (tx: Query): Promise<string[]> => {
       const { rows } = await sql<{ name: string; setting: string }>`
         select name, setting from pg_settings where name in ('statement_timeout', 'lock_timeout') order by name`.execute(
         tx,
@@ -58,11 +60,11 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     }
     const within = await database.write(async (tx) => {
       await lockMigrations(database, tx)
-      return limits(tx)
+      return limits(tx.query)
     })
     // A change of a table that is in use still gives up: everybody else would wait behind it.
     expect(within).toEqual(['lock_timeout 2000', 'statement_timeout 0'])
-    expect(await database.write(limits)).toEqual(['lock_timeout 5000', 'statement_timeout 10000'])
+    expect(await database.write((tx) => limits(tx.query))).toEqual(['lock_timeout 5000', 'statement_timeout 10000'])
   })
 
   it('refuses no request that waits behind a migration for a table that is held', async () => {
@@ -73,7 +75,7 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
       const migration = database.write(async (tx) => {
         await lockMigrations(database, tx)
         isStarted()
-        await sql`alter table moments add column next_note text`.execute(tx)
+        await sql`alter table moments add column next_note text`.execute(tx.query)
       })
       const ending = migration.then(
         () => 'migrated',
@@ -94,8 +96,8 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
   it('finds out that nothing was kept when the connection dies before COMMIT arrives', async () => {
     const before = await policyVersion()
     const cut = database.write(async (tx) => {
-      await raiseVersion(tx, 'policy')
-      await cutConnection(tx)
+      await tx.raiseVersion('policy')
+      await cutConnection(tx.query)
     })
     // The server never saw COMMIT, and says so when it is asked.
     await expect(cut).rejects.toThrow(DatabaseUnavailableError)
@@ -105,9 +107,9 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
   it('says DatabaseUnavailableError, not UnknownOutcomeError, when the connection dies before COMMIT was sent', async () => {
     const before = await policyVersion()
     const cut = database.write(async (tx) => {
-      await raiseVersion(tx, 'policy')
-      await cutConnection(tx)
-      await raiseVersion(tx, 'policy')
+      await tx.raiseVersion('policy')
+      await cutConnection(tx.query)
+      await tx.raiseVersion('policy')
     })
     const error = await cut.then(
       () => undefined,
@@ -122,9 +124,9 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     // Nobody awaits the connection at that moment: its error must not become an uncaught exception of the process.
     const { promise, resolve } = Promise.withResolvers<void>()
     const work = database.write(async (tx) => {
-      await cutConnection(tx)
+      await cutConnection(tx.query)
       await promise
-      await raiseVersion(tx, 'policy')
+      await tx.raiseVersion('policy')
     })
     setTimeout(resolve, 50)
     await expect(work).rejects.toThrow()
@@ -138,13 +140,13 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     const own = openDatabase(locationOf(testDatabase))
     const cut = (): Promise<void> =>
       own.write(async (tx) => {
-        await cutConnection(tx)
-        if (oneMore) await raiseVersion(tx, 'crl')
+        await cutConnection(tx.query)
+        if (oneMore) await tx.raiseVersion('crl')
       })
     // As many as the pool has: if each kept its place, nobody would get one any more.
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, cut))
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toEqual([])
-    await expect(own.readVersions()).resolves.toBeDefined()
+    await expect(readVersions(own)).resolves.toBeDefined()
     await expect(own.checkWritable()).resolves.toBeUndefined()
     await expect(closeSoon(own)).resolves.toBe('closed')
   })
@@ -153,14 +155,14 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>()
     const holder = database.write(async (tx) => {
-      await database.lockDomain(tx, 'policy')
+      await tx.lock('policy')
       isLocked()
       await held
     })
     await locked
     const waiter = database.write(async (tx) => {
-      await sql`set local lock_timeout = '100ms'`.execute(tx)
-      await database.lockDomain(tx, 'policy')
+      await sql`set local lock_timeout = '100ms'`.execute(tx.query)
+      await tx.lock('policy')
     })
     const error = await waiter.then(
       () => undefined,
@@ -169,7 +171,7 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     expect(translateDatabaseError(error)).toBeInstanceOf(LockTimeoutError)
     release()
     await holder
-    const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(database.read)
+    const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(rowsOf(database))
     expect(rows[0]?.lock_timeout).toBe('5s')
   })
 
@@ -180,15 +182,15 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     const cross = (first: 'crl' | 'policy', second: 'crl' | 'policy'): Promise<void> =>
       database.write(async (tx) => {
         runs += 1
-        await raiseVersion(tx, first)
+        await tx.raiseVersion(first)
         holding += 1
         if (holding === 2) go()
         await bothHold
-        await raiseVersion(tx, second)
+        await tx.raiseVersion(second)
       })
-    const before = (await database.readVersions()).versions
+    const before = (await readVersions(database)).versions
     await Promise.all([cross('crl', 'policy'), cross('policy', 'crl')])
-    const after = (await database.readVersions()).versions
+    const after = (await readVersions(database)).versions
     expect(runs).toBe(3)
     expect([
       Number(after.get('crl')) - Number(before.get('crl')),
@@ -197,13 +199,13 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
   })
 
   it('does not lock a head that does not exist', async () => {
-    await expect(database.write((tx) => database.lockDomain(tx, 'nothing'))).rejects.toThrow()
+    await expect(database.write((tx) => tx.lock('nothing' as Domain))).rejects.toThrow()
   })
 
   it('refuses an integer it could not give back exactly', async () => {
-    await sql`update heads set version = 9007199254740993 where name = 'crl'`.execute(database.read)
-    await expect(database.readVersions()).rejects.toThrow(RangeError)
-    await sql`update heads set version = 1 where name = 'crl'`.execute(database.read)
+    await sql`update heads set version = 9007199254740993 where name = 'crl'`.execute(rowsOf(database))
+    await expect(readVersions(database)).rejects.toThrow(RangeError)
+    await sql`update heads set version = 1 where name = 'crl'`.execute(rowsOf(database))
   })
 })
 

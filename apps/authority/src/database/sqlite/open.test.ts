@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { DatabaseUnavailableError } from '../database.ts'
 import { describeDatabase, locationOf } from '../database.suite.ts'
 import { openDatabase, translateDatabaseError } from '../open.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 if (currentBackend() === 'sqlite') describeDatabase('sqlite')
 
@@ -12,7 +13,7 @@ describe.runIf(currentBackend() === 'sqlite')('SQLite', () => {
     const testDatabase = await createTestDatabase('sqlite')
     const database = openDatabase(locationOf(testDatabase))
     const pragma = async (name: string): Promise<unknown> => {
-      const { rows } = await sql.raw<Record<string, unknown>>(`pragma ${name}`).execute(database.read)
+      const { rows } = await sql.raw<Record<string, unknown>>(`pragma ${name}`).execute(rowsOf(database))
       return Object.values(rows[0] ?? {})[0]
     }
     expect([await pragma('journal_mode'), await pragma('synchronous'), await pragma('foreign_keys')]).toEqual([

@@ -5,11 +5,12 @@ import { pathToFileURL } from 'node:url'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import type { SqliteDatabase } from 'kysely'
 import { DatabaseUnavailableError } from '../database.ts'
-import type { NonceClaim, Database, Tx, WindowHits } from '../database.ts'
+import type { Database, Prepare, Query, Statement, Transaction } from '../database.ts'
 import type { Tables } from '../tables.ts'
 import { checkFreeSpace, commitProbe, undoneProbe } from '../probe-work.ts'
 import { tracedStatement } from '../tracing.ts'
 import { transactOn } from '../transaction.ts'
+import type { TransactOptions } from '../transaction.ts'
 import { WriteProbe } from '../probe-write.ts'
 
 const SQLITE_ERROR = 1
@@ -121,50 +122,52 @@ function openFile(path: string, first: string, readOnly = false): Database {
     file.close()
     throw translateSqliteError(error) ?? error
   }
-  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: toKysely(file) }) })
-  const options = { isRetryable: isBusy, isRefusedCommit: () => true, begin: sql`begin`, attempts: BUSY_ATTEMPTS }
+  const query: Query = new Kysely<Tables>({ dialect: new SqliteDialect({ database: toKysely(file) }) })
+  const prepare = cachedStatements(file)
+  const options: TransactOptions = {
+    isRetryable: isBusy,
+    isRefusedCommit: () => true,
+    begin: sql`begin`,
+    attempts: BUSY_ATTEMPTS,
+    open: () => openTransaction(prepare),
+  }
   const probe = new WriteProbe({
-    commit: () => commitProbe((work) => transactOn(db, work, options)),
-    writeUndone: () => undoneProbe(db, options),
+    commit: () => commitProbe((work) => transactOn(query, work, options)),
+    writeUndone: () => undoneProbe(query, options),
     grow: () => checkFreeSpace(path),
     isFull: (error) => FULL_CODES.has(errorCode(error) ?? 0),
   })
-  const transact: Database['write'] = (work) => transactOn(db, work, options).catch(probe.refused)
-  const statements = cachedStatements(file)
+  const write: Database['write'] = (work) => transactOn(query, work, options).catch(probe.refused)
 
   return {
     engine: 'sqlite',
     location: path,
-    read: db,
-    write: transact,
-    transactOften: transact,
-    // BEGIN IMMEDIATE already holds the only write lock there is.
-    lockDomain: async () => undefined,
-    native: { kind: 'sqlite', write: (work) => transact(async () => work(statements)) },
-    async readVersions() {
-      const rows = await db.selectFrom('heads').select(['name', 'version']).execute()
-      const due = await db
-        .selectFrom('issued_certs')
-        .select((eb) => eb.fn.min('list_after').as('next'))
-        .where('list_after', 'is not', null)
-        .executeTakeFirst()
-      return { versions: new Map(rows.map((row) => [row.name, row.version])), nextListing: due?.next ?? null }
-    },
-    claimNonces: (rows) => transact(async (tx) => claimEach(tx, statements, rows)),
-    countHits: (rows) => transact(async (tx) => countEach(tx, statements, rows)),
-    // A file is not reached through a connection that could break.
+    read: query,
+    write,
+    run: (statement, input) =>
+      statement.isRead === true
+        ? // On the only connection, which is busy while a transaction is open.
+          query.connection().execute(async () => statement.sqlite(prepare, input))
+        : write((tx) => tx.run(statement, input)),
+    // A file has no connection that could break.
     onConnectionLost: () => undefined,
     checkWritable: () => probe.check(),
     async close() {
-      await db.destroy()
+      await query.destroy()
     },
   }
 }
 
-type Statements = (text: string) => StatementSync
+function openTransaction(prepare: Prepare): Pick<Transaction, 'run' | 'lock'> {
+  return {
+    run: async <Input, Row>(statement: Statement<Input, Row>, input: Input) => statement.sqlite(prepare, input),
+    // BEGIN IMMEDIATE has the only write lock of the file.
+    lock: async () => undefined,
+  }
+}
 
-/** Preparing costs more than running; texts are ours and few. */
-function cachedStatements(file: DatabaseSync): Statements {
+/** Caches prepared statements: preparing costs more than running, and there are few texts. */
+function cachedStatements(file: DatabaseSync): Prepare {
   const known = new Map<string, StatementSync>()
   return (text) => {
     let statement = known.get(text)
@@ -174,20 +177,6 @@ function cachedStatements(file: DatabaseSync): Statements {
     }
     return statement
   }
-}
-
-// `tx` says that the connection is ours for the moment: these statements run inside its transaction.
-function claimEach(_tx: Tx, statements: Statements, rows: readonly NonceClaim[]): boolean[] {
-  const insert = statements('insert into nonces (claim, expires_at) values (?, ?) on conflict do nothing')
-  return rows.map((row) => insert.run(row.claim, row.expires_at).changes === 1)
-}
-
-function countEach(_tx: Tx, statements: Statements, rows: readonly WindowHits[]): number[] {
-  const upsert = statements(
-    'insert into rate_limit_windows (bucket, window_start, hits) values (?, ?, ?) ' +
-      'on conflict (bucket, window_start) do update set hits = hits + excluded.hits returning hits',
-  )
-  return rows.map((row) => Number(upsert.get(row.bucket, row.windowStart, row.hits)?.['hits'] ?? 0))
 }
 
 /** Adapts node:sqlite to the query builder. */
@@ -220,11 +209,11 @@ function isBusy(error: unknown): boolean {
   return errorCode(error) === SQLITE_BUSY
 }
 
-/** The failure as the rest of the authority knows it; undefined when it is a bug. */
+/** Returns the failure as an error of database.ts, undefined when it is a bug. */
 export function translateSqliteError(error: unknown): Error | undefined {
   const code = errorCode(error)
   if (code === undefined || code === SQLITE_CONSTRAINT) return undefined
   // A generic error is a bug in a statement, unless the schema is not the one this release knows.
   if (code === SQLITE_ERROR && !/^no such (?:table|column)/.test((error as Error).message)) return undefined
-  return new DatabaseUnavailableError('SQLite cannot answer', { cause: error })
+  return new DatabaseUnavailableError('SQLite is unavailable', { cause: error })
 }

@@ -18,7 +18,7 @@ export interface AgentBatches {
 export function openAgentBatches(database: Database, clock: Clock): AgentBatches {
   const now = (): string => writeSortable(clock.now())
   const registrations = new Batcher<RegistrationRow, RegistrationOutcome>(
-    async (rows) => [...(await registerAgents(database.native, rows, now()))],
+    async (rows) => [...(await registerAgents(database, rows, now()))],
     { maxItems: 200, maxWaiting: 5000 },
   )
   return {

@@ -11,13 +11,19 @@ const BATCH = 500
  */
 export async function purgeAgents(parts: AgentsParts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && (await purgeExpired(parts)) === BATCH);
-  const db = parts.database.read
   const now = parts.purgeClock.daily.now()
   // Until then the row records the newest descriptor, so that an older one cannot be replayed.
   const purgeBefore = writeSortable(now - seconds(MAX_AGENT_LIFETIME_SECONDS) - CLOCK_TOLERANCE)
-  await db.deleteFrom('agent_registrations').where('listed', '=', 0).where('registered_at', '<', purgeBefore).execute()
-  await db.deleteFrom('agent_capability_counts').where('agents', '<=', 0).execute()
-  await db.deleteFrom('agent_tombstones').where('keep_until', '<', writeSortable(now)).execute()
+  const before = writeSortable(now)
+  await parts.database.write(({ query }) =>
+    query.deleteFrom('agent_registrations').where('listed', '=', 0).where('registered_at', '<', purgeBefore).execute(),
+  )
+  await parts.database.write(({ query }) =>
+    query.deleteFrom('agent_capability_counts').where('agents', '<=', 0).execute(),
+  )
+  await parts.database.write(({ query }) =>
+    query.deleteFrom('agent_tombstones').where('keep_until', '<', before).execute(),
+  )
 }
 
 async function purgeExpired(parts: AgentsParts): Promise<number> {
@@ -32,9 +38,9 @@ async function purgeExpired(parts: AgentsParts): Promise<number> {
   if (candidates.length === 0) return 0
   const keys = candidates.map((row) => row.node_public_key)
   await parts.database.write(async (tx) => {
-    await lockNodeKeys(parts.database, tx, keys)
+    await lockNodeKeys(tx, keys)
     // Checked again under the lock, because an agent may have been refreshed in the meantime.
-    const expired = await tx
+    const expired = await tx.query
       .selectFrom('agent_registrations')
       .select('node_public_key')
       .where('node_public_key', 'in', keys)

@@ -22,6 +22,7 @@ import {
 } from '@chancery/testkit'
 import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority
@@ -366,7 +367,7 @@ const DEFECTS: readonly Defect[] = [
     code: 'node_has_no_active_certificate',
     part: 'certificate',
     apply: async ({ signer }) => {
-      await na.core.database.read
+      await rowsOf(na.core.database)
         .updateTable('issued_certs')
         .set({ expires_at: '2020-01-01T00:00:00.000000Z' })
         .where('node_public_key', '=', signer.publicKey)
@@ -423,7 +424,7 @@ describe('POST /agents, order of checks', () => {
     const signer = await newNode()
     await revoke(signer, 'key_compromise')
     await seedCertificates(na.parts, { count: 1, node_public_key: signer.publicKey })
-    await na.core.database.read.deleteFrom('crl_entries').execute()
+    await rowsOf(na.core.database).deleteFrom('crl_entries').execute()
     refused(await register(signer), 403, 'node_key_revoked')
   })
 

@@ -22,8 +22,8 @@ export async function remove(call: Call, parts: AgentsParts): Promise<JsonObject
   const key = call.params['node_public_key'] ?? ''
   const signedAt = await checkEnvelope(call.body, key, parts.clock.now())
   await parts.database.write(async (tx) => {
-    await lockNodeKeys(parts.database, tx, [key])
-    const stored = await loadForRemoval(parts.database, tx, key, writeSortable(parts.clock.now()))
+    await lockNodeKeys(tx, [key])
+    const stored = await loadForRemoval(parts.database, tx.query, key, writeSortable(parts.clock.now()))
     if (stored === undefined) throw new Refusal('agent_not_registered')
     if (writeSortable(signedAt) < stored.registered_at) throw new Refusal('signed_at_outside_window')
     await unlistAgents(tx, [key])

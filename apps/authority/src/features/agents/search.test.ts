@@ -11,6 +11,7 @@ import {
 } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority
@@ -20,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => na.stop())
 
 let counter = 0
-const db = () => na.core.database.read
+const db = () => rowsOf(na.core.database)
 
 async function newAgent(capabilities: readonly string[], lifetime = 600): Promise<Signer> {
   const name = `search-${(counter += 1)}`

@@ -15,6 +15,7 @@ import {
 } from '@chancery/testkit'
 import type { ForeignObject, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05.678Z')
 const bolt = foreignSovereign('bolt-net')
@@ -254,7 +255,7 @@ describe('NA_OWN_OFFER_ACCEPTANCE=second-key', () => {
   it('refuses an own offer whose maker is not stored', async () => {
     const offer = await offered()
     const id = String(offer['offer_id'])
-    await strict.core.database.read.deleteFrom('offer_makers').where('offer_id', '=', id).execute()
+    await rowsOf(strict.core.database).deleteFrom('offer_makers').where('offer_id', '=', id).execute()
     expect(reasonOf(await ask('privileged', 'accept', { offer }))).toBe('offer_maker_unknown')
   })
 })

@@ -31,7 +31,7 @@ export async function loadTrustedAgreement(
   const found = { reason: trust.reason, ...(trust.party === undefined ? {} : { party: trust.party }) }
   const named = { route: call.routeId, agreement_id, offerer_sovereign_id, responder_sovereign_id }
   const event = { type: 'agreement_untrusted', details: { ...named, ...found, ...requestDetails(call) } } as const
-  await parts.audit.record(parts.database.read, event)
+  await parts.audit.recordAlone([event])
   throw new Refusal('agreement_untrusted', found)
 }
 
@@ -47,9 +47,7 @@ export function openAgreements(parts: AgreementsParts): Agreements {
       {
         name: 'purge-offer-makers',
         everySeconds: 600,
-        run: whenClockIsCorrect(clockCheck, () =>
-          purgeOfferMakers(database.read, writeSortable(purgeClock.daily.now())),
-        ),
+        run: whenClockIsCorrect(clockCheck, () => purgeOfferMakers(database, writeSortable(purgeClock.daily.now()))),
       },
     ],
     loadTrustedAgreement: (call, given) => loadTrustedAgreement(call, parts, given),

@@ -1,4 +1,4 @@
-import type { Tx } from '../../database/database.ts'
+import type { Database, Reader, Transaction } from '../../database/database.ts'
 
 export interface OfferMaker {
   readonly offer_id: string
@@ -6,12 +6,12 @@ export interface OfferMaker {
   readonly expires_at: string
 }
 
-export async function insertOfferMaker(tx: Tx, row: OfferMaker): Promise<void> {
-  await tx.insertInto('offer_makers').values(row).execute()
+export async function insertOfferMaker(tx: Transaction, row: OfferMaker): Promise<void> {
+  await tx.query.insertInto('offer_makers').values(row).execute()
 }
 
 /** Returns the operator key that made an own offer. Undefined when the offer has expired or no maker was stored. */
-export async function findOfferMaker(db: Tx, offer_id: string): Promise<string | undefined> {
+export async function findOfferMaker(db: Reader, offer_id: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('offer_makers')
     .select('operator_public_key')
@@ -21,6 +21,6 @@ export async function findOfferMaker(db: Tx, offer_id: string): Promise<string |
 }
 
 /** No key can accept expired offers. */
-export async function purgeOfferMakers(db: Tx, before: string): Promise<void> {
-  await db.deleteFrom('offer_makers').where('expires_at', '<', before).execute()
+export async function purgeOfferMakers(database: Database, before: string): Promise<void> {
+  await database.write(({ query }) => query.deleteFrom('offer_makers').where('expires_at', '<', before).execute())
 }

@@ -31,8 +31,8 @@ function revokeAttestation(
   reason: string,
 ): Promise<JsonObject> {
   return parts.database.write(async (tx) => {
-    await parts.database.lockDomain(tx, 'feed')
-    const stored = await findAttestation(tx, attestation_id)
+    await tx.lock('feed')
+    const stored = await findAttestation(tx.query, attestation_id)
     if (stored === undefined) throw new Refusal('attestation_not_found')
     const now = parts.clock.now()
     if (!(await markAttestationRevoked(tx, attestation_id, writeSortable(now), reason)))

@@ -12,6 +12,7 @@ import {
 import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { activatePolicy, deactivatePolicy, intent, publishPolicy } from './intents.suite.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority
@@ -96,7 +97,7 @@ describe('POST /admin/boundary-policies/{policy_id}/activate', () => {
       .select('policy_json')
       .where('policy_id', '=', policy_id)
       .executeTakeFirstOrThrow()
-    await na.core.database.read
+    await rowsOf(na.core.database)
       .updateTable('boundary_policies')
       .set({ policy_json: row.policy_json.replace('marker-a', 'marker-b') })
       .where('policy_id', '=', policy_id)
@@ -177,7 +178,10 @@ describe('the active set', () => {
   it.runIf(currentBackend() === 'postgres')('refuses a second active version from any writer', async () => {
     const id = await publishTwice()
     accepted(await act('activate', id, 1))
-    const second = na.core.database.read.updateTable('boundary_policies').set({ active: 1 }).where('policy_id', '=', id)
+    const second = rowsOf(na.core.database)
+      .updateTable('boundary_policies')
+      .set({ active: 1 })
+      .where('policy_id', '=', id)
     await expect(second.execute()).rejects.toThrow(/boundary_policies_one_active/)
     accepted(await act('deactivate', id, 1))
   })

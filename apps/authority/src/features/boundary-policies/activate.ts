@@ -6,7 +6,7 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import type { BoundaryPoliciesState } from './state.ts'
 import type { BoundaryPoliciesParts } from './parts.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import { isUniqueViolation } from '../../database/unique-violation.ts'
 import { changePolicies } from './change.ts'
 import { readVersion } from './requests.ts'
@@ -23,8 +23,8 @@ export async function activate(call: OperatorCall, parts: BoundaryPoliciesState)
   const policy_id = call.params['policy_id'] ?? ''
   try {
     return await changePolicies(parts, async (tx) => {
-      const row = await requireUsable(tx, parts, policy_id, version)
-      const previous_version = await findActiveVersion(tx, policy_id)
+      const row = await requireUsable(tx.query, parts, policy_id, version)
+      const previous_version = await findActiveVersion(tx.query, policy_id)
       if (previous_version !== version) {
         await switchVersion(tx, policy_id, version, writeSortable(parts.clock.now()))
         const rollback = previous_version !== null && previous_version > version
@@ -45,7 +45,7 @@ export async function activate(call: OperatorCall, parts: BoundaryPoliciesState)
 
 /** protocol/trust-operations 5.9, rows 2 to 5. */
 async function requireUsable(
-  tx: Tx,
+  tx: Reader,
   parts: BoundaryPoliciesParts,
   policy_id: string,
   version: number,

@@ -16,7 +16,7 @@ export async function deactivate(call: OperatorCall, parts: BoundaryPoliciesStat
   const version = readVersion(call.body)
   const policy_id = call.params['policy_id'] ?? ''
   return changePolicies(parts, async (tx) => {
-    const row = isPolicyId(policy_id) ? await findPolicyVersion(tx, policy_id, version) : undefined
+    const row = isPolicyId(policy_id) ? await findPolicyVersion(tx.query, policy_id, version) : undefined
     if (row === undefined) throw new Refusal('boundary_policy_not_found')
     if (!(await deactivateVersion(tx, policy_id, version, writeSortable(parts.clock.now()))))
       throw new Refusal('boundary_policy_not_active')

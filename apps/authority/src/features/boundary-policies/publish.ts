@@ -14,7 +14,7 @@ import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { BoundaryPoliciesState } from './state.ts'
 import type { BoundaryPoliciesParts } from './parts.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { findStoredResponse, storeResponse, readAttempt } from '../../requests/idempotency.ts'
 import { changePolicies } from './change.ts'
 import { readGoodIntent } from './requests.ts'
@@ -54,14 +54,14 @@ interface StoredVersion {
 
 /** The unique key decides. Only a writer without the lock can use the number first. */
 async function storeNext(
-  tx: Tx,
+  tx: Transaction,
   parts: BoundaryPoliciesParts,
   intent: BoundaryPolicyIntent,
   now: Instant,
 ): Promise<StoredVersion> {
   const { policy_id } = intent
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const version = (await lastVersion(tx, policy_id)) + 1
+    const version = (await lastVersion(tx.query, policy_id)) + 1
     const facts = { version, issued_by: parts.signing.keyId, issuer_sovereign_id: parts.network.name, now }
     const policy = await parts.signing.signForm(BOUNDARY_POLICY_FORM, draftBoundaryPolicy(intent, facts))
     const [text, policy_digest] = [writeJson(policy), boundaryPolicyDigest(policy)]

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database, Tx } from '../../database/database.ts'
+import type { Database, Reader, Statement, Transaction } from '../../database/database.ts'
 import { countUpTo } from '../../database/large-table.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 
@@ -17,17 +17,21 @@ export interface PolicyRow {
 /** The bytes of the active rows, which every decision reads. */
 export type ActiveRow = Pick<PolicyRow, 'policy_id' | 'version' | 'policy_json' | 'policy_digest'>
 
-/** Read for every decision, so prepared once where the engine supports it. */
-export async function listActiveRows({
-  native: engine,
-  read: db,
-}: Pick<Database, 'native' | 'read'>): Promise<readonly ActiveRow[]> {
-  const text = 'select policy_id, version, policy_json, policy_digest from boundary_policies where active = 1'
-  if (engine.kind === 'postgres') return engine.run<ActiveRow>('active-policies', text, [])
-  return (await sql.raw<ActiveRow>(text).execute(db)).rows
+const SELECT_ACTIVE = 'select policy_id, version, policy_json, policy_digest from boundary_policies where active = 1'
+
+const LIST_ACTIVE: Statement<undefined, ActiveRow> = {
+  name: 'active-policies',
+  isRead: true,
+  postgres: { text: SELECT_ACTIVE, values: () => [] },
+  sqlite: (prepare) => prepare(SELECT_ACTIVE).all() as unknown as ActiveRow[],
 }
 
-export function findPolicyVersion(db: Tx, policy_id: string, version: number): Promise<PolicyRow | undefined> {
+/** Returns the active policies. Read for every decision, so PostgreSQL prepares the statement once. */
+export function listActiveRows(database: Pick<Database, 'run'>): Promise<readonly ActiveRow[]> {
+  return database.run(LIST_ACTIVE, undefined)
+}
+
+export function findPolicyVersion(db: Reader, policy_id: string, version: number): Promise<PolicyRow | undefined> {
   return db
     .selectFrom('boundary_policies')
     .selectAll()
@@ -37,7 +41,7 @@ export function findPolicyVersion(db: Tx, policy_id: string, version: number): P
 }
 
 /** The highest stored version, 0 when the policy is new. */
-export async function lastVersion(db: Tx, policy_id: string): Promise<number> {
+export async function lastVersion(db: Reader, policy_id: string): Promise<number> {
   const row = await db
     .selectFrom('boundary_policies')
     .select((eb) => eb.fn.max('version').as('version'))
@@ -48,10 +52,10 @@ export async function lastVersion(db: Tx, policy_id: string): Promise<number> {
 
 /** Adds an inactive version. Returns false when another writer has used the number. */
 export async function insertVersion(
-  tx: Tx,
+  tx: Transaction,
   row: Pick<PolicyRow, 'policy_id' | 'version' | 'policy_json' | 'policy_digest' | 'created_at'>,
 ): Promise<boolean> {
-  const stored = await tx
+  const stored = await tx.query
     .insertInto('boundary_policies')
     .values({ ...row, active: 0, activated_at: null, deactivated_at: null })
     .onConflict((conflict) => conflict.columns(['policy_id', 'version']).doNothing())
@@ -63,7 +67,7 @@ export async function insertVersion(
 }
 
 /** Returns the active version. The caller has the lock. */
-export async function findActiveVersion(tx: Tx, policy_id: string): Promise<number | null> {
+export async function findActiveVersion(tx: Reader, policy_id: string): Promise<number | null> {
   const row = await tx
     .selectFrom('boundary_policies')
     .select('version')
@@ -74,14 +78,14 @@ export async function findActiveVersion(tx: Tx, policy_id: string): Promise<numb
 }
 
 /** Makes one version the only active one of its policy, in the caller's transaction. */
-export async function switchVersion(tx: Tx, policy_id: string, version: number, now: string): Promise<void> {
-  await tx
+export async function switchVersion(tx: Transaction, policy_id: string, version: number, now: string): Promise<void> {
+  await tx.query
     .updateTable('boundary_policies')
     .set({ active: 0, deactivated_at: now })
     .where('policy_id', '=', policy_id)
     .where('active', '=', 1)
     .execute()
-  await tx
+  await tx.query
     .updateTable('boundary_policies')
     .set({ active: 1, activated_at: now, deactivated_at: null })
     .where('policy_id', '=', policy_id)
@@ -90,8 +94,13 @@ export async function switchVersion(tx: Tx, policy_id: string, version: number, 
 }
 
 /** Deactivates a version. Returns false when it was not active. One statement decides. */
-export async function deactivateVersion(tx: Tx, policy_id: string, version: number, now: string): Promise<boolean> {
-  const row = await tx
+export async function deactivateVersion(
+  tx: Transaction,
+  policy_id: string,
+  version: number,
+  now: string,
+): Promise<boolean> {
+  const row = await tx.query
     .updateTable('boundary_policies')
     .set({ active: 0, deactivated_at: now })
     .where('policy_id', '=', policy_id)
@@ -116,7 +125,7 @@ export interface VersionFilter {
 }
 
 export function listVersions(
-  db: Tx,
+  db: Reader,
   { policy_id, after, limit, offset }: VersionFilter,
 ): Promise<readonly PolicyRow[]> {
   let query = db.selectFrom('boundary_policies').selectAll()
@@ -129,7 +138,7 @@ export function listVersions(
 }
 
 /** Exact up to the bound, null above. */
-export function countVersions(db: Tx, policy_id: string | undefined, bound: number): Promise<number | null> {
+export function countVersions(db: Reader, policy_id: string | undefined, bound: number): Promise<number | null> {
   let rows = db.selectFrom('boundary_policies').select('version')
   if (policy_id !== undefined) rows = rows.where('policy_id', '=', policy_id)
   return countUpTo(db, rows, bound)

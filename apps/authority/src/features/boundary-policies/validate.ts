@@ -18,7 +18,7 @@ export async function validate(call: OperatorCall, parts: BoundaryPoliciesParts)
   const version = isPolicyId(policy_id) ? (await lastVersion(parts.database.read, policy_id)) + 1 : 1
   const issue_codes = [...new Set(issues.map((issue) => issue.code))]
   const details = { policy_id: shorten(policy_id), version, issue_codes, ...requestDetails(call) }
-  await parts.audit.record(parts.database.read, { type: 'boundary_policy_validated', details })
+  await parts.audit.recordAlone([{ type: 'boundary_policy_validated', details }])
   const warnings = findPolicyWarnings(intent).map((warning) => ({ ...warning }))
   return { valid: issues.length === 0, issues: issues.map(toJson), warnings, policy_id, next_version: version }
 }

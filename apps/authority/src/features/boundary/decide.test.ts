@@ -15,6 +15,7 @@ import {
 } from '@chancery/testkit'
 import type { ForeignObject, ForeignSovereign, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05.678Z')
 const bolt = foreignSovereign('bolt-net')
@@ -212,7 +213,7 @@ describe('POST /admin/boundary/decide', () => {
       const eve = foreignSovereign('eve-net')
       const signed = await treaty('eve-net', foreignSovereign('somebody').publicKey)
       const forged = { ...signed, subject_public_keys: [eve.publicKey] }
-      await na.core.database.read
+      await rowsOf(na.core.database)
         .updateTable('recognition_treaties')
         .set({ treaty_json: wireText(forged as ForeignObject) })
         .where('treaty_id', '=', String(signed['treaty_id']))

@@ -62,7 +62,7 @@ async function refuseWhereEnforced(call: OperatorCall, parts: BoundaryParts): Pr
   // Cutting may leave half of a surrogate pair, which cannot be stored.
   const named = typeof asked === 'string' ? { requested_capability: asked.slice(0, 256).toWellFormed() } : {}
   const details = { ...named, ...requestDetails(call) }
-  await parts.audit.record(parts.database.read, { type: 'boundary_legacy_decide_refused', details })
+  await parts.audit.recordAlone([{ type: 'boundary_legacy_decide_refused', details }])
   throw new Refusal('boundary_policy_required')
 }
 

@@ -12,6 +12,7 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05.678Z')
 let na: TestAuthority
@@ -169,7 +170,7 @@ describe('POST /admin/boundary/evaluate', () => {
         'was edited in the database',
         async () => {
           const attestation = await attest()
-          const db = na.core.database.read
+          const db = rowsOf(na.core.database)
           const id = String(attestation['attestation_id'])
           const row = await db
             .selectFrom('membership_attestations')
@@ -195,7 +196,7 @@ describe('POST /admin/boundary/evaluate', () => {
     it('detects an edit and a revocation of an attestation that it has used before', async () => {
       const attestation = await attest()
       const id = String(attestation['attestation_id'])
-      const db = na.core.database.read
+      const db = rowsOf(na.core.database)
       const set = (members: { attestation_json?: string; status?: string }): Promise<unknown> =>
         db.updateTable('membership_attestations').set(members).where('attestation_id', '=', id).execute()
       const { attestation_json } = await db

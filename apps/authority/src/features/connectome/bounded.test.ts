@@ -2,6 +2,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { ManualClock, seedTreaties, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const COUNT = 10_050
 const clock = new ManualClock('2026-01-02T03:04:05Z')
@@ -24,7 +25,7 @@ beforeAll(async () => {
     imported_at,
   }))
   for (let at = 0; at < COUNT; at += 1000)
-    await na.core.database.read
+    await rowsOf(na.core.database)
       .insertInto('imported_sovereign_revocations')
       .values(rows.slice(at, at + 1000))
       .execute()

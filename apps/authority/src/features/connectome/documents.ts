@@ -13,7 +13,7 @@ import {
   writeJson,
 } from '@chancery/protocol'
 import type { JsonObject, JsonValue, RecognitionGraph, RevokedMaterial } from '@chancery/protocol'
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import { listEdgeColumns } from './edge-columns.ts'
 import { writeMaterialPosition } from './material-pages.ts'
 import type { MaterialRequest } from './material-pages.ts'
@@ -30,12 +30,12 @@ type Outline = RecognitionGraph<string>
  * 200,000 treaties are never in memory as objects.
  */
 export class DocumentWriter {
-  readonly #db: Tx
+  readonly #db: Reader
   readonly #graph: Outline
   #digest: Promise<string> | undefined
   #sorted: readonly RevokedMaterial[] | undefined
 
-  constructor(db: Tx, graph: Outline) {
+  constructor(db: Reader, graph: Outline) {
     this.#db = db
     this.#graph = graph
   }

@@ -1,13 +1,13 @@
 import { compareCodePoints } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { toWireTime } from '../../requests/list-position.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import { listImportedRevocations, listTreatyFacts } from './queries.ts'
 import type { GraphInput } from './views.ts'
 
 /** Reads treaties and imported revocations in the forms the wire has. */
 export async function readGraphInput(
-  db: Tx,
+  db: Reader,
   now: Instant,
   /** Treaties without a valid signature of this authority. */
   refused: ReadonlySet<string> = new Set(),

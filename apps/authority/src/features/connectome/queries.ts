@@ -1,10 +1,10 @@
 import type { ImportedRevocation, TreatyFact } from '@chancery/protocol'
 import type { SignedTreatyRow } from '../../signing/verified-treaties.ts'
-import type { Database, Tx } from '../../database/database.ts'
+import type { Database, Reader } from '../../database/database.ts'
 import { isRevokedInAudit } from '../../database/revoked-treaties.ts'
 
 /** Returns every treaty for the graph, in order of issue and without the signed texts. */
-export function listTreatyFacts(db: Tx): Promise<readonly TreatyFact[]> {
+export function listTreatyFacts(db: Reader): Promise<readonly TreatyFact[]> {
   return db
     .selectFrom('recognition_treaties')
     .select([
@@ -53,7 +53,7 @@ const TEXTS_PER_PAGE = 1000
 
 /** Signed texts in order of issue, in any state. */
 export function pageTreatyTexts(
-  db: Tx,
+  db: Reader,
   after: TextPosition | undefined,
 ): Promise<readonly (TextPosition & { readonly treaty_json: string })[]> {
   const page = db
@@ -67,6 +67,6 @@ export function pageTreatyTexts(
   return page.where((eb) => eb(eb.refTuple('issued_at', 'treaty_id'), '>', eb.tuple(issued_at, treaty_id))).execute()
 }
 
-export function listImportedRevocations(db: Tx): Promise<readonly ImportedRevocation[]> {
+export function listImportedRevocations(db: Reader): Promise<readonly ImportedRevocation[]> {
   return db.selectFrom('imported_sovereign_revocations').selectAll().execute()
 }

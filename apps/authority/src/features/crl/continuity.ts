@@ -3,7 +3,7 @@ import type { Instant } from '@chancery/protocol'
 import type { OwnKeys } from '../../signing/own-keys.ts'
 import { clearFault } from '../../signing/record-faults.ts'
 import type { RecordFaults } from '../../signing/record-faults.ts'
-import type { Database, Tx } from '../../database/database.ts'
+import type { Database, Reader } from '../../database/database.ts'
 import { signedEnd } from './certificate-end.ts'
 import { readEntry, signedEntries, splitEntries } from './signed-list.ts'
 import { chunks, findActiveVersion, joinEntries, loadCrlText } from './queries.ts'
@@ -30,7 +30,7 @@ type Entry = NonNullable<ReturnType<typeof readEntry>>
  * Without this check, deleting a row would undo a revocation.
  */
 export async function requireLiving(
-  tx: Tx,
+  tx: Reader,
   { keys, recordFaults }: ListBasis,
   next: { readonly before: string | undefined; readonly entries: string; readonly now: Instant },
 ): Promise<void> {
@@ -55,7 +55,7 @@ export async function findListFault(
 
 /** Returns the signed entries of a version. Undefined when its text does not verify. */
 export async function loadSignedEntries(
-  tx: Tx,
+  tx: Reader,
   { keys }: Pick<ListBasis, 'keys'>,
   { sequence }: Pick<CrlVersion, 'sequence'>,
 ): Promise<string | undefined> {
@@ -64,7 +64,7 @@ export async function loadSignedEntries(
 
 /** Describes the unexpired entries of `before` that are not in `entries`. Undefined when all are. */
 export async function findDropped(
-  tx: Tx,
+  tx: Reader,
   ownKeys: Pick<OwnKeys, 'all'>,
   next: { readonly before: string; readonly entries: string; readonly now: Instant },
 ): Promise<string | undefined> {
@@ -76,7 +76,7 @@ export async function findDropped(
 
 /** Returns the texts of those entries, as they were signed. */
 export async function listDropped(
-  tx: Tx,
+  tx: Reader,
   ownKeys: Pick<OwnKeys, 'all'>,
   { before, entries, now }: { readonly before: string; readonly entries: string; readonly now: Instant },
 ): Promise<readonly string[]> {
@@ -108,7 +108,7 @@ function isCarriedOn(was: Entry | undefined, changed: ReadonlyMap<string, Entry>
  * edited.
  */
 async function listEnded(
-  tx: Tx,
+  tx: Reader,
   ownKeys: Pick<OwnKeys, 'all'>,
   entries: readonly string[],
   cutoff: Instant,

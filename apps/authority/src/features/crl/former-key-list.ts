@@ -2,7 +2,7 @@ import { CRL_VALIDITY, toBase64, toUtf8, verifySignature, writeJson, writeSortab
 import type { Instant, Signer } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { CrlParts } from './parts.ts'
-import type { Database, Tx } from '../../database/database.ts'
+import type { Database, Reader, Transaction } from '../../database/database.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 import { requireLiving } from './continuity.ts'
 import { listText } from './list-text.ts'
@@ -14,25 +14,25 @@ import { signedEntries } from './signed-list.ts'
  * key issued.
  */
 export async function publishFormerList(
-  tx: Tx,
+  tx: Transaction,
   parts: CrlParts,
   { sequence, issuedAt }: { readonly sequence: number; readonly issuedAt: Instant },
 ): Promise<void> {
-  const live = await findActiveFormerKey(tx, issuedAt)
+  const live = await findActiveFormerKey(tx.query, issuedAt)
   if (live === undefined) return
   const { formerSigner } = parts.keys
   // The start refuses without this key. It may have been removed since.
   if (formerSigner?.publicKey !== live.public_key) throw new Error('the former key is not available')
-  const entries = await joinFormerEntries(parts.database, tx, formerSigner.keyId, parts.signing.keyId)
-  const last = await findFormerList(tx, formerSigner.keyId)
+  const entries = await joinFormerEntries(parts.database, tx.query, formerSigner.keyId, parts.signing.keyId)
+  const last = await findFormerList(tx.query, formerSigner.keyId)
   if (last !== undefined) {
     const before = await signedEntries(last.crl_json, last.sequence, [formerSigner.publicKey])
-    await requireLiving(tx, parts, { before, entries, now: parts.clock.now() })
+    await requireLiving(tx.query, parts, { before, entries, now: parts.clock.now() })
   }
   const header = { crl_id: parts.ids.uuid(), sequence, issuer: formerSigner.keyId, issuedAt }
   const crl_json = await signList(formerSigner, listText(header, entries))
   const next_update = writeSortable(issuedAt + CRL_VALIDITY)
-  const stored = await tx
+  const stored = await tx.query
     .insertInto('former_crl_versions')
     .values({ key_id: formerSigner.keyId, sequence, crl_json, next_update })
     .returning('crl_json')
@@ -42,14 +42,14 @@ export async function publishFormerList(
 
 /** Returns the former key whose certificates are still in use. There is at most one. */
 export async function findActiveFormerKey(
-  tx: Tx,
+  tx: Reader,
   now: Instant,
 ): Promise<{ readonly key_id: string; readonly public_key: string; readonly lists_until: string } | undefined> {
   return tx.selectFrom('former_keys').selectAll().where('lists_until', '>', writeSortable(now)).executeTakeFirst()
 }
 
 export async function findFormerList(
-  db: Tx,
+  db: Reader,
   key_id: string,
 ): Promise<{ readonly sequence: number; readonly crl_json: string; readonly next_update: string } | undefined> {
   return db
@@ -75,7 +75,7 @@ export async function signList(signer: Signer, body: string): Promise<string> {
  * be missing in the database after a recovery, or stored with id and key only. Either key may have issued it, so both
  * lists name it.
  */
-async function joinFormerEntries(database: Database, tx: Tx, former: string, current: string): Promise<string> {
+async function joinFormerEntries(database: Database, tx: Reader, former: string, current: string): Promise<string> {
   const [from, to] = [issuerText(current), issuerText(former)]
   const { rows } = await (
     database.engine === 'postgres'

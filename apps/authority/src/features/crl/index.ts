@@ -1,7 +1,7 @@
 import type { Feature } from '../../core.ts'
 import type { Crl as CrlRecord } from '@chancery/protocol'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { serveList } from './current.ts'
 import { EntriesCache } from './entries-cache.ts'
 import { draftFirstList, runKeySuccession } from './key-succession.ts'
@@ -33,10 +33,10 @@ export interface Crl extends Feature {
   readonly cacheFormerList: () => Promise<void>
   draftFirstList(): Promise<string>
   /** `within` runs in the same transaction: it signs other records again with the new key. */
-  runKeySuccession(within?: (tx: Tx) => Promise<void>): Promise<Succession>
-  resignList(tx: Tx, previous: CrlVersion): Promise<number>
-  restoreEntries(tx: Tx, list: CrlRecord, sequence: number): Promise<number>
-  restoreDropped(tx: Tx): Promise<{ readonly sequence: number; readonly added: number } | undefined>
+  runKeySuccession(within?: (tx: Transaction) => Promise<void>): Promise<Succession>
+  resignList(tx: Transaction, previous: CrlVersion): Promise<number>
+  restoreEntries(tx: Transaction, list: CrlRecord, sequence: number): Promise<number>
+  restoreDropped(tx: Transaction): Promise<{ readonly sequence: number; readonly added: number } | undefined>
 }
 
 export function openCrl(parts: CrlParts): Crl {

@@ -7,7 +7,7 @@ import { loadSignedEntries, requireLiving } from './continuity.ts'
 import { findActiveFormerKey, issuerText, signList } from './former-key-list.ts'
 import { listText } from './list-text.ts'
 import { publishVersion } from './publish.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { findActiveVersion, joinEntries } from './queries.ts'
 
 /** Explains to the operator why the succession is not possible. */
@@ -31,7 +31,7 @@ const LIST_MARGIN = HOUR
 export async function runKeySuccession(
   parts: CrlState,
   /** Runs in the same transaction: signs other records again with the new key. */
-  within: (tx: Tx) => Promise<void> = () => Promise.resolve(),
+  within: (tx: Transaction) => Promise<void> = () => Promise.resolve(),
 ): Promise<Succession> {
   const { database, signing, network } = parts
   const { formerSigner } = parts.keys
@@ -40,8 +40,8 @@ export async function runKeySuccession(
       'NA_FORMER_PRIVATE_KEY_FILE: is required: the former key continues to sign its own list',
     )
   return database.write(async (tx) => {
-    await database.lockDomain(tx, 'crl')
-    const owner = await tx.selectFrom('authority_identity').selectAll().executeTakeFirst()
+    await tx.lock('crl')
+    const owner = await tx.query.selectFrom('authority_identity').selectAll().executeTakeFirst()
     if (owner === undefined) throw new KeySuccessionError('the database is empty: there is no key to replace')
     if (owner.network_name !== network.name)
       throw new KeySuccessionError(`the database belongs to network ${owner.network_name}`)
@@ -50,20 +50,20 @@ export async function runKeySuccession(
       throw new KeySuccessionError('the database belongs to another key than the given former key')
     const now = parts.clock.now()
     // The way back: the former key becomes the current one again, and its own list continues as the list of all.
-    await tx.deleteFrom('former_keys').where('public_key', '=', signing.publicKey).execute()
-    const live = await findActiveFormerKey(tx, now)
+    await tx.query.deleteFrom('former_keys').where('public_key', '=', signing.publicKey).execute()
+    const live = await findActiveFormerKey(tx.query, now)
     if (live !== undefined)
       throw new KeySuccessionError(
         `certificates of the previous key, ${live.key_id}, are in use until ${live.lists_until}`,
       )
-    const last = await tx
+    const last = await tx.query
       .selectFrom('issued_certs')
       .select((eb) => eb.fn.max('expires_at').as('expires_at'))
       .executeTakeFirst()
     const end = readInstant(last?.expires_at ?? '') ?? now
     const listsUntil = writeSortable((end > now ? end : now) + LIST_MARGIN)
-    await tx.deleteFrom('former_keys').where('public_key', '=', formerSigner.publicKey).execute()
-    await tx
+    await tx.query.deleteFrom('former_keys').where('public_key', '=', formerSigner.publicKey).execute()
+    await tx.query
       .insertInto('former_keys')
       .values({
         key_id: formerSigner.keyId,
@@ -72,11 +72,11 @@ export async function runKeySuccession(
         lists_until: listsUntil,
       })
       .execute()
-    await tx.updateTable('authority_identity').set({ public_key: signing.publicKey }).where('id', '=', 1).execute()
+    await storePublicKey(tx, signing.publicKey)
     faultPoint('switch-identity-stored')
     const [from, to] = [issuerText(formerSigner.keyId), issuerText(signing.keyId)]
-    await sql`update crl_entries set entry_json = replace(entry_json, ${from}, ${to})`.execute(tx)
-    const previous = await findActiveVersion(tx)
+    await sql`update crl_entries set entry_json = replace(entry_json, ${from}, ${to})`.execute(tx.query)
+    const previous = await findActiveVersion(tx.query)
     const sequence = (previous?.sequence ?? 0) + 1
     const details = { job: 'key-succession' }
     await publishVersion(tx, parts, previous, sequence, { cause: 'refresh', appended: [], rewritten: true, details })
@@ -109,3 +109,7 @@ export async function draftFirstList(parts: CrlParts): Promise<string> {
 
 /** How long gateways may be pinned with it before the switch. */
 export const FIRST_LIST_HOURS: number = Number(CRL_VALIDITY / HOUR)
+
+async function storePublicKey({ query }: Transaction, public_key: string): Promise<void> {
+  await query.updateTable('authority_identity').set({ public_key }).where('id', '=', 1).execute()
+}

@@ -5,8 +5,7 @@ import { faultPoint } from '#faults'
 import type { CrlState } from './state.ts'
 import type { CrlParts } from './parts.ts'
 import { dateAfter } from '../../clock/date-after.ts'
-import type { Tx } from '../../database/database.ts'
-import { raiseVersion } from '../../database/locks/domains.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { loadSignedEntries, requireLiving } from './continuity.ts'
 import type { ListEntries } from './entries-cache.ts'
 import { publishFormerList } from './former-key-list.ts'
@@ -35,7 +34,7 @@ export interface Change {
  * result may be cached only after COMMIT.
  */
 export async function publishVersion(
-  tx: Tx,
+  tx: Transaction,
   parts: CrlState,
   previous: CrlVersion | undefined,
   sequence: number,
@@ -44,16 +43,16 @@ export async function publishVersion(
   // Read once, so that a clock jump cannot date the list by one time and prune it by another.
   const clockNow = parts.clock.now()
   const now = change.isRedated === true ? clockNow : dateAfter(parts, 'crl', previous?.issuedAt, clockNow)
-  await requireCurrentKey(tx, parts)
+  await requireCurrentKey(tx.query, parts)
   await appendEntries(tx, change.appended)
   const isRestored = await restorePruned(tx, parts, previous, clockNow)
   // By the clock, not by the date of the list: a list dated by a wrong clock must not end entries early.
   const isPruned = await pruneEntries(tx, writeSortable(clockNow - HOUR))
-  const changes = await gatherEntries(tx, parts, previous, change, isRestored || isPruned)
+  const changes = await gatherEntries(tx.query, parts, previous, change, isRestored || isPruned)
   const { text: entries, count } = changes
   if (changes.isRead && previous !== undefined && change.isRecovered !== true) {
-    const before = parts.entries.find(previous)?.text ?? (await loadSignedEntries(tx, parts, previous))
-    await requireLiving(tx, parts, { before, entries, now: clockNow })
+    const before = parts.entries.find(previous)?.text ?? (await loadSignedEntries(tx.query, parts, previous))
+    await requireLiving(tx.query, parts, { before, entries, now: clockNow })
   }
   const header = { crl_id: parts.ids.uuid(), sequence, issuer: parts.signing.keyId, issuedAt: now }
   const body = listText(header, entries)
@@ -73,7 +72,7 @@ export async function publishVersion(
     bytes,
   })
   await publishFormerList(tx, parts, { sequence, issuedAt: now })
-  await raiseVersion(tx, 'crl')
+  await tx.raiseVersion('crl')
   const details = { sequence, entries: count, cause: change.cause, ...change.details }
   await parts.audit.record(tx, { type: 'crl_published', details })
   faultPoint('crl-stored')
@@ -99,7 +98,7 @@ async function signHead(
 }
 
 /** Under the lock: an instance left running over a key succession must not publish after the new key. */
-async function requireCurrentKey(tx: Tx, { signing }: CrlParts): Promise<void> {
+async function requireCurrentKey(tx: Reader, { signing }: CrlParts): Promise<void> {
   const stored = await tx.selectFrom('authority_identity').select('public_key').executeTakeFirst()
   if (stored !== undefined && stored.public_key !== signing.publicKey)
     throw new Refusal('service_unavailable', { reason: 'key_succeeded' })
@@ -107,7 +106,7 @@ async function requireCurrentKey(tx: Tx, { signing }: CrlParts): Promise<void> {
 
 /** Appends to the cached entries of the last version, or reads all entries from the database. */
 async function gatherEntries(
-  tx: Tx,
+  tx: Reader,
   parts: CrlState,
   previous: CrlVersion | undefined,
   change: Change,

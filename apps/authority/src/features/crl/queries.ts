@@ -1,7 +1,7 @@
 import { readInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
-import type { Database, Tx } from '../../database/database.ts'
+import type { Database, Reader, Transaction } from '../../database/database.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 
 /** A version without its text, which may be megabytes. */
@@ -15,7 +15,7 @@ export interface CrlVersion {
 }
 
 /** The highest sequence is the active list. */
-export async function findActiveVersion(db: Tx): Promise<CrlVersion | undefined> {
+export async function findActiveVersion(db: Reader): Promise<CrlVersion | undefined> {
   const row = await db
     .selectFrom('crl_versions')
     .select(['sequence', 'issued_at', 'next_update', 'entries', 'bytes'])
@@ -33,13 +33,13 @@ export async function findActiveVersion(db: Tx): Promise<CrlVersion | undefined>
   }
 }
 
-export async function loadCrlText(db: Tx, sequence: number): Promise<string> {
+export async function loadCrlText(db: Reader, sequence: number): Promise<string> {
   return (await loadCrl(db, sequence)).crl_json
 }
 
 /** The list with its signed head, which versions of earlier releases do not have. */
 export async function loadCrl(
-  db: Tx,
+  db: Reader,
   sequence: number,
 ): Promise<{ readonly crl_json: string; readonly head_json: string | null }> {
   return db
@@ -51,7 +51,7 @@ export async function loadCrl(
 
 /** The sequence is the primary key: one sequence can have one content only. */
 export async function insertVersion(
-  tx: Tx,
+  tx: Transaction,
   row: {
     sequence: number
     crl_json: string
@@ -62,7 +62,11 @@ export async function insertVersion(
     bytes: number
   },
 ): Promise<void> {
-  const stored = await tx.insertInto('crl_versions').values(row).returning(['crl_json', 'head_json']).executeTakeFirst()
+  const stored = await tx.query
+    .insertInto('crl_versions')
+    .values(row)
+    .returning(['crl_json', 'head_json'])
+    .executeTakeFirst()
   assertStored(row.crl_json, stored?.crl_json)
   assertStored(row.head_json, stored?.head_json ?? undefined)
 }
@@ -74,20 +78,20 @@ export interface NewEntry {
 }
 
 /** Appends entries. Positions are assigned under the lock, in the order of addition. */
-export async function appendEntries(tx: Tx, entries: readonly NewEntry[]): Promise<void> {
-  const last = await tx
+export async function appendEntries(tx: Transaction, entries: readonly NewEntry[]): Promise<void> {
+  const last = await tx.query
     .selectFrom('crl_entries')
     .select((eb) => eb.fn.max('position').as('position'))
     .executeTakeFirst()
   let position = Number(last?.position ?? 0)
   for (const chunk of chunks(entries, 1000)) {
     const rows = chunk.map((entry) => ({ ...entry, position: (position += 1) }))
-    await tx.insertInto('crl_entries').values(rows).execute()
+    await tx.query.insertInto('crl_entries').values(rows).execute()
   }
 }
 
 /** Texts of the entries of these certificates, by certificate. */
-export async function findEntries(tx: Tx, cert_ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+export async function findEntries(tx: Reader, cert_ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   for (const some of chunks(cert_ids, 1000)) {
     const rows = await tx
@@ -101,8 +105,8 @@ export async function findEntries(tx: Tx, cert_ids: readonly string[]): Promise<
 }
 
 /** Changes the reason of an entry. Its position in the list stays. */
-export async function rewriteEntry(tx: Tx, entry: NewEntry): Promise<void> {
-  await tx
+export async function rewriteEntry(tx: Transaction, entry: NewEntry): Promise<void> {
+  await tx.query
     .updateTable('crl_entries')
     .set({ entry_json: entry.entry_json })
     .where('cert_id', '=', entry.cert_id)
@@ -110,15 +114,19 @@ export async function rewriteEntry(tx: Tx, entry: NewEntry): Promise<void> {
 }
 
 /** Removes entries whose certificate expired before `cutoff`. Returns whether there were any. */
-export async function pruneEntries(tx: Tx, cutoff: string): Promise<boolean> {
-  const pruned = await tx.deleteFrom('crl_entries').where('expires_at', '<', cutoff).returning('position').execute()
+export async function pruneEntries(tx: Transaction, cutoff: string): Promise<boolean> {
+  const pruned = await tx.query
+    .deleteFrom('crl_entries')
+    .where('expires_at', '<', cutoff)
+    .returning('position')
+    .execute()
   return pruned.length > 0
 }
 
 /** Returns all entries in order, joined by the database: one value instead of 100,000 rows through the driver. */
 export async function joinEntries(
   database: Pick<Database, 'engine'>,
-  tx: Tx,
+  tx: Reader,
   /** Leaves out entries whose row has an earlier expiry. */
   cutoff = '',
 ): Promise<{ readonly text: string; readonly count: number }> {

@@ -3,7 +3,7 @@ import type { Instant, JsonObject } from '@chancery/protocol'
 import type { CrlState } from './state.ts'
 import type { CrlParts } from './parts.ts'
 import { isInFuture, reportInFuture } from '../../clock/date-after.ts'
-import type { Versions } from '../../database/database.ts'
+import type { Versions } from '../../database/locks/versions.ts'
 import { checkLease, withLease } from '../../database/locks/leases.ts'
 import type { Lease } from '../../database/locks/leases.ts'
 import { findListFault } from './continuity.ts'
@@ -48,8 +48,8 @@ export async function refreshIfDue(parts: CrlState, details: JsonObject, lease?:
     return before
   const { version, stored } = await parts.database.write(async (tx) => {
     if (lease !== undefined) await checkLease(tx, lease)
-    await parts.database.lockDomain(tx, 'crl')
-    const previous = await findActiveVersion(tx)
+    await tx.lock('crl')
+    const previous = await findActiveVersion(tx.query)
     const now = parts.clock.now()
     const isOld = previous !== undefined && now >= listTimes(previous).refreshAt
     const isGathered = previous !== undefined && now >= listTimes(previous).gatherAt

@@ -1,6 +1,6 @@
 import { DAY, writeSortable } from '@chancery/protocol'
 import type { CrlParts } from './parts.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { digestOf } from '../../rollback/positions.ts'
 import { withLease } from '../../database/locks/leases.ts'
 
@@ -23,8 +23,9 @@ export async function removeOldLists(parts: CrlParts, signal: AbortSignal): Prom
   await withLease(parts, 'crl-removal', LEASE_SECONDS, async () => {
     for (let removed = 0; removed < MAX_REMOVED && !signal.aborted; removed += 1)
       if (!(await removeOldest(parts, cutoff))) break
-    await removeFormer(parts.database.read, cutoff)
-    await removeDigests(parts.database.read, writeSortable(parts.purgeClock.daily.now() - DIGEST_STORED_FOR))
+    await parts.database.write((tx) => removeFormer(tx, cutoff))
+    const oldest = writeSortable(parts.purgeClock.daily.now() - DIGEST_STORED_FOR)
+    await parts.database.write((tx) => removeDigests(tx, oldest))
   })
 }
 
@@ -32,7 +33,7 @@ export async function removeOldLists(parts: CrlParts, signal: AbortSignal): Prom
 async function removeOldest(parts: CrlParts, cutoff: string): Promise<boolean> {
   const marked = parts.rollback.mark?.crl?.sequence ?? -1
   return parts.database.write(async (tx) => {
-    const oldest = await tx
+    const oldest = await tx.query
       .selectFrom('crl_versions')
       .select(['sequence', 'crl_json'])
       .where('next_update', '<', cutoff)
@@ -44,15 +45,15 @@ async function removeOldest(parts: CrlParts, cutoff: string): Promise<boolean> {
     if (oldest === undefined) return false
     const { sequence } = oldest
     const row = { sequence, digest: digestOf(oldest.crl_json), removed_at: writeSortable(parts.clock.now()) }
-    await tx.insertInto('removed_crl_versions').values(row).execute()
-    await tx.deleteFrom('crl_versions').where('sequence', '=', sequence).execute()
+    await tx.query.insertInto('removed_crl_versions').values(row).execute()
+    await tx.query.deleteFrom('crl_versions').where('sequence', '=', sequence).execute()
     return true
   })
 }
 
 /** From the first version on, and never after a stored version, so that the rest has no gap. */
-async function removeDigests(db: Tx, cutoff: string): Promise<void> {
-  const old = db
+async function removeDigests({ query }: Transaction, cutoff: string): Promise<void> {
+  const old = query
     .selectFrom('removed_crl_versions')
     .select('sequence')
     .where('removed_at', '<', cutoff)
@@ -68,12 +69,12 @@ async function removeDigests(db: Tx, cutoff: string): Promise<void> {
     )
     .orderBy('sequence')
     .limit(MAX_DIGESTS)
-  await db.deleteFrom('removed_crl_versions').where('sequence', 'in', old).execute()
+  await query.deleteFrom('removed_crl_versions').where('sequence', 'in', old).execute()
 }
 
 /** Lists of former keys: the newest of each stays. The high-water mark does not name them. */
-async function removeFormer(db: Tx, cutoff: string): Promise<void> {
-  await db
+async function removeFormer({ query }: Transaction, cutoff: string): Promise<void> {
+  await query
     .deleteFrom('former_crl_versions')
     .where('next_update', '<', cutoff)
     .where((eb) =>

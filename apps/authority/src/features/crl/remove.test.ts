@@ -6,6 +6,7 @@ import { digestOf, findRollback, readHeads } from '../../rollback/positions.ts'
 import { inspectStore } from '../evidence/verify-store.ts'
 import { inspectDatabase } from '../../recovery/inspect.ts'
 import { removeOldLists } from './remove.job.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 describe('removeOldLists', () => {
   const clock = new ManualClock()
@@ -118,7 +119,7 @@ describe('removeOldLists', () => {
     await remove()
     expect(await digests()).toEqual([0, 1, 2])
     // A stored version before others, which the mark names, ends the part that may be removed.
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     const version = await db.selectFrom('crl_versions').selectAll().executeTakeFirstOrThrow()
     const ends = '9999-01-01T00:00:00.000000Z'
     await db
@@ -140,7 +141,7 @@ describe('removeOldLists', () => {
     clock.set(clock.now() + hours(49))
     await remove()
     expect(await problems()).toEqual([])
-    await na.core.database.read.deleteFrom('removed_crl_versions').where('sequence', '=', 1).execute()
+    await rowsOf(na.core.database).deleteFrom('removed_crl_versions').where('sequence', '=', 1).execute()
     expect(await problems()).toEqual(['crl 2: follows 0'])
   })
 })

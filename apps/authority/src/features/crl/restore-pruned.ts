@@ -2,7 +2,7 @@ import { HOUR, readInstant, writeInstant, writeSortable } from '@chancery/protoc
 import type { CrlEntry, Instant } from '@chancery/protocol'
 import type { CrlParts } from './parts.ts'
 import { isInFuture } from '../../clock/date-after.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { entryText } from './list-text.ts'
 import { appendEntries } from './queries.ts'
 import type { CrlVersion } from './queries.ts'
@@ -12,13 +12,13 @@ import type { CrlVersion } from './queries.ts'
  * Without them a relying party would accept those again. Returns whether there were any.
  */
 export async function restorePruned(
-  tx: Tx,
+  tx: Transaction,
   parts: CrlParts,
   previous: CrlVersion | undefined,
   now: Instant,
 ): Promise<boolean> {
   if (previous === undefined || !isInFuture(previous.issuedAt, now)) return false
-  const unlisted = await tx
+  const unlisted = await tx.query
     .selectFrom('issued_certs as c')
     .leftJoin('crl_entries as e', 'e.cert_id', 'c.cert_id')
     .select(['c.cert_id', 'c.expires_at', 'c.revoked_at', 'c.revocation_reason'])

@@ -4,7 +4,7 @@ import type { JsonObject, RevocationReason } from '@chancery/protocol'
 import { faultPoint } from '#faults'
 import type { CrlState } from './state.ts'
 import type { CrlParts } from './parts.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { findStoredResponse, storeResponse } from '../../requests/idempotency.ts'
 import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
 import { lockNodeKeys } from '../../database/locks/node-keys.ts'
@@ -59,9 +59,9 @@ export async function revokeBatch(
   requests: readonly Revocation[],
 ): Promise<(RevocationOutcome | Error)[]> {
   const { outcomes, stored } = await parts.database.write(async (tx) => {
-    await parts.database.lockDomain(tx, 'crl')
+    await tx.lock('crl')
     await lockKeysOf(tx, parts, requests)
-    const previous = await findActiveVersion(tx)
+    const previous = await findActiveVersion(tx.query)
     const changes: BatchChanges = { entries: new Map(), events: [], rewritten: false }
     const checked: (StoredResponse | Error | RevokedCertificates)[] = []
     for (const request of requests) checked.push(await checkRequest(tx, parts, request, changes))
@@ -71,7 +71,7 @@ export async function revokeBatch(
     const answers: (StoredResponse | Error)[] = []
     for (const [index, verdict] of checked.entries()) {
       const attempt = requests[index]?.attempt
-      const answer = 'keys' in verdict ? await responseTo(tx, parts, verdict, active) : verdict
+      const answer = 'keys' in verdict ? await responseTo(tx.query, parts, verdict, active) : verdict
       if ('keys' in verdict && attempt !== undefined && !(answer instanceof Error))
         await storeResponse(tx, attempt, answer)
       answers.push(answer)
@@ -88,7 +88,7 @@ export async function revokeBatch(
  * there are any, and always for all_of_key.
  */
 async function responseTo(
-  tx: Tx,
+  tx: Reader,
   parts: CrlParts,
   { keys, allOfKey }: RevokedCertificates,
   active: CrlVersion | undefined,
@@ -103,16 +103,16 @@ async function responseTo(
  * Blocks issuance and registration for these keys until the revocation is committed. Locks are taken for all requests
  * at once and in order, as everywhere, so that two batches cannot deadlock.
  */
-async function lockKeysOf(tx: Tx, parts: CrlParts, requests: readonly Revocation[]): Promise<void> {
+async function lockKeysOf(tx: Transaction, parts: CrlParts, requests: readonly Revocation[]): Promise<void> {
   const ids = [...new Set(requests.flatMap((request) => request.cert_ids))]
   const keys = requests.flatMap((request) => request.missing.map((each) => each.node_public_key))
   for (const some of chunks(ids, 1000))
-    keys.push(...(await listCertificates(tx, some)).map((each) => each.node_public_key))
-  await lockNodeKeys(parts.database, tx, keys)
+    keys.push(...(await listCertificates(tx.query, some)).map((each) => each.node_public_key))
+  await lockNodeKeys(tx, keys)
 }
 
 async function publishChange(
-  tx: Tx,
+  tx: Transaction,
   parts: CrlState,
   previous: CrlVersion | undefined,
   changes: BatchChanges,
@@ -141,13 +141,13 @@ async function publishChange(
 
 /** Applies one request. First all ids are checked, then rows are changed: an unknown id changes nothing. */
 async function checkRequest(
-  tx: Tx,
+  tx: Transaction,
   parts: CrlParts,
   request: Revocation,
   changes: BatchChanges,
 ): Promise<StoredResponse | Error | RevokedCertificates> {
   const now = writeSortable(parts.clock.now())
-  const problem = findProblem(request, await listCertificates(tx, request.cert_ids))
+  const problem = findProblem(request, await listCertificates(tx.query, request.cert_ids))
   if (problem !== undefined) return problem
   if (request.attempt !== undefined) {
     try {
@@ -159,14 +159,14 @@ async function checkRequest(
     }
   }
   const added = await insertLost(tx, request.missing)
-  const found = await listCertificates(tx, request.cert_ids)
+  const found = await listCertificates(tx.query, request.cert_ids)
   await revokeCertificates(tx, parts, request, { found, added }, changes)
   const keys = [...new Set(found.map((certificate) => certificate.node_public_key))]
   return { keys, allOfKey: request.allOfKey }
 }
 
 async function revokeCertificates(
-  tx: Tx,
+  tx: Transaction,
   parts: CrlParts,
   request: Revocation,
   { found, added }: { readonly found: readonly RevocableCertificate[]; readonly added: ReadonlySet<string> },
@@ -178,7 +178,7 @@ async function revokeCertificates(
   if (reason === 'key_compromise' || allOfKey) {
     // The key is compromised, or all its certificates are to be revoked.
     const now = writeSortable(parts.clock.now())
-    for (const other of await listOtherCertificates(tx, keys, now)) targets.set(other.cert_id, other)
+    for (const other of await listOtherCertificates(tx.query, keys, now)) targets.set(other.cert_id, other)
   }
   const fresh = [...targets.values()].filter(
     (certificate) => certificate.status !== 'revoked' && !changes.entries.has(certificate.cert_id),
@@ -193,7 +193,7 @@ async function revokeCertificates(
   // A compromised key has no agents any more, whichever of its certificates was in use.
   await dropAgents(tx, reason === 'key_compromise' ? keys : fresh.map((certificate) => certificate.node_public_key))
   const listed = await findEntries(
-    tx,
+    tx.query,
     fresh.map((certificate) => certificate.cert_id),
   )
   for (const certificate of fresh) {
@@ -218,7 +218,7 @@ async function revokeCertificates(
  * entry stays, with the more serious reason, and the list is signed again so that the event has its sequence.
  */
 async function relist(
-  tx: Tx,
+  tx: Transaction,
   parts: CrlParts,
   certificate: RevocableCertificate,
   entry: string,
@@ -250,7 +250,7 @@ function reportedBy(
 
 /** Changes the reason of a revoked certificate to key_compromise. The entry keeps its position and time. */
 async function raise(
-  tx: Tx,
+  tx: Transaction,
   parts: CrlParts,
   certificate: RevocableCertificate,
   changes: BatchChanges,

@@ -1,6 +1,6 @@
 import { writeInstant, writeSortable } from '@chancery/protocol'
 import type { CrlParts } from './parts.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { listDueForListing, markRevoked } from '../enrollment/index.ts'
 import { entryText } from './list-text.ts'
 import type { NewEntry } from './queries.ts'
@@ -8,9 +8,9 @@ import type { NewEntry } from './queries.ts'
 const MAX_LISTED = 10_000
 
 /** Returns certificates whose renewal has matured, as entries. All of them share the next version. */
-export async function addSuperseded(tx: Tx, parts: CrlParts): Promise<NewEntry[]> {
+export async function addSuperseded(tx: Transaction, parts: CrlParts): Promise<NewEntry[]> {
   const now = parts.clock.now()
-  const due = await listDueForListing(tx, writeSortable(now), MAX_LISTED)
+  const due = await listDueForListing(tx.query, writeSortable(now), MAX_LISTED)
   await markRevoked(
     tx,
     due.map((certificate) => certificate.cert_id),

@@ -18,6 +18,7 @@ import type { NodeCaller, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inspectStore } from '../evidence/verify-store.ts'
 import { inspectDatabase } from '../../recovery/inspect.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority
@@ -34,7 +35,7 @@ const list = (): Promise<Crl> => fetchCrl(na.url, na.genesis.network_authority.p
 async function missing(): Promise<{ node: NodeCaller; certificate: JsonObject; cert_id: string; key: string }> {
   const node = await newNode()
   const { cert_id } = await enroll(na, node)
-  const db = na.core.database.read
+  const db = rowsOf(na.core.database)
   const row = await db.selectFrom('issued_certs').selectAll().where('cert_id', '=', cert_id).executeTakeFirstOrThrow()
   await db.deleteFrom('node_liveness').where('cert_id', '=', cert_id).execute()
   await db.deleteFrom('issued_certs').where('cert_id', '=', cert_id).execute()

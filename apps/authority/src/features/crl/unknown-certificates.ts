@@ -2,7 +2,7 @@ import { Refusal } from '@chancery/contract'
 import { DAY, HOUR, instantOf, verifyList, writeJson, writeSortable } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { Core } from '../../core.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import type { RevocableCertificate } from '../enrollment/index.ts'
 
 /** Longer than any certificate is valid. Used for a certificate of which only id and key are known. */
@@ -65,10 +65,10 @@ export function asRevocable({ cert_id, node_public_key, expires_at }: LostCertif
 }
 
 /** Adds the missing rows. An existing row stays unchanged. */
-export async function insertLost(tx: Tx, missing: readonly LostCertificate[]): Promise<ReadonlySet<string>> {
+export async function insertLost(tx: Transaction, missing: readonly LostCertificate[]): Promise<ReadonlySet<string>> {
   const inserted = new Set<string>()
   for (const row of missing) {
-    const stored = await tx
+    const stored = await tx.query
       .insertInto('issued_certs')
       .values({
         ...row,

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { PublishedDocuments } from '../../requests/published-documents.ts'
 import { serveList } from './current.ts'
 import { EntriesCache } from './entries-cache.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 let clock: ManualClock
 let na: TestAuthority
@@ -61,7 +62,7 @@ describe('a list that is due and cannot be signed', () => {
     const { cert_id } = await enroll(na, node)
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
     const { text } = await list()
-    await na.core.database.read.deleteFrom('crl_entries').execute()
+    await rowsOf(na.core.database).deleteFrom('crl_entries').execute()
     // As after a restart: the process has no cached list.
     vi.spyOn(EntriesCache.prototype, 'find').mockReturnValue(undefined)
     clock.advance(13 * 3600)

@@ -22,18 +22,18 @@ export interface ActivityReading {
 
 /** Counts the nodes once a minute; several instances write one row. Stores one day at most. */
 export async function recordActivity(parts: DashboardParts): Promise<void> {
-  const db = parts.database.read
+  const { database } = parts
   const now = parts.clock.now()
   const [active, { tracked }, expiring] = await Promise.all([
     parts.enrollment.count.read(),
     parts.enrollment.certificates.read(),
-    countExpiring(db, now, now + DAY),
+    countExpiring(database.read, now, now + DAY),
   ])
   // The metrics show the last count only.
   await parts.keySuccession.readProgress()
   const minute = writeSortable(startOfMinute(now))
-  await insertMinute(db, { minute, active, tracked, expiring })
-  await deleteMinutesBefore(db, writeSortable(oldestShown(now)))
+  await database.write((tx) => insertMinute(tx, { minute, active, tracked, expiring }))
+  await database.write((tx) => deleteMinutesBefore(tx, writeSortable(oldestShown(now))))
 }
 
 /** The last day, one slot for every minute. */

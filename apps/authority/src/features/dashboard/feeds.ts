@@ -1,7 +1,7 @@
 import { HOUR, readInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { toWireTime } from '../../requests/list-position.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import { listNewestFeeds } from '../revocation-feeds/index.ts'
 import type { NewestFeed } from '../revocation-feeds/index.ts'
 import { toDisplay } from '../../pages/display-time.ts'
@@ -30,7 +30,7 @@ export type FeedRow = {
 
 /** Returns the time since the last imported revocation of each recognised sovereign. */
 export async function describeFeeds(
-  db: Tx,
+  db: Reader,
   now: Instant,
 ): Promise<{ readonly summary: FeedSummary; readonly rows: readonly FeedRow[] }> {
   const rows = (await listNewestFeeds(db)).map((feed) => describe(feed, now))

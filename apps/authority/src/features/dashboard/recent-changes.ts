@@ -2,7 +2,7 @@ import { isJsonObject, readJson, sha256Hex } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { AuditEventType } from '@chancery/contract'
 import type { OperatorKeyring } from '../../auth/operator-keys.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import { toDisplay } from '../../pages/display-time.ts'
 
 const NEWEST = 8
@@ -79,7 +79,7 @@ const FINGERPRINT_DIGITS = 16
 
 /** With a confidential membership the ids of attestations are left out, because each reveals a record. */
 export async function listRecentChanges(
-  db: Tx,
+  db: Reader,
   isMembershipPublic: boolean,
   operators: OperatorKeyring,
 ): Promise<readonly RecentChange[]> {

@@ -3,7 +3,6 @@ import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { DataUsageParts } from './parts.ts'
 import { issueRecord } from '../../requests/issue-record.ts'
-import { raiseVersion } from '../../database/locks/domains.ts'
 import { readLicenseRequest } from './requests.ts'
 import { insertActiveLicense } from './queries.ts'
 
@@ -29,7 +28,7 @@ export async function publish(call: OperatorCall, parts: DataUsageParts): Promis
         policy_json: writeJson(asJson(record)),
         created_at: writeSortable(now),
       })
-      await raiseVersion(tx, 'data-usage')
+      await tx.raiseVersion('data-usage')
       return { record, type: 'data_license_policy_created', details: { policy_id, previous_policy_id } }
     },
     'data-usage',

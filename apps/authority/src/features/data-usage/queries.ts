@@ -1,7 +1,7 @@
-import type { Tx } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 
-export async function findActiveLicense(db: Tx): Promise<string | undefined> {
+export async function findActiveLicense(db: Reader): Promise<string | undefined> {
   const row = await db
     .selectFrom('data_license_policies')
     .select('policy_json')
@@ -15,20 +15,20 @@ export async function findActiveLicense(db: Tx): Promise<string | undefined> {
  * id of the replaced policy.
  */
 export async function insertActiveLicense(
-  tx: Tx,
+  tx: Transaction,
   row: { readonly policy_id: string; readonly policy_json: string; readonly created_at: string },
 ): Promise<string | null> {
-  const last = await tx
+  const last = await tx.query
     .selectFrom('data_license_policies')
     .select((eb) => eb.fn.max('position').as('position'))
     .executeTakeFirst()
-  const previous = await tx
+  const previous = await tx.query
     .updateTable('data_license_policies')
     .set({ active: 0 })
     .where('active', '=', 1)
     .returning('policy_id')
     .executeTakeFirst()
-  const stored = await tx
+  const stored = await tx.query
     .insertInto('data_license_policies')
     .values({ ...row, position: Number(last?.position ?? 0) + 1, active: 1 })
     .returning('policy_json')

@@ -34,15 +34,15 @@ export interface EnrollmentBatches {
 export function openEnrollmentBatches(database: Database, clock: Clock): EnrollmentBatches {
   const now = (): string => writeSortable(clock.now())
   const invites = new Batcher<InviteLookup, InviteDetails | undefined>(
-    async (rows) => [...(await findInvites(database.native, rows))],
+    async (rows) => [...(await findInvites(database, rows))],
     LIMITS,
   )
   const joins = new Batcher<JoinRow, JoinOutcome>(
-    async (rows) => [...(await issueCertificates(database.native, rows, now()))],
+    async (rows) => [...(await issueCertificates(database, rows, now()))],
     LIMITS,
   )
   const heartbeats = new Batcher<HeartbeatRow, HeartbeatOutcome>(
-    async (rows) => [...(await recordHeartbeats(database.native, rows, now()))],
+    async (rows) => [...(await recordHeartbeats(database, rows, now()))],
     LIMITS,
   )
   return {

@@ -15,6 +15,7 @@ import {
 } from '@chancery/testkit'
 import type { NodeCaller, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority
@@ -51,7 +52,7 @@ interface Defect {
 const newNode = (): Promise<NodeCaller> => newNodeCaller(na.url, 'checks', clock)
 
 const change = async (draft: Draft, columns: object): Promise<void> => {
-  const db = na.core.database.read
+  const db = rowsOf(na.core.database)
   await db.updateTable('issued_certs').set(columns).where('cert_id', '=', draft.certificate.cert_id).execute()
 }
 
@@ -142,7 +143,7 @@ const DEFECTS: readonly Defect[] = [
       // Another certificate of the key, because revoking it over HTTP would revoke this one, too.
       const [other] = await seedCertificates(na.parts, { count: 1, node_public_key: node.key })
       const gone = { status: 'revoked', revocation_reason: 'key_compromise' }
-      const db = na.core.database.read
+      const db = rowsOf(na.core.database)
       await db
         .updateTable('issued_certs')
         .set(gone)

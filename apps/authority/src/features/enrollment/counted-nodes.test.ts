@@ -1,11 +1,12 @@
 import { MINUTE, writeSortable } from '@chancery/protocol'
 import { ManualClock, startTestAuthority } from '@chancery/testkit'
 import { expect, it } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 it('counts a small network directly, and returns the last count of the job for a large one', async () => {
   const clock = new ManualClock()
   const na = await startTestAuthority({ clock })
-  const db = na.core.database.read
+  const db = rowsOf(na.core.database)
   const now = writeSortable(clock.now())
   const insert = async (from: number, count: number): Promise<void> => {
     const rows = Array.from({ length: count }, (_, index) => ({

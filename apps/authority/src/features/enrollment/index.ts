@@ -1,7 +1,7 @@
 import type { Feature } from '../../core.ts'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import { foldCertificateCounts } from '../../database/certificate-counts.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { openEnrollmentBatches } from './batches.ts'
 import type { EnrollmentBatches } from './batches.ts'
 import { readCountedNodes } from './counted-nodes.ts'
@@ -27,7 +27,7 @@ export type { RevocableCertificate } from './queries/certificates.ts'
 
 export interface Enrollment extends Feature, Pick<EnrollmentBatches, 'count' | 'certificates'> {
   readCountedNodes(): Promise<number>
-  withdrawInvites(tx: Tx, withdrawal: InviteWithdrawal): Promise<number>
+  withdrawInvites(tx: Transaction, withdrawal: InviteWithdrawal): Promise<number>
   /** Removes invites and certificates whose retention period is over. */
   removeEnded(signal: AbortSignal): Promise<void>
 }

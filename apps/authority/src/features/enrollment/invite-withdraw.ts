@@ -5,7 +5,7 @@ import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { satisfiesTier } from '../../auth/operator-keys.ts'
 import type { EnrollmentParts } from './parts.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { FINGERPRINT_CHARACTERS, countOpen, findFingerprints, isOfOthers, withdrawOpen } from './queries/invite-rows.ts'
 import type { InviteChoice } from './queries/invite-rows.ts'
 import { readWithdrawal } from './requests.ts'
@@ -18,11 +18,11 @@ import { readWithdrawal } from './requests.ts'
 export async function inviteWithdraw(call: OperatorCall, parts: EnrollmentParts): Promise<JsonObject> {
   const { choice, reason, isDryRun } = readWithdrawal(call.body)
   return parts.database.write(async (tx) => {
-    if (!satisfiesTier(call.operator.tier, 'privileged') && (await isOfOthers(tx, choice, call.operator.key_id)))
+    if (!satisfiesTier(call.operator.tier, 'privileged') && (await isOfOthers(tx.query, choice, call.operator.key_id)))
       throw new Refusal('insufficient_operator_tier')
-    const unknown = await unknownOf(tx, choice)
+    const unknown = await unknownOf(tx.query, choice)
     if (isDryRun) {
-      const open = await countOpen(tx, choice, writeSortable(parts.clock.now()))
+      const open = await countOpen(tx.query, choice, writeSortable(parts.clock.now()))
       return { dry_run: true, would_change: open > 0, open_invites: open, unknown_fingerprints: unknown }
     }
     const revoked = await withdrawInvites(tx, parts, { call, choice, reason })
@@ -38,7 +38,7 @@ export interface InviteWithdrawal {
 
 /** Runs in the caller's transaction. One event for all invites; none when nothing changed. */
 export async function withdrawInvites(
-  tx: Tx,
+  tx: Transaction,
   parts: EnrollmentParts,
   { call, choice, reason }: InviteWithdrawal,
 ): Promise<number> {
@@ -57,7 +57,7 @@ export async function withdrawInvites(
   return count
 }
 
-async function unknownOf(tx: Tx, choice: InviteChoice): Promise<readonly string[]> {
+async function unknownOf(tx: Reader, choice: InviteChoice): Promise<readonly string[]> {
   if (choice.by !== 'fingerprints') return []
   const found = await findFingerprints(tx, choice)
   const known = new Set(found.map(({ token_digest }) => token_digest.slice(0, FINGERPRINT_CHARACTERS)))

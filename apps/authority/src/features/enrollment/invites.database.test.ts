@@ -12,6 +12,7 @@ import {
 } from '@chancery/testkit'
 import type { NodeCaller, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority
@@ -31,7 +32,7 @@ const batch = (body: JsonObject, as = 'standard', key?: string): Promise<TestRes
   na.as(as)('POST', '/admin/invites', body, key === undefined ? {} : { headers: { 'Idempotency-Key': key } })
 const list = async (query = '', as = 'standard'): Promise<JsonObject> =>
   accepted(await na.as(as)('GET', `/admin/invites${query}`))
-const rowsOf = (page: JsonObject): readonly JsonObject[] => page['invites'] as readonly JsonObject[]
+const invitesOf = (page: JsonObject): readonly JsonObject[] => page['invites'] as readonly JsonObject[]
 const withdraw = (body: JsonObject, as = 'privileged'): Promise<TestResponse> =>
   na.as(as)('POST', '/admin/invites/withdraw', body)
 const fingerprintOf = (token: string): string => sha256Hex(token).slice(0, 16)
@@ -98,7 +99,7 @@ describe('GET /admin/invites', () => {
     accepted(await joiner.join(used), 201)
     accepted(await withdraw({ token_fingerprints: [fingerprintOf(taken)] }))
     const byState = async (state: string): Promise<readonly JsonObject[]> =>
-      rowsOf(await list(`?batch_id=${batch_id}&state=${state}`))
+      invitesOf(await list(`?batch_id=${batch_id}&state=${state}`))
     expect(await byState('open')).toEqual([
       {
         token_fingerprint: fingerprintOf(open),
@@ -137,7 +138,7 @@ describe('GET /admin/invites', () => {
     for (let pages = 0; pages < 9; pages += 1) {
       const page = await list(`?created_by=op-gone&limit=2${cursor}`)
       expect(page['total']).toBe(7)
-      seen.push(...rowsOf(page).map((row) => String(row['token_fingerprint'])))
+      seen.push(...invitesOf(page).map((row) => String(row['token_fingerprint'])))
       if (page['next_cursor'] === null) break
       cursor = `&cursor=${String(page['next_cursor'])}`
     }
@@ -239,7 +240,7 @@ describe('revoking an operator key', () => {
   })
 
   it('lets no running call create invites after the revocation', async () => {
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     const row = {
       key_id: 'op-late',
       revoked_at: writeInstant(clock.now()),
@@ -247,8 +248,7 @@ describe('revoking an operator key', () => {
       revoked_by: 'op-privileged',
     }
     accepted(await na.as('late')('POST', '/admin/invite', {}), 201)
-    // The version is not raised, so authentication does not see the revocation, as in a call that was authenticated
-    // just before.
+    // The version is not raised, so authentication does not see the revocation.
     await db.insertInto('revoked_operator_keys').values(row).execute()
     const late = await batch({ count: 2 }, 'late')
     refused(late, 401, 'admin_auth_failed')

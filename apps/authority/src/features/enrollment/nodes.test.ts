@@ -12,6 +12,7 @@ import {
 } from '@chancery/testkit'
 import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock()
 let na: TestAuthority
@@ -78,7 +79,7 @@ describe('GET /nodes', () => {
     it('counts a certificate that an instance of the previous release issued', async () => {
       await enroll(na, await newNode())
       await enroll(na, await newNode())
-      await na.core.database.read.updateTable('node_liveness').set({ node_public_key: null }).execute()
+      await rowsOf(na.core.database).updateTable('node_liveness').set({ node_public_key: null }).execute()
       expect(await count()).toEqual({ count: 2 })
     })
 

@@ -2,7 +2,7 @@ import { CRL_VALIDITY, DAY, readInstant, writeInstant, writeSortable } from '@ch
 import type { Instant } from '@chancery/protocol'
 import type { EnrollmentParts } from './parts.ts'
 import { noteRemoved } from '../../database/certificate-counts.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import { withLease } from '../../database/locks/leases.ts'
 import { issuedCounts } from '../../database/migrations/0026-issued-counts.ts'
 
@@ -40,7 +40,7 @@ export async function removeCertificates(parts: EnrollmentParts, signal: AbortSi
   })
 }
 
-async function isUpgradeOver(db: Tx, now: Instant): Promise<boolean> {
+async function isUpgradeOver(db: Reader, now: Instant): Promise<boolean> {
   const row = await db
     .selectFrom('schema_version')
     .select('applied_at')
@@ -54,12 +54,12 @@ async function isUpgradeOver(db: Tx, now: Instant): Promise<boolean> {
 async function removeSome(parts: EnrollmentParts, cutoff: Instant, after: Place): Promise<Place | undefined> {
   return parts.database.write(async (tx) => {
     // Revocations need this lock, so none can raise the reason of a row between check and removal.
-    await parts.database.lockDomain(tx, 'crl')
-    const bound = await oldestNamed(tx, cutoff)
-    const rows = await listRemovable(tx, bound, after)
+    await tx.lock('crl')
+    const bound = await oldestNamed(tx.query, cutoff)
+    const rows = await listRemovable(tx.query, bound, after)
     if (rows.length === 0) return undefined
     const revoked = rows.filter(({ status }) => status === 'revoked').length
-    await tx
+    await tx.query
       .deleteFrom('issued_certs')
       .where(
         'cert_id',
@@ -77,7 +77,7 @@ async function removeSome(parts: EnrollmentParts, cutoff: Instant, after: Place)
 }
 
 /** A stored list names certificates that ended at most an hour before it was signed. One day is added. */
-async function oldestNamed(tx: Tx, cutoff: Instant): Promise<Instant> {
+async function oldestNamed(tx: Reader, cutoff: Instant): Promise<Instant> {
   const oldest = await tx
     .selectFrom('crl_versions')
     .select((eb) => eb.fn.min('next_update').as('next_update'))
@@ -89,7 +89,7 @@ async function oldestNamed(tx: Tx, cutoff: Instant): Promise<Instant> {
 }
 
 function listRemovable(
-  tx: Tx,
+  tx: Reader,
   bound: Instant,
   after: Place,
 ): Promise<readonly (Place & { readonly status: string })[]> {

@@ -14,6 +14,7 @@ import type { Tables } from '../../database/tables.ts'
 import { inspectStore } from '../evidence/verify-store.ts'
 import { inspectDatabase } from '../../recovery/inspect.ts'
 import { removeCertificates } from './remove-certificates.job.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 // The tables are created with the real clock, so the job begins seven days later.
 const START = '2090-01-01T00:00:00Z'
@@ -28,7 +29,7 @@ beforeEach(async () => {
 })
 afterEach(() => na.stop())
 
-const db = () => na.core.database.read
+const db = () => rowsOf(na.core.database)
 
 async function seed(validityHours: number, issuedAt: Instant = clock.now()): Promise<JoinCertificate> {
   seeded += 1

@@ -19,7 +19,7 @@ import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
 import { toClaim } from '../../auth/nonces.ts'
 import { faultPoint } from '#faults'
 import type { EnrollmentParts } from './parts.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { lockNodeKeys } from '../../database/locks/node-keys.ts'
 import { rejectCertificate, whyUnusable } from './certificate-state.ts'
 import { spendNonceInside, findRenewal, insertSuccessor, loadForRenewal, supersede } from './queries/renewals.ts'
@@ -46,14 +46,14 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
 
   const outcome = await parts.database.write(async (tx): Promise<Outcome> => {
     // Locked, because renewals of one key are counted, also for two certificates on two instances.
-    await lockNodeKeys(parts.database, tx, [request.node_public_key])
-    const stored = await loadForRenewal(parts.database, tx, request.cert_id)
+    await lockNodeKeys(tx, [request.node_public_key])
+    const stored = await loadForRenewal(parts.database, tx.query, request.cert_id)
     faultPoint('renew-locked')
     const now = parts.clock.now()
     const rejected =
       whyUnusable(stored, request.node_public_key, writeSortable(now)) ?? whyOtherRoles(stored, request.roles)
     if (rejected !== undefined || stored === undefined) return { rejected: rejected ?? 'certificate_not_found' }
-    const retryAfterSeconds = await whenNext(tx, parts, request.node_public_key, now)
+    const retryAfterSeconds = await whenNext(tx.query, parts, request.node_public_key, now)
     if (retryAfterSeconds !== undefined) return { retryAfterSeconds }
     if (!(await spendNonceInside(tx, claim))) return { replayed: true }
     return {
@@ -79,7 +79,7 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
  * Returns the seconds until this key may renew again, or undefined when it may now. Every renewal adds a certificate to
  * the revocation list. Renewals dated in the future, by a clock that was ahead, do not count.
  */
-async function whenNext(tx: Tx, parts: EnrollmentParts, key: string, now: Instant): Promise<number | undefined> {
+async function whenNext(tx: Reader, parts: EnrollmentParts, key: string, now: Instant): Promise<number | undefined> {
   const window = { after: now - HOUR, until: now + CLOCK_TOLERANCE }
   const first = await findRenewal(tx, key, window, parts.limits.perMinute['renew-key'])
   return first === undefined ? undefined : Number((first + HOUR - now) / SECOND) + 1
@@ -98,7 +98,7 @@ function whyOtherRoles(
 }
 
 async function issueSuccessor(
-  tx: Tx,
+  tx: Transaction,
   parts: EnrollmentParts,
   call: Call,
   stored: RenewableCertificate,

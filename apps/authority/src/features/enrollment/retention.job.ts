@@ -16,26 +16,24 @@ export async function removeEnded(parts: EnrollmentParts, signal: AbortSignal): 
   while (!signal.aborted && (await removeLiveness(parts, liveness)) === ROWS);
 }
 
-async function removeInvites({ database: { read: db } }: EnrollmentParts, cutoff: string): Promise<number> {
-  const ended = db.selectFrom('invite_tokens').select('token_digest').where('expires_at', '<', cutoff).limit(ROWS)
-  const { numDeletedRows } = await db
-    .deleteFrom('invite_tokens')
-    .where('token_digest', 'in', ended)
-    .executeTakeFirstOrThrow()
+async function removeInvites({ database }: EnrollmentParts, cutoff: string): Promise<number> {
+  const { numDeletedRows } = await database.write(({ query }) => {
+    const ended = query.selectFrom('invite_tokens').select('token_digest').where('expires_at', '<', cutoff).limit(ROWS)
+    return query.deleteFrom('invite_tokens').where('token_digest', 'in', ended).executeTakeFirstOrThrow()
+  })
   return Number(numDeletedRows)
 }
 
-async function removeLiveness({ database: { read: db } }: EnrollmentParts, cutoff: string): Promise<number> {
-  const ended = db
-    .selectFrom('node_liveness as l')
-    .innerJoin('issued_certs as c', 'c.cert_id', 'l.cert_id')
-    .select('l.cert_id')
-    .where('l.last_heartbeat', '<', cutoff)
-    .where('c.expires_at', '<', cutoff)
-    .limit(ROWS)
-  const { numDeletedRows } = await db
-    .deleteFrom('node_liveness')
-    .where('cert_id', 'in', ended)
-    .executeTakeFirstOrThrow()
+async function removeLiveness({ database }: EnrollmentParts, cutoff: string): Promise<number> {
+  const { numDeletedRows } = await database.write(({ query }) => {
+    const ended = query
+      .selectFrom('node_liveness as l')
+      .innerJoin('issued_certs as c', 'c.cert_id', 'l.cert_id')
+      .select('l.cert_id')
+      .where('l.last_heartbeat', '<', cutoff)
+      .where('c.expires_at', '<', cutoff)
+      .limit(ROWS)
+    return query.deleteFrom('node_liveness').where('cert_id', 'in', ended).executeTakeFirstOrThrow()
+  })
   return Number(numDeletedRows)
 }

@@ -14,6 +14,7 @@ import { coreJobs } from '../../startup/core-jobs.ts'
 import type { Core } from '../../core.ts'
 import { jobsOf, openFeatures } from '../../features.ts'
 import { DAILY_DELAY_MS, NONCE_DELAY_MS, PurgeClock } from '../../clock/purge-clock.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock('2026-03-01T00:00:00Z')
 let na: TestAuthority
@@ -47,7 +48,7 @@ async function countOf(table: Counted): Promise<number> {
 async function reject(rejected_at: string): Promise<void> {
   const row = { rejection_id: rejected_at, rejected_at, code: 'evidence_malformed', submitted_digest: 'd' }
   const about = { evidence_id: null, decision_id: null, resource_id: null, executor_sovereign_id: null }
-  await na.core.database.read
+  await rowsOf(na.core.database)
     .insertInto('evidence_rejections')
     .values({ ...row, ...about })
     .execute()

@@ -17,7 +17,7 @@ export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
   // Otherwise a renewal ends its predecessor directly, so there is nothing to do.
   if (former === undefined) return
   await database.write(async (tx) => {
-    const used = await tx
+    const used = await tx.query
       .selectFrom('issued_certs as old')
       .innerJoin('issued_certs as next', 'next.renewed_from', 'old.cert_id')
       .innerJoin('node_liveness as live', 'live.cert_id', 'next.cert_id')

@@ -2,7 +2,7 @@ import { logOrigin, nodesFromTiles, openCheckpoint, signCheckpoint, treeRoot, wr
 import { faultPoint } from '#faults'
 import type { EvidenceLogParts } from './parts.ts'
 import { clearFault } from '../../signing/record-faults.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { readEvidenceHead } from '../evidence/index.ts'
 import type { RecentEntries } from './recent-entries.ts'
 import { compareWithNote } from './continuity.ts'
@@ -18,7 +18,7 @@ export async function appendToLog(parts: EvidenceLogParts, appended: RecentEntri
   if (!parts.signing.isAllowed() || parts.rollback.isEvidenceBehind) return
   for (;;) {
     const { isDone, through } = await parts.database.write(async (tx) => {
-      await parts.database.lockDomain(tx, 'evidence-anchors')
+      await tx.lock('evidence-anchors')
       return growOnce(tx, parts, appended)
     })
     appended.drop(through)
@@ -32,19 +32,19 @@ interface Growth {
   readonly through: number
 }
 
-async function growOnce(tx: Tx, parts: EvidenceLogParts, appended: RecentEntries): Promise<Growth> {
-  const state = await findLog(tx)
+async function growOnce(tx: Transaction, parts: EvidenceLogParts, appended: RecentEntries): Promise<Growth> {
+  const state = await findLog(tx.query)
   const size = state?.size ?? 0
-  const { last_sequence } = await readEvidenceHead(tx)
+  const { last_sequence } = await readEvidenceHead(tx.query)
   const isDone = state !== undefined && size >= last_sequence
   if (isDone && !parts.recordFaults.has('evidenceLog')) return { isDone, through: size }
-  const tiles = new TileWriter(tx, size)
+  const tiles = new TileWriter(tx.query, size)
   if (state !== undefined)
     clearFault(parts.recordFaults, 'evidenceLog', await compareWithNote(state, parts, (name) => tiles.read(name)))
   if (isDone) return { isDone, through: size }
-  const leaves = await readLeaves(tx, { after: size, last: last_sequence }, appended)
+  const leaves = await readLeaves(tx.query, { after: size, last: last_sequence }, appended)
   await tiles.add(leaves.map((digest) => Buffer.from(digest, 'hex')))
-  await tiles.write()
+  await tiles.write(tx)
   faultPoint('log-tiles-stored')
   const root = await treeRoot(
     tiles.size,

@@ -1,7 +1,7 @@
 import { logOrigin, nodesFromTiles, openCheckpoint, sameBytes, treeRoot } from '@chancery/protocol'
 import type { TileReader } from '@chancery/protocol'
 import type { Core } from '../../core.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import { TileWriter } from './tile-writer.ts'
 import { findLog } from './queries.ts'
 import type { LogState } from './queries.ts'
@@ -14,7 +14,7 @@ export interface LogBasis {
 }
 
 /** Returns why the stored log must not be signed. Undefined when it is as it was signed. */
-export async function findLogFault(db: Tx, inputs: LogBasis): Promise<string | undefined> {
+export async function findLogFault(db: Reader, inputs: LogBasis): Promise<string | undefined> {
   const state = await findLog(db)
   if (state === undefined) return undefined
   const tiles = new TileWriter(db, state.size)

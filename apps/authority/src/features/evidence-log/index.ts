@@ -1,5 +1,5 @@
 import type { Feature } from '../../core.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { LogWriter } from './log-writer.ts'
 import type { EvidenceLogParts } from './parts.ts'
 import { evidenceLogRoutes } from './routes.ts'
@@ -10,7 +10,7 @@ export { findLogFault } from './continuity.ts'
 export interface EvidenceLog extends Feature {
   /** Appends all entries of the chain that the log lacks. */
   append(): Promise<void>
-  signCheckpointAgain(tx: Tx): Promise<void>
+  signCheckpointAgain(tx: Transaction): Promise<void>
 }
 
 export function openEvidenceLog(parts: EvidenceLogParts): EvidenceLog {

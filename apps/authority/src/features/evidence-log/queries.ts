@@ -1,7 +1,7 @@
 import { readEventLine } from '@chancery/protocol'
 import type { ChainedEntry } from '@chancery/protocol'
 import { readEvidenceHead } from '../evidence/index.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import type { RecentEntries } from './recent-entries.ts'
 
 export interface LogState {
@@ -9,7 +9,7 @@ export interface LogState {
   readonly note: string
 }
 
-export async function findLog(db: Tx): Promise<LogState | undefined> {
+export async function findLog(db: Reader): Promise<LogState | undefined> {
   const row = await db
     .selectFrom('evidence_log_checkpoints')
     .select(['tree_size', 'note'])
@@ -20,9 +20,9 @@ export async function findLog(db: Tx): Promise<LogState | undefined> {
 }
 
 /** Only the newest is stored here. Old ones matter where other parties saved them. */
-export async function storeCheckpoint(tx: Tx, size: number, note: string, signed_at: string): Promise<void> {
-  await tx.deleteFrom('evidence_log_checkpoints').execute()
-  await tx.insertInto('evidence_log_checkpoints').values({ tree_size: size, note, signed_at }).execute()
+export async function storeCheckpoint(tx: Transaction, size: number, note: string, signed_at: string): Promise<void> {
+  await tx.query.deleteFrom('evidence_log_checkpoints').execute()
+  await tx.query.insertInto('evidence_log_checkpoints').values({ tree_size: size, note, signed_at }).execute()
 }
 
 /** Maximum number of leaves in one transaction, and of lines from other instances, whose reading takes milliseconds. */
@@ -34,7 +34,7 @@ const MAX_READ = 256
  * line and column, because the checkpoint over them is signed, and a wrong leaf cannot be removed from the log.
  */
 export async function readLeaves(
-  db: Tx,
+  db: Reader,
   { after, last: lastEntry }: { readonly after: number; readonly last: number },
   appended: RecentEntries,
 ): Promise<readonly string[]> {
@@ -97,7 +97,7 @@ function follows({ sequence, previous }: Link, expected: number, last: string | 
   return last === undefined ? sequence > 1 || previous === null : previous === last
 }
 
-export async function findTile(db: Tx, level: number, tile: number): Promise<Uint8Array | undefined> {
+export async function findTile(db: Reader, level: number, tile: number): Promise<Uint8Array | undefined> {
   const row = await db
     .selectFrom('evidence_log_tiles')
     .select('hashes')
@@ -107,9 +107,9 @@ export async function findTile(db: Tx, level: number, tile: number): Promise<Uin
   return row === undefined ? undefined : new Uint8Array(row.hashes)
 }
 
-export async function storeTile(tx: Tx, level: number, tile: number, hashes: Uint8Array): Promise<void> {
+export async function storeTile(tx: Transaction, level: number, tile: number, hashes: Uint8Array): Promise<void> {
   const bytes = Buffer.from(hashes)
-  await tx
+  await tx.query
     .insertInto('evidence_log_tiles')
     .values({ level, tile, hashes: bytes })
     .onConflict((conflict) => conflict.columns(['level', 'tile']).doUpdateSet({ hashes: bytes }))
@@ -117,7 +117,7 @@ export async function storeTile(tx: Tx, level: number, tile: number, hashes: Uin
 }
 
 /** Lines of one bundle. Empty unless all of them are stored and visible. */
-export async function readBundle(db: Tx, first: number, count: number): Promise<readonly string[]> {
+export async function readBundle(db: Reader, first: number, count: number): Promise<readonly string[]> {
   const { removed_through } = await readEvidenceHead(db)
   if (first <= removed_through) return []
   const rows = await db

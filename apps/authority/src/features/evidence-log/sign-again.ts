@@ -1,12 +1,12 @@
 import { logOrigin, openCheckpoint, signCheckpoint, writeSortable } from '@chancery/protocol'
 import type { EvidenceLogParts } from './parts.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { findLog, storeCheckpoint } from './queries.ts'
 
 /** Signs the last checkpoint with the current key: the same size and root, so readers see the same log. */
-export async function signCheckpointAgain(tx: Tx, parts: EvidenceLogParts): Promise<void> {
-  await parts.database.lockDomain(tx, 'evidence-anchors')
-  const state = await findLog(tx)
+export async function signCheckpointAgain(tx: Transaction, parts: EvidenceLogParts): Promise<void> {
+  await tx.lock('evidence-anchors')
+  const state = await findLog(tx.query)
   if (state === undefined) return
   const origin = logOrigin(parts.network.name)
   for (const key of parts.keys.all) {

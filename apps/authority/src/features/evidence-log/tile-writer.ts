@@ -1,6 +1,6 @@
 import { HASH_BYTES, TILE_WIDTH, foldHashes, hashLeaf, widthInTree } from '@chancery/protocol'
 import type { TileName } from '@chancery/protocol'
-import type { Tx } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { findTile, storeTile } from './queries.ts'
 import { TileMissing } from './tile-missing.ts'
 
@@ -14,14 +14,14 @@ interface OpenTile {
 
 /** The last tile of each level while leaves are added. A full tile adds its hash to the level above. */
 export class TileWriter {
-  readonly #tx: Tx
+  readonly #reader: Reader
   readonly #tiles = new Map<string, OpenTile>()
   /** Tiles as read from the database. Each is read once, so that the verified tile is the one that is used. */
   readonly #stored = new Map<string, Promise<Uint8Array | undefined>>()
   #size: number
 
-  constructor(tx: Tx, size: number) {
-    this.#tx = tx
+  constructor(reader: Reader, size: number) {
+    this.#reader = reader
     this.#size = size
   }
 
@@ -55,13 +55,13 @@ export class TileWriter {
     return stored
   }
 
-  async write(): Promise<void> {
-    for (const open of this.#tiles.values()) await storeTile(this.#tx, open.level, open.tile, hashesOf(open))
+  async write(tx: Transaction): Promise<void> {
+    for (const open of this.#tiles.values()) await storeTile(tx, open.level, open.tile, hashesOf(open))
   }
 
   #load(level: number, tile: number): Promise<Uint8Array | undefined> {
     const name = `${level}/${tile}`
-    const known = this.#stored.get(name) ?? findTile(this.#tx, level, tile)
+    const known = this.#stored.get(name) ?? findTile(this.#reader, level, tile)
     this.#stored.set(name, known)
     return known
   }

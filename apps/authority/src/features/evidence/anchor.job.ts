@@ -74,10 +74,8 @@ export class AnchorScheduler {
     try {
       const { last_sequence: store_sequence } = await readEvidenceHead(parts.database.read)
       const reason = error instanceof Error ? error.name : 'Error'
-      await parts.audit.record(parts.database.read, {
-        type: 'evidence_anchor_failed',
-        details: { store_sequence, reason, job: 'evidence-anchor' },
-      })
+      const details = { store_sequence, reason, job: 'evidence-anchor' }
+      await parts.audit.recordAlone([{ type: 'evidence_anchor_failed', details }])
     } catch (failed) {
       // The database that refused the anchor may refuse the event, too. The log line above is then the only record.
       parts.metrics.auditWriteFailures.increase()

@@ -19,7 +19,6 @@ import { dateAfter, isInFuture, reportInFuture } from '../../clock/date-after.ts
 import { ownKeysAt } from '../../signing/own-keys.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import type { EvidenceHeadRow } from './queries/chain.ts'
-import { raiseVersion } from '../../database/locks/domains.ts'
 import { checkLease } from '../../database/locks/leases.ts'
 import type { Lease } from '../../database/locks/leases.ts'
 import { readAnchor } from './anchor-record.ts'
@@ -134,8 +133,8 @@ async function storeAnchor(
   const { anchor_sequence, store_sequence, anchored_at } = anchor
   const outcome = await parts.database.write(async (tx): Promise<AnchorOutcome | undefined> => {
     if (lease !== undefined) await checkLease(tx, lease)
-    await parts.database.lockDomain(tx, 'evidence-anchors')
-    const latest = await findLatestAnchor(tx)
+    await tx.lock('evidence-anchors')
+    const latest = await findLatestAnchor(tx.query)
     if (latest?.anchor_sequence !== previous?.anchor_sequence)
       return latest !== undefined && latest.store_sequence >= store_sequence
         ? { status: 'unchanged', text: latest.anchor_json }
@@ -148,7 +147,7 @@ async function storeAnchor(
       anchored_at: writeSortable(instantOf(anchored_at)),
     })
     // The high-water mark follows the versions, and contains the last anchor.
-    await raiseVersion(tx, 'evidence-anchors')
+    await tx.raiseVersion('evidence-anchors')
     faultPoint('anchor-stored')
     await parts.audit.record(tx, {
       type: 'evidence_anchored',
@@ -173,6 +172,6 @@ async function refuse(
     reason,
     ...cause,
   }
-  await parts.audit.record(parts.database.read, { type: 'evidence_anchor_refused', details })
+  await parts.audit.recordAlone([{ type: 'evidence_anchor_refused', details }])
   return { status: 'refused', reason }
 }

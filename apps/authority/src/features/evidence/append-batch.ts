@@ -23,7 +23,7 @@ import type { AuditEvent } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
 import type { EvidenceState } from './state.ts'
 import { isInFuture, reportInFuture } from '../../clock/date-after.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { toStoreHead, writeChain } from './queries/chain.ts'
 import type { EvidenceHeadRow, NewEntry } from './queries/chain.ts'
 import type { StoredResponse } from '../../requests/idempotency.ts'
@@ -85,7 +85,7 @@ export class AppendBatch {
    * Stores a refused submission as an entry, or as a row outside the chain (NA_EVIDENCE_REJECTIONS). For unknown
    * signers the number is limited. The others are counted after this transaction has committed.
    */
-  async reject(tx: Tx, rejected: Rejected): Promise<Refusal> {
+  async reject(tx: Transaction, rejected: Rejected): Promise<Refusal> {
     const { code, names } = rejected
     const now = this.#parts.clock.now()
     const { rejections } = this.#parts
@@ -104,7 +104,7 @@ export class AppendBatch {
   }
 
   /** Anyone who has a record may send it again, so the number of separate events is limited. */
-  async addDuplicate(tx: Tx, details: JsonObject, cause: JsonObject): Promise<void> {
+  async addDuplicate(tx: Transaction, details: JsonObject, cause: JsonObject): Promise<void> {
     if (await this.#parts.rejections.take(tx, 'duplicate', this.#parts, cause))
       this.addEvent({ type: 'evidence_duplicate', details: { ...details, count: 1 } })
     else this.#duplicates.push(this.#parts.clock.now())
@@ -147,11 +147,11 @@ export class AppendBatch {
   }
 
   /** Writes the whole batch. The caller commits. */
-  async write(tx: Tx): Promise<void> {
+  async write(tx: Transaction): Promise<void> {
     // All responses came from entries of an earlier attempt.
     if (this.#entries.length === 0 && this.#events.length === 0) return
     const last_recorded_at = this.#entries.length === 0 ? this.#lastRecordedAt : writeSortable(this.#recordedAt)
-    await writeChain(this.#parts.database, tx, {
+    await writeChain(tx, {
       entries: this.#entries,
       head: {
         last_sequence: this.#head.store_sequence,

@@ -5,6 +5,7 @@ import { Refusal } from '@chancery/contract'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { failuresOf, makeDecision, openTestStore, parseLines } from './evidence.suite.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 let evidence: Awaited<ReturnType<typeof openTestStore>>
 beforeEach(async () => {
@@ -32,7 +33,7 @@ describe('recordDecision', () => {
   })
 
   it('writes queued records in few transactions, in order of arrival', async () => {
-    const transact = vi.spyOn(evidence.na.core.database, 'transactOften')
+    const transact = vi.spyOn(evidence.na.core.database, 'write')
     const made = await Promise.all(Array.from({ length: 120 }, () => makeDecision(evidence.na, evidence.clock, {})))
     transact.mockClear()
     await Promise.all(
@@ -47,7 +48,7 @@ describe('recordDecision', () => {
       ),
     )
     // 120 at once with at most 100 in a batch: two batches.
-    expect(transact).toHaveBeenCalledTimes(2)
+    expect(transact.mock.calls.filter(([, options]) => options?.cachedPlans === true)).toHaveLength(2)
     expect(await stored()).toEqual(made.map(({ decision }) => `decision ${decision.decision_id}`))
     expect(failuresOf(await evidence.report())).toEqual([])
   })
@@ -94,25 +95,26 @@ describe('recordDecision', () => {
 
   it('returns 503 when the store cannot append it, and leaves no gap', async () => {
     const { decision } = await evidence.decide()
-    const { read: db, engine: backend } = evidence.na.core.database
+    const { engine } = evidence.na.core.database
+    const rows = rowsOf(evidence.na.core.database)
     const trigger =
-      backend === 'postgres'
+      engine === 'postgres'
         ? [
             "create function refuse_insert() returns trigger language plpgsql as $$ begin raise exception 'disk full'; end $$",
             'create trigger refuse_insert before insert on evidence_entries for each row execute function refuse_insert()',
           ]
         : ["create trigger refuse_insert before insert on evidence_entries begin select raise(abort, 'disk full'); end"]
-    for (const text of trigger) await sql.raw(text).execute(db)
+    for (const text of trigger) await sql.raw(text).execute(rows)
     await expect(evidence.decide()).rejects.toMatchObject({ code: 'evidence_store_unavailable' })
     refused(await evidence.submit(await evidence.evidence(decision)), 503, 'evidence_store_unavailable')
-    await sql.raw(`drop trigger refuse_insert${backend === 'postgres' ? ' on evidence_entries' : ''}`).execute(db)
+    await sql.raw(`drop trigger refuse_insert${engine === 'postgres' ? ' on evidence_entries' : ''}`).execute(rows)
     await evidence.decide()
     expect((await stored()).length).toBe(4)
     expect(failuresOf(await evidence.report())).toEqual([])
   })
 
   it('reports an unknown outcome of the commit', async () => {
-    vi.spyOn(evidence.na.core.database, 'transactOften').mockRejectedValueOnce(new UnknownOutcomeError('lost'))
+    vi.spyOn(evidence.na.core.database, 'write').mockRejectedValueOnce(new UnknownOutcomeError('lost'))
     const failed = await evidence.decide().catch((error: unknown) => error)
     expect(failed).toBeInstanceOf(Refusal)
     expect(failed).toMatchObject({ code: 'evidence_store_unavailable', details: { outcome: 'unknown' } })
@@ -146,7 +148,7 @@ describe('recordDecision', () => {
 describe('the database', () => {
   it('refuses to change an entry, and to delete one that no checkpoint covers', async () => {
     await evidence.decide()
-    const db = evidence.na.core.database.read
+    const db = rowsOf(evidence.na.core.database)
     await expect(sql`update evidence_entries set outcome = 'denied'`.execute(db)).rejects.toThrow(/never changed/)
     await expect(sql`delete from evidence_entries`.execute(db)).rejects.toThrow(/by retention only/)
     expect((await stored()).length).toBe(2)

@@ -5,7 +5,7 @@ import type { BoundaryDecision, ContextRecord, JsonObject, JustificationProof } 
 import type { AuditEvent } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
 import type { EvidenceState } from './state.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { lockEvidenceHead } from './queries/chain.ts'
 import type { NewEntry } from './queries/chain.ts'
 import { findStoredResponse, storeResponse } from '../../requests/idempotency.ts'
@@ -53,18 +53,21 @@ export async function appendBatch(
   parts: EvidenceState,
   items: readonly AppendItem[],
 ): Promise<(StoredResponse | Error)[]> {
-  const { answers: outcomes, batch: stored } = await parts.database.transactOften(async (tx) => {
-    const head = await lockEvidenceHead(parts.database, tx)
-    faultPoint('evidence-locked')
-    const batch = new AppendBatch(parts, head)
-    const submissions = items.filter((item) => item.kind === 'execution')
-    const checker =
-      submissions.length === 0 ? undefined : await SubmissionChecker.open(parts.database, tx, head, submissions)
-    const answers: (StoredResponse | Error)[] = []
-    for (const item of items) answers.push(await appendItem(tx, batch, checker, item))
-    await batch.write(tx)
-    return { answers, batch }
-  })
+  const { answers: outcomes, batch: stored } = await parts.database.write(
+    async (tx) => {
+      const head = await lockEvidenceHead(tx)
+      faultPoint('evidence-locked')
+      const batch = new AppendBatch(parts, head)
+      const submissions = items.filter((item) => item.kind === 'execution')
+      const checker =
+        submissions.length === 0 ? undefined : await SubmissionChecker.open(parts.database, tx, head, submissions)
+      const answers: (StoredResponse | Error)[] = []
+      for (const item of items) answers.push(await appendItem(tx, batch, checker, item))
+      await batch.write(tx)
+      return { answers, batch }
+    },
+    { cachedPlans: true },
+  )
   parts.listeners.publishAppended(stored.entries)
   stored.countUncounted()
   faultPoint('evidence-committed')
@@ -72,7 +75,7 @@ export async function appendBatch(
 }
 
 async function appendItem(
-  tx: Tx,
+  tx: Transaction,
   batch: AppendBatch,
   checker: SubmissionChecker | undefined,
   item: AppendItem,
@@ -92,7 +95,11 @@ async function appendItem(
   }
 }
 
-async function appendDecision(tx: Tx, batch: AppendBatch, item: DecisionItem): Promise<StoredResponse | Error> {
+async function appendDecision(
+  tx: Transaction,
+  batch: AppendBatch,
+  item: DecisionItem,
+): Promise<StoredResponse | Error> {
   if (item.attempt !== undefined) {
     try {
       const earlier = await findStoredResponse(tx, item.attempt, batch.now)
@@ -114,7 +121,7 @@ async function appendDecision(tx: Tx, batch: AppendBatch, item: DecisionItem): P
 }
 
 async function appendExecution(
-  tx: Tx,
+  tx: Transaction,
   batch: AppendBatch,
   checker: SubmissionChecker,
   item: ExecutionItem,

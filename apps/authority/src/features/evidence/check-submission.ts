@@ -20,7 +20,7 @@ import type {
   ExecutionEvidence,
   Received,
 } from '@chancery/protocol'
-import type { Database, Tx } from '../../database/database.ts'
+import type { Database, Transaction } from '../../database/database.ts'
 import type { EvidenceHeadRow } from './queries/chain.ts'
 import { findDecisions, findEvidence, findExecutorKeys, findResourceHeads } from './queries/lookups.ts'
 import type { DecisionState, ExecutorKeyRow, StoredEvidence, ResourceState } from './queries/lookups.ts'
@@ -84,7 +84,7 @@ export class SubmissionChecker {
   /** Reads everything that the batch may need, with a fixed number of statements. The caller has the lock. */
   static async open(
     database: Database,
-    tx: Tx,
+    tx: Transaction,
     head: EvidenceHeadRow,
     batch: readonly Submission[],
   ): Promise<SubmissionChecker> {
@@ -92,19 +92,19 @@ export class SubmissionChecker {
       ...new Set(batch.flatMap(({ received }) => pick(received.record) ?? [])),
     ]
     const evidenceIds = of((record) => record.evidence_id)
-    const stored = await findEvidence(database, tx, evidenceIds, head)
+    const stored = await findEvidence(database, tx.query, evidenceIds, head)
     const removed = stored.filter((row) => row.store_sequence <= head.removed_through)
     // Before the boundary and not deleted yet: it no longer counts, and a new record may use its id.
     for (const { store_sequence } of removed)
-      await tx.deleteFrom('evidence_entries').where('store_sequence', '=', store_sequence).execute()
+      await tx.query.deleteFrom('evidence_entries').where('store_sequence', '=', store_sequence).execute()
     const decisionIds = of((record) => record.decision_id)
     const resourceIds = of((record) => record.resource_id)
     const keyIds = of((record) => record.signature?.key_id)
     return new SubmissionChecker(
       stored.filter((row) => row.store_sequence > head.removed_through),
-      await findDecisions(database, tx, decisionIds, head),
-      await findResourceHeads(database, tx, resourceIds, head),
-      await findExecutorKeys(database, tx, keyIds),
+      await findDecisions(database, tx.query, decisionIds, head),
+      await findResourceHeads(database, tx.query, resourceIds, head),
+      await findExecutorKeys(database, tx.query, keyIds),
     )
   }
 

@@ -1,6 +1,6 @@
 import { contextRecordForm, isJsonObject, readJson, readReceived } from '@chancery/protocol'
 import type { ContextRecord, JsonObject, JsonValue } from '@chancery/protocol'
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 
 /** The request of a stored decision. */
 export interface DecidedContext {
@@ -10,7 +10,7 @@ export interface DecidedContext {
 
 /** Returns the contexts of stored decisions after a position, in store order. */
 export async function listDecidedContexts(
-  db: Tx,
+  db: Reader,
   range: { readonly after: number; readonly limit: number },
 ): Promise<readonly DecidedContext[]> {
   const rows = await db

@@ -201,6 +201,6 @@ export async function forgeRows(na: TestAuthority, ...statements: readonly strin
       database.engine === 'postgres'
         ? ['alter table evidence_entries disable trigger user']
         : ['drop trigger evidence_entries_fixed', 'drop trigger evidence_entries_kept']
-    for (const statement of [...off, ...statements]) await sql.raw(statement).execute(tx)
+    for (const statement of [...off, ...statements]) await sql.raw(statement).execute(tx.query)
   })
 }

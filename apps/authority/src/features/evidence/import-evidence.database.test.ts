@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Head } from '../../rollback/mark-file.ts'
 import { EvidenceImportError, reimportEvidence } from './import-evidence.ts'
 import type { EvidenceImportResult } from './import-evidence.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 /** Reliability 12.3: lost evidence is imported from an export, or the store stays disabled. */
 describe('evidence that a restored database has lost', () => {
@@ -62,7 +63,7 @@ describe('evidence that a restored database has lost', () => {
   /** The state after a restore of the backup: rows after entry 2 and anchor 1 are missing. */
   async function forget(): Promise<void> {
     const { database } = na.core
-    const db = database.read
+    const db = rowsOf(database)
     const stored = await db
       .selectFrom('evidence_entries')
       .selectAll()
@@ -149,7 +150,7 @@ describe('evidence that a restored database has lost', () => {
   })
 
   it('is refused before the recovery when only the anchor version shows the rollback', async () => {
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     const version = db.updateTable('heads').where('name', '=', 'evidence-anchors')
     await version.set((eb) => ({ version: eb('version', '-', 1) })).execute()
     await na.core.rollback.recheck()

@@ -17,10 +17,9 @@ import type { ReadEvent, StoreAnchor, StoreHead } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { EvidenceParts } from './parts.ts'
 import type { Head } from '../../rollback/mark-file.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { lockEvidenceHead, toStoreHead, writeChain } from './queries/chain.ts'
 import type { NewEntry } from './queries/chain.ts'
-import { raiseVersion } from '../../database/locks/domains.ts'
 import { readAnchor } from './anchor-record.ts'
 import { inspectStore } from './verify-store.ts'
 import { findLatestAnchor, insertAnchor } from './queries/entries.ts'
@@ -61,13 +60,13 @@ export async function reimportEvidence(parts: EvidenceParts, stored: EvidenceExp
     throw new EvidenceImportError('the database is rolled back: run chancery authority recover first')
   const reimported = await database.write(async (tx) => {
     // Reading a large store takes longer than the statement timeout of requests.
-    if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
-    await database.lockDomain(tx, 'evidence-anchors')
+    if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx.query)
+    await tx.lock('evidence-anchors')
     const { entries, head } = await appendLines(tx, parts, stored, mark.evidence)
     const anchors = await appendAnchors(tx, stored.anchors, mark.anchor ?? null)
-    await verifyWholeStore(tx, parts)
+    await verifyWholeStore(tx.query, parts)
     // Instances check again when a version has changed.
-    await raiseVersion(tx, 'evidence-anchors')
+    await tx.raiseVersion('evidence-anchors')
     const details = { entries, anchors, last_sequence: head.store_sequence }
     await parts.audit.record(tx, { type: 'evidence_reimported', details })
     return { entries, anchors, lastSequence: head.store_sequence }
@@ -77,12 +76,12 @@ export async function reimportEvidence(parts: EvidenceParts, stored: EvidenceExp
 }
 
 async function appendLines(
-  tx: Tx,
+  tx: Transaction,
   parts: EvidenceParts,
   { lines }: EvidenceExport,
   mark: Head | null,
 ): Promise<{ readonly entries: number; readonly head: StoreHead }> {
-  let head = toStoreHead(await lockEvidenceHead(parts.database, tx))
+  let head = toStoreHead(await lockEvidenceHead(tx))
   let entries = 0
   let batch: NewEntry[] = []
   const write = async (): Promise<void> => {
@@ -91,7 +90,7 @@ async function appendLines(
     const { store_sequence, recorded_at } = last.entry
     const last_recorded_at = writeSortable(instantOf(recorded_at))
     const moved = { last_sequence: store_sequence, last_digest: last.entry_digest, last_recorded_at }
-    await writeChain(parts.database, tx, { entries: batch, head: moved, rejected: 0, audits: [] })
+    await writeChain(tx, { entries: batch, head: moved, rejected: 0, audits: [] })
     entries += batch.length
     batch = []
   }
@@ -152,8 +151,8 @@ function digestOfRecord({ entry, payload }: ReadEvent): string {
   }
 }
 
-async function appendAnchors(tx: Tx, texts: readonly string[], mark: Head | null): Promise<number> {
-  const latest = await findLatestAnchor(tx)
+async function appendAnchors(tx: Transaction, texts: readonly string[], mark: Head | null): Promise<number> {
+  const latest = await findLatestAnchor(tx.query)
   let last: StoreAnchor | undefined = latest === undefined ? undefined : readAnchor(latest)
   let added = 0
   for (const anchor of texts.map(readAnchorFile).sort((a, b) => a.anchor_sequence - b.anchor_sequence)) {
@@ -184,7 +183,7 @@ function readAnchorFile(text: string): StoreAnchor {
 }
 
 /** Signatures are verified as well, because nothing else proves entries after the mark, and anchors. */
-async function verifyWholeStore(tx: Tx, { keys, network }: EvidenceParts): Promise<void> {
+async function verifyWholeStore(tx: Reader, { keys, network }: EvidenceParts): Promise<void> {
   const report = await inspectStore(tx, { publicKeys: keys.all, sovereign: network.name })
   const failures = report['failures'] as readonly { readonly store_sequence: number | null; readonly reason: string }[]
   const [first] = failures

@@ -1,7 +1,7 @@
 import { readEventLine, readInstant, writeSortable } from '@chancery/protocol'
 import type { BoundaryDecision, Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 
 const SLICE = 1000
 
@@ -17,7 +17,7 @@ export interface Prefix {
  * entries on both sides.
  */
 export async function findPrefix(
-  db: Tx,
+  db: Reader,
   from: { readonly removed_through: number; readonly last_sequence: number },
   limits: { readonly cutoff: Instant; readonly now: Instant },
 ): Promise<Prefix> {
@@ -34,7 +34,7 @@ interface WalkedRow {
 }
 
 async function walk(
-  db: Tx,
+  db: Reader,
   after: number,
   limits: { readonly cutoff: Instant; readonly now: Instant },
 ): Promise<number> {
@@ -65,7 +65,7 @@ function isOpen({ entry_kind, line }: WalkedRow, now: Instant): boolean {
 }
 
 /** Half a decision proves nothing, so all its entries stay or all are removed. */
-async function extendToWholeDecisions(db: Tx, after: number, stop: number): Promise<number> {
+async function extendToWholeDecisions(db: Reader, after: number, stop: number): Promise<number> {
   let through = stop
   for (;;) {
     const spanning = await findSpanning(db, after, through, through)
@@ -76,7 +76,7 @@ async function extendToWholeDecisions(db: Tx, after: number, stop: number): Prom
 
 /** The first entry up to `through` whose decision also has entries after `beyond`. Read in parts, by index probes. */
 export async function findSpanning(
-  db: Tx,
+  db: Reader,
   after: number,
   through: number,
   beyond: number,
@@ -107,7 +107,7 @@ export async function findSpanning(
 }
 
 /** Returns whether an entry after `after` belongs to a decision at or before `through`. */
-export async function isTouchedSince(tx: Tx, after: number, through: number): Promise<boolean> {
+export async function isTouchedSince(tx: Reader, after: number, through: number): Promise<boolean> {
   const row = await tx
     .selectFrom('evidence_entries as n')
     .innerJoin('evidence_entries as d', (join) =>

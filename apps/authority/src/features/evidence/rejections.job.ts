@@ -8,5 +8,5 @@ import { deleteOldRejections } from './queries/entries.ts'
  */
 export async function removeOldRejections(parts: EvidenceParts): Promise<void> {
   const stored = BigInt(parts.settings.rejectionKeptDays) * DAY
-  await deleteOldRejections(parts.database.read, writeSortable(parts.purgeClock.daily.now() - stored))
+  await deleteOldRejections(parts.database, writeSortable(parts.purgeClock.daily.now() - stored))
 }

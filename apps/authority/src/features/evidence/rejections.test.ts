@@ -11,6 +11,7 @@ import {
   SINGLES_PER_MINUTE,
   SUMMARIES_PER_DAY,
 } from './rejections.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 type TestStore = Awaited<ReturnType<typeof openTestStore>>
 interface Line {
@@ -149,7 +150,7 @@ describe('a flood of submissions by unknown signers', () => {
   })
 
   it('gets no more over a day', async () => {
-    const db = evidenceStore.na.core.database.read
+    const db = rowsOf(evidenceStore.na.core.database)
     const day = Number(evidenceStore.clock.now() / 86_400_000_000n)
     const counts = { number: day, singles: SINGLES_PER_DAY }
     await db.updateTable('evidence_rejection_counts').set(counts).where('span', '=', 'day').execute()
@@ -200,7 +201,7 @@ describe('a submission that is stored already', () => {
     const record = await evidenceStore.evidence(decision)
     accepted(await evidenceStore.submit(record), 201)
     const number = Number(evidenceStore.clock.now() / 86_400_000_000n)
-    await evidenceStore.na.core.database.read
+    await rowsOf(evidenceStore.na.core.database)
       .updateTable('evidence_rejection_counts')
       .set({ number, singles: SINGLES_PER_DAY })
       .where('span', '=', 'duplicate-day')

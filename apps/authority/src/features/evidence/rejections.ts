@@ -6,7 +6,7 @@ import type { Instant, JsonObject, RejectedDecision } from '@chancery/protocol'
 import { limitAddress } from '@chancery/service-kit'
 import { sql } from 'kysely'
 import type { Core } from '../../core.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import type { RejectionRow } from './queries/entries.ts'
 
 /**
@@ -79,7 +79,7 @@ export class RejectionBook {
   }
 
   /** Under the lock of the store: returns whether one more may be an entry or an event. */
-  async take(tx: Tx, kind: BoundedKind, { clock, limits }: Limits, cause: JsonObject): Promise<boolean> {
+  async take(tx: Transaction, kind: BoundedKind, { clock, limits }: Limits, cause: JsonObject): Promise<boolean> {
     const now = clock.now()
     if (now < this.#closedUntil[kind]) return false
     if (limits.local.hit(bucketOf(kind, cause), SINGLES_PER_ADDRESS) !== true) return false
@@ -149,8 +149,8 @@ const SPANS = {
 } as const
 
 /** One row per period. The store is locked, so no other process counts at the same time. */
-async function countOne(tx: Tx, span: string, number: bigint): Promise<number> {
-  const row = await tx
+async function countOne(tx: Transaction, span: string, number: bigint): Promise<number> {
+  const row = await tx.query
     .updateTable('evidence_rejection_counts')
     .set({
       number: Number(number),

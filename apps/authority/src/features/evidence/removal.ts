@@ -11,7 +11,7 @@ import {
 import type { Instant, JsonObject, ResourceHead, RetentionCheckpoint } from '@chancery/protocol'
 import { faultPoint } from '#faults'
 import type { EvidenceState } from './state.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import { lockEvidenceHead, readEvidenceHead } from './queries/chain.ts'
 import type { EvidenceHeadRow } from './queries/chain.ts'
 import { checkLease } from '../../database/locks/leases.ts'
@@ -66,7 +66,7 @@ async function sweepNow(parts: EvidenceState, lease: Lease): Promise<void> {
 
 async function removeNothing(parts: EvidenceState, run: RetentionRun): Promise<string> {
   const details = { checkpoint_id: null, removed_count: 0, removed_through_sequence: null, ...run.cause }
-  await parts.audit.record(parts.database.read, { type: 'evidence_retention_applied', details })
+  await parts.audit.recordAlone([{ type: 'evidence_retention_applied', details }])
   return '{"removed_count":0,"checkpoint":null}'
 }
 
@@ -89,9 +89,9 @@ async function storeBoundary(
   faultPoint('retention-signed')
   return parts.database.write(async (tx) => {
     await checkLease(tx, run.lease)
-    const head = await lockEvidenceHead(parts.database, tx)
+    const head = await lockEvidenceHead(tx)
     if (head.removed_through !== before.removed_through) return undefined
-    if (await isTouchedSince(tx, prefix.readThrough, prefix.through)) return undefined
+    if (await isTouchedSince(tx.query, prefix.readThrough, prefix.through)) return undefined
     const text = writeJson(asJson(checkpoint))
     await insertCheckpoint(tx, {
       removed_through_sequence: prefix.through,
@@ -119,7 +119,7 @@ interface Heads {
 
 /** The heads of the previous checkpoint, replaced by the last removed record of each resource. */
 async function gatherHeads(
-  db: Tx,
+  db: Reader,
   previous: RetentionCheckpoint | undefined,
   after: number,
   through: number,

@@ -16,6 +16,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { failuresOf, forgeRows, openTestStore, parseLines } from './evidence.suite.ts'
 import { readBoundary } from './verify-store.ts'
 import { sweepRemoved } from './sweep.job.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 let evidenceStore: Awaited<ReturnType<typeof openTestStore>>
 beforeEach(async () => {
@@ -184,7 +185,7 @@ describe('POST /admin/evidence/retention/apply', () => {
   })
 
   it('a checkpoint is read whatever its number of resources, and an unreadable one covers nothing', async () => {
-    const db = evidenceStore.na.core.database.read
+    const db = rowsOf(evidenceStore.na.core.database)
     const head = { resource_sequence: 1, record_digest: 'd' }
     const checkpoint = draftRetentionCheckpoint({
       checkpoint_id: 'c-1',
@@ -226,7 +227,7 @@ describe('POST /admin/evidence/retention/apply', () => {
 
   it('409: another run has the lease', async () => {
     await sql`insert into job_leases (name, holder, token, acquired_at, expires_at) values ('evidence-retention', 'other', 1, '2026-01-01T00:00:00.000000Z', '2027-01-01T00:00:00.000000Z')`.execute(
-      evidenceStore.na.core.database.read,
+      rowsOf(evidenceStore.na.core.database),
     )
     refused(await apply(), 409, 'retention_in_progress')
   })
@@ -241,7 +242,7 @@ describe('POST /admin/evidence/retention/apply', () => {
       const done = await transact(work)
       // Another instance takes over when the boundary is stored.
       await sql`update job_leases set token = token + 1 where exists (select 1 from evidence_checkpoints)`.execute(
-        database.read,
+        rowsOf(database),
       )
       return done
     })

@@ -29,7 +29,7 @@ export async function retention(call: OperatorCall, parts: EvidenceState): Promi
       const now = parts.clock.now()
       const cutoff = now - BigInt(days) * DAY
       answer = await removePrefix(parts, { lease, now, cutoff, cause: requestDetails(call) })
-      await deleteOldRejections(parts.database.read, writeSortable(cutoff))
+      await deleteOldRejections(parts.database, writeSortable(cutoff))
     })
   } catch (error) {
     if (error instanceof LeaseLostError) throw new Refusal('retention_in_progress', {}, { cause: error })

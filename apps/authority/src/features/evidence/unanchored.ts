@@ -1,4 +1,4 @@
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import { findLatestAnchor } from './queries/entries.ts'
 
@@ -12,7 +12,7 @@ export interface Unanchored {
  * Entries that no anchor covers, which could be rewritten undetected. Reads two rows by their keys, whatever the size
  * of the store.
  */
-export async function measureUnanchored(db: Tx): Promise<Unanchored> {
+export async function measureUnanchored(db: Reader): Promise<Unanchored> {
   const head = await readEvidenceHead(db)
   const anchored = Math.max((await findLatestAnchor(db))?.store_sequence ?? 0, head.removed_through)
   if (head.last_sequence <= anchored) return { entries: 0, since: undefined }

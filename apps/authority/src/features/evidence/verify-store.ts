@@ -21,7 +21,7 @@ import type {
   StoreKeys,
   StoreReport,
 } from '@chancery/protocol'
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import type { EvidenceHeadRow } from './queries/chain.ts'
 import { findLatestCheckpoint, listAnchors, listExecutorKeys, readSlice } from './queries/entries.ts'
@@ -45,7 +45,7 @@ const MAX_ROUNDS = 3
  * Verifies the whole store by protocol/trust-operations 6.9. Rows are read page by page, and only their lines are
  * trusted. A column that differs from its line is reported as a separate failure.
  */
-export async function inspectStore(db: Tx, identity: StoreIdentity): Promise<JsonObject> {
+export async function inspectStore(db: Reader, identity: StoreIdentity): Promise<JsonObject> {
   for (let round = 1; ; round += 1) {
     const head = await readEvidenceHead(db)
     const { checker, anchors } = await openChecker(db, identity)
@@ -62,7 +62,7 @@ export async function inspectStore(db: Tx, identity: StoreIdentity): Promise<Jso
 }
 
 /** Verifies the entries after the boundary up to a position, with digests and signatures. */
-export async function inspectPrefix(db: Tx, identity: StoreIdentity, through: number): Promise<StoreReport> {
+export async function inspectPrefix(db: Reader, identity: StoreIdentity, through: number): Promise<StoreReport> {
   const head = await readEvidenceHead(db)
   const keys = await readKeys(db, identity)
   const checker = new StoreChecker({ keys, scope: 'store', boundary: await readBoundary(db) })
@@ -72,7 +72,7 @@ export async function inspectPrefix(db: Tx, identity: StoreIdentity, through: nu
 
 /** Verifies lines that were already read for a view. */
 export async function inspectView(
-  db: Tx,
+  db: Reader,
   identity: StoreIdentity,
   lines: readonly string[],
   resource: string | undefined,
@@ -89,7 +89,7 @@ export async function inspectView(
  * Verifies links, digests and payload digests of a range. Returns the first invalid position, or the digest at its end.
  */
 export async function inspectLinks(
-  db: Tx,
+  db: Reader,
   run: Run & { readonly digest: string | null },
 ): Promise<{ readonly broken: number } | { readonly digest: string | null }> {
   let [sequence, digest] = [run.after, run.digest]
@@ -109,7 +109,7 @@ export async function inspectLinks(
 }
 
 async function openChecker(
-  db: Tx,
+  db: Reader,
   identity: StoreIdentity,
 ): Promise<{ readonly checker: StoreChecker; readonly anchors: AnchorChecker }> {
   const keys = await readKeys(db, identity)
@@ -117,7 +117,7 @@ async function openChecker(
   return { checker: new StoreChecker({ keys, scope: 'store', boundary: await readBoundary(db), anchors }), anchors }
 }
 
-export async function readKeys(db: Tx, { publicKeys }: StoreIdentity): Promise<StoreKeys> {
+export async function readKeys(db: Reader, { publicKeys }: StoreIdentity): Promise<StoreKeys> {
   const executors = new Map((await listExecutorKeys(db)).map((key) => [key.key_id, key]))
   return { authority: publicKeys, executor: (key_id) => executors.get(key_id) }
 }
@@ -126,7 +126,7 @@ export async function readKeys(db: Tx, { publicKeys }: StoreIdentity): Promise<S
  * Returns the latest checkpoint. An unreadable one covers nothing, and the store then does not begin at the right
  * entry.
  */
-export async function readBoundary(db: Tx): Promise<RetentionCheckpoint | undefined> {
+export async function readBoundary(db: Reader): Promise<RetentionCheckpoint | undefined> {
   const row = await findLatestCheckpoint(db)
   if (row === undefined) return undefined
   try {
@@ -137,7 +137,7 @@ export async function readBoundary(db: Tx): Promise<RetentionCheckpoint | undefi
   }
 }
 
-async function readAnchors(db: Tx): Promise<readonly StoreAnchor[]> {
+async function readAnchors(db: Reader): Promise<readonly StoreAnchor[]> {
   const anchors: StoreAnchor[] = []
   for (;;) {
     const rows = await listAnchors(db, anchors.at(-1)?.anchor_sequence ?? 0, PAGE)
@@ -159,7 +159,7 @@ function readAnchorRow({ anchor_sequence, store_sequence, anchor_json }: AnchorR
   }
 }
 
-async function* readRows(db: Tx, { after, through }: Run): AsyncGenerator<EntryRow> {
+async function* readRows(db: Reader, { after, through }: Run): AsyncGenerator<EntryRow> {
   for (let last = after; last < through;) {
     const rows = await readSlice(db, { after: last, through }, SLICE)
     yield* rows
@@ -167,7 +167,7 @@ async function* readRows(db: Tx, { after, through }: Run): AsyncGenerator<EntryR
   }
 }
 
-async function feedRows(db: Tx, checker: StoreChecker, run: Run): Promise<void> {
+async function feedRows(db: Reader, checker: StoreChecker, run: Run): Promise<void> {
   for await (const row of readRows(db, run)) {
     const checked = await checker.add(row.line)
     const column = checked === undefined ? undefined : findFalseColumn(row, checked)
@@ -183,7 +183,7 @@ function checkEnd(checker: StoreChecker, head: EvidenceHeadRow): void {
 }
 
 /** Finds a row after the head, which no append has written. One statement, because an append changes both at once. */
-async function findStray(db: Tx): Promise<number | undefined> {
+async function findStray(db: Reader): Promise<number | undefined> {
   const row = await db
     .selectFrom('evidence_entries')
     .select((eb) => eb.fn.min<number | null>('store_sequence').as('first'))

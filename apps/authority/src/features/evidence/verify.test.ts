@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { failuresOf, forgeRows, openTestStore } from './evidence.suite.ts'
 import { measureRun, readSlice } from './queries/entries.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 let evidenceStore: Awaited<ReturnType<typeof openTestStore>>
 beforeEach(async () => {
@@ -118,5 +119,5 @@ describe('readSlice', () => {
 
 /** The trigger is already removed. */
 async function forgeRowsAgain(statement: string): Promise<void> {
-  await sql.raw(statement).execute(evidenceStore.na.core.database.read)
+  await sql.raw(statement).execute(rowsOf(evidenceStore.na.core.database))
 }

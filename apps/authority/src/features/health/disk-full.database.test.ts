@@ -13,6 +13,7 @@ import { checkWrites } from '../../commands/doctor/check-database.ts'
 import { DiskFull } from '../../database/database.ts'
 import { locationOf } from '../../database/database.suite.ts'
 import { openDatabase } from '../../database/open.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const run = promisify(execFile)
 const SERVER = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
@@ -31,7 +32,7 @@ const reasonsOf = (answer: TestResponse): unknown =>
 /** A write of a caller finds the full disk first: /readyz does not wait for its next probe. */
 async function expectFull(na: TestAuthority): Promise<void> {
   const large = { name: 'large', at: randomBytes(MEBIBYTE).toString('hex') }
-  await expect(na.core.database.write((tx) => tx.insertInto('moments').values(large).execute())).rejects.toThrow(
+  await expect(na.core.database.write((tx) => tx.query.insertInto('moments').values(large).execute())).rejects.toThrow(
     /full|space|no room/i,
   )
   const answer = await readyz(na)
@@ -81,7 +82,7 @@ describe('an engine that reports a full disk', () => {
 
   it('changes /readyz', async () => {
     expect((await readyz(na)).status).toBe(200)
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     if (currentBackend() === 'sqlite') {
       const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(db)
       await sql.raw(`pragma max_page_count = ${rows[0]?.page_count ?? 0}`).execute(db)

@@ -1,5 +1,6 @@
 import { accepted } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 /** An active boundary policy whose stored text was edited in the database. */
 export async function publishAndEdit(na: TestAuthority): Promise<void> {
@@ -18,7 +19,7 @@ export async function publishAndEdit(na: TestAuthority): Promise<void> {
 }
 
 export async function editPolicies(na: TestAuthority, from: string, to: string): Promise<void> {
-  const db = na.core.database.read
+  const db = rowsOf(na.core.database)
   const row = await db.selectFrom('boundary_policies').select('policy_json').executeTakeFirstOrThrow()
   await db
     .updateTable('boundary_policies')

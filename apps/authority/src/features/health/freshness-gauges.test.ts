@@ -3,6 +3,7 @@ import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { storeTime } from '../../database/latest-times.ts'
 import { publishAndEdit } from './edited-policy.suite.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const START = '2026-03-02T12:00:00Z'
 const NONE = 'Nan'
@@ -70,7 +71,7 @@ describe('freshness in GET /metrics', () => {
       issued_at: '2026-01-01T00:00:00.000000Z',
       revoked_at: null,
     })
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     const later = '2026-06-01T00:00:00.000000Z'
     await db
       .insertInto('recognition_treaties')
@@ -124,7 +125,7 @@ describe('freshness in GET /metrics', () => {
       issued_at: '2026-01-01T00:00:00.000000Z',
       revoked_at: null,
     })
-    await na.core.database.read
+    await rowsOf(na.core.database)
       .insertInto('recognition_treaties')
       .values([
         // Renewed, so the old one may end.
@@ -143,7 +144,7 @@ describe('freshness in GET /metrics', () => {
   it('reports how much evidence has no anchor, and since when', async () => {
     expect(await read('chancery_evidence_unanchored_seconds')).toBe('0')
     expect(await read('chancery_evidence_anchor_interval_seconds')).toBe('1800')
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     const entry = (store_sequence: number, recorded_at: string) => ({
       store_sequence,
       recorded_at,
@@ -185,7 +186,7 @@ describe('freshness in GET /metrics', () => {
     clock.advance(60)
     expect(await read('chancery_audit_forward_lag_seconds')).toBe('0')
     const forward = { name: 'siem', sequence: 0, event_id: '', updated_at: '2026-03-02T12:00:00.000000Z' }
-    await na.core.database.read.insertInto('audit_forwards').values(forward).execute()
+    await rowsOf(na.core.database).insertInto('audit_forwards').values(forward).execute()
     expect(await read('chancery_audit_forward_lag_seconds')).toBe('60')
   })
 })

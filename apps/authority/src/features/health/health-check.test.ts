@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { editPolicies, publishAndEdit } from './edited-policy.suite.ts'
 import { HealthCheck } from './health-check.job.ts'
 import { HealthReports } from './report.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 interface Line {
   readonly level: string
@@ -90,7 +91,7 @@ describe('HealthCheck', () => {
     accepted(await na.request('GET', '/crl'))
     const dateBack = async (seconds: bigint): Promise<void> => {
       const issued_at = writeSortable(clock.now() - seconds * 1_000_000n)
-      await na.core.database.read.updateTable('crl_versions').set({ issued_at }).execute()
+      await rowsOf(na.core.database).updateTable('crl_versions').set({ issued_at }).execute()
     }
     await dateBack(18n * 3600n)
     expect(await run()).toMatchObject([{ event: 'the authority is not healthy', reasons: 'crl_overdue' }])
@@ -101,7 +102,7 @@ describe('HealthCheck', () => {
 
   it('logs a list near the size limit of its readers once a day, and above it as an alarm', async () => {
     accepted(await na.request('GET', '/crl'))
-    const size = (bytes: number) => na.core.database.read.updateTable('crl_versions').set({ bytes }).execute()
+    const size = (bytes: number) => rowsOf(na.core.database).updateTable('crl_versions').set({ bytes }).execute()
     const ofList = async () => (await run()).filter(({ event }) => event.includes('revocation list'))
     expect(await ofList()).toEqual([])
     await size(33_554_432)

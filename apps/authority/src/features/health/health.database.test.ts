@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { listColumns } from '../../database/copy/catalogue.ts'
 import { EXPECTED_SCHEMA_VERSION } from '../../database/migrate.ts'
 import { cacheDocuments } from './public-reads.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const postgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
 
@@ -19,10 +20,10 @@ async function applyNext({ core }: TestAuthority, serves_from: number): Promise<
   const applied_at = '2026-01-01T00:00:00.000000Z'
   await core.database.write(async (tx) => {
     for (const table of new Set(
-      (await listColumns({ engine: core.database.engine, read: tx })).map((row) => row.table),
+      (await listColumns({ engine: core.database.engine, read: tx.query })).map((row) => row.table),
     ))
-      await sql`alter table ${sql.table(table)} add column of_the_next_release text`.execute(tx)
-    await tx
+      await sql`alter table ${sql.table(table)} add column of_the_next_release text`.execute(tx.query)
+    await tx.query
       .insertInto('schema_version')
       .values({ version: EXPECTED_SCHEMA_VERSION + 1, applied_at, serves_from })
       .execute()
@@ -263,7 +264,7 @@ describe('GET /readyz', () => {
 
     it('when the schema is not the one of this release', async () => {
       na = await startTestAuthority()
-      await na.core.database.read
+      await rowsOf(na.core.database)
         .insertInto('schema_version')
         .values({ version: 999, applied_at: '2026-01-01T00:00:00.000000Z' })
         .execute()
@@ -280,13 +281,13 @@ describe('GET /readyz', () => {
       // A later version with additions only does not change that.
       const more = { version: EXPECTED_SCHEMA_VERSION + 2, serves_from: EXPECTED_SCHEMA_VERSION }
       const row = { ...more, applied_at: '2026-01-01T00:00:00.000000Z' }
-      await na.core.database.read.insertInto('schema_version').values(row).execute()
+      await rowsOf(na.core.database).insertInto('schema_version').values(row).execute()
       expect(await details()).toMatchObject({ reasons: ['schema_version'] })
     })
 
     it('when nothing can be written, with a short class name and no text of the driver', async () => {
       na = await startTestAuthority()
-      await sql`alter table moments rename to away`.execute(na.core.database.read)
+      await sql`alter table moments rename to away`.execute(rowsOf(na.core.database))
       // The result is cached for ten seconds.
       const found = await vi.waitFor(details, { timeout: 20_000, interval: 200 })
       const { database } = found as { database: JsonObject }

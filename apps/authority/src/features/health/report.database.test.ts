@@ -5,6 +5,7 @@ import type { TestAuthority } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import { editPolicies, publishAndEdit } from './edited-policy.suite.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const DAY_SECONDS = 86_400
 
@@ -64,7 +65,7 @@ describe('GET /health', () => {
     await start()
     accepted(await na.request('GET', '/crl'))
     accepted(await na.request('GET', '/sovereign-revocation-feed'))
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     const feed = { sequence: 9, feed_json: '{}', issued_at: '' }
     await db.insertInto('own_revocation_feeds').values(feed).execute()
     // The dates are written back directly, because the jobs would sign the next ones.
@@ -83,7 +84,7 @@ describe('GET /health', () => {
   it('reports a list of half the size that its readers accept', async () => {
     await start({ NA_LIST_READER_BYTES: '2000000' })
     accepted(await na.request('GET', '/crl'))
-    const size = (bytes: number) => na.core.database.read.updateTable('crl_versions').set({ bytes }).execute()
+    const size = (bytes: number) => rowsOf(na.core.database).updateTable('crl_versions').set({ bytes }).execute()
     await size(999_999)
     expect(await health()).toEqual(HEALTHY)
     await size(1_000_000)
@@ -129,7 +130,7 @@ describe('GET /health', () => {
 
   it('returns 200 and not healthy when the database cannot be read', async () => {
     await start()
-    await sql`alter table crl_versions rename to away`.execute(na.core.database.read)
+    await sql`alter table crl_versions rename to away`.execute(rowsOf(na.core.database))
     expect(await health()).toEqual(unhealthy('not_ready'))
   })
 
@@ -152,7 +153,7 @@ describe('GET /health', () => {
 
 /** An entry of now that no anchor covers. */
 async function seedEntry({ core }: TestAuthority): Promise<void> {
-  const db = core.database.read
+  const db = rowsOf(core.database)
   const none = { decision_id: null, vendor_id: null, attestation_id: null, capability: null, outcome: null }
   const absent = { evidence_id: null, exec_sequence_no: null, resource_id: null, resource_sequence: null }
   const recorded_at = writeSortable(core.clock.now())

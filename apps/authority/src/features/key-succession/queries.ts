@@ -2,22 +2,22 @@ import { DAY, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { StoredSuccession } from '../../signing/newest-block.ts'
-import type { Database, Tx } from '../../database/database.ts'
+import type { Database, Reader, Transaction } from '../../database/database.ts'
 
-export async function storeSuccession(tx: Tx, row: StoredSuccession): Promise<void> {
-  await tx.deleteFrom('key_succession').execute()
-  await tx
+export async function storeSuccession(tx: Transaction, row: StoredSuccession): Promise<void> {
+  await tx.query.deleteFrom('key_succession').execute()
+  await tx.query
     .insertInto('key_succession')
     .values({ id: 1, ...row })
     .execute()
 }
 
 export async function enterPhase(
-  tx: Tx,
+  tx: Transaction,
   phase: 'switched' | 'retired',
   more: { readonly switched_at?: string } = {},
 ): Promise<void> {
-  await tx
+  await tx.query
     .updateTable('key_succession')
     .set({ phase, first_list_json: null, ...more })
     .where('id', '=', 1)
@@ -33,7 +33,7 @@ export interface Followers {
 /**
  * A node counts once, whatever its number of certificates. It has the block if it reported the block with any of them.
  */
-export async function countFollowers(db: Tx, digest: string, now: Instant): Promise<Followers> {
+export async function countFollowers(db: Reader, digest: string, now: Instant): Promise<Followers> {
   const since = writeSortable(now - DAY)
   const { rows } = await sql<{ nodes: number; holding: number }>`
     select count(distinct coalesce(node_public_key, cert_id)) as nodes,
@@ -45,7 +45,7 @@ export async function countFollowers(db: Tx, digest: string, now: Instant): Prom
 }
 
 /** Counts certificates of a key that a node could still use. */
-export async function countUsable(database: Database, tx: Tx, keyId: string, now: Instant): Promise<number> {
+export async function countUsable(database: Database, tx: Reader, keyId: string, now: Instant): Promise<number> {
   const at = writeSortable(now)
   const issuer =
     database.engine === 'postgres' ? sql`cert_json::json ->> 'issued_by'` : sql`json_extract(cert_json, '$.issued_by')`

@@ -41,6 +41,7 @@ import { readAuthoritySettings } from '../../settings/authority-settings.ts'
 import { supersedeUsed } from '../enrollment/supersede-used.job.ts'
 import { keySuccession } from '../sovereign/key-succession.ts'
 import { describeSuccession } from './progress.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock()
 const SECOND_KEY = { keyId: 'na-2', seed: 'na-2' }
@@ -183,7 +184,7 @@ describe('a key succession in steps', () => {
     const other = async (policy_id: string): Promise<unknown> =>
       accepted(await post('/admin/policy', { policy_id, allowed_ports: [1] }), 201)
     const put = async (): Promise<unknown> =>
-      na.core.database.read
+      rowsOf(na.core.database)
         .updateTable('policy_versions')
         .set({ policy_json: ofFormer })
         .where('policy_id', '=', was.policy_id)

@@ -2,7 +2,7 @@ import { genesisDigest, writeSortable } from '@chancery/protocol'
 import { faultPoint } from '#faults'
 import type { KeySuccessionParts } from './parts.ts'
 import { findSuccession } from '../../signing/newest-block.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { KeySuccessionError } from '../crl/index.ts'
 import type { Succession } from '../crl/index.ts'
 import { findOwnFeed } from '../revocation-feeds/index.ts'
@@ -50,7 +50,7 @@ async function requireFollowers(parts: KeySuccessionParts): Promise<void> {
 }
 
 /** With the next sequence: readers that have the last feed accept it as a newer feed with the same ids. */
-async function signFeedAgain(tx: Tx, parts: KeySuccessionParts): Promise<void> {
-  await parts.database.lockDomain(tx, 'feed')
-  if ((await findOwnFeed(tx)) !== undefined) await parts.revocationFeeds.publishOwnFeed(tx, 'refresh')
+async function signFeedAgain(tx: Transaction, parts: KeySuccessionParts): Promise<void> {
+  await tx.lock('feed')
+  if ((await findOwnFeed(tx.query)) !== undefined) await parts.revocationFeeds.publishOwnFeed(tx, 'refresh')
 }

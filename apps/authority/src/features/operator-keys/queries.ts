@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
-import type { Database, Tx } from '../../database/database.ts'
+import type { Database, Reader, Transaction } from '../../database/database.ts'
 
 export interface RevokedKey {
   readonly key_id: string
@@ -9,12 +9,12 @@ export interface RevokedKey {
   readonly revoked_by: string
 }
 
-export function listRevokedKeys(db: Tx): Promise<readonly RevokedKey[]> {
+export function listRevokedKeys(db: Reader): Promise<readonly RevokedKey[]> {
   return db.selectFrom('revoked_operator_keys').selectAll().execute()
 }
 
-export async function insertRevokedKey(tx: Tx, row: RevokedKey): Promise<void> {
-  await tx.insertInto('revoked_operator_keys').values(row).execute()
+export async function insertRevokedKey(tx: Transaction, row: RevokedKey): Promise<void> {
+  await tx.query.insertInto('revoked_operator_keys').values(row).execute()
 }
 
 /**
@@ -82,7 +82,7 @@ interface EventPosition {
  * is escaped itself.
  */
 function pageOf(
-  db: Tx,
+  db: Reader,
   backend: Database['engine'],
   { key_id, since, before }: Pick<ActivityQuery, 'key_id' | 'since'> & { readonly before: EventPosition | undefined },
 ) {

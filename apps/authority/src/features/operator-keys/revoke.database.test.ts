@@ -4,6 +4,7 @@ import { accepted, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { countEventsOf } from './queries.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const UNKNOWN = 'Unknown admin key'
 
@@ -233,7 +234,7 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
       })),
     )
     for (let at = 0; at < rows.length; at += 400)
-      await database.read
+      await rowsOf(database)
         .insertInto('audit_events')
         .values(rows.slice(at, at + 400))
         .execute()
@@ -243,6 +244,6 @@ describe('POST /admin/operator-keys/{key_id}/revoke', () => {
     expect(await countEventsOf(database, look)).toEqual({ events: [all], cut: undefined })
     expect((await countEventsOf(database, { ...look, most: 1000 })).cut).toBeDefined()
     expect((await countEventsOf(database, { ...look, hasTime: () => false })).cut).toBeDefined()
-    await database.read.deleteFrom('audit_events').where('event_id', 'like', 'old-%').execute()
+    await rowsOf(database).deleteFrom('audit_events').where('event_id', 'like', 'old-%').execute()
   })
 })

@@ -5,7 +5,6 @@ import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { OperatorKeysParts } from './parts.ts'
 import { readDryRun, readMember, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
-import { raiseVersion } from '../../database/locks/domains.ts'
 import { countOpenInvites } from '../enrollment/index.ts'
 import { insertRevokedKey, listRevokedKeys } from './queries.ts'
 
@@ -36,8 +35,8 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
         ? { withdrawn_invites: await parts.enrollment.withdrawInvites(tx, { call, choice: made, reason }) }
         : {}
     // Counted under the lock, so that two keys that revoke each other concurrently leave one.
-    await parts.database.lockDomain(tx, 'operator-keys')
-    const revoked = new Set((await listRevokedKeys(tx)).map((row) => row.key_id))
+    await tx.lock('operator-keys')
+    const revoked = new Set((await listRevokedKeys(tx.query)).map((row) => row.key_id))
     // The caller itself may have been revoked between its authentication and this lock.
     if (revoked.has(call.operator.key_id)) throw new Refusal('admin_auth_failed', {}, { message: 'Unknown admin key' })
     if (revoked.has(key_id)) {
@@ -55,11 +54,11 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
     if (isLastPrivileged && !isForced) throw new Refusal('last_active_operator_key', { tier: 'privileged' })
     const now = parts.clock.now()
     if (isDryRun) {
-      const open_invites = await countOpenInvites(tx, made, writeSortable(now))
+      const open_invites = await countOpenInvites(tx.query, made, writeSortable(now))
       return { dry_run: true, key_id, would_change: true, ...remaining, open_invites }
     }
     await insertRevokedKey(tx, { key_id, revoked_at: writeSortable(now), reason, revoked_by: call.operator.key_id })
-    await raiseVersion(tx, 'operator-keys')
+    await tx.raiseVersion('operator-keys')
     // Here key_id is the revoked key; revoked_by is the operator.
     const details = {
       ...requestDetails(call),

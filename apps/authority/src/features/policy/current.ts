@@ -29,8 +29,8 @@ export function servePolicy(parts: PolicyParts, cause: JsonObject): Promise<Cach
 function createDefault(cause: JsonObject, parts: PolicyParts): Promise<string> {
   const { network_name, network_version } = parts.network.genesis
   return parts.database.write(async (tx) => {
-    await parts.database.lockDomain(tx, 'policy')
-    const active = await findActivePolicy(tx)
+    await tx.lock('policy')
+    const active = await findActivePolicy(tx.query)
     if (active !== undefined) return active.policy_json
     const policy_id = defaultPolicyId(network_name, network_version)
     const text = await publishVersion(tx, parts, { policy_id, terms: defaultPolicyTerms(), previous: undefined })

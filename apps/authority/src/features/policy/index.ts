@@ -1,5 +1,5 @@
 import type { Feature } from '../../core.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { servePolicy } from './current.ts'
 import type { PolicyParts } from './parts.ts'
 import { policyRoutes } from './routes.ts'
@@ -8,7 +8,7 @@ import { signPolicyAgain } from './sign-again.ts'
 export interface Policy extends Feature {
   /** Reads the current policy, and caches it. */
   readonly serveCurrent: () => Promise<unknown>
-  signPolicyAgain(tx: Tx): Promise<void>
+  signPolicyAgain(tx: Transaction): Promise<void>
 }
 
 export function openPolicy(parts: PolicyParts): Policy {

@@ -25,12 +25,12 @@ export async function publish(call: OperatorCall, parts: PolicyParts): Promise<H
   const id = policy_id ?? `policy-${parts.ids.uuid()}`
   const attempt = readAttempt(call, parts.clock.now())
   return parts.database.write(async (tx) => {
-    await parts.database.lockDomain(tx, 'policy')
+    await tx.lock('policy')
     const earlier =
       attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(parts.clock.now()))
     if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
-    const previous = await findActivePolicy(tx)
-    const stored = await findPolicy(tx, id)
+    const previous = await findActivePolicy(tx.query)
+    const stored = await findPolicy(tx.query, id)
     if (stored !== undefined) await requireSameTerms(parts, stored, terms)
     if (stored?.active === 1) return keep(stored.policy_json, 200)
     const text =

@@ -1,6 +1,6 @@
 import { readJson, readPolicyManifest } from '@chancery/protocol'
 import type { PolicyManifest } from '@chancery/protocol'
-import type { Tx } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { countUpTo } from '../../database/large-table.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 
@@ -12,21 +12,26 @@ export interface StoredPolicy {
   readonly created_at: string
 }
 
-export function findActivePolicy(db: Tx): Promise<StoredPolicy | undefined> {
+export function findActivePolicy(db: Reader): Promise<StoredPolicy | undefined> {
   return db.selectFrom('policy_versions').selectAll().where('active', '=', 1).executeTakeFirst()
 }
 
-export function findPolicy(db: Tx, policy_id: string): Promise<StoredPolicy | undefined> {
+export function findPolicy(db: Reader, policy_id: string): Promise<StoredPolicy | undefined> {
   return db.selectFrom('policy_versions').selectAll().where('policy_id', '=', policy_id).executeTakeFirst()
 }
 
 /** Adds an inactive version. Positions are assigned under the lock, so they have no gaps and order the history. */
-export async function insertPolicy(tx: Tx, policy_id: string, policy_json: string, created_at: string): Promise<void> {
-  const last = await tx
+export async function insertPolicy(
+  tx: Transaction,
+  policy_id: string,
+  policy_json: string,
+  created_at: string,
+): Promise<void> {
+  const last = await tx.query
     .selectFrom('policy_versions')
     .select((eb) => eb.fn.max('position').as('position'))
     .executeTakeFirst()
-  const row = await tx
+  const row = await tx.query
     .insertInto('policy_versions')
     .values({ position: Number(last?.position ?? 0) + 1, policy_id, policy_json, active: 0, created_at })
     .returning('policy_json')
@@ -35,9 +40,9 @@ export async function insertPolicy(tx: Tx, policy_id: string, policy_json: strin
 }
 
 /** Makes one version the active one. The caller has the lock. */
-export async function activatePolicy(tx: Tx, policy_id: string): Promise<void> {
-  await tx.updateTable('policy_versions').set({ active: 0 }).where('active', '=', 1).execute()
-  await tx.updateTable('policy_versions').set({ active: 1 }).where('policy_id', '=', policy_id).execute()
+export async function activatePolicy(tx: Transaction, policy_id: string): Promise<void> {
+  await tx.query.updateTable('policy_versions').set({ active: 0 }).where('active', '=', 1).execute()
+  await tx.query.updateTable('policy_versions').set({ active: 1 }).where('policy_id', '=', policy_id).execute()
 }
 
 export interface HistoryPage {
@@ -47,7 +52,7 @@ export interface HistoryPage {
 
 /** Newest first; `before` is the position of a cursor. */
 export async function listPolicies(
-  db: Tx,
+  db: Reader,
   page: { readonly limit: number; readonly offset: number; readonly before: number | undefined },
 ): Promise<HistoryPage> {
   let query = db
@@ -62,7 +67,7 @@ export async function listPolicies(
 }
 
 /** Exact up to the limit, null above, because counting a long history would take too long. */
-export function countPolicies(db: Tx, bound: number): Promise<number | null> {
+export function countPolicies(db: Reader, bound: number): Promise<number | null> {
   return countUpTo(db, db.selectFrom('policy_versions').select('position'), bound)
 }
 

@@ -3,6 +3,7 @@ import { accepted, refused, startTestAuthority, testSigner } from '@chancery/tes
 import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { signList, writeJson } from '@chancery/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 describe('POST /admin/policy/rollback', () => {
   let na: TestAuthority
@@ -21,7 +22,7 @@ describe('POST /admin/policy/rollback', () => {
     na.as(as)('POST', '/admin/policy/rollback', body, { headers: { 'X-Request-ID': requestId } })
   const activeText = async (): Promise<string> => (await na.request('GET', '/policy')).text
   const storeText = (policy_id: string, policy_json: string): Promise<unknown> =>
-    na.core.database.read
+    rowsOf(na.core.database)
       .updateTable('policy_versions')
       .set({ policy_json })
       .where('policy_id', '=', policy_id)

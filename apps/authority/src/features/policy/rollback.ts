@@ -15,12 +15,12 @@ import { activateStored, verifyStored } from './versions.ts'
 export async function rollback(call: OperatorCall, parts: PolicyParts): Promise<HttpResponse> {
   const policy_id = readRollbackRequest(call.body)
   return parts.database.write(async (tx) => {
-    await parts.database.lockDomain(tx, 'policy')
-    const stored = await findPolicy(tx, policy_id)
+    await tx.lock('policy')
+    const stored = await findPolicy(tx.query, policy_id)
     if (stored === undefined) throw new Refusal('policy_not_found')
     await verifyStored(parts, stored)
     if (stored.active === 1) return jsonText(stored.policy_json)
-    const previous = await findActivePolicy(tx)
+    const previous = await findActivePolicy(tx.query)
     const text = await activateStored(tx, parts, { stored, previous })
     const details = { policy_id, previous_policy_id: previous?.policy_id ?? null, ...requestDetails(call) }
     await parts.audit.record(tx, { type: 'policy_rolled_back', details })

@@ -15,14 +15,13 @@ import type { PolicyManifest, PolicyTerms } from '@chancery/protocol'
 import type { PolicyParts } from './parts.ts'
 import { dateAfter } from '../../clock/date-after.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
-import type { Tx } from '../../database/database.ts'
-import { raiseVersion } from '../../database/locks/domains.ts'
+import type { Transaction } from '../../database/database.ts'
 import { activatePolicy, insertPolicy, toManifest } from './queries.ts'
 import type { StoredPolicy } from './queries.ts'
 
 /** Signs, stores and activates a new version. The caller has the lock. */
 export async function publishVersion(
-  tx: Tx,
+  tx: Transaction,
   parts: PolicyParts,
   facts: { readonly policy_id: string; readonly terms: PolicyTerms; readonly previous: StoredPolicy | undefined },
 ): Promise<string> {
@@ -44,7 +43,7 @@ export async function publishVersion(
  * refuse policies of a former key after the switch.
  */
 export async function activateStored(
-  tx: Tx,
+  tx: Transaction,
   parts: PolicyParts,
   { stored, previous }: { readonly stored: StoredPolicy; readonly previous: StoredPolicy | undefined },
 ): Promise<string> {
@@ -56,7 +55,7 @@ export async function activateStored(
 
 /** The same id and terms with the current key, dated now. The stored text is verified first. */
 export async function signStoredAgain(
-  tx: Tx,
+  tx: Transaction,
   parts: PolicyParts,
   { stored, previous = stored }: { readonly stored: StoredPolicy; readonly previous: StoredPolicy | undefined },
 ): Promise<string> {
@@ -64,7 +63,7 @@ export async function signStoredAgain(
   const now = dateAfter(parts, 'policy', readInstant(previous.created_at))
   const draft = draftPolicyManifest({ policy_id, issued_at: writeInstant(now), issued_by: parts.signing.keyId, terms })
   const policy_json = writeJson(await parts.signing.sign(draft))
-  await tx
+  await tx.query
     .updateTable('policy_versions')
     .set({ policy_json, created_at: writeSortable(now) })
     .where('policy_id', '=', policy_id)
@@ -91,7 +90,7 @@ export async function verifyStored(parts: PolicyParts, stored: StoredPolicy): Pr
   throw new Refusal('conflict', {}, { cause })
 }
 
-async function switchTo(tx: Tx, policy_id: string): Promise<void> {
+async function switchTo(tx: Transaction, policy_id: string): Promise<void> {
   await activatePolicy(tx, policy_id)
-  await raiseVersion(tx, 'policy')
+  await tx.raiseVersion('policy')
 }

@@ -5,7 +5,6 @@ import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { RecognitionPolicyParts } from './parts.ts'
 import { areStrongKeys, readOrRefuse, refuseUnknownMembers } from '../../requests/read-fields.ts'
-import { raiseVersion } from '../../database/locks/domains.ts'
 import { insertActivePolicy } from './queries.ts'
 
 /**
@@ -21,9 +20,9 @@ export async function publish(call: OperatorCall, parts: RecognitionPolicyParts)
     throw new Refusal('invalid_recognition_policy')
   const policy_id = readPolicyId(call.body, policy.local_sovereign_id)
   await parts.database.write(async (tx) => {
-    await parts.database.lockDomain(tx, 'recognition-policy')
+    await tx.lock('recognition-policy')
     await insertActivePolicy(tx, policy_id, writeJson(policy), writeSortable(parts.clock.now()))
-    await raiseVersion(tx, 'recognition-policy')
+    await tx.raiseVersion('recognition-policy')
     const details = {
       policy_id,
       local_sovereign_id: policy.local_sovereign_id,

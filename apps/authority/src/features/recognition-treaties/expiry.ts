@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 
 export interface TreatyExpiry {
   /** When the first currently recognised sovereign will be without a treaty, as stored. */
@@ -13,7 +13,7 @@ export interface TreatyExpiry {
  * sovereign may expire. Revoked treaties are not counted.
  */
 export async function findNextExpiry(
-  db: Tx,
+  db: Reader,
   { now, lapsedSince }: { readonly now: string; readonly lapsedSince: string },
 ): Promise<TreatyExpiry> {
   const last = db
@@ -34,7 +34,7 @@ export async function findNextExpiry(
 
 /** When recognition of each sovereign ends or ended since a time, by name. */
 export async function listExpiry(
-  db: Tx,
+  db: Reader,
   since: string,
 ): Promise<readonly { readonly sovereign: string; readonly ends: string }[]> {
   return db

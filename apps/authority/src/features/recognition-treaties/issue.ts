@@ -7,7 +7,6 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import type { RecognitionTreatiesParts } from './parts.ts'
 import { areStrongKeys } from '../../requests/read-fields.ts'
 import { RecordFault } from '../../signing/record-faults.ts'
-import { raiseVersion } from '../../database/locks/domains.ts'
 import { findStoredResponse, storeResponse, readAttempt } from '../../requests/idempotency.ts'
 import { readIssueRequest } from './requests.ts'
 import { insertTreaty } from './queries.ts'
@@ -24,7 +23,7 @@ export async function issue(call: OperatorCall, parts: RecognitionTreatiesParts)
   if (parts.recordFaults.has('treaties')) throw new RecordFault('treaties', 'a stored treaty does not verify')
   const attempt = readAttempt(call, parts.clock.now())
   return parts.database.write(async (tx) => {
-    await parts.database.lockDomain(tx, 'treaties')
+    await tx.lock('treaties')
     const now = parts.clock.now()
     const earlier = attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(now))
     if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
@@ -47,7 +46,7 @@ export async function issue(call: OperatorCall, parts: RecognitionTreatiesParts)
       valid_from,
       expires_at,
     })
-    await raiseVersion(tx, 'treaties')
+    await tx.raiseVersion('treaties')
     const details = {
       treaty_id,
       issuer_sovereign_id: own,

@@ -1,4 +1,4 @@
-import type { Database, Tx } from '../../database/database.ts'
+import type { Database, Reader, Transaction } from '../../database/database.ts'
 import { countUpTo } from '../../database/large-table.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 import { isRevokedInAudit } from '../../database/revoked-treaties.ts'
@@ -27,10 +27,10 @@ export interface TreatyFilter {
 }
 
 export async function insertTreaty(
-  tx: Tx,
+  tx: Transaction,
   row: Omit<TreatyRow, 'status' | 'revoked_at' | 'revocation_reason' | 'revoked_in_audit'>,
 ): Promise<void> {
-  const stored = await tx
+  const stored = await tx.query
     .insertInto('recognition_treaties')
     .values({ ...row, status: 'active', revoked_at: null, revocation_reason: null })
     .returning('treaty_json')
@@ -44,7 +44,7 @@ type TreatyReader = Pick<Database, 'engine' | 'read'>
 export function findTreaty(
   { engine: backend, read: db }: TreatyReader,
   treaty_id: string,
-  tx: Tx = db,
+  tx: Reader = db,
 ): Promise<TreatyRow | undefined> {
   return tx
     .selectFrom('recognition_treaties')
@@ -56,12 +56,12 @@ export function findTreaty(
 
 /** One statement decides. Returns false when it was revoked before. */
 export async function markTreatyRevoked(
-  tx: Tx,
+  tx: Transaction,
   treaty_id: string,
   revoked_at: string,
   revocation_reason: string,
 ): Promise<boolean> {
-  const row = await tx
+  const row = await tx.query
     .updateTable('recognition_treaties')
     .set({ status: 'revoked', revoked_at, revocation_reason })
     .where('treaty_id', '=', treaty_id)
@@ -81,11 +81,11 @@ export async function listTreaties(
   return query.orderBy('issued_at').orderBy('treaty_id').offset(page.offset).limit(page.limit).execute()
 }
 
-export function countTreaties(db: Tx, filter: TreatyFilter, bound: number): Promise<number | null> {
+export function countTreaties(db: Reader, filter: TreatyFilter, bound: number): Promise<number | null> {
   return countUpTo(db, filtered(db, filter).select('treaty_id'), bound)
 }
 
-function filtered(db: Tx, filter: TreatyFilter) {
+function filtered(db: Reader, filter: TreatyFilter) {
   let query = db.selectFrom('recognition_treaties')
   if (filter.issuer_sovereign_id !== undefined)
     query = query.where('issuer_sovereign_id', '=', filter.issuer_sovereign_id)

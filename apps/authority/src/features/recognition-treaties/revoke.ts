@@ -5,7 +5,6 @@ import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { RecognitionTreatiesParts } from './parts.ts'
 import { readDryRun, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
-import { raiseVersion } from '../../database/locks/domains.ts'
 import { findTreaty, markTreatyRevoked } from './queries.ts'
 
 /**
@@ -18,11 +17,11 @@ export async function revoke(call: OperatorCall, parts: RecognitionTreatiesParts
   const treaty_id = call.params['treaty_id'] ?? ''
   if (readDryRun(call.body)) return preview(parts, treaty_id)
   return parts.database.write(async (tx) => {
-    await parts.database.lockDomain(tx, 'treaties')
-    if ((await findTreaty(parts.database, treaty_id, tx)) === undefined) throw new Refusal('treaty_not_found')
+    await tx.lock('treaties')
+    if ((await findTreaty(parts.database, treaty_id, tx.query)) === undefined) throw new Refusal('treaty_not_found')
     if (!(await markTreatyRevoked(tx, treaty_id, writeSortable(parts.clock.now()), reason)))
       return { treaty_id, status: 'revoked' }
-    await raiseVersion(tx, 'treaties')
+    await tx.raiseVersion('treaties')
     await parts.audit.record(tx, {
       type: 'recognition_treaty_revoked',
       details: { treaty_id, reason, ...requestDetails(call) },

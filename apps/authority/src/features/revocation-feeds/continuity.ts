@@ -12,7 +12,7 @@ import type { RevocationFeed } from '@chancery/protocol'
 import type { Core } from '../../core.ts'
 import { clearFault } from '../../signing/record-faults.ts'
 import type { OwnKeys } from '../../signing/own-keys.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import { findOwnFeed, isWithdrawn, listNewestIds, listRevoked } from './queries.ts'
 import type { ListedId, OwnFeed } from './queries.ts'
 
@@ -23,7 +23,7 @@ const NAMED = 5
 
 /** Refuses to publish unless everything in the last signed feed is still revoked. */
 export async function requireRevoked(
-  tx: Tx,
+  tx: Reader,
   { recordFaults }: Pick<Core, 'recordFaults'>,
   last: RevocationFeed | undefined,
   newest: readonly ListedId[],
@@ -32,14 +32,14 @@ export async function requireRevoked(
 }
 
 /** Describes what the next feed would no longer name. Undefined when nothing. */
-export async function findFeedFault(db: Tx, ownKeys: Pick<OwnKeys, 'all'>): Promise<string | undefined> {
+export async function findFeedFault(db: Reader, ownKeys: Pick<OwnKeys, 'all'>): Promise<string | undefined> {
   const last = await findOwnFeed(db)
   if (last === undefined) return undefined
   return findDropped(db, await readSignedFeed(ownKeys, last), await listNewestIds(db, MAX_FEED_IDS))
 }
 
 /** Returns the latest stored feed. Undefined when there is none, or it does not verify. */
-export async function findSignedFeed(db: Tx, ownKeys: Pick<OwnKeys, 'all'>): Promise<RevocationFeed | undefined> {
+export async function findSignedFeed(db: Reader, ownKeys: Pick<OwnKeys, 'all'>): Promise<RevocationFeed | undefined> {
   const last = await findOwnFeed(db)
   return last === undefined ? undefined : readSignedFeed(ownKeys, last)
 }
@@ -67,7 +67,7 @@ export function cacheSigned(ownKeys: Pick<OwnKeys, 'all'>, digest: string, feed:
 }
 
 async function findDropped(
-  db: Tx,
+  db: Reader,
   feed: RevocationFeed | undefined,
   newest: readonly ListedId[],
 ): Promise<string | undefined> {

@@ -4,6 +4,7 @@ import { ManualClock, accepted, refused, startTestAuthority, verifiesWithNodeCry
 import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { refreshFeed } from './refresh.job.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const settings = { NA_CLOCK_CHECK: 'off' }
 let clock: ManualClock
@@ -177,7 +178,7 @@ describe('GET /sovereign-revocation-feed', () => {
     const [first, second] = [await issue(), await issue()]
     await revoke(first)
     clock.advance(3600)
-    await na.core.database.read.deleteFrom('own_feed_ids').where('attestation_id', '=', first).execute()
+    await rowsOf(na.core.database).deleteFrom('own_feed_ids').where('attestation_id', '=', first).execute()
     await revoke(second)
     expect(accepted(await feed())['revoked_attestation_ids']).toEqual([first, second].sort())
   })
@@ -185,7 +186,7 @@ describe('GET /sovereign-revocation-feed', () => {
   it('signs no id without a revoked record, and revokes nothing in the meantime', async () => {
     await revoke(await issue())
     const row = await na.core.database.read.selectFrom('own_feed_ids').selectAll().executeTakeFirstOrThrow()
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     await db
       .insertInto('own_feed_ids')
       .values({ ...row, attestation_id: 'stray' })

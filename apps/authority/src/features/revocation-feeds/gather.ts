@@ -1,6 +1,6 @@
 import { MAX_FEED_IDS, readInstant } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { readSignedFeed, requireRevoked } from './continuity.ts'
 import { syncFeedIds } from './own-ids.ts'
 import type { SyncedIds } from './own-ids.ts'
@@ -19,7 +19,7 @@ export interface NextIds {
  * nothing is signed when an id of the last signed version is no longer revoked.
  */
 export async function gatherIds(
-  tx: Tx,
+  tx: Transaction,
   parts: RevocationFeedsParts,
   previous: OwnFeed | undefined,
   { isCompared, isRecovered }: { readonly isCompared: boolean; readonly isRecovered: boolean },
@@ -27,17 +27,17 @@ export async function gatherIds(
   const isPartial = !isCompared && previous !== undefined && previous.index_json !== null
   const since = isPartial ? (readInstant(previous.issued_at) ?? 0n) : undefined
   let synced = await syncFeedIds(tx, parts, since)
-  let newest = await listNewestIds(tx, MAX_FEED_IDS)
+  let newest = await listNewestIds(tx.query, MAX_FEED_IDS)
   const last = previous === undefined ? undefined : await readSignedFeed(parts.keys, previous)
-  if (isPartial && last !== undefined && (await hasUnknown(tx, last.revoked_attestation_ids, newest))) {
+  if (isPartial && last !== undefined && (await hasUnknown(tx.query, last.revoked_attestation_ids, newest))) {
     synced = joined(synced, await syncFeedIds(tx, parts, undefined))
-    newest = await listNewestIds(tx, MAX_FEED_IDS)
+    newest = await listNewestIds(tx.query, MAX_FEED_IDS)
   }
-  if (previous !== undefined && !isRecovered) await requireRevoked(tx, parts, last, newest)
+  if (previous !== undefined && !isRecovered) await requireRevoked(tx.query, parts, last, newest)
   return { newest, synced }
 }
 
-async function hasUnknown(tx: Tx, ids: readonly string[], newest: readonly ListedId[]): Promise<boolean> {
+async function hasUnknown(tx: Reader, ids: readonly string[], newest: readonly ListedId[]): Promise<boolean> {
   const named = new Set(newest.map((row) => row.attestation_id))
   const missing = ids.filter((id) => !named.has(id))
   return (await listStoredIds(tx, missing)).size < missing.length

@@ -13,6 +13,7 @@ import {
 import type { ForeignSovereign, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listPeerFeeds } from './index.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05Z')
 let na: TestAuthority
@@ -171,7 +172,7 @@ describe('POST /admin/sovereign-revocation-feeds/import of an index and parts', 
 
   it('imports nothing above the limit for one issuer', async () => {
     const issuer = newIssuer()
-    const db = na.core.database.read
+    const db = rowsOf(na.core.database)
     const parts = partsOf(issuer, IDS, 0)
     await db
       .insertInto('imported_issuers')

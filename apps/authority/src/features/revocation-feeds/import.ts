@@ -63,7 +63,7 @@ async function storeImported(
   })
   if ('feed' in imported)
     return parts.database.write(async (tx) => {
-      await parts.database.lockDomain(tx, 'imports')
+      await tx.lock('imports')
       const stored = await storeFeed(tx, parts, imported.feed, acceptJump)
       if (typeof stored !== 'string')
         await parts.audit.record(tx, {
@@ -75,7 +75,7 @@ async function storeImported(
   const { index, parts: signedParts } = imported
   for (const part of signedParts) {
     const problem = await parts.database.write(async (tx) => {
-      await parts.database.lockDomain(tx, 'imports')
+      await tx.lock('imports')
       const stored = await storePart(tx, parts, index, part, acceptJump)
       if (typeof stored === 'string') return stored
       await parts.audit.record(tx, {
@@ -87,7 +87,7 @@ async function storeImported(
     if (problem !== undefined) return problem
   }
   return parts.database.write(async (tx) => {
-    await parts.database.lockDomain(tx, 'imports')
+    await tx.lock('imports')
     const complete = await concludeIndex(tx, parts, index)
     await confirmFeed(tx, index, parts.clock.now())
     if (complete)

@@ -1,5 +1,5 @@
 import type { Feature } from '../../core.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { serveFeed } from './current.ts'
 import { serveIndex } from './feed-index.ts'
 import type { RevocationFeedsParts } from './feed-parts.ts'
@@ -17,7 +17,7 @@ export { findOwnFeed, findOwnFeedTime, isImportedRevocation, listNewestFeeds } f
 export type { NewestFeed } from './queries.ts'
 
 export interface RevocationFeeds extends Feature {
-  publishOwnFeed(tx: Tx, cause: FeedCause, least?: Least): Promise<OwnFeed>
+  publishOwnFeed(tx: Transaction, cause: FeedCause, least?: Least): Promise<OwnFeed>
   /** Each reads a published document, and caches it. */
   readonly serveFeed: () => Promise<unknown>
   readonly serveIndex: () => Promise<unknown>

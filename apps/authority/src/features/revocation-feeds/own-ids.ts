@@ -1,7 +1,7 @@
 import { HOUR, SECOND, isJsonObject, partKey, readJson, readInstant, seconds, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
-import type { Tx } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 
 /**
  * How long a revocation counts when the end of its attestation is unknown, because it was recovered after a restore.
@@ -24,7 +24,11 @@ export interface SyncedIds {
  * Updates the ids of the feed: adds new revocations, removes those that ended long ago, and restores those that a clock
  * that was ahead removed too early. `since` is the date of the last version; undefined compares all.
  */
-export async function syncFeedIds(tx: Tx, parts: RevocationFeedsParts, since: Instant | undefined): Promise<SyncedIds> {
+export async function syncFeedIds(
+  tx: Transaction,
+  parts: RevocationFeedsParts,
+  since: Instant | undefined,
+): Promise<SyncedIds> {
   const now = parts.clock.now()
   const touched = new Set<number>()
   const from = since === undefined ? '' : writeSortable((since < now ? since : now) - LOOK_BACK)
@@ -50,11 +54,11 @@ interface RevokedRow {
   readonly revoked_at: string
 }
 
-async function addRevoked(tx: Tx, from: string, touched: Set<number>): Promise<number> {
+async function addRevoked(tx: Transaction, from: string, touched: Set<number>): Promise<number> {
   let added = 0
   let last = { revoked_at: from, attestation_id: '' }
   for (;;) {
-    const rows = await pageUnlisted(tx, last)
+    const rows = await pageUnlisted(tx.query, last)
     added += await insertIds(tx, rows, touched)
     const end = rows.at(-1)
     if (end === undefined || rows.length < PAGE_ROWS) return added
@@ -64,7 +68,7 @@ async function addRevoked(tx: Tx, from: string, touched: Set<number>): Promise<n
 
 /** Revoked attestations after a position that the feed lacks. */
 async function pageUnlisted(
-  tx: Tx,
+  tx: Reader,
   last: Pick<RevokedRow, 'revoked_at' | 'attestation_id'>,
 ): Promise<readonly RevokedRow[]> {
   const rows = await tx
@@ -89,8 +93,8 @@ async function pageUnlisted(
 }
 
 /** A row without its revocation time was edited by hand. It still counts as revoked. */
-async function addIncomplete(tx: Tx, now: Instant, touched: Set<number>): Promise<number> {
-  const rows = await tx
+async function addIncomplete(tx: Transaction, now: Instant, touched: Set<number>): Promise<number> {
+  const rows = await tx.query
     .selectFrom('membership_attestations')
     .select(['attestation_id', 'attestation_json', 'revocation_reason'])
     .where('status', '=', 'revoked')
@@ -103,8 +107,8 @@ async function addIncomplete(tx: Tx, now: Instant, touched: Set<number>): Promis
   )
 }
 
-async function addRecovered(tx: Tx, now: Instant, touched: Set<number>): Promise<number> {
-  const rows = await tx
+async function addRecovered(tx: Transaction, now: Instant, touched: Set<number>): Promise<number> {
+  const rows = await tx.query
     .selectFrom('recovered_revocations as r')
     .select(['r.attestation_id', 'r.revocation_reason'])
     .where((eb) =>
@@ -126,7 +130,7 @@ async function addRecovered(tx: Tx, now: Instant, touched: Set<number>): Promise
 
 /** Existing ids stay as they are. */
 async function insertIds(
-  tx: Tx,
+  tx: Transaction,
   rows: readonly RevokedRow[],
   touched: Set<number>,
   unknownEnd?: string,
@@ -145,7 +149,7 @@ async function insertIds(
         pruned: 0,
       }
     })
-    const inserted = await tx
+    const inserted = await tx.query
       .insertInto('own_feed_ids')
       .values(values)
       .onConflict((conflict) => conflict.doNothing())
@@ -168,8 +172,8 @@ function endOf(text: string): string | undefined {
   return at === undefined ? undefined : writeSortable(at)
 }
 
-async function prune(tx: Tx, end_known: number, end: string, touched: Set<number>): Promise<number> {
-  const rows = await tx
+async function prune(tx: Transaction, end_known: number, end: string, touched: Set<number>): Promise<number> {
+  const rows = await tx.query
     .updateTable('own_feed_ids')
     .set({ pruned: 1 })
     .where('pruned', '=', 0)
@@ -181,8 +185,8 @@ async function prune(tx: Tx, end_known: number, end: string, touched: Set<number
   return rows.length
 }
 
-async function restore(tx: Tx, end_known: number, end: string, touched: Set<number>): Promise<number> {
-  const rows = await tx
+async function restore(tx: Transaction, end_known: number, end: string, touched: Set<number>): Promise<number> {
+  const rows = await tx.query
     .updateTable('own_feed_ids')
     .set({ pruned: 0 })
     .where('pruned', '=', 1)

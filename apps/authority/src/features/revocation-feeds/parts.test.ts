@@ -5,6 +5,7 @@ import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/te
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fitReasons } from './parts.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05Z')
 let na: TestAuthority
@@ -33,7 +34,7 @@ const revoke = async (id: string): Promise<JsonObject> =>
 
 /** Revoked attestations as another instance, or an earlier release, stores them. */
 async function seed(count: number, from: string): Promise<string[]> {
-  const db = na.core.database.read
+  const db = rowsOf(na.core.database)
   const row = await db
     .selectFrom('membership_attestations')
     .selectAll()
@@ -107,7 +108,7 @@ describe('GET /sovereign-revocation-feed/index and /parts/{part}', () => {
     'a revocation beyond the 50,000th is in the plain form, and older ones in the parts',
     { timeout: 120_000 },
     async () => {
-      const db = na.core.database.read
+      const db = rowsOf(na.core.database)
       const stored = await db.selectFrom('membership_attestations').select('attestation_id').execute()
       clock.advance(1)
       const marker = await issue()

@@ -8,7 +8,7 @@ import {
   sha256Hex,
 } from '@chancery/protocol'
 import type { FeedPart, FeedPartEntry } from '@chancery/protocol'
-import type { Tx } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 import type { SyncedIds } from './own-ids.ts'
 
@@ -20,12 +20,16 @@ export interface BuiltParts {
 }
 
 /** Writes the changed parts, or all of them when their number changes. */
-export async function buildParts(tx: Tx, issuer_sovereign_id: string, synced: SyncedIds): Promise<BuiltParts> {
-  const stored = await tx.selectFrom('own_feed_parts').select(['part', 'count', 'digest']).orderBy('part').execute()
+export async function buildParts(tx: Transaction, issuer_sovereign_id: string, synced: SyncedIds): Promise<BuiltParts> {
+  const stored = await tx.query
+    .selectFrom('own_feed_parts')
+    .select(['part', 'count', 'digest'])
+    .orderBy('part')
+    .execute()
   const bits = Math.log2(stored.length)
   const isUsable = stored.length > 0 && Number.isInteger(bits)
   const total = stored.reduce((sum, { count }) => sum + count, 0) + synced.added - synced.removed
-  const part_bits = isUsable ? nextPartBits(total, bits) : await firstBits(tx)
+  const part_bits = isUsable ? nextPartBits(total, bits) : await firstBits(tx.query)
   const isWhole = !isUsable || part_bits !== bits
   const wanted = isWhole
     ? Array.from({ length: 2 ** part_bits }, (_, part) => part)
@@ -33,7 +37,7 @@ export async function buildParts(tx: Tx, issuer_sovereign_id: string, synced: Sy
   const entries = new Map(isWhole ? [] : stored.map((entry) => [entry.part, entry]))
   for (const part of wanted) entries.set(part, await writePart(tx, { issuer_sovereign_id, part, part_bits }))
   if (isWhole)
-    await tx
+    await tx.query
       .deleteFrom('own_feed_parts')
       .where('part', '>=', 2 ** part_bits)
       .execute()
@@ -41,7 +45,7 @@ export async function buildParts(tx: Tx, issuer_sovereign_id: string, synced: Sy
   return { part_bits, parts, total_ids: parts.reduce((sum, { count }) => sum + count, 0) }
 }
 
-async function firstBits(tx: Tx): Promise<number> {
+async function firstBits(tx: Reader): Promise<number> {
   const row = await tx
     .selectFrom('own_feed_ids')
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -51,11 +55,11 @@ async function firstBits(tx: Tx): Promise<number> {
 }
 
 async function writePart(
-  tx: Tx,
+  tx: Transaction,
   named: Pick<FeedPart, 'issuer_sovereign_id' | 'part' | 'part_bits'>,
 ): Promise<FeedPartEntry> {
   const [from, below] = partKeysOf(named.part, named.part_bits)
-  const rows = await tx
+  const rows = await tx.query
     .selectFrom('own_feed_ids')
     .select(['attestation_id', 'revoked_at', 'reason'])
     .where('pruned', '=', 0)
@@ -68,7 +72,7 @@ async function writePart(
     canonicalJson({ ...named, revoked_attestation_ids: ids, revocation_reasons: reasonsById(ids, reasons) }),
   )
   const entry = { part: named.part, count: ids.length, digest: sha256Hex(part_json) }
-  const saved = await tx
+  const saved = await tx.query
     .insertInto('own_feed_parts')
     .values({ ...entry, part_json })
     .onConflict((conflict) =>

@@ -1,6 +1,6 @@
 import { readInstant, readJson, readRevocationFeed, writeSortable } from '@chancery/protocol'
 import type { FeedIndex, Instant, RevocationFeed } from '@chancery/protocol'
-import type { Tx } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { FEED_LIMITS, findLastImported, listStoredParts } from './queries.ts'
 
 /** The import state of a sovereign with a treaty in force. */
@@ -11,7 +11,7 @@ export interface PeerFeed {
 }
 
 /** One for each currently recognised sovereign. Others are not accepted anyway. */
-export async function listPeerFeeds(db: Tx, now: Instant): Promise<readonly PeerFeed[]> {
+export async function listPeerFeeds(db: Reader, now: Instant): Promise<readonly PeerFeed[]> {
   const treaties = await db
     .selectFrom('recognition_treaties')
     .select(['subject_sovereign_id as sovereign', 'valid_from'])
@@ -27,7 +27,7 @@ export async function listPeerFeeds(db: Tx, now: Instant): Promise<readonly Peer
   }))
 }
 
-async function readSeen(db: Tx): Promise<ReadonlyMap<string, Instant>> {
+async function readSeen(db: Reader): Promise<ReadonlyMap<string, Instant>> {
   const rows = await db
     .selectFrom('sovereign_revocation_feeds as f')
     .leftJoin('imported_issuers as i', 'i.issuer_sovereign_id', 'f.issuer_sovereign_id')
@@ -54,12 +54,12 @@ async function readSeen(db: Tx): Promise<ReadonlyMap<string, Instant>> {
  * feed again on every read, so the ids are compared and not the text. The signature was verified before. Returns
  * whether they are equal.
  */
-export async function confirmFeed(tx: Tx, given: RevocationFeed | FeedIndex, now: Instant): Promise<boolean> {
+export async function confirmFeed(tx: Transaction, given: RevocationFeed | FeedIndex, now: Instant): Promise<boolean> {
   const issuer = given.issuer_sovereign_id
   // A saved copy of an earlier feed states nothing about later revocations.
-  const last = await findLastImported(tx, issuer)
+  const last = await findLastImported(tx.query, issuer)
   if (last?.sequence !== given.sequence) return false
-  const stored = await tx
+  const stored = await tx.query
     .selectFrom('sovereign_revocation_feeds')
     .select(['feed_json', 'complete'])
     .where('issuer_sovereign_id', '=', issuer)
@@ -68,9 +68,10 @@ export async function confirmFeed(tx: Tx, given: RevocationFeed | FeedIndex, now
     .where('digest', 'is', null)
     .executeTakeFirst()
   const isSame =
-    stored !== undefined && ('feed_id' in given ? isSameFeed(given, stored.feed_json) : await areAllStored(tx, given))
+    stored !== undefined &&
+    ('feed_id' in given ? isSameFeed(given, stored.feed_json) : await areAllStored(tx.query, given))
   if (!isSame) return false
-  await tx
+  await tx.query
     .updateTable('imported_issuers')
     .set({ confirmed_at: writeSortable(now) })
     .where('issuer_sovereign_id', '=', issuer)
@@ -86,7 +87,7 @@ function isSameFeed(given: RevocationFeed, text: string): boolean {
   return given.revoked_attestation_ids.every((id) => stored.has(id))
 }
 
-async function areAllStored(tx: Tx, index: FeedIndex): Promise<boolean> {
+async function areAllStored(tx: Reader, index: FeedIndex): Promise<boolean> {
   const stored = await listStoredParts(tx, index.issuer_sovereign_id, index.part_bits)
   return index.parts.every(({ part, digest }) => stored.get(part) === digest)
 }

@@ -12,8 +12,7 @@ import {
 import type { Instant, RevocationFeed } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import { dateAfter } from '../../clock/date-after.ts'
-import type { Tx } from '../../database/database.ts'
-import { raiseVersion } from '../../database/locks/domains.ts'
+import type { Transaction } from '../../database/database.ts'
 import { cacheSigned } from './continuity.ts'
 import { gatherIds } from './gather.ts'
 import { buildParts, fitReasons } from './parts.ts'
@@ -48,12 +47,12 @@ const REMOVED_AT_ONCE = 2
  * number of ids. The caller has the lock of the feed.
  */
 export async function publishOwnFeed(
-  tx: Tx,
+  tx: Transaction,
   parts: RevocationFeedsParts,
   cause: FeedCause,
   least: Least = NOTHING_BEFORE,
 ): Promise<OwnFeed> {
-  const previous = await findOwnFeed(tx)
+  const previous = await findOwnFeed(tx.query)
   const { newest, synced } = await gatherIds(tx, parts, previous, {
     isCompared: cause !== 'revoke',
     isRecovered: least.isRecovered === true,
@@ -87,7 +86,7 @@ export async function publishOwnFeed(
   await insertOwnFeed(tx, feed)
   cacheSigned(parts.keys, digest, sealed)
   await removeOldTexts(tx, sequence - STORED_TEXTS, REMOVED_AT_ONCE)
-  await raiseVersion(tx, 'feed')
+  await tx.raiseVersion('feed')
   const details = { sequence, ids: newest.length, total_ids, cause }
   await parts.audit.record(tx, { type: 'revocation_feed_published', details })
   return feed

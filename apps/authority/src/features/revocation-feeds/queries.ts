@@ -1,7 +1,7 @@
 // oxlint-disable max-lines -- all statements of own and imported feeds
 import { readJson, readRevocationFeed, sha256Hex } from '@chancery/protocol'
 import type { ImportedRevocation } from '@chancery/protocol'
-import type { Tx } from '../../database/database.ts'
+import type { Database, Reader, Transaction } from '../../database/database.ts'
 import { countUpTo } from '../../database/large-table.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 import type { ReasonedId } from './parts.ts'
@@ -22,12 +22,12 @@ export interface OwnFeed {
   readonly ids: number | null
 }
 
-export function findOwnFeed(db: Tx): Promise<OwnFeed | undefined> {
+export function findOwnFeed(db: Reader): Promise<OwnFeed | undefined> {
   return db.selectFrom('own_revocation_feeds').selectAll().orderBy('sequence', 'desc').limit(1).executeTakeFirst()
 }
 
 /** When the current own feed was signed, without its text. */
-export async function findOwnFeedTime(db: Tx): Promise<string | undefined> {
+export async function findOwnFeedTime(db: Reader): Promise<string | undefined> {
   const row = await db
     .selectFrom('own_revocation_feeds')
     .select('issued_at')
@@ -38,8 +38,12 @@ export async function findOwnFeedTime(db: Tx): Promise<string | undefined> {
 }
 
 /** One content per sequence: the sequence is the primary key. */
-export async function insertOwnFeed(tx: Tx, feed: OwnFeed): Promise<void> {
-  const stored = await tx.insertInto('own_revocation_feeds').values(feed).returning('feed_json').executeTakeFirst()
+export async function insertOwnFeed(tx: Transaction, feed: OwnFeed): Promise<void> {
+  const stored = await tx.query
+    .insertInto('own_revocation_feeds')
+    .values(feed)
+    .returning('feed_json')
+    .executeTakeFirst()
   assertStored(feed.feed_json, stored?.feed_json)
 }
 
@@ -54,7 +58,7 @@ export function isWithdrawn({ attested, recovered }: ListedId): boolean {
 }
 
 /** The newest ids of the feed, by time of revocation. */
-export function listNewestIds(tx: Tx, limit: number): Promise<readonly ListedId[]> {
+export function listNewestIds(tx: Reader, limit: number): Promise<readonly ListedId[]> {
   const newest = tx
     .selectFrom('own_feed_ids')
     .select(['attestation_id', 'revoked_at', 'reason'])
@@ -81,14 +85,14 @@ export function listNewestIds(tx: Tx, limit: number): Promise<readonly ListedId[
 const IDS_AT_ONCE = 500
 
 /** Returns which of these ids the feed has, pruned ones included. */
-export function listStoredIds(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+export function listStoredIds(tx: Reader, ids: readonly string[]): Promise<ReadonlySet<string>> {
   return amongIds(ids, (some) =>
     tx.selectFrom('own_feed_ids').select('attestation_id').where('attestation_id', 'in', some).execute(),
   )
 }
 
 /** Returns which of these ids have a revoked record. */
-export function listRevoked(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+export function listRevoked(tx: Reader, ids: readonly string[]): Promise<ReadonlySet<string>> {
   return amongIds(ids, (some) =>
     tx
       .selectFrom('membership_attestations')
@@ -111,8 +115,8 @@ async function amongIds(
 }
 
 /** Replaces the text of some versions up to a sequence by a digest. */
-export async function removeOldTexts(tx: Tx, upTo: number, limit: number): Promise<void> {
-  const rows = await tx
+export async function removeOldTexts(tx: Transaction, upTo: number, limit: number): Promise<void> {
+  const rows = await tx.query
     .selectFrom('own_revocation_feeds')
     .select(['sequence', 'issued_at', 'cause', 'feed_id', 'digest', 'ids'])
     .where('sequence', '<=', upTo)
@@ -122,18 +126,20 @@ export async function removeOldTexts(tx: Tx, upTo: number, limit: number): Promi
   for (const { sequence, issued_at, cause, ...told } of rows) {
     const { feed_id, digest, ids } = told
     const facts =
-      feed_id === null || digest === null || ids === null ? await factsOfText(tx, sequence) : { feed_id, digest, ids }
-    await tx
+      feed_id === null || digest === null || ids === null
+        ? await factsOfText(tx.query, sequence)
+        : { feed_id, digest, ids }
+    await tx.query
       .insertInto('removed_own_feeds')
       .values({ sequence, issued_at, cause, ...facts })
       .execute()
-    await tx.deleteFrom('own_revocation_feeds').where('sequence', '=', sequence).execute()
+    await tx.query.deleteFrom('own_revocation_feeds').where('sequence', '=', sequence).execute()
   }
 }
 
 /** For a version of a release without these columns. */
 async function factsOfText(
-  tx: Tx,
+  tx: Reader,
   sequence: number,
 ): Promise<{ readonly feed_id: string; readonly digest: string; readonly ids: number }> {
   const { feed_json } = await tx
@@ -145,19 +151,19 @@ async function factsOfText(
   return { feed_id, digest: sha256Hex(feed_json), ids: revoked_attestation_ids.length }
 }
 
-export async function purgeRemovedFeeds(db: Tx, before: string): Promise<void> {
-  await db.deleteFrom('removed_own_feeds').where('issued_at', '<', before).execute()
+export async function purgeRemovedFeeds(database: Database, before: string): Promise<void> {
+  await database.write(({ query }) => query.deleteFrom('removed_own_feeds').where('issued_at', '<', before).execute())
 }
 
 /** Exact up to the limit. */
-export async function countPlainIds(db: Tx, bound: number): Promise<number> {
+export async function countPlainIds(db: Reader, bound: number): Promise<number> {
   const rows = db.selectFrom('own_feed_ids').select('part_key').where('pruned', '=', 0)
   return (await countUpTo(db, rows, bound)) ?? bound
 }
 
 /** Whether an id ended so long ago that the next version leaves it out. */
 export async function hasPrunable(
-  db: Tx,
+  db: Reader,
   ends: { readonly known: string; readonly unknown: string },
 ): Promise<boolean> {
   const ended = (end_known: number, end: string) =>
@@ -173,19 +179,19 @@ export async function hasPrunable(
 }
 
 export function findPart(
-  db: Tx,
+  db: Reader,
   part: number,
 ): Promise<{ readonly digest: string; readonly part_json: string } | undefined> {
   return db.selectFrom('own_feed_parts').select(['digest', 'part_json']).where('part', '=', part).executeTakeFirst()
 }
 
-export function listPartDigests(db: Tx): Promise<readonly { readonly part: number; readonly digest: string }[]> {
+export function listPartDigests(db: Reader): Promise<readonly { readonly part: number; readonly digest: string }[]> {
   return db.selectFrom('own_feed_parts').select(['part', 'digest']).orderBy('part').execute()
 }
 
 /** The newest imported feed of an issuer. */
 export function findLastImported(
-  tx: Tx,
+  tx: Reader,
   issuer: string,
 ): Promise<{ readonly sequence: number; readonly complete: number } | undefined> {
   return tx
@@ -198,7 +204,7 @@ export function findLastImported(
 }
 
 export async function insertImportedFeed(
-  tx: Tx,
+  tx: Transaction,
   row: {
     issuer_sovereign_id: string
     sequence: number
@@ -209,11 +215,11 @@ export async function insertImportedFeed(
     complete: number
   },
 ): Promise<void> {
-  await tx.insertInto('sovereign_revocation_feeds').values(row).execute()
+  await tx.query.insertInto('sovereign_revocation_feeds').values(row).execute()
 }
 
-export async function markComplete(tx: Tx, issuer: string, sequence: number): Promise<void> {
-  await tx
+export async function markComplete(tx: Transaction, issuer: string, sequence: number): Promise<void> {
+  await tx.query
     .updateTable('sovereign_revocation_feeds')
     .set({ complete: 1 })
     .where('issuer_sovereign_id', '=', issuer)
@@ -224,8 +230,8 @@ export async function markComplete(tx: Tx, issuer: string, sequence: number): Pr
 const STORED_IMPORTS = 2
 
 /** Stores the texts of the newest two feeds of an issuer, and digests of older ones. */
-export async function dropOldTexts(tx: Tx, issuer: string): Promise<void> {
-  const rows = await tx
+export async function dropOldTexts(tx: Transaction, issuer: string): Promise<void> {
+  const rows = await tx.query
     .selectFrom('sovereign_revocation_feeds')
     .select(['sequence', 'feed_json'])
     .where('issuer_sovereign_id', '=', issuer)
@@ -235,7 +241,7 @@ export async function dropOldTexts(tx: Tx, issuer: string): Promise<void> {
     .limit(4)
     .execute()
   for (const { sequence, feed_json } of rows)
-    await tx
+    await tx.query
       .updateTable('sovereign_revocation_feeds')
       .set({ digest: sha256Hex(feed_json), feed_json: '' })
       .where('issuer_sovereign_id', '=', issuer)
@@ -245,10 +251,10 @@ export async function dropOldTexts(tx: Tx, issuer: string): Promise<void> {
 
 /** Records that a part with this digest was imported. */
 export async function cachePart(
-  tx: Tx,
+  tx: Transaction,
   row: { issuer_sovereign_id: string; part_bits: number; part: number; digest: string },
 ): Promise<void> {
-  await tx
+  await tx.query
     .insertInto('imported_feed_parts')
     .values(row)
     .onConflict((conflict) =>
@@ -258,7 +264,11 @@ export async function cachePart(
 }
 
 /** Digests of the imported parts of an issuer, by number. */
-export async function listStoredParts(tx: Tx, issuer: string, part_bits: number): Promise<ReadonlyMap<number, string>> {
+export async function listStoredParts(
+  tx: Reader,
+  issuer: string,
+  part_bits: number,
+): Promise<ReadonlyMap<number, string>> {
   const rows = await tx
     .selectFrom('imported_feed_parts')
     .select(['part', 'digest'])
@@ -269,8 +279,8 @@ export async function listStoredParts(tx: Tx, issuer: string, part_bits: number)
 }
 
 /** Adds to the number of ids of an issuer and returns the sum. */
-export async function addImportedIds(tx: Tx, issuer_sovereign_id: string, added: number): Promise<number> {
-  const row = await tx
+export async function addImportedIds(tx: Transaction, issuer_sovereign_id: string, added: number): Promise<number> {
+  const row = await tx.query
     .insertInto('imported_issuers')
     .values({ issuer_sovereign_id, ids: added, confirmed_at: null })
     .onConflict((conflict) =>
@@ -281,7 +291,7 @@ export async function addImportedIds(tx: Tx, issuer_sovereign_id: string, added:
   return Number(row?.ids ?? 0)
 }
 
-export async function sumImportedIds(tx: Tx): Promise<number> {
+export async function sumImportedIds(tx: Reader): Promise<number> {
   const row = await tx
     .selectFrom('imported_issuers')
     .select((eb) => eb.fn.sum<number>('ids').as('ids'))
@@ -290,10 +300,10 @@ export async function sumImportedIds(tx: Tx): Promise<number> {
 }
 
 /** Adds ids. An existing id stays as first imported, and none is ever removed. Returns the number of new ids. */
-export async function insertRevocations(tx: Tx, rows: readonly ImportedRevocation[]): Promise<number> {
+export async function insertRevocations(tx: Transaction, rows: readonly ImportedRevocation[]): Promise<number> {
   let added = 0n
   for (let at = 0; at < rows.length; at += 1000) {
-    const done = await tx
+    const done = await tx.query
       .insertInto('imported_sovereign_revocations')
       .values(rows.slice(at, at + 1000))
       .onConflict((conflict) => conflict.doNothing())
@@ -304,7 +314,7 @@ export async function insertRevocations(tx: Tx, rows: readonly ImportedRevocatio
 }
 
 export async function isImportedRevocation(
-  db: Tx,
+  db: Reader,
   issuer_sovereign_id: string,
   attestation_id: string,
 ): Promise<boolean> {
@@ -327,7 +337,7 @@ export interface NewestFeed {
 }
 
 /** The newest imported feed of each issuer. */
-export async function listNewestFeeds(db: Tx): Promise<readonly NewestFeed[]> {
+export async function listNewestFeeds(db: Reader): Promise<readonly NewestFeed[]> {
   return db
     .selectFrom('sovereign_revocation_feeds as f')
     .innerJoin(

@@ -37,8 +37,8 @@ function publishWhere(
   isNeeded: (stored: OwnFeed | undefined) => boolean,
 ): Promise<OwnFeed> {
   return parts.database.write(async (tx) => {
-    await parts.database.lockDomain(tx, 'feed')
-    const stored = await findOwnFeed(tx)
+    await tx.lock('feed')
+    const stored = await findOwnFeed(tx.query)
     return stored !== undefined && !isNeeded(stored) ? stored : publishOwnFeed(tx, parts, cause)
   })
 }
@@ -56,7 +56,7 @@ export async function refreshFeed(parts: RevocationFeedsParts): Promise<void> {
     throw error
   }
   const oldest = parts.clock.now() - REMOVED_DAYS * 86_400n * SECOND
-  await purgeRemovedFeeds(parts.database.read, writeSortable(oldest))
+  await purgeRemovedFeeds(parts.database, writeSortable(oldest))
 }
 
 function isPrunable(parts: RevocationFeedsParts): Promise<boolean> {

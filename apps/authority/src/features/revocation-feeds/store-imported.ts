@@ -2,8 +2,7 @@ import { Refusal } from '@chancery/contract'
 import { MAX_FEED_IDS, asJson, withSortedIds, writeJson, writeSortable } from '@chancery/protocol'
 import type { FeedIndex, FeedPart, RevocationFeed } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
-import type { Tx } from '../../database/database.ts'
-import { raiseVersion } from '../../database/locks/domains.ts'
+import type { Transaction } from '../../database/database.ts'
 import {
   addImportedIds,
   dropOldTexts,
@@ -32,13 +31,13 @@ interface StoredRow {
 
 /** Stores a plain feed. The caller has the lock of imports. A feed below 50,000 ids is complete. */
 export async function storeFeed(
-  tx: Tx,
+  tx: Transaction,
   parts: RevocationFeedsParts,
   feed: RevocationFeed,
   acceptJump: boolean,
 ): Promise<StoredRow | ImportProblem> {
   const { issuer_sovereign_id: issuer, sequence, feed_id } = feed
-  const last = await findLastImported(tx, issuer)
+  const last = await findLastImported(tx.query, issuer)
   if (last !== undefined && sequence <= last.sequence) return 'stale_sequence'
   const isJump = sequence - (last?.sequence ?? 0) > MAX_JUMP
   if (isJump && !acceptJump) return 'sequence_jump'
@@ -61,14 +60,14 @@ export async function storeFeed(
 
 /** Stores one part. The sequence of the issuer advances when all parts are stored. */
 export async function storePart(
-  tx: Tx,
+  tx: Transaction,
   parts: RevocationFeedsParts,
   index: FeedIndex,
   part: FeedPart,
   acceptJump: boolean,
 ): Promise<StoredRow | ImportProblem> {
   const { issuer_sovereign_id: issuer, sequence, index_id, part_bits } = index
-  const last = await findLastImported(tx, issuer)
+  const last = await findLastImported(tx.query, issuer)
   const isStale =
     last !== undefined && (sequence < last.sequence || (sequence === last.sequence && last.complete === 1))
   if (isStale) return 'stale_sequence'
@@ -82,11 +81,11 @@ export async function storePart(
 }
 
 /** True when every part of the index is stored. The issuer is then imported up to this sequence. */
-export async function concludeIndex(tx: Tx, parts: RevocationFeedsParts, index: FeedIndex): Promise<boolean> {
+export async function concludeIndex(tx: Transaction, parts: RevocationFeedsParts, index: FeedIndex): Promise<boolean> {
   const { issuer_sovereign_id: issuer, sequence, index_id, part_bits, total_ids } = index
-  const stored = await listStoredParts(tx, issuer, part_bits)
+  const stored = await listStoredParts(tx.query, issuer, part_bits)
   if (!index.parts.every(({ part, digest }) => stored.get(part) === digest)) return false
-  const last = await findLastImported(tx, issuer)
+  const last = await findLastImported(tx.query, issuer)
   if (last !== undefined && last.sequence > sequence) return false
   if (last?.sequence === sequence) await markComplete(tx, issuer, sequence)
   else
@@ -100,7 +99,7 @@ export async function concludeIndex(tx: Tx, parts: RevocationFeedsParts, index: 
       complete: 1,
     })
   await dropOldTexts(tx, issuer)
-  await raiseVersion(tx, 'imports')
+  await tx.raiseVersion('imports')
   return true
 }
 
@@ -112,7 +111,7 @@ interface SubmittedIds {
   readonly reasons: { readonly [id: string]: string }
 }
 
-async function storeIds(tx: Tx, parts: RevocationFeedsParts, given: SubmittedIds): Promise<void> {
+async function storeIds(tx: Transaction, parts: RevocationFeedsParts, given: SubmittedIds): Promise<void> {
   const { issuer: issuer_sovereign_id, feed_id, sequence, ids, reasons } = given
   const imported_at = writeSortable(parts.clock.now())
   const rows = ids.map((attestation_id) => {
@@ -121,9 +120,9 @@ async function storeIds(tx: Tx, parts: RevocationFeedsParts, given: SubmittedIds
   })
   const total = await addImportedIds(tx, issuer_sovereign_id, await insertRevocations(tx, rows))
   // Refused as a whole: a dropped revocation would make its attestation count again.
-  if (total > MAX_ISSUER_IDS || (await sumImportedIds(tx)) > MAX_ALL_IDS) {
+  if (total > MAX_ISSUER_IDS || (await sumImportedIds(tx.query)) > MAX_ALL_IDS) {
     parts.log.error('too many imported revocations', { alarm: true, issuer_sovereign_id, ids: total })
     throw new Refusal('import_capacity', { issuer_sovereign_id })
   }
-  await raiseVersion(tx, 'imports')
+  await tx.raiseVersion('imports')
 }

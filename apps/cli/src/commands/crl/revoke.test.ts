@@ -7,6 +7,7 @@ import { refused, startFakeAuthority } from '../../testing/fake-authority.suite.
 import { openNetwork } from '../../testing/real-authority.suite.ts'
 import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 import { TestContext } from '../../testing/run-command.suite.ts'
+import { rowsOf } from '../../../../authority/src/testing/rows.suite.ts'
 
 let network: RealNetwork
 beforeAll(async () => {
@@ -54,7 +55,7 @@ describe('revoke', () => {
 
   it('revokes a certificate that a restored database lacks, by its file or by id and key', async () => {
     const [a, b] = [await joined(), await joined()]
-    const db = network.na.core.database.read
+    const db = rowsOf(network.na.core.database)
     const keys = await db
       .selectFrom('issued_certs')
       .select(['cert_id', 'node_public_key'])

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openNetwork } from '../../testing/real-authority.suite.ts'
 import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 import type { CommandRun, TestContextOptions } from '../../testing/run-command.suite.ts'
+import { rowsOf } from '../../../../authority/src/testing/rows.suite.ts'
 
 let network: RealNetwork
 let certId: string
@@ -165,7 +166,7 @@ describe('node run', () => {
     await network.asOperator(`revoke ${other} --yes`)
     await runNode(times(1))
     // As after the restore of an old backup.
-    await network.na.core.database.read.deleteFrom('crl_versions').execute()
+    await rowsOf(network.na.core.database).deleteFrom('crl_versions').execute()
     const ran = await runNode(times(9))
     expect(named(ran, 'list_refused')).toMatchObject([{ code: 'lower_sequence', crl_sequence: 0, held_sequence: 1 }])
     expect(ran.code).toBe(0)

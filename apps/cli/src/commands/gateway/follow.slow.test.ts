@@ -17,6 +17,7 @@ import {
 import type { NodeCaller, TestGateway } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SuccessionSetup } from '../../testing/succession.suite.ts'
+import { rowsOf } from '../../../../authority/src/testing/rows.suite.ts'
 
 const SECOND_KEY = { keyId: 'na-2', seed: 'na-2' }
 let setup: SuccessionSetup
@@ -109,7 +110,7 @@ describe('gateway follow', () => {
 
   it('changes nothing when the root of the given block did not sign the new one', async () => {
     await setup.announce(SECOND_KEY)
-    const db = setup.na.core.database.read
+    const db = rowsOf(setup.na.core.database)
     const stored = await db.selectFrom('key_succession').selectAll().executeTakeFirstOrThrow()
     const forged = stored.genesis_json.replace('"network_version":"', '"network_version":"x')
     await db.updateTable('key_succession').set({ genesis_json: forged }).execute()

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import type { Database, Tx } from '../../../database/database.ts'
+import type { Database, Reader, Transaction } from '../../../database/database.ts'
 import { countDeltas } from './registrations.ts'
 
-export async function countAgents(db: Tx, now: string): Promise<number> {
+export async function countAgents(db: Reader, now: string): Promise<number> {
   const row = await db
     .selectFrom('agent_registrations')
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -12,7 +12,7 @@ export async function countAgents(db: Tx, now: string): Promise<number> {
   return Number(row?.count ?? 0)
 }
 
-export async function findDescriptor(db: Tx, node_public_key: string, now: string): Promise<string | undefined> {
+export async function findDescriptor(db: Reader, node_public_key: string, now: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('agent_registrations')
     .select('descriptor_json')
@@ -26,7 +26,7 @@ export async function findDescriptor(db: Tx, node_public_key: string, now: strin
 /** The live registration with its row held. */
 export async function loadForRemoval(
   database: Database,
-  tx: Tx,
+  tx: Reader,
   node_public_key: string,
   now: string,
 ): Promise<{ registered_at: string; expires_at: string; agent_id: string } | undefined> {
@@ -40,9 +40,9 @@ export async function loadForRemoval(
 }
 
 /** Takes agents out of every answer; what a later descriptor is compared with stays. */
-export async function unlistAgents(tx: Tx, keys: readonly string[]): Promise<number> {
+export async function unlistAgents(tx: Transaction, keys: readonly string[]): Promise<number> {
   if (keys.length === 0) return 0
-  const rows = await tx
+  const rows = await tx.query
     .updateTable('agent_registrations')
     .set({ listed: 0 })
     .where('node_public_key', 'in', keys)
@@ -50,7 +50,7 @@ export async function unlistAgents(tx: Tx, keys: readonly string[]): Promise<num
     .returning(['node_public_key', 'capabilities_json'])
     .execute()
   if (rows.length === 0) return 0
-  await tx
+  await tx.query
     .deleteFrom('agent_capabilities')
     .where(
       'node_public_key',
@@ -64,7 +64,7 @@ export async function unlistAgents(tx: Tx, keys: readonly string[]): Promise<num
     added: [],
   }))
   for (const [capability, delta] of countDeltas(changes)) {
-    await tx
+    await tx.query
       .updateTable('agent_capability_counts')
       .set({ agents: sql<number>`agents + ${delta}` })
       .where('capability', '=', capability)
@@ -74,29 +74,29 @@ export async function unlistAgents(tx: Tx, keys: readonly string[]): Promise<num
 }
 
 /** Takes every agent out until it announces itself again; gives how many there were. */
-export async function unlistAllAgents(tx: Tx): Promise<number> {
-  const { numUpdatedRows } = await tx
+export async function unlistAllAgents(tx: Transaction): Promise<number> {
+  const { numUpdatedRows } = await tx.query
     .updateTable('agent_registrations')
     .set({ listed: 0 })
     .where('listed', '=', 1)
     .executeTakeFirst()
-  await tx.deleteFrom('agent_capabilities').execute()
-  await tx.deleteFrom('agent_capability_counts').execute()
+  await tx.query.deleteFrom('agent_capabilities').execute()
+  await tx.query.deleteFrom('agent_capability_counts').execute()
   return Number(numUpdatedRows)
 }
 
 /** Called in the revoking transaction: an agent goes with its node's certificate (protocol/core 9.3). */
-export async function dropAgents(tx: Tx, keys: readonly string[]): Promise<void> {
+export async function dropAgents(tx: Transaction, keys: readonly string[]): Promise<void> {
   await unlistAgents(tx, keys)
 }
 
 export async function insertTombstone(
-  tx: Tx,
+  tx: Transaction,
   node_public_key: string,
   signed_at: string,
   keep_until: string,
 ): Promise<void> {
-  await tx
+  await tx.query
     .insertInto('agent_tombstones')
     .values({ node_public_key, signed_at, keep_until })
     .onConflict((conflict) => conflict.column('node_public_key').doUpdateSet({ signed_at, keep_until }))
@@ -104,7 +104,7 @@ export async function insertTombstone(
 }
 
 /** Live agents of these node keys, for what a revocation would take away. */
-export async function listAgentsOf(db: Tx, keys: readonly string[], now: string): Promise<readonly string[]> {
+export async function listAgentsOf(db: Reader, keys: readonly string[], now: string): Promise<readonly string[]> {
   if (keys.length === 0) return []
   const rows = await db
     .selectFrom('agent_registrations')

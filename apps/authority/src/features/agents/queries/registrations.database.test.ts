@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { countDeltas, registerAgents } from './registrations.ts'
 import type { RegistrationOutcome, RegistrationRow } from './registrations.ts'
 import type { Tables } from '../../../database/tables.ts'
+import { rowsOf } from '../../../testing/rows.suite.ts'
 
 const NOW = '2026-01-02T03:04:05.000000Z'
 // Far away: the authority under test purges what its own clock calls expired.
@@ -18,9 +19,9 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-const db = () => na.core.database.read
+const db = () => rowsOf(na.core.database)
 const register = (...rows: RegistrationRow[]): Promise<readonly RegistrationOutcome[]> =>
-  registerAgents(na.core.database.native, rows, NOW)
+  registerAgents(na.core.database, rows, NOW)
 
 async function newKey(columns: Partial<Tables['issued_certs']> = {}): Promise<string> {
   const node_public_key = columns.node_public_key ?? `key-${randomUUID()}`

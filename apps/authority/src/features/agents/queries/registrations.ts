@@ -1,4 +1,7 @@
-import type { Engine, RunStatement, SqliteEngine } from '../../../database/database.ts'
+import { faultAfterAudit } from '#faults'
+import { INSERT_AUDIT_EVENTS } from '../../../audit/insert.ts'
+import type { AuditRow } from '../../../audit/insert.ts'
+import type { Database, Statement } from '../../../database/database.ts'
 import { LOCK_NODE_KEYS } from '../../../database/locks/node-keys.ts'
 
 /** A descriptor whose signature has verified. */
@@ -28,14 +31,6 @@ interface KeyState {
   readonly deleted_at: string | null
 }
 
-/** The few statements a batch needs; each engine brings its own words. */
-interface Registry {
-  readStates(rows: readonly RegistrationRow[], now: string): Promise<ReadonlyMap<string, KeyState>>
-  upsert(rows: readonly RegistrationRow[]): Promise<void>
-  replacePostings(changes: readonly PostingChange[]): Promise<void>
-  insertEvents(rows: readonly RegistrationRow[], now: string): Promise<void>
-}
-
 interface PostingChange {
   readonly node_public_key: string
   readonly removed: readonly string[]
@@ -44,28 +39,39 @@ interface PostingChange {
 
 /**
  * Registers a batch in one transaction. The rows come in order of arrival; of two descriptors of one key in a batch the
- * second is judged against the first. A refresh with the same capabilities writes one row and no posting.
+ * second is checked against the first. A refresh with the same capabilities writes one row and no posting.
  */
-export async function registerAgents(
-  engine: Engine,
+export function registerAgents(
+  database: Pick<Database, 'write'>,
   rows: readonly RegistrationRow[],
   now: string,
 ): Promise<readonly RegistrationOutcome[]> {
-  if (engine.kind === 'postgres') return engine.transact((run) => applyBatch(postgresRegistry(run), rows, now))
-  return registerOnSqlite(engine, rows, now)
+  return database.write(
+    async (tx) => {
+      const keys = rows.map((row) => row.node_public_key)
+      await tx.run(LOCK_NODE_KEYS, keys)
+      const states = await tx.run(READ_KEY_STATES, { keys, now })
+      const byKey = new Map(states.map((state) => [state.node_public_key, state]))
+      const { outcomes, winners, changes, first } = checkRegistration(byKey, rows, now)
+      await tx.run(UPSERT_AGENTS, [...winners.values()])
+      if (changes.length > 0) {
+        await tx.run(DELETE_POSTINGS, toPostings(changes, 'removed'))
+        await tx.run(INSERT_POSTINGS, toPostings(changes, 'added'))
+        await tx.run(COUNT_POSTINGS, countDeltas(changes))
+      }
+      if (first.length > 0) {
+        const events = first.map(({ event_id, event_json }) => toEvent(event_id, event_json, now))
+        await tx.run(INSERT_AUDIT_EVENTS, events)
+        faultAfterAudit(tx, events)
+      }
+      return outcomes
+    },
+    { cachedPlans: true },
+  )
 }
 
-async function applyBatch(
-  registry: Registry,
-  rows: readonly RegistrationRow[],
-  now: string,
-): Promise<RegistrationOutcome[]> {
-  const states = new Map(await registry.readStates(rows, now))
-  const { outcomes, winners, changes, first } = checkRegistration(states, rows, now)
-  await registry.upsert([...winners.values()])
-  if (changes.length > 0) await registry.replacePostings(changes)
-  if (first.length > 0) await registry.insertEvents(first, now)
-  return outcomes
+function toEvent(event_id: string, event_json: string, created_at: string): AuditRow {
+  return { event_id, event_type: 'agent_registered', event_json, created_at }
 }
 
 interface RegistrationResult {
@@ -99,7 +105,7 @@ function checkRegistration(
   for (const [key, row] of winners) {
     const state = states.get(key)
     const isListed = state?.listed === 1
-    // Whether the purge has come by already must not decide what is audited.
+    // A late purge must not change what is audited.
     const isLive = isListed && (state.held_until ?? '') > now
     if (!isLive) first.push(row)
     const held = isListed ? (JSON.parse(state.held_capabilities ?? '[]') as string[]) : []
@@ -123,64 +129,113 @@ select i.k as node_public_key, r.registered_at as held_at, r.capabilities_json a
 from (select distinct k from unnest($1::text[]) k) i
 left join agent_registrations r on r.node_public_key = i.k left join agent_tombstones t on t.node_public_key = i.k`
 
-function postgresRegistry(run: RunStatement): Registry {
-  return {
-    async readStates(rows, now) {
-      const keys = rows.map((row) => row.node_public_key)
-      await run('take-node-keys', LOCK_NODE_KEYS, [keys])
-      const states = await run<KeyState>('agent-states', STATES, [keys, now])
-      return new Map(states.map((state) => [state.node_public_key, state]))
-    },
-    async upsert(rows) {
-      const column = <Key extends keyof RegistrationRow>(key: Key): RegistrationRow[Key][] =>
-        rows.map((row) => row[key])
-      await run(
-        'upsert-agents',
-        'insert into agent_registrations (node_public_key, agent_id, descriptor_json, capabilities_json, registered_at, expires_at, listed) ' +
-          'select *, 1 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) ' +
-          'on conflict (node_public_key) do update set agent_id = excluded.agent_id, descriptor_json = excluded.descriptor_json, ' +
-          'capabilities_json = excluded.capabilities_json, registered_at = excluded.registered_at, expires_at = excluded.expires_at, listed = 1',
-        [
-          column('node_public_key'),
-          column('agent_id'),
-          column('descriptor_json'),
-          column('capabilities_json'),
-          column('registered_at'),
-          column('expires_at'),
-        ],
-      )
-    },
-    async replacePostings(changes) {
-      const pairs = (kind: 'removed' | 'added'): [string[], string[]] => [
-        changes.flatMap((change) => change[kind]),
-        changes.flatMap((change) => change[kind].map(() => change.node_public_key)),
-      ]
-      await run(
-        'delete-postings',
-        'delete from agent_capabilities using unnest($1::text[], $2::text[]) as d(c, k) where capability = d.c and node_public_key = d.k',
-        pairs('removed'),
-      )
-      await run(
-        'insert-postings',
-        'insert into agent_capabilities (capability, node_public_key) select * from unnest($1::text[], $2::text[]) on conflict do nothing',
-        pairs('added'),
-      )
-      const deltas = countDeltas(changes)
-      await run(
-        'count-postings',
-        'insert into agent_capability_counts as a (capability, agents) select * from unnest($1::text[], $2::bigint[]) ' +
-          'on conflict (capability) do update set agents = a.agents + excluded.agents',
-        [[...deltas.keys()], [...deltas.values()]],
-      )
-    },
-    async insertEvents(rows, now) {
-      await run(
-        'insert-agent-events',
-        "insert into audit_events (event_id, event_type, event_json, created_at) select id, 'agent_registered', json, $3 from unnest($1::text[], $2::text[]) as e(id, json)",
-        [rows.map((row) => row.event_id), rows.map((row) => row.event_json), now],
-      )
-    },
-  }
+/** SQLite has no booleans. */
+type SqliteKeyState = Omit<KeyState, 'has_certificate' | 'is_revoked'> & {
+  readonly has_certificate: number
+  readonly is_revoked: number
+}
+
+const READ_KEY_STATES: Statement<{ readonly keys: readonly string[]; readonly now: string }, KeyState> = {
+  name: 'agent-states',
+  postgres: { text: STATES, values: ({ keys, now }) => [keys, now] },
+  sqlite(prepare, { keys, now }) {
+    const find = prepare(
+      STATES.replace('(select distinct k from unnest($1::text[]) k) i', '(select ?1 as k) i').replaceAll('$2', '?2'),
+    )
+    return keys.map((key) => {
+      const found = find.get(key, now) as unknown as SqliteKeyState
+      return { ...found, has_certificate: found.has_certificate === 1, is_revoked: found.is_revoked === 1 }
+    })
+  },
+}
+
+const UPSERT =
+  'insert into agent_registrations (node_public_key, agent_id, descriptor_json, capabilities_json, registered_at, expires_at, listed)'
+const ON_CONFLICT =
+  'on conflict (node_public_key) do update set agent_id = excluded.agent_id, descriptor_json = excluded.descriptor_json, ' +
+  'capabilities_json = excluded.capabilities_json, registered_at = excluded.registered_at, expires_at = excluded.expires_at, listed = 1'
+
+const COLUMNS = [
+  'node_public_key',
+  'agent_id',
+  'descriptor_json',
+  'capabilities_json',
+  'registered_at',
+  'expires_at',
+] as const satisfies (keyof RegistrationRow)[]
+
+const UPSERT_AGENTS: Statement<readonly RegistrationRow[], never> = {
+  name: 'upsert-agents',
+  postgres: {
+    text: `${UPSERT} select *, 1 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) ${ON_CONFLICT}`,
+    values: (rows) => COLUMNS.map((name) => rows.map((row) => row[name])),
+  },
+  sqlite(prepare, rows) {
+    const upsert = prepare(`${UPSERT} values (?, ?, ?, ?, ?, ?, 1) ${ON_CONFLICT}`)
+    for (const row of rows) upsert.run(...COLUMNS.map((name) => row[name]))
+    return []
+  },
+}
+
+interface Posting {
+  readonly capability: string
+  readonly node_public_key: string
+}
+
+function toPostings(changes: readonly PostingChange[], kind: 'removed' | 'added'): readonly Posting[] {
+  return changes.flatMap((change) =>
+    change[kind].map((capability) => ({ capability, node_public_key: change.node_public_key })),
+  )
+}
+
+const postingColumns = (rows: readonly Posting[]): readonly unknown[] => [
+  rows.map((row) => row.capability),
+  rows.map((row) => row.node_public_key),
+]
+
+const DELETE_POSTINGS: Statement<readonly Posting[], never> = {
+  name: 'delete-postings',
+  postgres: {
+    text: 'delete from agent_capabilities using unnest($1::text[], $2::text[]) as d(c, k) where capability = d.c and node_public_key = d.k',
+    values: postingColumns,
+  },
+  sqlite(prepare, rows) {
+    const remove = prepare('delete from agent_capabilities where capability = ? and node_public_key = ?')
+    for (const row of rows) remove.run(row.capability, row.node_public_key)
+    return []
+  },
+}
+
+const INSERT_POSTINGS: Statement<readonly Posting[], never> = {
+  name: 'insert-postings',
+  postgres: {
+    text: 'insert into agent_capabilities (capability, node_public_key) select * from unnest($1::text[], $2::text[]) on conflict do nothing',
+    values: postingColumns,
+  },
+  sqlite(prepare, rows) {
+    const insert = prepare(
+      'insert into agent_capabilities (capability, node_public_key) values (?, ?) on conflict do nothing',
+    )
+    for (const row of rows) insert.run(row.capability, row.node_public_key)
+    return []
+  },
+}
+
+const COUNT_POSTINGS: Statement<ReadonlyMap<string, number>, never> = {
+  name: 'count-postings',
+  postgres: {
+    text:
+      'insert into agent_capability_counts as a (capability, agents) select * from unnest($1::text[], $2::bigint[]) ' +
+      'on conflict (capability) do update set agents = a.agents + excluded.agents',
+    values: (deltas) => [[...deltas.keys()], [...deltas.values()]],
+  },
+  sqlite(prepare, deltas) {
+    const count = prepare(
+      'insert into agent_capability_counts (capability, agents) values (?, ?) on conflict (capability) do update set agents = agents + excluded.agents',
+    )
+    for (const [capability, delta] of deltas) count.run(capability, delta)
+    return []
+  },
 }
 
 /** Sorted by capability: counter rows are locked in one order by every instance. */
@@ -192,64 +247,4 @@ export function countDeltas(changes: readonly PostingChange[]): ReadonlyMap<stri
     for (const capability of change.added) add(capability, 1)
   }
   return new Map([...deltas].filter(([, delta]) => delta !== 0).sort(([a], [b]) => (a < b ? -1 : 1)))
-}
-
-/** SQLite has no booleans. */
-type SqliteKeyState = Omit<KeyState, 'has_certificate' | 'is_revoked'> & {
-  readonly has_certificate: number
-  readonly is_revoked: number
-}
-
-function registerOnSqlite(
-  engine: SqliteEngine,
-  rows: readonly RegistrationRow[],
-  now: string,
-): Promise<RegistrationOutcome[]> {
-  return engine.write((prepare) => {
-    const find = prepare(
-      STATES.replace('(select distinct k from unnest($1::text[]) k) i', '(select ?1 as k) i').replaceAll('$2', '?2'),
-    )
-    const states = new Map<string, KeyState>()
-    for (const { node_public_key } of rows) {
-      const found = find.get(node_public_key, now) as unknown as SqliteKeyState
-      states.set(node_public_key, {
-        ...found,
-        has_certificate: found.has_certificate === 1,
-        is_revoked: found.is_revoked === 1,
-      })
-    }
-    const { outcomes, winners, changes, first } = checkRegistration(states, rows, now)
-    const upsert = prepare(
-      'insert into agent_registrations (node_public_key, agent_id, descriptor_json, capabilities_json, registered_at, expires_at, listed) ' +
-        'values (?, ?, ?, ?, ?, ?, 1) on conflict (node_public_key) do update set agent_id = excluded.agent_id, descriptor_json = excluded.descriptor_json, ' +
-        'capabilities_json = excluded.capabilities_json, registered_at = excluded.registered_at, expires_at = excluded.expires_at, listed = 1',
-    )
-    for (const row of winners.values()) {
-      upsert.run(
-        row.node_public_key,
-        row.agent_id,
-        row.descriptor_json,
-        row.capabilities_json,
-        row.registered_at,
-        row.expires_at,
-      )
-    }
-    const [drop, post] = [
-      prepare('delete from agent_capabilities where capability = ? and node_public_key = ?'),
-      prepare('insert into agent_capabilities (capability, node_public_key) values (?, ?) on conflict do nothing'),
-    ]
-    for (const change of changes) {
-      for (const tag of change.removed) drop.run(tag, change.node_public_key)
-      for (const tag of change.added) post.run(tag, change.node_public_key)
-    }
-    const count = prepare(
-      'insert into agent_capability_counts (capability, agents) values (?, ?) on conflict (capability) do update set agents = agents + excluded.agents',
-    )
-    for (const [tag, delta] of countDeltas(changes)) count.run(tag, delta)
-    const event = prepare(
-      "insert into audit_events (event_id, event_type, event_json, created_at) values (?, 'agent_registered', ?, ?)",
-    )
-    for (const row of first) event.run(row.event_id, row.event_json, now)
-    return outcomes
-  })
 }

@@ -1,6 +1,6 @@
 import { LIMITS } from '@chancery/contract'
 import { sql } from 'kysely'
-import type { Tx } from '../../../database/database.ts'
+import type { Reader } from '../../../database/database.ts'
 
 export interface AgentRow {
   readonly node_public_key: string
@@ -26,7 +26,7 @@ export interface SearchPage {
  * page costs what it shows and not what the registry holds (docs/decisions/0008).
  */
 export async function searchAgents(
-  db: Tx,
+  db: Reader,
   capability: string,
   now: string,
   page: SearchPage,
@@ -44,7 +44,7 @@ export interface Estimate {
 }
 
 /** The tag's counter; the counter of the tag that most agents carry is a good enough measure of the registry. */
-export async function estimateTag(db: Tx, capability: string): Promise<Estimate> {
+export async function estimateTag(db: Reader, capability: string): Promise<Estimate> {
   const row = await db
     .selectNoFrom((eb) => [
       eb.selectFrom('agent_capability_counts').select('agents').where('capability', '=', capability).as('postings'),
@@ -57,7 +57,7 @@ export async function estimateTag(db: Tx, capability: string): Promise<Estimate>
   return { postings: Math.max(0, Number(row?.postings ?? 0)), agents: Number(row?.agents ?? 0) }
 }
 
-function fromPostings(db: Tx, capability: string, now: string, page: SearchPage): Promise<readonly AgentRow[]> {
+function fromPostings(db: Reader, capability: string, now: string, page: SearchPage): Promise<readonly AgentRow[]> {
   let query = db
     .selectFrom('agent_capabilities as p')
     .innerJoin('agent_registrations as r', 'r.node_public_key', 'p.node_public_key')
@@ -74,7 +74,7 @@ function fromPostings(db: Tx, capability: string, now: string, page: SearchPage)
 }
 
 /** The probe is a scalar subquery, so that the planner cannot turn it into a join over the whole posting list. */
-function fromNewest(db: Tx, capability: string, now: string, page: SearchPage): Promise<readonly AgentRow[]> {
+function fromNewest(db: Reader, capability: string, now: string, page: SearchPage): Promise<readonly AgentRow[]> {
   const has = sql<boolean>`(select 1 from agent_capabilities p where p.capability = ${capability} and p.node_public_key = r.node_public_key) is not null`
   let query = db
     .selectFrom('agent_registrations as r')
@@ -98,7 +98,7 @@ function isAfter(table: 'r', place: AgentPosition): ReturnType<typeof sql<boolea
 
 /** Exact up to the bound, null above (protocol/core 24). The counter says when counting would be in vain. */
 export async function countMatches(
-  db: Tx,
+  db: Reader,
   capability: string,
   now: string,
   bound: number,
@@ -121,7 +121,7 @@ export async function countMatches(
 }
 
 /** Postings of expired agents count until the purge: only if so many wait for it could the true number be lower. */
-async function hasManyExpired(db: Tx, now: string, atLeast: number): Promise<boolean> {
+async function hasManyExpired(db: Reader, now: string, atLeast: number): Promise<boolean> {
   const expired = db
     .selectFrom('agent_registrations')
     .select('node_public_key')

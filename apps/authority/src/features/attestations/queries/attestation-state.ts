@@ -1,7 +1,6 @@
-import { sql } from 'kysely'
-import type { Database } from '../../../database/database.ts'
+import type { Database, Statement } from '../../../database/database.ts'
 
-/** An attestation as it is stored, with everything in the database that could have withdrawn it. */
+/** An attestation as it is stored, with everything in the database that can revoke it. */
 export interface AttestationStateRow {
   readonly attestation_id: string
   readonly attestation_json: string
@@ -14,7 +13,7 @@ export interface AttestationStateRow {
   readonly listed: number
 }
 
-/** One statement, so that a withdrawal cannot fall between the row and the feeds. */
+/** One statement, so that no revocation is committed between reading the row and the feeds. */
 const SELECT =
   'select a.attestation_id, a.attestation_json, a.issuer_sovereign_id, a.status, a.revoked_at, ' +
   '(select max(f.sequence) from own_revocation_feeds f) as sequence, ' +
@@ -23,13 +22,20 @@ const SELECT =
   '(select count(*) from own_feed_ids f where f.attestation_id = a.attestation_id) as listed ' +
   'from membership_attestations a where a.attestation_id'
 
-/** The standings of these attestations, in no order; unknown ids have none. */
-export async function readAttestationStates(
-  database: Database,
+const READ_STATES: Statement<readonly string[], AttestationStateRow> = {
+  name: 'read-attestation-states',
+  isRead: true,
+  postgres: { text: `${SELECT} = any($1::text[])`, values: (ids) => [ids] },
+  sqlite: (prepare, ids) =>
+    prepare(`${SELECT} in (select value from json_each(?))`).all(
+      JSON.stringify(ids),
+    ) as unknown as AttestationStateRow[],
+}
+
+/** Returns the states of these attestations, in no order; unknown ids have none. */
+export function readAttestationStates(
+  database: Pick<Database, 'run'>,
   ids: readonly string[],
 ): Promise<readonly AttestationStateRow[]> {
-  if (database.native.kind === 'postgres')
-    return database.native.run<AttestationStateRow>('read-standings', `${SELECT} = any($1::text[])`, [ids])
-  const listed = sql<AttestationStateRow>`${sql.raw(SELECT)} in (select value from json_each(${JSON.stringify(ids)}))`
-  return (await listed.execute(database.read)).rows
+  return database.run(READ_STATES, ids)
 }

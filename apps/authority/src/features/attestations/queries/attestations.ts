@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../../database/database.ts'
+import type { Reader, Transaction } from '../../../database/database.ts'
 import { countUpTo } from '../../../database/large-table.ts'
 import { assertStored } from '../../../database/assert-stored.ts'
 import { isAfter } from '../../../requests/list-position.ts'
@@ -27,10 +27,10 @@ export interface AttestationFilter {
 }
 
 export async function insertAttestation(
-  tx: Tx,
+  tx: Transaction,
   row: Omit<AttestationRow, 'revoked_at' | 'revocation_reason' | 'status'>,
 ): Promise<void> {
-  const stored = await tx
+  const stored = await tx.query
     .insertInto('membership_attestations')
     .values({ ...row, status: 'active', revoked_at: null, revocation_reason: null })
     .returning('attestation_json')
@@ -38,7 +38,7 @@ export async function insertAttestation(
   assertStored(row.attestation_json, stored?.attestation_json)
 }
 
-export function findAttestation(db: Tx, attestation_id: string): Promise<AttestationRow | undefined> {
+export function findAttestation(db: Reader, attestation_id: string): Promise<AttestationRow | undefined> {
   return db
     .selectFrom('membership_attestations')
     .selectAll()
@@ -48,12 +48,12 @@ export function findAttestation(db: Tx, attestation_id: string): Promise<Attesta
 
 /** One statement decides; false when it was revoked before. */
 export async function markAttestationRevoked(
-  tx: Tx,
+  tx: Transaction,
   attestation_id: string,
   revoked_at: string,
   revocation_reason: string,
 ): Promise<boolean> {
-  const row = await tx
+  const row = await tx.query
     .updateTable('membership_attestations')
     .set({ status: 'revoked', revoked_at, revocation_reason })
     .where('attestation_id', '=', attestation_id)
@@ -64,7 +64,7 @@ export async function markAttestationRevoked(
 }
 
 export async function listAttestations(
-  db: Tx,
+  db: Reader,
   filter: AttestationFilter,
   page: { readonly limit: number; readonly offset: number; readonly after: IssuePosition | undefined },
 ): Promise<readonly AttestationRow[]> {
@@ -74,12 +74,12 @@ export async function listAttestations(
 }
 
 /** Exact up to the bound, null above. */
-export function countAttestations(db: Tx, filter: AttestationFilter, bound: number): Promise<number | null> {
+export function countAttestations(db: Reader, filter: AttestationFilter, bound: number): Promise<number | null> {
   return countUpTo(db, filtered(db, filter).select('attestation_id'), bound)
 }
 
 export async function countAllAttestations(
-  db: Tx,
+  db: Reader,
   filter: Pick<AttestationFilter, 'status' | 'isPublished'>,
 ): Promise<number> {
   const row = await filtered(db, { ...filter, issuer_sovereign_id: undefined, subject_id: undefined })
@@ -88,7 +88,7 @@ export async function countAllAttestations(
   return Number(row?.count ?? 0)
 }
 
-function filtered(db: Tx, filter: AttestationFilter) {
+function filtered(db: Reader, filter: AttestationFilter) {
   let query = db.selectFrom('membership_attestations')
   if (filter.issuer_sovereign_id !== undefined)
     query = query.where('issuer_sovereign_id', '=', filter.issuer_sovereign_id)
@@ -101,7 +101,7 @@ function filtered(db: Tx, filter: AttestationFilter) {
 
 /** Reasons of everything this sovereign has withdrawn: the content of its feed. */
 export async function listRevokedAttestations(
-  tx: Tx,
+  tx: Reader,
 ): Promise<readonly { attestation_id: string; revocation_reason: string | null }[]> {
   return tx
     .selectFrom('membership_attestations')
@@ -112,7 +112,7 @@ export async function listRevokedAttestations(
 }
 
 /** True when this authority issued and withdrew it: by its row, or by the ids of the own feed, whatever the row says. */
-export async function isOwnAttestationRevoked(db: Tx, attestation_id: string): Promise<boolean> {
+export async function isOwnAttestationRevoked(db: Reader, attestation_id: string): Promise<boolean> {
   const row = await db
     .selectFrom('membership_attestations')
     .leftJoin('own_feed_ids', 'own_feed_ids.attestation_id', 'membership_attestations.attestation_id')

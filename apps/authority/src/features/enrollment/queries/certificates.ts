@@ -3,13 +3,13 @@ import { seconds, writeSortable } from '@chancery/protocol'
 import type { Instant, RevocationReason } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Expression, RawBuilder } from 'kysely'
-import type { Tx } from '../../../database/database.ts'
+import type { Reader, Transaction } from '../../../database/database.ts'
 
 /**
  * Keys heard of within the window; revoked certificates have no liveness row, superseded ones say so in theirs. Distinct
  * in a query of its own: databases hash that, and sort for a count of distinct values.
  */
-export async function countActiveNodes(db: Tx, now: Instant): Promise<number> {
+export async function countActiveNodes(db: Reader, now: Instant): Promise<number> {
   const keys = db
     .selectFrom('node_liveness')
     .select((eb) => eb.fn.coalesce('node_public_key', 'cert_id').as('node'))
@@ -25,7 +25,7 @@ export async function countActiveNodes(db: Tx, now: Instant): Promise<number> {
 }
 
 /** Certificates in use that end within a span; superseded ones do not count, their successors stand for them. */
-export async function countExpiring(db: Tx, after: Instant, until: Instant): Promise<number> {
+export async function countExpiring(db: Reader, after: Instant, until: Instant): Promise<number> {
   const row = await db
     .selectFrom('issued_certs')
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -52,7 +52,7 @@ export interface RosterRow {
 }
 
 /** One page of active nodes by certificate id. A predecessor is left out while its successor is there. */
-export function listActiveNodes(db: Tx, now: Instant, after: string, limit: number): Promise<readonly RosterRow[]> {
+export function listActiveNodes(db: Reader, now: Instant, after: string, limit: number): Promise<readonly RosterRow[]> {
   return db
     .selectFrom('node_liveness as l')
     .innerJoin('issued_certs as c', 'c.cert_id', 'l.cert_id')
@@ -100,13 +100,16 @@ export interface RevocableCertificate {
 
 const REVOCABLE = ['cert_id', 'node_public_key', 'expires_at', 'status', 'revoked_at', 'revocation_reason'] as const
 
-export async function listCertificates(tx: Tx, cert_ids: readonly string[]): Promise<readonly RevocableCertificate[]> {
+export async function listCertificates(
+  tx: Reader,
+  cert_ids: readonly string[],
+): Promise<readonly RevocableCertificate[]> {
   return tx.selectFrom('issued_certs').select(REVOCABLE).where('cert_id', 'in', cert_ids).orderBy('cert_id').execute()
 }
 
 /** Unexpired, unrevoked certificates of these keys. */
 export async function listOtherCertificates(
-  tx: Tx,
+  tx: Reader,
   keys: readonly string[],
   now: string,
 ): Promise<readonly RevocableCertificate[]> {
@@ -121,7 +124,11 @@ export async function listOtherCertificates(
 }
 
 /** Superseded certificates whose time for the list has come, oldest first. */
-export async function listDueForListing(tx: Tx, now: string, limit: number): Promise<readonly RevocableCertificate[]> {
+export async function listDueForListing(
+  tx: Reader,
+  now: string,
+  limit: number,
+): Promise<readonly RevocableCertificate[]> {
   return tx
     .selectFrom('issued_certs')
     .select(REVOCABLE)
@@ -134,24 +141,24 @@ export async function listDueForListing(tx: Tx, now: string, limit: number): Pro
 
 /** Takes certificates out of use. Their liveness goes, too: a revoked node is not counted. */
 export async function markRevoked(
-  tx: Tx,
+  tx: Transaction,
   cert_ids: readonly string[],
   revoked_at: string,
   reason: RevocationReason,
 ): Promise<void> {
   for (let at = 0; at < cert_ids.length; at += 1000) {
     const chunk = cert_ids.slice(at, at + 1000)
-    await tx
+    await tx.query
       .updateTable('issued_certs')
       .set({ status: 'revoked', revoked_at, revocation_reason: reason, list_after: null })
       .where('cert_id', 'in', chunk)
       .execute()
-    await tx.deleteFrom('node_liveness').where('cert_id', 'in', chunk).execute()
+    await tx.query.deleteFrom('node_liveness').where('cert_id', 'in', chunk).execute()
   }
 }
 
-export async function raiseReason(tx: Tx, cert_id: string): Promise<void> {
-  await tx
+export async function raiseReason(tx: Transaction, cert_id: string): Promise<void> {
+  await tx.query
     .updateTable('issued_certs')
     .set({ revocation_reason: 'key_compromise' })
     .where('cert_id', '=', cert_id)

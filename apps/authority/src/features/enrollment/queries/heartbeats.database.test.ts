@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isUsable, recordHeartbeats } from './heartbeats.ts'
 import type { CertificateState, HeartbeatOutcome, HeartbeatRow } from './heartbeats.ts'
 import type { Tables } from '../../../database/tables.ts'
+import { rowsOf } from '../../../testing/rows.suite.ts'
 
 const NOW = '2026-01-02T03:04:05.000000Z'
 const BEFORE = '2026-01-02T03:04:04.999999Z'
@@ -17,9 +18,9 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-const db = () => na.core.database.read
+const db = () => rowsOf(na.core.database)
 const record = (...rows: HeartbeatRow[]): Promise<readonly HeartbeatOutcome[]> =>
-  recordHeartbeats(na.core.database.native, rows, NOW)
+  recordHeartbeats(na.core.database, rows, NOW)
 
 async function newCertificate(columns: Partial<Tables['issued_certs']> = {}): Promise<HeartbeatRow> {
   const [cert_id, node_public_key] = [randomUUID(), `key-${randomUUID()}`]

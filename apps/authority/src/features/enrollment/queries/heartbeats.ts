@@ -1,4 +1,4 @@
-import type { Engine, PostgresEngine, SqliteEngine } from '../../../database/database.ts'
+import type { Database, Prepare, Statement } from '../../../database/database.ts'
 
 /** A heartbeat whose proof has verified. */
 export interface HeartbeatRow {
@@ -46,28 +46,37 @@ export interface RefusedHeartbeat {
 }
 
 /**
- * Records a batch in one transaction: certificate states are read, nonces of usable ones spent and liveness written by
- * the same statement, so no cache stands between a revocation and the next heartbeat.
+ * Records a batch in one transaction: certificate states are read, nonces of usable certificates spent and liveness
+ * written by one statement, so no cache is between a revocation and the next heartbeat.
  */
-export function recordHeartbeats(
-  engine: Engine,
+export async function recordHeartbeats(
+  database: Pick<Database, 'run'>,
   rows: readonly HeartbeatRow[],
   now: string,
 ): Promise<readonly HeartbeatOutcome[]> {
-  return engine.kind === 'postgres' ? onPostgres(engine, rows, now) : onSqlite(engine, rows, now)
+  const [found] = await database.run(RECORD_HEARTBEATS, { rows, now })
+  if (found === undefined) throw new Error('the statement returns one row')
+  const { refused, crl_sequence, policy_id } = found
+  const recorded: RecordedHeartbeat = { recorded: true, notices: { crl_sequence, policy_id } }
+  const outcomes: HeartbeatOutcome[] = rows.map(() => recorded)
+  for (const { n, cert_key, ...state } of refused) {
+    const certificate = cert_key === null ? undefined : { ...state, node_public_key: cert_key }
+    outcomes[n - 1] = { recorded: false, certificate, judgedAt: now }
+  }
+  return outcomes
 }
 
-/** One row: the refused ones, which are few, and what the others are told. */
-interface PostgresRow extends Notices {
-  readonly refused: readonly (Omit<CertificateState, 'node_public_key'> & {
-    readonly n: number
-    readonly cert_key: string | null
-  })[]
+/** One row: the refused heartbeats, which are few, and the notices for the others. */
+interface BatchResult extends Notices {
+  readonly refused: readonly RefusedRow[]
 }
 
-// Of equal claims in one batch the first is judged, the others are replays. Memberships are asked in the select list,
-// where they are hashed: as joins of parts whose sizes nobody can foresee they become loops in loops.
-const STATEMENT = `
+type CertificateRow = Omit<CertificateState, 'node_public_key'> & { readonly cert_key: string | null }
+type RefusedRow = CertificateRow & { readonly n: number }
+
+// Of equal claims in one batch the first counts, the others are replays. Memberships are in the select list, where they
+// are hashed: as joins of parts of unknown size they become nested loops.
+const RECORD = `
 with input as materialized (
   select * from unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::text[], $6::text[], $8::text[])
     with ordinality as t(cert_id, node_key, claim, claim_expires_at, heartbeat_status, remote_addr, genesis_digest, n)
@@ -97,61 +106,64 @@ select coalesce((select json_agg(refused) from refused), '[]') as refused,
   coalesce((select max(sequence) from crl_versions), 0) as crl_sequence,
   (select policy_id from policy_versions where active = 1) as policy_id`
 
-async function onPostgres(
-  engine: PostgresEngine,
-  rows: readonly HeartbeatRow[],
-  now: string,
-): Promise<HeartbeatOutcome[]> {
-  const column = <Key extends keyof HeartbeatRow>(key: Key): HeartbeatRow[Key][] => rows.map((row) => row[key])
-  const claims = rows.map((row) => Buffer.from(row.claim.buffer, row.claim.byteOffset, row.claim.byteLength))
-  const [found] = await engine.run<PostgresRow>('record-heartbeats', STATEMENT, [
-    column('cert_id'),
-    column('node_public_key'),
-    claims,
-    column('claim_expires_at'),
-    column('heartbeat_status'),
-    column('remote_addr'),
-    now,
-    column('genesis_digest'),
-  ])
-  if (found === undefined) throw new Error('the statement gives one row, always')
-  const { refused, crl_sequence, policy_id } = found
-  const recorded: RecordedHeartbeat = { recorded: true, notices: { crl_sequence, policy_id } }
-  const outcomes: HeartbeatOutcome[] = rows.map(() => recorded)
-  for (const { n, cert_key, ...state } of refused) {
-    const certificate = cert_key === null ? undefined : { ...state, node_public_key: cert_key }
-    outcomes[n - 1] = { recorded: false, certificate, judgedAt: now }
-  }
-  return outcomes
-}
-
-function onSqlite(engine: SqliteEngine, rows: readonly HeartbeatRow[], now: string): Promise<HeartbeatOutcome[]> {
-  return engine.write((prepare) => {
-    const find = prepare(
-      'select node_public_key, status, issued_at, expires_at, revoke_after, exists (select 1 from issued_certs k ' +
-        "where k.node_public_key = ?2 and k.revocation_reason = 'key_compromise') as compromised from issued_certs where cert_id = ?1",
-    )
-    const claim = prepare('insert into nonces (claim, expires_at) values (?, ?) on conflict do nothing')
-    const touch = prepare(
-      'update node_liveness set last_heartbeat = ?, heartbeat_status = ?, remote_addr = ?, genesis_digest = ? where cert_id = ?',
-    )
+const RECORD_HEARTBEATS: Statement<{ readonly rows: readonly HeartbeatRow[]; readonly now: string }, BatchResult> = {
+  name: 'record-heartbeats',
+  postgres: {
+    text: RECORD,
+    values({ rows, now }) {
+      const column = <Key extends keyof HeartbeatRow>(key: Key): HeartbeatRow[Key][] => rows.map((row) => row[key])
+      return [
+        column('cert_id'),
+        column('node_public_key'),
+        rows.map((row) => Buffer.from(row.claim.buffer, row.claim.byteOffset, row.claim.byteLength)),
+        column('claim_expires_at'),
+        column('heartbeat_status'),
+        column('remote_addr'),
+        now,
+        column('genesis_digest'),
+      ]
+    },
+  },
+  sqlite(prepare, { rows, now }) {
     const notices = readNotices(prepare)
-    return rows.map((row): HeartbeatOutcome => {
-      const found = find.get(row.cert_id, row.node_public_key) as unknown as
-        | (Omit<CertificateState, 'compromised'> & { compromised: number })
-        | undefined
-      if (found === undefined) return { certificate: undefined, recorded: false, judgedAt: now }
-      const certificate = { ...found, compromised: found.compromised === 1 }
-      if (!isUsable(certificate, row.node_public_key, now)) return { certificate, recorded: false, judgedAt: now }
-      const recorded = claim.run(row.claim, row.claim_expires_at).changes === 1
-      if (!recorded) return { certificate, recorded, judgedAt: now }
-      touch.run(now, row.heartbeat_status, row.remote_addr, row.genesis_digest, row.cert_id)
-      return { recorded, notices }
+    const refused = rows.flatMap((row, index): RefusedRow[] => {
+      const state = recordOne(prepare, row, now)
+      return state === 'recorded' ? [] : [{ ...state, n: index + 1 }]
     })
-  })
+    return [{ refused, ...notices }]
+  },
 }
 
-function readNotices(prepare: Parameters<Parameters<SqliteEngine['write']>[0]>[0]): Notices {
+const UNKNOWN: CertificateRow = {
+  cert_key: null,
+  status: '',
+  issued_at: '',
+  expires_at: '',
+  revoke_after: null,
+  compromised: false,
+}
+
+/** Returns `recorded`, or the state of a certificate whose heartbeat is refused. */
+function recordOne(prepare: Prepare, row: HeartbeatRow, now: string): CertificateRow | 'recorded' {
+  const found = prepare(
+    'select node_public_key, status, issued_at, expires_at, revoke_after, exists (select 1 from issued_certs k ' +
+      "where k.node_public_key = ?2 and k.revocation_reason = 'key_compromise') as compromised from issued_certs where cert_id = ?1",
+  ).get(row.cert_id, row.node_public_key) as unknown as
+    | (Omit<CertificateState, 'compromised'> & { compromised: number })
+    | undefined
+  if (found === undefined) return UNKNOWN
+  const certificate = { ...found, compromised: found.compromised === 1 }
+  const { node_public_key: cert_key, ...state } = certificate
+  if (!isUsable(certificate, row.node_public_key, now)) return { ...state, cert_key }
+  const claim = prepare('insert into nonces (claim, expires_at) values (?, ?) on conflict do nothing')
+  if (claim.run(row.claim, row.claim_expires_at).changes !== 1) return { ...state, cert_key }
+  prepare(
+    'update node_liveness set last_heartbeat = ?, heartbeat_status = ?, remote_addr = ?, genesis_digest = ? where cert_id = ?',
+  ).run(now, row.heartbeat_status, row.remote_addr, row.genesis_digest, row.cert_id)
+  return 'recorded'
+}
+
+function readNotices(prepare: Prepare): Notices {
   const found = prepare(
     'select coalesce((select max(sequence) from crl_versions), 0) as crl_sequence, ' +
       '(select policy_id from policy_versions where active = 1) as policy_id',
@@ -159,7 +171,7 @@ function readNotices(prepare: Parameters<Parameters<SqliteEngine['write']>[0]>[0
   return { crl_sequence: found.crl_sequence, policy_id: found.policy_id }
 }
 
-/** The same condition as `usable` above: stored times are fixed-width text, so they compare like instants. */
+/** The condition of `usable` in the PostgreSQL statement: stored times are fixed-width text, so they compare like instants. */
 export function isUsable(certificate: CertificateState, nodeKey: string, now: string): boolean {
   const { node_public_key, status, issued_at, expires_at, revoke_after, compromised } = certificate
   const isSuperseded = revoke_after !== null && revoke_after <= now

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely'
-import type { Tx } from '../../../database/database.ts'
+import type { Reader, Transaction } from '../../../database/database.ts'
 import { countUpTo } from '../../../database/large-table.ts'
 import type { Tables } from '../../../database/tables.ts'
 
@@ -11,12 +11,12 @@ export type NewInvite = Omit<InviteRow, 'used_at' | 'used_by_key' | 'withdrawn_a
 /** Rows of one statement: SQLite takes a bounded number of values. */
 const ROWS_AT_ONCE = 500
 
-export async function insertInvites(tx: Tx, rows: readonly NewInvite[]): Promise<void> {
+export async function insertInvites(tx: Transaction, rows: readonly NewInvite[]): Promise<void> {
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
     const values = rows
       .slice(at, at + ROWS_AT_ONCE)
       .map((row) => ({ ...row, used_at: null, used_by_key: null, withdrawn_at: null, withdrawn_by: null }))
-    await tx.insertInto('invite_tokens').values(values).execute()
+    await tx.query.insertInto('invite_tokens').values(values).execute()
   }
 }
 
@@ -37,7 +37,7 @@ export interface InvitePosition {
 
 /** Oldest first. */
 export function listInvites(
-  db: Tx,
+  db: Reader,
   filter: InviteFilter,
   { limit, offset, after }: { limit: number; offset: number; after: InvitePosition | undefined },
 ): Promise<readonly InviteRow[]> {
@@ -49,11 +49,11 @@ export function listInvites(
   return query.orderBy('created_at').orderBy('token_digest').limit(limit).offset(offset).execute()
 }
 
-export function countInvites(db: Tx, filter: InviteFilter, bound: number): Promise<number | null> {
+export function countInvites(db: Reader, filter: InviteFilter, bound: number): Promise<number | null> {
   return countUpTo(db, filtered(db, filter).select('token_digest'), bound)
 }
 
-function filtered(db: Tx, { state, created_by, batch_id, now }: InviteFilter) {
+function filtered(db: Reader, { state, created_by, batch_id, now }: InviteFilter) {
   let query = db.selectFrom('invite_tokens')
   if (created_by !== undefined) query = query.where('created_by', '=', created_by)
   if (batch_id !== undefined) query = query.where('batch_id', '=', batch_id)
@@ -107,7 +107,7 @@ function chosen(eb: Invites, choice: InviteChoice): ExpressionWrapper<Tables, 'i
 }
 
 export function findFingerprints(
-  tx: Tx,
+  tx: Reader,
   choice: InviteChoice,
 ): Promise<readonly Pick<InviteRow, 'token_digest' | 'created_by'>[]> {
   return tx
@@ -119,7 +119,7 @@ export function findFingerprints(
 }
 
 /** True when one of the chosen was made by another key, or by nobody knows whom. */
-export async function isOfOthers(tx: Tx, choice: InviteChoice, key_id: string): Promise<boolean> {
+export async function isOfOthers(tx: Reader, choice: InviteChoice, key_id: string): Promise<boolean> {
   const row = await tx
     .selectFrom('invite_tokens')
     .select('token_digest')
@@ -130,7 +130,7 @@ export async function isOfOthers(tx: Tx, choice: InviteChoice, key_id: string): 
   return row !== undefined
 }
 
-export async function countOpen(tx: Tx, choice: InviteChoice, now: string): Promise<number> {
+export async function countOpen(tx: Reader, choice: InviteChoice, now: string): Promise<number> {
   const row = await tx
     .selectFrom('invite_tokens')
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -144,17 +144,17 @@ export async function countOpen(tx: Tx, choice: InviteChoice, now: string): Prom
  * fingerprints: a stolen key may have made more than one process should hold.
  */
 export async function withdrawOpen(
-  tx: Tx,
+  tx: Transaction,
   choice: InviteChoice,
   { now, withdrawn_by }: { readonly now: string; readonly withdrawn_by: string },
 ): Promise<{ readonly count: number; readonly fingerprints: readonly string[] }> {
-  const { numUpdatedRows } = await tx
+  const { numUpdatedRows } = await tx.query
     .updateTable('invite_tokens')
     .set({ used_at: now, withdrawn_at: now, withdrawn_by })
     .where((eb) => eb.and([chosen(eb, choice), isIn(eb, 'open', now)]))
     .executeTakeFirstOrThrow()
   if (numUpdatedRows === 0n) return { count: 0, fingerprints: [] }
-  const rows = await tx
+  const rows = await tx.query
     .selectFrom('invite_tokens')
     .select(fingerprintColumn.as('fingerprint'))
     .where((eb) => chosen(eb, choice))

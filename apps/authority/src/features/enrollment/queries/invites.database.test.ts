@@ -14,7 +14,7 @@ afterAll(() => na.stop())
 
 const find = (...questions: [token: string, key: string][]) =>
   findInvites(
-    na.core.database.native,
+    na.core.database,
     questions.map(([token, node_public_key]) => ({ token_digest: sha256Hex(token), node_public_key })),
   )
 

@@ -4,6 +4,7 @@ import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { issueCertificates } from './joins.ts'
 import type { JoinOutcome, JoinRow } from './joins.ts'
+import { rowsOf } from '../../../testing/rows.suite.ts'
 
 const NOW = '2026-01-02T03:04:05.000000Z'
 // Far away: the authority under test purges what its own clock calls expired.
@@ -15,9 +16,8 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-const db = () => na.core.database.read
-const issue = (...rows: JoinRow[]): Promise<readonly JoinOutcome[]> =>
-  issueCertificates(na.core.database.native, rows, NOW)
+const db = () => rowsOf(na.core.database)
+const issue = (...rows: JoinRow[]): Promise<readonly JoinOutcome[]> => issueCertificates(na.core.database, rows, NOW)
 
 async function newInvite(columns: { used_at?: string; expires_at?: string } = {}): Promise<string> {
   const token_digest = randomBytes(32).toString('hex')

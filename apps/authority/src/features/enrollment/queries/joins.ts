@@ -1,4 +1,6 @@
-import type { Engine, PostgresEngine, RunStatement, SqliteEngine } from '../../../database/database.ts'
+import { faultAfterAudit } from '#faults'
+import { auditInsertFrom, insertAuditRows } from '../../../audit/insert.ts'
+import type { Database, Prepare, Statement, Transaction } from '../../../database/database.ts'
 import { SHARE_NODE_KEYS } from '../../../database/locks/node-keys.ts'
 
 /** A certificate that is signed and waits for its invite and nonce to be spent. */
@@ -18,24 +20,64 @@ export interface JoinRow {
   readonly event_json: string
 }
 
-/** `issued`, or which of the two single-use facts was already spent, or that the key was burnt meanwhile. */
+/** `issued`, or which of the two single-use values was already spent, or that the key was revoked as compromised. */
 export type JoinOutcome = 'issued' | 'nonce_spent' | 'invite_spent' | 'key_compromised'
 
 /**
  * Issues a batch in one transaction. Per row all or nothing: nonce, invite, certificate, liveness and audit event; of
- * racers for one invite exactly one gets a row.
+ * requests for one invite exactly one gets a row.
  */
-export function issueCertificates(
-  engine: Engine,
+export async function issueCertificates(
+  database: Pick<Database, 'write'>,
   rows: readonly JoinRow[],
   now: string,
 ): Promise<readonly JoinOutcome[]> {
-  return engine.kind === 'postgres' ? onPostgres(engine, rows, now) : onSqlite(engine, rows, now)
+  try {
+    return await database.write((tx) => issueBatch(tx, rows, now), { cachedPlans: true })
+  } catch (error) {
+    if (!(error instanceof SplitBatch)) throw error
+    if (rows.length === 1) return ['nonce_spent']
+    const outcomes: JoinOutcome[] = []
+    for (const row of rows) outcomes.push(...(await issueCertificates(database, [row], now)))
+    return outcomes
+  }
 }
 
-// Memberships are asked in the select list, or with `is true`: there they are hashed. As joins of parts whose sizes nobody
-// can foresee they become loops in loops, and a batch of twice the size costs four times as much.
-const STATEMENT = `
+async function issueBatch(tx: Transaction, rows: readonly JoinRow[], now: string): Promise<JoinOutcome[]> {
+  // Before the other statement, because that sees the database as of its own start: a key that is revoked as compromised
+  // at this time is either seen there, or its revocation waits and then finds the certificate.
+  await tx.run(
+    SHARE_NODE_KEYS,
+    rows.map((row) => row.node_public_key),
+  )
+  const outcomes: JoinOutcome[] = rows.map(() => 'issued')
+  for (const row of await tx.run(ISSUE_CERTIFICATES, { rows, now })) outcomes[row.n - 1] = findRefusal(row)
+  if (outcomes.includes('issued')) faultAfterAudit(tx, [{ event_type: 'certificate_issued' }])
+  return outcomes
+}
+
+/** A row that was not issued; issued rows are not returned. */
+interface RefusedRow {
+  readonly n: number
+  readonly compromised: boolean
+  readonly consumed: boolean
+  readonly nonce_spent: boolean
+}
+
+/** Another request spent the nonce after this one consumed the invite: roll back and issue row by row. */
+class SplitBatch extends Error {
+  override readonly name = 'SplitBatch'
+}
+
+function findRefusal(row: RefusedRow): JoinOutcome {
+  if (row.consumed) throw new SplitBatch('an invite was consumed without its nonce')
+  if (row.compromised) return 'key_compromised'
+  return row.nonce_spent ? 'nonce_spent' : 'invite_spent'
+}
+
+// Memberships are in the select list, or with `is true`: there they are hashed. As joins of parts of unknown size they
+// become nested loops, and a batch of twice the size costs four times as much.
+const ISSUE = `
 with input as materialized (
   select * from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
     $10::int[], $11::text[], $12::text[], $13::text[])
@@ -67,75 +109,44 @@ with input as materialized (
   insert into node_liveness (cert_id, node_public_key, last_heartbeat, heartbeat_status, remote_addr)
   select cert_id, node_public_key, issued_at, 'joined', remote_addr from issued where fresh
 ), audited as (
-  insert into audit_events (event_id, event_type, event_json, created_at)
-  select event_id, 'certificate_issued', event_json, issued_at from issued where fresh
+  ${auditInsertFrom("select event_id, 'certificate_issued', event_json, issued_at from issued where fresh")}
 )
 select n::int as n, compromised, n in (select n from consumed) as consumed,
   exists (select 1 from nonces s where s.claim = open.claim) as nonce_spent
 from open where n not in (select n from issued where fresh)`
 
-/** A row that was not issued; the others are not mentioned. */
-interface PostgresRow {
-  n: number
-  compromised: boolean
-  consumed: boolean
-  nonce_spent: boolean
+const ISSUE_CERTIFICATES: Statement<{ readonly rows: readonly JoinRow[]; readonly now: string }, RefusedRow> = {
+  name: 'issue-certificates',
+  postgres: {
+    text: ISSUE,
+    values({ rows, now }) {
+      const column = <Key extends keyof JoinRow>(key: Key): JoinRow[Key][] => rows.map((row) => row[key])
+      return [
+        column('token_digest'),
+        rows.map((row) => Buffer.from(row.claim.buffer, row.claim.byteOffset, row.claim.byteLength)),
+        column('claim_expires_at'),
+        column('cert_id'),
+        column('node_public_key'),
+        column('cert_json'),
+        column('roles_json'),
+        column('issued_at'),
+        column('expires_at'),
+        column('max_validity_hours'),
+        column('remote_addr'),
+        column('event_id'),
+        column('event_json'),
+        now,
+      ]
+    },
+  },
+  sqlite: (prepare, { rows, now }) =>
+    rows.flatMap((row, index) => {
+      const outcome = issueOne(prepare, row, now)
+      if (outcome === 'issued') return []
+      const [compromised, nonce_spent] = [outcome === 'key_compromised', outcome === 'nonce_spent']
+      return [{ n: index + 1, compromised, consumed: false, nonce_spent }]
+    }),
 }
-
-/** An invite was consumed but its nonce was lost to a racer: undone, and every row tried on its own. */
-class SplitBatch extends Error {
-  override readonly name = 'SplitBatch'
-}
-
-async function onPostgres(engine: PostgresEngine, rows: readonly JoinRow[], now: string): Promise<JoinOutcome[]> {
-  try {
-    return await engine.transact((run) => issueBatch(run, rows, now))
-  } catch (error) {
-    if (!(error instanceof SplitBatch)) throw error
-    if (rows.length === 1) return ['nonce_spent']
-    const outcomes: JoinOutcome[] = []
-    for (const row of rows) outcomes.push(...(await onPostgres(engine, [row], now)))
-    return outcomes
-  }
-}
-
-async function issueBatch(run: RunStatement, rows: readonly JoinRow[], now: string): Promise<JoinOutcome[]> {
-  const column = <Key extends keyof JoinRow>(key: Key): JoinRow[Key][] => rows.map((row) => row[key])
-  // Before the statement, since it sees the database as of its own start: a key revoked as compromised in this very
-  // moment is either seen here, or its revocation waits and then finds the certificate issued now.
-  await run('share-node-keys', SHARE_NODE_KEYS, [column('node_public_key')])
-  const found = await run<PostgresRow>('issue-certificates', STATEMENT, [
-    column('token_digest'),
-    rows.map((row) => Buffer.from(row.claim.buffer, row.claim.byteOffset, row.claim.byteLength)),
-    column('claim_expires_at'),
-    column('cert_id'),
-    column('node_public_key'),
-    column('cert_json'),
-    column('roles_json'),
-    column('issued_at'),
-    column('expires_at'),
-    column('max_validity_hours'),
-    column('remote_addr'),
-    column('event_id'),
-    column('event_json'),
-    now,
-  ])
-  const outcomes: JoinOutcome[] = rows.map(() => 'issued')
-  for (const row of found) outcomes[row.n - 1] = whyRefused(row)
-  return outcomes
-}
-
-function whyRefused(row: PostgresRow): JoinOutcome {
-  if (row.consumed) throw new SplitBatch('an invite was consumed without its nonce')
-  if (row.compromised) return 'key_compromised'
-  return row.nonce_spent ? 'nonce_spent' : 'invite_spent'
-}
-
-function onSqlite(engine: SqliteEngine, rows: readonly JoinRow[], now: string): Promise<JoinOutcome[]> {
-  return engine.write((prepare) => rows.map((row) => issueOne(prepare, row, now)))
-}
-
-type Prepare = Parameters<Parameters<SqliteEngine['write']>[0]>[0]
 
 function issueOne(prepare: Prepare, row: JoinRow, now: string): JoinOutcome {
   const compromised = prepare(
@@ -163,8 +174,7 @@ function issueOne(prepare: Prepare, row: JoinRow, now: string): JoinOutcome {
   prepare(
     "insert into node_liveness (cert_id, node_public_key, last_heartbeat, heartbeat_status, remote_addr) values (?, ?, ?, 'joined', ?)",
   ).run(row.cert_id, row.node_public_key, row.issued_at, row.remote_addr)
-  prepare(
-    "insert into audit_events (event_id, event_type, event_json, created_at) values (?, 'certificate_issued', ?, ?)",
-  ).run(row.event_id, row.event_json, row.issued_at)
+  const { event_id, event_json, issued_at } = row
+  insertAuditRows(prepare, [{ event_id, event_type: 'certificate_issued', event_json, created_at: issued_at }])
   return 'issued'
 }

@@ -1,6 +1,7 @@
 import { readInstant, writeSortable } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
-import type { NonceClaim, Database, Tx } from '../../../database/database.ts'
+import type { Database, Reader, Transaction } from '../../../database/database.ts'
+import type { NonceClaim } from '../../../auth/nonces.ts'
 import type { CertificateState } from './heartbeats.ts'
 
 export interface RenewableCertificate extends CertificateState {
@@ -13,7 +14,7 @@ export interface RenewableCertificate extends CertificateState {
 /** The certificate with its row held, so that renew against revoke and renew against renew have one order. */
 export async function loadForRenewal(
   database: Database,
-  tx: Tx,
+  tx: Reader,
   cert_id: string,
 ): Promise<RenewableCertificate | undefined> {
   const query = tx
@@ -50,7 +51,7 @@ const COMPROMISED = '"reason":"key_compromise"'
  * certificate, and the entries are held against the signed list before the next one is signed.
  */
 async function findListed(
-  tx: Tx,
+  tx: Reader,
   { cert_id, node_public_key }: { readonly cert_id: string; readonly node_public_key: string },
 ): Promise<{ readonly isListed: boolean; readonly isBurnt: boolean }> {
   const entries = await tx
@@ -72,7 +73,7 @@ async function findListed(
  * Counted by the certificates themselves: the same for all instances, and a restart forgets none.
  */
 export async function findRenewal(
-  tx: Tx,
+  tx: Reader,
   node_public_key: string,
   window: { readonly after: Instant; readonly until: Instant },
   count: number,
@@ -92,8 +93,8 @@ export async function findRenewal(
 }
 
 /** Spends a nonce inside the caller's transaction; true when it was fresh. */
-export async function spendNonceInside(tx: Tx, claim: NonceClaim): Promise<boolean> {
-  const row = await tx
+export async function spendNonceInside(tx: Transaction, claim: NonceClaim): Promise<boolean> {
+  const row = await tx.query
     .insertInto('nonces')
     .values(claim)
     .onConflict((conflict) => conflict.doNothing())
@@ -103,14 +104,14 @@ export async function spendNonceInside(tx: Tx, claim: NonceClaim): Promise<boole
 }
 
 export async function insertSuccessor(
-  tx: Tx,
+  tx: Transaction,
   stored: RenewableCertificate,
   certificate: JoinCertificate,
   cert_json: string,
   remote_addr: string,
 ): Promise<void> {
   const issued_at = toSortable(certificate.issued_at)
-  await tx
+  await tx.query
     .insertInto('issued_certs')
     .values({
       cert_id: certificate.cert_id,
@@ -128,7 +129,7 @@ export async function insertSuccessor(
       revocation_reason: null,
     })
     .execute()
-  await tx
+  await tx.query
     .insertInto('node_liveness')
     .values({
       cert_id: certificate.cert_id,
@@ -143,12 +144,16 @@ export async function insertSuccessor(
 }
 
 export async function supersede(
-  tx: Tx,
+  tx: Transaction,
   cert_id: string,
   end: { revoke_after: string; list_after: string | null },
 ): Promise<void> {
-  await tx.updateTable('issued_certs').set(end).where('cert_id', '=', cert_id).execute()
-  await tx.updateTable('node_liveness').set({ revoke_after: end.revoke_after }).where('cert_id', '=', cert_id).execute()
+  await tx.query.updateTable('issued_certs').set(end).where('cert_id', '=', cert_id).execute()
+  await tx.query
+    .updateTable('node_liveness')
+    .set({ revoke_after: end.revoke_after })
+    .where('cert_id', '=', cert_id)
+    .execute()
 }
 
 /** A record's own timestamp as a column value. */

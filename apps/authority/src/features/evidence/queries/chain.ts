@@ -1,27 +1,32 @@
+import { faultAfterAudit } from '#faults'
 import type { ChainedEntry, StoreHead } from '@chancery/protocol'
 import { readInstant, writeSortable } from '@chancery/protocol'
-import { CompiledQuery, sql } from 'kysely'
-import type { Database, Tx } from '../../../database/database.ts'
+import { auditInsertFrom, insertAuditRows } from '../../../audit/insert.ts'
+import type { AuditRow } from '../../../audit/insert.ts'
+import type { Reader, Statement, Transaction } from '../../../database/database.ts'
 import { assertStored } from '../../../database/assert-stored.ts'
-import { cachePlan } from '../../../database/statement.ts'
 import type { Tables } from '../../../database/tables.ts'
 
 export type EvidenceHeadRow = Tables['evidence_head']
 export type EvidenceEntryRow = Tables['evidence_entries']
 
-const LOCK_HEAD = cachePlan('evidence-lock-head', 'select * from evidence_head where id = 1 for update')
+const SELECT_HEAD = 'select * from evidence_head where id = 1'
 
-/** Takes the end of the chain for the rest of the transaction: the last lock in the order of heads.ts. */
-export async function lockEvidenceHead(database: Database, tx: Tx): Promise<EvidenceHeadRow> {
-  // SQLite holds its only write lock already.
-  if (database.engine === 'sqlite') return readEvidenceHead(tx)
-  const { rows } = await tx.executeQuery(CompiledQuery.raw(LOCK_HEAD))
-  const head = rows[0] as EvidenceHeadRow | undefined
+const LOCK_HEAD: Statement<undefined, EvidenceHeadRow> = {
+  name: 'evidence-lock-head',
+  postgres: { text: `${SELECT_HEAD} for update`, values: () => [] },
+  // SQLite has its only write lock already.
+  sqlite: (prepare) => prepare(SELECT_HEAD).all() as unknown as EvidenceHeadRow[],
+}
+
+/** Locks the end of the chain until the transaction ends: the last lock, after those of DOMAINS. */
+export async function lockEvidenceHead(tx: Transaction): Promise<EvidenceHeadRow> {
+  const [head] = await tx.run(LOCK_HEAD, undefined)
   if (head === undefined) throw new Error('the evidence store has no head')
   return head
 }
 
-export function readEvidenceHead(db: Tx): Promise<EvidenceHeadRow> {
+export function readEvidenceHead(db: Reader): Promise<EvidenceHeadRow> {
   return db.selectFrom('evidence_head').selectAll().where('id', '=', 1).executeTakeFirstOrThrow()
 }
 
@@ -34,23 +39,24 @@ export interface NewEntry extends ChainedEntry {
   readonly record_digest: string | null
 }
 
-/** Everything one transaction puts behind the head. */
+/** Everything one transaction adds after the head. */
 export interface ChainWrite {
   readonly entries: readonly NewEntry[]
   readonly head: Pick<EvidenceHeadRow, 'last_sequence' | 'last_digest' | 'last_recorded_at'>
   /** Submissions refused in it. */
   readonly rejected: number
-  readonly audits: readonly Tables['audit_events'][]
+  readonly audits: readonly AuditRow[]
 }
 
 /**
- * Adds linked entries, moves the head and tells of it, and compares what the database gives back with what was hashed:
- * a trigger or a lossy column must not get behind the chain unseen. PostgreSQL does all of it in one statement, since
- * every trip to it is waited for under the lock.
+ * Adds linked entries, moves the head and audits it. Compares the stored lines with the hashed ones: a change by a
+ * trigger or a lossy column must not enter the chain. It is one statement, because every round trip is made under the
+ * lock.
  */
-export async function writeChain(database: Database, tx: Tx, write: ChainWrite): Promise<void> {
+export async function writeChain(tx: Transaction, write: ChainWrite): Promise<void> {
   const rows = write.entries.map(toRow)
-  const stored = database.engine === 'postgres' ? await writeAtOnce(tx, rows, write) : await writeEach(tx, rows, write)
+  const stored = await tx.run(WRITE_CHAIN, { ...write, rows })
+  faultAfterAudit(tx, write.audits)
   const returned = new Map(stored.map((row) => [row.store_sequence, row]))
   for (const row of rows) {
     const back = returned.get(row.store_sequence)
@@ -81,7 +87,7 @@ export function toRow({ entry, entry_digest, line, record_digest }: NewEntry): E
 
 type StoredRow = Pick<EvidenceEntryRow, 'store_sequence' | 'entry_digest' | 'line'>
 
-/** As the statement below lists them; the line comes last. */
+/** Columns in the order of WRITE_CHAIN; the line comes last. */
 const COLUMNS = [
   'store_sequence',
   'entry_kind',
@@ -99,57 +105,48 @@ const COLUMNS = [
   'record_digest',
 ] as const satisfies (keyof EvidenceEntryRow)[]
 
-const WRITE = cachePlan(
-  'evidence-write',
-  `with head as (
+const INSERT_ENTRIES = `insert into evidence_entries (${COLUMNS.join(', ')}, line)`
+const RETURNING = 'returning store_sequence, entry_digest, line'
+
+// No line contains a line feed, so all lines are sent as one text without escapes.
+const WRITE_CHAIN: Statement<Omit<ChainWrite, 'entries'> & { readonly rows: readonly EvidenceEntryRow[] }, StoredRow> =
+  {
+    name: 'evidence-write',
+    postgres: {
+      text: `with head as (
     update evidence_head set last_sequence = $1::bigint, last_digest = $2, last_recorded_at = $3,
       rejections = rejections + $4::bigint where id = 1),
-  told as (
-    insert into audit_events (event_id, event_type, created_at, event_json)
-    select * from unnest($5::text[], $6::text[], $7::text[], string_to_array($8, E'\\n')) as a(id, type, at, json)
-    where id is not null)
-  insert into evidence_entries (${COLUMNS.join(', ')}, line)
+  audited as (
+    ${auditInsertFrom(`select * from unnest($5::text[], $6::text[], string_to_array($7, E'\\n'), $8::text[]) as a(id, type, json, at)
+    where id is not null`)})
+  ${INSERT_ENTRIES}
   select * from unnest($9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
     $16::text[], $17::text[], $18::text[], $19::bigint[], $20::text[], $21::bigint[], $22::text[],
     string_to_array($23, E'\\n'))
-  returning store_sequence, entry_digest, line`,
-)
-
-/** One statement however many rows. No line has a line feed in it, so all of them travel as one text, unescaped. */
-async function writeAtOnce(
-  tx: Tx,
-  rows: readonly EvidenceEntryRow[],
-  write: ChainWrite,
-): Promise<readonly StoredRow[]> {
-  const told = (name: keyof ChainWrite['audits'][number]): string[] => write.audits.map((row) => row[name])
-  const { head, rejected } = write
-  const values = [head.last_sequence, head.last_digest, head.last_recorded_at, rejected]
-  const events = [told('event_id'), told('event_type'), told('created_at'), told('event_json').join('\n')]
-  const columns = COLUMNS.map((name) => rows.map((row) => row[name]))
-  const lines = rows.map((row) => row.line).join('\n')
-  const { rows: stored } = await tx.executeQuery(CompiledQuery.raw(WRITE, [...values, ...events, ...columns, lines]))
-  return stored as readonly StoredRow[]
-}
-
-async function writeEach(tx: Tx, rows: readonly EvidenceEntryRow[], write: ChainWrite): Promise<readonly StoredRow[]> {
-  const stored: StoredRow[] = []
-  for (const row of rows) {
-    const back = await tx
-      .insertInto('evidence_entries')
-      .values(row)
-      .returning(['store_sequence', 'entry_digest', 'line'])
-      .executeTakeFirstOrThrow()
-    stored.push(back)
+  ${RETURNING}`,
+      values: ({ head, rejected, audits, rows }) => [
+        head.last_sequence,
+        head.last_digest,
+        head.last_recorded_at,
+        rejected,
+        audits.map((row) => row.event_id),
+        audits.map((row) => row.event_type),
+        audits.map((row) => row.event_json).join('\n'),
+        audits.map((row) => row.created_at),
+        ...COLUMNS.map((name) => rows.map((row) => row[name])),
+        rows.map((row) => row.line).join('\n'),
+      ],
+    },
+    sqlite(prepare, { head, rejected, audits, rows }) {
+      const values = [...COLUMNS, 'line'].map(() => '?').join(', ')
+      const insert = prepare(`${INSERT_ENTRIES} values (${values}) ${RETURNING}`)
+      const stored = rows.map(
+        (row) => insert.get(...COLUMNS.map((name) => row[name]), row.line) as unknown as StoredRow,
+      )
+      prepare(
+        'update evidence_head set last_sequence = ?, last_digest = ?, last_recorded_at = ?, rejections = rejections + ? where id = 1',
+      ).run(head.last_sequence, head.last_digest, head.last_recorded_at, rejected)
+      insertAuditRows(prepare, audits)
+      return stored
+    },
   }
-  await tx
-    .updateTable('evidence_head')
-    .set({ ...write.head, rejections: sql<number>`rejections + ${write.rejected}` })
-    .where('id', '=', 1)
-    .execute()
-  for (let at = 0; at < write.audits.length; at += 500)
-    await tx
-      .insertInto('audit_events')
-      .values(write.audits.slice(at, at + 500))
-      .execute()
-  return stored
-}

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../../database/database.ts'
+import type { Database, Reader, Transaction } from '../../../database/database.ts'
 import { assertStored } from '../../../database/assert-stored.ts'
 import type { Tables } from '../../../database/tables.ts'
 import type { ExecutorKeyRow } from './lookups.ts'
@@ -7,29 +7,28 @@ import type { ExecutorKeyRow } from './lookups.ts'
 export type RejectionRow = Tables['evidence_rejections']
 export type EntryRow = Tables['evidence_entries']
 
-export async function insertRejections(tx: Tx, rows: readonly RejectionRow[]): Promise<void> {
-  if (rows.length > 0) await tx.insertInto('evidence_rejections').values(rows).execute()
+export async function insertRejections(tx: Transaction, rows: readonly RejectionRow[]): Promise<void> {
+  if (rows.length > 0) await tx.query.insertInto('evidence_rejections').values(rows).execute()
 }
 
 /** Rows beside the chain that are older than what retention keeps; some at a time. */
-export async function deleteOldRejections(db: Tx, cutoff: string): Promise<void> {
+export async function deleteOldRejections(database: Database, cutoff: string): Promise<void> {
   for (;;) {
-    const old = db
-      .selectFrom('evidence_rejections')
-      .select('rejection_id')
-      .where('rejected_at', '<', cutoff)
-      .limit(5000)
-    const { numDeletedRows } = await db
-      .deleteFrom('evidence_rejections')
-      .where('rejection_id', 'in', old)
-      .executeTakeFirstOrThrow()
+    const { numDeletedRows } = await database.write(({ query }) => {
+      const old = query
+        .selectFrom('evidence_rejections')
+        .select('rejection_id')
+        .where('rejected_at', '<', cutoff)
+        .limit(5000)
+      return query.deleteFrom('evidence_rejections').where('rejection_id', 'in', old).executeTakeFirstOrThrow()
+    })
     if (numDeletedRows < 5000n) return
   }
 }
 
 /** One statement decides: of two instances registering one id, exactly one gets a row. */
-export async function insertExecutorKey(tx: Tx, row: Omit<ExecutorKeyRow, 'retired_at'>): Promise<boolean> {
-  const stored = await tx
+export async function insertExecutorKey(tx: Transaction, row: Omit<ExecutorKeyRow, 'retired_at'>): Promise<boolean> {
+  const stored = await tx.query
     .insertInto('executor_keys')
     .values({ ...row, retired_at: null })
     .onConflict((conflict) => conflict.doNothing())
@@ -39,8 +38,12 @@ export async function insertExecutorKey(tx: Tx, row: Omit<ExecutorKeyRow, 'retir
 }
 
 /** Whose key it was; undefined when it was retired before, or is not registered. */
-export async function markExecutorKeyRetired(tx: Tx, key_id: string, retired_at: string): Promise<string | undefined> {
-  const row = await tx
+export async function markExecutorKeyRetired(
+  tx: Transaction,
+  key_id: string,
+  retired_at: string,
+): Promise<string | undefined> {
+  const row = await tx.query
     .updateTable('executor_keys')
     .set({ retired_at })
     .where('key_id', '=', key_id)
@@ -50,11 +53,11 @@ export async function markExecutorKeyRetired(tx: Tx, key_id: string, retired_at:
   return row?.executor_sovereign_id
 }
 
-export function listExecutorKeys(db: Tx): Promise<readonly ExecutorKeyRow[]> {
+export function listExecutorKeys(db: Reader): Promise<readonly ExecutorKeyRow[]> {
   return db.selectFrom('executor_keys').selectAll().orderBy('registered_at').orderBy('key_id').execute()
 }
 
-export async function countActiveExecutorKeys(db: Tx): Promise<number> {
+export async function countActiveExecutorKeys(db: Reader): Promise<number> {
   const row = await db
     .selectFrom('executor_keys')
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -65,7 +68,7 @@ export async function countActiveExecutorKeys(db: Tx): Promise<number> {
 
 /** Lines behind a place, in store order: one range of the primary key, wherever it lies. */
 export async function readLines(
-  db: Tx,
+  db: Reader,
   range: { readonly after: number; readonly through?: number; readonly limit: number },
 ): Promise<readonly Pick<EntryRow, 'store_sequence' | 'line'>[]> {
   let query = db
@@ -87,7 +90,7 @@ export interface Run {
  * about its memory. Lengths are known without reading a line. At least one row comes, unless the run is over.
  */
 export function readSlice(
-  db: Tx,
+  db: Reader,
   run: Run,
   most: { readonly rows: number; readonly bytes: number },
 ): Promise<readonly EntryRow[]> {
@@ -108,7 +111,7 @@ export function readSlice(
 }
 
 /** Bytes of all lines of a run. */
-export async function measureRun(db: Tx, run: Run): Promise<number> {
+export async function measureRun(db: Reader, run: Run): Promise<number> {
   const row = await db
     .selectFrom('evidence_entries')
     .select(sql<number | string | null>`sum(octet_length(line))`.as('bytes'))
@@ -123,7 +126,7 @@ export interface CheckpointRow {
   readonly checkpoint_json: string
 }
 
-export function findLatestCheckpoint(db: Tx): Promise<CheckpointRow | undefined> {
+export function findLatestCheckpoint(db: Reader): Promise<CheckpointRow | undefined> {
   return db
     .selectFrom('evidence_checkpoints')
     .select(['removed_through_sequence', 'checkpoint_json'])
@@ -132,18 +135,25 @@ export function findLatestCheckpoint(db: Tx): Promise<CheckpointRow | undefined>
     .executeTakeFirst()
 }
 
-export async function insertCheckpoint(tx: Tx, row: Tables['evidence_checkpoints']): Promise<void> {
-  const stored = await tx.insertInto('evidence_checkpoints').values(row).returning('checkpoint_json').executeTakeFirst()
+export async function insertCheckpoint(tx: Transaction, row: Tables['evidence_checkpoints']): Promise<void> {
+  const stored = await tx.query
+    .insertInto('evidence_checkpoints')
+    .values(row)
+    .returning('checkpoint_json')
+    .executeTakeFirst()
   assertStored(row.checkpoint_json, stored?.checkpoint_json)
 }
 
-export async function moveBoundary(tx: Tx, removed_through: number): Promise<void> {
-  await tx.updateTable('evidence_head').set({ removed_through }).where('id', '=', 1).execute()
+export async function moveBoundary(tx: Transaction, removed_through: number): Promise<void> {
+  await tx.query.updateTable('evidence_head').set({ removed_through }).where('id', '=', 1).execute()
 }
 
-export async function storeRemovedHeads(tx: Tx, heads: readonly Tables['evidence_removed_heads'][]): Promise<void> {
+export async function storeRemovedHeads(
+  tx: Transaction,
+  heads: readonly Tables['evidence_removed_heads'][],
+): Promise<void> {
   for (let at = 0; at < heads.length; at += 500) {
-    await tx
+    await tx.query
       .insertInto('evidence_removed_heads')
       .values(heads.slice(at, at + 500))
       .onConflict((conflict) =>
@@ -157,8 +167,8 @@ export async function storeRemovedHeads(tx: Tx, heads: readonly Tables['evidence
 }
 
 /** Deletes what lies behind the boundary, at most `limit` rows; gives how many there were. */
-export async function deleteThrough(tx: Tx, removedThrough: number, limit: number): Promise<number> {
-  const first = await tx
+export async function deleteThrough(tx: Transaction, removedThrough: number, limit: number): Promise<number> {
+  const first = await tx.query
     .selectFrom('evidence_entries')
     .select('store_sequence')
     .orderBy('store_sequence')
@@ -166,7 +176,7 @@ export async function deleteThrough(tx: Tx, removedThrough: number, limit: numbe
     .executeTakeFirst()
   if (first === undefined || first.store_sequence > removedThrough) return 0
   const through = Math.min(removedThrough, first.store_sequence + limit - 1)
-  const done = await tx.deleteFrom('evidence_entries').where('store_sequence', '<=', through).executeTakeFirst()
+  const done = await tx.query.deleteFrom('evidence_entries').where('store_sequence', '<=', through).executeTakeFirst()
   return Number(done.numDeletedRows)
 }
 
@@ -176,7 +186,7 @@ export interface AnchorRow {
   readonly anchor_json: string
 }
 
-export function findLatestAnchor(db: Tx): Promise<AnchorRow | undefined> {
+export function findLatestAnchor(db: Reader): Promise<AnchorRow | undefined> {
   return db
     .selectFrom('evidence_anchors')
     .select(['anchor_sequence', 'store_sequence', 'anchor_json'])
@@ -185,7 +195,7 @@ export function findLatestAnchor(db: Tx): Promise<AnchorRow | undefined> {
     .executeTakeFirst()
 }
 
-export function listAnchors(db: Tx, after: number, limit: number): Promise<readonly AnchorRow[]> {
+export function listAnchors(db: Reader, after: number, limit: number): Promise<readonly AnchorRow[]> {
   return db
     .selectFrom('evidence_anchors')
     .select(['anchor_sequence', 'store_sequence', 'anchor_json'])
@@ -195,7 +205,7 @@ export function listAnchors(db: Tx, after: number, limit: number): Promise<reado
     .execute()
 }
 
-export async function insertAnchor(tx: Tx, row: Tables['evidence_anchors']): Promise<void> {
-  const stored = await tx.insertInto('evidence_anchors').values(row).returning('anchor_json').executeTakeFirst()
+export async function insertAnchor(tx: Transaction, row: Tables['evidence_anchors']): Promise<void> {
+  const stored = await tx.query.insertInto('evidence_anchors').values(row).returning('anchor_json').executeTakeFirst()
   assertStored(row.anchor_json, stored?.anchor_json)
 }

@@ -1,27 +1,35 @@
-import type { Database } from '../../../database/database.ts'
-import { readEvidenceHead } from './chain.ts'
-import { readLines } from './entries.ts'
+import type { Database, Statement } from '../../../database/database.ts'
+
+interface ExportRange {
+  readonly after: number
+  readonly limit: number
+}
+
+const READ_EXPORT: Statement<ExportRange, { readonly text: string | null }> = {
+  name: 'export-evidence',
+  isRead: true,
+  postgres: {
+    text: `select string_agg(line, E'\\n') || E'\\n' as text from (
+      select line from evidence_entries
+      where store_sequence > greatest($1::bigint, (select removed_through from evidence_head where id = 1))
+      order by store_sequence limit $2::bigint) page`,
+    values: ({ after, limit }) => [after, limit],
+  },
+  sqlite(prepare, { after, limit }) {
+    const rows = prepare(
+      `select line from evidence_entries
+      where store_sequence > max(?, (select removed_through from evidence_head where id = 1))
+      order by store_sequence limit ?`,
+    ).all(after, limit) as unknown as { readonly line: string }[]
+    return [{ text: rows.map((row) => `${row.line}\n`).join('') }]
+  },
+}
 
 /**
- * Visible lines behind a place in store order, each with its line feed, as one text. PostgreSQL puts it together: a
- * thousand rows of their own would cost several times as much to receive as to send on.
+ * Returns visible lines after a position in store order, each with its line feed, as one text. PostgreSQL joins them: a
+ * thousand separate rows would cost several times as much to receive as to send on.
  */
-export async function readExport(
-  database: Database,
-  run: { readonly after: number; readonly limit: number },
-): Promise<string> {
-  if (database.native.kind === 'postgres') {
-    const rows = await database.native.run<{ text: string | null }>(
-      'export-evidence',
-      `select string_agg(line, E'\\n') || E'\\n' as text from (
-        select line from evidence_entries
-        where store_sequence > greatest($1::bigint, (select removed_through from evidence_head where id = 1))
-        order by store_sequence limit $2::bigint) page`,
-      [run.after, run.limit],
-    )
-    return rows[0]?.text ?? ''
-  }
-  const { removed_through } = await readEvidenceHead(database.read)
-  const rows = await readLines(database.read, { ...run, after: Math.max(run.after, removed_through) })
-  return rows.map((row) => `${row.line}\n`).join('')
+export async function readExport(database: Pick<Database, 'run'>, range: ExportRange): Promise<string> {
+  const [page] = await database.run(READ_EXPORT, range)
+  return page?.text ?? ''
 }

@@ -1,4 +1,4 @@
-import type { Database, Tx } from '../../../database/database.ts'
+import type { Database, Reader } from '../../../database/database.ts'
 import type { EvidenceHeadRow } from './chain.ts'
 import { IdStatement } from '../../../database/statement.ts'
 
@@ -46,7 +46,7 @@ const DECISIONS = new IdStatement<DecisionState>(
 /** Decisions that are not behind the boundary; each costs three index probes, however long its chain is. */
 export function findDecisions(
   database: Database,
-  tx: Tx,
+  tx: Reader,
   ids: readonly string[],
   head: EvidenceHeadRow,
 ): Promise<readonly DecisionState[]> {
@@ -69,7 +69,7 @@ const RESOURCE_HEADS = new IdStatement<ResourceState>(
 /** Where each resource's chain goes on: its newest stored record, else what the latest checkpoint says of it. */
 export async function findResourceHeads(
   database: Database,
-  tx: Tx,
+  tx: Reader,
   ids: readonly string[],
   head?: EvidenceHeadRow,
 ): Promise<ReadonlyMap<string, ResourceState>> {
@@ -85,7 +85,7 @@ const EVIDENCE = new IdStatement<StoredEvidence>(
 /** Also those behind the boundary that are not deleted yet: they no longer count, but still hold their id. */
 export function findEvidence(
   database: Database,
-  tx: Tx,
+  tx: Reader,
   ids: readonly string[],
   head: EvidenceHeadRow,
 ): Promise<readonly StoredEvidence[]> {
@@ -99,7 +99,7 @@ const EXECUTOR_KEYS = new IdStatement<ExecutorKeyRow>(
 
 export function findExecutorKeys(
   database: Database,
-  tx: Tx,
+  tx: Reader,
   ids: readonly string[],
 ): Promise<readonly ExecutorKeyRow[]> {
   return EXECUTOR_KEYS.run(database, tx, ids)

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../database/database.ts'
+import type { Reader } from '../../../database/database.ts'
 import { FILTERS } from '../requests.ts'
 import type { SearchRequest } from '../requests.ts'
 import type { EntryRow } from './entries.ts'
@@ -9,7 +9,7 @@ type Found = Pick<EntryRow, 'store_sequence' | 'line'>
  * A page in store order. Times never lie before those of earlier entries, so they become bounds of the sequence; each
  * filter has its own index in store order, so a page costs the same wherever it lies.
  */
-export async function searchEntries(db: Tx, request: SearchRequest): Promise<readonly Found[]> {
+export async function searchEntries(db: Reader, request: SearchRequest): Promise<readonly Found[]> {
   const [first, end] = [await firstAt(db, request.since), await firstAt(db, request.until)]
   if (first === 'none') return []
   let query = db
@@ -25,7 +25,7 @@ export async function searchEntries(db: Tx, request: SearchRequest): Promise<rea
 }
 
 /** The first entry not before a time; 'none' when all are. */
-async function firstAt(db: Tx, time: string | undefined): Promise<number | 'none'> {
+async function firstAt(db: Reader, time: string | undefined): Promise<number | 'none'> {
   if (time === undefined) return 0
   const row = await db
     .selectFrom('evidence_entries')
@@ -47,7 +47,7 @@ export interface History {
 }
 
 /** The decisions a resource's executions rest on, their justifications, and the executions, in store order. */
-export async function readResourceHistory(db: Tx, resource_id: string, after: number): Promise<History> {
+export async function readResourceHistory(db: Reader, resource_id: string, after: number): Promise<History> {
   const executions = await db
     .selectFrom('evidence_entries')
     .select(['store_sequence', 'decision_id', 'line'])
@@ -63,7 +63,7 @@ export async function readResourceHistory(db: Tx, resource_id: string, after: nu
 }
 
 /** Everything that belongs to a vendor's decisions, in store order. */
-export async function readVendorHistory(db: Tx, vendor_id: string, after: number): Promise<History> {
+export async function readVendorHistory(db: Reader, vendor_id: string, after: number): Promise<History> {
   const decisions = await db
     .selectFrom('evidence_entries')
     .select(['store_sequence', 'decision_id'])
@@ -82,7 +82,7 @@ function idsOf(rows: readonly { readonly decision_id: string | null }[]): readon
   return [...new Set(rows.flatMap((row) => row.decision_id ?? []))]
 }
 
-async function readDecisions(db: Tx, ids: readonly string[], kinds: readonly string[]): Promise<readonly Found[]> {
+async function readDecisions(db: Reader, ids: readonly string[], kinds: readonly string[]): Promise<readonly Found[]> {
   const found: Found[] = []
   for (let at = 0; at < ids.length; at += 500) {
     const rows = await db
