@@ -39,7 +39,7 @@ async function insert(db: Query, details: JsonObject = {}): Promise<string> {
 const idsOf = (events: readonly ExportedEvent[]): string[] => events.map(({ event_id }) => event_id)
 
 describe('the export of audit events', () => {
-  it('gives every event once, numbered without a gap, and goes on where it ended', async () => {
+  it('returns every event once, numbered without a gap, and continues where it ended', async () => {
     accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'first' }), 201)
     const first = await collect()
     expect(first.length).toBeGreaterThan(0)
@@ -53,12 +53,12 @@ describe('the export of audit events', () => {
     expect(idsOf(await collect()).sort()).toEqual(all.map((event) => String(event['event_id'])).sort())
   })
 
-  it('says the same to everybody, whatever the size of the pages', async () => {
+  it('is the same for all readers, whatever the size of the pages', async () => {
     const [whole, byOne] = [await collect(BEGINNING, 1000), await collect(BEGINNING, 1)]
     expect(byOne).toEqual(whole)
   })
 
-  it.runIf(onPostgres)('does not skip what was inserted before and committed after', async () => {
+  it.runIf(onPostgres)('does not skip an event that was inserted before and committed after others', async () => {
     const { database } = na.core
     const slow = openDatabase({ kind: 'postgres', url: na.database.settings['DATABASE_URL'] ?? '' })
     let late = ''
@@ -118,15 +118,15 @@ describe('the export of audit events', () => {
     isWriting = false
     await Promise.all(readers)
     expect(new Set(read).size).toBe(read.length)
-    // The authority may have had something to tell meanwhile, too.
+    // The authority may have recorded events in the meantime, too.
     const own = new Set(written)
     expect(read.filter((id) => own.has(id)).sort()).toEqual([...written].sort())
   })
 
-  it.runIf(onPostgres)('goes on after a logical restore, where transactions are counted from elsewhere', async () => {
+  it.runIf(onPostgres)('continues after a logical restore, where transactions have other numbers', async () => {
     const db = rowsOf(na.core.database)
     const cursor = (await collect()).at(-1) ?? BEGINNING
-    // As a restored dump looks: rows with transaction numbers of the future, progress of another server.
+    // As after a restored dump: rows with transaction numbers of the future, progress of another server.
     await sql`update audit_events set xact = 4000000000000`.execute(db)
     await sql`update audit_numbering set from_xact = 4000000000001, server = 'elsewhere'`.execute(db)
     const unnumbered = await insert(db)
@@ -136,13 +136,13 @@ describe('the export of audit events', () => {
     expect(idsOf(await collect()).length).toBe((await na.auditEvents()).length)
   })
 
-  it('refuses a cursor of another history, which an old backup would be', async () => {
+  it('refuses a cursor of another history, as after an old backup', async () => {
     const { sequence } = (await collect()).at(-1) ?? BEGINNING
     await expect(collect({ sequence, event_id: randomUUID() })).rejects.toThrow(CursorUnknownError)
     await expect(collect({ sequence: sequence + 5, event_id: randomUUID() })).rejects.toThrow(CursorUnknownError)
   })
 
-  it('redacts what could be a secret, at any depth, and keeps fingerprints', async () => {
+  it('redacts possible secrets, at any depth, and keeps fingerprints', async () => {
     const cursor = (await collect()).at(-1) ?? BEGINNING
     await insert(rowsOf(na.core.database), {
       token_fingerprint: 'ab',

@@ -3,7 +3,7 @@ import { findLastNumber, findNumber, assignSequences, readNumbered } from './seq
 import type { Database } from '../database/database.ts'
 import { redactEvent } from './redact.ts'
 
-/** How far a reader has come: a number, and the event that bore it. */
+/** The position of a reader: a sequence, and the event with it. */
 export interface AuditCursor {
   readonly sequence: number
   readonly event_id: string
@@ -18,7 +18,7 @@ export interface ExportedEvent extends AuditCursor {
 /** Before the first event. */
 export const BEGINNING: AuditCursor = { sequence: 0, event_id: '' }
 
-/** The number is not there, or was given to another event: the database was restored since. Going on could skip events. */
+/** The sequence is missing, or another event has it: the database was restored. Continuing could skip events. */
 export class CursorUnknownError extends Error {
   override readonly name = 'CursorUnknownError'
 }
@@ -33,7 +33,7 @@ export function readCursor(text: string): AuditCursor | undefined {
   return sequence === undefined || event_id === undefined ? undefined : { sequence: Number(sequence), event_id }
 }
 
-/** Pages of events behind a cursor until none is left, each event exactly once and in one order for all readers. */
+/** Pages of events after a cursor until none is left, each event exactly once and in one order for all readers. */
 export async function* exportAudit(
   database: Database,
   after: AuditCursor,
@@ -59,7 +59,7 @@ async function checkCursor(database: Database, { sequence, event_id }: AuditCurs
   if (sequence === 0) return
   const found = await findNumber(database.read, sequence)
   if (found === event_id) return
-  // Numbers have no gap but those of a removal.
+  // Sequences have no gap except after a removal.
   if (found === undefined && sequence < (await findLastNumber(database.read)))
     throw new CursorUnknownError(
       `event ${event_id} was removed from this database (NA_AUDIT_KEPT_DAYS), and events after it may be: take them from where they were forwarded to, then begin at 0`,

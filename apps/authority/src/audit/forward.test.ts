@@ -37,7 +37,7 @@ const forward = (receiver: EventReceiver, name: string): ReturnType<typeof forwa
     pauseMs: 5,
   })
 
-/** Keeps what it confirmed; fails as told. */
+/** Stores the confirmed events. Fails as configured. */
 class Recorder implements EventReceiver {
   readonly ids: string[] = []
   failures: number
@@ -49,7 +49,7 @@ class Recorder implements EventReceiver {
   async publish({ event_id }: ExportedEvent): Promise<void> {
     if (this.failures > 0) {
       this.failures -= 1
-      throw new Error('the broker is away')
+      throw new Error('the broker is unavailable')
     }
     this.ids.push(event_id)
   }
@@ -72,13 +72,13 @@ describe('forwarding audit events', () => {
 
   it('sends a page again that was not confirmed as a whole', async () => {
     const receiver = new Recorder(3)
-    // Ends only when all was confirmed: with failures in between the loop goes on by itself.
+    // Ends only when all events were confirmed: after failures the loop continues by itself.
     while (receiver.failures > 0) await forward(receiver, 'shaky')
     await forward(receiver, 'shaky')
     expect([...new Set(receiver.ids)].sort()).toEqual(await allIds())
   })
 
-  it('keeps a position for each name, and begins anew when told', async () => {
+  it('stores a position for each name, and begins again on request', async () => {
     const receiver = new Recorder()
     await forward(receiver, 'calm')
     expect(receiver.ids).toEqual([])
@@ -87,7 +87,7 @@ describe('forwarding audit events', () => {
     expect([...receiver.ids].sort()).toEqual(await allIds())
   })
 
-  it('lets the broker drop what is sent twice, by the id of the event', async () => {
+  it('lets the broker drop repeated events, by the id of the event', async () => {
     const place = { url: nats.url, credsFile: undefined, caFile: undefined, stream: 'AUDIT', subject: 'net.audit' }
     const receiver = await openNatsReceiver(place, 'TEST-NET')
     const connection = await connect({ servers: nats.url })
@@ -109,7 +109,7 @@ describe('forwarding audit events', () => {
     }
   })
 
-  it('sends nothing in the clear to an address that asks for TLS', async () => {
+  it('sends nothing unencrypted to an address that requires TLS', async () => {
     const url = nats.url.replace('nats://', 'tls://')
     const place = { url, credsFile: undefined, caFile: undefined, stream: 'AUDIT', subject: 'net.audit' }
     const once = { ...(await natsOptions(place)), waitOnFirstConnect: false, maxReconnectAttempts: 0 }

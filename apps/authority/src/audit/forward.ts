@@ -5,7 +5,9 @@ import type { Database } from '../database/database.ts'
 import { BEGINNING, CursorUnknownError, exportAudit } from './export.ts'
 import type { AuditCursor, ExportedEvent } from './export.ts'
 
-/** Where events go. `publish` resolves when the receiver has stored the event, and may be called again for the same one. */
+/**
+ * The receiver of events. `publish` resolves when it has stored the event, and may be called again for the same one.
+ */
 export interface EventReceiver {
   publish(event: ExportedEvent): Promise<void>
 }
@@ -13,20 +15,20 @@ export interface EventReceiver {
 export interface ForwardOptions {
   readonly database: Database
   readonly receiver: EventReceiver
-  /** Whose position it is: forwarders of different names send everything each. */
+  /** The owner of the position: forwarders of different names each send everything. */
   readonly name: string
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
-  /** End when nothing is left instead of waiting for more. */
+  /** Ends when nothing is left instead of waiting for more. */
   readonly isOnce: boolean
   readonly pageSize?: number
   readonly pauseMs?: number
 }
 
 /**
- * Sends every event at least once, in order of pages, until it is told to stop. The position is kept after the receiver
- * has confirmed the whole page: whatever dies in between, a page is sent again with the same ids, never left out.
+ * Sends every event at least once, in order of pages, until it is stopped. The position is stored after the receiver
+ * has confirmed the whole page. After a crash in between, the page is sent again with the same ids.
  */
 export async function forwardAudit(options: ForwardOptions): Promise<{ readonly sent: number }> {
   const { signal, log, pauseMs = 1000 } = options
@@ -37,7 +39,7 @@ export async function forwardAudit(options: ForwardOptions): Promise<{ readonly 
       if (options.isOnce) break
     } catch (error) {
       if (error instanceof CursorUnknownError) throw error
-      log.warn('audit events could not be forwarded and will be tried again', { error })
+      log.warn('cannot forward audit events, retrying', { error })
     }
     await pause(pauseMs, undefined, { signal }).catch(() => undefined)
   }
@@ -57,7 +59,7 @@ async function forwardAll(options: ForwardOptions): Promise<number> {
   return sent
 }
 
-/** How far a forwarder or a named export has come. */
+/** The position of a forwarder or a named export. */
 export async function findPosition(database: Database, name: string): Promise<AuditCursor> {
   const row = await database.read.selectFrom('audit_forwards').selectAll().where('name', '=', name).executeTakeFirst()
   return row ?? BEGINNING
@@ -84,7 +86,9 @@ export async function storePosition(
   )
 }
 
-/** For a reader that no longer runs: it holds back no removal and is not late any more. False when there is none. */
+/**
+ * For a reader that no longer runs: it no longer delays removals and is not reported as late. False when there is none.
+ */
 export async function removePosition(database: Database, name: string): Promise<boolean> {
   const rows = await database.write(({ query }) =>
     query.deleteFrom('audit_forwards').where('name', '=', name).returning('name').execute(),
@@ -98,7 +102,7 @@ export async function listReaders(database: Database): Promise<readonly string[]
   return rows.map(({ name }) => name)
 }
 
-/** An operator's word: from here on, whatever was sent before. */
+/** An operator sets the position, whatever was sent before. */
 export async function resetPosition(
   database: Database,
   name: string,

@@ -21,16 +21,16 @@ export interface NatsReceiver extends EventReceiver {
 const DUPLICATE_WINDOW_MS = 30 * 60_000
 const ACK_MS = 10_000
 
-/** How the broker is reached. */
+/** Connection options of the broker. */
 export async function natsOptions(place: NatsOptions): Promise<NodeConnectionOptions> {
-  // The client drops the scheme of an address: unless told here, it would take a broker, or somebody on the way, at its
-  // word that there is no TLS, and send everything in the clear.
+  // The client drops the scheme of an address. Without this option it would accept that a broker, or an attacker on the
+  // network, offers no TLS, and send everything unencrypted.
   const isTls = place.caFile !== undefined || new URL(place.url).protocol === 'tls:'
   const ca = place.caFile === undefined ? {} : { ca: await readFile(place.caFile, 'utf8') }
   return {
     servers: place.url,
     name: 'chancery-audit-forward',
-    // A broker may be away for long; nothing is lost meanwhile, since events are in the database.
+    // A broker may be unavailable for long. Nothing is lost, because events are in the database.
     maxReconnectAttempts: -1,
     waitOnFirstConnect: true,
     reconnectTimeWait: 500,
@@ -39,7 +39,7 @@ export async function natsOptions(place: NatsOptions): Promise<NodeConnectionOpt
   }
 }
 
-/** A JetStream stream. It is made when it is missing; an existing one is the operator's and stays as it is. */
+/** A JetStream stream. It is created when it is missing. An existing one belongs to the operator and is not changed. */
 export async function openNatsReceiver(place: NatsOptions, networkName: string): Promise<NatsReceiver> {
   const connection = await connect(await natsOptions(place))
   const client = jetstream(connection, { timeout: ACK_MS })
@@ -51,11 +51,11 @@ export async function openNatsReceiver(place: NatsOptions, networkName: string):
       const marks = headers()
       marks.set('Chancery-Network', encodeURIComponent(networkName))
       marks.set('Chancery-Sequence', String(sequence))
-      // Only this very stream counts as kept: another one may listen to the same subject.
+      // Only this stream counts as stored: another one may have the same subject.
       const expect = { streamName: place.stream }
       await client.publish(`${place.subject}.${event_type}`, line, { msgID: event_id, headers: marks, expect })
     },
-    // Nothing is pending: whoever closes has stopped publishing, and what was not confirmed is sent again next time.
+    // Nothing is pending: the caller has stopped publishing, and unconfirmed events are sent again next time.
     close: () => connection.close(),
   }
 }

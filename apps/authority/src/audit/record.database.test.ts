@@ -22,7 +22,7 @@ const refuse = (type: 'node_auth_failed' | 'heartbeat_rejected'): Promise<void> 
   na.core.audit.recordRefusal({ type, details: { reason: 'invalid_signature' } })
 
 describe('refused callers', () => {
-  it('leave at most 600 rows a minute of one type; the rest is counted', async () => {
+  it('store at most 600 rows a minute of one type; the rest is counted', async () => {
     for (let i = 0; i < 605; i += 1) await refuse('node_auth_failed')
     expect(await countEvents('node_auth_failed')).toBe(600)
     expect((await na.request('GET', '/metrics')).text).toMatch(/^chancery_audit_refusals_not_recorded_total 5$/m)

@@ -9,7 +9,7 @@ import type { AuthorityMetrics } from '../metrics.ts'
 import { INSERT_AUDIT_EVENTS } from './insert.ts'
 import type { AuditRow } from './insert.ts'
 
-/** One thing that happened, as protocol/core 26 lists it. Never a body, token, signature or private key. */
+/** One event, as protocol/core 26 lists it. Never a body, token, signature or private key. */
 export interface AuditEvent {
   readonly type: AuditEventType
   readonly details: JsonObject
@@ -30,7 +30,7 @@ export interface AuditParts {
   readonly processLimiter: Limiter
 }
 
-/** Rows per minute, event type and instance: enough to see an attack, too few to fill a disk with. */
+/** Rows per minute, event type and instance: enough to detect an attack, too few to fill a disk. */
 const REFUSALS_PER_MINUTE = 600
 
 /** Stores audit events. */
@@ -49,7 +49,7 @@ export class Audit {
     )
   }
 
-  /** Stores an event in the transaction of the change it describes: one cannot be there without the other. */
+  /** Stores an event in the transaction of the change it describes, so that neither exists without the other. */
   async record(tx: Transaction, event: AuditEvent): Promise<void> {
     await this.recordAll(tx, [event])
   }
@@ -62,14 +62,18 @@ export class Audit {
     faultAfterAudit(tx, rows)
   }
 
-  /** Stores events of a request that stores nothing else. Those that wait share one statement, committed before any answer. */
+  /**
+   * Stores events of a request that stores nothing else. Queued events share one statement, committed before any
+   * response.
+   */
   async recordAlone(events: readonly AuditEvent[]): Promise<void> {
     await this.#alone.add(events)
   }
 
   /**
-   * For refused callers: best effort. The caller is refused whatever happens here; what is not stored, because nothing
-   * could be or because anybody may send a million bad proofs, is counted, so that silence is not mistaken for calm.
+   * For refused callers: best effort. The caller is refused in any case. An event may not be stored because the
+   * database fails, or because unauthenticated callers can send any number of bad proofs. Such events are counted, so
+   * that their absence is visible.
    */
   async recordRefusal(event: AuditEvent): Promise<void> {
     const { processLimiter, metrics, log } = this.#parts
@@ -81,7 +85,7 @@ export class Audit {
       await this.recordAlone([event])
     } catch (error) {
       metrics.auditWriteFailures.increase()
-      log.error('an audit event could not be stored', { event_type: event.type, error })
+      log.error('cannot store an audit event', { event_type: event.type, error })
     }
   }
 
@@ -100,7 +104,7 @@ export class Audit {
     })
   }
 
-  /** Stores what waits. */
+  /** Stores queued events. */
   close(): Promise<void> {
     return this.#alone.close()
   }

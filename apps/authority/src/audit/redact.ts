@@ -13,7 +13,7 @@ const SECRET_WORDS = [
   'token',
 ]
 
-/** An event as it may leave the database (protocol/core 26). Nothing secret is recorded; this is the second guard. */
+/** An event as it may leave the database (protocol/core 26). No secrets are recorded; this is a second protection. */
 export function redactEvent(event: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(event).map(([name, value]) => [name, isSecretName(name) ? REDACTED : redactValue(value)]),

@@ -61,7 +61,7 @@ function settled(settings: Partial<AuthoritySettings> = {}): typeof na.parts {
 const remove = (parts = settled()): Promise<void> => removeForwardedEvents(parts, new AbortController().signal)
 
 describe('removeForwardedEvents', () => {
-  it('removes old events that every reader has, and each reader goes on from its position', async () => {
+  it('removes old events that every reader has, and each reader continues from its position', async () => {
     await publish()
     await publish()
     clock.advance(367 * 86_400)
@@ -84,7 +84,7 @@ describe('removeForwardedEvents', () => {
       more.map((_, index) => (sent.at(-1)?.sequence ?? 0) + 1 + index),
     )
     expect(more.map(({ event_type }) => event_type)).toContain('audit_events_removed')
-    // A reader that kept no position here misses what was removed, and is told so.
+    // A reader without a stored position here misses removed events, and gets an error.
     await expect(collect({ sequence: 1, event_id: sent[0]?.event_id ?? '' })).rejects.toThrow(/was removed/)
     await expect(collect({ sequence: 1_000_000, event_id: 'a' })).rejects.toThrow(/was restored/)
     expect((await collect(BEGINNING)).at(0)?.sequence).toBeGreaterThan(details.last_sequence)
@@ -107,7 +107,7 @@ describe('removeForwardedEvents', () => {
     expect((await collect(BEGINNING)).at(0)?.sequence).toBe(position.sequence)
   })
 
-  it('counts a named export as a reader, and never as one that is late', async () => {
+  it('counts a named export as a reader, and never as a late one', async () => {
     await publish()
     const last = (await collect(BEGINNING)).at(-1) ?? BEGINNING
     await storePosition({ database: na.core.database, name: `${EXPORT_NAME}archive`, clock }, last)
@@ -118,7 +118,7 @@ describe('removeForwardedEvents', () => {
     expect((await collect(BEGINNING)).at(0)?.sequence).toBe(last.sequence)
   })
 
-  it('never removes the newest number, so none is given out twice', async () => {
+  it('never removes the highest sequence, so none is used twice', async () => {
     await publish()
     const [last] = (await forward('nats')).slice(-1)
     clock.advance(400 * 86_400)
@@ -128,7 +128,7 @@ describe('removeForwardedEvents', () => {
     expect(later.every(({ sequence }) => sequence > (last?.sequence ?? 0))).toBe(true)
   })
 
-  it('leaves what is read as state: a revoked treaty stays revoked, and the database verifies', async () => {
+  it('keeps events that are read as state: a revoked treaty stays revoked, and the database verifies', async () => {
     const partner = foreignSovereign('PARTNER-NET')
     const terms = { subject_sovereign_id: 'PARTNER-NET', subject_public_keys: [partner.publicKey] }
     const treaty = accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', terms), 201)
@@ -146,7 +146,7 @@ describe('removeForwardedEvents', () => {
     expect((await inspectDatabase(db(), authority, inspectStore)).problems).toEqual([])
   })
 
-  it('removes more than one batch, past events that stay', async () => {
+  it('removes more than one batch, and skips events that stay', async () => {
     const created_at = writeSortable(clock.now())
     const rows = Array.from({ length: 1203 }, (_, index) => {
       const event_id = `many-${String(index).padStart(4, '0')}`

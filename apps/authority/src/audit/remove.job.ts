@@ -10,7 +10,7 @@ const ROWS = 500
 const MAX_BATCHES = 200
 const LEASE_SECONDS = 300
 
-/** Read as state for as long as the database lives: which treaties were revoked, and which lists may leave a gap. */
+/** Read as permanent state: which treaties were revoked, and which lists may have a gap. */
 const STAYING: readonly string[] = ['recognition_treaty_revoked', 'state_recovered'] satisfies AuditEventType[]
 
 interface RemovalParts extends LeaseParts {
@@ -21,8 +21,8 @@ interface RemovalParts extends LeaseParts {
 
 /**
  * Removes audit events that are older than NA_AUDIT_KEPT_DAYS and that every forwarder and every named export has
- * stored elsewhere; without either nothing is removed. The event at the position of a reader stays, so each goes on from
- * there, and numbers are never given out twice. Each batch leaves an event that says which numbers went.
+ * stored elsewhere. Without either nothing is removed. The event at the position of a reader stays, so each continues
+ * from there, and sequences are never used twice. Each batch records an event with the removed sequences.
  */
 export async function removeForwardedEvents(parts: RemovalParts, signal: AbortSignal): Promise<void> {
   const { auditKeptDays } = parts.settings
@@ -35,12 +35,12 @@ export async function removeForwardedEvents(parts: RemovalParts, signal: AbortSi
   })
 }
 
-/** One batch; gives the number to go on from, undefined at the end. */
+/** Removes one batch. Returns the sequence to continue from, or undefined at the end. */
 async function removeSome(parts: RemovalParts, cutoff: Instant, after: number): Promise<number | undefined> {
   return parts.database.write(async (tx) => {
     const page = await listStoredElsewhere(tx.query, after)
     const old = page.filter(({ created_at }) => created_at < writeSortable(cutoff))
-    // Numbers follow time closely: after a page of younger ones there is nothing to find.
+    // Sequences follow time closely: after a page of younger events there is nothing to find.
     if (old.length === 0) return undefined
     const removed = old.filter(({ event_type }) => !STAYING.includes(event_type))
     await removeEvents(tx, removed)
@@ -67,7 +67,7 @@ interface NumberedRow {
   readonly created_at: string
 }
 
-/** Numbered events before the position of the reader that is least far, in order. */
+/** Numbered events before the position of the slowest reader, in order. */
 async function listStoredElsewhere(tx: Reader, after: number): Promise<readonly NumberedRow[]> {
   const least = await tx
     .selectFrom('audit_forwards')

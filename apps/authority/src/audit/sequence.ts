@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../database/database.ts'
 
 /**
- * Numbers for audit events, so that a reader who asks for what comes after a number never misses one. Neither time nor
- * order of insertion can be such a number: a transaction may commit after others that began later. SQLite has one writer,
- * and a trigger numbers inside its transaction. On PostgreSQL numbers are given afterwards, under a lock, to whatever is
- * committed and has none; events of transactions below the oldest one still running need not be looked at again.
+ * Sequences for audit events, so that a reader of events after a sequence never misses one. Neither time nor order of
+ * insertion is enough: a transaction may commit after others that began later. SQLite has one writer, and a trigger
+ * assigns sequences inside its transaction. On PostgreSQL sequences are assigned later, under a lock, to committed
+ * events without one. Events of transactions below the oldest running one need not be read again.
  */
 export async function assignSequences(database: Database, batch = 2000): Promise<void> {
   if (database.engine === 'sqlite') return
@@ -13,8 +13,8 @@ export async function assignSequences(database: Database, batch = 2000): Promise
 }
 
 /**
- * Numbers what a copy from PostgreSQL brought to SQLite without: nobody reads there what the trigger has not numbered.
- * They are committed, so any order after the numbered ones will do.
+ * Assigns sequences to events that a copy from PostgreSQL brought to SQLite without: readers there see only numbered
+ * events. They are committed, so any order after the numbered ones is correct.
  */
 export async function numberCopiedEvents(tx: Transaction): Promise<void> {
   await sql`
@@ -30,7 +30,7 @@ export interface NumberedEvent {
   readonly event_json: string
 }
 
-/** The next events behind a number, in order. */
+/** The next events after a sequence, in order. */
 export function readNumbered(db: Reader, after: number, limit: number): Promise<readonly NumberedEvent[]> {
   return db
     .selectFrom('audit_numbers')
@@ -51,7 +51,7 @@ export async function findNumber(db: Reader, sequence: number): Promise<string |
   return row?.event_id
 }
 
-/** The highest number given out, 0 before the first: a removal never takes it. */
+/** The highest assigned sequence, 0 before the first. A removal never removes it. */
 export async function findLastNumber(db: Reader): Promise<number> {
   const row = await db
     .selectFrom('audit_numbers')
@@ -62,17 +62,19 @@ export async function findLastNumber(db: Reader): Promise<number> {
 
 interface Progress {
   readonly last_sequence: number
-  /** Every event of a transaction below has its number; null while events without a transaction number may be left. */
+  /**
+   * Every event of a lower transaction has its sequence. Null while events without a transaction number may be left.
+   */
   readonly from_xact: number | null
   readonly server: string | null
   readonly this_server: string
 }
 
-/** One batch; true when there may be more. */
+/** Assigns one batch. Returns true when there may be more. */
 async function numberSome(tx: Transaction, batch: number): Promise<boolean> {
-  // A database copied from SQLite, where a trigger numbers, has no such row yet.
+  // A database copied from SQLite, where a trigger assigns sequences, has no such row yet.
   await sql`insert into audit_numbering (id, last_sequence) values (1, 0) on conflict do nothing`.execute(tx.query)
-  // The lock first: the statements after it see everything that its last holder numbered.
+  // The lock first: the statements after it see everything that its last owner assigned.
   await sql`select 1 from audit_numbering where id = 1 for update`.execute(tx.query)
   const { rows } = await sql<Progress>`
     select last_sequence, from_xact, server,
@@ -85,8 +87,8 @@ async function numberSome(tx: Transaction, batch: number): Promise<boolean> {
 }
 
 /**
- * Another server counts transactions from elsewhere: after a logical restore the numbers in the rows mean nothing.
- * What can be seen is committed, so it is marked as old; then everything is looked through once.
+ * Another server has other transaction numbers: after a logical restore the numbers in the rows have no meaning.
+ * Visible events are committed, so they are marked as old. Then all events are read once.
  */
 async function adopt(tx: Transaction, { this_server, server }: Progress, batch: number): Promise<boolean> {
   const cleared =
@@ -116,7 +118,7 @@ async function numberOld(tx: Transaction, _progress: Progress, batch: number): P
 }
 
 async function numberNew(tx: Transaction, fromXact: number, batch: number): Promise<boolean> {
-  // One statement, one snapshot: whatever is committed below its oldest running transaction is among what it finds.
+  // One statement, one snapshot: it finds all events committed below its oldest running transaction.
   const { rows } = await sql<{ oldest: number; event_id: string | null; xact: number | null }>`
     with horizon as (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as oldest)
     select oldest, e.event_id, e.xact from horizon left join lateral (
@@ -149,12 +151,12 @@ async function storeSequences(tx: Transaction, eventIds: readonly string[]): Pro
   )
 }
 
-/** Positions of named exports begin with it: they run from time to time, and are not late between two runs. */
+/** Prefix of positions of named exports, which run from time to time and are not late between two runs. */
 export const EXPORT_NAME = 'export:'
 
 /**
- * When the oldest event was stored that some forwarder has not sent; undefined when all have sent everything. By time
- * and not by number: numbers are given when somebody reads, so a forwarder that died would leave none behind itself.
+ * When the oldest event was stored that a forwarder has not sent. Undefined when all have sent everything. By time and
+ * not by sequence: sequences are assigned when events are read, so a stopped forwarder would have none to send.
  */
 export async function findOldestUnsent(db: Reader): Promise<string | undefined> {
   const { rows } = await sql<{ oldest: string | null }>`

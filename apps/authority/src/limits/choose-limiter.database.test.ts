@@ -7,13 +7,13 @@ import { rowsOf } from '../testing/rows.suite.ts'
 
 const LIMIT = 5
 
-/** Protocol/core 21: redis falls back to the database limiter, and nobody is ever unlimited. */
+/** Protocol/core 21: redis falls back to the database limiter, and no caller is ever unlimited. */
 describe('limits counted in Redis', () => {
   let redis: TemporaryRedis
   let na: TestAuthority
   let lines: string
   const log = createLog({ level: 'info', format: 'json', destination: { write: (line) => (lines += line) } })
-  // In the middle of a window, and it stands still: no window ends while a test counts.
+  // The clock is stopped in the middle of a window, so no window ends while a test counts.
   const clock = new ManualClock()
   const settings = (): Record<string, string> => ({
     RATE_LIMIT_STORE: 'redis',
@@ -50,7 +50,7 @@ describe('limits counted in Redis', () => {
     await redis.stop()
   })
 
-  it('lets exactly the limit pass, also for callers that come at once', async () => {
+  it('allows exactly the limit, also for concurrent callers', async () => {
     na = await start()
     expect(await limiterName()).toBe('redis')
     const all = await Promise.all(Array.from({ length: 40 }, () => call(na)))
@@ -59,7 +59,7 @@ describe('limits counted in Redis', () => {
     expect(await na.core.database.read.selectFrom('rate_limit_windows').selectAll().execute()).toEqual([])
   })
 
-  it('gives every key an end, in each window anew', async () => {
+  it('gives every key an expiry, in each window again', async () => {
     na = await start()
     expect(passed(await statuses(LIMIT + 2, na))).toBe(LIMIT)
     clock.advance(60)
@@ -84,12 +84,12 @@ describe('limits counted in Redis', () => {
     na = { ...na, stop: () => stop().then(() => database.drop()) }
   })
 
-  it('goes on counting in the database when Redis goes away, says so once, and comes back', async () => {
+  it('counts in the database when Redis is unavailable, logs it once, and returns to Redis', async () => {
     na = await start()
     await redis.stop()
     expect(passed(await statuses(LIMIT + 4, na))).toBe(LIMIT)
     expect(await limiterName()).toBe('database')
-    expect(lines.split('the limiter falls back')).toHaveLength(2)
+    expect(lines.split('rate limiter backend failed, counting in the database')).toHaveLength(2)
     expect((await na.request('GET', '/metrics')).text).toMatch(/^chancery_limiter_fallbacks_total [1-9]/m)
     await redis.start()
     clock.advance(60)
@@ -97,17 +97,17 @@ describe('limits counted in Redis', () => {
     expect(await limiterName()).toBe('redis')
     clock.advance(60)
     expect(passed(await statuses(LIMIT + 4, na))).toBe(LIMIT)
-    expect(lines).toContain('the limiter is back')
+    expect(lines).toContain('rate limiter backend recovered')
   })
 
-  it('does not wait for a Redis that hangs: each call within its bound, the next ones at once', async () => {
+  it('does not wait for a hanging Redis: each call within its limit, the next ones immediately', async () => {
     na = await start()
     redis.freeze()
     const started = performance.now()
     const all = await statuses(LIMIT + 4, na)
     expect(passed(all)).toBe(LIMIT)
     expect(all).not.toContain(503)
-    // One call may take its 100 ms; the others do not ask Redis again within the second.
+    // One call may take its 100 ms. The others do not use Redis again within the second.
     expect(performance.now() - started).toBeLessThan(5000)
   })
 
@@ -117,7 +117,7 @@ describe('limits counted in Redis', () => {
     expect(passed(await statuses(LIMIT + 4, na))).toBe(LIMIT)
   })
 
-  it('forgets with a flush no more than the window under way', async () => {
+  it('loses with a flush no more than the current window', async () => {
     na = await start()
     expect(passed(await statuses(LIMIT + 1, na))).toBe(LIMIT)
     await redis.command('flushall')
@@ -125,7 +125,7 @@ describe('limits counted in Redis', () => {
     expect(passed(await statuses(3, na))).toBe(0)
   })
 
-  it('does not take a foreign value for a count', async () => {
+  it('does not use a foreign value as a count', async () => {
     na = await start()
     await call(na)
     const [key = ''] = (await redis.command('keys', '*')).split('\n')

@@ -8,11 +8,11 @@ import { openRedisCounts } from './redis-counts.ts'
 import { SharedLimiter, databaseCounts } from './shared-limiter.ts'
 
 interface LimiterParts extends Pick<Core, 'database' | 'clock' | 'log' | 'metrics'> {
-  /** Of the authority: authorities that share a Redis server count apart. */
+  /** Prefix of the authority: authorities that share a Redis server count separately. */
   readonly publicKey: string
 }
 
-/** Where limits are counted, as RATE_LIMIT_STORE says. Redis always has the database behind it: never unlimited. */
+/** Chooses where limits are counted, by RATE_LIMIT_STORE. Redis always falls back to the database: never unlimited. */
 export async function chooseLimiter(settings: AuthoritySettings, parts: LimiterParts): Promise<Limiter> {
   const { database, publicKey, clock, log, metrics } = parts
   const { limiterStore, redisUrl } = settings

@@ -2,20 +2,20 @@ import type { Clock, Counter, Log } from '@chancery/service-kit'
 import type { WindowHits } from './shared-limiter.ts'
 import type { WindowCounts } from './shared-limiter.ts'
 
-/** How long the first place is left alone after a failure: a slow one would otherwise hold every call. */
+/** How long the first backend is not used after a failure: a slow one would delay every call. */
 const REST_MS = 1000
 
 export interface FallbackTools {
   readonly clock: Pick<Clock, 'monotonicMs'>
   readonly log: Log
-  /** Counts that the second place had to take. */
+  /** Number of counts made in the second backend. */
   readonly fallbacks: Counter
 }
 
 /**
- * Counts in the first place, and in the second while the first does not answer; when neither can, the call fails. A
- * window that changes its place begins anew there, so in the worst case a caller is let through twice its limit, once:
- * both places keep what they have counted.
+ * Counts in the first backend, and in the second while the first fails. When both fail, the call fails. A window that
+ * changes its backend begins again there, so in the worst case a caller gets twice its limit, once: both backends keep
+ * their counts.
  */
 export class FallbackCounts implements WindowCounts {
   readonly #first: WindowCounts
@@ -64,7 +64,11 @@ export class FallbackCounts implements WindowCounts {
   #rest(error: unknown): void {
     // Once per outage, not once per call.
     if (!this.#isResting)
-      this.#tools.log.warn('the limiter falls back', { from: this.#first.name, to: this.#second.name, error })
+      this.#tools.log.warn('rate limiter backend failed, counting in the database', {
+        from: this.#first.name,
+        to: this.#second.name,
+        error,
+      })
     this.#isResting = true
     this.#restsUntil = this.#tools.clock.monotonicMs() + REST_MS
   }
@@ -72,6 +76,6 @@ export class FallbackCounts implements WindowCounts {
   #return(): void {
     if (!this.#isResting) return
     this.#isResting = false
-    this.#tools.log.info('the limiter is back', { limiter: this.#first.name })
+    this.#tools.log.info('rate limiter backend recovered', { limiter: this.#first.name })
   }
 }

@@ -4,15 +4,17 @@ import { Redis } from 'ioredis'
 import type { WindowHits } from './shared-limiter.ts'
 import type { WindowCounts } from './shared-limiter.ts'
 
-/** Reliability 14. A call that takes longer is given up; whether it counted does not matter, the database counts then. */
+/**
+ * Reliability 14. A longer call is cancelled. It does not matter whether it counted, because the database counts then.
+ */
 const CALL_MS = 100
 const CONNECT_MS = 1000
-/** Kept past the end of its window, for instances whose clocks differ a little. */
+/** Stored past the end of its window, for instances whose clocks differ slightly. */
 const CACHED_SECONDS = 2 * WINDOW_SECONDS
 const FIRST_RETRY_MS = 100
 const MAX_RETRY_MS = 2000
 
-/** One script, so that no key is ever left without its end: a counter that never expires would refuse for ever. */
+/** One script, so that no key is ever left without its expiry: a counter without one would refuse permanently. */
 const ADD_HITS = `local totals = {}
 for i, key in ipairs(KEYS) do
   totals[i] = redis.call('INCRBY', key, ARGV[i + 1])
@@ -21,21 +23,21 @@ end
 return totals`
 
 /**
- * Windows as Redis keys below `prefix`, which names the authority: two of them may use one server. Once opened it never
- * waits: without a connection each call fails at once, and the connection is sought in the background.
+ * Windows as Redis keys below `prefix`, which names the authority: several may use one server. Calls never wait for a
+ * connection: without one each call fails immediately, and the client reconnects in the background.
  */
 export async function openRedisCounts(url: string, prefix: string): Promise<WindowCounts> {
   const redis = new Redis(url, {
     connectTimeout: CONNECT_MS,
     commandTimeout: CALL_MS,
     enableOfflineQueue: false,
-    // A hit that was sent and not answered must not be sent once more when the server is back.
+    // A hit without a response must not be sent again when the server is back.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(FIRST_RETRY_MS * attempt, MAX_RETRY_MS),
     connectionName: 'chancery-authority',
   })
-  // Every failure reaches the caller of the command it hit; without a listener the client would print it.
+  // Every failure reaches the caller of its command. Without a listener the client would print it.
   redis.on('error', () => undefined)
   await firstAttempt(redis)
   const keyOf = (bucket: string, windowStart: number): string => `${prefix}:${windowStart}:${bucket}`
@@ -61,23 +63,23 @@ export async function openRedisCounts(url: string, prefix: string): Promise<Wind
   }
 }
 
-/** Until the server answered or refused, for at most a second: the first request then finds what there is. */
+/** Waits until the server responded or refused, for at most a second, so that the first request finds a known state. */
 async function firstAttempt(redis: Redis): Promise<void> {
   const signal = AbortSignal.timeout(CONNECT_MS)
   const ends = ['ready', 'close'].map((event) => once(redis, event, { signal }))
-  // However it ends: a server that is away is what the fallback is for.
+  // In any case: the fallback handles an unavailable server.
   await Promise.race(ends).catch(() => undefined)
   for (const end of ends) end.catch(() => undefined)
 }
 
-/** An answer that is not what the script gives is no count: whoever answers there, the database counts instead. */
+/** A response that the script cannot give is not a count: the database counts instead. */
 function readTotals(totals: unknown, length: number): number[] {
-  if (!Array.isArray(totals) || totals.length !== length) throw new TypeError('Redis gave no totals')
+  if (!Array.isArray(totals) || totals.length !== length) throw new TypeError('Redis returned no totals')
   return totals.map((total) => readTotal(total))
 }
 
 function readTotal(value: unknown): number {
   const total = Number(value ?? 0)
-  if (!Number.isSafeInteger(total) || total < 0) throw new TypeError('Redis gave no count')
+  if (!Number.isSafeInteger(total) || total < 0) throw new TypeError('Redis returned no count')
   return total
 }

@@ -11,9 +11,9 @@ export interface WindowHits {
   readonly hits: number
 }
 
-/** Where the hits of all instances are added up. Implementers MUST reject when they could not count. */
+/** Where the hits of all instances are added. Implementations MUST reject when they could not count. */
 export interface WindowCounts {
-  /** How the readiness document calls it; with something to fall back to, the one that counts now. */
+  /** The name in the readiness document. With a fallback, the backend that counts now. */
   readonly name: string
   /** Adds hits to windows and returns the new totals, in the order of the rows. */
   add(rows: readonly WindowHits[]): Promise<readonly number[]>
@@ -66,7 +66,7 @@ export class SharedLimiter implements Limiter {
     await this.#counts.close()
   }
 
-  /** One row per bucket; each caller learns which hit of the window it was. */
+  /** One row per bucket. Each caller gets the number of its hit in the window. */
   async #count(buckets: readonly string[]): Promise<number[]> {
     const windowStart = this.#windowStart()
     const sums = new Map<string, number>()
