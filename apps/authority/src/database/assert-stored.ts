@@ -1,4 +1,4 @@
-/** What the database gave back is not what was to be kept: nothing of it may be committed or answered. */
+/** The stored text differs from the signed text. Nothing of it may be committed or returned. */
 export class StoredDifferentlyError extends Error {
   override readonly name = 'StoredDifferentlyError'
 }

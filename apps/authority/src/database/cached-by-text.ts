@@ -1,4 +1,4 @@
-/** Facts that follow from a text alone, kept for equal texts: a row that was edited has another text, and is read. */
+/** Caches facts that follow from a text alone, by that text: an edited row has another text, and is read again. */
 export class CachedByText<Value> {
   readonly #values = new Map<string, Value>()
   readonly #maxCharacters: number

@@ -53,10 +53,10 @@ describe('AdaptiveCount', () => {
     expect(await count.read()).toBe(1)
     state.rows = 2
     clock.advance(0.999)
-    // Young: nobody counts.
+    // A recent count: no new count.
     expect([await count.read(), state.counts]).toEqual([1, 1])
     clock.advance(0.001)
-    // Middle-aged: the old number at once, and somebody counts.
+    // An older count: the old number immediately, and one caller counts.
     expect([await count.read(), state.counts]).toEqual([1, 2])
     await setImmediate()
     expect(await count.read()).toBe(2)
@@ -93,7 +93,7 @@ describe('AdaptiveCount', () => {
     expect(await count.read()).toBe(5)
   })
 
-  it('a failure reaches those who wait, is nobody’s unhandled one, and is not remembered', async () => {
+  it('a failure reaches all waiting callers, is never unhandled, and is not cached', async () => {
     const clock = new ManualClock()
     const { state, count } = table(clock)
     state.tookSeconds = 0.1

@@ -4,10 +4,9 @@ const SLOW_MS = 25
 const MAX_AGE_MS = 2000
 
 /**
- * A count for public pages. While counting is quick every caller gets a fresh one; once a table has grown so large that
- * counting takes longer than 25 ms, callers get the last count, at most about two seconds old, and one of them causes
- * the next. No counter row has to be kept true by every write. Of a small table every count is fresh, however slow a
- * busy machine was with the last one.
+ * A count for public pages. While counting is fast every caller gets a fresh one. When counting a large table takes
+ * longer than 25 ms, callers get the last count, at most about two seconds old, and one of them causes the next. So no
+ * write has to update a counter row. Counts of a small table are always fresh, however slow the last one was.
  */
 export class AdaptiveCount {
   readonly #clock: Clock
@@ -36,7 +35,7 @@ export class AdaptiveCount {
     this.#running ??= this.#refresh().finally(() => {
       this.#running = undefined
     })
-    // Whoever does not wait for it must not turn its failure into an unhandled one.
+    // The failure must not be unhandled when no caller waits for it.
     this.#running.catch(() => undefined)
     return this.#running
   }

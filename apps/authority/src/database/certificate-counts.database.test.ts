@@ -80,7 +80,7 @@ describe('counters of certificates', () => {
     expect(await counts()).toEqual(before)
   })
 
-  it('tell of rows that they do not count', async () => {
+  it('detect rows that they do not count', async () => {
     const db = rowsOf(na.core.database)
     await db
       .updateTable('issued_counts')

@@ -4,7 +4,7 @@ import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
 import { claimNonces } from '../auth/nonces.ts'
 
-/** The other process of database.suite.ts; not a suite of its own. */
+/** The other process of database.suite.ts; not a separate suite. */
 type Question = { readonly do: 'migrate' } | { readonly do: 'claim'; readonly claims: readonly string[] }
 
 const place = JSON.parse(process.argv[2] ?? '{}') as DatabaseLocation

@@ -238,7 +238,7 @@ export function describeDatabase(backend: Backend): void {
         await helper.stop()
       })
 
-      it('remembers over a restart', async () => {
+      it('is stored over a restart', async () => {
         const one = claim()
         expect(await claimNonces(database, [one])).toEqual([true])
         await database.close()
@@ -308,7 +308,10 @@ interface Helper {
   stop(): Promise<void>
 }
 
-/** A second process with a store of its own: two stores on one SQLite file cannot wait for each other in one process. */
+/**
+ * A second process with a separate database object: two of them on one SQLite file cannot wait for each other in one
+ * process.
+ */
 async function startHelper(testDatabase: TestDatabase): Promise<Helper> {
   const child = fork(new URL('database-helper.suite.ts', import.meta.url), [JSON.stringify(locationOf(testDatabase))], {
     execArgv: ['--conditions=development'],

@@ -92,7 +92,7 @@ const TYPES: Readonly<Record<Database['engine'], ColumnTypes>> = {
 }
 
 export interface MigrateOptions {
-  /** For a copy itself, which nobody else gets past. */
+  /** For the copy itself, which owns the marker. */
   readonly copying?: boolean
   /** Stops at the schema of an earlier release: what was copied from it goes in first, then the rest is applied. */
   readonly upTo?: number

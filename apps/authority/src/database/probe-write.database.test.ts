@@ -50,7 +50,7 @@ describe('WriteProbe', () => {
     await expect(probe.check()).resolves.toBeUndefined()
   })
 
-  it('tells within a second that nothing can be written any more, and commits before it says otherwise', async () => {
+  it('reports within a second that nothing can be written, and commits before it reports otherwise', async () => {
     const { state, probe } = kit()
     await probe.check()
     state.undoneError = new Error('held by another')
@@ -73,7 +73,7 @@ describe('WriteProbe', () => {
     await expect(probe.check()).rejects.toThrow('a standby')
   })
 
-  it('believes a write that met a full disk more than a row of its own', async () => {
+  it("prefers a caller's write that found a full disk to its own small row", async () => {
     const { state, probe } = kit()
     await probe.check()
     expect(() => probe.refused(FULL)).toThrow(FULL)

@@ -1,12 +1,14 @@
 import { SharedRead } from '@chancery/service-kit'
 import { DiskFull } from './database.ts'
 
-/** What was found is kept for so long: a database that another holds or that became a standby is told soon. */
+/** How long the result is cached: a locked database, or one that became a standby, must be reported quickly. */
 const CACHED_MS = 1000
 /** Between commits a write that is undone is enough: it waits for no disk. */
 const COMMIT_EVERY_MS = 10_000
 const GROW_EVERY_MS = 30_000
-/** Small writes may still find room where larger ones do not: after one was refused nobody is sent here for so long. */
+/**
+ * Small writes may still succeed where larger ones do not: after a refused one the instance is not ready for this long.
+ */
 const FULL_FOR_MS = 10_000
 
 export interface ProbeWork {
@@ -52,7 +54,7 @@ export class WriteProbe {
     this.#committedMs = Number.NEGATIVE_INFINITY
   }
 
-  /** For writes of callers: passes the error on, and remembers a full disk. */
+  /** For writes of callers: passes the error on, and records a full disk. */
   readonly refused = (error: unknown): never => {
     if (this.#work.isFull(error)) {
       this.#refusedMs = this.#nowMs()

@@ -10,9 +10,9 @@ export function auditedTreaty(backend: Database['engine']): string {
 }
 
 /**
- * Whether the audit says that a treaty was revoked, for a statement over `recognition_treaties`. The status beside a
- * treaty is a column that nobody signed; the audit is only ever added to, and copies of it are kept elsewhere. A literal
- * type, so that the planner may use the index of such events alone.
+ * Whether the audit log has the revocation of a treaty, for a statement over `recognition_treaties`. The status column
+ * of a treaty is not signed. The audit log is only appended to, and copies of it are stored elsewhere. A literal type,
+ * so that the planner may use the index of such events alone.
  */
 export function isRevokedInAudit(backend: Database['engine']): RawBuilder<boolean | number> {
   return sql<

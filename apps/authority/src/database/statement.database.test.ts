@@ -18,7 +18,7 @@ const HEADS = new IdStatement<{ readonly id: string; readonly name: string }>(
 )
 
 describe('IdStatement', () => {
-  it('answers for each id that is there, with and without a kept plan', async () => {
+  it('returns a row for each existing id, with and without a prepared plan', async () => {
     const { database } = na.core
     for (const size of [undefined, 1, 1_000_000])
       expect(await HEADS.run(database, rowsOf(database), ['evidence-anchors', 'no such head'], size)).toEqual([
@@ -27,7 +27,7 @@ describe('IdStatement', () => {
     expect(await HEADS.run(database, rowsOf(database), [], 1)).toEqual([])
   })
 
-  it('plans anew when the table has doubled, and not before', async (test) => {
+  it('plans again when the table has doubled, and not before', async (test) => {
     const { database } = na.core
     test.skip(database.engine === 'sqlite', 'SQLite keeps no plans')
     const list = async (tx: Transaction): Promise<string[]> => {

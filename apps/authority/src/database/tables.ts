@@ -48,7 +48,7 @@ export interface Tables {
     recipient_public_key: string | null
     created_at: string
     expires_at: string
-    /** Also set when it was withdrawn: whoever reads only this column refuses it. */
+    /** Also set when it was withdrawn, so that a release that reads only this column refuses it. */
     used_at: string | null
     used_by_key: string | null
     created_by: string | null
@@ -67,7 +67,7 @@ export interface Tables {
     status: string
     renewed_from: string | null
     revoke_after: string | null
-    /** When a superseded certificate is due for the list; null when it never is, or stands there already. */
+    /** When a superseded certificate is due for the list; null when it never is, or is already listed. */
     list_after: string | null
     revoked_at: string | null
     revocation_reason: string | null

@@ -17,7 +17,7 @@ export function statementName(text: string): string {
   return name
 }
 
-/** The statement with a span around each use of it; the statement itself when nobody wants spans. */
+/** The statement with a span around each use of it; the statement itself without tracing. */
 export function tracedStatement(statement: StatementSync, text: string): StatementSync {
   if (!isTracing) return statement
   const name = statementName(text)

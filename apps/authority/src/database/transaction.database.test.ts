@@ -12,7 +12,7 @@ class Refused extends Error {}
 /** What the database says to a statement: nothing, or an error. */
 type Reply = (statement: string) => Error | undefined
 
-/** A driver that writes down what it is told and lets the test say what fails. */
+/** A driver that records its calls and fails as the test sets. */
 class ScriptedDriver implements Driver {
   readonly told: string[] = []
   readonly #reply: Reply
@@ -107,7 +107,7 @@ describe('transactOn', () => {
     expect([runs, driver.held]).toEqual([0, 0])
   })
 
-  it('says UnknownOutcomeError when the answer to COMMIT is lost, with the cause; nothing is run again or kept', async () => {
+  it('throws UnknownOutcomeError when the response to COMMIT is lost, with the cause; nothing is repeated or stored', async () => {
     const { db, driver } = scripted(failing('commit', new Lost('cut')))
     const error = await transactOn(db, async () => 7, options).then(
       () => undefined,

@@ -9,8 +9,8 @@ import { BEGIN, PostgresClient } from './postgres/client.ts'
 const INSERT = 'insert into facts values (1)'
 
 /**
- * A commit waits for its synchronous standby, as long as that takes. When somebody cancels the wait, PostgreSQL warns
- * and reports success: the change is on this server only, and a failover would lose what was acknowledged.
+ * A commit waits for its synchronous standby, as long as that takes. When the wait is cancelled, PostgreSQL warns and
+ * reports success: the change is on this server only, and a failover would lose an acknowledged write.
  */
 describe.runIf(currentBackend() === 'postgres')('a commit whose wait for the standby is cancelled', () => {
   let server: TemporaryPostgres
@@ -26,7 +26,7 @@ describe.runIf(currentBackend() === 'postgres')('a commit whose wait for the sta
     other = new pg.Client({ connectionString: server.url })
     await other.connect()
     await other.query('create table facts (id integer)')
-    await other.query("alter system set synchronous_standby_names = 'nobody'")
+    await other.query("alter system set synchronous_standby_names = 'absent'")
     await other.query('select pg_reload_conf()')
     pool = new pg.Pool({ connectionString: server.url, Client: PostgresClient })
   })
@@ -45,7 +45,7 @@ describe.runIf(currentBackend() === 'postgres')('a commit whose wait for the sta
     client.release(true)
   })
 
-  it('has an unknown outcome as a statement of its own, however it is asked for', async () => {
+  it('has an unknown outcome as a single statement, however it is sent', async () => {
     for (const query of [INSERT, { name: 'insert', text: INSERT, values: [] }]) {
       const [outcome] = await Promise.allSettled([pool.query(query), cancelWaiting()])
       expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(UnknownOutcomeError) })

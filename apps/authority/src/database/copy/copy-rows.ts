@@ -26,8 +26,8 @@ const FIRST_FETCH = 8
 const NOT_COPIED = 'schema_version'
 
 /**
- * What is to be copied, from the two schemas themselves: a table that a later release adds cannot be forgotten. One side
- * is SQLite, where the primary keys are read.
+ * The tables to copy, from the two schemas themselves, so that a table of a later release is not left out. One side is
+ * SQLite, where the primary keys are read.
  */
 export async function describeTables(source: Side, target: Side): Promise<readonly CopiedTable[]> {
   const [from, into] = [await listColumns(source), await listColumns(target)]
@@ -39,7 +39,7 @@ export async function describeTables(source: Side, target: Side): Promise<readon
     if (own.length === 0) throw new Error(`the table ${name} is not known to this release`)
     const given = from.filter(({ table }) => table === name)
     const lost = given.find((each) => own.every((column) => column.name !== each.name))
-    // PostgreSQL has columns of its own; what SQLite has and the target does not know would be left behind in silence.
+    // PostgreSQL has additional columns. A column of SQLite that the target lacks would be lost silently.
     if (lost !== undefined && source.engine === 'sqlite')
       throw new Error(`the column ${name}.${lost.name} is not known to this release`)
     const key = keyed.filter(({ table, pk }) => table === name && pk > 0).sort((a, b) => a.pk - b.pk)

@@ -15,8 +15,8 @@ export interface SnapshotProgress {
 }
 
 /**
- * Writes one state of a database that is in use into a new SQLite file, whatever engine it is on: the same file can be
- * restored into either. It is on the disk when this returns, with nothing beside it.
+ * Writes one state of a database in use into a new SQLite file, from either engine. The file can be restored into
+ * either. It is complete and on disk when this returns, without side files.
  */
 export async function snapshotInto(
   source: Database,
@@ -36,7 +36,7 @@ export async function snapshotInto(
   await syncFile(path)
 }
 
-/** Of one moment: what is committed while it runs is not seen. Nobody waits for it. */
+/** Of one moment: changes committed while it runs are not included. No other transaction waits for it. */
 async function copyAll(
   connection: Query,
   draft: Database,

@@ -37,7 +37,7 @@ export async function createTemporaryDatabase(like: DatabaseLocation, ids: Ids):
   }
 }
 
-/** On a connection of its own, because a database cannot be created in a transaction. */
+/** On a separate connection, because a database cannot be created in a transaction. */
 async function onServer(url: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1000 })
   // A broken connection fails the statement; without a listener the event would end the process.

@@ -4,7 +4,7 @@ import { listTables } from './catalogue.ts'
 import type { Database, Reader, Transaction } from '../database.ts'
 import { lockMigrations } from '../locks/migration.ts'
 
-/** A table that is there from the first moment of a copy to its last: while it is, the database is nobody's. */
+/** A table that exists during a copy. While it exists, no process may use the database. */
 const MARKER = 'unfinished_copy'
 
 /** The database is the target of a copy that was not brought to its end: part of it is missing. */
@@ -25,7 +25,7 @@ export class TargetOccupiedError extends Error {
   override readonly name = 'TargetOccupiedError'
 }
 
-/** Asked before anybody uses a database; only PostgreSQL is ever copied into. */
+/** Checked before a database is used. Only PostgreSQL is ever a target of a copy. */
 export async function isCopyUnfinished(database: Database, reader: Reader = database.read): Promise<boolean> {
   if (database.engine !== 'postgres') return false
   const { rows } = await sql<{ found: boolean }>`select to_regclass(${MARKER}) is not null as found`.execute(reader)
@@ -33,8 +33,8 @@ export async function isCopyUnfinished(database: Database, reader: Reader = data
 }
 
 /**
- * Takes an empty database for a copy; nobody who starts on it afterwards gets past the marker. What an interrupted copy
- * left is cleared away only when the operator says so, and only when nothing else is there.
+ * Locks an empty database for a copy with the marker. The rest of an interrupted copy is removed only on the operator's
+ * request, and only when nothing else is there.
  */
 export async function beginCopy(
   target: Database,

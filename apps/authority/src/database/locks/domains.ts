@@ -3,8 +3,8 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
 
 /**
- * One row per domain: a lock, and a version that tells every instance when its cache is old. Locks are taken in this
- * order, so two transactions cannot wait for each other.
+ * One row per domain: a lock, and a version that shows every instance when its cache is old. Locks are taken in this
+ * order, so that two transactions cannot deadlock.
  */
 export const DOMAINS = [
   'operator-keys',

@@ -28,7 +28,7 @@ function openedParts(): [TestAuthority['parts'], TestAuthority['parts']] {
   return [a, b]
 }
 
-/** A write under a lease: a row of its own, so that nothing else touches it. */
+/** A write under a lease: a separate row, so that nothing else changes it. */
 const write = (parts: LeaseParts, lease: Lease, bucket: string): Promise<void> =>
   parts.database.write(async (tx) => {
     await tx.query.insertInto('rate_limit_windows').values({ bucket, window_start: 0, hits: 0 }).execute()
@@ -162,7 +162,7 @@ describe('a holder that was paused', () => {
     expect(await isWritten(b, 'let-go')).toBe(true)
   })
 
-  it('keeps its lease as long as nobody takes it: only a takeover fences', async () => {
+  it('keeps its lease until another process takes it: only a takeover fences', async () => {
     const [a] = openedParts()
     await withLease(a, 'slow', 60, async (lease) => {
       clock.advance(600)

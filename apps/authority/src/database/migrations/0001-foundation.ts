@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Migration } from '../migration.ts'
 
-/** Heads and stamps, nonces, audit, operator keys, policy and list versions, invites, certificates, limiter, leases. */
+/** Domain rows, nonces, audit, operator keys, policy and list versions, invites, certificates, limiter, leases. */
 export const foundation: Migration = {
   version: 1,
   async up(tx, { backend, binary, bigint }) {
@@ -111,7 +111,7 @@ export const foundation: Migration = {
       .addColumn('revocation_reason', 'text')
       .execute()
     await tx.schema.createIndex('issued_certs_by_key').on('issued_certs').column('node_public_key').execute()
-    // Small partial indexes: what is due for the list, and which keys are burnt. Both are asked on hot paths.
+    // Small partial indexes for frequent queries: certificates due for the list, and compromised keys.
     await sql`create index issued_certs_due on issued_certs (list_after) where list_after is not null`.execute(tx)
     await sql`create index issued_certs_compromised on issued_certs (node_public_key) where revocation_reason = 'key_compromise'`.execute(
       tx,

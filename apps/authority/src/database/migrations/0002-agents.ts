@@ -13,7 +13,7 @@ export const agents: Migration = {
       .addColumn('capabilities_json', 'text', (c) => c.notNull())
       .addColumn('registered_at', 'text', (c) => c.notNull())
       .addColumn('expires_at', 'text', (c) => c.notNull())
-      // 0 once the postings are gone: the row then only remembers which descriptor was the newest.
+      // 0 after the postings are removed: the row then only records the newest descriptor.
       .addColumn('listed', 'integer', (c) => c.notNull())
       .execute()
     if (backend === 'postgres') await sql`alter table agent_registrations set (fillfactor = 80)`.execute(tx)

@@ -129,8 +129,8 @@ async function createEntryIndexes(tx: Query): Promise<void> {
 }
 
 /**
- * The database itself refuses to change an entry, and to delete one that no checkpoint covers: a mistaken statement
- * stops here. Whoever owns the database can take the guard away; then the chain, the anchors and the log tell.
+ * The database itself refuses to change an entry, and to delete one that no checkpoint covers, so a wrong statement
+ * fails. The owner of the database can remove the trigger. Then the chain, the anchors and the log show the change.
  */
 async function guardEntries(tx: Query, backend: 'sqlite' | 'postgres'): Promise<void> {
   if (backend === 'sqlite') {

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** What the network looked like, one row a minute, kept for a day: the history behind the dashboard. */
+/** The state of the network, one row a minute, stored for a day, for the dashboard. */
 export const activity: Migration = {
   version: 8,
   async up(tx, { bigint }) {

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** Withdrawn attestations a restored database no longer has: only the kept feed knew them. */
+/** Revoked attestations that a restored database lacks and only the saved feed names. */
 export const recoveredRevocations: Migration = {
   version: 9,
   async up(tx) {

@@ -35,8 +35,8 @@ export const auditNumbers: Migration = {
       return
     }
     await sql`insert into audit_numbering (id, last_sequence) values (1, 0)`.execute(tx)
-    // Old rows stay without: their transactions ended before this one could take the table. A default for them, too,
-    // would write the whole table anew.
+    // Old rows stay without a value: their transactions ended before this one could lock the table. A default for them
+    // would rewrite the whole table.
     await sql`alter table audit_events add column xact bigint`.execute(tx)
     await sql`alter table audit_events alter column xact set default (pg_current_xact_id()::text::bigint)`.execute(tx)
     await sql`create index audit_events_by_xact on audit_events (xact)`.execute(tx)

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** Through which operator key each own offer was made, while the offer stands. */
+/** The operator key of each own offer, while the offer is open. */
 export const offerMakers: Migration = {
   version: 14,
   async up(tx) {

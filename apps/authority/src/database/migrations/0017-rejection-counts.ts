@@ -1,6 +1,9 @@
 import type { Migration } from '../migration.ts'
 
-/** How many rejected submissions of strangers became entries in the current minute and day, over all instances. */
+/**
+ * Number of rejected submissions of unknown signers that became entries in the current minute and day, over all
+ * instances.
+ */
 export const rejectionCounts: Migration = {
   version: 17,
   async up(tx, { bigint }) {

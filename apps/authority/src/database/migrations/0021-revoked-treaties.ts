@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { auditedTreaty } from '../revoked-treaties.ts'
 import type { Migration } from '../migration.ts'
 
-/** Finds the audit event that says a treaty was revoked: the column beside the treaty is not signed. */
+/** Finds the audit event of a treaty revocation, because the status column of the treaty is not signed. */
 export const revokedTreaties: Migration = {
   version: 21,
   async up(tx, { backend }) {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Migration } from '../migration.ts'
 
-/** What is signed beside each list, and how large it is: counting the bytes of the text would read all of it. */
+/** The signed head of each list, and its size: counting the bytes of the text would read all of it. */
 export const listHeads: Migration = {
   version: 24,
   async up(tx) {

@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import type { Migration } from '../migration.ts'
 
 /**
- * Counters of certificates, kept true by triggers: instances of the release before, which do not know them, are counted,
- * too. SQLite has one writer and raises one row. On PostgreSQL each statement adds a row of its own, since a shared one
- * would make all joins wait for each other; a job adds them up. The index is for what ended, and what ends soon.
+ * Counters of certificates, updated by triggers, so that instances of the previous release count, too. SQLite has one
+ * writer and raises one row. On PostgreSQL each statement adds a separate row, because a shared one would make all
+ * joins wait for each other; a job adds them up. The index is for certificates that have ended or end within a day.
  */
 export const issuedCounts: Migration = {
   version: 26,

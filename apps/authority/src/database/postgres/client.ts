@@ -19,11 +19,11 @@ interface PostgresResult {
 }
 
 /**
- * The driver's client, honest about COMMIT. A statement that failed and was caught leaves PostgreSQL's transaction
- * aborted; COMMIT then undoes everything and the driver reports success: only the command tag tells. And when the
- * connection dies during COMMIT, the server is asked what became of it: the caller hears success, a certain failure,
- * or the error that stands for "unknown". A commit whose wait for the synchronous standby somebody
- * cancelled is reported as a success with a warning: that is "unknown", too, since a failover may lose it.
+ * PostgreSQL client that reports the real outcome of COMMIT. A failed statement whose error was caught leaves the
+ * transaction aborted. COMMIT then rolls back and the driver reports success; only the command tag shows it. When the
+ * connection dies during COMMIT, the client asks the server for the outcome: the caller gets success, a certain
+ * failure, or the error for "unknown". A cancelled wait for the synchronous standby is reported as success with a
+ * warning: that is "unknown", too, because a failover may lose the commit.
  */
 export class PostgresClient extends Client {
   readonly #config: pg.ClientConfig
@@ -54,7 +54,7 @@ export class PostgresClient extends Client {
     // oxlint-disable-next-line typescript/unbound-method -- applied to this connection in the next lines
     const send = Client.prototype.query as (...given: unknown[]) => unknown
     const last = args.at(-1)
-    // The pool asks with a callback, everybody else for a promise.
+    // The pool passes a callback, other callers use a promise.
     if (typeof last === 'function') return send.apply(this, [...args.slice(0, -1), this.#doubting(last as Callback)])
     const sent = isTracing
       ? tracedQuery(args[0], () => send.apply(this, args) as Promise<unknown>)
@@ -92,7 +92,7 @@ export class PostgresClient extends Client {
       this.#mark = { xid: String(row['xid']), serverRun: this.#serverRun ?? null }
       return answers[0]
     } catch (error) {
-      // A standby gives no numbers. The block may be open: nobody else gets this connection with it.
+      // A standby assigns no numbers. The block may be open, but no other caller gets this connection with it.
       await (this.#send('rollback') as Promise<unknown>).catch(() => undefined)
       throw new DatabaseUnavailableError('no transaction could be begun', { cause: error })
     }

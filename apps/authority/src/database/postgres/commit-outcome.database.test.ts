@@ -24,7 +24,7 @@ const RAISE_POLICY: Statement<undefined, never> = {
   sqlite: () => [],
 }
 
-/** How a connection dies at its COMMIT: before the server hears of it, after it was sent on, or with the answer. */
+/** How a connection dies at its COMMIT: before the server receives it, after it was sent on, or with the response. */
 const DEATHS = ['before', 'after', 'answer'] as const
 type Death = (typeof DEATHS)[number]
 
@@ -84,7 +84,7 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT whose connection dies'
       (error: unknown) => error,
     )
 
-  it.each(DEATHS)('%s: 25 times, the caller hears exactly what the database did', async (death) => {
+  it.each(DEATHS)('%s: 25 times, the caller gets exactly what the database did', async (death) => {
     for (let round = 0; round < 25; round += 1) {
       const before = await stamp()
       breakNextCommit(proxy, death)
@@ -104,7 +104,7 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT whose connection dies'
     await Promise.all(Array.from({ length: 20 }, () => readVersions(database)))
   })
 
-  it('stays unknown while nobody can be asked, and says so to the caller', async () => {
+  it('stays unknown while the server cannot be asked, and the caller gets that', async () => {
     const na = await startTestAuthority({
       database: { settings: { DATABASE_URL: proxied }, drop: async () => undefined },
     })
@@ -113,7 +113,7 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT whose connection dies'
     const answer = await na.as('privileged')('POST', '/admin/policy', { policy_id: 'cut' })
     expect((refused(answer, 503, 'service_unavailable')['details'] as JsonObject)['outcome']).toBe('unknown')
     proxy.isolate(false)
-    // It had been committed: whoever looks, as the answer asks to, finds it.
+    // It had been committed: a caller that checks, as the response requests, finds it.
     expect((await na.request('GET', '/policy')).text).toContain('"policy_id":"cut"')
     await na.stop()
   }, 30_000)
@@ -143,7 +143,7 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT during which the serve
   })
 
   it.each(DEATHS)(
-    '%s: success is claimed by nobody but the run of the server that gave it',
+    '%s: only the server run that assigned the transaction reports success',
     async (death) => {
       const database = openPostgres(`postgresql://postgres@127.0.0.1:${proxy.port}/postgres`)
       await migrate(database, () => systemClock.now())

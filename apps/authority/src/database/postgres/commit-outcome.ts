@@ -34,7 +34,7 @@ export async function resolveCommit(config: pg.ClientConfig, mark: TransactionId
   return 'unknown'
 }
 
-/** Undefined while nobody can say: the server is away, or still at it. */
+/** Undefined while it is unknown: the server is unavailable, or still working. */
 async function readOutcome(config: pg.ClientConfig, mark: TransactionId): Promise<CommitOutcome | undefined> {
   const client = new pg.Client(config)
   // What breaks here fails the query below; without a listener the event would end the process.
@@ -47,7 +47,7 @@ async function readOutcome(config: pg.ClientConfig, mark: TransactionId): Promis
     )
     const row = rows[0]
     if (row === undefined || row.standby || row.status === 'in progress') return undefined
-    // Whoever has the number now: ours is not among what this server kept.
+    // Another transaction may have the number now: ours is not among those that this server committed.
     if (row.status === 'aborted') return 'undone'
     if (row.status !== 'committed' || row.run === null || row.run !== mark.serverRun) return 'unknown'
     return (await confirmOnStandby(client)) ? 'committed' : 'unknown'
@@ -61,8 +61,8 @@ async function readOutcome(config: pg.ClientConfig, mark: TransactionId): Promis
 }
 
 /**
- * A commit of its own: when it returns, the standbys that commits wait for have everything before it, too. The lost
- * COMMIT may have been cut while it waited for just that. False when the server gave up waiting for them.
+ * A separate commit: when it returns, the synchronous standbys have everything before it, too. The lost COMMIT may have
+ * been interrupted while it waited for them. False when the server stopped waiting for them.
  */
 async function confirmOnStandby(client: pg.Client): Promise<boolean> {
   let isConfirmed = true

@@ -17,7 +17,7 @@ import type { Domain } from '../locks/domains.ts'
 
 if (currentBackend() === 'postgres') describeDatabase('postgres')
 
-/** A store that lost track of a connection waits for it for ever. */
+/** A pool that lost track of a connection waits for it permanently. */
 function closeSoon(database: Database): Promise<'closed' | 'hangs'> {
   const hangs = new Promise<'hangs'>((resolve) => {
     setTimeout(() => resolve('hangs'), 10_000)
@@ -62,7 +62,7 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
       await lockMigrations(database, tx)
       return limits(tx.query)
     })
-    // A change of a table that is in use still gives up: everybody else would wait behind it.
+    // A change of a table in use still times out, because all other users would wait for it.
     expect(within).toEqual(['lock_timeout 2000', 'statement_timeout 0'])
     expect(await database.write((tx) => limits(tx.query))).toEqual(['lock_timeout 5000', 'statement_timeout 10000'])
   })
@@ -93,7 +93,7 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     }
   })
 
-  it('finds out that nothing was kept when the connection dies before COMMIT arrives', async () => {
+  it('reports that nothing was stored when the connection dies before COMMIT arrives', async () => {
     const before = await policyVersion()
     const cut = database.write(async (tx) => {
       await tx.raiseVersion('policy')
@@ -121,7 +121,7 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
   })
 
   it('survives a connection that dies between two statements of a transaction', async () => {
-    // Nobody awaits the connection at that moment: its error must not become an uncaught exception of the process.
+    // No caller awaits the connection at that moment: its error must not become an uncaught exception of the process.
     const { promise, resolve } = Promise.withResolvers<void>()
     const work = database.write(async (tx) => {
       await cutConnection(tx.query)
@@ -143,7 +143,7 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
         await cutConnection(tx.query)
         if (oneMore) await tx.raiseVersion('crl')
       })
-    // As many as the pool has: if each kept its place, nobody would get one any more.
+    // As many as the pool has: if each occupied its slot, no other caller would get one.
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, cut))
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toEqual([])
     await expect(readVersions(own)).resolves.toBeDefined()
@@ -241,7 +241,7 @@ describe('failures of PostgreSQL', () => {
     ['cannot connect now', state('57P03')],
     ['I/O error', state('58030')],
     ['a standby', state('25006')],
-    ['a session that stood still inside a transaction', state('25P03')],
+    ['a session that was idle inside a transaction', state('25P03')],
     ['no such database', state('3D000')],
     ['a deadlock after all tries', state('40P01')],
     ['refused', network('ECONNREFUSED')],
@@ -257,7 +257,7 @@ describe('failures of PostgreSQL', () => {
     expect(translated?.message).not.toMatch(/db\.example|10\.0\.0\.1/)
   })
 
-  it('a lock time-out is told apart', () => {
+  it('a lock timeout is distinguished', () => {
     expect(translateDatabaseError(state('55P03'))).toBeInstanceOf(LockTimeoutError)
   })
 

@@ -12,8 +12,8 @@ import { StoreVerifier } from '../../features/evidence/store-verifier.ts'
 const TREATIES = Array.from({ length: 1001 }, (_, i) => ({ treaty_id: `t${i}`, from: `S${i % 9}`, to: `T${i}` }))
 
 /**
- * The kernel drops all locks that a process has on a file when the process closes any descriptor of it. Commands run here
- * inside the process of a live authority: a descriptor that one of them opened beside SQLite would cost its locks.
+ * The kernel drops all locks of a process on a file when the process closes any descriptor of it. Commands run here
+ * inside the process of a live authority: a descriptor opened outside SQLite would drop its locks.
  */
 describe.runIf(currentBackend() === 'sqlite' && process.platform === 'linux')('the live SQLite file', () => {
   let na: TestAuthority

@@ -60,7 +60,7 @@ function openShared(path: string): Database {
  */
 export function openSqliteExclusive(path: string): Database {
   accessSync(path, constants.R_OK)
-  // The lock is taken by the first transaction in this mode, and then kept.
+  // The first transaction in this mode takes the lock and keeps it.
   return openFile(path, 'pragma locking_mode=exclusive; begin immediate; commit')
 }
 
@@ -70,8 +70,8 @@ export function openSqliteReadOnly(path: string): Database {
 }
 
 /**
- * A file that counts for nothing until it was written to its end, so it may be lost in a crash: whoever closes it syncs
- * it. Nothing stands beside it afterwards.
+ * A file that is not valid until it is complete, so it may be lost in a crash. The caller that closes it syncs it. No
+ * side files are left.
  */
 export function openSqliteUnsynced(path: string): Database {
   createMissing(path)

@@ -2,7 +2,7 @@ import { Thread, ThreadEndedError, ThreadError } from '@chancery/service-kit'
 import { LockTimeoutError, DatabaseUnavailableError } from '../database.ts'
 import type { DatabaseLocation } from '../open.ts'
 
-/** What every such thread is started with, beside its own. */
+/** The options of every such thread, besides its own. */
 export interface DatabaseThreadData {
   readonly place: DatabaseLocation
 }
@@ -10,11 +10,11 @@ export interface DatabaseThreadData {
 /** Names of errors that mean: the database could not answer (store/answer-store-calls.ts). */
 const DATABASE_ERRORS: ReadonlySet<string> = new Set([DatabaseUnavailableError.name, LockTimeoutError.name])
 
-/** Long reading beside the event loop, on a connection of its own. A thread that ended is replaced by who owns it. */
+/** Long reads in a separate thread, with its own connection. The owner replaces a thread that ended. */
 export class DatabaseThread {
   readonly #thread: Thread
 
-  /** `name` is a file beside `from`, without its extension. */
+  /** `name` is a file next to `from`, without its extension. */
   constructor(name: string, from: string, workerData: DatabaseThreadData) {
     // The environment may hold the signing seed.
     this.#thread = new Thread(name, from, { workerData, env: {} })

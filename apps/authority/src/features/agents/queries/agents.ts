@@ -23,7 +23,7 @@ export async function findDescriptor(db: Reader, node_public_key: string, now: s
   return row?.descriptor_json
 }
 
-/** The live registration with its row held. */
+/** The live registration, with its row locked. */
 export async function loadForRemoval(
   database: Database,
   tx: Reader,
@@ -39,7 +39,7 @@ export async function loadForRemoval(
   return (database.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
 }
 
-/** Takes agents out of every answer; what a later descriptor is compared with stays. */
+/** Removes agents from every response. The values for comparison with a later descriptor stay. */
 export async function unlistAgents(tx: Transaction, keys: readonly string[]): Promise<number> {
   if (keys.length === 0) return 0
   const rows = await tx.query
@@ -73,7 +73,7 @@ export async function unlistAgents(tx: Transaction, keys: readonly string[]): Pr
   return rows.length
 }
 
-/** Takes every agent out until it announces itself again; gives how many there were. */
+/** Removes every agent until it registers again. Returns their number. */
 export async function unlistAllAgents(tx: Transaction): Promise<number> {
   const { numUpdatedRows } = await tx.query
     .updateTable('agent_registrations')
@@ -85,7 +85,7 @@ export async function unlistAllAgents(tx: Transaction): Promise<number> {
   return Number(numUpdatedRows)
 }
 
-/** Called in the revoking transaction: an agent goes with its node's certificate (protocol/core 9.3). */
+/** Called in the revoking transaction: an agent is removed with its node's certificate (protocol/core 9.3). */
 export async function dropAgents(tx: Transaction, keys: readonly string[]): Promise<void> {
   await unlistAgents(tx, keys)
 }
@@ -103,7 +103,7 @@ export async function insertTombstone(
     .execute()
 }
 
-/** Live agents of these node keys, for what a revocation would take away. */
+/** Live agents of these node keys, which a revocation would remove. */
 export async function listAgentsOf(db: Reader, keys: readonly string[], now: string): Promise<readonly string[]> {
   if (keys.length === 0) return []
   const rows = await db

@@ -82,7 +82,7 @@ describe('registerAgents', () => {
     expect(await isAudited(row)).toBe(true)
   })
 
-  it('judges two descriptors of one key in a batch one after the other', async () => {
+  it('checks two descriptors of one key in a batch one after the other', async () => {
     const key = await newKey()
     const [second, first, third] = [newRow(key, 2, ['x']), newRow(key, 1, ['y']), newRow(key, 3, ['z'])]
     expect(await register(second, first, third)).toEqual(['registered', 'older', 'registered'])
@@ -161,7 +161,7 @@ describe('registerAgents', () => {
     expect(await stored(key)).toMatchObject({ agent_id: 'agent-11' })
   })
 
-  /** Where a posting lies and who wrote it: another version of the row would be elsewhere. */
+  /** The position of a posting and its transaction: another version of the row would be elsewhere. */
   async function versions(key: string): Promise<Map<string, string>> {
     const place = currentBackend() === 'postgres' ? sql`ctid::text || '/' || xmin::text` : sql`rowid`
     const rows = await db()

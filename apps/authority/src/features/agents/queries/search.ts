@@ -8,7 +8,7 @@ export interface AgentRow {
   readonly descriptor_json: string
 }
 
-/** A place in the order (registered_at descending, key ascending). */
+/** A position in the order (registered_at descending, key ascending). */
 export interface AgentPosition {
   readonly registered_at: string
   readonly node_public_key: string
@@ -21,9 +21,9 @@ export interface SearchPage {
 }
 
 /**
- * Newest first. Two ways to the same rows: a rare tag starts from its postings and sorts them, a popular one walks the
- * registrations from the newest on and keeps those that have the tag. Whichever looks at fewer rows is taken, so a
- * page costs what it shows and not what the registry holds (docs/decisions/0008).
+ * Newest first. There are two plans for the same rows: a rare tag starts from its postings and sorts them; a popular
+ * one reads the registrations from the newest on and keeps those with the tag. The plan that reads fewer rows is used,
+ * so the cost depends on the page and not on the registry (docs/decisions/0008).
  */
 export async function searchAgents(
   db: Reader,
@@ -37,7 +37,7 @@ export async function searchAgents(
   return isRare ? fromPostings(db, capability, now, page) : fromNewest(db, capability, now, page)
 }
 
-/** How common a tag is, and how large the registry about; neither is counted. */
+/** How common a tag is, and the approximate size of the registry. Neither is counted. */
 export interface Estimate {
   readonly postings: number
   readonly agents: number
@@ -96,7 +96,7 @@ function isAfter(table: 'r', place: AgentPosition): ReturnType<typeof sql<boolea
   return sql<boolean>`(${at} < ${place.registered_at} or (${at} = ${place.registered_at} and ${key} > ${place.node_public_key}))`
 }
 
-/** Exact up to the bound, null above (protocol/core 24). The counter says when counting would be in vain. */
+/** Exact up to the limit, null above (protocol/core 24). The counter shows when counting would exceed it. */
 export async function countMatches(
   db: Reader,
   capability: string,

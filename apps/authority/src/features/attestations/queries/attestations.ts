@@ -99,7 +99,7 @@ function filtered(db: Reader, filter: AttestationFilter) {
   return query
 }
 
-/** Reasons of everything this sovereign has withdrawn: the content of its feed. */
+/** Reasons of everything this sovereign has revoked: the content of its feed. */
 export async function listRevokedAttestations(
   tx: Reader,
 ): Promise<readonly { attestation_id: string; revocation_reason: string | null }[]> {
@@ -111,7 +111,9 @@ export async function listRevokedAttestations(
     .execute()
 }
 
-/** True when this authority issued and withdrew it: by its row, or by the ids of the own feed, whatever the row says. */
+/**
+ * True when this authority issued and revoked it: by its row, or by the ids of the own feed, whatever the row contains.
+ */
 export async function isOwnAttestationRevoked(db: Reader, attestation_id: string): Promise<boolean> {
   const row = await db
     .selectFrom('membership_attestations')
@@ -120,7 +122,7 @@ export async function isOwnAttestationRevoked(db: Reader, attestation_id: string
     .where('membership_attestations.attestation_id', '=', attestation_id)
     .executeTakeFirst()
   if (row !== undefined) return row.status === 'revoked' || row.listed !== null
-  // Issued and withdrawn after the backup this database was restored from: only the withdrawal is known.
+  // Issued and revoked after the backup of this restored database: only the revocation is known.
   const recovered = await db
     .selectFrom('recovered_revocations')
     .select('attestation_id')

@@ -6,8 +6,8 @@ import type { Expression, RawBuilder } from 'kysely'
 import type { Reader, Transaction } from '../../../database/database.ts'
 
 /**
- * Keys heard of within the window; revoked certificates have no liveness row, superseded ones say so in theirs. Distinct
- * in a query of its own: databases hash that, and sort for a count of distinct values.
+ * Keys with a heartbeat within the window. Revoked certificates have no liveness row, superseded ones are marked in
+ * theirs. Distinct in a subquery: databases hash that, and sort for a count of distinct values.
  */
 export async function countActiveNodes(db: Reader, now: Instant): Promise<number> {
   const keys = db
@@ -24,7 +24,7 @@ export async function countActiveNodes(db: Reader, now: Instant): Promise<number
   return Number(row?.count ?? 0)
 }
 
-/** Certificates in use that end within a span; superseded ones do not count, their successors stand for them. */
+/** Certificates in use that end within a span. Superseded ones do not count, because their successors do. */
 export async function countExpiring(db: Reader, after: Instant, until: Instant): Promise<number> {
   const row = await db
     .selectFrom('issued_certs')
@@ -88,7 +88,7 @@ function activeSuccessor(cert_id: Expression<string>, now: Instant): RawBuilder<
       and (sl.revoke_after is null or sl.revoke_after > ${writeSortable(now)}))`
 }
 
-/** What revoking needs to know of a certificate. */
+/** The columns of a certificate that a revocation needs. */
 export interface RevocableCertificate {
   readonly cert_id: string
   readonly node_public_key: string
@@ -123,7 +123,7 @@ export async function listOtherCertificates(
     .execute()
 }
 
-/** Superseded certificates whose time for the list has come, oldest first. */
+/** Superseded certificates that are due for the list, oldest first. */
 export async function listDueForListing(
   tx: Reader,
   now: string,
@@ -139,7 +139,7 @@ export async function listDueForListing(
     .execute()
 }
 
-/** Takes certificates out of use. Their liveness goes, too: a revoked node is not counted. */
+/** Marks certificates as revoked. Their liveness is removed, too: a revoked node is not counted. */
 export async function markRevoked(
   tx: Transaction,
   cert_ids: readonly string[],

@@ -75,7 +75,7 @@ const storedCertificate = (row: HeartbeatRow) =>
   db().selectFrom('issued_certs').selectAll().where('cert_id', '=', row.cert_id).executeTakeFirstOrThrow()
 
 describe('recordHeartbeats', () => {
-  it('writes liveness, spends the nonce and tells which lists are in force', async () => {
+  it('writes liveness, spends the nonce and returns the current list versions', async () => {
     const row = await newCertificate()
     await db()
       .insertInto('crl_versions')
@@ -100,7 +100,7 @@ describe('recordHeartbeats', () => {
     ['superseded in this instant', { revoke_after: NOW }],
     ['of the next instant', { issued_at: '2026-01-02T03:04:05.000001Z' }],
     ['expired in this instant', { expires_at: NOW }],
-    ['of a burnt key', { node_public_key: burnt }],
+    ['of a compromised key', { node_public_key: burnt }],
   ])('neither records nor spends for a certificate that is %s', async (_, columns) => {
     await newCertificate({ node_public_key: burnt, status: 'revoked', revocation_reason: 'key_compromise' })
     const row = await newCertificate(columns)
@@ -129,7 +129,7 @@ describe('recordHeartbeats', () => {
 
   it("neither records nor spends under another's key", async () => {
     const own = await newCertificate()
-    const foreign = newRow(own.cert_id, 'somebody else')
+    const foreign = newRow(own.cert_id, 'another node')
     expect(await record(foreign)).toMatchObject([{ recorded: false }])
     expect(await isSpent(foreign)).toBe(false)
     expect(await liveness(own)).toMatchObject({ last_heartbeat: BEFORE })

@@ -8,11 +8,11 @@ export interface HeartbeatRow {
   readonly claim_expires_at: string
   readonly heartbeat_status: string
   readonly remote_addr: string
-  /** Of the genesis block the node says it holds. */
+  /** Digest of the genesis block that the node reports. */
   readonly genesis_digest: string | null
 }
 
-/** What the store knew of the certificate at the moment the nonce was, or was not, spent. */
+/** The stored state of the certificate when the nonce was, or was not, spent. */
 export interface CertificateState {
   readonly node_public_key: string
   readonly status: string
@@ -41,7 +41,7 @@ export interface RefusedHeartbeat {
   readonly recorded: false
   /** Undefined when there is no such certificate. */
   readonly certificate: CertificateState | undefined
-  /** The moment the batch was judged at: whoever explains a refusal must ask about that one. */
+  /** The time at which the batch was checked: the explanation of a refusal must use the same time. */
   readonly judgedAt: string
 }
 
@@ -66,7 +66,7 @@ export async function recordHeartbeats(
   return outcomes
 }
 
-/** One row: the refused heartbeats, which are few, and the notices for the others. */
+/** One row: the refused heartbeats, which are few, and the current versions for the others. */
 interface BatchResult extends Notices {
   readonly refused: readonly RefusedRow[]
 }
@@ -91,16 +91,16 @@ with input as materialized (
 ), claimed as (
   insert into nonces (claim, expires_at) select claim, claim_expires_at from usable order by claim
   on conflict do nothing returning claim
-), judged as materialized (
+), checked as materialized (
   select n, cert_id, heartbeat_status, remote_addr, genesis_digest, claim in (select claim from claimed) as fresh from usable
 ), touched as (
   update node_liveness l set last_heartbeat = $7, heartbeat_status = j.heartbeat_status, remote_addr = j.remote_addr,
     genesis_digest = j.genesis_digest
-  from (select distinct on (cert_id) * from judged where fresh order by cert_id, n desc) j
+  from (select distinct on (cert_id) * from checked where fresh order by cert_id, n desc) j
   where l.cert_id = j.cert_id
 ), refused as (
   select n, cert_key, status, issued_at, expires_at, revoke_after, compromised
-  from found where n not in (select n from judged where fresh)
+  from found where n not in (select n from checked where fresh)
 )
 select coalesce((select json_agg(refused) from refused), '[]') as refused,
   coalesce((select max(sequence) from crl_versions), 0) as crl_sequence,

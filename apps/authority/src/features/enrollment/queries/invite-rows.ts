@@ -85,7 +85,7 @@ export function stateOf(row: InviteRow, now: string): Exclude<InviteState, 'all'
   return row.expires_at < now ? 'expired' : 'open'
 }
 
-/** Which invites a withdrawal means. */
+/** The invites that a withdrawal selects. */
 export type InviteChoice =
   | { readonly by: 'fingerprints'; readonly fingerprints: readonly string[] }
   | { readonly by: 'maker'; readonly created_by: string }
@@ -118,7 +118,7 @@ export function findFingerprints(
     .execute()
 }
 
-/** True when one of the chosen was made by another key, or by nobody knows whom. */
+/** True when one of the selected invites was made by another key, or has no stored maker. */
 export async function isOfOthers(tx: Reader, choice: InviteChoice, key_id: string): Promise<boolean> {
   const row = await tx
     .selectFrom('invite_tokens')
@@ -140,8 +140,8 @@ export async function countOpen(tx: Reader, choice: InviteChoice, now: string): 
 }
 
 /**
- * A withdrawn invite counts as spent: no join looks further than that, in no release. Gives how many, and the first
- * fingerprints: a stolen key may have made more than one process should hold.
+ * A withdrawn invite counts as spent: every release refuses a spent invite. Returns their number, and the first
+ * fingerprints: a stolen key may have made more than fit in memory.
  */
 export async function withdrawOpen(
   tx: Transaction,

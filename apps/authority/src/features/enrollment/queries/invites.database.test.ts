@@ -41,7 +41,7 @@ describe('findInvites', () => {
     expect(found?.used_at).toEqual(expect.any(String))
   })
 
-  it('names the certificate that burnt the asking key, and only for that key', async () => {
+  it('names the certificate with which the requesting key was revoked as compromised, and only for that key', async () => {
     const compromised = nodeCaller(na.url, await testSigner('node', 'invites-burnt'), () => na.core.clock.now())
     const { cert_id } = await enroll(na, compromised)
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason: 'key_compromise' }))

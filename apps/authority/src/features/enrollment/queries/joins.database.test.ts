@@ -187,7 +187,7 @@ describe('issueCertificates', () => {
     }
   })
 
-  it('refuses a burnt key, and neither its nonce nor its invite is spent', async () => {
+  it('refuses a compromised key, and neither its nonce nor its invite is spent', async () => {
     const node_public_key = `burnt-${randomUUID()}`
     await burn(node_public_key)
     const row = newRow(await newInvite(), { node_public_key })

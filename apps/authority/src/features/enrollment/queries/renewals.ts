@@ -11,7 +11,7 @@ export interface RenewableCertificate extends CertificateState {
   readonly max_validity_hours: number
 }
 
-/** The certificate with its row held, so that renew against revoke and renew against renew have one order. */
+/** The certificate with its row locked, so that renew against revoke and renew against renew have one order. */
 export async function loadForRenewal(
   database: Database,
   tx: Reader,
@@ -47,8 +47,8 @@ export async function loadForRenewal(
 const COMPROMISED = '"reason":"key_compromise"'
 
 /**
- * What the revocation list says of a certificate and its key. A row that was turned back to issued must not become a new
- * certificate, and the entries are held against the signed list before the next one is signed.
+ * The state of a certificate and its key by the revocation list. A row that was edited back to issued must not become a
+ * new certificate, and the entries are compared with the signed list before the next one is signed.
  */
 async function findListed(
   tx: Reader,
@@ -70,7 +70,7 @@ async function findListed(
 
 /**
  * When the renewal was made that is `count` renewals back, of those within a window; undefined when there were fewer.
- * Counted by the certificates themselves: the same for all instances, and a restart forgets none.
+ * Counted by the certificates themselves: the same for all instances, and not lost with a restart.
  */
 export async function findRenewal(
   tx: Reader,

@@ -11,7 +11,7 @@ export async function insertRejections(tx: Transaction, rows: readonly Rejection
   if (rows.length > 0) await tx.query.insertInto('evidence_rejections').values(rows).execute()
 }
 
-/** Rows beside the chain that are older than what retention keeps; some at a time. */
+/** Rows outside the chain that are older than the retention period; in batches. */
 export async function deleteOldRejections(database: Database, cutoff: string): Promise<void> {
   for (;;) {
     const { numDeletedRows } = await database.write(({ query }) => {
@@ -66,7 +66,7 @@ export async function countActiveExecutorKeys(db: Reader): Promise<number> {
   return Number(row?.count ?? 0)
 }
 
-/** Lines behind a place, in store order: one range of the primary key, wherever it lies. */
+/** Lines after a position, in store order: one range of the primary key, whatever the position. */
 export async function readLines(
   db: Reader,
   range: { readonly after: number; readonly through?: number; readonly limit: number },
@@ -79,7 +79,7 @@ export async function readLines(
   return query.orderBy('store_sequence').limit(range.limit).execute()
 }
 
-/** A run of entries: behind one place, up to and with another. */
+/** A range of entries: after one position, up to and including another. */
 export interface Run {
   readonly after: number
   readonly through: number
@@ -166,7 +166,7 @@ export async function storeRemovedHeads(
   }
 }
 
-/** Deletes what lies behind the boundary, at most `limit` rows; gives how many there were. */
+/** Deletes rows before the boundary, at most `limit`. Returns their number. */
 export async function deleteThrough(tx: Transaction, removedThrough: number, limit: number): Promise<number> {
   const first = await tx.query
     .selectFrom('evidence_entries')

@@ -43,7 +43,7 @@ const DECISIONS = new IdStatement<DecisionState>(
   where d.store_sequence > ${removedThrough}`,
 )
 
-/** Decisions that are not behind the boundary; each costs three index probes, however long its chain is. */
+/** Decisions that are not removed; each costs three index probes, however long its chain is. */
 export function findDecisions(
   database: Database,
   tx: Reader,
@@ -66,7 +66,7 @@ const RESOURCE_HEADS = new IdStatement<ResourceState>(
   from ${ids}`,
 )
 
-/** Where each resource's chain goes on: its newest stored record, else what the latest checkpoint says of it. */
+/** Where each resource's chain continues: its newest stored record, else the head in the latest checkpoint. */
 export async function findResourceHeads(
   database: Database,
   tx: Reader,
@@ -82,7 +82,7 @@ const EVIDENCE = new IdStatement<StoredEvidence>(
   (ids) => `select e.evidence_id, e.store_sequence, e.line from ${ids} join evidence_entries e on e.evidence_id = t.id`,
 )
 
-/** Also those behind the boundary that are not deleted yet: they no longer count, but still hold their id. */
+/** Also removed entries that are not deleted yet: they no longer count, but still have their id. */
 export function findEvidence(
   database: Database,
   tx: Reader,

@@ -6,8 +6,8 @@ import type { EntryRow } from './entries.ts'
 type Found = Pick<EntryRow, 'store_sequence' | 'line'>
 
 /**
- * A page in store order. Times never lie before those of earlier entries, so they become bounds of the sequence; each
- * filter has its own index in store order, so a page costs the same wherever it lies.
+ * A page in store order. Times never decrease, so they become bounds of the sequence. Each filter has its own index in
+ * store order, so the cost of a page does not depend on its position.
  */
 export async function searchEntries(db: Reader, request: SearchRequest): Promise<readonly Found[]> {
   const [first, end] = [await firstAt(db, request.since), await firstAt(db, request.until)]
@@ -38,7 +38,7 @@ async function firstAt(db: Reader, time: string | undefined): Promise<number | '
   return row?.store_sequence ?? 'none'
 }
 
-/** At most this many executions or decisions stand in a history; `truncated` tells of more. */
+/** Maximum number of executions or decisions in a history; `truncated` reports more. */
 export const MAX_HISTORY = 10_000
 
 export interface History {
@@ -46,7 +46,7 @@ export interface History {
   readonly lines: readonly string[]
 }
 
-/** The decisions a resource's executions rest on, their justifications, and the executions, in store order. */
+/** The decisions of a resource's executions, their justifications, and the executions, in store order. */
 export async function readResourceHistory(db: Reader, resource_id: string, after: number): Promise<History> {
   const executions = await db
     .selectFrom('evidence_entries')
