@@ -119,6 +119,12 @@ function nightlySteps(vitest: (step: string, options: readonly string[], repeat:
       maxSeconds: 2 * HOUR,
     },
     script(
+      'screens',
+      ['env', 'CHANCERY_ALL_SCREENS=on', 'vitest', 'run', '--project=console'],
+      'CHANCERY_ALL_SCREENS=on npx vitest run --project console',
+      1,
+    ),
+    script(
       'campaigns',
       ['node', SOURCES, 'tests/campaigns/run.ts', '--all'],
       'npm run campaign -- NAME --seed SEED',
