@@ -60,7 +60,11 @@ describe('evidence', () => {
     const { anchor, status } = await client.evidence.anchor()
     expect([anchor?.store_sequence, status]).toEqual([3, 'anchored'])
     expect((await client.evidence.anchors({ after_anchor: 0 })).anchors).toEqual([anchor])
-    expect(await client.evidence.applyRetention(1)).toEqual({ removed_count: 0, checkpoint: null })
+    expect(await client.evidence.applyRetention(1)).toEqual({
+      removed_count: 0,
+      checkpoint: null,
+      stopped_by: 'too_young',
+    })
     expect((await client.evidence.executorKeys()).map(({ key_id }) => key_id)).toEqual(['rotator-1'])
     expect(await client.evidence.retireKey('rotator-1')).toEqual({ key_id: 'rotator-1', active: false })
     await expect(

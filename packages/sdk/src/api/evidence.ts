@@ -75,8 +75,10 @@ export interface AnchorPage {
 
 export interface RetentionResult {
   readonly removed_count: number
-  /** Null when nothing was old enough. */
+  /** Null when nothing was removed. */
   readonly checkpoint: RetentionCheckpoint | null
+  /** Why no further entry was removed; null at an authority that does not say it. */
+  readonly stopped_by: string | null
 }
 
 export interface EvidenceApi {
@@ -159,6 +161,7 @@ const readRetention = known({
   checkpoint: shape.required(
     shape.nullable((value: JsonValue): RetentionCheckpoint => readReceived(retentionCheckpointForm, value).record),
   ),
+  stopped_by: shape.withDefault(shape.nullable(shape.string), null),
 })
 
 export function evidenceApi(connection: Connection): EvidenceApi {

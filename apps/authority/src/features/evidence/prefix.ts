@@ -5,53 +5,79 @@ import type { Reader } from '../../database/database.ts'
 
 const SLICE = 1000
 
+/** Resource heads of one checkpoint (protocol/trust-operations 6.11). */
+export const MAX_RESOURCE_HEADS = 50_000
+
+/** Why the prefix ends where it ends. */
+export type StoppedBy = 'end' | 'too_young' | 'open_decision' | 'split_decision' | 'resource_head_limit'
+
 /** The end of the removable prefix, and the last entry that was read to find it. */
 export interface Prefix {
   readonly through: number
   readonly readThrough: number
+  readonly stoppedBy: StoppedBy
+}
+
+export interface PrefixLimits {
+  readonly cutoff: Instant
+  readonly now: Instant
+  /** The resources whose heads are in the latest checkpoint. */
+  readonly heads: Iterable<string>
+  readonly maxHeads?: number
 }
 
 /**
- * Finds the longest removable prefix (protocol/trust-operations 6.11): up to the first entry that is too young, the
- * newest record of its resource, or of a decision that still authorizes. Then it is shortened until no decision has
- * entries on both sides.
+ * Finds the longest removable prefix (protocol/trust-operations 6.11): up to the first entry that is too young, of a
+ * decision that still authorizes, or of one resource more than a checkpoint has heads. Then it is shortened until no
+ * decision has entries on both sides.
  */
 export async function findPrefix(
   db: Reader,
   from: { readonly removed_through: number; readonly last_sequence: number },
-  limits: { readonly cutoff: Instant; readonly now: Instant },
+  limits: PrefixLimits,
 ): Promise<Prefix> {
   const stop = await walk(db, from.removed_through, limits)
-  return { through: await extendToWholeDecisions(db, from.removed_through, stop), readThrough: from.last_sequence }
+  const through = await extendToWholeDecisions(db, from.removed_through, stop.last)
+  // The record of one resource too many always follows its decision, so its own reason is the useful one.
+  const isSplit = through < stop.last && stop.stoppedBy !== 'resource_head_limit'
+  const stoppedBy = isSplit ? 'split_decision' : stop.stoppedBy
+  return { through, readThrough: from.last_sequence, stoppedBy }
 }
 
 interface WalkedRow {
   readonly store_sequence: number
   readonly entry_kind: string
   readonly recorded_at: string
-  readonly is_head: number
+  /** The resource of a record that becomes the head of its resource when it is removed. */
+  readonly head_of: string | null
   readonly line: string | null
 }
 
 async function walk(
   db: Reader,
   after: number,
-  limits: { readonly cutoff: Instant; readonly now: Instant },
-): Promise<number> {
+  limits: PrefixLimits,
+): Promise<{ readonly last: number; readonly stoppedBy: StoppedBy }> {
   const cutoff = writeSortable(limits.cutoff)
+  const heads = new Set(limits.heads)
+  const maxHeads = limits.maxHeads ?? MAX_RESOURCE_HEADS
   let last = after
   for (;;) {
     const { rows } = await sql<WalkedRow>`
       select e.store_sequence, e.entry_kind, e.recorded_at,
-        case when e.resource_sequence is null or e.resource_sequence <
-          (select max(x.resource_sequence) from evidence_entries x where x.resource_id = e.resource_id) then 0 else 1 end as is_head,
+        case when e.resource_sequence is not null then e.resource_id end as head_of,
         case when e.entry_kind = 'decision' then e.line end as line
       from evidence_entries e where e.store_sequence > ${last} order by e.store_sequence limit ${SLICE}`.execute(db)
     for (const row of rows) {
-      if (row.recorded_at >= cutoff || row.is_head === 1 || isOpen(row, limits.now)) return last
+      if (row.recorded_at >= cutoff) return { last, stoppedBy: 'too_young' }
+      if (isOpen(row, limits.now)) return { last, stoppedBy: 'open_decision' }
+      if (row.head_of !== null && !heads.has(row.head_of)) {
+        if (heads.size >= maxHeads) return { last, stoppedBy: 'resource_head_limit' }
+        heads.add(row.head_of)
+      }
       last = row.store_sequence
     }
-    if (rows.length < SLICE) return last
+    if (rows.length < SLICE) return { last, stoppedBy: 'end' }
   }
 }
 

@@ -49,7 +49,7 @@ describe('GET /admin/evidence', () => {
     ['decision_id', () => `decision_id=${decisions[2]?.decision_id}`, [6, 7, 8]],
     ['two filters', () => 'vendor_id=vendor-1&outcome=partial', [8]],
     ['no match', () => 'vendor_id=nobody', []],
-    ['empty and unknown parameters', () => 'vendor_id=&colour=red&outcome=partial', [8]],
+    ['a kind that is reserved', () => 'entry_kind=observation', []],
     ['since, itself included', () => 'since=2026-01-02T03:04:07.678Z', [4, 5, 6, 7, 8]],
     ['until, itself excluded', () => 'until=2026-01-02T03:04:07.678000Z', [1, 2, 3]],
     ['an offset whose plus became a blank', () => 'since=2026-01-02T04:04:08.678+01:00', [6, 7, 8]],
@@ -84,6 +84,29 @@ describe('GET /admin/evidence', () => {
 
   it.each(['since=yesterday', 'until=2020-13-01T00:00:00Z', 'since=2020-01-01'])('400: %s', async (query) => {
     refused(await evidenceStore.get(`/admin/evidence?${query}`), 400, 'invalid_timestamps')
+  })
+})
+
+describe('a mistyped filter does not return everything', () => {
+  it.each([
+    '/admin/evidence',
+    '/admin/evidence/export',
+    '/admin/evidence/anchors',
+    '/admin/evidence/vendors/vendor-1',
+    '/admin/evidence/resources/kv/a%20b',
+  ])('400: an unknown parameter of %s', async (path) => {
+    const error = refused(await evidenceStore.get(`${path}?vendor=x&a=1`), 400, 'unexpected_field')
+    expect(error['details']).toEqual({ fields: ['a', 'vendor'] })
+  })
+
+  it.each([
+    ['vendor_id', 'vendor_id='],
+    ['decision_id', 'outcome=partial&decision_id='],
+    ['since', 'since='],
+    ['entry_kind', 'entry_kind=nonsense'],
+  ])('400: %s in %s', async (field, query) => {
+    const error = refused(await evidenceStore.get(`/admin/evidence?${query}`), 400, 'invalid_input')
+    expect(error['details']).toEqual({ field })
   })
 })
 

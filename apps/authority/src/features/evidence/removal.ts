@@ -19,7 +19,7 @@ import type { Lease } from '../../database/locks/leases.ts'
 import { AppendBatch } from './append-batch.ts'
 import { readBoundary } from './verify-store.ts'
 import { findPrefix, isTouchedSince } from './prefix.ts'
-import type { Prefix } from './prefix.ts'
+import type { Prefix, StoppedBy } from './prefix.ts'
 import { insertCheckpoint, storeRemovedHeads, moveBoundary, readLines } from './queries/entries.ts'
 import { sweep } from './sweep.job.ts'
 
@@ -38,18 +38,22 @@ export interface RetentionRun {
 export async function removePrefix(parts: EvidenceState, run: RetentionRun): Promise<string> {
   for (;;) {
     const head = await readEvidenceHead(parts.database.read)
-    const prefix = await findPrefix(parts.database.read, head, run)
+    const previous = await readBoundary(parts.database.read)
+    const heads = Object.keys(previous?.resource_heads ?? {})
+    const prefix = await findPrefix(parts.database.read, head, { cutoff: run.cutoff, now: run.now, heads })
     faultPoint('retention-found')
-    if (prefix.through <= head.removed_through) return removeNothing(parts, run)
+    if (prefix.through <= head.removed_through) return removeNothing(parts, run, prefix.stoppedBy)
     await verifyPrefix(parts, prefix)
     // Digests of removed entries stay in the log, so they must be in the log before the removal.
     await parts.listeners.prepareRemoval()
     faultPoint('retention-verified')
-    const checkpoint = await storeBoundary(parts, run, head, prefix)
+    const checkpoint = await storeBoundary(parts, run, head, prefix, previous)
     if (checkpoint === undefined) continue
     faultPoint('retention-committed')
     await sweepNow(parts, run.lease)
-    return `{"removed_count":${checkpoint.removed_count},"checkpoint":${writeJson(asJson(checkpoint))}}`
+    const { removed_count } = checkpoint
+    const text = writeJson(asJson(checkpoint))
+    return `{"removed_count":${removed_count},"checkpoint":${text},"stopped_by":"${prefix.stoppedBy}"}`
   }
 }
 
@@ -64,10 +68,10 @@ async function sweepNow(parts: EvidenceState, lease: Lease): Promise<void> {
   }
 }
 
-async function removeNothing(parts: EvidenceState, run: RetentionRun): Promise<string> {
+async function removeNothing(parts: EvidenceState, run: RetentionRun, stoppedBy: StoppedBy): Promise<string> {
   const details = { checkpoint_id: null, removed_count: 0, removed_through_sequence: null, ...run.cause }
   await parts.audit.recordAlone([{ type: 'evidence_retention_applied', details }])
-  return '{"removed_count":0,"checkpoint":null}'
+  return `{"removed_count":0,"checkpoint":null,"stopped_by":"${stoppedBy}"}`
 }
 
 /** An entry that does not verify must not be removed. */
@@ -82,8 +86,8 @@ async function storeBoundary(
   run: RetentionRun,
   before: EvidenceHeadRow,
   prefix: Prefix,
+  previous: RetentionCheckpoint | undefined,
 ): Promise<RetentionCheckpoint | undefined> {
-  const previous = await readBoundary(parts.database.read)
   const heads = await gatherHeads(parts.database.read, previous, before.removed_through, prefix.through)
   const checkpoint = await signCheckpoint(parts, run, before, prefix.through, previous, heads.all)
   faultPoint('retention-signed')

@@ -1,6 +1,7 @@
 import { Refusal } from '@chancery/contract'
-import { readInstant, writeSortable } from '@chancery/protocol'
+import { ENTRY_KINDS, readInstant, writeSortable } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
+import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 
 /** Largest page of every list here (protocol/trust-operations 6.8). */
 export const MAX_PAGE = 1000
@@ -17,6 +18,10 @@ export const FILTERS = [
 ] as const
 export type Filter = (typeof FILTERS)[number]
 
+/** Kinds that a later release may write (protocol/trust-operations 6.2). A search for one finds nothing. */
+const RESERVED_KINDS = ['observation', 'break_glass', 'judgement', 'quarantine', 'registry']
+const KINDS: readonly string[] = [...ENTRY_KINDS, ...RESERVED_KINDS]
+
 export interface SearchRequest {
   readonly filters: Partial<Readonly<Record<Filter, string>>>
   readonly since: string | undefined
@@ -26,18 +31,27 @@ export interface SearchRequest {
 }
 
 export function readSearch(query: Query): SearchRequest {
-  const given = FILTERS.map((name) => [name, query.first(name) ?? ''] as const)
+  refuseUnknownParameters(query, [...FILTERS, 'since', 'until', 'after_sequence', 'limit'])
+  const given = FILTERS.map((name) => [name, readFilter(query, name)] as const)
   return {
-    filters: Object.fromEntries(given.filter(([, value]) => value !== '')),
-    since: readTime(query.first('since')),
-    until: readTime(query.first('until')),
+    filters: Object.fromEntries(given.filter(([, value]) => value !== undefined)),
+    since: readTime(readFilter(query, 'since')),
+    until: readTime(readFilter(query, 'until')),
     after: readWhole(query.first('after_sequence'), 0, Number.MAX_SAFE_INTEGER, 0),
     limit: readWhole(query.first('limit'), 1, MAX_PAGE, 100),
   }
 }
 
+function readFilter(query: Query, name: string): string | undefined {
+  const value = query.first(name)
+  if (value === '' || (name === 'entry_kind' && value !== undefined && !KINDS.includes(value)))
+    throw new Refusal('invalid_input', { field: name })
+  return value
+}
+
 /** One page of a list whose sequences have no gaps. */
 export function readRun(query: Query, from: string, usual: number): { readonly after: number; readonly limit: number } {
+  refuseUnknownParameters(query, [from, 'limit'])
   return {
     after: readWhole(query.first(from), 0, Number.MAX_SAFE_INTEGER, 0),
     limit: readWhole(query.first('limit'), 1, MAX_PAGE, usual),
@@ -54,7 +68,7 @@ function readWhole(text: string | undefined, min: number, max: number, absent: n
 
 /** In the form of stored columns. A plus that a form encoder replaced by a blank is read as a plus. */
 function readTime(text: string | undefined): string | undefined {
-  if (text === undefined || text === '') return undefined
+  if (text === undefined) return undefined
   const instant = readInstant(text.replace(/ (?=\d\d:\d\d$)/, '+'))
   if (instant === undefined) throw new Refusal('invalid_timestamps')
   return writeSortable(instant)

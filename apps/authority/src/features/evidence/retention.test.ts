@@ -15,6 +15,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { failuresOf, forgeRows, openTestStore, parseLines } from './evidence.suite.ts'
 import { readBoundary } from './verify-store.ts'
+import { findPrefix } from './prefix.ts'
 import { sweepRemoved } from './sweep.job.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
@@ -63,48 +64,54 @@ describe('POST /admin/evidence/retention/apply', () => {
     const answer = await apply()
     const checkpoint = checkpointOf(accepted(answer))
     expect(checkpoint).toMatchObject({
-      removed_through_sequence: 3,
-      removed_count: 3,
-      last_removed_entry_digest: before[2]?.['entry_digest'],
+      removed_through_sequence: 6,
+      removed_count: 6,
+      last_removed_entry_digest: before[5]?.['entry_digest'],
       created_at: '2026-01-05T03:04:05.678000Z',
       cutoff: '2026-01-04T03:04:05.678000Z',
       previous_checkpoint_id: null,
-      resource_heads: { r: { resource_sequence: 1, record_digest: linkOf(one) } },
+      resource_heads: { r: { resource_sequence: 2, record_digest: linkOf(two) } },
       issued_by: 'na-test',
     })
     const keys = [evidenceStore.na.core.signing.publicKey]
     expect(await verifyReceived(asReceived(retentionCheckpointForm, checkpoint), keys)).toEqual({ ok: true })
     const [event] = await eventsOf(evidenceStore.na, answer)
     expect(event?.['event_type']).toBe('evidence_retention_applied')
-    expect(detailsOf(event)).toMatchObject({ removed_count: 3, removed_through_sequence: 3 })
-    expect(await sequences()).toEqual([4, 5, 6, 7])
+    expect(detailsOf(event)).toMatchObject({ removed_count: 6, removed_through_sequence: 6 })
+    expect(await sequences()).toEqual([7])
     expect(parseLines(await evidenceStore.lines()).at(-1)?.['payload']).toEqual(checkpoint)
     expect(failuresOf(await evidenceStore.report())).toEqual([])
     expect(accepted(await evidenceStore.get('/admin/evidence/status'))).toMatchObject({
-      entries: 4,
-      retention_checkpoint: 3,
+      entries: 1,
+      retention_checkpoint: 6,
     })
 
-    expect(accepted(await apply())).toEqual({ removed_count: 0, checkpoint: null })
-    await step(3, two)
+    expect(accepted(await apply())).toEqual({ removed_count: 0, checkpoint: null, stopped_by: 'too_young' })
+    const three = await step(3, two)
     evidenceStore.clock.advance(3 * DAY)
     const second = checkpointOf(accepted(await apply()))
     expect(second).toMatchObject({
-      removed_through_sequence: 7,
+      removed_through_sequence: 10,
       removed_count: 4,
       previous_checkpoint_id: checkpoint.checkpoint_id,
     })
-    expect(second.resource_heads).toEqual({ r: { resource_sequence: 2, record_digest: linkOf(two) } })
+    expect(second.resource_heads).toEqual({ r: { resource_sequence: 3, record_digest: linkOf(three) } })
     expect(failuresOf(await evidenceStore.report())).toEqual([])
   })
 
   it('200: continues a resource whose records are all removed', async () => {
     const one = await step(1)
-    await step(2, one)
+    const two = await step(2, one)
     evidenceStore.clock.advance(3 * DAY)
-    accepted(await apply())
-    expect(accepted(await evidenceStore.get('/admin/evidence/resource-heads/r'))).toMatchObject({
-      resource_sequence: 2,
+    expect(accepted(await apply())).toMatchObject({ removed_count: 6, stopped_by: 'end' })
+    const head = { resource_sequence: 2, record_digest: linkOf(two) }
+    expect(accepted(await evidenceStore.get('/admin/evidence/resource-heads/r'))).toMatchObject(head)
+    expect(accepted(await evidenceStore.get('/admin/evidence/resources/r'))).toEqual({
+      resource_id: 'r',
+      head,
+      truncated: false,
+      entries: [],
+      verification: { verified: true, checked_entries: 0, decisions: 0, executions: 0, rejections: 0, failures: [] },
     })
     const { decision } = await evidenceStore.decide()
     const wrong = await evidenceStore.evidence(decision, {
@@ -113,12 +120,30 @@ describe('POST /admin/evidence/retention/apply', () => {
       resource_sequence: 1,
     })
     refused(await evidenceStore.submit(wrong), 409, 'evidence_conflict')
+    await step(3, two)
+    expect(failuresOf(await evidenceStore.report())).toEqual([])
+  })
+
+  it('a checkpoint has a limited number of heads: the prefix ends before a resource that would be one more', async () => {
+    await step(1)
+    evidenceStore.clock.advance(3 * DAY)
+    const { read } = evidenceStore.na.core.database
+    const now = evidenceStore.clock.now()
+    const limits = { now, cutoff: now, maxHeads: 2 }
+    const all = { removed_through: 0, last_sequence: 3 }
+    expect(await findPrefix(read, all, { ...limits, heads: ['a'] })).toMatchObject({ through: 3, stoppedBy: 'end' })
+    expect(await findPrefix(read, all, { ...limits, heads: ['a', 'r'] })).toMatchObject({ through: 3 })
+    // The execution is not removed, so its decision is not either.
+    expect(await findPrefix(read, all, { ...limits, heads: ['a', 'b'] })).toMatchObject({
+      through: 0,
+      stoppedBy: 'resource_head_limit',
+    })
   })
 
   it('200: removes nothing that is too young or still authorizes, and audits that', async () => {
     await evidenceStore.decide()
     const answer = await apply()
-    expect(accepted(answer)).toEqual({ removed_count: 0, checkpoint: null })
+    expect(accepted(answer)).toEqual({ removed_count: 0, checkpoint: null, stopped_by: 'too_young' })
     expect((await eventsOf(evidenceStore.na, answer)).map((event) => event['event_type'])).toEqual([
       'evidence_retention_applied',
     ])
@@ -130,7 +155,8 @@ describe('POST /admin/evidence/retention/apply', () => {
     await evidenceStore.decide()
     evidenceStore.clock.advance(3 * DAY)
     accepted(await evidenceStore.submit(await evidenceStore.evidence(decision)), 201)
-    expect(checkpointOf(accepted(await apply())).removed_through_sequence).toBe(2)
+    const split = accepted(await apply())
+    expect([checkpointOf(split).removed_through_sequence, split['stopped_by']]).toEqual([2, 'split_decision'])
     expect(failuresOf(await evidenceStore.report())).toEqual([])
   })
 

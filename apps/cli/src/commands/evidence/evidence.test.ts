@@ -194,7 +194,7 @@ describe('evidence export and verify', () => {
       expect(verified.stdout).toContain('3 entries')
       expect(verified.code).toBe(0)
       expect((await old.asOperator('evidence retain --older-than-days 1 --yes')).stdout).toContain(
-        'Nothing was old enough',
+        'Nothing was removed. The next entry is not old enough.',
       )
     } finally {
       await old.close()

@@ -8,6 +8,14 @@ import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.
 import { wholeNumber } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 
+const STOPPED_BY: Readonly<Record<string, string>> = {
+  end: ' No older entry is left.',
+  too_young: ' The next entry is not old enough.',
+  open_decision: ' The next entry is a decision that is still valid.',
+  split_decision: ' The next decision also has younger entries.',
+  resource_head_limit: ' The checkpoint has the largest number of resources.',
+}
+
 /** Runs `evidence retain`: removes entries permanently, so it asks first. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const days = wholeNumber(options, 'older-than-days', 1, 36_500) ?? 0
@@ -20,11 +28,14 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     options,
     `Remove evidence older than ${days} days at ${connection.url}? This cannot be undone.`,
   )
-  const { removed_count, checkpoint } = await connection.ask((client) => client.evidence.applyRetention(days))
+  const { removed_count, checkpoint, stopped_by } = await connection.ask((client) =>
+    client.evidence.applyRetention(days),
+  )
+  const reason = STOPPED_BY[stopped_by ?? ''] ?? ''
   if (checkpoint === null)
-    return { data: { removed_count, checkpoint }, text: 'Nothing was old enough; nothing was removed.' }
+    return { data: { removed_count, checkpoint, stopped_by }, text: `Nothing was removed.${reason}` }
   if (file !== undefined) await writeNewFile(file, `${writeJson(asJson(checkpoint))}\n`, FOR_ALL)
   const saved = file === undefined ? '' : `\nCheckpoint written to ${typed(context.cwd, file)}.`
-  const text = `${context.style.good('Removed')} ${removed_count} entries, through ${checkpoint.removed_through_sequence}.${saved}`
-  return { data: { removed_count, checkpoint: asJson(checkpoint) }, text }
+  const text = `${context.style.good('Removed')} ${removed_count} entries, through ${checkpoint.removed_through_sequence}.${reason}${saved}`
+  return { data: { removed_count, checkpoint: asJson(checkpoint), stopped_by }, text }
 }

@@ -77,6 +77,18 @@ export async function findResourceHeads(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
+/** The head that a checkpoint has of a resource. */
+export function findRemovedHead(
+  db: Reader,
+  resource_id: string,
+): Promise<{ readonly resource_sequence: number; readonly record_digest: string } | undefined> {
+  return db
+    .selectFrom('evidence_removed_heads')
+    .select(['resource_sequence', 'record_digest'])
+    .where('resource_id', '=', resource_id)
+    .executeTakeFirst()
+}
+
 const EVIDENCE = new IdStatement<StoredEvidence>(
   'evidence-by-id',
   (ids) => `select e.evidence_id, e.store_sequence, e.line from ${ids} join evidence_entries e on e.evidence_id = t.id`,
