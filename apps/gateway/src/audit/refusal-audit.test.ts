@@ -1,7 +1,14 @@
 import type { JsonObject } from '@chancery/protocol'
-import { startTestGateway, testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
+import {
+  ManualClock,
+  startTestGateway,
+  testClient,
+  testIssuer,
+  testList,
+  testNetwork,
+  testPolicy,
+} from '@chancery/testkit'
 import type { TestGateway } from '@chancery/testkit'
-import { systemClock } from '@chancery/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { auditEvents } from '../test-gateway.suite.ts'
 
@@ -11,13 +18,16 @@ const over = testClient('over', ['agency'], { expires_at: '2020-01-01T00:00:00Z'
 const watcher = testClient('watcher', [], { metrics: true })
 const WRONG = 'wrong-'.repeat(8)
 
+// The clock is stopped, so no minute ends while a test counts.
+const clock = new ManualClock()
 let gateway: TestGateway
 beforeEach(async () => {
   const by = await testIssuer('agency')
   gateway = await startTestGateway({
+    clock,
     state: 'new',
     settings: { GATEWAY_AUDIT_REFUSALS_PER_MINUTE: '30', GATEWAY_AUTH_FAILURES_PER_MINUTE: '25' },
-    policy: testPolicy({ agency: testNetwork(by, await testList(by, systemClock.now())) }, [limited, over, watcher]),
+    policy: testPolicy({ agency: testNetwork(by, await testList(by, clock.now())) }, [limited, over, watcher]),
   })
 })
 afterEach(() => gateway.stop())
@@ -99,6 +109,7 @@ describe('the audit of refused requests', () => {
     for (let n = 0; n < 27; n += 1) await ask('127.0.0.2', WRONG)
     await gateway.stop('keep')
     gateway = await startTestGateway({
+      clock,
       home,
       state: 'kept',
       policy: JSON.parse(await readPolicy(home)) as JsonObject,
