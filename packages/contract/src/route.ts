@@ -1,4 +1,5 @@
 import type { ErrorCode } from './errors.ts'
+import type { RefusalCode } from './refusal.ts'
 
 export type Method = 'GET' | 'POST' | 'DELETE'
 
@@ -65,6 +66,12 @@ export interface RouteFacts {
   readonly bodyLimit?: 'node' | 'small' | 'feed'
   /** large, feed: lists of tens of thousands of ids are normal here, so more values and names are read. */
   readonly readLimit?: 'large' | 'feed'
+  /**
+   * Members that are signed records, with the code for a malformed one. Each is also accepted as its JSON text under its
+   * name and `_text`, because a client whose JSON library reads 100.0 as 100 cannot send the record unchanged. A member
+   * of a member has a point in its name.
+   */
+  readonly records?: Readonly<Record<string, RefusalCode>>
   /** A revocation. When the admin limit is used up, it counts against the limiter `revocation`, see limits.ts. */
   readonly reserve?: 'revocation'
   /** The last path parameter takes everything that is left, slashes included. */

@@ -11,6 +11,7 @@ export { asAuthority } from './gateway/as-authority.ts'
 export type { AuthorityOptions, GatewayAccess } from './gateway/as-authority.ts'
 export type { TokenSource } from './gateway/token.ts'
 export type { Call, CallOptions, Caller, Connection, WriteOptions } from './http/call.ts'
+export type { RecordOrText } from './http/record-texts.ts'
 export {
   ResponseError,
   BadRequestError,

@@ -10,7 +10,7 @@ import {
   sovereign,
 } from '@chancery/contract'
 import type { Access, Route } from '@chancery/contract'
-import { LimiterUnavailableError, limitAddress } from '@chancery/service-kit'
+import { LimiterUnavailableError, limitAddress, readRecordTexts } from '@chancery/service-kit'
 import type { Binding, Call, Guard, HandlerResult, MaybePromise } from '@chancery/service-kit'
 import type { AccessParts } from './parts.ts'
 import { authenticateOperator, hasOperatorHeaders, refuseThrottledAddress, screenOperator } from './operator.ts'
@@ -31,7 +31,10 @@ export function bind<R extends Route>(
   handle: (call: CallFor<R['access']>) => MaybePromise<HandlerResult>,
 ): Binding {
   // authorize() below creates the call for the access of the route, so the handler's narrower type is correct.
-  return { route, handle: handle as (call: Call) => MaybePromise<HandlerResult> }
+  const run = handle as (call: Call) => MaybePromise<HandlerResult>
+  // The proof of a node covers its body as sent. Such a handler reads the texts after it has verified the proof.
+  if (route.records === undefined || route.access === 'node') return { route, handle: run }
+  return { route, handle: (call) => run(Object.assign(call, { body: readRecordTexts(call.body, route) })) }
 }
 
 /** Checks who may call, and how often. Both come from the route table only. */

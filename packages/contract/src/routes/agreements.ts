@@ -21,6 +21,7 @@ const facts = {
     response: 'json',
     summary: 'Counter an offer',
     purpose: 'Builds and signs narrower terms in answer to an offer.',
+    records: { offer: 'invalid_offer' },
     gateway: { operation: 'agreement-build-counter-route', group: 'agreement' },
   },
   accept: {
@@ -32,6 +33,7 @@ const facts = {
     response: 'json',
     summary: 'Accept an offer or a counter',
     purpose: 'Signs the agreement record that follows from an offer or a counter.',
+    records: { offer: 'accept_rejected', counter: 'accept_rejected', original_offer: 'accept_rejected' },
     gateway: { operation: 'agreement-accept-route', group: 'agreement' },
   },
   verify: {
@@ -43,6 +45,7 @@ const facts = {
     response: 'json',
     summary: 'Verify an agreement',
     purpose: 'Verifies an agreement record without storing anything.',
+    records: { agreement: 'invalid_agreement' },
     gateway: { operation: 'agreement-verify-route', group: 'agreement' },
   },
 } as const

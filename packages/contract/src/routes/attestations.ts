@@ -60,6 +60,7 @@ const facts = {
     response: 'json',
     summary: 'Verify an attestation',
     purpose: 'Verifies an attestation under a recognition policy without storing anything.',
+    records: { attestation: 'invalid_attestation_or_policy' },
     gateway: { operation: 'attestations-verify-attestation', group: 'attestations' },
   },
   verifyWithTreaty: {
@@ -72,6 +73,7 @@ const facts = {
     summary: 'Verify an attestation with a treaty',
     purpose:
       'Verifies an attestation of a partner network with one direct treaty: a treaty of this authority, or one under keys of the caller.',
+    records: { attestation: 'invalid_attestation_or_treaty', treaty: 'invalid_attestation_or_treaty' },
     gateway: { operation: 'treaties-verify-attestation-with-treaty-route', group: 'treaties' },
   },
 } as const

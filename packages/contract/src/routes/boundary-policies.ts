@@ -98,6 +98,7 @@ const facts = {
     response: 'json',
     summary: 'Verify a boundary policy',
     purpose: 'Verifies the signature of a boundary policy without storing anything.',
+    records: { policy: 'invalid_policy' },
     gateway: { operation: 'boundary_policy-verify-policy', group: 'boundary_policy', since: 'v0.58' },
   },
 } as const

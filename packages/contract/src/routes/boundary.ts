@@ -10,6 +10,7 @@ const facts = {
     response: 'json',
     summary: 'Evaluate a request',
     purpose: 'Decides under the active policies and signs the decision with its justification.',
+    records: { agreement: 'invalid_agreement' },
     gateway: { operation: 'boundary_policy-evaluate', group: 'boundary_policy', since: 'v0.58' },
   },
   decide: {
@@ -21,6 +22,7 @@ const facts = {
     response: 'json',
     summary: 'Decide without policies',
     purpose: 'Decides on the agreement alone and signs the decision.',
+    records: { agreement: 'invalid_agreement' },
     gateway: { operation: 'boundary-decide', group: 'boundary' },
   },
   verify: {
@@ -32,6 +34,7 @@ const facts = {
     response: 'json',
     summary: 'Verify a decision',
     purpose: 'Verifies a boundary decision without storing anything.',
+    records: { decision: 'invalid_decision' },
     gateway: { operation: 'boundary-verify', group: 'boundary' },
   },
 } as const

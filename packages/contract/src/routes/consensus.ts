@@ -10,6 +10,7 @@ const facts = {
     response: 'json',
     summary: 'Cast a vote',
     purpose: 'Signs the vote of this authority on a justification proof.',
+    records: { justification_proof: 'invalid_justification' },
     gateway: { operation: 'consensus-vote', group: 'consensus' },
   },
   proof: {
@@ -21,6 +22,7 @@ const facts = {
     response: 'json',
     summary: 'Assemble a consensus proof',
     purpose: 'Signs the collected votes when enough distinct validators approve.',
+    records: { justification_proof: 'invalid_input' },
     gateway: { operation: 'consensus-proof', group: 'consensus' },
   },
   verify: {
@@ -32,6 +34,7 @@ const facts = {
     response: 'json',
     summary: 'Verify a consensus proof',
     purpose: 'Verifies a consensus proof under the keys of its validators without storing anything.',
+    records: { proof: 'invalid_proof' },
     gateway: { operation: 'consensus-verify', group: 'consensus' },
   },
 } as const

@@ -43,6 +43,7 @@ const facts = {
     response: 'json',
     summary: 'Verify a data access intent',
     purpose: 'Verifies an intent against a data license policy without storing anything.',
+    records: { intent: 'invalid_input', policy: 'invalid_input' },
     gateway: { operation: 'data_usage-verify', group: 'data_usage' },
   },
 } as const

@@ -10,6 +10,7 @@ const facts = {
     response: 'json',
     summary: 'Commit to capabilities',
     purpose: 'Signs a Merkle root over the capabilities of an agreement.',
+    records: { agreement: 'invalid_agreement' },
     gateway: { operation: 'disclosure-commit', group: 'disclosure' },
   },
   nullifier: {
@@ -21,6 +22,7 @@ const facts = {
     response: 'json',
     summary: 'Issue a nullifier',
     purpose: 'Signs a short-lived mark that lets a verifier accept a proof only once.',
+    records: { proof: 'invalid_proof' },
     gateway: { operation: 'disclosure-nullifier', group: 'disclosure' },
   },
   // As costly as a verification and open to anyone, hence the same limit.
@@ -33,6 +35,7 @@ const facts = {
     response: 'json',
     summary: 'Prove a capability',
     purpose: 'Builds a membership proof from what the caller sends; no state of the authority is used.',
+    records: { commitment: 'invalid_commitment' },
     gateway: { operation: 'disclosure-prove', group: 'disclosure' },
   },
   verify: {
@@ -44,6 +47,7 @@ const facts = {
     response: 'json',
     summary: 'Verify a capability proof',
     purpose: 'Verifies a membership proof against its commitment without storing anything.',
+    records: { proof: 'invalid_input', commitment: 'invalid_input' },
     gateway: { operation: 'disclosure-verify', group: 'disclosure' },
   },
 } as const

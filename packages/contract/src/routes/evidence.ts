@@ -11,6 +11,7 @@ const facts = {
     response: 'json',
     summary: 'Submit execution evidence',
     purpose: 'Records what an executor did on the strength of an allowed decision.',
+    records: { evidence: 'invalid_evidence' },
     gateway: { operation: 'evidence_store-submit-execution', group: 'evidence_store', since: 'v0.59' },
   },
   search: {

@@ -60,6 +60,7 @@ const facts = {
     summary: 'Verify a recognition treaty',
     purpose: 'Verifies a treaty without storing anything.',
     bodyLimit: 'small',
+    records: { treaty: 'invalid_recognition_treaty' },
     gateway: { operation: 'treaties-verify-treaty', group: 'treaties' },
   },
 } as const

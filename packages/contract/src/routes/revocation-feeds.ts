@@ -51,6 +51,7 @@ const facts = {
     statuses: { invalid_signature: 400 },
     bodyLimit: 'feed',
     readLimit: 'feed',
+    records: { feed: 'invalid_sovereign_revocation_feed', index: 'invalid_sovereign_revocation_feed' },
     gateway: { operation: 'treaties-import-sovereign-revocation-feed', group: 'treaties' },
   },
 } as const

@@ -21,6 +21,7 @@ const facts = {
     response: 'json',
     summary: 'Verify trust evidence',
     purpose: 'Verifies trust evidence without storing anything.',
+    records: { evidence: 'invalid_evidence' },
     gateway: { operation: 'evidence-verify', group: 'evidence' },
   },
 } as const

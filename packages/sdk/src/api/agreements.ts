@@ -4,6 +4,7 @@ import type { AgreementRecord, CapabilityCounter, CapabilityOffer, JsonObject } 
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
+import type { RecordOrText } from '../http/record-texts.ts'
 import { signedRecord } from '../http/signed-record.ts'
 
 /** Terms that one party offers the other (protocol/trust-operations 3.6). Times are ISO 8601. */
@@ -21,16 +22,16 @@ export interface OfferRequest extends AgreementTermsRequest {
 }
 
 export interface CounterRequest extends AgreementTermsRequest {
-  readonly offer: CapabilityOffer
+  readonly offer: RecordOrText<CapabilityOffer>
 }
 
 /** An unchanged offer, or a counter to an own offer. */
 export type AcceptRequest =
-  | { readonly offer: CapabilityOffer }
-  | { readonly counter: CapabilityCounter; readonly original_offer: CapabilityOffer }
+  | { readonly offer: RecordOrText<CapabilityOffer> }
+  | { readonly counter: RecordOrText<CapabilityCounter>; readonly original_offer: RecordOrText<CapabilityOffer> }
 
 export interface AgreementVerifyRequest {
-  readonly agreement: AgreementRecord
+  readonly agreement: RecordOrText<AgreementRecord>
   /** Without it the agreement is verified as one of the called authority, with its current graph. */
   readonly offerer_public_keys?: readonly string[]
   readonly responder_public_keys?: readonly string[]

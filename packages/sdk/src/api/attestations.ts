@@ -5,6 +5,7 @@ import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { ResponseError } from '../errors.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
+import type { RecordOrText } from '../http/record-texts.ts'
 import { preview, isDryRun, readCounted } from './dry-run.ts'
 import type { CountedSample, DryRun, RealRun } from './dry-run.ts'
 import { paging } from './page.ts'
@@ -96,7 +97,7 @@ export interface AttestationsApi {
   find(id: string, options?: CallOptions & { readonly asOperator?: true }): Promise<AttestationRow>
   /** With the given policy, else with the active policy of the authority. */
   verify(
-    request: { readonly attestation: Attestation; readonly recognition_policy?: RecognitionPolicy },
+    request: { readonly attestation: RecordOrText<Attestation>; readonly recognition_policy?: RecognitionPolicy },
     options?: CallOptions,
   ): Promise<AttestationVerdict>
   /**
@@ -105,8 +106,8 @@ export interface AttestationsApi {
    */
   verifyWithTreaty(
     request: {
-      readonly attestation: Attestation
-      readonly treaty: RecognitionTreaty
+      readonly attestation: RecordOrText<Attestation>
+      readonly treaty: RecordOrText<RecognitionTreaty>
       readonly treaty_issuer_public_keys?: readonly string[]
     },
     options?: CallOptions,

@@ -4,6 +4,7 @@ import type { BoundaryPolicy, JsonObject, JsonValue } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
+import type { RecordOrText } from '../http/record-texts.ts'
 import { signedRecord } from '../http/signed-record.ts'
 import { paging } from './page.ts'
 import type { PageQuery, Paging } from './page.ts'
@@ -140,7 +141,10 @@ export interface BoundaryPoliciesApi {
   ): Promise<Omit<PolicyActivation, 'previous_version'>>
   /** Keys default to those of the called authority. */
   verify(
-    request: { readonly policy: BoundaryPolicy | JsonObject; readonly issuer_public_keys?: readonly string[] },
+    request: {
+      readonly policy: RecordOrText<BoundaryPolicy | JsonObject>
+      readonly issuer_public_keys?: readonly string[]
+    },
     options?: CallOptions,
   ): Promise<BoundaryPolicyVerdict>
 }

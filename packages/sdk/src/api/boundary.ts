@@ -4,6 +4,7 @@ import type { AgreementRecord, BoundaryDecision, JsonObject, JsonValue, Justific
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
+import type { RecordOrText } from '../http/record-texts.ts'
 import { signedRecord } from '../http/signed-record.ts'
 
 /** Context of a request (protocol/trust-operations 4.1); the authority adds the other facts. */
@@ -17,7 +18,7 @@ export interface BoundaryContext {
 }
 
 export interface DecideRequest {
-  readonly agreement: AgreementRecord
+  readonly agreement: RecordOrText<AgreementRecord>
   readonly requested_capability: string
   readonly context?: BoundaryContext
 }
@@ -35,7 +36,7 @@ export type BoundaryVerdict = {
 
 export interface EvaluateRequest {
   /** Exactly one of agreement and attestation_id. */
-  readonly agreement?: AgreementRecord
+  readonly agreement?: RecordOrText<AgreementRecord>
   readonly attestation_id?: string
   readonly requested_capability: string
   /** Attributes are normalised external facts, never secrets. */
@@ -54,7 +55,7 @@ export interface BoundaryApi {
   decide(request: DecideRequest, options?: WriteOptions): Promise<BoundaryDecision>
   /** Keys default to those of the called authority. */
   verify(
-    request: { readonly decision: BoundaryDecision; readonly operator_public_keys?: readonly string[] },
+    request: { readonly decision: RecordOrText<BoundaryDecision>; readonly operator_public_keys?: readonly string[] },
     options?: CallOptions,
   ): Promise<BoundaryVerdict>
 }

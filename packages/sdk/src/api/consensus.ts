@@ -4,10 +4,11 @@ import type { ConsensusProof, JsonObject, JustificationProof, ValidatorVote } fr
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
+import type { RecordOrText } from '../http/record-texts.ts'
 import { signedRecord } from '../http/signed-record.ts'
 
 export interface AssemblyRequest {
-  readonly justification_proof: JustificationProof | JsonObject
+  readonly justification_proof: RecordOrText<JustificationProof | JsonObject>
   readonly votes: readonly (ValidatorVote | JsonObject)[]
   /** How many distinct validators must approve. */
   readonly required_threshold: number
@@ -25,7 +26,7 @@ export interface ConsensusApi {
   /** As operator: the vote of this authority on a justification it issued. */
   vote(
     request: {
-      readonly justification_proof: JustificationProof | JsonObject
+      readonly justification_proof: RecordOrText<JustificationProof | JsonObject>
       readonly vote: boolean
       readonly reason?: string
     },
@@ -35,7 +36,7 @@ export interface ConsensusApi {
   assemble(request: AssemblyRequest, options?: WriteOptions): Promise<ConsensusProof>
   verify(
     request: {
-      readonly proof: ConsensusProof | JsonObject
+      readonly proof: RecordOrText<ConsensusProof | JsonObject>
       /** The key of each validator by its sovereign id; there is no default. */
       readonly validator_public_keys: Readonly<Record<string, string>>
       readonly assembler_public_keys?: readonly string[]

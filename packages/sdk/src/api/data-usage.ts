@@ -4,6 +4,7 @@ import type { DataAccessIntent, DataLicensePolicy, DeclaredSource, JsonObject } 
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
+import type { RecordOrText } from '../http/record-texts.ts'
 import { signedRecord } from '../http/signed-record.ts'
 
 /** protocol/trust-operations 9.1; absent members get the defaults of the authority. */
@@ -52,8 +53,8 @@ export interface DataUsageApi {
   declare(request: IntentRequest | JsonObject, options?: WriteOptions): Promise<DataAccessIntent>
   verify(
     request: {
-      readonly intent: DataAccessIntent | JsonObject
-      readonly policy: DataLicensePolicy | JsonObject
+      readonly intent: RecordOrText<DataAccessIntent | JsonObject>
+      readonly policy: RecordOrText<DataLicensePolicy | JsonObject>
       readonly agent_public_keys?: readonly string[]
       /** Keys of the licensor; without them only a policy of this authority is checked for its signature. */
       readonly policy_public_keys?: readonly string[]

@@ -9,13 +9,14 @@ import type {
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
+import type { RecordOrText } from '../http/record-texts.ts'
 import { signedRecord } from '../http/signed-record.ts'
 
 /** Records of others are sent unchanged, because a member that this release does not support may be signed. */
 export interface ProveRequest {
   readonly capability: string
   readonly capabilities: readonly string[]
-  readonly commitment: CapabilityCommitment | JsonObject
+  readonly commitment: RecordOrText<CapabilityCommitment | JsonObject>
   readonly prover_sovereign_id: string
 }
 
@@ -29,20 +30,20 @@ export type DisclosureVerdict = {
 export interface DisclosureApi {
   /** As operator. Every capability must be one of the agreement. */
   commit(
-    request: { readonly capabilities: readonly string[]; readonly agreement: JsonObject },
+    request: { readonly capabilities: readonly string[]; readonly agreement: RecordOrText<JsonObject> },
     options?: WriteOptions,
   ): Promise<CapabilityCommitment>
   /** As operator: creates the nullifier by which a verifier accepts a proof once. */
   nullify(
-    request: { readonly proof: CapabilityMembershipProof | JsonObject },
+    request: { readonly proof: RecordOrText<CapabilityMembershipProof | JsonObject> },
     options?: WriteOptions,
   ): Promise<CapabilityNullifier>
   /** Sends the whole list to the authority. To avoid this, build the proof locally with `proveMembership`. */
   prove(request: ProveRequest, options?: CallOptions): Promise<CapabilityMembershipProof>
   verify(
     request: {
-      readonly proof: CapabilityMembershipProof | JsonObject
-      readonly commitment: CapabilityCommitment | JsonObject
+      readonly proof: RecordOrText<CapabilityMembershipProof | JsonObject>
+      readonly commitment: RecordOrText<CapabilityCommitment | JsonObject>
       readonly issuer_public_keys?: readonly string[]
     },
     options?: CallOptions,

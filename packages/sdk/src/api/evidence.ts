@@ -19,6 +19,7 @@ import type {
 import { json, known, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
+import type { RecordOrText } from '../http/record-texts.ts'
 
 /** A stored record with its position in the chain (protocol/trust-operations 6.7). */
 export type EvidenceEvent = {
@@ -83,7 +84,7 @@ export interface RetentionResult {
 
 export interface EvidenceApi {
   /** Signed by a registered executor key. May be repeated: the same record is then a duplicate. */
-  submit(record: ExecutionEvidence | JsonObject, options?: CallOptions): Promise<RecordedEvidence>
+  submit(record: RecordOrText<ExecutionEvidence | JsonObject>, options?: CallOptions): Promise<RecordedEvidence>
   page(filter?: EvidenceFilter, options?: CallOptions): Promise<EvidencePage>
   /** One resource from decision to execution, with its verification. */
   resource(resourceId: string, options?: CallOptions): Promise<JsonObject>
@@ -230,7 +231,7 @@ function keepingMethods({ call }: Connection): Pick<EvidenceApi, Keeping> {
     submit: (record, options) =>
       call({
         route: evidence.execution,
-        body: { evidence: record as JsonObject },
+        body: { evidence: record as JsonObject | string },
         repeatable: true,
         read: json((value) => readRecorded(value, '')),
         options,

@@ -4,6 +4,7 @@ import type { JsonObject, RecognitionTreaty, AttestationStatus, TreatyLifecycle 
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
+import type { RecordOrText } from '../http/record-texts.ts'
 import { preview, isDryRun } from './dry-run.ts'
 import type { DryRun, RealRun } from './dry-run.ts'
 import { paging } from './page.ts'
@@ -96,7 +97,7 @@ export interface RecognitionTreatiesApi {
   find(id: string, options?: CallOptions): Promise<TreatyRow>
   verify(
     request: {
-      readonly treaty: RecognitionTreaty
+      readonly treaty: RecordOrText<RecognitionTreaty>
       readonly issuer_public_keys?: readonly string[]
       readonly expected_issuer_sovereign_id?: string
       readonly expected_subject_sovereign_id?: string

@@ -5,6 +5,7 @@ import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { RequestError } from '../errors.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
+import type { RecordOrText } from '../http/record-texts.ts'
 
 /** The keys that verify a feed, and how it is imported. */
 export interface FeedImportOptions {
@@ -16,11 +17,11 @@ export interface FeedImportOptions {
 }
 
 export interface FeedImportRequest extends FeedImportOptions {
-  readonly feed: RevocationFeed
+  readonly feed: RecordOrText<RevocationFeed>
 }
 
 export interface FeedPartsImportRequest extends FeedImportOptions {
-  readonly index: FeedIndex
+  readonly index: RecordOrText<FeedIndex>
   /** Each must be the part that the index names; they are sent 16 at a time. */
   readonly parts: readonly FeedPart[]
 }

@@ -1,4 +1,6 @@
 import type { TrustDecision } from './trust-evidence.ts'
+import { JsonFloat, asJson, writeJson } from '@chancery/protocol'
+import type { AgreementRecord } from '@chancery/protocol'
 import { ManualClock, foreignSovereign, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -54,6 +56,20 @@ describe('agreements', () => {
     })
     const denied = await client.boundary.decide({ agreement, requested_capability: 'vault.open' })
     expect(denied.denial_reason).toBe('capability out of scope')
+  })
+
+  it('and decisions are accepted as text, with the form of their numbers', async () => {
+    const scope = { limit: new JsonFloat(100) }
+    const request = { ...TERMS, scope, responder_sovereign_id: 'bolt-net', expires_at: TERMS.valid_until }
+    const text = writeJson(asJson(await client.agreements.offer(request)))
+    expect(text).toContain('"limit":100.0')
+    const agreement = writeJson(asJson(await client.agreements.accept({ offer: text })))
+    expect(await client.agreements.verify({ agreement })).toMatchObject({ accepted: true })
+    const other = JSON.parse(agreement) as AgreementRecord
+    expect(await client.agreements.verify({ agreement: other })).toMatchObject({ accepted: false })
+    const decision = await client.boundary.decide({ agreement, requested_capability: 'ledger.read' })
+    expect(await client.boundary.verify({ decision: writeJson(asJson(decision)) })).toMatchObject({ authorized: true })
+    await expect(client.boundary.verify({ decision: '{' })).rejects.toMatchObject({ code: 'invalid_decision' })
   })
 
   it('are accepted as offered', async () => {

@@ -4,6 +4,7 @@ import type { JsonObject, TrustEvidence, TrustFinding } from '@chancery/protocol
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
+import type { RecordOrText } from '../http/record-texts.ts'
 import { signedRecord } from '../http/signed-record.ts'
 
 /** A finding about a network; absent members get the defaults of protocol/trust-operations 2.3. */
@@ -32,7 +33,7 @@ export interface TrustEvidenceApi {
   /** Keys default to those of the called authority. */
   verify(
     request: {
-      readonly evidence: TrustEvidence
+      readonly evidence: RecordOrText<TrustEvidence>
       readonly issuer_public_keys?: readonly string[]
       readonly expected_graph_digest?: string
     },

@@ -1,10 +1,11 @@
 import { readJson, writeJson } from '@chancery/protocol'
-import type { BoundaryDecision, ContextRecord, JsonObject } from '@chancery/protocol'
+import type { AgreementRecord, BoundaryDecision, ContextRecord, JsonObject } from '@chancery/protocol'
 import type { BoundaryContext, EvaluateRequest } from '../api/boundary.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 
 /** A request of one run. Later changes by the caller have no effect on it. */
-export type RequestFields = Omit<EvaluateRequest, 'context'> & {
+export type RequestFields = Omit<EvaluateRequest, 'agreement' | 'context'> & {
+  readonly agreement?: AgreementRecord
   readonly context: BoundaryContext & { readonly context_id: string; readonly attributes?: JsonObject }
 }
 
@@ -15,13 +16,17 @@ export const RUN_ATTRIBUTE = 'governed_run'
  * Returns the request of a new run. Its context contains a unique value: its id, or an attribute where the caller gave
  * an id. The authority signs its digest, so an earlier decision cannot be used for this run.
  */
-export function readRequestFields({ context = {}, ...rest }: EvaluateRequest, runId: string): RequestFields {
+export function readRequestFields(
+  { agreement: given, context = {}, ...rest }: EvaluateRequest,
+  runId: string,
+): RequestFields {
   const { context_id, attributes, ...more } = context
   const isNamed = context_id !== undefined && context_id !== null && context_id !== ''
   const named = isNamed
     ? { context_id, attributes: { ...attributes, [RUN_ATTRIBUTE]: runId } }
     : { context_id: runId, attributes }
-  const request = omitUndefined({ ...rest, context: omitUndefined({ ...more, ...named }) })
+  const agreement = typeof given === 'string' ? readJson(given) : given
+  const request = omitUndefined({ ...rest, agreement, context: omitUndefined({ ...more, ...named }) })
   // As the authority reads it: there a number without a fraction is an integer.
   return readJson(writeJson(request)) as unknown as RequestFields
 }

@@ -2,6 +2,7 @@ import { REQUEST_ID_HEADER } from '@chancery/contract'
 import type { ResponseKind, Route } from '@chancery/contract'
 import { toUtf8, writeJson } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
+import { nameTexts } from './record-texts.ts'
 import { toTarget } from './url.ts'
 import type { Query } from './url.ts'
 import { Endpoints } from './endpoints.ts'
@@ -32,7 +33,7 @@ export interface WriteOptions extends CallOptions {
 }
 
 /** What a call needs to know of its route; those of a gateway have no more. */
-export type CallRoute = Pick<Route, 'id' | 'method' | 'path' | 'params' | 'access' | 'response'>
+export type CallRoute = Pick<Route, 'id' | 'method' | 'path' | 'params' | 'access' | 'response' | 'records'>
 
 export interface Call<Answer> {
   readonly route: CallRoute
@@ -109,7 +110,7 @@ async function attempt<Answer>(parts: CallerParts, call: Call<Answer>, at: Try):
   const target = toTarget(route, call.params, call.query)
   const isOperatorCall =
     route.access === 'operator:standard' || route.access === 'operator:privileged' || call.asOperator === true
-  const body = typeof call.body === 'function' ? await call.body(parts.clock()) : call.body
+  const body = await bodyOf(parts, call)
   const signed = isOperatorCall ? await signerOf(parts, route)(route.method, target, body ?? {}, parts.clock()) : {}
   const incoming = await send(parts.transport, {
     baseUrl: at.address,
@@ -131,6 +132,12 @@ async function attempt<Answer>(parts: CallerParts, call: Call<Answer>, at: Try):
   if (incoming.status >= 200 && incoming.status < 300) return call.read(incoming)
   const isSigned = isOperatorCall || route.access === 'node'
   throw refusalOf(incoming, { nowMs: Number(parts.clock() / 1000n), signed: isSigned })
+}
+
+/** A body that is itself signed already has its texts under their names. */
+async function bodyOf<Answer>(parts: CallerParts, { body, route }: Call<Answer>): Promise<JsonObject | undefined> {
+  if (typeof body === 'function') return body(parts.clock())
+  return body === undefined ? undefined : nameTexts(body, route)
 }
 
 function signerOf(parts: CallerParts, route: CallRoute): OperatorSign {

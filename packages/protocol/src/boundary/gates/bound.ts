@@ -1,4 +1,3 @@
-import { JsonFloat } from '../../canonical/json-value.ts'
 import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
 import type { FactPath } from '../facts.ts'
 import { compareNumbers, numberOf } from '../scalar.ts'
@@ -24,9 +23,4 @@ export function boundGate(bound: Bound, condition: JsonObject): ReadyGate {
     const isInside = order === bound.side || (order === 0 && bound.inclusive)
     return isInside ? ['pass', 'the number is within the limit'] : ['fail', 'the number is beyond the limit']
   })
-}
-
-/** Proofs write a limit as a double whatever the policy wrote; the comparison uses the number of the policy. */
-export function asDouble(limit: JsonValue): JsonFloat {
-  return new JsonFloat(Number(numberOf(limit)))
 }

@@ -1,6 +1,6 @@
 import { boolean, closed, required, withDefault } from '../../reading/shape.ts'
 import { readFactPath } from '../facts.ts'
-import { asDouble, boundGate } from './bound.ts'
+import { boundGate } from './bound.ts'
 import { finiteNumber, readConfig } from './gate.ts'
 import type { GateType } from './gate.ts'
 
@@ -15,7 +15,7 @@ export const maxValue: GateType = {
   name: 'max_value.v1',
   prepare(config) {
     const { max, ...given } = readConfig(shape, config)
-    const condition = { operator: given.inclusive ? '<=' : '<', max: asDouble(max) }
+    const condition = { operator: given.inclusive ? '<=' : '<', max }
     return boundGate({ ...given, limit: max, side: -1 }, condition)
   },
 }

@@ -1,6 +1,6 @@
 import { boolean, closed, required, withDefault } from '../../reading/shape.ts'
 import { readFactPath } from '../facts.ts'
-import { asDouble, boundGate } from './bound.ts'
+import { boundGate } from './bound.ts'
 import { finiteNumber, readConfig } from './gate.ts'
 import type { GateType } from './gate.ts'
 
@@ -15,7 +15,7 @@ export const minValue: GateType = {
   name: 'min_value.v1',
   prepare(config) {
     const { min, ...given } = readConfig(shape, config)
-    const condition = { operator: given.inclusive ? '>=' : '>', min: asDouble(min) }
+    const condition = { operator: given.inclusive ? '>=' : '>', min }
     return boundGate({ ...given, limit: min, side: 1 }, condition)
   },
 }
