@@ -52,31 +52,32 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
   const { rollback, database } = parts
   const mark = await raiseMark(parts, published)
   if (!rollback.isHalted() && !(await isRolledBack(database.read, mark))) return restoreRows(parts)
-  const recovery = await database.write(async (tx) => {
-    // A large registry takes longer than the statement timeout of requests.
-    if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx.query)
-    for (const head of ['operator-keys', 'crl', 'policy', 'feed'] as const) await tx.lock(head)
-    const keys = await revokeKeysAgain(tx, mark)
-    const list = await relist(tx, parts, mark)
-    await raisePolicyPosition(tx, mark)
-    const feed = await revokeAgain(tx, parts, mark)
-    const now = parts.clock.now()
-    await endInvites(tx, now)
-    // It is unknown which agents were removed or replaced after the backup, so all must register again.
-    const agents = await unlistAllAgents(tx)
-    await raiseVersions(tx, mark)
-    const replayFloor = now + TOLERANCE
-    await noteRecovery(tx, now, replayFloor)
-    const recovered = {
-      crlSequence: list?.sequence,
-      feedSequence: feed?.sequence,
-      revocations: keys + (list?.added ?? 0) + (feed?.added ?? 0),
-      agents,
-      replayFloor,
-    }
-    await audit(tx, parts, recovered)
-    return recovered
-  })
+  const recovery = await database.write(
+    async (tx) => {
+      for (const head of ['operator-keys', 'crl', 'policy', 'feed'] as const) await tx.lock(head)
+      const keys = await revokeKeysAgain(tx, mark)
+      const list = await relist(tx, parts, mark)
+      await raisePolicyPosition(tx, mark)
+      const feed = await revokeAgain(tx, parts, mark)
+      const now = parts.clock.now()
+      await endInvites(tx, now)
+      // It is unknown which agents were removed or replaced after the backup, so all must register again.
+      const agents = await unlistAllAgents(tx)
+      await raiseVersions(tx, mark)
+      const replayFloor = now + TOLERANCE
+      await noteRecovery(tx, now, replayFloor)
+      const recovered = {
+        crlSequence: list?.sequence,
+        feedSequence: feed?.sequence,
+        revocations: keys + (list?.added ?? 0) + (feed?.added ?? 0),
+        agents,
+        replayFloor,
+      }
+      await audit(tx, parts, recovered)
+      return recovered
+    },
+    { unlimited: true },
+  )
   await rollback.writeMark()
   return recovery
 }

@@ -1,6 +1,5 @@
 import { CLOCK_TOLERANCE, readInstant, writeInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import { sql } from 'kysely'
 import type { RecoveryParts } from './parts.ts'
 import { isInFuture } from '../clock/date-after.ts'
 import type { Transaction } from '../database/database.ts'
@@ -33,26 +32,27 @@ export async function resignLists(parts: RecoveryParts, reported: Instant): Prom
     throw new ClockError(`this clock shows ${writeInstant(clock.now())}: over 300 s from the time that was given`)
   if (rollback.isHalted())
     throw new NothingToRecoverError('the database is rolled back: run chancery authority recover first')
-  const redated = await database.write(async (tx) => {
-    // A long list takes longer than the statement timeout of requests.
-    if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx.query)
-    for (const head of ['crl', 'feed'] as const) await tx.lock(head)
-    const now = clock.now()
-    const list = await findActiveVersion(tx.query)
-    const isListAhead = list !== undefined && isInFuture(list.issuedAt, now)
-    const feed = await findOwnFeed(tx.query)
-    const isFeedAhead = feed !== undefined && isInFuture(readInstant(feed.issued_at) ?? 0n, now)
-    if (!isListAhead && !isFeedAhead)
-      throw new NothingToRecoverError('neither list nor feed is dated over 300 s ahead of this clock')
-    const heads = {
-      crlSequence: isListAhead ? await parts.crl.resignList(tx, list) : undefined,
-      feedSequence: isFeedAhead ? await redateFeed(tx, parts, feed.sequence) : undefined,
-    }
-    if (heads.crlSequence === undefined && heads.feedSequence === undefined)
-      throw new NothingToRecoverError('the feed is full: no further one can be signed')
-    await parts.audit.record(tx, { type: 'state_recovered', details: detailsOf(heads) })
-    return heads
-  })
+  const redated = await database.write(
+    async (tx) => {
+      for (const head of ['crl', 'feed'] as const) await tx.lock(head)
+      const now = clock.now()
+      const list = await findActiveVersion(tx.query)
+      const isListAhead = list !== undefined && isInFuture(list.issuedAt, now)
+      const feed = await findOwnFeed(tx.query)
+      const isFeedAhead = feed !== undefined && isInFuture(readInstant(feed.issued_at) ?? 0n, now)
+      if (!isListAhead && !isFeedAhead)
+        throw new NothingToRecoverError('neither list nor feed is dated over 300 s ahead of this clock')
+      const heads = {
+        crlSequence: isListAhead ? await parts.crl.resignList(tx, list) : undefined,
+        feedSequence: isFeedAhead ? await redateFeed(tx, parts, feed.sequence) : undefined,
+      }
+      if (heads.crlSequence === undefined && heads.feedSequence === undefined)
+        throw new NothingToRecoverError('the feed is full: no further one can be signed')
+      await parts.audit.record(tx, { type: 'state_recovered', details: detailsOf(heads) })
+      return heads
+    },
+    { unlimited: true },
+  )
   await rollback.writeMark()
   return redated
 }

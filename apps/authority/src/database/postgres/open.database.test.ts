@@ -50,7 +50,7 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 
-  it('migrates without the limit of a statement, and only there', async () => {
+  it('limits every statement, but not in a migration and where a write asks for none', async () => {
     const limits = async (tx: Query): Promise<string[]> => {
       const { rows } = await sql<{ name: string; setting: string }>`
         select name, setting from pg_settings where name in ('statement_timeout', 'lock_timeout') order by name`.execute(
@@ -64,6 +64,8 @@ describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
     })
     // A change of a table in use still times out, because all other users would wait for it.
     expect(within).toEqual(['lock_timeout 2000', 'statement_timeout 0'])
+    const unlimited = await database.write((tx) => limits(tx.query), { unlimited: true })
+    expect(unlimited).toEqual(['lock_timeout 5000', 'statement_timeout 0'])
     expect(await database.write((tx) => limits(tx.query))).toEqual(['lock_timeout 5000', 'statement_timeout 10000'])
   })
 

@@ -14,7 +14,6 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { ReadEvent, StoreAnchor, StoreHead } from '@chancery/protocol'
-import { sql } from 'kysely'
 import type { EvidenceParts } from './parts.ts'
 import type { Head } from '../../rollback/mark-file.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
@@ -58,19 +57,20 @@ export async function reimportEvidence(parts: EvidenceParts, stored: EvidenceExp
   // any more: no replay floor would be set, and invites used after the backup would work again (reliability 12.3).
   if (rollback.isHalted())
     throw new EvidenceImportError('the database is rolled back: run chancery authority recover first')
-  const reimported = await database.write(async (tx) => {
-    // Reading a large store takes longer than the statement timeout of requests.
-    if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx.query)
-    await tx.lock('evidence-anchors')
-    const { entries, head } = await appendLines(tx, parts, stored, mark.evidence)
-    const anchors = await appendAnchors(tx, stored.anchors, mark.anchor ?? null)
-    await verifyWholeStore(tx.query, parts)
-    // Instances check again when a version has changed.
-    await tx.raiseVersion('evidence-anchors')
-    const details = { entries, anchors, last_sequence: head.store_sequence }
-    await parts.audit.record(tx, { type: 'evidence_reimported', details })
-    return { entries, anchors, lastSequence: head.store_sequence }
-  })
+  const reimported = await database.write(
+    async (tx) => {
+      await tx.lock('evidence-anchors')
+      const { entries, head } = await appendLines(tx, parts, stored, mark.evidence)
+      const anchors = await appendAnchors(tx, stored.anchors, mark.anchor ?? null)
+      await verifyWholeStore(tx.query, parts)
+      // Instances check again when a version has changed.
+      await tx.raiseVersion('evidence-anchors')
+      const details = { entries, anchors, last_sequence: head.store_sequence }
+      await parts.audit.record(tx, { type: 'evidence_reimported', details })
+      return { entries, anchors, lastSequence: head.store_sequence }
+    },
+    { unlimited: true },
+  )
   await rollback.writeMark()
   return reimported
 }
