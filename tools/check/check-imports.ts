@@ -4,7 +4,7 @@ import { cruise } from 'dependency-cruiser'
 import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options'
 import boundaries from './boundaries.json' with { type: 'json' }
 
-/** `node tools/check/check-imports.ts`: who may import whom, and no domain word in the service kit. */
+/** `node tools/check/check-imports.ts`: who may import whom, and which words only some files may use. */
 
 export interface Finding {
   readonly rule: string
@@ -21,7 +21,7 @@ const FOLDERS = ['packages', 'apps', 'tests', 'tools', 'bench']
 /** Everything wrong with the tree below `root`, sorted by file. */
 export async function checkImports(root: string = ROOT): Promise<Finding[]> {
   const circles = Object.values<Arrows>(boundaries.features).flatMap((arrows) => checkCircles(arrows))
-  const findings = [...(await checkArrows(root)), ...checkDomainWords(root), ...circles]
+  const findings = [...(await checkArrows(root)), ...WORD_RULES.flatMap((rule) => checkWords(root, rule)), ...circles]
   return findings.toSorted((a, b) => a.file.localeCompare(b.file))
 }
 
@@ -59,21 +59,52 @@ function reachableFrom(feature: string, arrows: Arrows): ReadonlySet<string> {
   return reached
 }
 
-/** Both services share the kit, so it knows neither. Comments may explain with domain words; code may not use them. */
-function checkDomainWords(root: string): Finding[] {
-  const words = new RegExp(`(?:${boundaries.domainWords.join('|')})`, 'i')
-  return globSync('packages/service-kit/src/**/*.ts', {
-    cwd: root,
-    exclude: ['**/*.test.ts', '**/*.suite.ts'],
-  }).flatMap((file) =>
-    blankComments(readFileSync(join(root, file), 'utf8'))
-      .split('\n')
-      .flatMap((line, index) => {
-        const found = words.exec(line)?.[0]
-        const message = `says «${found}», but the service kit knows no domain word`
-        return found === undefined ? [] : [{ rule: 'domain-word', file: `${file}:${index + 1}`, message }]
-      }),
-  )
+interface WordRule {
+  readonly rule: string
+  readonly files: string
+  /** Files that may use the words. Tests and suites always may. */
+  readonly allowed?: RegExp
+  readonly words: RegExp
+  readonly reason: string
+}
+
+const WORD_RULES: readonly WordRule[] = [
+  {
+    rule: 'domain-word',
+    files: 'packages/service-kit/src/**/*.ts',
+    words: new RegExp(`(?:${boundaries.domainWords.join('|')})`, 'i'),
+    reason: 'the service kit knows no domain word',
+  },
+  {
+    rule: 'engine',
+    files: 'apps/authority/src/features/**/*.ts',
+    // The last two print the name of the engine.
+    allowed: /\/queries(?:\/|\.ts$)|\/(?:dashboard\/view|health\/readiness)\.ts$/,
+    words: /\bengine\b/,
+    reason: 'in a feature only queries.ts or queries/ may differ per database engine',
+  },
+  {
+    rule: 'audit-table',
+    files: 'apps/authority/src/**/*.ts',
+    allowed: /\/src\/(?:audit\/|recovery\/|database\/(?:migrations\/|tables\.ts$))/,
+    words: /\baudit_events\b/,
+    reason: 'only audit/, recovery/ and migrations use this table',
+  },
+]
+
+/** Comments may explain with any word; code may not use these. */
+function checkWords(root: string, { rule, files, allowed, words, reason }: WordRule): Finding[] {
+  return globSync(files, { cwd: root, exclude: ['**/*.test.ts', '**/*.suite.ts'] })
+    .filter((file) => allowed?.test(file) !== true)
+    .flatMap((file) =>
+      blankComments(readFileSync(join(root, file), 'utf8'))
+        .split('\n')
+        .flatMap((line, index) => {
+          const found = words.exec(line)?.[0]
+          const message = `says «${found}», but ${reason}`
+          return found === undefined ? [] : [{ rule, file: `${file}:${index + 1}`, message }]
+        }),
+    )
 }
 
 /** Keeps strings and line numbers. Quotes are matched first, so that a // inside a string stays. */

@@ -26,7 +26,7 @@ import { refreshList } from '../features/crl/refresh.job.ts'
 import { openTestStore } from '../features/evidence/evidence.suite.ts'
 import { checkRecords } from '../features/health/check-records.job.ts'
 import { recoverState } from '../recovery/recover.ts'
-import { isRevokedInAudit } from '../database/revoked-treaties.ts'
+import { isRevokedInAudit } from '../audit/revoked-treaties.ts'
 import { EntriesCache } from '../features/crl/entries-cache.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
 

@@ -2,7 +2,7 @@ import { FormError, JsonError, readJson, readRecognitionTreaty, verifyList } fro
 import type { RecognitionTreaty } from '@chancery/protocol'
 import { CachedByText } from '../database/cached-by-text.ts'
 import type { Database } from '../database/database.ts'
-import { isRevokedInAudit } from '../database/revoked-treaties.ts'
+import { isRevokedInAudit } from '../audit/revoked-treaties.ts'
 import { ownKeysAt } from './own-keys.ts'
 import type { OwnKeys } from './own-keys.ts'
 import type { RecordFaults } from './record-faults.ts'
@@ -93,14 +93,11 @@ export class VerifiedTreaties {
 
 type TreatyReader = Pick<Database, 'engine' | 'read'>
 
-function listUnrevoked(
-  { engine: backend, read: db }: TreatyReader,
-  after: string,
-): Promise<readonly SignedTreatyRow[]> {
-  return db
+function listUnrevoked({ engine, read }: TreatyReader, after: string): Promise<readonly SignedTreatyRow[]> {
+  return read
     .selectFrom('recognition_treaties')
     .select([...COLUMNS, 'status', 'treaty_json'])
-    .select(isRevokedInAudit(backend).as('revoked_in_audit'))
+    .select(isRevokedInAudit(engine).as('revoked_in_audit'))
     .where('status', '=', 'active')
     .where('treaty_id', '>', after)
     .orderBy('treaty_id')

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { GenesisBlock } from '@chancery/protocol'
 import { isJsonObject, readJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
+import { listNewestEvents } from '../../audit/newest.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Database } from '../../database/database.ts'
 import { bad, good, skipped, warn } from '@chancery/service-kit'
@@ -132,15 +133,9 @@ async function checkAddress(origin: string, settings: AuthoritySettings, databas
 async function findAddress(database: Database, requestId: string): Promise<string | undefined> {
   // Refused callers are recorded in batches, shortly after the response.
   for (let attempt = 0; attempt < 20; attempt += 1) {
-    const rows = await database.read
-      .selectFrom('audit_events')
-      .select('event_json')
-      .where('event_type', 'in', ['admin_auth_failed', 'admin_auth_throttled'])
-      .orderBy('created_at', 'desc')
-      .limit(RECENT)
-      .execute()
-    const row = rows.find(({ event_json }) => event_json.includes(requestId))
-    if (row !== undefined) return /"remote_addr": ?"([^"]*)"/.exec(row.event_json)?.[1]
+    const texts = await listNewestEvents(database.read, ['admin_auth_failed', 'admin_auth_throttled'], RECENT)
+    const text = texts.find((event) => event.includes(requestId))
+    if (text !== undefined) return /"remote_addr": ?"([^"]*)"/.exec(text)?.[1]
     await pause(100)
   }
   return undefined

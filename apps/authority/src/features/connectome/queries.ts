@@ -1,7 +1,7 @@
 import type { ImportedRevocation, TreatyFact } from '@chancery/protocol'
 import type { SignedTreatyRow } from '../../signing/verified-treaties.ts'
 import type { Database, Reader } from '../../database/database.ts'
-import { isRevokedInAudit } from '../../database/revoked-treaties.ts'
+import { isRevokedInAudit } from '../../audit/revoked-treaties.ts'
 
 /** Returns every treaty for the graph, in order of issue and without the signed texts. */
 export function listTreatyFacts(db: Reader): Promise<readonly TreatyFact[]> {
@@ -24,10 +24,10 @@ export function listTreatyFacts(db: Reader): Promise<readonly TreatyFact[]> {
 
 /** Treaties by id, with their signed texts. */
 export function listSignedTreaties(
-  { engine: backend, read: db }: Pick<Database, 'engine' | 'read'>,
+  { engine, read }: Pick<Database, 'engine' | 'read'>,
   ids: readonly string[],
 ): Promise<readonly SignedTreatyRow[]> {
-  return db
+  return read
     .selectFrom('recognition_treaties')
     .select([
       'treaty_id',
@@ -38,7 +38,7 @@ export function listSignedTreaties(
       'treaty_json',
       'status',
     ])
-    .select(isRevokedInAudit(backend).as('revoked_in_audit'))
+    .select(isRevokedInAudit(engine).as('revoked_in_audit'))
     .where('treaty_id', 'in', ids)
     .execute()
 }

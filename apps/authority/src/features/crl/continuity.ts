@@ -41,7 +41,7 @@ export async function requireLiving(
 
 /** Runs the check on the stored rows without publishing. Undefined when the next list would be complete. */
 export async function findListFault(
-  database: Pick<Database, 'engine' | 'read'>,
+  database: Database,
   ownKeys: Pick<OwnKeys, 'all'>,
   now: Instant,
 ): Promise<string | undefined> {

@@ -1,11 +1,11 @@
 import { CRL_VALIDITY, toBase64, toUtf8, verifySignature, writeJson, writeSortable } from '@chancery/protocol'
 import type { Instant, Signer } from '@chancery/protocol'
-import { sql } from 'kysely'
 import type { CrlParts } from './parts.ts'
-import type { Database, Reader, Transaction } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { assertStored } from '../../database/assert-stored.ts'
 import { requireLiving } from './continuity.ts'
 import { listText } from './list-text.ts'
+import { joinFormerEntries } from './queries.ts'
 import { signedEntries } from './signed-list.ts'
 
 /**
@@ -68,31 +68,4 @@ export async function signList(signer: Signer, body: string): Promise<string> {
   if (!(await verifySignature(signer.publicKey, message, sig)))
     throw new Error('the key produced a signature that does not verify')
   return `${body.slice(0, -1)},"signatures":[${writeJson({ key_id: signer.keyId, sig })}]}`
-}
-
-/**
- * Entries are stored with the issuer of the current key. The issuer is the last value of each entry. A certificate may
- * be missing in the database after a recovery, or stored with id and key only. Either key may have issued it, so both
- * lists name it.
- */
-async function joinFormerEntries(database: Database, tx: Reader, former: string, current: string): Promise<string> {
-  const [from, to] = [issuerText(current), issuerText(former)]
-  const { rows } = await (
-    database.engine === 'postgres'
-      ? sql<{ text: string | null }>`
-        select string_agg(replace(e.entry_json, ${from}, ${to}), ',' order by e.position) as text
-        from crl_entries e left join issued_certs c on c.cert_id = e.cert_id
-        where coalesce(c.cert_json::json ->> 'issued_by', ${former}) = ${former}`
-      : sql<{ text: string | null }>`
-        select group_concat(entry, ',') as text from (
-          select replace(e.entry_json, ${from}, ${to}) as entry
-          from crl_entries e left join issued_certs c on c.cert_id = e.cert_id
-          where coalesce(json_extract(c.cert_json, '$.issued_by'), ${former}) = ${former} order by e.position)`
-  ).execute(tx)
-  return rows[0]?.text ?? ''
-}
-
-/** The key id as an entry has it. Key ids have no character that JSON escapes. */
-export function issuerText(keyId: string): string {
-  return `"issuer":"${keyId}"`
 }

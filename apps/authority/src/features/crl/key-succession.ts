@@ -4,11 +4,11 @@ import { faultPoint } from '#faults'
 import type { CrlState } from './state.ts'
 import type { CrlParts } from './parts.ts'
 import { loadSignedEntries, requireLiving } from './continuity.ts'
-import { findActiveFormerKey, issuerText, signList } from './former-key-list.ts'
+import { findActiveFormerKey, signList } from './former-key-list.ts'
 import { listText } from './list-text.ts'
 import { publishVersion } from './publish.ts'
 import type { Transaction } from '../../database/database.ts'
-import { findActiveVersion, joinEntries } from './queries.ts'
+import { findActiveVersion, issuerText, joinEntries } from './queries.ts'
 
 /** Explains to the operator why the succession is not possible. */
 export class KeySuccessionError extends Error {

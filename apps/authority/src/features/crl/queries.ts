@@ -144,6 +144,38 @@ export async function joinEntries(
   return { text: row?.text ?? '', count: Number(row?.count ?? 0) }
 }
 
+/**
+ * Returns all entries of the list of the former key. Entries are stored with the issuer of the current key. The issuer is the last value of each entry. A certificate may
+ * be missing in the database after a recovery, or stored with id and key only. Either key may have issued it, so both
+ * lists name it.
+ */
+export async function joinFormerEntries(
+  database: Pick<Database, 'engine'>,
+  tx: Reader,
+  former: string,
+  current: string,
+): Promise<string> {
+  const [from, to] = [issuerText(current), issuerText(former)]
+  const { rows } = await (
+    database.engine === 'postgres'
+      ? sql<{ text: string | null }>`
+        select string_agg(replace(e.entry_json, ${from}, ${to}), ',' order by e.position) as text
+        from crl_entries e left join issued_certs c on c.cert_id = e.cert_id
+        where coalesce(c.cert_json::json ->> 'issued_by', ${former}) = ${former}`
+      : sql<{ text: string | null }>`
+        select group_concat(entry, ',') as text from (
+          select replace(e.entry_json, ${from}, ${to}) as entry
+          from crl_entries e left join issued_certs c on c.cert_id = e.cert_id
+          where coalesce(json_extract(c.cert_json, '$.issued_by'), ${former}) = ${former} order by e.position)`
+  ).execute(tx)
+  return rows[0]?.text ?? ''
+}
+
+/** The key id as an entry has it. Key ids have no character that JSON escapes. */
+export function issuerText(keyId: string): string {
+  return `"issuer":"${keyId}"`
+}
+
 /** Splits statements, because engines limit the number of values in one. */
 export function chunks<Item>(items: readonly Item[], size: number): Item[][] {
   const out: Item[][] = []

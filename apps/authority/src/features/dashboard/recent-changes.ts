@@ -1,6 +1,7 @@
 import { isJsonObject, readJson, sha256Hex } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { AuditEventType } from '@chancery/contract'
+import { listNewestEvents } from '../../audit/newest.ts'
 import type { OperatorKeyring } from '../../auth/operator-keys.ts'
 import type { Reader } from '../../database/database.ts'
 import { toDisplay } from '../../pages/display-time.ts'
@@ -83,14 +84,8 @@ export async function listRecentChanges(
   isMembershipPublic: boolean,
   operators: OperatorKeyring,
 ): Promise<readonly RecentChange[]> {
-  const rows = await db
-    .selectFrom('audit_events')
-    .select('event_json')
-    .where('event_type', 'in', Object.keys(SHOWN))
-    .orderBy('created_at', 'desc')
-    .limit(NEWEST)
-    .execute()
-  return rows.map((row) => describe(readJson(row.event_json), isMembershipPublic, operators))
+  const texts = await listNewestEvents(db, Object.keys(SHOWN) as AuditEventType[], NEWEST)
+  return texts.map((text) => describe(readJson(text), isMembershipPublic, operators))
 }
 
 /**

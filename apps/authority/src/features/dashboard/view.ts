@@ -21,7 +21,7 @@ import { findWarnings } from './warnings.ts'
  * Returns the state of the network. It is public, so it has records and counts, and no people, keys or addresses.
  */
 export async function view(call: Call, parts: DashboardParts): Promise<DashboardView> {
-  const { read: db, engine: backend } = parts.database
+  const { read: db, engine } = parts.database
   const { enrollment } = parts
   const now = parts.clock.now()
   const [readiness, built, feeds, active, { tracked, issued, revoked }, list, recent, policies, history, succession] =
@@ -40,7 +40,7 @@ export async function view(call: Call, parts: DashboardParts): Promise<Dashboard
   const facts = {
     readiness: {
       status: readiness.isReady ? ('ready' as const) : ('not_ready' as const),
-      backend: backend === 'postgres' ? ('PostgreSQL' as const) : ('SQLite' as const),
+      backend: engine === 'postgres' ? ('PostgreSQL' as const) : ('SQLite' as const),
     },
     signing_key: describeKey(parts),
     revocation_list: list === undefined ? null : describeList(list, now),

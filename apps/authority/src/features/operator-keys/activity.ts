@@ -1,11 +1,12 @@
 import { Refusal } from '@chancery/contract'
 import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
+import { countEventsOf } from '../../audit/key-activity.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { OperatorKeysParts } from './parts.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 import { countOpenInvites } from '../enrollment/index.ts'
-import { countEventsOf, listRevokedKeys } from './queries.ts'
+import { listRevokedKeys } from './queries.ts'
 
 const DEFAULT_DAYS = 30
 const MAX_DAYS = 3650

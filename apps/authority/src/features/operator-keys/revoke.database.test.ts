@@ -3,7 +3,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { accepted, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { countEventsOf } from './queries.ts'
+import { countEventsOf } from '../../audit/key-activity.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 const UNKNOWN = 'Unknown admin key'

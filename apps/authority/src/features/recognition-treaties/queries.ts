@@ -1,7 +1,7 @@
 import type { Database, Reader, Transaction } from '../../database/database.ts'
 import { countUpTo } from '../../database/large-table.ts'
 import { assertStored } from '../../database/assert-stored.ts'
-import { isRevokedInAudit } from '../../database/revoked-treaties.ts'
+import { isRevokedInAudit } from '../../audit/revoked-treaties.ts'
 import { isAfter } from '../../requests/list-position.ts'
 import type { IssuePosition } from '../../requests/list-position.ts'
 
@@ -42,14 +42,14 @@ export async function insertTreaty(
 type TreatyReader = Pick<Database, 'engine' | 'read'>
 
 export function findTreaty(
-  { engine: backend, read: db }: TreatyReader,
+  { engine, read }: TreatyReader,
   treaty_id: string,
-  tx: Reader = db,
+  tx: Reader = read,
 ): Promise<TreatyRow | undefined> {
   return tx
     .selectFrom('recognition_treaties')
     .selectAll()
-    .select(isRevokedInAudit(backend).as('revoked_in_audit'))
+    .select(isRevokedInAudit(engine).as('revoked_in_audit'))
     .where('treaty_id', '=', treaty_id)
     .executeTakeFirst()
 }
@@ -72,11 +72,11 @@ export async function markTreatyRevoked(
 }
 
 export async function listTreaties(
-  { engine: backend, read: db }: TreatyReader,
+  { engine, read }: TreatyReader,
   filter: TreatyFilter,
   page: { readonly limit: number; readonly offset: number; readonly after: IssuePosition | undefined },
 ): Promise<readonly TreatyRow[]> {
-  let query = filtered(db, filter).selectAll().select(isRevokedInAudit(backend).as('revoked_in_audit'))
+  let query = filtered(read, filter).selectAll().select(isRevokedInAudit(engine).as('revoked_in_audit'))
   if (page.after !== undefined) query = query.where(isAfter('treaty_id', page.after))
   return query.orderBy('issued_at').orderBy('treaty_id').offset(page.offset).limit(page.limit).execute()
 }
@@ -97,14 +97,14 @@ function filtered(db: Reader, filter: TreatyFilter) {
 
 /** Own, unrevoked treaties for a sovereign. The caller checks whether they are in force now. */
 export function listTreatiesFor(
-  { engine: backend, read: db }: TreatyReader,
+  { engine, read }: TreatyReader,
   own: string,
   subject: string,
 ): Promise<readonly TreatyRow[]> {
-  return db
+  return read
     .selectFrom('recognition_treaties')
     .selectAll()
-    .select(isRevokedInAudit(backend).as('revoked_in_audit'))
+    .select(isRevokedInAudit(engine).as('revoked_in_audit'))
     .where('issuer_sovereign_id', '=', own)
     .where('subject_sovereign_id', '=', subject)
     .where('status', '=', 'active')

@@ -1,0 +1,15 @@
+import { sql } from 'kysely'
+import type { RawBuilder } from 'kysely'
+import type { Database } from '../database/database.ts'
+import { auditedTreaty } from '../database/migrations/0021-revoked-treaties.ts'
+
+/**
+ * Whether the audit log has the revocation of a treaty, for a statement over `recognition_treaties`. The status column
+ * of a treaty is not signed. The audit log is only appended to, and copies of it are stored elsewhere. A literal type,
+ * so that the planner may use the index of such events alone.
+ */
+export function isRevokedInAudit(engine: Database['engine']): RawBuilder<boolean | number> {
+  return sql<
+    boolean | number
+  >`exists (select 1 from audit_events where event_type = 'recognition_treaty_revoked' and ${sql.raw(auditedTreaty(engine))} = recognition_treaties.treaty_id)`
+}
