@@ -30,6 +30,7 @@ import { inviteMakers } from './migrations/0023-invite-makers.ts'
 import { listHeads } from './migrations/0024-list-heads.ts'
 import { servingReleases } from './migrations/0025-serving-releases.ts'
 import { issuedCounts } from './migrations/0026-issued-counts.ts'
+import { partners } from './migrations/0027-partners.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -60,6 +61,7 @@ const MIGRATIONS: readonly Migration[] = [
   listHeads,
   servingReleases,
   issuedCounts,
+  partners,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

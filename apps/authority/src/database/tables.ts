@@ -1,10 +1,11 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { PartnerTables } from './partner-tables.ts'
 
 /**
  * One schema for both engines. Times are fixed-width UTC text with six digits, so they sort alike in both; flags are
  * 0 or 1; `*_json` holds a record as it was signed, so that its canonical form reproduces the signed bytes.
  */
-export interface Tables {
+export interface Tables extends PartnerTables {
   schema_version: { version: number; applied_at: string; serves_from?: number | null }
   authority_identity: { id: number; network_name: string; public_key: string; created_at: string }
   heads: { name: string; version: ColumnType<number, number, number> }

@@ -14,6 +14,7 @@ export const DOMAINS = [
   'treaties',
   'feed',
   'imports',
+  'partners',
   'boundary-policies',
   'data-usage',
   'evidence-anchors',
