@@ -104,6 +104,7 @@ describe('GET /', () => {
         String(row['sequence']),
         String(row['revoked_count']),
         row['imported_at_display'],
+        row['complete'] === true ? 'yes' : 'no, parts are missing',
       ]),
     )
     for (const warning of model['warnings'] as string[]) expect(page.text).toContain(warning)

@@ -22,6 +22,18 @@ export type DashboardView = {
     readonly warning_count: number
   }
   readonly treaties: readonly JsonObject[]
+  /** The own revocation feed; null where the authority has none or does not report it. */
+  readonly own_feed: {
+    readonly sequence: number
+    readonly issued_at: string
+    readonly age_hours: number
+    readonly ids: number
+    readonly total_ids: number
+    readonly parts: number
+    /** Ids left out because their attestations ended; null when there are too many to count. */
+    readonly pruned: number | null
+    readonly capacity: number
+  } | null
   readonly revocation_feed_summary: {
     readonly count: number
     readonly freshness: string
@@ -83,6 +95,21 @@ const readView = known({
     }),
   ),
   treaties: objects,
+  own_feed: shape.withDefault(
+    shape.nullable(
+      known({
+        sequence: whole,
+        issued_at: word,
+        age_hours: whole,
+        ids: whole,
+        total_ids: whole,
+        parts: whole,
+        pruned: shape.withDefault(shape.nullable(shape.integer(0, Number.MAX_SAFE_INTEGER)), null),
+        capacity: whole,
+      }),
+    ),
+    null,
+  ),
   revocation_feed_summary: shape.required(
     known({ count: whole, freshness: word, stale_count: whole, watch_count: whole }),
   ),

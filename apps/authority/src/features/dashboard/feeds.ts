@@ -1,8 +1,8 @@
-import { HOUR, readInstant } from '@chancery/protocol'
+import { HOUR, MAX_FEED_TOTAL_IDS, readInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { toWireTime } from '../../requests/list-position.ts'
 import type { Reader } from '../../database/database.ts'
-import { listNewestFeeds } from '../revocation-feeds/index.ts'
+import { findOwnFeedFacts, listNewestFeeds } from '../revocation-feeds/index.ts'
 import type { NewestFeed } from '../revocation-feeds/index.ts'
 import { toDisplay } from '../../pages/display-time.ts'
 
@@ -26,6 +26,36 @@ export type FeedRow = {
   readonly freshness: Freshness
   /** All revocations of the issuer up to this sequence are imported. */
   readonly complete: boolean
+}
+
+export type OwnFeedView = {
+  readonly sequence: number
+  readonly issued_at: string
+  readonly age_hours: number
+  /** In the plain form. */
+  readonly ids: number
+  readonly total_ids: number
+  readonly parts: number
+  /** Left out because their attestations ended; null when there are too many to count. */
+  readonly pruned: number | null
+  /** Most ids the feed can have. */
+  readonly capacity: number
+}
+
+/** Describes the current own feed. Null before the first version. */
+export async function describeOwnFeed(db: Reader, now: Instant): Promise<OwnFeedView | null> {
+  const feed = await findOwnFeedFacts(db)
+  if (feed === undefined) return null
+  return {
+    sequence: feed.sequence,
+    issued_at: toWireTime(feed.issued_at) ?? '',
+    age_hours: Math.max(0, Number((now - (readInstant(feed.issued_at) ?? now)) / HOUR)),
+    ids: feed.ids,
+    total_ids: feed.total_ids,
+    parts: feed.parts,
+    pruned: feed.pruned,
+    capacity: MAX_FEED_TOTAL_IDS,
+  }
 }
 
 /** Returns the time since the last imported revocation of each recognised sovereign. */

@@ -3,7 +3,7 @@ import type { PolicySetView } from '../boundary-policies/index.ts'
 import type { TreatyRow, TreatySummary } from '../connectome/index.ts'
 import type { SuccessionProgress } from '../key-succession/index.ts'
 import type { Activity } from './activity.ts'
-import type { FeedRow, FeedSummary } from './feeds.ts'
+import type { FeedRow, FeedSummary, OwnFeedView } from './feeds.ts'
 import type { RecentChange } from './recent-changes.ts'
 
 export type ListView = {
@@ -37,6 +37,8 @@ export type DashboardView = {
   readonly connectome_summary: ConnectomeSummary
   readonly treaty_summary: TreatySummary
   readonly treaties: readonly TreatyRow[]
+  /** Null before the first version. */
+  readonly own_feed: OwnFeedView | null
   readonly revocation_feed_summary: FeedSummary
   readonly revocation_feeds: readonly FeedRow[]
   readonly boundary_policies: PolicySetView

@@ -74,7 +74,7 @@ function succession({ phase, key_id, nodes, nodes_with_new_block, next_step, ...
 
 function tiles(model: DashboardView): readonly Markup[] {
   const { nodes, certificates, revocation_list: list, treaty_summary: treaty, boundary_policies: policy } = model
-  const { connectome_summary: graph, revocation_feed_summary: feed } = model
+  const { connectome_summary: graph, own_feed: own, revocation_feed_summary: feed } = model
   const expiring = certificates.expiring === null ? '' : `, ${figure(certificates.expiring)} ending within 24 h`
   return [
     tile({
@@ -109,6 +109,14 @@ function tiles(model: DashboardView): readonly Markup[] {
       href: '/atlas',
       value: figure(graph.sovereign_count),
       note: `${plural(graph.recognition_edge_count, 'treaty', 'treaties')}, ${plural(graph.imported_revocation_count, 'imported revocation')}`,
+    }),
+    tile({
+      name: 'Own revocation feed',
+      href: '/sovereign-revocation-feed',
+      value: own === null ? '–' : `#${figure(own.sequence)}`,
+      note:
+        own === null ? 'not signed yet' : `${plural(own.total_ids, 'id')}, signed ${duration(own.age_hours * 60)} ago`,
+      tone: own !== null && own.total_ids > own.capacity * 0.8 ? 'bad' : 'plain',
     }),
     tile({
       name: 'Feeds of others',
@@ -163,6 +171,7 @@ function feeds(rows: readonly FeedRow[]): Markup {
       { name: 'Sequence', cell: (row) => figure(row.sequence), isNumber: true },
       { name: 'Revoked', cell: (row) => figure(row.revoked_count), isNumber: true },
       { name: 'Imported', cell: (row) => when(row.imported_at_display) },
+      { name: 'Complete', cell: (row) => (row.complete ? 'yes' : 'no, parts are missing') },
     ],
     rows,
     'No feed imported yet. `chancery feed import` imports the revocations of a recognised sovereign.',

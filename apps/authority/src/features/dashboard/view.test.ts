@@ -45,6 +45,7 @@ const importFeed = (name: string, sequence: number, ids: readonly string[], keyN
 describe('GET /dashboard.json', () => {
   it('of a new authority has every member and no warnings', async () => {
     accepted(await na.request('GET', '/crl'))
+    accepted(await na.request('GET', '/sovereign-revocation-feed'))
     expect(await view()).toEqual({
       sovereign: { id: 'TEST-NET', version: 'v0.1' },
       readiness: { status: 'ready', backend: currentBackend() === 'postgres' ? 'PostgreSQL' : 'SQLite' },
@@ -74,6 +75,16 @@ describe('GET /dashboard.json', () => {
       },
       treaty_summary: { total: 0, active: 0, expiring_soon: 0, expired: 0, revoked: 0, replaced: 0, warning_count: 0 },
       treaties: [],
+      own_feed: {
+        sequence: 0,
+        issued_at: expect.any(String),
+        age_hours: 0,
+        ids: 0,
+        total_ids: 0,
+        parts: 1,
+        pruned: 0,
+        capacity: 2_000_000,
+      },
       revocation_feed_summary: { count: 0, freshness: 'none', stale_count: 0, watch_count: 0 },
       revocation_feeds: [],
       boundary_policies: { enforcement: 'optional', healthy: true, status: 'healthy', problem_count: 0, active: [] },

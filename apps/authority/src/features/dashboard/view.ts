@@ -10,7 +10,7 @@ import type { CrlVersion } from '../crl/index.ts'
 import { nextStep } from '../key-succession/index.ts'
 import type { SuccessionProgress } from '../key-succession/index.ts'
 import { readActivity } from './activity.ts'
-import { describeFeeds } from './feeds.ts'
+import { describeFeeds, describeOwnFeed } from './feeds.ts'
 import { LINKS } from './model.ts'
 import type { DashboardView, ListView, SigningKeyView } from './model.ts'
 import { listRecentChanges } from './recent-changes.ts'
@@ -24,19 +24,31 @@ export async function view(call: Call, parts: DashboardParts): Promise<Dashboard
   const { read: db, engine } = parts.database
   const { enrollment } = parts
   const now = parts.clock.now()
-  const [readiness, built, feeds, active, { tracked, issued, revoked }, list, recent, policies, history, succession] =
-    await Promise.all([
-      parts.health.readiness.read(),
-      parts.connectome.current(),
-      describeFeeds(db, now),
-      enrollment.count.read(),
-      enrollment.certificates.read(),
-      findActiveVersion(db),
-      listRecentChanges(db, parts.settings.publicAttestationList, parts.operators),
-      parts.boundaryPolicies.describe(),
-      readActivity(parts),
-      parts.keySuccession.readProgress(),
-    ])
+  const [
+    readiness,
+    built,
+    feeds,
+    ownFeed,
+    active,
+    { tracked, issued, revoked },
+    list,
+    recent,
+    policies,
+    history,
+    succession,
+  ] = await Promise.all([
+    parts.health.readiness.read(),
+    parts.connectome.current(),
+    describeFeeds(db, now),
+    describeOwnFeed(db, now),
+    enrollment.count.read(),
+    enrollment.certificates.read(),
+    findActiveVersion(db),
+    listRecentChanges(db, parts.settings.publicAttestationList, parts.operators),
+    parts.boundaryPolicies.describe(),
+    readActivity(parts),
+    parts.keySuccession.readProgress(),
+  ])
   const facts = {
     readiness: {
       status: readiness.isReady ? ('ready' as const) : ('not_ready' as const),
@@ -56,6 +68,7 @@ export async function view(call: Call, parts: DashboardParts): Promise<Dashboard
     certificates: { issued, revoked, expiring: history.expiring },
     connectome_summary: built.summary,
     treaties: built.treatyTable.rows,
+    own_feed: ownFeed,
     revocation_feeds: feeds.rows,
     ...facts,
     warnings: findWarnings(facts),

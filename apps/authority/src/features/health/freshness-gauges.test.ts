@@ -49,6 +49,15 @@ describe('freshness in GET /metrics', () => {
     expect(await read('chancery_crl_expires_in_seconds')).toBe(String(23 * 3600))
   })
 
+  it('reports sequence, age and size of the own feed', async () => {
+    accepted(await na.request('GET', '/sovereign-revocation-feed'))
+    clock.advance(3600)
+    expect(await read('chancery_feed_sequence')).toBe('0')
+    expect(await read('chancery_feed_age_seconds')).toBe('3600')
+    expect(await read('chancery_feed_ids')).toBe('0')
+    expect(await read('chancery_feed_capacity_ids')).toBe('2000000')
+  })
+
   it('reports the age of the feeds of recognised sovereigns only, and the sovereigns never imported', async () => {
     expect(await read('chancery_peer_feed_oldest_age_seconds')).toBe(NONE)
     const feed = (issuer_sovereign_id: string, sequence: number, imported_at: string) => ({

@@ -1,4 +1,4 @@
-import { DAY, SECOND, readInstant, writeSortable } from '@chancery/protocol'
+import { DAY, MAX_FEED_TOTAL_IDS, SECOND, readInstant, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { secondsToFloor } from '../../auth/replay-floor.ts'
 import type { HealthState } from './state.ts'
@@ -7,7 +7,7 @@ import { keyWindow } from '../../signing/key-window.ts'
 import { findActiveVersion } from '../crl/index.ts'
 import { measureUnanchored } from '../evidence/index.ts'
 import { findNextExpiry } from '../recognition-treaties/index.ts'
-import { listPeerFeeds } from '../revocation-feeds/index.ts'
+import { findOwnFeedFacts, listPeerFeeds } from '../revocation-feeds/index.ts'
 import { findOldestUnsent } from '../../audit/sequence.ts'
 import { findLastBackup } from '../../database/latest-times.ts'
 
@@ -54,6 +54,7 @@ export function registerFreshnessGauges(parts: HealthState): void {
     'NA_LIST_READER_BYTES: some readers refuse a larger list.',
     () => parts.settings.listReaderBytes,
   )
+  registerOwnFeedGauges(parts)
   registerPeerGauges(parts)
   registerStandGauges(parts)
   registerTreatyGauges(parts)
@@ -66,6 +67,34 @@ export function registerFreshnessGauges(parts: HealthState): void {
       return oldest === undefined ? 0 : age(oldest)
     },
   )
+}
+
+function registerOwnFeedGauges(parts: HealthParts): void {
+  const { registry } = parts.metrics
+  const find = () => findOwnFeedFacts(parts.database.read)
+  registry.gauge({
+    name: 'chancery_feed_sequence',
+    help: 'Sequence of the own revocation feed.',
+    collect: async () => (await find())?.sequence ?? Number.NaN,
+  })
+  registry.gauge({
+    name: 'chancery_feed_age_seconds',
+    help: 'Time since the own revocation feed was signed.',
+    collect: async () => {
+      const at = readStored((await find())?.issued_at)
+      return at === undefined ? Number.NaN : -until(parts, at)
+    },
+  })
+  registry.gauge({
+    name: 'chancery_feed_ids',
+    help: 'Revoked attestations that the own feed publishes, in all parts.',
+    collect: async () => (await find())?.total_ids ?? Number.NaN,
+  })
+  registry.gauge({
+    name: 'chancery_feed_capacity_ids',
+    help: 'Most ids the own feed can have; above it revocations are refused.',
+    collect: () => MAX_FEED_TOTAL_IDS,
+  })
 }
 
 /** Only for currently recognised sovereigns, because other feeds have no effect. */

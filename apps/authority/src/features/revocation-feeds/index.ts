@@ -13,8 +13,8 @@ import { revocationFeedRoutes } from './routes.ts'
 export { findFeedFault, findSignedFeed } from './continuity.ts'
 export { listPeerFeeds } from './peers.ts'
 export type { PeerFeed } from './peers.ts'
-export { findOwnFeed, findOwnFeedTime, isImportedRevocation, listNewestFeeds } from './queries.ts'
-export type { NewestFeed } from './queries.ts'
+export { findOwnFeed, findOwnFeedFacts, findOwnFeedTime, isImportedRevocation, listNewestFeeds } from './queries.ts'
+export type { NewestFeed, OwnFeedFacts } from './queries.ts'
 
 export interface RevocationFeeds extends Feature {
   publishOwnFeed(tx: Transaction, cause: FeedCause, least?: Least): Promise<OwnFeed>

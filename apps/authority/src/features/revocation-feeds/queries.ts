@@ -37,6 +37,38 @@ export async function findOwnFeedTime(db: Reader): Promise<string | undefined> {
   return row?.issued_at
 }
 
+/** Facts of the current own feed, without its texts. */
+export interface OwnFeedFacts {
+  readonly sequence: number
+  readonly issued_at: string
+  /** In the plain form. */
+  readonly ids: number
+  /** Published in plain form and parts. */
+  readonly total_ids: number
+  readonly parts: number
+  /** Ids that were left out because their attestations ended; null above a bound. */
+  readonly pruned: number | null
+}
+
+/** So many pruned ids are counted exactly. */
+const COUNTED_PRUNED = 10_000
+
+export async function findOwnFeedFacts(db: Reader): Promise<OwnFeedFacts | undefined> {
+  const row = await db
+    .selectFrom('own_revocation_feeds')
+    .select(['sequence', 'issued_at', 'ids', 'total_ids'])
+    .select((eb) => eb.selectFrom('own_feed_parts').select(eb.fn.countAll<number>().as('count')).as('parts'))
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const left = db.selectFrom('own_feed_ids').select('part_key').where('pruned', '=', 1)
+  const pruned = await countUpTo(db, left, COUNTED_PRUNED)
+  // A version of an earlier release has no such columns: until the next one, its sequence is the number of its ids.
+  const ids = row.ids ?? row.sequence
+  return { ...row, ids, total_ids: row.total_ids ?? ids, parts: Number(row.parts ?? 0), pruned }
+}
+
 /** One content per sequence: the sequence is the primary key. */
 export async function insertOwnFeed(tx: Transaction, feed: OwnFeed): Promise<void> {
   const stored = await tx.query
