@@ -16,7 +16,7 @@ export const tests: readonly PageTest[] = [
     run: async () => {
       const { passed, failures } = await checkCoreVectors(core, protocol)
       equal(failures, [])
-      equal(passed, 325)
+      equal(passed, 333)
     },
   },
   {

@@ -60,6 +60,7 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   'treaty revoke': () => import('./commands/recognition-treaties/revoke.ts'),
   'treaty list': () => import('./commands/recognition-treaties/list.ts'),
   'treaty inspect': () => import('./commands/recognition-treaties/inspect.ts'),
+  'feed status': () => import('./commands/revocation-feeds/status.ts'),
   'feed export': () => import('./commands/revocation-feeds/export.ts'),
   'feed import': () => import('./commands/revocation-feeds/import.ts'),
   'sovereign inspect': () => import('./commands/federation/inspect.ts'),

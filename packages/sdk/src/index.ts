@@ -160,7 +160,14 @@ export type {
   TreatyVerdict,
 } from './api/recognition-treaties.ts'
 export type { ReferenceApi, Surfaces } from './api/reference.ts'
-export type { FeedImport, FeedImportRequest, RevocationFeedsApi } from './api/revocation-feeds.ts'
+export type {
+  FeedImport,
+  FeedImportRequest,
+  FeedPartsImportRequest,
+  RevocationFeedsApi,
+} from './api/revocation-feeds.ts'
+export { readFeedInParts, readWholeFeed } from './trust/whole-feed.ts'
+export type { FeedInParts, WholeFeed, WholeFeedOptions } from './trust/whole-feed.ts'
 export type { SovereignApi, SovereignMetadata } from './api/sovereign.ts'
 export { GovernedActionRunner } from './governed/action-runner.ts'
 export type {

@@ -59,6 +59,7 @@ const PATHS = [
   'treaty revoke',
   'treaty list',
   'treaty inspect',
+  'feed status',
   'feed export',
   'feed import',
   'sovereign inspect',

@@ -2,6 +2,16 @@ import type { Command } from './command.ts'
 
 export const feedCommands: readonly Command[] = [
   {
+    path: ['feed', 'status'],
+    summary: 'Show the own and the imported revocation feeds',
+    description:
+      'Prints sequence, age and size of the own revocation feed, and the newest imported feed of each partner network with its age. An imported feed is complete when all revocations of the issuer up to its sequence are imported.',
+    arguments: [],
+    options: [],
+    examples: [{ line: 'chancery feed status', summary: 'Show all feeds' }],
+    needs: 'nothing',
+  },
+  {
     path: ['feed', 'export'],
     summary: 'Export the revocation feed',
     description: 'Prints the signed list of revoked attestations of this network, for partner networks to import.',
@@ -14,7 +24,7 @@ export const feedCommands: readonly Command[] = [
     path: ['feed', 'import'],
     summary: 'Import a revocation feed',
     description:
-      'Imports the revocations of a partner network, verified with the keys of an active treaty or with a given key. Imported revocations are permanent. Exit code 0 also if the authority already has this feed.',
+      'Imports the revocations of a partner network, verified with the keys of an active treaty or with a given key; a large feed of an address is imported in parts. Imported revocations are permanent. Exit code 0 also if the authority already has this feed.',
     arguments: [
       { name: 'feed', summary: 'JSON file with the feed, or the URL of the other authority', required: true },
     ],

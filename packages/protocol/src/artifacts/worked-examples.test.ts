@@ -12,6 +12,7 @@ import core from '../vectors/core.json' with { type: 'json' }
 import { readAgentDescriptor, verifyAgentDescriptor } from './agent-descriptor.ts'
 import { readAttestation } from './attestation.ts'
 import { readCrl } from './crl.ts'
+import { readFeedIndex } from './feed-index.ts'
 import { readGenesisBlock, verifyGenesisBlock } from './genesis-block.ts'
 import { readJoinCertificate, verifyJoinCertificate } from './join-certificate.ts'
 import { readPolicyManifest } from './policy-manifest.ts'
@@ -27,6 +28,7 @@ const READERS: Readonly<Record<string, (value: JsonValue) => object>> = {
   '14.1': readAttestation,
   '15.1': readRecognitionTreaty,
   '18.1': readRevocationFeed,
+  '18.4': readFeedIndex,
 }
 
 const keyOf = (name: string): string => core.keys.find((key) => key.name === name)?.public_key ?? ''

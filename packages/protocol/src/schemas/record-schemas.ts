@@ -15,6 +15,7 @@ import { accessIntentForm } from '../artifacts/data-access-intent.ts'
 import { licensePolicyForm } from '../artifacts/data-license-policy.ts'
 import { evidenceStoreEntryShape } from '../artifacts/evidence-store-entry.ts'
 import { executionEvidenceForm } from '../artifacts/execution-evidence.ts'
+import { feedIndexShape, feedPartShape } from '../artifacts/feed-index.ts'
 import { freshnessProofForm } from '../artifacts/freshness-proof.ts'
 import { genesisBlockShape } from '../artifacts/genesis-block.ts'
 import { joinCertificateShape } from '../artifacts/join-certificate.ts'
@@ -34,7 +35,7 @@ import type { Schema } from '../reading/schema.ts'
 import type { Read } from '../reading/read.ts'
 
 /** Records that are exchanged or stored and that {@link detectRecordKind} does not detect. */
-type OtherRecordName = 'key-history' | 'context-record' | 'evidence-store-entry'
+type OtherRecordName = 'key-history' | 'feed-index' | 'feed-part' | 'context-record' | 'evidence-store-entry'
 export type SchemaName = RecordKindName | OtherRecordName
 
 interface Published {
@@ -86,6 +87,16 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
     'core 18.1',
     'Every attestation that a sovereign has revoked, as one signed list.',
     revocationFeedShape,
+  ),
+  'feed-index': published(
+    'core 18.4',
+    'Names every part of a revocation feed by its digest, signed by the issuer of the feed.',
+    feedIndexShape,
+  ),
+  'feed-part': published(
+    'core 18.4',
+    'Revoked attestations whose hash begins with the number of the part; bound by the digest in the index.',
+    feedPartShape,
   ),
   'trust-evidence': published(
     'trust-operations 2.1',

@@ -1,5 +1,5 @@
 import { revocationFeeds } from '@chancery/contract'
-import { readFeedIndex, readFeedPart, readRevocationFeed, shape } from '@chancery/protocol'
+import { asJson, readFeedIndex, readFeedPart, readRevocationFeed, shape, toUtf8, writeJson } from '@chancery/protocol'
 import type { FeedIndex, FeedPart, RevocationFeed } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
@@ -22,7 +22,7 @@ export interface FeedImportRequest extends FeedImportOptions {
 
 export interface FeedPartsImportRequest extends FeedImportOptions {
   readonly index: RecordOrText<FeedIndex>
-  /** Each must be the part that the index names; they are sent 16 at a time. */
+  /** Each must be the part that the index names; they are sent in several requests. */
   readonly parts: readonly FeedPart[]
 }
 
@@ -71,8 +71,10 @@ const readImport = known({
   complete: shape.withDefault(shape.boolean, true),
 })
 
-/** Maximum number in one request. */
-const PARTS_AT_ONCE = 16
+/** Bounds of one request: the authority takes 16 parts, 8 MiB and 200,000 names. */
+const MAX_PARTS = 16
+const MAX_BYTES = 7 * 1024 * 1024
+const MAX_IDS = 180_000
 
 export function revocationFeedsApi({ call }: Connection): RevocationFeedsApi {
   const send = (body: Parameters<typeof omitUndefined>[0], options?: CallOptions): Promise<FeedImport> =>
@@ -91,9 +93,25 @@ export function revocationFeedsApi({ call }: Connection): RevocationFeedsApi {
     async importParts({ parts, ...request }, options) {
       if (parts.length === 0) throw new RequestError('importParts needs at least one part')
       let done: FeedImport | undefined
-      for (let at = 0; at < parts.length; at += PARTS_AT_ONCE)
-        done = await send({ ...request, parts: parts.slice(at, at + PARTS_AT_ONCE) }, options)
+      for (const some of batchesOf(parts)) done = await send({ ...request, parts: some }, options)
       return done as FeedImport
     },
   }
+}
+
+/** In order, each within the bounds of one request. A part alone is within them. */
+function* batchesOf(parts: readonly FeedPart[]): Generator<readonly FeedPart[]> {
+  let [batch, bytes, ids]: [FeedPart[], number, number] = [[], 0, 0]
+  for (const part of parts) {
+    const size = toUtf8(writeJson(asJson(part))).length
+    const count = part.revoked_attestation_ids.length
+    if (batch.length > 0 && (batch.length === MAX_PARTS || bytes + size > MAX_BYTES || ids + count > MAX_IDS)) {
+      yield batch
+      ;[batch, bytes, ids] = [[], 0, 0]
+    }
+    batch.push(part)
+    bytes += size
+    ids += count
+  }
+  yield batch
 }

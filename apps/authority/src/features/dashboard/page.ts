@@ -110,14 +110,7 @@ function tiles(model: DashboardView): readonly Markup[] {
       value: figure(graph.sovereign_count),
       note: `${plural(graph.recognition_edge_count, 'treaty', 'treaties')}, ${plural(graph.imported_revocation_count, 'imported revocation')}`,
     }),
-    tile({
-      name: 'Own revocation feed',
-      href: '/sovereign-revocation-feed',
-      value: own === null ? '–' : `#${figure(own.sequence)}`,
-      note:
-        own === null ? 'not signed yet' : `${plural(own.total_ids, 'id')}, signed ${duration(own.age_hours * 60)} ago`,
-      tone: own !== null && own.total_ids > own.capacity * 0.8 ? 'bad' : 'plain',
-    }),
+    ownFeedTile(own),
     tile({
       name: 'Feeds of others',
       value: figure(feed.count),
@@ -134,6 +127,18 @@ function tiles(model: DashboardView): readonly Markup[] {
       tone: policy.healthy ? 'plain' : 'bad',
     }),
   ]
+}
+
+function ownFeedTile(own: DashboardView['own_feed']): Markup {
+  const name = 'Own revocation feed'
+  if (own === null) return tile({ name, value: '–', note: 'not signed yet', tone: 'plain' })
+  return tile({
+    name,
+    href: '/sovereign-revocation-feed',
+    value: `#${figure(own.sequence)}`,
+    note: `${plural(own.total_ids, 'id')}, signed ${duration(own.age_hours * 60)} ago`,
+    tone: own.total_ids > own.capacity * 0.8 ? 'bad' : 'plain',
+  })
 }
 
 function treaties({ treaties: rows, links }: DashboardView): Markup {

@@ -1,7 +1,19 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { canonicalJson, readAttestation, readJson, verifyList, writeJson } from '@chancery/protocol'
+import {
+  asJson,
+  canonicalJson,
+  digestOfPart,
+  partOf,
+  readAttestation,
+  readJson,
+  signList,
+  verifyList,
+  writeJson,
+} from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
+import { testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startFakeAuthority } from '../../testing/fake-authority.suite.ts'
 import { openNetwork } from '../../testing/real-authority.suite.ts'
 import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 
@@ -123,6 +135,44 @@ describe('feed', () => {
     expect([code, stdout.includes('Written to ./feed.json.')]).toEqual([0, true])
     const own = await network.asOperator('feed import feed.json')
     expect([own.code, own.stderr.includes('The own feed cannot be imported')]).toEqual([1, true])
+  })
+
+  it('that has several parts is imported part by part from its address', async () => {
+    const issuer = await testSigner('na-big', 'big na')
+    const ids = Array.from({ length: 60 }, (_, i) => `a77e57a7-0000-4000-8000-${String(i).padStart(12, '0')}`)
+    const parts = Array.from({ length: 8 }, (_, part) => {
+      const own = ids.filter((id) => partOf(id, 3) === part)
+      const revocation_reasons = Object.fromEntries(own.map((id) => [id, 'superseded by a newer one']))
+      return { issuer_sovereign_id: 'BIG-NET', part, part_bits: 3, revoked_attestation_ids: own, revocation_reasons }
+    })
+    const draft = {
+      index_id: 'big-index',
+      issuer_sovereign_id: 'BIG-NET',
+      issued_by: 'na-big',
+      sequence: 60_000,
+      issued_at: '2030-01-01T00:00:00Z',
+      total_ids: ids.length,
+      part_bits: 3,
+      parts: parts.map((part) => ({
+        part: part.part,
+        count: part.revoked_attestation_ids.length,
+        digest: digestOfPart(part),
+      })),
+      signatures: [],
+    }
+    const index = await signList(draft, issuer)
+    const big = await startFakeAuthority({ audience: issuer.publicKey, operator: issuer.publicKey }, ({ route }) => ({
+      json: asJson(route.endsWith('/index') ? index : (parts[Number(route.at(-1))] ?? {})),
+    }))
+    try {
+      const done = await network.asOperator(`feed import ${big.url} --issuer-key ${issuer.publicKey}`)
+      expect(done.code).toBe(0)
+      expect(done.stdout).toMatch(/revoked +60\n +complete +yes/)
+      const again = await network.asOperator(`feed import ${big.url} --issuer-key ${issuer.publicKey}`)
+      expect([again.code, again.stdout.includes('Nothing changed: feed 60000 of BIG-NET')]).toEqual([0, true])
+    } finally {
+      await big.close()
+    }
   })
 
   it('needs a key for a network without a treaty', async () => {

@@ -144,6 +144,12 @@ describe('federation bootstrap', () => {
     expect(refused.json()).toMatchObject({ accepted: false, reason: 'attestation_locally_revoked' })
     const again = await own.asOperator(`feed import ${partner.na.url}`)
     expect([again.code, again.stdout]).toEqual([0, 'Nothing changed: feed 1 of PARTNER-NET was imported before.\n'])
+    const status = await own.run(`feed status --url ${own.na.url}`)
+    const theirs = await partner.run(`feed status --url ${partner.na.url}`)
+    expect(theirs.stdout).toMatch(
+      /^Own feed\n {2}sequence {2}1\n {2}age {7}less than 1 h\n {2}ids {7}1 of at most 2000000/,
+    )
+    expect(status.stdout).toMatch(/^PARTNER-NET +1 +1 +less than 1 h +yes$/m)
     const told = await own.asOperator(`feed import ${partner.na.url} --json`)
     expect(told.json()).toMatchObject({ unchanged: true, issuer_sovereign_id: 'PARTNER-NET', sequence: 1 })
     // A feed that is older than the imported one stays a failure.

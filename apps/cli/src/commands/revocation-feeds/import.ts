@@ -1,6 +1,7 @@
 import { readRevocationFeed, visible } from '@chancery/protocol'
 import type { JsonObject, RevocationFeed } from '@chancery/protocol'
-import { RefusedError } from '@chancery/sdk'
+import { NotFoundError, RefusedError, readFeedInParts } from '@chancery/sdk'
+import type { Client, FeedInParts } from '@chancery/sdk'
 import { connectAsOperator, openForeign } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -17,23 +18,28 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const keys = await loadPublicKeys(context.cwd, options, 'issuer-key')
   const issuer = options.text('issuer')
   const connection = await connectAsOperator(context, options)
-  const feed = await findFeed(context, args.required('feed'))
-  const request = {
-    feed,
+  const found = await findFeed(context, args.required('feed'))
+  const how = {
     ...(keys === undefined ? {} : { issuer_public_keys: keys }),
     ...(issuer === undefined ? {} : { expected_issuer_sovereign_id: issuer }),
     ...(options.isSet('accept-sequence-jump') ? { accept_sequence_jump: true } : {}),
   }
-  const done = await connection.ask((client) => client.revocationFeeds.import(request).catch(toStored))
+  const done = await connection.ask(({ revocationFeeds }) =>
+    ('feed' in found
+      ? revocationFeeds.import({ ...how, ...found })
+      : revocationFeeds.importParts({ ...how, ...found })
+    ).catch(toStored),
+  )
   if ('stored' in done) {
-    const { issuer_sovereign_id, sequence } = feed
+    const { issuer_sovereign_id, sequence } = 'feed' in found ? found.feed : found.index
     const name = visible(issuer_sovereign_id)
     return { data: done.stored, text: `Nothing changed: feed ${sequence} of ${name} was imported before.` }
   }
   const rows = fields(
     [
       ['sequence', String(done.sequence)],
-      ['revoked', String(done.revoked_count)],
+      ['revoked', String('feed' in found ? done.revoked_count : found.index.total_ids)],
+      ['complete', done.complete ? 'yes' : 'no: the issuer has more revocations; import from its address'],
       ['trusted by', done.trust_basis === 'caller_supplied_keys' ? 'the keys you supplied' : 'the keys of a treaty'],
     ],
     style,
@@ -49,7 +55,20 @@ function toStored(error: unknown): { readonly stored: JsonObject } {
   return { stored: error.details }
 }
 
-function findFeed(context: CommandContext, given: string): Promise<RevocationFeed> {
-  if (!/^https?:\/\//i.test(given)) return loadRecord(context.cwd, given, FEED)
-  return openForeign(context, given).ask((client) => client.revocationFeeds.current())
+type Found = { readonly feed: RevocationFeed } | FeedInParts
+
+async function findFeed(context: CommandContext, given: string): Promise<Found> {
+  if (!/^https?:\/\//i.test(given)) return { feed: await loadRecord(context.cwd, given, FEED) }
+  return openForeign(context, given).ask(fetchFeed)
+}
+
+/** Index and parts when there are several parts, otherwise the plain feed: it then has all ids. */
+async function fetchFeed({ revocationFeeds }: Client): Promise<Found> {
+  const index = await revocationFeeds.index().catch((error: unknown) => {
+    if (!(error instanceof NotFoundError)) throw error
+    return undefined
+  })
+  const hasParts = index !== undefined && index.part_bits > 0
+  const inParts = hasParts ? await readFeedInParts(revocationFeeds, {}) : undefined
+  return inParts ?? { feed: await revocationFeeds.current() }
 }

@@ -54,6 +54,20 @@ describe('verify', () => {
     expect(stdout).toContain('na-test')
   })
 
+  it('verifies the index of a feed', async () => {
+    const index = (await network.na.request('GET', '/sovereign-revocation-feed/index')).json as JsonObject
+    const verdict = async (record: JsonObject, trust = '--genesis genesis.json') => {
+      await writeFile(network.setup.path('index.json'), writeJson(record))
+      const { code, json } = await network.run(`verify index.json ${trust} --json`)
+      return [code, json()['kind'], json()['reason']]
+    }
+    expect(await verdict(index)).toEqual([0, 'feed-index', 'valid'])
+    expect(await verdict({ ...index, sequence: 99 })).toEqual([1, 'feed-index', 'invalid_signature'])
+    expect(await verdict({ ...index, total_ids: 5 })).toEqual([1, 'feed-index', 'malformed'])
+    expect(await verdict({ ...index, signatures: [] })).toEqual([1, 'feed-index', 'missing_signature'])
+    expect(await verdict(index, '')).toEqual([1, 'feed-index', 'keys_needed'])
+  })
+
   it('takes what evaluate --out writes: the decision holds only with its own justification', async () => {
     const attestation = await network.asOperator('attestation issue eve --role role:client --json')
     const id = String(attestation.json()['attestation_id'])

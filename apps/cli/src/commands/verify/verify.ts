@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { isJsonObject, detectRecordKind, verifyRecordOfKind, visible } from '@chancery/protocol'
-import type { JsonObject, JsonValue, OfflineTrust, RecordKindName } from '@chancery/protocol'
+import type { JsonObject, JsonValue, OfflineTrust, OfflineVerdict, RecordKindName } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { usageError } from '../../errors/failure.ts'
@@ -12,6 +12,8 @@ import { loadPublicKeys } from '../../files/public-keys.ts'
 import { loadValidatorKeys } from '../../files/validator-keys.ts'
 import { COMMITMENT } from '../disclosure/records.ts'
 import { findEvaluated, verifyEvaluated } from './evaluated.ts'
+import type { EvaluatedFile } from './evaluated.ts'
+import { FEED_INDEX_WORDS, isFeedIndex, verifyFeedIndex } from './feed-index.ts'
 import { KIND_WORDS, UNPROVEN_WORDS } from './kinds.ts'
 import { OFFLINE_REASONS } from './reasons.ts'
 import { verdictText } from '../../output/verdict-text.ts'
@@ -23,16 +25,14 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const evaluated = findEvaluated(file)
   const value = evaluated?.decision ?? file
   const trust = await loadTrustInputs(context, options)
-  const kind = detectRecordKind(value)
+  const kind = isFeedIndex(value) ? 'feed-index' : detectRecordKind(value)
   if (kind === undefined) {
     const verdict = { valid: false, reason: 'unrecognized' }
     const data = { ...verdict, kind: null, explanation: OFFLINE_REASONS['unrecognized'] ?? '' }
     return { data, text: verdictText(verdict, OFFLINE_REASONS, style), exitCode: 1 }
   }
-  const { name, proves } = KIND_WORDS[kind]
-  const verified = await (evaluated === undefined
-    ? verifyRecordOfKind(kind, value, trust)
-    : verifyEvaluated(evaluated, trust))
+  const { name, proves } = kind === 'feed-index' ? FEED_INDEX_WORDS : KIND_WORDS[kind]
+  const verified = await verify(kind, value, trust, evaluated)
   const verdict = { valid: verified.ok, reason: verified.ok ? 'valid' : verified.reason }
   const words = { ...OFFLINE_REASONS, valid: proves }
   const unproven = verified.ok ? (verified.unproven ?? []) : []
@@ -45,6 +45,18 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const explanation = words[verdict.reason as keyof typeof words] ?? verdict.reason
   const data = { ...verdict, kind, explanation, problem: problem ?? null, unproven }
   return { data, text, exitCode: verified.ok ? 0 : 1 }
+}
+
+type VerifiedKind = RecordKindName | 'feed-index'
+
+function verify(
+  kind: VerifiedKind,
+  value: JsonObject,
+  trust: OfflineTrust,
+  evaluated: EvaluatedFile | undefined,
+): Promise<OfflineVerdict> {
+  if (evaluated !== undefined) return verifyEvaluated(evaluated, trust)
+  return kind === 'feed-index' ? verifyFeedIndex(value, trust) : verifyRecordOfKind(kind, value, trust)
 }
 
 async function loadTrustInputs({ cwd, now }: CommandContext, options: Options): Promise<OfflineTrust> {
@@ -77,7 +89,7 @@ async function loadNetwork(cwd: string, options: Options): Promise<Pick<OfflineT
 }
 
 /** Describes the content of the file. It is proved only if the record is valid. */
-function describe(kind: RecordKindName, name: string, value: JsonObject, { style }: CommandContext): string {
+function describe(kind: VerifiedKind, name: string, value: JsonObject, { style }: CommandContext): string {
   const id = Object.entries(value).find(([member, found]) => member.endsWith('_id') && typeof found === 'string')
   const network = value['network_name']
   const named = typeof id?.[1] === 'string' ? id[1] : typeof network === 'string' ? network : '-'
