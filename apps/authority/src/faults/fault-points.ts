@@ -2,7 +2,7 @@ import type { AuditEventType } from '@chancery/contract'
 
 /**
  * Test builds only (the `development` condition): kills or pauses the process at a named point, so that crash tests can
- * prove what is stored. The built package resolves `#faults` to no-faults.ts, where this does nothing.
+ * prove what is stored. The built package resolves `#faults` to no-fault-points.ts, where this does nothing.
  */
 const wanted = process.env['CHANCERY_FAULT_POINT']
 let remaining = Number(process.env['CHANCERY_FAULT_AFTER'] ?? '0')
@@ -27,16 +27,18 @@ export function faultAfterAudit(tx: object, rows: readonly { readonly event_type
   }
 }
 
-/** Here it is committed, and no response was sent. */
+/** Here it is committed, and no response was sent. Every write of the database passes here. */
 export function faultAfterCommit(tx: object): void {
+  faultPoint('committed')
   if (awaited.delete(tx)) faultPoint(wanted as FaultPoint)
 }
 
 /**
- * Every point that a crash test may name. Points named after events are reached where the event is recorded inside a
- * database transaction. Joins, agents and evidence write their events in batches and have separate points.
+ * Every point that a crash test may name. `committed` is reached after each write of the database. Points named after
+ * events are reached where the event is recorded, also in batches.
  */
 export type FaultPoint =
+  | 'committed'
   | `audited:${AuditEventType}`
   | `committed:${AuditEventType}`
   | 'join-read'

@@ -1,3 +1,4 @@
+import { faultAfterCommit } from '#faults'
 import { isTracing } from '@chancery/service-kit'
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
@@ -68,9 +69,11 @@ export function openPostgres(url: string): Database {
         },
         options,
       ).catch(refused),
-    run: <Input, Row>({ name, postgres: { text, values } }: Statement<Input, Row>, input: Input) =>
+    run: <Input, Row>(statement: Statement<Input, Row>, input: Input) =>
       withRetries(options, async () => {
-        const { rows } = await named.query({ name, text, values: [...values(input)] })
+        const { name, isRead, postgres } = statement
+        const { rows } = await named.query({ name, text: postgres.text, values: [...postgres.values(input)] })
+        if (isRead !== true) faultAfterCommit(statement)
         return rows as readonly Row[]
       }).catch(refused),
     onConnectionLost: (listener) => void lost.push(listener),
