@@ -49,6 +49,24 @@ export function describeOperatorPage(setup: () => ConsoleSetup): void {
       expect(operatorPage.trouble).toEqual([])
     })
 
+    it('list issued certificates by state and label', async () => {
+      const { demo, operator } = setup()
+      const { page } = operatorPage
+      const { network_authority } = await operator.sovereign.genesis()
+      const signer = await testSigner('n', 'labelled on the operator page')
+      const node = createClient({ url: demo.url, node: { signer, audience: network_authority.public_key } })
+      const { token_id } = await operator.enrollment.invite({ label: 'Berlin 3' })
+      const { cert_id } = await node.enrollment.join({ invite_token: token_id })
+      await page.waitForSelector('[data-issued]')
+      await page.selectOption('#inventory-state', 'valid')
+      await page.fill('#inventory-label', 'BERLIN 3')
+      await page.click('[data-inventory] form >> text=Search')
+      await page.waitForSelector('[data-issued="1"]')
+      expect(await page.textContent('[data-issued]')).toContain(cert_id)
+      expect(await axeFindings(page, { within: '[data-inventory]' })).toEqual([])
+      expect(operatorPage.trouble).toEqual([])
+    })
+
     it('revoke a certificate selected from the node list, after showing the impact', async () => {
       const { operator } = setup()
       const { page } = operatorPage

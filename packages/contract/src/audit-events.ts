@@ -58,6 +58,10 @@ export const AUDIT_EVENTS = {
     when: 'Unused invites were withdrawn, by name, of one key or of one batch.',
     details: ['count', 'reason', 'created_by', 'batch_id', 'invite_fingerprints'],
   },
+  node_label_set: {
+    when: 'A node key got a label, or its label was removed.',
+    details: ['node_public_key', 'label'],
+  },
   certificate_issued: {
     when: 'A node joined.',
     details: ['cert_id', 'node_public_key', 'invite_token_fingerprint', 'roles'],

@@ -55,7 +55,7 @@ const BETA: Readonly<Record<number, string>> = {
     invalid_recipient_public_key attestation_issuer_mismatch feed_issuer_mismatch context_party_mismatch
     invalid_threshold invalid_vote_type too_many_verifications`,
   403: 'certificate_expired certificate_not_yet_valid certificate_superseded',
-  404: 'asset_not_found feed_part_not_found key_list_not_found key_history_not_found',
+  404: 'asset_not_found feed_part_not_found key_list_not_found key_history_not_found node_not_found',
   408: 'request_timeout',
   409: 'evidence_anchor_refused import_capacity revocation_feed_full',
   414: 'request_uri_too_large',

@@ -208,6 +208,7 @@ const BETA_ERRORS = {
   caller_keys_not_accepted: { status: 422, message: 'A treaty of this authority is checked with its own key only.' },
   agreement_untrusted: { status: 422, message: 'The agreement is not trusted. See details.reason.' },
   context_party_mismatch: { status: 400, message: 'The context names a party the agreement does not have.' },
+  node_not_found: { status: 404, message: 'No certificate of this node key was issued here.' },
   feed_part_not_found: { status: 404, message: 'The feed has no part of this number. Read its index again.' },
   import_capacity: {
     status: 409,

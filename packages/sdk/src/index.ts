@@ -129,6 +129,13 @@ export type {
   InvitesApi,
 } from './api/invites.ts'
 export type {
+  CertificateFilter,
+  CertificatePage,
+  InventoryApi,
+  IssuedCertificate,
+  IssuedState,
+} from './api/inventory.ts'
+export type {
   AnchorPage,
   AnchorResult,
   EvidenceApi,

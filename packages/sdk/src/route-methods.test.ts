@@ -46,6 +46,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'GET /crl/keys/{key_id}': ['x'],
   'POST /admin/revoke': [{ cert_ids: ['x'] }],
   'POST /admin/policy/rollback': ['x'],
+  'POST /admin/nodes/label': ['x', null],
   'GET /admin/boundary-policies/{policy_id}/history': ['x'],
   'POST /admin/boundary-policies/{policy_id}/activate': ['x', 1],
   'POST /admin/boundary-policies/{policy_id}/deactivate': ['x', 1],

@@ -48,6 +48,8 @@ export const ROUTE_METHODS: RouteMethods = {
     heartbeat: 'heartbeat',
     renew: 'renew',
     nodes: 'nodes',
+    certificates: 'certificates',
+    labelNode: 'labelNode',
   },
   crl: { current: 'current', keys: 'ofKey', revoke: 'revoke' },
   policy: { current: 'current', history: 'history', publish: 'publish', rollback: 'rollback' },

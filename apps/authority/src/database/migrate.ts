@@ -31,6 +31,7 @@ import { listHeads } from './migrations/0024-list-heads.ts'
 import { servingReleases } from './migrations/0025-serving-releases.ts'
 import { issuedCounts } from './migrations/0026-issued-counts.ts'
 import { partners } from './migrations/0027-partners.ts'
+import { nodeLabels } from './migrations/0028-node-labels.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -62,6 +63,7 @@ const MIGRATIONS: readonly Migration[] = [
   servingReleases,
   issuedCounts,
   partners,
+  nodeLabels,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

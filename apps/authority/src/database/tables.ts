@@ -56,6 +56,8 @@ export interface Tables extends PartnerTables {
     batch_id: string | null
     withdrawn_at: string | null
     withdrawn_by: string | null
+    /** What the node key is called after the join. */
+    label: string | null
   }
   issued_certs: {
     cert_id: string
@@ -73,6 +75,8 @@ export interface Tables extends PartnerTables {
     revoked_at: string | null
     revocation_reason: string | null
   }
+  /** `folded` is the form that searches compare. */
+  node_labels: { node_public_key: string; label: string; folded: string }
   /** Added up over all rows; see store/certificate-counts.ts. */
   issued_counts: { id: string; issued: number; revoked: number; removed: number; removed_revoked: number }
   node_liveness: {

@@ -72,6 +72,8 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'POST /admin/invites': 'operator:standard',
   'GET /admin/invites': 'operator:standard',
   'POST /admin/invites/withdraw': 'operator:standard',
+  'GET /admin/certificates': 'operator:standard',
+  'POST /admin/nodes/label': 'operator:standard',
   'GET /admin/operator-keys/{key_id}/activity': 'operator:privileged',
   'GET /admin/policy/history': 'operator:standard',
   'POST /admin/revoke': 'operator:privileged',

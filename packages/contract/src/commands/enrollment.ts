@@ -24,6 +24,7 @@ export const enrollmentCommands: readonly Command[] = [
       { flags: '--max-validity-hours <n>', summary: 'Maximum validity of its certificates, in hours', default: '168' },
       { flags: '--token-expiry-hours <n>', summary: 'Validity of the token, in hours', default: '24' },
       { flags: '--recipient <key>', summary: 'Only node key that may use it: a .pub file or base64' },
+      { flags: '--label <text>', summary: 'Name of the node for operators, 1 to 64 characters' },
       { flags: '--out <file>', summary: 'Write the token to a new private file and do not print it' },
       {
         flags: '--count <n>',
@@ -161,6 +162,49 @@ export const enrollmentCommands: readonly Command[] = [
     ],
     examples: [{ line: 'chancery node run --home ./node', summary: 'Run in a terminal or as a service' }],
     needs: 'node',
+  },
+  {
+    path: ['node', 'label'],
+    summary: 'Label a node',
+    description:
+      'Names a node key for operators. The label stays with the key over renewals. It is shown to operators only and has no effect on trust.',
+    arguments: [
+      { name: 'key', summary: 'Node key: a .pub file or base64', required: true },
+      { name: 'label', summary: 'The label, 1 to 64 characters', required: false },
+    ],
+    options: [{ flags: '--remove', summary: 'Remove the label' }],
+    examples: [
+      { line: 'chancery node label ./node.pub "Berlin 3"', summary: 'Name a node' },
+      { line: 'chancery node label ./node.pub --remove', summary: 'Remove the name' },
+    ],
+    needs: 'operator',
+  },
+  {
+    path: ['certs'],
+    summary: 'List issued certificates',
+    description:
+      'Lists every certificate that the authority issued, newest first, with its state and the label of its node. Ended ones are included until they are removed.',
+    arguments: [],
+    options: [
+      {
+        flags: '--state <state>',
+        summary: 'Only certificates in this state',
+        choices: ['valid', 'superseded', 'expired', 'revoked'],
+      },
+      { flags: '--label <text>', summary: 'Only nodes whose label contains this text, in any case' },
+      { flags: '--node-key <key>', summary: 'Only certificates of this node key: a .pub file or base64' },
+      { flags: '--role <role>', summary: 'Only certificates with this role' },
+      { flags: '--expires-before <time>', summary: 'Only certificates that end before this time' },
+      ...LIST_OPTIONS,
+    ],
+    examples: [
+      { line: 'chancery certs', summary: 'The newest certificates' },
+      {
+        line: 'chancery certs --label berlin --state valid --all',
+        summary: 'All valid certificates of labelled nodes',
+      },
+    ],
+    needs: 'operator',
   },
   {
     path: ['nodes'],

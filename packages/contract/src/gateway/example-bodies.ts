@@ -34,6 +34,7 @@ const POLICY_INTENT: JsonObject = {
 const REASON: JsonObject = { reason: 'cessation_of_operation' }
 
 export const EXAMPLE_BODIES: Readonly<Record<string, JsonObject>> = {
+  'admin-label-node': { node_public_key: KEY, label: 'Berlin 3' },
   'admin-create-invite': { roles: ['role:client'], max_validity_hours: 24, token_expiry_hours: 24 },
   'admin-publish-policy': {
     min_client_version: '0.1.0',

@@ -92,6 +92,8 @@ const LATER_ADDITIONS = [
 
 // Served by our authority beyond the 80.
 const BEYOND = [
+  'admin-list-certificates GET /admin/certificates administration AS',
+  'admin-label-node POST /admin/nodes/label administration AS',
   'attestations-feed-index GET /sovereign-revocation-feed/index attestations -',
   'attestations-feed-part GET /sovereign-revocation-feed/parts/{part} attestations -',
   'evidence_store-list-anchors GET /admin/evidence/anchors evidence_store AS',
@@ -106,6 +108,18 @@ const QUERIES: Readonly<Record<string, readonly string[]>> = {
   'admin-policy-history': ['limit', 'offset'],
   'treaties-list-treaties': ['issuer_sovereign_id', 'status', 'subject_sovereign_id', 'limit', 'offset'],
   'treaties-connectome-trust-path': ['from', 'to', 'source', 'target'],
+  'admin-list-certificates': [
+    'cert_id',
+    'cursor',
+    'expires_before',
+    'issued_since',
+    'issued_until',
+    'label',
+    'limit',
+    'node_public_key',
+    'role',
+    'state',
+  ],
   'evidence_store-search': [
     'after_sequence',
     'attestation_id',
@@ -156,9 +170,9 @@ describe('gateway catalogue', () => {
     expect(lines((since) => since === 'v0.58' || since === 'v0.59')).toEqual(LATER_ADDITIONS.toSorted())
   })
 
-  it('has exactly four operations beyond the 80', () => {
+  it('has exactly six operations beyond the 80', () => {
     expect(lines((since) => since === 'v0.60')).toEqual(BEYOND.toSorted())
-    expect(catalogue).toHaveLength(84)
+    expect(catalogue).toHaveLength(86)
   })
 
   it('dates boundary policies to v0.58 and the evidence store to v0.59', () => {
@@ -171,7 +185,7 @@ describe('gateway catalogue', () => {
   })
 
   it('never uses an operation id twice', () => {
-    expect(new Set(catalogue.map(({ gateway }) => gateway.operation)).size).toBe(84)
+    expect(new Set(catalogue.map(({ gateway }) => gateway.operation)).size).toBe(86)
   })
 
   it('forwards exactly the listed query names, in name order', () => {

@@ -21,7 +21,18 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
   ],
   connectome: ['graph', 'page', 'summary', 'trustPath', 'atlasPage', 'atlas'],
   sovereign: ['genesis', 'metadata', 'keyHistory', 'keySuccession'],
-  enrollment: ['invite', 'inviteBatch', 'inviteList', 'inviteWithdraw', 'join', 'heartbeat', 'renew', 'nodes'],
+  enrollment: [
+    'invite',
+    'inviteBatch',
+    'inviteList',
+    'inviteWithdraw',
+    'join',
+    'heartbeat',
+    'renew',
+    'nodes',
+    'certificates',
+    'labelNode',
+  ],
   crl: ['current', 'keys', 'revoke'],
   policy: ['current', 'history', 'publish', 'rollback'],
   operatorKeys: ['revoke', 'activity'],
@@ -102,6 +113,8 @@ const VERIFY = [
 
 const BETA = [
   'GET /admin/invites',
+  'GET /admin/certificates',
+  'POST /admin/nodes/label',
   'GET /admin/operator-keys/{key_id}/activity',
   'POST /admin/invites',
   'POST /admin/invites/withdraw',
@@ -187,9 +200,9 @@ function idsWhere(stored: (route: Route) => boolean): string[] {
 }
 
 describe('the table of routes', () => {
-  it('has exactly 111 routes with different ids', () => {
-    expect(ALL_ROUTES).toHaveLength(111)
-    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(111)
+  it('has exactly 113 routes with different ids', () => {
+    expect(ALL_ROUTES).toHaveLength(113)
+    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(113)
   })
 
   it('names every action as its file is named', () => {
@@ -217,7 +230,7 @@ describe('the table of routes', () => {
 describe('who may call', () => {
   it('lets only operators into /admin, under the admin limit', () => {
     const admin = ALL_ROUTES.filter((route) => route.path.startsWith('/admin/'))
-    expect(admin).toHaveLength(50)
+    expect(admin).toHaveLength(52)
     for (const route of admin) {
       expect(route.access, route.id).toMatch(/^operator:(standard|privileged)$/)
       expect(route.limit, route.id).toBe('admin')

@@ -5,6 +5,8 @@ import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import { requireNode } from '../http/node-signing.ts'
+import { inventoryApi } from './inventory.ts'
+import type { InventoryApi } from './inventory.ts'
 import { invitesApi } from './invites.ts'
 import type { InvitesApi } from './invites.ts'
 
@@ -14,6 +16,8 @@ export interface InviteRequest {
   readonly max_validity_hours?: number
   readonly token_expiry_hours?: number
   readonly recipient_public_key?: string
+  /** Name of the node for operators, 1 to 64 characters. */
+  readonly label?: string
 }
 
 export interface Invite {
@@ -58,6 +62,8 @@ export type RosterEntry = {
   readonly last_heartbeat: string
   readonly remote_addr: string
   readonly expires_at: string
+  /** Null when the node has none, or the authority has no labels. */
+  readonly label: string | null
 }
 
 export interface Roster {
@@ -66,7 +72,7 @@ export interface Roster {
   readonly nodes: Readonly<Record<string, RosterEntry>>
 }
 
-export interface EnrollmentApi extends InvitesApi {
+export interface EnrollmentApi extends InvitesApi, InventoryApi {
   /**
    * As operator. The response contains a secret and is never sent twice, so an attempt with an unknown outcome is not
    * repeated.
@@ -107,6 +113,7 @@ const readEntry = known({
   last_heartbeat: word,
   remote_addr: word,
   expires_at: word,
+  label: shape.withDefault(shape.nullable(shape.string), null),
 })
 
 const readRoster = known({ count: shape.required(whole), nodes: shape.required(readEntries) })
@@ -120,6 +127,7 @@ export function enrollmentApi(connection: Connection): EnrollmentApi {
   const { call, node } = connection
   return {
     ...invitesApi(connection),
+    ...inventoryApi(connection),
     invite: (request = {}, options) =>
       call({
         route: enrollment.invite,

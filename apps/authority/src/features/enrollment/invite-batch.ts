@@ -32,6 +32,7 @@ export async function inviteBatch(call: OperatorCall, parts: EnrollmentParts): P
       expires_at: writeSortable(expires),
       created_by: call.operator.key_id,
       batch_id,
+      label: null,
     }
     await insertInvites(
       tx,

@@ -58,6 +58,7 @@ describe('POST /admin/invite', () => {
         batch_id: null,
         withdrawn_at: null,
         withdrawn_by: null,
+        label: null,
       })
     })
 

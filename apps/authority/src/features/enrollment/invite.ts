@@ -34,6 +34,7 @@ export async function invite(call: OperatorCall, parts: EnrollmentParts): Promis
       expires_at: writeSortable(expires),
       created_by: call.operator.key_id,
       batch_id: null,
+      label: request.label,
     }
     await insertInvites(tx, [row])
     const details = {

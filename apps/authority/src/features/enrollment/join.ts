@@ -9,6 +9,7 @@ import { toClaim } from '../../auth/nonces.ts'
 import { faultPoint } from '#faults'
 import type { EnrollmentState } from './state.ts'
 import type { EnrollmentParts } from './parts.ts'
+import { foldLabel } from './labels.ts'
 import type { InviteDetails } from './queries/invites.ts'
 import type { JoinRow } from './queries/joins.ts'
 import { toSortable } from './queries/renewals.ts'
@@ -133,6 +134,8 @@ function toRow(
     expires_at: toSortable(certificate.expires_at),
     max_validity_hours: found.max_validity_hours,
     remote_addr: call.remoteAddress,
+    label: found.label,
+    folded: found.label === null ? null : foldLabel(found.label),
     event_id,
     event_json: writeJson({
       event_id,

@@ -50,6 +50,7 @@ describe('GET /nodes', () => {
             last_heartbeat: certificate.issued_at,
             remote_addr: '127.0.0.1',
             expires_at: certificate.expires_at,
+            label: null,
           },
         },
       })

@@ -38,5 +38,6 @@ function toEntry(row: RosterRow): JsonValue {
     last_heartbeat: time(row.last_heartbeat),
     remote_addr: row.remote_addr,
     expires_at: time(row.expires_at),
+    label: row.label,
   }
 }

@@ -2,7 +2,7 @@ import { CRL_VALIDITY, DAY, readInstant, writeInstant, writeSortable } from '@ch
 import type { Instant } from '@chancery/protocol'
 import type { EnrollmentParts } from './parts.ts'
 import { noteRemoved } from '../../database/certificate-counts.ts'
-import type { Reader } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { withLease } from '../../database/locks/leases.ts'
 import { issuedCounts } from '../../database/migrations/0026-issued-counts.ts'
 
@@ -67,6 +67,10 @@ async function removeSome(parts: EnrollmentParts, cutoff: Instant, after: Place)
         rows.map(({ cert_id }) => cert_id),
       )
       .execute()
+    await removeLabels(
+      tx,
+      rows.map(({ node_public_key }) => node_public_key),
+    )
     await noteRemoved(tx, { certificates: rows.length, revoked })
     await parts.audit.record(tx, {
       type: 'certificates_removed',
@@ -74,6 +78,24 @@ async function removeSome(parts: EnrollmentParts, cutoff: Instant, after: Place)
     })
     return rows.length < ROWS ? undefined : rows.at(-1)
   })
+}
+
+/** A label ends with the last certificate of its key. */
+async function removeLabels(tx: Transaction, keys: readonly string[]): Promise<void> {
+  await tx.query
+    .deleteFrom('node_labels')
+    .where('node_public_key', 'in', keys)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('issued_certs as c')
+            .select('c.cert_id')
+            .whereRef('c.node_public_key', '=', 'node_labels.node_public_key'),
+        ),
+      ),
+    )
+    .execute()
 }
 
 /** A stored list names certificates that ended at most an hour before it was signed. One day is added. */
@@ -92,10 +114,10 @@ function listRemovable(
   tx: Reader,
   bound: Instant,
   after: Place,
-): Promise<readonly (Place & { readonly status: string })[]> {
+): Promise<readonly (Place & { readonly status: string; readonly node_public_key: string })[]> {
   return tx
     .selectFrom('issued_certs as c')
-    .select(['c.cert_id', 'c.expires_at', 'c.status'])
+    .select(['c.cert_id', 'c.expires_at', 'c.status', 'c.node_public_key'])
     .where('c.expires_at', '<', writeSortable(bound))
     .where('c.expires_at', '>=', after.expires_at)
     .where((eb) => eb.or([eb('c.expires_at', '>', after.expires_at), eb('c.cert_id', '>', after.cert_id)]))

@@ -9,6 +9,7 @@ import {
   readReason,
   refuseUnknownMembers,
 } from '../../requests/read-fields.ts'
+import { readLabel } from './labels.ts'
 import type { InviteChoice } from './queries/invite-rows.ts'
 
 export const DEFAULT_VALIDITY_HOURS = 168
@@ -18,15 +19,23 @@ export interface InviteRequest {
   readonly maxValidityHours: number
   readonly tokenExpiryHours: number
   readonly recipient: string | null
+  readonly label: string | null
 }
 
 /** protocol/core 8, in the order of its table. */
 export function readInviteRequest(body: JsonObject, allowedRoles: readonly string[]): InviteRequest {
-  refuseUnknownMembers(body, ['roles', 'max_validity_hours', 'token_expiry_hours', 'recipient_public_key'])
-  return { ...readTerms(body, allowedRoles), recipient: readRecipient(body['recipient_public_key']) }
+  refuseUnknownMembers(body, ['roles', 'max_validity_hours', 'token_expiry_hours', 'recipient_public_key', 'label'])
+  const { recipient_public_key, label = null } = body
+  return {
+    ...readTerms(body, allowedRoles),
+    recipient: readRecipient(recipient_public_key),
+    label: label === null ? null : readLabel(label),
+  }
 }
 
-export interface BatchRequest extends Omit<InviteRequest, 'recipient'> {
+type Terms = Omit<InviteRequest, 'recipient' | 'label'>
+
+export interface BatchRequest extends Terms {
   readonly count: number
 }
 
@@ -78,7 +87,7 @@ export function isBatchId(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }
 
-function readTerms(body: JsonObject, allowedRoles: readonly string[]): Omit<InviteRequest, 'recipient'> {
+function readTerms(body: JsonObject, allowedRoles: readonly string[]): Terms {
   return {
     roles: readGrantedRoles(body['roles'] === undefined ? ['role:client'] : body['roles'], 1, allowedRoles),
     maxValidityHours: readMember(

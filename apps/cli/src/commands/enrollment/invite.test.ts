@@ -188,10 +188,30 @@ describe('nodes', () => {
       last_heartbeat: '2030-01-02T03:00:00Z',
       remote_addr: '127.0.0.1',
       expires_at: '2030-01-09T03:00:00Z',
+      label: null,
     })
     const { stdout } = await network.asOperator('nodes --roster')
-    expect(stdout).toMatch(/^CERTIFICATE +STATUS +LAST HEARTBEAT +ROLES +EXPIRES +ADDRESS +NODE KEY\n/)
+    expect(stdout).toMatch(/^CERTIFICATE +STATUS +LABEL +LAST HEARTBEAT +ROLES +EXPIRES +ADDRESS +NODE KEY\n/)
     expect(stdout).toContain(`${cert_id}  joined`)
+  })
+
+  it('are named by operators, and found by their labels in the list of certificates', async () => {
+    const { json: joined } = await network.join('named', '--json')
+    const key = String(joined()['node_public_key'])
+    const { cert_id } = joined()['certificate'] as { cert_id: string }
+    expect((await network.asOperator(`node label ${key} Berlin-7`)).stdout).toBe(`Set the label Berlin-7 of ${key}.\n`)
+    const { stdout } = await network.asOperator('certs --label berlin --state valid')
+    expect(stdout).toMatch(/^CERTIFICATE +STATE +LABEL +ROLES +ISSUED +EXPIRES +LAST HEARTBEAT +NODE KEY\n/)
+    expect(stdout).toContain(`${cert_id}  valid  Berlin-7`)
+    expect(stdout).toContain('\n\n1 certificate.\n')
+    const found = await network.asOperator(`certs --node-key ${key} --json --all`)
+    expect(found.json()).toMatchObject({ count: 1, total: 1, certificates: [{ cert_id, label: 'Berlin-7' }] })
+    expect((await network.asOperator('certs --limit 1')).stdout).toContain('there are more')
+    expect((await network.asOperator(`node label ${key}`)).stderr).toContain('Give a label, or --remove.')
+    expect((await network.asOperator(`node label ${key} --remove`)).stdout).toBe(`Removed the label of ${key}.\n`)
+    expect((await network.asOperator('certs --label berlin')).stdout).toBe('No certificate.\n')
+    expect((await network.asOperator('invite --label Berlin --count 2 --print')).stderr).toContain('names one node')
+    expect((await network.asOperator('invite --label Berlin')).stdout).toMatch(/label +Berlin/)
   })
 
   it('never shows the public answer in place of a refused roster', async () => {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { FormError, grantedRoles } from '@chancery/protocol'
+import { FormError, grantedRoles, visible } from '@chancery/protocol'
 import type { Invite, InviteRequest } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { Connection } from '../../connection/connection.ts'
@@ -15,13 +15,15 @@ import { fields } from '../../output/table.ts'
 import { shellWord } from '../../output/shell-word.ts'
 import { runBatch } from './invite-batch.ts'
 
-type FullRequest = Required<Omit<InviteRequest, 'recipient_public_key'>> & Pick<InviteRequest, 'recipient_public_key'>
+type Chosen = 'recipient_public_key' | 'label'
+type FullRequest = Required<Omit<InviteRequest, Chosen>> & Pick<InviteRequest, Chosen>
 
 /** Runs `invite`: prints the token once, or writes it to a file. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const request = await readRequest(context.cwd, options)
   if (options.isSet('count')) {
-    const { recipient_public_key: _none, ...terms } = request
+    if (request.label !== undefined) throw usageError('--label names one node; give it without --count.')
+    const { recipient_public_key: _none, label: _noLabel, ...terms } = request
     return runBatch(context, options, { ...terms, count: wholeNumberOrDefault(options, 'count', 1, 1000) })
   }
   const out = options.text('out')
@@ -35,11 +37,12 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
 }
 
 async function readRequest(cwd: string, options: Options): Promise<FullRequest> {
-  const recipient = options.text('recipient')
+  const [recipient, label] = [options.text('recipient'), options.text('label')]
   return {
     roles: readRoles(options.list('role')),
     max_validity_hours: wholeNumberOrDefault(options, 'max-validity-hours', 1, 8760),
     token_expiry_hours: wholeNumberOrDefault(options, 'token-expiry-hours', 1, 720),
+    ...(label === undefined ? {} : { label }),
     ...(recipient === undefined ? {} : { recipient_public_key: await loadPublicKey(cwd, '--recipient', recipient) }),
   }
 }
@@ -77,12 +80,14 @@ function describe({ cwd, style }: CommandContext, { request, invite, file, join 
     roles: request.roles,
     max_validity_hours: request.max_validity_hours,
     recipient_public_key: request.recipient_public_key ?? null,
+    ...(request.label === undefined ? {} : { label: request.label }),
     join,
   }
   const rows = fields(
     [
       ['roles', request.roles.join(', ')],
       ['for', request.recipient_public_key ?? 'any node key'],
+      ...(request.label === undefined ? [] : [['label', visible(request.label)] as const]),
       ['certificates', `at most ${request.max_validity_hours} h`],
       ['use it until', invite.expires_at],
       ['token', file === undefined ? invite.token_id : `in ${typed(cwd, file)} (readable by you only)`],

@@ -1,3 +1,4 @@
+import { visible } from '@chancery/protocol'
 import type { Roster } from '@chancery/sdk'
 import { connect, connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
@@ -23,13 +24,14 @@ function describe({ count, nodes }: Roster, style: Style): string {
   const rows = Object.entries(nodes).map(([certId, node]) => [
     certId,
     node.status,
+    visible(node.label ?? '-'),
     node.last_heartbeat,
     node.roles.join(','),
     node.expires_at,
     node.remote_addr,
     node.node_public_key,
   ])
-  const head = ['CERTIFICATE', 'STATUS', 'LAST HEARTBEAT', 'ROLES', 'EXPIRES', 'ADDRESS', 'NODE KEY']
+  const head = ['CERTIFICATE', 'STATUS', 'LABEL', 'LAST HEARTBEAT', 'ROLES', 'EXPIRES', 'ADDRESS', 'NODE KEY']
   return `${table(head, rows, style)}\n\n${countText(count)}`
 }
 

@@ -22,12 +22,14 @@ export const ACTIONS: readonly Action[] = [
       { ...ROLES, required: true, initial: 'role:client' },
       { name: 'max_validity_hours', label: 'Maximum certificate validity, hours', kind: 'number' },
       { name: 'token_expiry_hours', label: 'Token validity, hours', kind: 'number' },
+      { name: 'label', label: 'Label of the node', kind: 'text' },
     ],
     draft(values) {
       const body = {
         roles: words(values, 'roles'),
         ...optionalNumber(values, 'max_validity_hours'),
         ...optionalNumber(values, 'token_expiry_hours'),
+        ...optionalText(values, 'label'),
       }
       const send = async (client: Client): Promise<JsonValue> => ({ ...(await client.enrollment.invite(body)) })
       return { target: 'POST /admin/invite', body, send }

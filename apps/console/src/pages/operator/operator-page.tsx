@@ -11,6 +11,7 @@ import type { Values } from './action.ts'
 import { ACTIONS } from './actions.ts'
 import type { Authority } from './check-chain.ts'
 import { Evidence } from './evidence.tsx'
+import { Inventory } from './inventory.tsx'
 import { Policies } from './policies.tsx'
 
 interface Session {
@@ -65,6 +66,7 @@ export function OperatorPage(): JSX.Element {
         bring={(id, values) => setInitialValues({ id, values })}
       />
       <Nodes client={session.client} revoke={(cert_id) => setInitialValues({ id: 'revoke', values: { cert_id } })} />
+      <Inventory client={session.client} />
       <Evidence client={session.client} authority={session.authority} />
     </>
   )

@@ -49,6 +49,7 @@ export interface RosterRow {
   readonly heartbeat_status: string
   readonly last_heartbeat: string
   readonly remote_addr: string
+  readonly label: string | null
 }
 
 /** One page of active nodes by certificate id. A predecessor is left out while its successor is there. */
@@ -56,6 +57,7 @@ export function listActiveNodes(db: Reader, now: Instant, after: string, limit: 
   return db
     .selectFrom('node_liveness as l')
     .innerJoin('issued_certs as c', 'c.cert_id', 'l.cert_id')
+    .leftJoin('node_labels as n', 'n.node_public_key', 'c.node_public_key')
     .select([
       'l.cert_id',
       'c.node_public_key',
@@ -64,6 +66,7 @@ export function listActiveNodes(db: Reader, now: Instant, after: string, limit: 
       'l.heartbeat_status',
       'l.last_heartbeat',
       'l.remote_addr',
+      'n.label',
     ])
     .where('l.cert_id', '>', after)
     .where('l.last_heartbeat', '>', activeSince(now))

@@ -53,6 +53,8 @@ function newRow(token_digest: string, changes: Partial<JoinRow> = {}): JoinRow {
     remote_addr: '192.0.2.1',
     event_id: randomUUID(),
     event_json: '{}',
+    label: null,
+    folded: null,
     ...changes,
   }
 }

@@ -18,6 +18,9 @@ export interface JoinRow {
   readonly remote_addr: string
   readonly event_id: string
   readonly event_json: string
+  /** From the invite, and the form it is compared in. */
+  readonly label: string | null
+  readonly folded: string | null
 }
 
 /** `issued`, or which of the two single-use values was already spent, or that the key was revoked as compromised. */
@@ -80,9 +83,9 @@ function findRefusal(row: RefusedRow): JoinOutcome {
 const ISSUE = `
 with input as materialized (
   select * from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-    $10::int[], $11::text[], $12::text[], $13::text[])
+    $10::int[], $11::text[], $12::text[], $13::text[], $15::text[], $16::text[])
     with ordinality as t(token_digest, claim, claim_expires_at, cert_id, node_public_key, cert_json, roles_json, issued_at, expires_at,
-      max_validity_hours, remote_addr, event_id, event_json, n)
+      max_validity_hours, remote_addr, event_id, event_json, label, folded, n)
 ), open as materialized (
   select i.*, exists (select 1 from issued_certs k where k.node_public_key = i.node_public_key and k.revocation_reason = 'key_compromise') as compromised
   from input i
@@ -108,6 +111,11 @@ with input as materialized (
 ), live as (
   insert into node_liveness (cert_id, node_public_key, last_heartbeat, heartbeat_status, remote_addr)
   select cert_id, node_public_key, issued_at, 'joined', remote_addr from issued where fresh
+), labelled as (
+  insert into node_labels (node_public_key, label, folded)
+  select distinct on (node_public_key) node_public_key, label, folded from issued where fresh and label is not null
+  order by node_public_key, n desc
+  on conflict (node_public_key) do update set label = excluded.label, folded = excluded.folded
 ), audited as (
   ${auditInsertFrom("select event_id, 'certificate_issued', event_json, issued_at from issued where fresh")}
 )
@@ -136,6 +144,8 @@ const ISSUE_CERTIFICATES: Statement<{ readonly rows: readonly JoinRow[]; readonl
         column('event_id'),
         column('event_json'),
         now,
+        column('label'),
+        column('folded'),
       ]
     },
   },
@@ -174,6 +184,11 @@ function issueOne(prepare: Prepare, row: JoinRow, now: string): JoinOutcome {
   prepare(
     "insert into node_liveness (cert_id, node_public_key, last_heartbeat, heartbeat_status, remote_addr) values (?, ?, ?, 'joined', ?)",
   ).run(row.cert_id, row.node_public_key, row.issued_at, row.remote_addr)
+  if (row.label !== null)
+    prepare(
+      'insert into node_labels (node_public_key, label, folded) values (?, ?, ?) ' +
+        'on conflict (node_public_key) do update set label = excluded.label, folded = excluded.folded',
+    ).run(row.node_public_key, row.label, row.folded)
   const { event_id, event_json, issued_at } = row
   insertAuditRows(prepare, [{ event_id, event_type: 'certificate_issued', event_json, created_at: issued_at }])
   return 'issued'
