@@ -53,7 +53,10 @@ function start(args: readonly string[]): Process {
     signal: signal as string | null,
   }))
   const saw = async (event: string): Promise<void> => {
-    while (!events().includes(event)) await Promise.race([once(child.stdout ?? child, 'data'), ended])
+    while (!events().includes(event)) {
+      const end = await Promise.race([once(child.stdout ?? child, 'data'), ended])
+      if ('code' in end && !events().includes(event)) throw new Error(`ended with ${end.code} before ${event}`)
+    }
   }
   return { child, ended, saw, events }
 }
@@ -69,7 +72,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('a long-running command that gets 
 
   it('agent register withdraws its agent first', async () => {
     const flags = ['--agent-id', 'a', '--capability', 'x', '--endpoint', 'ws://h:1']
-    const agent = start(['agent', 'announce', '--home', 'node', ...flags])
+    const agent = start(['agent', 'register', '--home', 'node', ...flags])
     await agent.saw('registered')
     expect((await na.request('GET', '/agents?capability=x')).json).toMatchObject({ count: 1 })
     agent.child.kill(signal)
