@@ -168,7 +168,7 @@ describe('gateway preflight over a key succession', () => {
     const singly = `--network TEST-NET --authority-key ${network_authority.public_key}`
     const selfDeclared = await preflight(`${singly} --accept-self-declared-root`)
     expect(selfDeclared.code).toBe(1)
-    expect(selfDeclared.json()['note']).toContain('give --root-key')
+    expect(selfDeclared.json()['note']).toContain('set --root-key')
     expect(failed(selfDeclared.json())).toContain('key_succession')
     expect((await preflight(`${singly} --root-key ${root_public_key}`)).code).toBe(0)
     const { publicKey } = await testSigner('stranger')
