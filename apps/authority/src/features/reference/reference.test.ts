@@ -9,8 +9,13 @@ interface Operation {
   readonly summary: string
   readonly description: string
   readonly tags: readonly string[]
-  readonly responses: Readonly<Record<string, unknown>>
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly responses: Readonly<
+    Record<
+      string,
+      { readonly content: Readonly<Record<string, { schema?: object }>>; readonly 'x-chancery-error-codes'?: string[] }
+    >
+  >
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[]
   readonly 'x-chancery-access': string
   readonly 'x-chancery-auth-hint': string
   readonly 'x-chancery-rate-limit'?: string
@@ -83,6 +88,36 @@ describe('GET /swagger.json', () => {
         id,
       ).toEqual(params)
     }
+  })
+
+  it('names query parameters, operator headers, and the type of every response', () => {
+    const found = new Map(operations.map(({ id, operation }) => [id, operation]))
+    const named = (id: string, place: string) =>
+      (found.get(id)?.parameters ?? [])
+        .filter((each) => each.in === place)
+        .map(({ name, required }) => [name, required])
+    expect(named('GET /sovereign-revocation-feed', 'query')).toEqual([['issuer_sovereign_id', false]])
+    expect(named('POST /admin/policy', 'header')).toEqual([
+      ['X-Admin-Key-Id', true],
+      ['X-Admin-Timestamp', true],
+      ['X-Admin-Nonce', true],
+      ['X-Admin-Signature', true],
+    ])
+    expect(named('GET /nodes', 'header')[0]).toEqual(['X-Admin-Key-Id', false])
+    expect(named('GET /crl', 'header')).toEqual([])
+    for (const { id, operation } of operations)
+      for (const { content } of Object.values(operation.responses))
+        expect(Object.values(content)[0]?.schema, id).toBeDefined()
+  })
+
+  it('lists refusals that follow from access and body by status', () => {
+    const found = new Map(operations.map(({ id, operation }) => [id, operation.responses]))
+    const codes = (id: string, status: number) => found.get(id)?.[status]?.['x-chancery-error-codes']
+    expect(codes('POST /admin/policy', 401)).toEqual(['admin_auth_failed'])
+    expect(codes('POST /admin/policy', 429)).toEqual(['rate_limit_exceeded', 'admin_auth_throttled'])
+    expect(codes('POST /join', 401)).toEqual(['node_auth_failed'])
+    expect(codes('POST /admin/sovereign-revocation-feeds/import', 400)).toContain('invalid_signature')
+    expect(codes('GET /crl', 401)).toBeUndefined()
   })
 
   it('names the active limit, and none where there is none', () => {
