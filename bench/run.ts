@@ -8,6 +8,7 @@ import { evaluate } from './authority/evaluate.ts'
 import { evidenceAppend } from './evidence/append.ts'
 import { evidenceExport } from './evidence/export.ts'
 import { evidenceHttp } from './evidence/http.ts'
+import { feedParts } from './authority/feed-parts.ts'
 import { heartbeat } from './authority/heartbeat.ts'
 import { hostileShare } from './authority/hostile-share.ts'
 import { join as joinBench } from './authority/join.ts'
@@ -30,6 +31,7 @@ const BENCHES: readonly Bench[] = [
   heartbeat,
   joinBench,
   discovery,
+  feedParts,
   trustPath,
   verify,
   evaluate,
@@ -50,7 +52,7 @@ const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] 
 
 --rounds   calm rounds of the result (9)      --wait     total time to wait for a quiet machine (0)
 --seconds  load on each server per round (1)  --profile  folder for processor profiles of the product (none)
---entries  entries in the evidence store, for the evidence benchmarks
+--entries  entries in the evidence store, for the evidence benchmarks; ids, for feed-parts
 
 Prints one JSON object as its last line: name, ratio, bar and figures. The conditions are in bench/lib/conditions.ts.`
 

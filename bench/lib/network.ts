@@ -24,14 +24,14 @@ export interface BenchNetwork {
 
 const NAME = 'bench-network'
 
-export async function createNetwork(directory: string): Promise<BenchNetwork> {
+export async function createNetwork(directory: string, name: string = NAME): Promise<BenchNetwork> {
   const seeds = { root: newSeed(), authority: newSeed(), operator: newSeed() }
   const root = await seedSigner('bench-root', seeds.root)
   const authority = await seedSigner('bench-authority', seeds.authority)
   const operator = await seedSigner('bench-operator', seeds.operator)
   const now = BigInt(Date.now()) * 1000n
   const draft = draftGenesisBlock({
-    network_name: NAME,
+    network_name: name,
     root_public_key: root.publicKey,
     network_authority: {
       public_key: authority.publicKey,
@@ -39,8 +39,8 @@ export async function createNetwork(directory: string): Promise<BenchNetwork> {
       valid_to: writeInstant(now + 30n * DAY),
     },
   })
-  const genesisFile = join(directory, 'genesis.json')
-  const privateKeyFile = join(directory, 'authority.key')
+  const genesisFile = join(directory, `${name}.genesis.json`)
+  const privateKeyFile = join(directory, `${name}.authority.key`)
   await writeFile(genesisFile, writeJson(await signList(draft, root)))
   await writeFile(privateKeyFile, writePrivateKeyFile(seeds.authority), { mode: 0o600 })
   return {
@@ -48,7 +48,7 @@ export async function createNetwork(directory: string): Promise<BenchNetwork> {
     privateKeyFile,
     audience: authority.publicKey,
     authority: { keyId: authority.keyId, publicKey: authority.publicKey, seed: seeds.authority },
-    name: NAME,
+    name,
     operator: { keyId: operator.keyId, publicKey: operator.publicKey, seed: seeds.operator },
   }
 }

@@ -13,6 +13,7 @@ import type { Core } from '../../core.ts'
 import { clearFault } from '../../signing/record-faults.ts'
 import type { OwnKeys } from '../../signing/own-keys.ts'
 import type { Reader } from '../../database/database.ts'
+import type { FeedPieces } from './feed-text.ts'
 import { findOwnFeed, isWithdrawn, listNewestIds, listRevoked } from './queries.ts'
 import type { ListedId, OwnFeed } from './queries.ts'
 
@@ -25,7 +26,7 @@ const NAMED = 5
 export async function requireRevoked(
   tx: Reader,
   { recordFaults }: Pick<Core, 'recordFaults'>,
-  last: RevocationFeed | undefined,
+  last: SignedFeed | undefined,
   newest: readonly ListedId[],
 ): Promise<void> {
   clearFault(recordFaults, 'feed', await findDropped(tx, last, newest))
@@ -41,45 +42,79 @@ export async function findFeedFault(db: Reader, ownKeys: Pick<OwnKeys, 'all'>): 
 /** Returns the latest stored feed. Undefined when there is none, or it does not verify. */
 export async function findSignedFeed(db: Reader, ownKeys: Pick<OwnKeys, 'all'>): Promise<RevocationFeed | undefined> {
   const last = await findOwnFeed(db)
-  return last === undefined ? undefined : readSignedFeed(ownKeys, last)
+  return last === undefined ? undefined : parseSigned(ownKeys, last)
 }
 
-/** Ids of the last text that verified, with the keys that verified it. */
-const verified = new WeakMap<object, { readonly digest: string; readonly feed: RevocationFeed }>()
+/** What is needed of the last signed feed. */
+export interface SignedFeed {
+  readonly sequence: number
+  readonly ids: readonly string[]
+  /** Present when this process signed it. */
+  readonly pieces?: FeedPieces
+}
+
+/** The last text that verified, by the keys that verified it. */
+const verified = new WeakMap<object, { readonly digest: string; readonly feed: SignedFeed }>()
 
 /** Returns the feed of a row if it verifies. An equal text is not parsed and verified twice. */
 export async function readSignedFeed(
   ownKeys: Pick<OwnKeys, 'all'>,
-  { sequence, feed_json }: OwnFeed,
-): Promise<RevocationFeed | undefined> {
-  const digest = sha256Hex(feed_json)
+  stored: Pick<OwnFeed, 'sequence' | 'feed_json'>,
+): Promise<SignedFeed | undefined> {
+  const digest = sha256Hex(stored.feed_json)
   const known = verified.get(ownKeys)
-  if (known?.digest === digest) return known.feed.sequence === sequence ? known.feed : undefined
-  const feed = parse(feed_json)
-  if (feed?.sequence !== sequence || !(await verifyList(feed, ownKeys.all))) return undefined
+  if (known?.digest === digest) return known.feed.sequence === stored.sequence ? known.feed : undefined
+  const read = await parseSigned(ownKeys, stored)
+  if (read === undefined) return undefined
+  const feed = { sequence: read.sequence, ids: read.revoked_attestation_ids }
   verified.set(ownKeys, { digest, feed })
   return feed
 }
 
+async function parseSigned(
+  ownKeys: Pick<OwnKeys, 'all'>,
+  { sequence, feed_json }: Pick<OwnFeed, 'sequence' | 'feed_json'>,
+): Promise<RevocationFeed | undefined> {
+  const feed = parse(feed_json)
+  return feed?.sequence === sequence && (await verifyList(feed, ownKeys.all)) ? feed : undefined
+}
+
+/** The pieces of the current feed, when this process signed it. */
+export function findPieces(
+  ownKeys: Pick<OwnKeys, 'all'>,
+  { digest, sequence }: Pick<OwnFeed, 'digest' | 'sequence'>,
+): FeedPieces | undefined {
+  const known = verified.get(ownKeys)
+  return known?.digest === digest && known?.feed.sequence === sequence ? known.feed.pieces : undefined
+}
+
+/** Pieces are changed in place, so they belong to no stored feed until the next one is signed. */
+export function dropCached(ownKeys: Pick<OwnKeys, 'all'>): void {
+  verified.delete(ownKeys)
+}
+
 /** A feed that was just signed here. Its text need not be read again. */
-export function cacheSigned(ownKeys: Pick<OwnKeys, 'all'>, digest: string, feed: RevocationFeed): void {
+export function cacheSigned(ownKeys: Pick<OwnKeys, 'all'>, digest: string, feed: SignedFeed): void {
   verified.set(ownKeys, { digest, feed })
 }
 
 async function findDropped(
   db: Reader,
-  feed: RevocationFeed | undefined,
+  feed: SignedFeed | undefined,
   newest: readonly ListedId[],
 ): Promise<string | undefined> {
   if (feed === undefined) return 'the latest stored feed does not verify'
-  const sure = new Set(newest.filter(isWithdrawn).map((row) => row.attestation_id))
-  const doubtful = feed.revoked_attestation_ids.filter((id) => !sure.has(id))
+  const sure = new Set<string>()
+  const strays: string[] = []
+  for (const row of newest)
+    if (isWithdrawn(row)) sure.add(row.attestation_id)
+    else strays.push(row.attestation_id)
+  const doubtful = feed.ids.filter((id) => !sure.has(id))
   const revoked = await listRevoked(db, doubtful)
   const missing = doubtful.filter((id) => !revoked.has(id))
   if (missing.length > 0)
     return `${missing.length} ids of the last signed feed are missing: ${missing.slice(0, NAMED).join(', ')}`
   // A row of the feed without a revoked attestation was written directly in the database.
-  const strays = newest.filter((row) => !isWithdrawn(row)).map((row) => row.attestation_id)
   if (strays.length === 0) return undefined
   return `${strays.length} ids of the next feed are not revoked: ${strays.slice(0, NAMED).join(', ')}`
 }

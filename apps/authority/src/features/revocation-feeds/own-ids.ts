@@ -2,6 +2,7 @@ import { HOUR, SECOND, isJsonObject, partKey, readJson, readInstant, seconds, wr
 import type { Instant } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
+import type { ReasonedId } from './feed-text.ts'
 
 /**
  * How long a revocation counts when the end of its attestation is unknown, because it was recovered after a restore.
@@ -13,9 +14,14 @@ const LOOK_BACK = seconds(120)
 
 const PAGE_ROWS = 2000
 
+/** So many added ids are handed on. */
+const FEW = 1000
+
 /** The content of a new version: the number of ids, and the changed part keys. */
 export interface SyncedIds {
   readonly added: number
+  /** The added ids when there are few of them. */
+  readonly addedIds: readonly ReasonedId[]
   readonly removed: number
   readonly touched: ReadonlySet<number>
 }
@@ -30,7 +36,7 @@ export async function syncFeedIds(
   since: Instant | undefined,
 ): Promise<SyncedIds> {
   const now = parts.clock.now()
-  const touched = new Set<number>()
+  const touched = new Touched()
   const from = since === undefined ? '' : writeSortable((since < now ? since : now) - LOOK_BACK)
   let added = await addRevoked(tx, from, touched)
   if (since === undefined) added += await addIncomplete(tx, now, touched)
@@ -44,7 +50,12 @@ export async function syncFeedIds(
     removed += await prune(tx, end_known, end, touched)
     added += await restore(tx, end_known, end, touched)
   }
-  return { added, removed, touched }
+  return { added, removed, touched, addedIds: touched.added }
+}
+
+/** The changed part keys, with the first added ids. */
+class Touched extends Set<number> {
+  readonly added: ReasonedId[] = []
 }
 
 interface RevokedRow {
@@ -54,7 +65,7 @@ interface RevokedRow {
   readonly revoked_at: string
 }
 
-async function addRevoked(tx: Transaction, from: string, touched: Set<number>): Promise<number> {
+async function addRevoked(tx: Transaction, from: string, touched: Touched): Promise<number> {
   let added = 0
   let last = { revoked_at: from, attestation_id: '' }
   for (;;) {
@@ -93,7 +104,7 @@ async function pageUnlisted(
 }
 
 /** A row without its revocation time was edited by hand. It still counts as revoked. */
-async function addIncomplete(tx: Transaction, now: Instant, touched: Set<number>): Promise<number> {
+async function addIncomplete(tx: Transaction, now: Instant, touched: Touched): Promise<number> {
   const rows = await tx.query
     .selectFrom('membership_attestations')
     .select(['attestation_id', 'attestation_json', 'revocation_reason'])
@@ -107,7 +118,7 @@ async function addIncomplete(tx: Transaction, now: Instant, touched: Set<number>
   )
 }
 
-async function addRecovered(tx: Transaction, now: Instant, touched: Set<number>): Promise<number> {
+async function addRecovered(tx: Transaction, now: Instant, touched: Touched): Promise<number> {
   const rows = await tx.query
     .selectFrom('recovered_revocations as r')
     .select(['r.attestation_id', 'r.revocation_reason'])
@@ -132,7 +143,7 @@ async function addRecovered(tx: Transaction, now: Instant, touched: Set<number>)
 async function insertIds(
   tx: Transaction,
   rows: readonly RevokedRow[],
-  touched: Set<number>,
+  touched: Touched,
   unknownEnd?: string,
 ): Promise<number> {
   let added = 0
@@ -153,9 +164,12 @@ async function insertIds(
       .insertInto('own_feed_ids')
       .values(values)
       .onConflict((conflict) => conflict.doNothing())
-      .returning('part_key')
+      .returning(['part_key', 'attestation_id', 'revoked_at', 'reason'])
       .execute()
-    for (const { part_key } of inserted) touched.add(part_key)
+    for (const { part_key, ...row } of inserted) {
+      touched.add(part_key)
+      if (touched.added.length < FEW) touched.added.push(row)
+    }
     added += inserted.length
   }
   return added
@@ -172,7 +186,7 @@ function endOf(text: string): string | undefined {
   return at === undefined ? undefined : writeSortable(at)
 }
 
-async function prune(tx: Transaction, end_known: number, end: string, touched: Set<number>): Promise<number> {
+async function prune(tx: Transaction, end_known: number, end: string, touched: Touched): Promise<number> {
   const rows = await tx.query
     .updateTable('own_feed_ids')
     .set({ pruned: 1 })
@@ -185,7 +199,7 @@ async function prune(tx: Transaction, end_known: number, end: string, touched: S
   return rows.length
 }
 
-async function restore(tx: Transaction, end_known: number, end: string, touched: Set<number>): Promise<number> {
+async function restore(tx: Transaction, end_known: number, end: string, touched: Touched): Promise<number> {
   const rows = await tx.query
     .updateTable('own_feed_ids')
     .set({ pruned: 0 })

@@ -4,7 +4,7 @@ import type { FeedIndex, FeedPart, JsonObject, JsonValue } from '@chancery/proto
 import { ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fitReasons } from './parts.ts'
+import { FeedPieces } from './feed-text.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05Z')
@@ -136,20 +136,46 @@ describe('GET /sovereign-revocation-feed/index and /parts/{part}', () => {
   )
 })
 
-describe('fitReasons', () => {
-  const rows = ['a', 'b', 'c'].map((attestation_id, i) => ({
+describe('FeedPieces', () => {
+  const rows = ['c', 'a', 'b'].map((attestation_id) => ({
     attestation_id,
-    revoked_at: `t${i}`,
+    revoked_at: `t-${attestation_id}`,
     reason: 'x'.repeat(50),
   }))
-  const write = (reasons: ReadonlyMap<string, string | null>): string =>
-    canonicalJson(Object.fromEntries([...reasons].filter(([, reason]) => reason !== null)))
+  const reasonsIn = (maxBytes: number): readonly string[] =>
+    Object.keys(JSON.parse(new FeedPieces(rows).write(maxBytes).revocation_reasons) as object)
 
   it('keeps all reasons if they fit, otherwise drops the oldest first', () => {
-    expect(fitReasons(rows, 1000, write)).toContain('"a"')
-    const fitted = fitReasons(rows, 130, write)
-    expect(fitted.length).toBeLessThanOrEqual(130)
-    expect(Object.keys(JSON.parse(fitted) as object)).toEqual(['b', 'c'])
-    expect(fitReasons(rows, 2, write)).toBe('{}')
+    const whole = new FeedPieces(rows)
+    expect([whole.ids, whole.write(1000).revoked_attestation_ids]).toEqual([['a', 'b', 'c'], '["a","b","c"]'])
+    expect(reasonsIn(1000)).toEqual(['a', 'b', 'c'])
+    const fitted = new FeedPieces(rows).write(140)
+    expect(fitted.revoked_attestation_ids.length + fitted.revocation_reasons.length).toBeLessThanOrEqual(140)
+    expect(reasonsIn(140)).toEqual(['b', 'c'])
+    expect(reasonsIn(2)).toEqual([])
+  })
+
+  it('writes canonical JSON', () => {
+    const odd = ['\u{1f600}', '\ue000', 'é"', '10', '9'].map((id) => ({
+      attestation_id: id,
+      revoked_at: '',
+      reason: `né ${id}`,
+    }))
+    const pieces = new FeedPieces(odd)
+    const written = pieces.write(10_000)
+    const reasons = Object.fromEntries(odd.map((row) => [row.attestation_id, row.reason]))
+    expect(written.revocation_reasons).toBe(canonicalJson(reasons))
+    expect(written.revoked_attestation_ids).toBe(canonicalJson(pieces.ids))
+  })
+
+  it('changes like a new list', () => {
+    const row = (id: string, time: number) => ({ attestation_id: id, revoked_at: `t${time}`, reason: `r ${id}` })
+    const all = ['m', 'c', 'z', 'a', 'q'].map((id, time) => row(id, time))
+    const pieces = new FeedPieces(all.slice(0, 3))
+    for (const each of all.slice(3)) expect(pieces.add(each)).toBe(true)
+    pieces.removeOldest()
+    expect([pieces.ids, pieces.write(1000)]).toEqual([['a', 'c', 'q', 'z'], new FeedPieces(all.slice(1)).write(1000)])
+    expect(pieces.add(row('late', 0))).toBe(false)
+    expect(pieces.ids).toHaveLength(4)
   })
 })

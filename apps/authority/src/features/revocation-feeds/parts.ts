@@ -1,15 +1,8 @@
-import {
-  MAX_PART_BYTES,
-  canonicalJson,
-  compareCodePoints,
-  nextPartBits,
-  partKeysOf,
-  reasonsById,
-  sha256Hex,
-} from '@chancery/protocol'
+import { MAX_PART_BYTES, canonicalJson, nextPartBits, partKeysOf, sha256Hex } from '@chancery/protocol'
 import type { FeedPart, FeedPartEntry } from '@chancery/protocol'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { assertStored } from '../../database/assert-stored.ts'
+import { FeedPieces } from './feed-text.ts'
 import type { SyncedIds } from './own-ids.ts'
 
 /** The parts of a version of the feed. */
@@ -54,6 +47,9 @@ async function firstBits(tx: Reader): Promise<number> {
   return nextPartBits(Number(row?.count ?? 0), 0)
 }
 
+/** Of the two members with ids, their separators, and the end. */
+const NAMES_BYTES = 60
+
 async function writePart(
   tx: Transaction,
   named: Pick<FeedPart, 'issuer_sovereign_id' | 'part' | 'part_bits'>,
@@ -66,12 +62,12 @@ async function writePart(
     .where('part_key', '>=', from)
     .where('part_key', '<', below)
     .execute()
-  const ids = rows.map((row) => row.attestation_id).sort(compareCodePoints)
-  // C of a part is also its text: the served text is the hashed one.
-  const part_json = fitReasons(rows, MAX_PART_BYTES, (reasons) =>
-    canonicalJson({ ...named, revoked_attestation_ids: ids, revocation_reasons: reasonsById(ids, reasons) }),
-  )
-  const entry = { part: named.part, count: ids.length, digest: sha256Hex(part_json) }
+  const { issuer_sovereign_id, part, part_bits } = named
+  // The served text is the hashed one.
+  const head = `{"issuer_sovereign_id":${canonicalJson(issuer_sovereign_id)},"part":${part},"part_bits":${part_bits}`
+  const texts = new FeedPieces(rows).write(MAX_PART_BYTES - head.length - NAMES_BYTES)
+  const part_json = `${head},"revocation_reasons":${texts.revocation_reasons},"revoked_attestation_ids":${texts.revoked_attestation_ids}}`
+  const entry = { part, count: rows.length, digest: sha256Hex(part_json) }
   const saved = await tx.query
     .insertInto('own_feed_parts')
     .values({ ...entry, part_json })
@@ -82,34 +78,4 @@ async function writePart(
     .executeTakeFirst()
   assertStored(part_json, saved?.part_json)
   return entry
-}
-
-export interface ReasonedId {
-  readonly attestation_id: string
-  readonly revoked_at: string
-  readonly reason: string
-}
-
-/** Leaves reasons out, those of the oldest revocations first, until the text fits. */
-export function fitReasons<Written extends { readonly length: number }>(
-  rows: readonly ReasonedId[],
-  maxBytes: number,
-  write: (reasons: ReadonlyMap<string, string | null>) => Written,
-): Written {
-  const reasons = new Map<string, string | null>(rows.map((row) => [row.attestation_id, row.reason]))
-  let written = write(reasons)
-  if (written.length <= maxBytes) return written
-  const oldest = [...rows].sort(
-    (a, b) => compareCodePoints(a.revoked_at, b.revoked_at) || compareCodePoints(a.attestation_id, b.attestation_id),
-  )
-  let next = 0
-  while (written.length > maxBytes && next < oldest.length) {
-    for (let over = written.length - maxBytes; over > 0 && next < oldest.length; next += 1) {
-      const { attestation_id, reason } = oldest[next] ?? { attestation_id: '', reason: '' }
-      reasons.set(attestation_id, null)
-      over -= canonicalJson(attestation_id).length + canonicalJson(reason).length + 2
-    }
-    written = write(reasons)
-  }
-  return written
 }

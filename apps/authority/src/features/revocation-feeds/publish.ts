@@ -2,7 +2,7 @@ import { Refusal } from '@chancery/contract'
 import {
   MAX_FEED_BYTES,
   MAX_FEED_TOTAL_IDS,
-  draftRevocationFeed,
+  canonicalJson,
   readInstant,
   sha256Hex,
   writeInstant,
@@ -15,9 +15,9 @@ import { dateAfter } from '../../clock/date-after.ts'
 import type { Transaction } from '../../database/database.ts'
 import { cacheSigned } from './continuity.ts'
 import { gatherIds } from './gather.ts'
-import { buildParts, fitReasons } from './parts.ts'
-import type { ReasonedId } from './parts.ts'
-import { findOwnFeed, insertOwnFeed, removeOldTexts } from './queries.ts'
+import type { FeedPieces } from './feed-text.ts'
+import { buildParts } from './parts.ts'
+import { findOwnFeedHead, insertOwnFeed, removeOldTexts } from './queries.ts'
 import type { OwnFeed } from './queries.ts'
 
 /** Why a version was signed. */
@@ -52,8 +52,8 @@ export async function publishOwnFeed(
   cause: FeedCause,
   least: Least = NOTHING_BEFORE,
 ): Promise<OwnFeed> {
-  const previous = await findOwnFeed(tx.query)
-  const { newest, synced } = await gatherIds(tx, parts, previous, {
+  const previous = await findOwnFeedHead(tx.query)
+  const { pieces, synced } = await gatherIds(tx, parts, previous, {
     isCompared: cause !== 'revoke',
     isRecovered: least.isRecovered === true,
   })
@@ -67,56 +67,55 @@ export async function publishOwnFeed(
     issued_at: writeInstant(issuedAt),
     issued_by: parts.signing.keyId,
   }
-  const draft = draftPlain({ ...issued, feed_id: parts.ids.uuid() }, newest)
-  const sealed = await parts.signing.sign(draft)
-  const feed_json = writeJson(sealed)
+  const feed_id = parts.ids.uuid()
+  const feed_json = await signPlain(parts, { ...issued, feed_id }, pieces)
   const digest = sha256Hex(feed_json)
   const index = { index_id: parts.ids.uuid(), ...issued, total_ids, ...built, signatures: [] }
   const feed = {
     sequence,
     feed_json,
-    feed_id: draft.feed_id,
+    feed_id,
     digest,
-    ids: newest.length,
+    ids: pieces.ids.length,
     issued_at: writeSortable(issuedAt),
     index_json: writeJson(await parts.signing.sign(index)),
     total_ids,
     cause,
   }
   await insertOwnFeed(tx, feed)
-  cacheSigned(parts.keys, digest, sealed)
+  cacheSigned(parts.keys, digest, { sequence, ids: pieces.ids, pieces })
   await removeOldTexts(tx, sequence - STORED_TEXTS, REMOVED_AT_ONCE)
   await tx.raiseVersion('feed')
-  const details = { sequence, ids: newest.length, total_ids, cause }
+  const details = { sequence, ids: pieces.ids.length, total_ids, cause }
   await parts.audit.record(tx, { type: 'revocation_feed_published', details })
   return feed
 }
 
-function dateVersion(parts: RevocationFeedsParts, previous: OwnFeed | undefined, least: Least): Instant {
+function dateVersion(
+  parts: RevocationFeedsParts,
+  previous: Pick<OwnFeed, 'issued_at'> | undefined,
+  least: Least,
+): Instant {
   if (least.isRedated === true) return parts.clock.now()
   const before = readInstant(previous?.issued_at ?? '') ?? 0n
   return dateAfter(parts, 'feed', before > least.issuedAt ? before : least.issuedAt)
 }
 
-function draftPlain(
+/** Signs the canonical text, and appends the signature: the served text is canonical, too. */
+async function signPlain(
+  parts: RevocationFeedsParts,
   named: Pick<RevocationFeed, 'feed_id' | 'issuer_sovereign_id' | 'sequence' | 'issued_at' | 'issued_by'>,
-  newest: readonly ReasonedId[],
-): RevocationFeed {
-  const { reasons } = fitReasons(newest, MAX_FEED_BYTES - FRAME_BYTES, (given) => ({
-    reasons: given,
-    length: newest.reduce((sum, row) => sum + bytesOf(row, given), 0),
-  }))
-  return draftRevocationFeed({ ...named, reasons })
+  pieces: FeedPieces,
+): Promise<string> {
+  const { sequence, ...head } = named
+  const texts = pieces.write(MAX_FEED_BYTES - FRAME_BYTES)
+  const body = `${canonicalJson(head).slice(0, -1)},"revocation_reasons":${texts.revocation_reasons},"revoked_attestation_ids":${texts.revoked_attestation_ids},"sequence":${sequence}}`
+  const signature = await parts.signing.signText(body)
+  return `${body.slice(0, -1)},"signatures":[${signature}]}`
 }
 
 /** Upper bound for everything except ids and reasons, signature included. */
 const FRAME_BYTES = 4096
-
-/** Size of an id in the list, and again with its reason. Each is a JSON string and a separator. */
-function bytesOf({ attestation_id, reason }: ReasonedId, reasons: ReadonlyMap<string, string | null>): number {
-  const id = Buffer.byteLength(JSON.stringify(attestation_id)) + 1
-  return reasons.get(attestation_id) === null ? id : 2 * id + Buffer.byteLength(JSON.stringify(reason)) + 1
-}
 
 /** A revocation that cannot be published is refused, because this sovereign and the others must agree. */
 function requireFreeSpace(parts: RevocationFeedsParts, cause: FeedCause, total: number): void {

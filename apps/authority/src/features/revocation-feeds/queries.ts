@@ -4,7 +4,7 @@ import type { ImportedRevocation } from '@chancery/protocol'
 import type { Database, Reader, Transaction } from '../../database/database.ts'
 import { countUpTo } from '../../database/large-table.ts'
 import { assertStored } from '../../database/assert-stored.ts'
-import type { ReasonedId } from './parts.ts'
+import type { ReasonedId } from './feed-text.ts'
 
 /** Maximum size of a stored feed. */
 export const FEED_LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 200_000 }
@@ -24,6 +24,16 @@ export interface OwnFeed {
 
 export function findOwnFeed(db: Reader): Promise<OwnFeed | undefined> {
   return db.selectFrom('own_revocation_feeds').selectAll().orderBy('sequence', 'desc').limit(1).executeTakeFirst()
+}
+
+/** The current own feed without its text. */
+export function findOwnFeedHead(db: Reader): Promise<Omit<OwnFeed, 'feed_json'> | undefined> {
+  return db
+    .selectFrom('own_revocation_feeds')
+    .select(['sequence', 'issued_at', 'index_json', 'total_ids', 'cause', 'feed_id', 'digest', 'ids'])
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
 }
 
 /** When the current own feed was signed, without its text. */
@@ -91,6 +101,27 @@ export function isWithdrawn({ attested, recovered }: ListedId): boolean {
 
 /** The newest ids of the feed, by time of revocation. */
 export function listNewestIds(tx: Reader, limit: number): Promise<readonly ListedId[]> {
+  return newestIds(tx, limit)
+    .select(['f.attestation_id', 'f.revoked_at', 'f.reason', 'a.status as attested', 'r.attestation_id as recovered'])
+    .execute()
+}
+
+/** How many ids the plain form has, and how many of them have a revoked record. */
+export async function countNewestIds(
+  tx: Reader,
+  limit: number,
+): Promise<{ readonly listed: number; readonly withdrawn: number }> {
+  const row = await newestIds(tx, limit)
+    .select((eb) => [
+      eb.fn.countAll<number>().as('listed'),
+      eb.fn.count<number>(eb.fn.coalesce('a.status', 'r.attestation_id')).as('withdrawn'),
+    ])
+    .executeTakeFirstOrThrow()
+  return { listed: Number(row.listed), withdrawn: Number(row.withdrawn) }
+}
+
+/** The newest ids with the records that revoke them. */
+function newestIds(tx: Reader, limit: number) {
   const newest = tx
     .selectFrom('own_feed_ids')
     .select(['attestation_id', 'revoked_at', 'reason'])
@@ -104,14 +135,6 @@ export function listNewestIds(tx: Reader, limit: number): Promise<readonly Liste
       join.onRef('a.attestation_id', '=', 'f.attestation_id').on('a.status', '=', 'revoked'),
     )
     .leftJoin('recovered_revocations as r', 'r.attestation_id', 'f.attestation_id')
-    .select([
-      'f.attestation_id',
-      'f.revoked_at',
-      'f.reason',
-      'a.attestation_id as attested',
-      'r.attestation_id as recovered',
-    ])
-    .execute()
 }
 
 const IDS_AT_ONCE = 500
