@@ -135,7 +135,7 @@ describe('examples', () => {
       OFFERS: 'print',
       WANTS: 'nobody-has-this',
     })
-    await printing.says('announced print')
+    await printing.says('registered print')
     const asking = run('agent.ts', { NODE_HOME: join(folder, 'asker'), INVITE: await invite(), OFFERS: 'translate' })
     await asking.says('found agent-print at https://print.example.org:443')
     await once(asking.child, 'exit')
@@ -192,7 +192,7 @@ describe('examples', () => {
   it('auditor.ts finds the store sound, and keeps what it checked', async () => {
     const auditor = run('auditor.ts')
     await auditor.says('2 executions')
-    await auditor.says('every one is sound')
+    await auditor.says('all entries are valid')
     expect((await once(auditor.child, 'exit'))[0]).toBe(0)
     const kept = (await readFile(join(folder, 'evidence.jsonl'), 'utf8')).split('\n').slice(0, -1)
     expect(kept).toHaveLength(Number((await client.evidence.status())['entries']))

@@ -106,7 +106,10 @@ describe('gateway state and audit', () => {
     await gateway.stop('keep')
     expect((await setup.run(clear)).code).toBe(0)
     const release = await setup.run(`gateway state release-revocation agency na-main gone --reason x --env-file ${env}`)
-    expect([release.code, release.stderr]).toEqual([1, expect.stringContaining('a list in force cannot be overruled')])
+    expect([release.code, release.stderr]).toEqual([
+      1,
+      expect.stringContaining('the current list cannot be overridden'),
+    ])
     const exported = await setup.run(`gateway audit export --env-file ${env}`)
     expect(exported.stdout).toContain('"event":"suspect_cleared"')
     gateway = await startTestGateway({
