@@ -13,14 +13,17 @@ import type { ContextFacts, Facts } from './facts.ts'
 import { concludeRun } from './gate-step.ts'
 import type { GateRun, GateStep } from './gate-step.ts'
 import { runPolicyGates } from './policy-gates.ts'
+import type { PresentedBasis } from './presented-basis.ts'
+import { runPresentedGates } from './presented-gates.ts'
 import { resolvePolicies } from './policy-set.ts'
 import type { CheckedPolicy, ReadyPolicy, Resolution, ResolutionFailure } from './policy-set.ts'
 
 export type AgreementBasis = { readonly kind: 'agreement'; readonly terms: AgreedTerms }
+export type BoundaryBasis = AgreementBasis | AttestationBasis | PresentedBasis
 
 /** Everything a policy-aware decision depends on, and nothing else. */
 export interface BoundaryQuestion {
-  readonly basis: AgreementBasis | AttestationBasis
+  readonly basis: BoundaryBasis
   /** The whole context record; its digest is bound by the decision. */
   readonly context: ContextFacts
   /** The active set, healthy or not. */
@@ -64,13 +67,23 @@ export function evaluatePolicies(
  * 4. The first step that denies names the reason; the binding shows under which rules, over which context.
  */
 export function evaluateBoundary({ basis, context, policies, now }: BoundaryQuestion): Evaluation {
-  const builtIn =
-    basis.kind === 'agreement' ? runAgreementGates(context, basis.terms) : runAttestationGates(context, basis)
+  const builtIn = runBuiltInGates(context, basis)
   const isDenied = builtIn.some((step) => step.denial !== undefined)
   const policy = evaluatePolicies(policies, factsOf(context, basis), now, isDenied)
   return {
     ...concludeSteps([...builtIn, ...policy.steps]),
     policy_binding: bind(policy, digestOf(asJson(context))),
+  }
+}
+
+function runBuiltInGates(context: ContextFacts, basis: BoundaryBasis): readonly GateStep[] {
+  switch (basis.kind) {
+    case 'agreement':
+      return runAgreementGates(context, basis.terms)
+    case 'attestation':
+      return runAttestationGates(context, basis)
+    case 'presented':
+      return runPresentedGates(context, basis)
   }
 }
 
@@ -89,13 +102,20 @@ function isPolicyGate({ metadata }: GateStep): boolean {
 }
 
 /** Returns the latest end of an authorized decision: not later than the end of its basis. */
-export function basisEnd(basis: AgreementBasis | AttestationBasis): Instant | undefined {
+export function basisEnd(basis: BoundaryBasis): Instant | undefined {
   const end = basis.kind === 'agreement' ? basis.terms.valid_until : basis.attestation?.expires_at
-  return end === undefined ? undefined : instantOf(end)
+  if (end === undefined) return undefined
+  const ends = instantOf(end)
+  if (basis.kind !== 'presented' || basis.treaty === undefined) return ends
+  const treatyEnds = instantOf(basis.treaty.expires_at)
+  return treatyEnds < ends ? treatyEnds : ends
 }
 
-/** Attestation facts only once the record is known to be ours. */
-function factsOf(context: ContextFacts, basis: AgreementBasis | AttestationBasis): Facts {
+/**
+ * Attestation facts only once the record is known to be ours. A partner's member has none, so a policy for own members
+ * denies it instead of mistaking it for an own member with the same name.
+ */
+function factsOf(context: ContextFacts, basis: BoundaryBasis): Facts {
   const attestation = basis.kind === 'attestation' && basis.isVerified ? basis.attestation : undefined
   return { context, attestation }
 }

@@ -44,7 +44,11 @@ export function isGlobal(selector: PolicySelector): boolean {
 }
 
 function matchesCapability(entries: readonly string[], requested: string): boolean {
-  if (entries.length === 0) return true
+  return entries.length === 0 || namesCapability(entries, requested)
+}
+
+/** Whether an entry is the capability, or a pattern that covers it. */
+export function namesCapability(entries: readonly string[], requested: string): boolean {
   return entries.some((entry) =>
     // `secret.*` keeps its dot: it covers secret.rotate, and neither secret nor secrets.rotate.
     entry.endsWith('.*') ? requested.startsWith(entry.slice(0, -1)) : entry === requested,

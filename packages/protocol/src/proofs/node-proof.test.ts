@@ -183,3 +183,20 @@ describe('verifyNodeProof (protocol/core 5.1)', () => {
     expect(await reason(body)).toBe('missing_fields')
   })
 })
+
+describe('a request for a decision', () => {
+  const request = { action: 'boundary-request', audience: AUDIENCE, requested_capability: 'ledger.read' }
+  const judge = (body: JsonObject): Promise<NodeProofReason | undefined> => reason(body, NOW, 'boundary-request')
+
+  it('names authority and action', async () => {
+    expect(await judge(await sign(request))).toBeUndefined()
+    for (const name of ['audience', 'action'])
+      expect(await judge(await sign(without(request, name))), name).toBe('invalid_signature')
+    expect(await judge(await sign({ ...request, action: 'renew' }))).toBe('invalid_signature')
+    expect(await judge(await sign({ ...request, audience: signer.publicKey }))).toBe('invalid_signature')
+  })
+
+  it('is no heartbeat', async () => {
+    expect(await reason(await sign(request))).toBe('invalid_signature')
+  })
+})

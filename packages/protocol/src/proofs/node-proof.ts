@@ -10,7 +10,7 @@ import { isNonce } from '../reading/text.ts'
 import type { Signer } from '../signing/sign.ts'
 import { verifySignature } from '../signing/verify.ts'
 
-export type NodeAction = 'join' | 'heartbeat' | 'renew'
+export type NodeAction = 'join' | 'heartbeat' | 'renew' | 'boundary-request'
 export type NodeProofReason = 'missing_fields' | 'invalid_timestamp' | 'stale_timestamp' | 'invalid_signature'
 
 /** C(body without `signature`): every other member takes part, known or not (protocol/core 5.1). */
@@ -24,7 +24,7 @@ export function nodeProofBytes(body: JsonObject): Uint8Array {
  * 1. signature, timestamp and nonce are there and bounded;
  * 2. the timestamp is one; 3. it is fresh, so a captured proof expires after minutes;
  * 4. the node key signed exactly this body, for this authority and this action where it says so: an unused
- *    heartbeat must not become a renewal elsewhere.
+ *    heartbeat must not become a renewal elsewhere. A decision request must name both.
  * Spending the nonce is the caller's: only a proof that verified may touch that table.
  */
 export async function verifyNodeProof(
@@ -41,9 +41,10 @@ export async function verifyNodeProof(
   const age = against.now - instant
   if (age > CLOCK_TOLERANCE || age < -CLOCK_TOLERANCE) return invalid('stale_timestamp')
   const audience = member(body, 'audience')
-  if (audience !== undefined && audience !== against.audience) return invalid('invalid_signature')
+  const isOptional = against.action !== 'boundary-request'
+  if (!(isOptional && audience === undefined) && audience !== against.audience) return invalid('invalid_signature')
   const action = member(body, 'action')
-  if (action !== undefined && action !== against.action) return invalid('invalid_signature')
+  if (!(isOptional && action === undefined) && action !== against.action) return invalid('invalid_signature')
   const key = member(body, 'node_public_key')
   if (typeof key !== 'string' || !(await verifySignature(key, nodeProofBytes(body), signature)))
     return invalid('invalid_signature')
