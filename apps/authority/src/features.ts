@@ -98,7 +98,16 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
   const trustEvidence = openTrustEvidence({ ...parts, connectome })
   const agreements = openAgreements({ ...parts, connectome, recognitionTreaties, trustEvidence })
   const boundaryPolicies = openBoundaryPolicies({ ...parts, attestations })
-  const boundary = openBoundary({ ...parts, agreements, attestations, boundaryPolicies, evidence })
+  const boundary = openBoundary({
+    ...parts,
+    agreements,
+    attestations,
+    boundaryPolicies,
+    evidence,
+    recognitionPolicy,
+    recognitionTreaties,
+    revocationFeeds,
+  })
   const disclosure = openDisclosure({ ...parts, agreements })
   const keySuccession = openKeySuccession({ ...parts, crl, evidenceLog, policy, revocationFeeds })
   const health = openHealth({

@@ -1,3 +1,4 @@
+import { ERRORS } from '@chancery/contract'
 import type { Route } from '@chancery/contract'
 import { Metrics, createRequestMetrics } from '@chancery/service-kit'
 import type { Clock, Counter, Gauge, Labelled, MetricFacts, RequestMetrics } from '@chancery/service-kit'
@@ -14,9 +15,15 @@ export interface AuthorityMetrics {
   readonly feedPublishFailures: Counter
   readonly clockOffset: Gauge
   readonly keyringsDiffer: Gauge
+  readonly boundaryDecisions: Labelled<{ asked_by: typeof ASKERS; authorized: readonly ['true', 'false'] }, Counter>
+  readonly boundaryRefusals: Labelled<{ code: readonly string[] }, Counter>
   /** Results of verify routes, which write no row. */
   readonly verifications: Labelled<{ route: readonly string[]; accepted: readonly ['true', 'false'] }, Counter>
 }
+
+/** Who asked for a decision. */
+export const ASKERS = ['operator', 'node', 'partner_node', 'relay'] as const
+export type Asker = (typeof ASKERS)[number]
 
 /** A counter with the time of its last increment. */
 export interface RecentCounter extends Counter {
@@ -47,6 +54,16 @@ export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'mono
       name: 'chancery_verifications_total',
       help: 'Results of the verify routes.',
       labels: { route: routes.map((route) => route.id), accepted: ['true', 'false'] as const },
+    }),
+    boundaryDecisions: registry.counter({
+      name: 'chancery_boundary_decisions_total',
+      help: 'Signed decisions, by the kind of caller.',
+      labels: { asked_by: ASKERS, authorized: ['true', 'false'] as const },
+    }),
+    boundaryRefusals: registry.counter({
+      name: 'chancery_boundary_request_refusals_total',
+      help: 'Refused requests of nodes for a decision.',
+      labels: { code: Object.keys(ERRORS) },
     }),
     feedPublishFailures: registry.counter({
       name: 'chancery_feed_publish_failures_total',

@@ -74,6 +74,7 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   'agreement verify': () => import('./commands/agreements/verify.ts'),
   decide: () => import('./commands/boundary/decide.ts'),
   evaluate: () => import('./commands/boundary/evaluate.ts'),
+  ask: () => import('./commands/boundary/ask.ts'),
   'boundary-policy new': () => import('./commands/boundary-policies/new.ts'),
   'boundary-policy test': () => import('./commands/boundary-policies/test.ts'),
   'boundary-policy validate': () => import('./commands/boundary-policies/validate.ts'),

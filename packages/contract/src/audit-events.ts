@@ -221,7 +221,16 @@ export const AUDIT_EVENTS = {
       'revocation_seq_checked',
       'applied_policies',
       'failed_gates',
+      'asked_by',
+      'cert_id',
+      'issuer_sovereign_id',
+      'treaty_id',
+      'relayed_by',
     ],
+  },
+  boundary_request_refused: {
+    when: 'A signed request for a decision was refused. Many of them are only counted.',
+    details: ['code', 'reason', 'cert_id', 'attestation_id'],
   },
   boundary_policy_validated: {
     when: 'A boundary policy intent was checked; nothing was stored.',

@@ -112,7 +112,7 @@ const STABLE_ERRORS = {
   invalid_agreement: { status: 400, message: 'The agreement does not match its schema.' },
 
   // Boundary decisions and policies
-  ambiguous_basis: { status: 400, message: 'Give exactly one of agreement and attestation_id.' },
+  ambiguous_basis: { status: 400, message: 'Give exactly one of agreement, attestation_id and presented.' },
   missing_boundary_fields: { status: 400, message: 'A basis and requested_capability are required.' },
   invalid_context: { status: 400, message: 'The context does not match its schema.' },
   boundary_policy_required: { status: 409, message: 'Policies are enforced here. Use POST /admin/boundary/evaluate.' },
@@ -209,6 +209,12 @@ const BETA_ERRORS = {
   agreement_untrusted: { status: 422, message: 'The agreement is not trusted. See details.reason.' },
   context_party_mismatch: { status: 400, message: 'The context names a party the agreement does not have.' },
   node_not_found: { status: 404, message: 'No certificate of this node key was issued here.' },
+  invalid_attestation: { status: 400, message: 'The presented attestation does not match its schema.' },
+  attestation_not_bound: { status: 403, message: 'This key has no such attestation.' },
+  attestation_untrusted: { status: 403, message: 'The attestation is not trusted here. See details.reason.' },
+  relay_not_allowed: { status: 403, message: 'This certificate has no role that may ask for others.' },
+  node_decisions_disabled: { status: 404, message: 'Decisions for nodes are off. See NA_NODE_DECISIONS.' },
+  caller_proof_rejected: { status: 422, message: 'The proof of the caller does not verify. See details.reason.' },
   feed_part_not_found: { status: 404, message: 'The feed has no part of this number. Read its index again.' },
   import_capacity: {
     status: 409,

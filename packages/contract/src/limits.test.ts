@@ -29,6 +29,11 @@ const DEFAULTS: Readonly<Record<LimiterName, readonly [number, string]>> = {
   node: [600, 'NA_RATE_LIMIT_NODE_PER_MINUTE'],
   'node-key': [30, 'NA_RATE_LIMIT_NODE_KEY_PER_MINUTE'],
   'renew-key': [6, 'NA_RATE_LIMIT_RENEW_PER_KEY_PER_HOUR'],
+  'decision-address': [6000, 'NA_RATE_LIMIT_DECISION_ADDRESS_PER_MINUTE'],
+  decision: [600, 'NA_RATE_LIMIT_DECISION_PER_MINUTE'],
+  'decision-relay': [6000, 'NA_RATE_LIMIT_DECISION_RELAY_PER_MINUTE'],
+  'decision-issuer': [6000, 'NA_RATE_LIMIT_DECISION_ISSUER_PER_MINUTE'],
+  'decision-fail': [60, 'NA_RATE_LIMIT_DECISION_FAILURES_PER_MINUTE'],
   public: [600, 'NA_RATE_LIMIT_PUBLIC_PER_MINUTE'],
 }
 
@@ -52,10 +57,12 @@ describe('limiters', () => {
 
   it('count by address, failed logins also by key, proven nodes and proven withdrawals by their key', () => {
     const unusual = names.filter((name) => limiterOf(name).keys.join() !== 'address')
-    expect(unusual).toEqual(['revocation', 'admin_auth_failed', 'node-key', 'renew-key'])
+    const nodes = ['node-key', 'renew-key', 'decision', 'decision-relay'] as const
+    expect(unusual).toEqual(['revocation', 'admin_auth_failed', ...nodes, 'decision-issuer'])
+    expect(LIMITERS['decision-issuer'].keys).toEqual(['issuer'])
     expect(LIMITERS.revocation.keys).toEqual(['operator-key'])
     expect(LIMITERS.admin_auth_failed.keys).toEqual(['address', 'address-and-key'])
-    for (const name of ['node-key', 'renew-key'] as const) expect(LIMITERS[name].keys).toEqual(['node-key'])
+    for (const name of nodes) expect(LIMITERS[name].keys).toEqual(['node-key'])
   })
 
   it('give every verify route its own counter', () => {

@@ -1,7 +1,8 @@
+// oxlint-disable max-lines -- one table of all limits
 import type { Limit, Route } from './route.ts'
 
 /** What a counter counts. IPv6 addresses count by their /64, because a single host owns that many. */
-export type LimitKey = 'address' | 'address-and-key' | 'node-key' | 'operator-key'
+export type LimitKey = 'address' | 'address-and-key' | 'issuer' | 'node-key' | 'operator-key'
 
 export interface Limiter {
   /** Environment name of the setting. */
@@ -130,6 +131,49 @@ export const LIMITERS = {
     perRoute: false,
     windowSeconds: 3600,
   },
+  'decision-address': {
+    setting: 'NA_RATE_LIMIT_DECISION_ADDRESS_PER_MINUTE',
+    default: 6000,
+    minimum: 1,
+    store: 'shared',
+    keys: ['address'],
+    perRoute: false,
+  },
+  // By the key of the subject. This and the next two count only after a signature verified, so that no caller can spend
+  // the limit of another.
+  decision: {
+    setting: 'NA_RATE_LIMIT_DECISION_PER_MINUTE',
+    default: 600,
+    minimum: 1,
+    store: 'shared',
+    keys: ['node-key'],
+    perRoute: false,
+  },
+  'decision-relay': {
+    setting: 'NA_RATE_LIMIT_DECISION_RELAY_PER_MINUTE',
+    default: 6000,
+    minimum: 1,
+    store: 'shared',
+    keys: ['node-key'],
+    perRoute: false,
+  },
+  'decision-issuer': {
+    setting: 'NA_RATE_LIMIT_DECISION_ISSUER_PER_MINUTE',
+    default: 6000,
+    minimum: 1,
+    store: 'shared',
+    keys: ['issuer'],
+    perRoute: false,
+  },
+  // Counts refused requests for a decision; a good request is never refused by it.
+  'decision-fail': {
+    setting: 'NA_RATE_LIMIT_DECISION_FAILURES_PER_MINUTE',
+    default: 60,
+    minimum: 1,
+    store: 'shared',
+    keys: ['address'],
+    perRoute: false,
+  },
   // A public read must not cause a write, so it is never counted in a shared store.
   public: {
     setting: 'NA_RATE_LIMIT_PUBLIC_PER_MINUTE',
@@ -160,6 +204,8 @@ export const LIMITS = {
   feedBodyFactor: 4,
   /** Routes with `bodyLimit` node or small, and reads: small records, sent by anyone. */
   nodeBodyBytes: 65_536,
+  /** A request for a decision may contain an attestation and the proof of a caller. */
+  decisionBodyBytes: 131_072,
   /** Request line and headers together. */
   requestHeadBytes: 16_384,
   /** Admin and node timestamps, delete envelope, attestation, treaty and certificate windows, descriptor start. */
@@ -245,6 +291,7 @@ export function budgetOf({ access }: Pick<Route, 'access'>): BudgetName {
 export function bodyLimitOf(route: Pick<Route, 'method' | 'bodyLimit'>, maxRequestBytes: number): number {
   if (route.method === 'GET' || route.bodyLimit === 'node' || route.bodyLimit === 'small')
     return Math.min(LIMITS.nodeBodyBytes, maxRequestBytes)
+  if (route.bodyLimit === 'decision') return Math.min(LIMITS.decisionBodyBytes, maxRequestBytes)
   return route.bodyLimit === 'feed' ? maxRequestBytes * LIMITS.feedBodyFactor : maxRequestBytes
 }
 

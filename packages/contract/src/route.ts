@@ -14,7 +14,17 @@ export type Access =
   | 'public-or-operator:standard'
 
 /** The counter of a call, see limits.ts. Every route names one, so that 'none' is always an explicit choice. */
-export type Limit = 'none' | 'admin' | 'verify' | 'evidence' | 'read' | 'join' | 'discover' | 'node' | 'public'
+export type Limit =
+  | 'none'
+  | 'admin'
+  | 'verify'
+  | 'evidence'
+  | 'read'
+  | 'join'
+  | 'discover'
+  | 'node'
+  | 'decision-address'
+  | 'public'
 
 export type Stability = 'stable' | 'beta' | 'internal'
 
@@ -62,8 +72,11 @@ export interface RouteFacts {
   readonly statuses?: Partial<Readonly<Record<ErrorCode, number>>>
   /** An empty body is invalid_json here; elsewhere it counts as {} (protocol/core 1.1 rule 10). */
   readonly emptyBody?: 'refused'
-  /** node, small: 64 KiB, from unauthenticated callers; feed: four times the normal limit (protocol/core 3). */
-  readonly bodyLimit?: 'node' | 'small' | 'feed'
+  /**
+   * node, small: 64 KiB, from unauthenticated callers; decision: 128 KiB; feed: four times the normal limit
+   * (protocol/core 3).
+   */
+  readonly bodyLimit?: 'node' | 'small' | 'decision' | 'feed'
   /** large, feed: lists of tens of thousands of ids are normal here, so more values and names are read. */
   readonly readLimit?: 'large' | 'feed'
   /**

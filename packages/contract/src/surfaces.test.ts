@@ -73,15 +73,23 @@ describe('mapSurfaces', () => {
       group('node_agent')
         .map((line) => line.target)
         .toSorted(),
-    ).toEqual(['/agents', '/agents/{node_public_key}', '/evidence/execution', '/heartbeat', '/join', '/renew'])
+    ).toEqual([
+      '/agents',
+      '/agents/{node_public_key}',
+      '/boundary/request',
+      '/evidence/execution',
+      '/heartbeat',
+      '/join',
+      '/renew',
+    ])
     expect(group('operator').every((line) => line.target.startsWith('/admin/'))).toBe(true)
     const words = map.groups.map((entry) => [...new Set(entry.surfaces.map((line) => line.access))])
     expect(words).toEqual([['browser_safe'], ['node_signed'], ['operator_signed'], ['cli']])
   })
 
   it('counts what it lists', () => {
-    expect(map.counts).toEqual({ http: 113, cli: COMMANDS.length, browser_safe: group('safe').length })
-    // 113 routes without 52 operator, 5 node and 1 executor routes.
+    expect(map.counts).toEqual({ http: 114, cli: COMMANDS.length, browser_safe: group('safe').length })
+    // 114 routes without 52 operator, 6 node and 1 executor routes.
     expect(map.counts.browser_safe).toBe(55)
   })
 

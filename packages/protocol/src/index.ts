@@ -65,12 +65,10 @@ export * from './proofs/operator-headers.ts'
 export * from './proofs/node-proof.ts'
 export * from './proofs/request-proof.ts'
 export * from './proofs/agent-delete.ts'
-export * from './proofs/request-proof.ts'
 export * from './proofs/caller-proof.ts'
 export * from './recognition/verify-attestation.ts'
 export * from './recognition/verify-treaty.ts'
 export * from './recognition/treaty-capabilities.ts'
-export * from './recognition/bound-key.ts'
 export * from './disclosure/merkle.ts'
 export * from './disclosure/verify-disclosure.ts'
 export * from './consensus/cascade.ts'
@@ -100,7 +98,13 @@ export type { GateRun, GateStep } from './boundary/gate-step.ts'
 export * from './boundary/decide.ts'
 export * from './boundary/verify-decision.ts'
 export { basisEnd, concludeSteps, evaluateBoundary, evaluatePolicies } from './boundary/evaluate.ts'
-export type { AgreementBasis, BoundaryBasis, BoundaryQuestion, Evaluation, PolicyEvaluation } from './boundary/evaluate.ts'
+export type {
+  AgreementBasis,
+  BoundaryBasis,
+  BoundaryQuestion,
+  Evaluation,
+  PolicyEvaluation,
+} from './boundary/evaluate.ts'
 export * from './self-test.ts'
 export * from './boundary/simulate.ts'
 export * from './boundary/simulated-request.ts'

@@ -30,6 +30,8 @@ export {
 export type { NodeKey } from './http/node-signing.ts'
 export { Node } from './node/node.ts'
 export type { NodeOptions } from './node/node.ts'
+export { requireNodeDecision } from './node/ask.ts'
+export type { AskOptions, AskedDecision } from './node/ask.ts'
 export { CertificateError, RevokedError } from './node/certificate.ts'
 export { JoinInterruptedError } from './node/enroll.ts'
 export type { NodeAction, NodeEvents, RefusedList } from './node/events.ts'
@@ -75,6 +77,10 @@ export type {
   DecideRequest,
   EvaluateRequest,
   EvaluateResult,
+  NodeDecision,
+  NodeDecisionRequest,
+  PresentedAttestation,
+  ResourceHead,
 } from './api/boundary.ts'
 export type {
   TrustDecision,

@@ -67,7 +67,7 @@ export const ROUTE_METHODS: RouteMethods = {
   recognitionTreaties: { list: 'page', find: 'find', issue: 'issue', revoke: 'revoke', verify: 'verify' },
   revocationFeeds: { current: 'current', index: 'index', part: 'part', import: 'import' },
   agreements: { offer: 'offer', counter: 'counter', accept: 'accept', verify: 'verify' },
-  boundary: { evaluate: 'evaluate', decide: 'decide', verify: 'verify' },
+  boundary: { evaluate: 'evaluate', request: 'request', decide: 'decide', verify: 'verify' },
   boundaryPolicies: {
     validate: 'validate',
     simulate: 'simulate',

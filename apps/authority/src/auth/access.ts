@@ -1,5 +1,6 @@
 import {
   Refusal,
+  boundary,
   crl,
   evidence,
   evidenceLog,
@@ -40,7 +41,7 @@ export function bind<R extends Route>(
 /** Checks who may call, and how often. Both come from the route table only. */
 export function guardFor(parts: AccessParts): Guard {
   return {
-    limit: (call, route) => admit(call, route, parts),
+    limit: (call, route) => refuseNodeDecisions(admit(call, route, parts), route, parts),
     screen: (call, route) => screen(call, route, parts),
     authorize: (call, route) => authorize(call, route, parts),
   }
@@ -108,6 +109,14 @@ async function checkCount(
       throw new Refusal('service_unavailable', { reason: 'rate_limiter_unavailable' }, { cause: error })
     throw error
   }
+}
+
+/** Counted first, and refused before the body is read: no proof is needed to learn that the route is off. */
+function refuseNodeDecisions(counted: MaybePromise<void>, route: Route, { settings }: AccessParts): MaybePromise<void> {
+  if (route.id !== boundary.request.id || settings.nodeDecisions !== 'off') return counted
+  return Promise.resolve(counted).then(() => {
+    throw new Refusal('node_decisions_disabled')
+  })
 }
 
 const EVIDENCE_ROUTES: ReadonlySet<string> = new Set(

@@ -3,7 +3,7 @@ import { seconds, sha256, toUtf8, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { Batcher } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
-import type { Database, Statement } from '../database/database.ts'
+import type { Database, Statement, Transaction } from '../database/database.ts'
 
 /** Stores a nonce as a digest of its scope and value: fixed width whatever their length. */
 export interface NonceClaim {
@@ -65,6 +65,17 @@ export function openNonceQueue(database: Pick<Database, 'run'>): NonceQueue {
  */
 export function consumeNonce(queue: NonceQueue, scope: string, nonce: string, signedAt: Instant): Promise<boolean> {
   return queue.add(toClaim(scope, nonce, signedAt))
+}
+
+/** Spends a nonce in the transaction of the change it allows; false when it was spent before. */
+export async function spendNonceInside(tx: Transaction, claim: NonceClaim): Promise<boolean> {
+  const row = await tx.query
+    .insertInto('nonces')
+    .values(claim)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('expires_at')
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /** Returns the row of a nonce, for statements that spend it with the change it allows. */

@@ -1,9 +1,9 @@
 import { Refusal } from '@chancery/contract'
 import { DAY, digestOf, writeSortable } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Database, Transaction } from '../database/database.ts'
+import type { Database, Reader, Transaction } from '../database/database.ts'
 
-const KEY = /^[A-Za-z0-9._:-]{1,128}$/
+export const IDEMPOTENCY_KEY: RegExp = /^[A-Za-z0-9._:-]{1,128}$/
 
 /** One attempt of a creating call, as its caller named it. */
 export interface Attempt {
@@ -26,7 +26,7 @@ export function readAttempt(
   const given = call.headers.all('idempotency-key')
   if (given.length === 0) return undefined
   const key = given[0] ?? ''
-  if (given.length > 1 || !KEY.test(key)) throw new Refusal('bad_request')
+  if (given.length > 1 || !IDEMPOTENCY_KEY.test(key)) throw new Refusal('bad_request')
   const scope = `${call.operator.key_id} ${call.method} ${call.path}`
   return { scope, key, bodyDigest: digestOf(call.body), expires_at: writeSortable(now + DAY) }
 }
@@ -70,6 +70,33 @@ export async function findStoredResponse(
   if (row === undefined || row.body_digest !== attempt.bodyDigest || row.answer_json === null)
     throw new Refusal('conflict')
   return { status: row.status, text: row.answer_json }
+}
+
+/** Reads the response to an earlier identical call, without claiming the key. */
+export async function peekStoredResponse(
+  db: Reader,
+  attempt: Attempt,
+  now: string,
+): Promise<StoredResponse | undefined> {
+  const row = await db
+    .selectFrom('idempotency_keys')
+    .select(['body_digest', 'answer_json', 'status'])
+    .where('scope', '=', attempt.scope)
+    .where('idempotency_key', '=', attempt.key)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  if (row.body_digest !== attempt.bodyDigest || row.answer_json === null) throw new Refusal('conflict')
+  return { status: row.status, text: row.answer_json }
+}
+
+/** Releases a claimed key: the call was refused and has no effect. */
+export async function forgetAttempt(tx: Transaction, attempt: Attempt): Promise<void> {
+  await tx.query
+    .deleteFrom('idempotency_keys')
+    .where('scope', '=', attempt.scope)
+    .where('idempotency_key', '=', attempt.key)
+    .execute()
 }
 
 /** Stores the response in the transaction of its effect. Never called for responses that contain a secret. */

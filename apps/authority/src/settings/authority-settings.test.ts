@@ -61,6 +61,11 @@ describe('settings of the authority', () => {
       node: 600,
       'node-key': 30,
       'renew-key': 6,
+      'decision-address': 6000,
+      decision: 600,
+      'decision-relay': 6000,
+      'decision-issuer': 6000,
+      'decision-fail': 60,
       public: 600,
     })
   })

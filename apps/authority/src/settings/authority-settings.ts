@@ -18,12 +18,19 @@ import type { DatabaseChoice } from './database-settings.ts'
 import { INSTANCE_SETTINGS } from './instance-settings.ts'
 import { KEY_SETTINGS, KEY_SETTING_NAMES, chooseKeys, seedNameOf, seedSettings } from './key-settings.ts'
 import { OPERATOR_SETTINGS } from './operator-settings.ts'
-import { keyIdText, splitList, storedDays } from './readers.ts'
+import { keyIdText, secondsOrOff, splitList, storedDays } from './readers.ts'
 
 const roleList: Reader<readonly string[]> = (value) => {
   const entries = splitList(value)
   if (entries.some((entry) => !/^role:[A-Za-z0-9._:-]*\*?$/.test(entry)))
     throw new SettingError('must be a comma list of role:<name>, * at the end for a prefix')
+  return entries
+}
+
+const exactRoles: Reader<readonly string[]> = (value) => {
+  const entries = splitList(value)
+  if (entries.some((entry) => !/^role:[A-Za-z0-9._:-]+$/.test(entry)))
+    throw new SettingError('must be a comma list of role:<name>')
   return entries
 }
 
@@ -65,6 +72,25 @@ const AUTHORITY_SETTINGS = {
     read: onOff,
     default: false,
     defaultText: 'off',
+  }),
+  nodeDecisions: setting({
+    name: 'NA_NODE_DECISIONS',
+    help: 'own: nodes request decisions on their own attestations with their own keys. partners: members of partners do, too.',
+    read: oneOf('off', 'own', 'partners'),
+    default: 'off',
+  }),
+  decisionRelayRoles: setting({
+    name: 'NA_DECISION_RELAY_ROLES',
+    help: 'Comma list of the roles whose nodes may request decisions for their callers.',
+    read: exactRoles,
+    default: [],
+    defaultText: 'none',
+  }),
+  foreignFeedMaxAgeSeconds: setting({
+    name: 'NA_FOREIGN_FEED_MAX_AGE_SECONDS',
+    help: "Maximum age of a partner's revocation feed in decisions on its members, in seconds; 0: no feed is needed.",
+    read: secondsOrOff(60, 2_592_000),
+    default: 86_400,
   }),
   evidenceStore: setting({
     name: 'EVIDENCE_STORE',

@@ -17,6 +17,16 @@ export function storedDays(least: number): Reader<number> {
   }
 }
 
+/** Reads seconds, or 0 for a check that is off. */
+export function secondsOrOff(least: number, most: number): Reader<number> {
+  const number = integer({ min: 0, max: most })
+  return (value) => {
+    const read = number(value)
+    if (read !== 0 && read < least) throw new SettingError(`must be 0 or a whole number from ${least} to ${most}`)
+    return read
+  }
+}
+
 /** Reads an origin: scheme, host and optional port, nothing else. */
 export function originUrl(...schemes: readonly ('http' | 'https')[]): Reader<string> {
   const article = schemes.includes('http') ? 'an http(s)' : 'an https'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { signersOf } from '@chancery/protocol'
-import type { GenesisBlock } from '@chancery/protocol'
+import type { GenesisBlock, Signer } from '@chancery/protocol'
 import { RequestError, UnreachableError, createClient } from '@chancery/sdk'
 import type { Client, ClientOptions, RetryDelay, FollowedKeys } from '@chancery/sdk'
 import { CONFIG_FILE, NO_CONFIG, loadConfig } from '../files/config.ts'
@@ -53,6 +53,17 @@ export async function connectAsOperator(context: CommandContext, options: Option
     `the authority is not pinned: no genesis block is configured, so the key that ${endpoint.url} names is trusted`,
   )
   return open(context, endpoint, { operator: { signer, trustFirstAudience: true } })
+}
+
+/** A connection whose calls a key signs that has no certificate here. */
+export async function connectWithKey(context: CommandContext, options: Options, signer: Signer): Promise<Connection> {
+  const endpoint = await findEndpoint(context, options)
+  if (endpoint.authorityKey !== undefined)
+    return open(context, endpoint, { node: { signer, audience: endpoint.authorityKey } })
+  context.note(
+    `the authority is not pinned: no genesis block is configured, so the key that ${endpoint.url} names is trusted`,
+  )
+  return open(context, endpoint, { node: { signer, trustFirstAudience: true } })
 }
 
 /** Error for a signature that does not verify with the configured genesis block. */

@@ -1,4 +1,11 @@
-import type { Command } from './command.ts'
+import type { Command, CommandOption } from './command.ts'
+import { NODE_HOME_OPTION } from './enrollment.ts'
+
+const PRESENTED_OPTIONS: readonly CommandOption[] = [
+  { flags: '--presented <file>', summary: 'Attestation of a partner to use: a JSON file' },
+  { flags: '--issuer <sovereign>', summary: 'With --presented: the sovereign that issued it' },
+  { flags: '--treaty <id>', summary: 'With --presented: the only treaty to consider' },
+]
 
 export const boundaryCommands: readonly Command[] = [
   {
@@ -31,6 +38,7 @@ export const boundaryCommands: readonly Command[] = [
     options: [
       { flags: '--agreement <file>', summary: 'Agreement to use: a JSON file' },
       { flags: '--attestation <id>', summary: 'Attestation of this network to use' },
+      ...PRESENTED_OPTIONS,
       { flags: '--context <file>', summary: 'JSON or YAML file with the context of the request' },
       { flags: '--out <file>', summary: 'Write decision and justification to a new file, for chancery verify' },
     ],
@@ -39,7 +47,38 @@ export const boundaryCommands: readonly Command[] = [
         line: 'chancery evaluate secret.rotate --attestation a77e57a7-0000-4000-8000-000000000001 --context ask.yaml',
         summary: 'Decide a request of a member',
       },
+      {
+        line: 'chancery evaluate ledger.read --presented member.json --issuer BETA',
+        summary: 'Decide a request of a member of a partner',
+      },
     ],
     needs: 'operator',
+  },
+  {
+    path: ['ask'],
+    summary: 'Ask for a decision with a node key',
+    description:
+      'Asks the authority to allow or deny one use of a capability, and verifies the decision. The node signs the request with its own key, so no operator key is needed. Exit code 1 if the request is denied, 2 if the authority refuses to decide.',
+    arguments: [{ name: 'capability', summary: 'Requested capability', required: true }],
+    options: [
+      NODE_HOME_OPTION,
+      { flags: '--attestation <id>', summary: 'Attestation of this node key' },
+      { flags: '--key <file>', summary: 'Key of a member of a partner, which has no certificate here' },
+      ...PRESENTED_OPTIONS,
+      { flags: '--context <file>', summary: 'JSON or YAML file with the context of the request' },
+      { flags: '--resource <id>', summary: 'Also get the newest evidence record of this resource' },
+      { flags: '--out <file>', summary: 'Write decision, justification and context to a new file' },
+    ],
+    examples: [
+      {
+        line: 'chancery ask ledger.read --home ./node --attestation a77e57a7-0000-4000-8000-000000000001',
+        summary: 'Ask for a decision on the attestation of this node',
+      },
+      {
+        line: 'chancery ask ledger.read --key member.key --presented member.json --issuer BETA --url https://na.alpha.example',
+        summary: 'Ask the authority of a partner',
+      },
+    ],
+    needs: 'node',
   },
 ]

@@ -73,6 +73,7 @@ const PATHS = [
   'agreement verify',
   'decide',
   'evaluate',
+  'ask',
   'boundary-policy new',
   'boundary-policy test',
   'boundary-policy validate',

@@ -83,6 +83,17 @@ export const EXAMPLE_BODIES: Readonly<Record<string, JsonObject>> = {
     requested_capability: 'payments.read',
     context: { request_parameters: {} },
   },
+  'boundary-request': {
+    action: 'boundary-request',
+    audience: '<public key of the authority>',
+    cert_id: '<certificate id>',
+    attestation_id: '<attestation id>',
+    requested_capability: 'payments.read',
+    node_public_key: KEY,
+    timestamp: TIME,
+    nonce: NONCE,
+    signature: SIGNATURE,
+  },
   'boundary-verify': { decision: record('boundary decision'), operator_public_keys: [KEY] },
   'consensus-vote': { justification_proof: record('justification proof'), vote: true, reason: 'reviewed' },
   'consensus-proof': {

@@ -42,7 +42,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
   recognitionTreaties: ['list', 'find', 'issue', 'revoke', 'verify'],
   revocationFeeds: ['current', 'index', 'part', 'import'],
   agreements: ['offer', 'counter', 'accept', 'verify'],
-  boundary: ['evaluate', 'decide', 'verify'],
+  boundary: ['evaluate', 'request', 'decide', 'verify'],
   boundaryPolicies: [
     'validate',
     'simulate',
@@ -119,6 +119,7 @@ const BETA = [
   'POST /admin/invites',
   'POST /admin/invites/withdraw',
   'POST /admin/boundary-policies/simulate',
+  'POST /boundary/request',
   'POST /admin/boundary/decide',
   'POST /admin/consensus/proof',
   'POST /admin/consensus/vote',
@@ -178,6 +179,7 @@ const CREATED = [
   'POST /admin/agreements/offer',
   'POST /admin/agreements/counter',
   'POST /admin/agreements/accept',
+  'POST /boundary/request',
   'POST /admin/boundary/decide',
   'POST /admin/boundary/evaluate',
   'POST /admin/boundary-policies',
@@ -200,9 +202,9 @@ function idsWhere(stored: (route: Route) => boolean): string[] {
 }
 
 describe('the table of routes', () => {
-  it('has exactly 113 routes with different ids', () => {
-    expect(ALL_ROUTES).toHaveLength(113)
-    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(113)
+  it('has exactly 114 routes with different ids', () => {
+    expect(ALL_ROUTES).toHaveLength(114)
+    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(114)
   })
 
   it('names every action as its file is named', () => {
@@ -250,6 +252,7 @@ describe('who may call', () => {
     expect(idsWhere((route) => route.access === 'node')).toEqual([
       'DELETE /agents/{node_public_key}',
       'POST /agents',
+      'POST /boundary/request',
       'POST /heartbeat',
       'POST /join',
       'POST /renew',
@@ -322,6 +325,7 @@ describe('limits', () => {
       'POST /join',
       'POST /renew',
     ])
+    expect(idsWhere((route) => route.bodyLimit === 'decision')).toEqual(['POST /boundary/request'])
     expect(idsWhere((route) => route.bodyLimit === 'small')).toEqual(['POST /recognition-treaties/verify'])
     expect(idsWhere((route) => route.readLimit === 'large')).toEqual([
       'POST /admin/boundary-policies/simulate',

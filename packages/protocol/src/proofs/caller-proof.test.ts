@@ -8,7 +8,7 @@ import { seedSigner } from '../signing/sign.ts'
 import core from '../vectors/core.json' with { type: 'json' }
 import { verifyCallerProof } from './caller-proof.ts'
 import type { AskedAttestation, CallerProof, CallerProofReason } from './caller-proof.ts'
-import { contentDigest, signatureBase, writeParameters } from './request-proof.ts'
+import { contentDigest, signatureBase, writeProofParameters } from './request-proof.ts'
 
 const caller = await seedSigner('node', core.keys.find(({ name }) => name === 'node')?.seed ?? '')
 const CREATED = 1_893_553_200
@@ -30,8 +30,6 @@ async function proof(attestation?: JsonObject, keyId = CERTIFICATE.cert_id): Pro
   const request = { method: 'POST', target: '/ledger?page=1' }
   const digest = contentDigest(toUtf8('body'))
   const audience = 'https://ledger.example'
-  const profile = attestation === undefined ? 'v1' : 'v2'
-  const parameters = writeParameters({ profile, created: CREATED, nonce: 'nonce-0000000001', keyId })
   const certificate = field(CERTIFICATE)
   const carried = attestation === undefined ? null : field(attestation)
   const covered = {
@@ -40,6 +38,7 @@ async function proof(attestation?: JsonObject, keyId = CERTIFICATE.cert_id): Pro
     'chancery-certificate': certificate,
     ...(carried === null ? {} : { 'chancery-attestation': carried }),
   }
+  const parameters = writeProofParameters({ created: CREATED, nonce: 'nonce-0000000001', keyId }, covered)
   return {
     method: request.method,
     request_target: request.target,
@@ -82,13 +81,14 @@ describe('verifyCallerProof (protocol/request-proof 6)', () => {
     ['a short signature', { signature: 'node=:AAAA:' }],
     ['a certificate that is too long', { certificate: `:${'A'.repeat(8192)}:` }],
   ])('%s is malformed', async (_what, change) => {
-    expect(await reason({ ...(await proof()), ...change } as JsonObject)).toBe('malformed')
+    expect(await reason({ ...(await proof()), ...change })).toBe('malformed')
   })
 
   it('a missing member, and no object, are malformed', async () => {
     const { audience: _audience, ...rest } = await proof()
     for (const given of [rest, null, 'x', []]) expect(await reason(given)).toBe('malformed')
     expect(await reason({ ...(await proof({ attestation_id: 'a-1' })), attestation: null })).toBe('malformed')
+    expect(await reason(await proof({ attestation_id: 'a-1' }))).toBe('attestation_mismatch')
   })
 
   it('is accepted up to 120 s after and 30 s before its time', async () => {
@@ -111,11 +111,19 @@ describe('verifyCallerProof (protocol/request-proof 6)', () => {
   })
 
   it('an attestation in the proof must be the one that is asked about', async () => {
-    const record = { attestation_id: 'a-1', subject_id: 'x' }
+    const record = {
+      attestation_id: 'a-1',
+      issuer_sovereign_id: 'BETA',
+      subject_id: 'x',
+      issued_at: '2030-01-01T00:00:00Z',
+      valid_from: '2030-01-01T00:00:00Z',
+      expires_at: '2030-02-01T00:00:00Z',
+      issued_by: 'na-beta',
+    }
     const given = await proof(record)
     expect(await reason(given)).toBeUndefined()
     expect(await reason(given, { attestation_id: 'a-2' })).toBe('attestation_mismatch')
-    expect(await reason(given, { presented: { subject_id: 'x', attestation_id: 'a-1' } })).toBeUndefined()
+    expect(await reason(given, { presented: { ...record } })).toBeUndefined()
     expect(await reason(given, { presented: { ...record, subject_id: 'y' } })).toBe('attestation_mismatch')
   })
 })

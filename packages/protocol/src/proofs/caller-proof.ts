@@ -4,19 +4,15 @@ import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { seconds } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import type { JoinCertificate } from '../artifacts/join-certificate.ts'
-import { readPublicKey } from '../signing/keys.ts'
-import { verifySignature } from '../signing/verify.ts'
 import {
   ATTESTATION_FIELD,
-  MAX_AHEAD_SECONDS,
-  MAX_PROOF_RECORD_CHARACTERS,
-  readParameters,
-  readProofCertificate,
-  readProofRecord,
-  readProofSignature,
-  signatureBase,
+  MAX_CARRIED_CHARACTERS,
+  attestationInProof,
+  isProofCurrent,
+  readRequestProof,
+  verifyRequestProof,
 } from './request-proof.ts'
-import type { ProofParameters } from './request-proof.ts'
+import type { RequestProof } from './request-proof.ts'
 
 /** The request proof of a caller, as a relay sends it to its authority: the values it received. */
 export type CallerProof = {
@@ -59,33 +55,27 @@ export async function verifyCallerProof(
 ): Promise<
   { readonly ok: true; readonly caller: ProvenCaller } | { readonly ok: false; readonly reason: CallerProofReason }
 > {
-  const read = readCallerProof(given)
-  if (read === undefined) return { ok: false, reason: 'malformed' }
-  const { proof, parameters, signature } = read
-  const created = seconds(parameters.created)
-  if (now - created > seconds(CALLER_PROOF_AGE_SECONDS) || created - now > seconds(MAX_AHEAD_SECONDS))
-    return { ok: false, reason: 'stale' }
-  const certificate = readProofCertificate(proof.certificate)
-  const key = certificate === undefined ? undefined : readPublicKey(certificate.node_public_key)
-  if (certificate === undefined || key === undefined || certificate.cert_id !== parameters.keyId)
-    return { ok: false, reason: 'certificate_malformed' }
-  const base = signatureBase(
-    { method: proof.method, target: proof.request_target },
-    {
-      'content-digest': proof.content_digest,
-      'chancery-audience': proof.audience,
-      'chancery-certificate': proof.certificate,
-      [ATTESTATION_FIELD]: proof.attestation ?? undefined,
-    },
-    proof.signature_input.slice(LABEL.length),
-  )
-  if (!(await verifySignature(key, base, signature))) return { ok: false, reason: 'signature_invalid' }
-  if (proof.attestation !== null && !isAsked(proof.attestation, asked))
-    return { ok: false, reason: 'attestation_mismatch' }
-  return { ok: true, caller: { certificate, audience: proof.audience, nonce: parameters.nonce, created } }
+  const received = isJsonObject(given) && isCallerProof(given) ? given : undefined
+  const proof = received && readRequestProof(headersOf(received))
+  if (received === undefined || proof === undefined) return { ok: false, reason: 'malformed' }
+  if (!isProofCurrent(proof, now, CALLER_PROOF_AGE_SECONDS)) return { ok: false, reason: 'stale' }
+  const certificate = await verifyRequestProof(proof, { method: received.method, target: received.request_target })
+  if (typeof certificate === 'string') return { ok: false, reason: certificate }
+  if (received.attestation !== null && !isAsked(proof, asked)) return { ok: false, reason: 'attestation_mismatch' }
+  const { nonce, created } = proof.parameters
+  return { ok: true, caller: { certificate, audience: received.audience, nonce, created: seconds(created) } }
 }
 
-const LABEL = 'node='
+function headersOf(proof: CallerProof): RequestProof['headers'] {
+  return {
+    'chancery-certificate': proof.certificate,
+    'chancery-audience': proof.audience,
+    'content-digest': proof.content_digest,
+    'signature-input': proof.signature_input,
+    signature: proof.signature,
+    ...(proof.attestation === null ? {} : { [ATTESTATION_FIELD]: proof.attestation }),
+  }
+}
 
 /** One spelling for each member. None may contain a line break, which would add a line to the signed text. */
 const SPELLING: Readonly<Record<keyof CallerProof, RegExp>> = {
@@ -99,30 +89,18 @@ const SPELLING: Readonly<Record<keyof CallerProof, RegExp>> = {
   signature: /^node=:/,
 }
 
-function readCallerProof(
-  given: JsonValue,
-): { readonly proof: CallerProof; readonly parameters: ProofParameters; readonly signature: string } | undefined {
-  if (!isJsonObject(given) || !isCallerProof(given)) return undefined
-  const proof = given
-  const parameters = readParameters(proof.signature_input.slice(LABEL.length))
-  const signature = readProofSignature(proof.signature)
-  if (parameters === undefined || signature === undefined) return undefined
-  if ((parameters.profile === 'v2') !== (proof.attestation !== null)) return undefined
-  return { proof, parameters, signature }
-}
-
 function isCallerProof(given: JsonObject): given is JsonObject & CallerProof {
   if (Object.keys(given).length !== Object.keys(SPELLING).length) return false
   return Object.entries(SPELLING).every(([name, spelling]) => {
     const value = member(given, name)
     if (value === null) return name === 'attestation'
-    return typeof value === 'string' && value.length <= MAX_PROOF_RECORD_CHARACTERS && spelling.test(value)
+    return typeof value === 'string' && value.length <= MAX_CARRIED_CHARACTERS && spelling.test(value)
   })
 }
 
-function isAsked(text: string, asked: AskedAttestation): boolean {
-  const record = readProofRecord(text)
-  if (!isJsonObject(record)) return false
-  if ('attestation_id' in asked) return member(record, 'attestation_id') === asked.attestation_id
-  return canonicalJson(record) === canonicalJson(asked.presented)
+function isAsked(proof: RequestProof, asked: AskedAttestation): boolean {
+  const carried = attestationInProof(proof)
+  if (carried === undefined) return false
+  if ('attestation_id' in asked) return carried.record.attestation_id === asked.attestation_id
+  return canonicalJson(carried.wire) === canonicalJson(asked.presented)
 }

@@ -18,7 +18,10 @@ export function treatyCapabilities({ claims }: Pick<TreatyScope, 'claims'>): rea
   return isList ? (listed as string[]) : null
 }
 
-/** Whether a scope may be issued: a capability list must be one, and `delegation` is reserved. */
+/**
+ * Whether a scope may be issued: a capability list must be one. `delegation` is reserved: recognition is not transitive,
+ * and a treaty must not state otherwise.
+ */
 export function isIssuableScope(scope: Pick<TreatyScope, 'claims'>): boolean {
   if (Object.hasOwn(scope.claims, 'delegation')) return false
   return !Object.hasOwn(scope.claims, 'capabilities') || treatyCapabilities(scope) !== null

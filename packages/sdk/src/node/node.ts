@@ -10,6 +10,7 @@ import type {
   Signer,
 } from '@chancery/protocol'
 import type { AgentFacts } from '../api/agents.ts'
+import type { NodeDecision } from '../api/boundary.ts'
 import { createClient } from '../client.ts'
 import { systemClock } from '../http/system-clock.ts'
 import type { Client, ClientOptions } from '../client.ts'
@@ -18,6 +19,8 @@ import { signingFetch } from '../request-proof/sign.ts'
 import type { SigningFetch } from '../request-proof/sign.ts'
 import { sleep } from '../http/retry.ts'
 import type { Fetch } from '../http/transport.ts'
+import { requireNodeDecision } from './ask.ts'
+import type { AskOptions } from './ask.ts'
 import { readStored } from './certificate.ts'
 import type { Expected } from './certificate.ts'
 import { enroll } from './enroll.ts'
@@ -177,6 +180,18 @@ export class Node {
       clock: this.#clock,
       ...(fetch === undefined ? {} : { fetch }),
     }))
+  }
+
+  /**
+   * Asks the authority for a decision on an attestation of this node, and verifies the decision before it returns. A
+   * denial is a result, too: act only when `decision.authorized` is true.
+   */
+  async ask(requested_capability: string, { signal, ...options }: AskOptions): Promise<NodeDecision> {
+    const request = { ...options, requested_capability, cert_id: this.certificate.cert_id }
+    const response = await this.client.boundary.request(request, signal === undefined ? {} : { signal })
+    const { publicKey } = this
+    await requireNodeDecision(response, { request, publicKey, authorityKeys: this.keys, now: this.#clock() })
+    return response
   }
 
   /** Resolves when the node has ended: with the error that ended it, or undefined after {@link stop}. */

@@ -45,6 +45,12 @@ export function readContext(given: JsonValue | undefined): ContextRequest {
   }))
 }
 
+/** Names that begin with `chancery_` are written by the authority only. */
+export function refuseReservedAttributes({ attributes }: ContextRequest): void {
+  if (Object.keys(attributes).some((name) => name.startsWith('chancery_')))
+    throw new Refusal('invalid_context', { field: 'attributes' })
+}
+
 /** Refuses a context with other parties than those of the agreement. */
 export function requireAgreedParties(asked: ContextRequest, agreement: AgreementRecord): void {
   requireParty(asked.requester_sovereign_id, agreement.responder_sovereign_id, 'requester_sovereign_id')
@@ -77,6 +83,35 @@ export function agreementContext(facts: {
     requested_at: writeInstant(facts.now),
     context_freshness_seq: asked.context_freshness_seq,
     attributes: asked.attributes,
+  }
+}
+
+/** What a context on the basis of an attestation takes from the basis. */
+export interface AttestedParties {
+  readonly attestation_id: string
+  readonly requester: string
+  readonly own: string
+}
+
+/** The context under an attestation, own or presented. */
+export function attestationContext(
+  asked: ContextRequest,
+  { attestation_id, requester, own }: AttestedParties,
+  facts: { readonly requested_capability: string; readonly context_id: string; readonly attributes: JsonObject },
+  now: Instant,
+): ContextRecord {
+  return {
+    context_id: asked.context_id ?? facts.context_id,
+    agreement_id: attestation_id,
+    parent_kind: 'attestation',
+    requester_sovereign_id: requester,
+    provider_sovereign_id: own,
+    requested_capability: facts.requested_capability,
+    request_parameters: asked.request_parameters,
+    requested_at: writeInstant(now),
+    context_freshness_seq: asked.context_freshness_seq,
+    attributes: facts.attributes,
+    attestation_id,
   }
 }
 

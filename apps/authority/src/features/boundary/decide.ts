@@ -52,6 +52,7 @@ export async function decide(call: OperatorCall, parts: BoundaryParts): Promise<
     attempt: readAttempt(call, now),
     answer: { status: 201, text: writeJson(asJson(decision)) },
   })
+  parts.metrics.boundaryDecisions.with({ asked_by: 'operator', authorized: authorized ? 'true' : 'false' }).increase()
   return jsonText(text, status)
 }
 

@@ -253,6 +253,8 @@ describe('POST /admin/boundary/evaluate', () => {
           denial_reason: "policy gate 'audited/limit' failed",
           revocation_seq_checked: (decision['attestation_binding'] as JsonObject)['revocation_seq_checked'],
           applied_policies: ['audited@1'],
+          asked_by: 'operator',
+          issuer_sovereign_id: 'TEST-NET',
           failed_gates: ['audited/limit'],
           key_id: 'op-standard',
           remote_addr: '127.0.0.1',

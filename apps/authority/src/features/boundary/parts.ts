@@ -1,14 +1,28 @@
-import type { FeatureBase } from '../../core.ts'
+import type { Core, FeatureBase } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Agreements } from '../agreements/index.ts'
 import type { Attestations } from '../attestations/index.ts'
 import type { BoundaryPolicies } from '../boundary-policies/index.ts'
 import type { Evidence } from '../evidence/index.ts'
+import type { RecognitionPolicy } from '../recognition-policy/index.ts'
+import type { RecognitionTreaties } from '../recognition-treaties/index.ts'
+import type { RevocationFeeds } from '../revocation-feeds/index.ts'
 
-export interface BoundaryParts extends FeatureBase {
-  readonly settings: Pick<AuthoritySettings, 'boundaryPolicyEnforcement' | 'requireParentKind'>
+export interface BoundaryParts extends FeatureBase, Pick<Core, 'limits' | 'nonces' | 'rollback'> {
+  readonly settings: Pick<
+    AuthoritySettings,
+    | 'boundaryPolicyEnforcement'
+    | 'decisionRelayRoles'
+    | 'evidenceStore'
+    | 'foreignFeedMaxAgeSeconds'
+    | 'nodeDecisions'
+    | 'requireParentKind'
+  >
   readonly agreements: Agreements
   readonly attestations: Attestations
   readonly boundaryPolicies: BoundaryPolicies
   readonly evidence: Evidence
+  readonly recognitionPolicy: RecognitionPolicy
+  readonly recognitionTreaties: RecognitionTreaties
+  readonly revocationFeeds: RevocationFeeds
 }

@@ -22,6 +22,8 @@ export {
   markRevoked,
   raiseReason,
 } from './queries/certificates.ts'
+export { whyUnusable } from './certificate-state.ts'
+export { findCertificate } from './queries/renewals.ts'
 export { countOpen as countOpenInvites } from './queries/invite-rows.ts'
 export type { RevocableCertificate } from './queries/certificates.ts'
 

@@ -3,12 +3,14 @@ import type { RefusalCode } from '@chancery/contract'
 import { asJson, canonicalJson, decisionSubject, executionSubject } from '@chancery/protocol'
 import type { BoundaryDecision, ContextRecord, JsonObject, JustificationProof } from '@chancery/protocol'
 import type { AuditEvent } from '../../audit/record.ts'
+import { spendNonceInside } from '../../auth/nonces.ts'
+import type { NonceClaim } from '../../auth/nonces.ts'
 import { faultPoint } from '#faults'
 import type { EvidenceState } from './state.ts'
 import type { Transaction } from '../../database/database.ts'
 import { lockEvidenceHead } from './queries/chain.ts'
 import type { NewEntry } from './queries/chain.ts'
-import { findStoredResponse, storeResponse } from '../../requests/idempotency.ts'
+import { findStoredResponse, forgetAttempt, storeResponse } from '../../requests/idempotency.ts'
 import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
 import { SubmissionChecker } from './check-submission.ts'
 import type { Submission } from './check-submission.ts'
@@ -24,7 +26,13 @@ export interface DecisionItem {
   /** The audit events of the deciding route, stored in the same transaction. */
   readonly events: readonly AuditEvent[]
   readonly attempt: Attempt | undefined
+  readonly callerNonce?: NonceClaim | undefined
   readonly answer: StoredResponse
+}
+
+/** The proof of a caller was used before. */
+export function callerReplayed(): Refusal {
+  return new Refusal('caller_proof_rejected', { reason: 'replayed' })
 }
 
 export interface ExecutionItem extends Submission {
@@ -108,8 +116,12 @@ async function appendDecision(
       if (error instanceof Refusal) return error
       throw error
     }
-    await storeResponse(tx, item.attempt, item.answer)
   }
+  if (item.callerNonce !== undefined && !(await spendNonceInside(tx, item.callerNonce))) {
+    if (item.attempt !== undefined) await forgetAttempt(tx, item.attempt)
+    return callerReplayed()
+  }
+  if (item.attempt !== undefined) await storeResponse(tx, item.attempt, item.answer)
   const { decision, context, proof } = item
   const subject = decisionSubject({ decision, context })
   const { entry } = batch.append(subject, canonicalJson(asJson({ decision, context })), null)

@@ -6,11 +6,15 @@ import { findStoredResponse, storeResponse } from '../../requests/idempotency.ts
 import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
 import type { Feature } from '../../core.ts'
 import { EvidenceAppender } from './appender.ts'
+import { spendNonceInside } from '../../auth/nonces.ts'
+import type { NonceClaim } from '../../auth/nonces.ts'
 import { AppendListeners } from './append-listeners.ts'
 import type { AppendListener } from './append-listeners.ts'
+import { callerReplayed } from './append.ts'
 import type { AppendItem } from './append.ts'
 import { ExecutorKeyCache } from './executor-key-cache.ts'
 import type { EvidenceParts } from './parts.ts'
+import { findResourceHeads } from './queries/lookups.ts'
 import { RejectionBook } from './rejections.ts'
 import { removeOldRejections } from './rejections.job.ts'
 import { evidenceRoutes } from './routes.ts'
@@ -28,6 +32,8 @@ export interface SignedDecision {
   readonly proof?: JustificationProof
   readonly events: readonly AuditEvent[]
   readonly attempt: Attempt | undefined
+  /** The nonce of the caller of a relay, spent with the decision and not without it. */
+  readonly callerNonce?: NonceClaim | undefined
   /** The response to the caller. */
   readonly answer: StoredResponse
 }
@@ -43,15 +49,16 @@ async function recordDecision(
   made: SignedDecision,
 ): Promise<StoredResponse> {
   if (parts.settings.evidenceStore) return appender.append({ kind: 'decision', ...made, proof: made.proof })
-  const { attempt } = made
-  if (attempt === undefined) {
+  const { attempt, callerNonce } = made
+  if (attempt === undefined && callerNonce === undefined) {
     await parts.audit.recordAlone(made.events)
     return made.answer
   }
   return parts.database.write(async (tx) => {
-    const earlier = await findStoredResponse(tx, attempt, writeSortable(parts.clock.now()))
+    const earlier = attempt && (await findStoredResponse(tx, attempt, writeSortable(parts.clock.now())))
     if (earlier !== undefined) return earlier
-    await storeResponse(tx, attempt, made.answer)
+    if (callerNonce !== undefined && !(await spendNonceInside(tx, callerNonce))) throw callerReplayed()
+    if (attempt !== undefined) await storeResponse(tx, attempt, made.answer)
     await parts.audit.recordAll(tx, made.events)
     return made.answer
   })
@@ -64,6 +71,10 @@ export interface Evidence extends Feature {
   /** Appends the counts of refused and repeated submissions for minutes or hours that ended before `now`. */
   appendSummaries(now?: Instant): Promise<void>
   subscribe(listener: AppendListener): void
+  /** The record that the next one of a resource must link to; undefined before the first. */
+  findResourceHead(
+    resource_id: string,
+  ): Promise<{ readonly resource_sequence: number; readonly record_digest: string | null } | undefined>
   /** Removes refused submissions whose retention period is over. */
   removeOldRejections(): Promise<void>
 }
@@ -88,6 +99,11 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     appendSummaries: (now) => appender.appendSummaries(now),
     append: (item) => appender.append(item),
     subscribe: (listener) => own.listeners.add(listener),
+    async findResourceHead(resource_id) {
+      const head = (await findResourceHeads(parts.database, parts.database.read, [resource_id])).get(resource_id)
+      if (head === undefined || head.resource_sequence === null) return undefined
+      return { resource_sequence: head.resource_sequence, record_digest: head.record_digest }
+    },
     removeOldRejections: () => removeOldRejections(own),
     async close() {
       await appender.close()

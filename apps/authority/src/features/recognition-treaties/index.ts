@@ -1,6 +1,6 @@
 import { recognitionTreaties } from '@chancery/contract'
 import type { Feature } from '../../core.ts'
-import type { JsonValue, PartyKeys, RecognitionTreaty } from '@chancery/protocol'
+import type { JsonValue, PartyKeys, RecognitionTreaty, StoredTreaty } from '@chancery/protocol'
 import { bind } from '../../auth/access.ts'
 import { find } from './find.ts'
 import { issue } from './issue.ts'
@@ -8,6 +8,7 @@ import { list } from './list.ts'
 import type { RecognitionTreatiesParts } from './parts.ts'
 import { findPartyKeys } from './party-keys.ts'
 import { revoke } from './revoke.ts'
+import { findTreatiesWith } from './treaties-with.ts'
 import { pinnedKeys, verifyPostedTreaty } from './verify-posted.ts'
 import type { TreatyQuestion, TreatyResult } from './verify-posted.ts'
 import { verify } from './verify.ts'
@@ -18,6 +19,8 @@ export { markTreatyRevoked } from './queries.ts'
 
 export interface RecognitionTreaties extends Feature {
   findPartyKeys(sovereign_id: string): Promise<PartyKeys>
+  /** Own treaties with a sovereign for a decision, newest first; with an id, only that one. */
+  findTreatiesWith(subject: string, treaty_id: string | undefined): Promise<readonly StoredTreaty[]>
   pinnedKeys(subject: string): Promise<readonly string[]>
   verifyPostedTreaty(
     treaty: RecognitionTreaty,
@@ -39,6 +42,7 @@ export function openRecognitionTreaties(parts: RecognitionTreatiesParts): Recogn
     ],
     jobs: [],
     findPartyKeys: (sovereign_id) => findPartyKeys(parts, sovereign_id),
+    findTreatiesWith: (subject, treaty_id) => findTreatiesWith(parts, subject, treaty_id),
     pinnedKeys: (subject) => pinnedKeys(parts, subject),
     verifyPostedTreaty: (...posted) => verifyPostedTreaty(parts, ...posted),
     close: () => Promise.resolve(),

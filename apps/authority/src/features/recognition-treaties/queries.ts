@@ -110,3 +110,21 @@ export function listTreatiesFor(
     .where('status', '=', 'active')
     .execute()
 }
+
+/** Own treaties for a sovereign, newest first: all of them, or the unrevoked ones that have not ended. */
+export function listNewestFor(
+  { engine: backend, read: db }: TreatyReader,
+  own: string,
+  subject: string,
+  page: { readonly limit: number; readonly unendedAt: string | undefined },
+): Promise<readonly TreatyRow[]> {
+  let query = db
+    .selectFrom('recognition_treaties')
+    .selectAll()
+    .select(isRevokedInAudit(backend).as('revoked_in_audit'))
+    .where('issuer_sovereign_id', '=', own)
+    .where('subject_sovereign_id', '=', subject)
+  if (page.unendedAt !== undefined)
+    query = query.where('status', '=', 'active').where('expires_at', '>', page.unendedAt)
+  return query.orderBy('issued_at', 'desc').orderBy('treaty_id').limit(page.limit).execute()
+}

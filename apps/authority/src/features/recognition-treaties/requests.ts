@@ -1,5 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { field, isPlainText, readTreatyScope } from '@chancery/protocol'
+import { field, isIssuableScope, isPlainText, readTreatyScope } from '@chancery/protocol'
 import type { JsonObject, TreatyScope } from '@chancery/protocol'
 import {
   isPublicKeyText,
@@ -54,7 +54,6 @@ function readSubjectKeys(body: JsonObject): readonly string[] {
 function readScope(body: JsonObject, allowedRoles: readonly string[]): TreatyScope {
   const scope = readOrRefuse('invalid_treaty_scope', () => readTreatyScope(body['scope'] ?? {}))
   readGrantedRoles(scope.allowed_roles, 0, allowedRoles)
-  // Reserved: recognition is not transitive, and a treaty must not state otherwise.
-  if (Object.hasOwn(scope.claims, 'delegation')) throw new Refusal('invalid_treaty_scope')
+  if (!isIssuableScope(scope)) throw new Refusal('invalid_treaty_scope', { field: 'claims' })
   return scope
 }

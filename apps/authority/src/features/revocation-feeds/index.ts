@@ -3,6 +3,7 @@ import type { Transaction } from '../../database/database.ts'
 import { serveFeed } from './current.ts'
 import { serveIndex } from './feed-index.ts'
 import type { RevocationFeedsParts } from './feed-parts.ts'
+import { IssuerStates } from './issuer-state.ts'
 import { cacheParts } from './part.ts'
 import { publishOwnFeed } from './publish.ts'
 import type { FeedCause, Least } from './publish.ts'
@@ -18,6 +19,8 @@ export type { NewestFeed, OwnFeedFacts } from './queries.ts'
 
 export interface RevocationFeeds extends Feature {
   publishOwnFeed(tx: Transaction, cause: FeedCause, least?: Least): Promise<OwnFeed>
+  /** Imported feeds of other sovereigns, for decisions. */
+  readonly issuerStates: IssuerStates
   /** Each reads a published document, and caches it. */
   readonly serveFeed: () => Promise<unknown>
   readonly serveIndex: () => Promise<unknown>
@@ -29,6 +32,7 @@ export function openRevocationFeeds(parts: RevocationFeedsParts): RevocationFeed
     routes: revocationFeedRoutes(parts),
     jobs: [{ name: 'feed-refresh', everySeconds: 60, run: () => refreshFeed(parts) }],
     publishOwnFeed: (tx, cause, least) => publishOwnFeed(tx, parts, cause, least),
+    issuerStates: new IssuerStates(parts.database),
     serveFeed: () => serveFeed(parts),
     serveIndex: () => serveIndex(parts),
     cacheParts: () => cacheParts(parts),

@@ -8,6 +8,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadStructured } from '../../files/structured-file.ts'
 import { loadAgreement } from '../agreements/records.ts'
 import { describeDecision } from './describe.ts'
+import { loadPresented } from './presented.ts'
 
 /** Runs `evaluate`; the exit code is 1 for a denial, so that a script stops. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -17,11 +18,13 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     options.text('attestation'),
     options.text('context'),
   ]
-  if ((agreement === undefined) === (attestation === undefined))
-    throw usageError('Give exactly one of --agreement and --attestation.')
+  const presented = await loadPresented(cwd, options)
+  if ([agreement, attestation, presented].filter((basis) => basis !== undefined).length !== 1)
+    throw usageError('Give exactly one of --agreement, --attestation and --presented.')
   const request = {
     ...(agreement === undefined ? {} : { agreement: await loadAgreement(cwd, agreement) }),
     ...(attestation === undefined ? {} : { attestation_id: attestation }),
+    ...(presented === undefined ? {} : { presented }),
     requested_capability: args.required('capability'),
     ...(file === undefined ? {} : { context: await loadStructured(cwd, file) }),
   }

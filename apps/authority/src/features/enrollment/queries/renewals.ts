@@ -1,7 +1,6 @@
 import { readInstant, writeSortable } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { Database, Reader, Transaction } from '../../../database/database.ts'
-import type { NonceClaim } from '../../../auth/nonces.ts'
 import type { CertificateState } from './heartbeats.ts'
 
 export interface RenewableCertificate extends CertificateState {
@@ -12,10 +11,19 @@ export interface RenewableCertificate extends CertificateState {
 }
 
 /** The certificate with its row locked, so that renew against revoke and renew against renew have one order. */
-export async function loadForRenewal(
-  database: Database,
+export function loadForRenewal(
+  { engine }: Pick<Database, 'engine'>,
   tx: Reader,
   cert_id: string,
+): Promise<RenewableCertificate | undefined> {
+  return findCertificate(tx, cert_id, engine === 'postgres')
+}
+
+/** The certificate with its state by the rows and by the revocation list. */
+export async function findCertificate(
+  tx: Reader,
+  cert_id: string,
+  isLocked = false,
 ): Promise<RenewableCertificate | undefined> {
   const query = tx
     .selectFrom('issued_certs')
@@ -31,7 +39,7 @@ export async function loadForRenewal(
       'revoke_after',
     ])
     .where('cert_id', '=', cert_id)
-  const row = await (database.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
+  const row = await (isLocked ? query.forUpdate() : query).executeTakeFirst()
   if (row === undefined) return undefined
   const compromised = await tx
     .selectFrom('issued_certs')
@@ -90,17 +98,6 @@ export async function findRenewal(
     .limit(1)
     .executeTakeFirst()
   return row === undefined ? undefined : (readInstant(row.issued_at) ?? window.until)
-}
-
-/** Spends a nonce inside the caller's transaction; true when it was fresh. */
-export async function spendNonceInside(tx: Transaction, claim: NonceClaim): Promise<boolean> {
-  const row = await tx.query
-    .insertInto('nonces')
-    .values(claim)
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('expires_at')
-    .executeTakeFirst()
-  return row !== undefined
 }
 
 export async function insertSuccessor(

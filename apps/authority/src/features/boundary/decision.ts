@@ -1,0 +1,152 @@
+import {
+  asJson,
+  basisEnd,
+  boundaryDecisionForm,
+  draftBoundaryDecision,
+  draftJustification,
+  evaluateBoundary,
+  justificationForm,
+  writeJson,
+} from '@chancery/protocol'
+import type {
+  AttestationBasis,
+  AttestationBinding,
+  BoundaryDecision,
+  ContextRecord,
+  Evaluation,
+  Instant,
+  JsonObject,
+  PresentedBasis,
+} from '@chancery/protocol'
+import { jsonText } from '@chancery/service-kit'
+import type { Call, HttpResponse } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
+import type { AuditEvent } from '../../audit/record.ts'
+import type { NonceClaim } from '../../auth/nonces.ts'
+import type { Asker } from '../../metrics.ts'
+import type { Attempt } from '../../requests/idempotency.ts'
+import type { BoundaryParts } from './parts.ts'
+import type { ResolvedBasis } from './basis.ts'
+
+/** A question that was read and may be decided. */
+export interface Question extends ResolvedBasis {
+  readonly asked_by: Asker
+  /** Names for the audit event. */
+  readonly named?: JsonObject
+  readonly attempt: (now: Instant) => Attempt | undefined
+  /** Whether the response has the context, with which the caller can compute its digest. */
+  readonly showsContext: boolean
+  /** The resource whose head an authorized response has. */
+  readonly resource_id?: string | undefined
+  readonly callerNonce?: NonceClaim
+}
+
+/** Decides under the active policies, signs, and stores decision and audit event before the response is sent. */
+export async function decideAndStore(call: Call, parts: BoundaryParts, question: Question): Promise<HttpResponse> {
+  const { basis, asked_by } = question
+  const policies = await parts.boundaryPolicies.active.read()
+  const now = parts.clock.now()
+  const context = question.contextAt(now)
+  const evaluation = evaluateBoundary({ basis, context, policies, now })
+  const { resolution_failure } = evaluation.policy_binding
+  if (resolution_failure !== null)
+    parts.log.warn('a decision was denied by the state of the policies', {
+      request_id: call.requestId,
+      resolution_failure,
+    })
+  const draft = draftBoundaryDecision({
+    decision_id: parts.ids.uuid(),
+    context,
+    run: evaluation,
+    operator_sovereign_id: parts.network.name,
+    basisEnds: basisEnd(basis),
+    policy_binding: evaluation.policy_binding,
+    ...(basis.kind === 'agreement' ? {} : { attestation_binding: bindAttestation(basis) }),
+  })
+  const { record: decision, text: decisionText } = await parts.signing.signFormText(boundaryDecisionForm, draft)
+  const traced = { proof_id: parts.ids.uuid(), trace_id: parts.ids.uuid(), decision, run: evaluation }
+  const { record: proof, text: proofText } = await parts.signing.signFormText(
+    justificationForm,
+    draftJustification(traced),
+  )
+  const shown = question.showsContext ? `,"context":${writeJson(asJson(context))}` : ''
+  const head = await headOf(parts, question, decision)
+  const text = `{"decision":${decisionText},"justification_proof":${proofText}${shown}${head}}`
+  const stored = await parts.evidence.recordDecision({
+    decision,
+    context,
+    proof,
+    events: [decisionMade(call, context, decision, evaluation, question)],
+    attempt: question.attempt(now),
+    callerNonce: question.callerNonce,
+    answer: { status: 201, text },
+  })
+  if (stored.text === text)
+    parts.metrics.boundaryDecisions.with({ asked_by, authorized: decision.authorized ? 'true' : 'false' }).increase()
+  return jsonText(stored.text, stored.status)
+}
+
+/** With it, an executor without an operator key can continue the chain of a resource. */
+async function headOf(
+  parts: BoundaryParts,
+  { resource_id }: Question,
+  { authorized }: BoundaryDecision,
+): Promise<string> {
+  if (resource_id === undefined || !authorized || !parts.settings.evidenceStore) return ''
+  const head = (await parts.evidence.findResourceHead(resource_id)) ?? null
+  return `,"resource_head":${writeJson(head)}`
+}
+
+/** The basis that was read, also when it could not be used. */
+function bindAttestation(basis: AttestationBasis | PresentedBasis): AttestationBinding {
+  const { attestation, attestation_digest, revocation_seq_checked } = basis
+  return {
+    attestation_id: basis.kind === 'attestation' ? basis.attestation_id : basis.attestation.attestation_id,
+    subject_id: attestation?.subject_id ?? null,
+    issuer_sovereign_id: attestation?.issuer_sovereign_id ?? null,
+    attestation_digest,
+    revocation_seq_checked,
+  }
+}
+
+/** Ids, names and codes; never a parameter, an attribute, a claim or another fact (protocol/trust-operations 11). */
+function decisionMade(
+  call: Call,
+  context: ContextRecord,
+  decision: BoundaryDecision,
+  { policy_binding, steps }: Evaluation,
+  { basis, asked_by, named: caller = {} }: Question,
+): AuditEvent {
+  const { decision_id, context_id, agreement_id, authorized, denial_reason, attestation_binding } = decision
+  const rules: JsonObject = {
+    applied_policies: policy_binding.policies.map((each) => `${each.policy_id}@${each.version}`),
+    failed_gates: steps.filter((step) => !step.passed).map((step) => step.gate_name),
+  }
+  const { requested_capability, requester_sovereign_id } = context
+  if (attestation_binding === undefined) {
+    const { resolution_status, resolution_failure } = policy_binding
+    const named = { decision_id, context_id, agreement_id, requested_capability, authorized }
+    const details = { ...named, ...rules, resolution_status, resolution_failure, ...requestDetails(call) }
+    return { type: 'boundary_policy_decision_made', details }
+  }
+  const { attestation_id, subject_id, issuer_sovereign_id, revocation_seq_checked } = attestation_binding
+  const treaty = basis.kind === 'presented' ? basis.treaty : undefined
+  const details = {
+    decision_id,
+    context_id,
+    attestation_id,
+    subject_id,
+    requester_sovereign_id,
+    requested_capability,
+    authorized,
+    denial_reason,
+    revocation_seq_checked,
+    ...rules,
+    asked_by,
+    ...(issuer_sovereign_id === null ? {} : { issuer_sovereign_id }),
+    ...(treaty === undefined ? {} : { treaty_id: treaty.treaty_id }),
+    ...caller,
+    ...requestDetails(call),
+  }
+  return { type: 'boundary_attestation_decision_made', details }
+}

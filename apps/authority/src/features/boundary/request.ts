@@ -1,0 +1,196 @@
+import { ERRORS, Refusal } from '@chancery/contract'
+import type { LimiterName } from '@chancery/contract'
+import { DAY, assessAttestation, digestOf, isAttestationOfKey, writeSortable } from '@chancery/protocol'
+import type {
+  Attestation,
+  AttestationBasis,
+  Instant,
+  JsonObject,
+  PresentedBasis,
+  ProvenCaller,
+} from '@chancery/protocol'
+import { jsonText, limitAddress, readRecordTexts } from '@chancery/service-kit'
+import type { Call, HttpResponse } from '@chancery/service-kit'
+import { authenticateNode, refuseNode } from '../../auth/node.ts'
+import { consumeNonce, toClaim } from '../../auth/nonces.ts'
+import type { Asker } from '../../metrics.ts'
+import { peekStoredResponse } from '../../requests/idempotency.ts'
+import type { Attempt } from '../../requests/idempotency.ts'
+import { onAttestation } from './basis.ts'
+import { requireCaller, requireCertificate } from './caller.ts'
+import { requireParty } from './context.ts'
+import { decideAndStore } from './decision.ts'
+import type { BoundaryParts } from './parts.ts'
+import { loadPresented } from './presented.ts'
+import { readNodeRequest } from './requests.ts'
+import type { NodeRequest } from './requests.ts'
+
+const ACTION = 'boundary-request'
+
+/**
+ * POST /boundary/request
+ * Decides for the holder of a node key: on its own attestation, on one of a partner, or for the caller of a relay. A
+ * denial is a signed 201 response. The order of the checks is that of protocol/trust-operations 4.12: a signature comes
+ * before any state, and an unauthenticated caller causes no signature and no stored decision.
+ */
+export async function request(call: Call, parts: BoundaryParts): Promise<HttpResponse> {
+  try {
+    return await answer(call, parts)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const refusal = await countRefusal(call, parts, error)
+    parts.metrics.boundaryRefusals.with({ code: refusal.code }).increase()
+    throw refusal
+  }
+}
+
+async function answer(call: Call, parts: BoundaryParts): Promise<HttpResponse> {
+  const isForPartners = parts.settings.nodeDecisions === 'partners'
+  // The signature is over the body as sent, so the text of a record is replaced here and not in the route.
+  const body = readRecordTexts(call.body, { records: { 'presented.attestation': 'invalid_attestation' } })
+  const asked = readNodeRequest(body, parts.network.name, isForPartners)
+  const proof = await authenticateNode(call, parts, ACTION)
+  const { node_public_key, on_behalf_of } = asked
+  await count(parts, on_behalf_of === undefined ? 'decision' : 'decision-relay', node_public_key)
+  const { basis, subject } = await auditRefusals(call, parts, asked, () => admit(parts, asked))
+  parts.signing.requireAllowed()
+  if (!(await consumeNonce(parts.nonces, `node:${node_public_key}`, proof.nonce, proof.signedAt)))
+    return refuseNode(call, parts, ACTION, 'nonce_replay', proof.nonce)
+  const attempt = attemptOf(call, asked, parts.clock.now())
+  const earlier = attempt && (await peekStoredResponse(parts.database.read, attempt, writeSortable(parts.clock.now())))
+  if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
+  const { asked_by, cert_id, relayed_by, caller } = subject
+  const chancery_request = {
+    asked_by,
+    node_public_key: subject.key,
+    cert_id,
+    audience: caller?.audience ?? null,
+    relayed_by,
+  }
+  const callerNonce = caller && toClaim(`caller:${subject.key}`, caller.nonce, caller.created)
+  const resolved = onAttestation(parts, basis, asked.context, asked.requested_capability, { chancery_request })
+  const question = {
+    ...resolved,
+    asked_by,
+    named: { ...(cert_id === null ? {} : { cert_id }), ...(relayed_by === null ? {} : { relayed_by }) },
+    attempt: () => attempt,
+    showsContext: true,
+    resource_id: asked.resource_id,
+    ...(callerNonce === undefined ? {} : { callerNonce }),
+  }
+  return auditRefusals(call, parts, asked, () => decideAndStore(call, parts, question))
+}
+
+/** Whom the decision is about, and who asked. */
+interface Subject {
+  readonly asked_by: Exclude<Asker, 'operator'>
+  readonly key: string
+  readonly cert_id: string | null
+  readonly relayed_by: string | null
+  readonly caller: ProvenCaller | undefined
+}
+
+interface Admitted {
+  readonly subject: Subject
+  readonly basis: AttestationBasis | PresentedBasis
+}
+
+/** Checks 9 to 14: certificate, relay, binding, and for a presented attestation the trust in its issuer. */
+async function admit(parts: BoundaryParts, asked: NodeRequest): Promise<Admitted> {
+  const { cert_id, node_public_key, context } = asked
+  const roles = cert_id === undefined ? [] : await requireCertificate(parts, cert_id, node_public_key)
+  const subject = await findSubject(parts, asked, roles)
+  const own = parts.network.name
+  if (asked.asked.kind === 'attestation') {
+    const { attestation_id } = asked.asked
+    const state = await parts.attestations.reader.find(attestation_id)
+    requireBound(state?.checked.attestation, subject.key)
+    const basis = assessAttestation({ attestation_id, requester: undefined }, state?.stored, state?.checked)
+    requireParty(context.requester_sovereign_id, basis.requester, 'requester_sovereign_id')
+    requireParty(context.provider_sovereign_id, own, 'provider_sovereign_id')
+    return { subject, basis }
+  }
+  requireBound(asked.asked.attestation, subject.key)
+  const issuer = asked.asked.attestation.issuer_sovereign_id
+  requireParty(context.requester_sovereign_id, issuer, 'requester_sovereign_id')
+  requireParty(context.provider_sovereign_id, own, 'provider_sovereign_id')
+  const basis = await loadPresented(parts, asked.asked, undefined)
+  // An unauthenticated caller with an invented attestation gets no signature and no row.
+  if (cert_id === undefined && !basis.isSigned)
+    throw new Refusal('attestation_untrusted', { reason: basis.failure ?? 'attestation_invalid' })
+  if (basis.isSigned) await count(parts, 'decision-issuer', issuer)
+  return { subject, basis }
+}
+
+async function findSubject(parts: BoundaryParts, asked: NodeRequest, roles: readonly string[]): Promise<Subject> {
+  const { cert_id = null, node_public_key } = asked
+  if (asked.on_behalf_of === undefined) {
+    const asked_by = cert_id === null ? 'partner_node' : 'node'
+    return { asked_by, key: node_public_key, cert_id, relayed_by: null, caller: undefined }
+  }
+  const { decisionRelayRoles } = parts.settings
+  if (!roles.some((role) => decisionRelayRoles.includes(role))) throw new Refusal('relay_not_allowed')
+  const caller = await requireCaller(parts, asked)
+  const { node_public_key: key, cert_id: callerCertificate } = caller.certificate
+  await count(parts, 'decision', key)
+  return { asked_by: 'relay', key, cert_id: callerCertificate, relayed_by: cert_id, caller }
+}
+
+/** An unknown id and an attestation of another key have the same response, so that ids cannot be probed. */
+function requireBound(attestation: Attestation | undefined, key: string): void {
+  if (attestation === undefined || !isAttestationOfKey(attestation, key)) throw new Refusal('attestation_not_bound')
+}
+
+/** Per key or issuer, and only after a signature proved it. */
+async function count(parts: BoundaryParts, name: LimiterName, key: string): Promise<void> {
+  if (!(await parts.limits.shared.hit(`${name} ${key}`, parts.limits.perMinute[name])))
+    throw new Refusal('rate_limit_exceeded')
+}
+
+const FAILURES: ReadonlySet<number> = new Set([401, 403, 422])
+
+/** Counts failures of an address. Over the limit a failure becomes 429; a good request never does. */
+async function countRefusal(call: Call, parts: BoundaryParts, refusal: Refusal): Promise<Refusal> {
+  if (!FAILURES.has(ERRORS[refusal.code].status)) return refusal
+  const bucket = `decision-fail ${limitAddress(call.remoteAddress)}`
+  const isWithin = await parts.limits.shared.hit(bucket, parts.limits.perMinute['decision-fail'])
+  return isWithin ? refusal : new Refusal('rate_limit_exceeded')
+}
+
+/** Audits refusals of a caller with a verified signature, up to a number of rows per minute. */
+async function auditRefusals<Result>(
+  call: Call,
+  parts: BoundaryParts,
+  { cert_id, asked }: NodeRequest,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Refusal && FAILURES.has(ERRORS[error.code].status)) {
+      const { reason } = error.details
+      const details: JsonObject = {
+        code: error.code,
+        ...(reason === undefined ? {} : { reason }),
+        ...(cert_id === undefined ? {} : { cert_id }),
+        attestation_id: asked.kind === 'presented' ? asked.attestation.attestation_id : asked.attestation_id,
+        remote_addr: call.remoteAddress,
+        request_id: call.requestId,
+      }
+      await parts.audit.recordRefusal({ type: 'boundary_request_refused', details })
+    }
+    throw error
+  }
+}
+
+/** Repeats differ in time, nonce and signature only. The key is part of the signed body, so no header is read. */
+function attemptOf(call: Call, { idempotency_key, node_public_key }: NodeRequest, now: Instant): Attempt | undefined {
+  if (idempotency_key === undefined) return undefined
+  const { timestamp: _timestamp, nonce: _nonce, signature: _signature, ...body } = call.body
+  return {
+    scope: `node:${node_public_key} ${call.method} ${call.path}`,
+    key: idempotency_key,
+    bodyDigest: digestOf(body),
+    expires_at: writeSortable(now + DAY),
+  }
+}

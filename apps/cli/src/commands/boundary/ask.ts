@@ -1,0 +1,82 @@
+import { visible } from '@chancery/protocol'
+import type { AuthorityKeys } from '@chancery/protocol'
+import { RefusedError, requireNodeDecision } from '@chancery/sdk'
+import type { NodeDecision, NodeDecisionRequest } from '@chancery/sdk'
+import { connectWithKey } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import { connectAsNode, loadCertificate, loadNodeSigner } from '../../connection/node-folder.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { explain } from '../../errors/explain.ts'
+import { saveRecord } from '../../files/save-record.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { loadStructured } from '../../files/structured-file.ts'
+import { describeDecision } from './describe.ts'
+import { loadPresented } from './presented.ts'
+
+/** Runs `ask`; the exit code is 1 for a denial and 2 for a refusal, so that a script can tell them apart. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const [attestation, file, resource] = [options.text('attestation'), options.text('context'), options.text('resource')]
+  const presented = await loadPresented(cwd, options)
+  if ((attestation === undefined) === (presented === undefined))
+    throw usageError('Give exactly one of --attestation and --presented.')
+  const caller = await openCaller(context, options)
+  const request: NodeDecisionRequest = {
+    ...(caller.cert_id === undefined ? {} : { cert_id: caller.cert_id }),
+    ...(attestation === undefined ? {} : { attestation_id: attestation }),
+    ...(presented === undefined ? {} : { presented }),
+    requested_capability: args.required('capability'),
+    ...(file === undefined ? {} : { context: await loadStructured(cwd, file) }),
+    ...(resource === undefined ? {} : { resource_id: resource }),
+  }
+  const { record, saved } = await saveRecord(cwd, options, () => ask(context, caller, request))
+  const { decision } = record
+  const title = decision.authorized
+    ? style.good('Allowed.')
+    : style.bad(`Denied: ${visible(decision.denial_reason ?? '')}`)
+  return {
+    data: record,
+    text: `${title}\n${describeDecision(decision, style)}${saved}`,
+    exitCode: decision.authorized ? 0 : 1,
+  }
+}
+
+/** The key that asks, with its certificate when it has one here. */
+interface Caller {
+  readonly connection: Connection
+  readonly publicKey: string
+  readonly cert_id: string | undefined
+  /** Pinned keys of the authority; undefined when nothing is pinned. */
+  readonly keys: readonly string[] | AuthorityKeys | undefined
+}
+
+async function openCaller(context: CommandContext, options: Options): Promise<Caller> {
+  const key = options.text('key')
+  if (key === undefined) {
+    const connection = await connectAsNode(context, options)
+    const { cert_id } = await loadCertificate(connection.files)
+    return { connection, publicKey: connection.signer.publicKey, cert_id, keys: connection.followed.keys }
+  }
+  if (options.isSet('home')) throw usageError('Give --home or --key, not both.')
+  const signer = await loadNodeSigner(context, key)
+  const connection = await connectWithKey(context, options, signer)
+  return { connection, publicKey: signer.publicKey, cert_id: undefined, keys: connection.followed?.keys }
+}
+
+async function ask(context: CommandContext, caller: Caller, request: NodeDecisionRequest): Promise<NodeDecision> {
+  const { connection, publicKey } = caller
+  return connection.ask(async (client) => {
+    try {
+      const response = await client.boundary.request(request)
+      const authorityKeys = caller.keys ?? [(await client.sovereign.genesis()).network_authority.public_key]
+      await requireNodeDecision(response, { request, publicKey, authorityKeys, now: context.now() })
+      return response
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error
+      const { code, message, hint } = explain(error)
+      throw new CommandError({ code, message, hint, exitCode: 2 }, { cause: error })
+    }
+  })
+}
