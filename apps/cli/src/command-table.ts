@@ -71,6 +71,7 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   'agreement offer': () => import('./commands/agreements/offer.ts'),
   'agreement counter': () => import('./commands/agreements/counter.ts'),
   'agreement accept': () => import('./commands/agreements/accept.ts'),
+  'agreement cosign': () => import('./commands/agreements/cosign.ts'),
   'agreement verify': () => import('./commands/agreements/verify.ts'),
   decide: () => import('./commands/boundary/decide.ts'),
   evaluate: () => import('./commands/boundary/evaluate.ts'),

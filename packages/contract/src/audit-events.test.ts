@@ -11,7 +11,7 @@ const CORE = `
 
 // protocol/trust-operations 11
 const TRUST_OPERATIONS = `
-  capability_offer_built capability_counter_built agreement_accepted agreement_untrusted boundary_decision_made
+  capability_offer_built capability_counter_built agreement_accepted agreement_cosigned agreement_untrusted boundary_decision_made
   boundary_legacy_decide_refused boundary_policy_decision_made boundary_attestation_decision_made
   boundary_request_refused boundary_policy_validated boundary_policy_published boundary_policy_activated boundary_policy_deactivated
   decision_stored evidence_recorded evidence_duplicate evidence_rejected executor_key_registered executor_key_retired

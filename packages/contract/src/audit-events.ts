@@ -181,6 +181,10 @@ export const AUDIT_EVENTS = {
     when: 'An agreement record was signed.',
     details: ['agreement_id', 'offer_id', 'offerer_sovereign_id', 'responder_sovereign_id', 'capabilities'],
   },
+  agreement_cosigned: {
+    when: 'The offerer signed an agreement that the responder had accepted.',
+    details: ['agreement_id', 'offer_id', 'offerer_sovereign_id', 'responder_sovereign_id', 'capabilities'],
+  },
   agreement_untrusted: {
     when: 'A presented agreement was refused because it is not trusted.',
     details: ['route', 'agreement_id', 'offerer_sovereign_id', 'responder_sovereign_id', 'reason', 'party'],

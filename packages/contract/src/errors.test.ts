@@ -53,7 +53,7 @@ const STABLE: Readonly<Record<number, string>> = {
 const BETA: Readonly<Record<number, string>> = {
   400: `
     invalid_recipient_public_key attestation_issuer_mismatch feed_issuer_mismatch context_party_mismatch
-    invalid_attestation invalid_threshold invalid_vote_type too_many_verifications`,
+    invalid_attestation invalid_threshold invalid_vote_type missing_cosign_fields too_many_verifications`,
   403: `
     attestation_not_bound attestation_untrusted certificate_expired certificate_not_yet_valid certificate_superseded
     relay_not_allowed`,
@@ -62,7 +62,7 @@ const BETA: Readonly<Record<number, string>> = {
   409: 'evidence_anchor_refused import_capacity revocation_feed_full',
   414: 'request_uri_too_large',
   415: 'unsupported_media_type',
-  422: 'caller_keys_not_accepted caller_proof_rejected agreement_untrusted justification_untrusted',
+  422: 'caller_keys_not_accepted caller_proof_rejected agreement_untrusted cosign_rejected justification_untrusted',
   429: 'admin_auth_throttled',
   431: 'request_header_fields_too_large',
 }

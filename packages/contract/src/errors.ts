@@ -205,7 +205,7 @@ const BETA_ERRORS = {
   invalid_recipient_public_key: { status: 400, message: 'recipient_public_key must be a public key or null.' },
   attestation_issuer_mismatch: { status: 400, message: 'Attestations are issued in the name of this sovereign only.' },
   feed_issuer_mismatch: { status: 400, message: 'Only the feed of this sovereign is served here.' },
-  caller_keys_not_accepted: { status: 422, message: 'A treaty of this authority is checked with its own key only.' },
+  caller_keys_not_accepted: { status: 422, message: 'A record of this authority is checked with its own keys only.' },
   agreement_untrusted: { status: 422, message: 'The agreement is not trusted. See details.reason.' },
   context_party_mismatch: { status: 400, message: 'The context names a party the agreement does not have.' },
   node_not_found: { status: 404, message: 'No certificate of this node key was issued here.' },
@@ -224,7 +224,12 @@ const BETA_ERRORS = {
   evidence_anchor_refused: { status: 409, message: 'The store no longer continues from its last anchor.' },
   invalid_threshold: { status: 400, message: 'required_threshold must be between 1 and the number of validators.' },
   invalid_vote_type: { status: 400, message: 'vote must be true or false.' },
-  justification_untrusted: { status: 422, message: 'The justification proof is not signed by this authority.' },
+  missing_cosign_fields: { status: 400, message: 'agreement and original_offer are required.' },
+  cosign_rejected: { status: 422, message: 'The agreement cannot be signed by the offerer.' },
+  justification_untrusted: {
+    status: 422,
+    message: 'The justification proof is not signed by a key that is trusted for its issuer.',
+  },
 } as const
 
 export type ErrorCode = keyof typeof STABLE_ERRORS | keyof typeof BETA_ERRORS

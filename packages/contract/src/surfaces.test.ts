@@ -88,8 +88,8 @@ describe('mapSurfaces', () => {
   })
 
   it('counts what it lists', () => {
-    expect(map.counts).toEqual({ http: 114, cli: COMMANDS.length, browser_safe: group('safe').length })
-    // 114 routes without 52 operator, 6 node and 1 executor routes.
+    expect(map.counts).toEqual({ http: 115, cli: COMMANDS.length, browser_safe: group('safe').length })
+    // 115 routes without 53 operator, 6 node and 1 executor routes.
     expect(map.counts.browser_safe).toBe(55)
   })
 

@@ -67,6 +67,7 @@ export type {
   AgreementVerdict,
   AgreementVerifyRequest,
   AgreementsApi,
+  CosignRequest,
   CounterRequest,
   OfferRequest,
 } from './api/agreements.ts'

@@ -66,7 +66,7 @@ export const ROUTE_METHODS: RouteMethods = {
   recognitionPolicy: { current: 'current', publish: 'publish' },
   recognitionTreaties: { list: 'page', find: 'find', issue: 'issue', revoke: 'revoke', verify: 'verify' },
   revocationFeeds: { current: 'current', index: 'index', part: 'part', import: 'import' },
-  agreements: { offer: 'offer', counter: 'counter', accept: 'accept', verify: 'verify' },
+  agreements: { offer: 'offer', counter: 'counter', accept: 'accept', cosign: 'cosign', verify: 'verify' },
   boundary: { evaluate: 'evaluate', request: 'request', decide: 'decide', verify: 'verify' },
   boundaryPolicies: {
     validate: 'validate',

@@ -17,6 +17,11 @@ export interface Issued {
   readonly details: JsonObject
 }
 
+/** A record that needs no change. It is returned with 200 and without an event. */
+export interface Existing {
+  readonly existing: object
+}
+
 /**
  * Responds to a creating call with a newly signed record (201). The event is stored in the transaction in which the
  * record was signed, so that every record has one. A repeated attempt under one Idempotency-Key gets the first
@@ -25,7 +30,7 @@ export interface Issued {
 export async function issueRecord(
   call: OperatorCall,
   parts: Pick<Core, 'audit' | 'clock' | 'signing' | 'database'>,
-  issue: (tx: Transaction, now: Instant) => Promise<Issued>,
+  issue: (tx: Transaction, now: Instant) => Promise<Issued | Existing>,
   head?: Domain,
 ): Promise<HttpResponse> {
   parts.signing.requireAllowed()
@@ -35,10 +40,14 @@ export async function issueRecord(
     const now = parts.clock.now()
     const earlier = attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(now))
     if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
-    const { record, type, details } = await issue(tx, now)
-    const text = writeJson(asJson(record))
-    await parts.audit.record(tx, { type, details: { ...details, ...requestDetails(call) } })
-    if (attempt !== undefined) await storeResponse(tx, attempt, { status: 201, text })
-    return jsonText(text, 201)
+    const issued = await issue(tx, now)
+    const isNew = 'record' in issued
+    const answer = { status: isNew ? 201 : 200, text: writeJson(asJson(isNew ? issued.record : issued.existing)) }
+    if (isNew) {
+      const { type, details } = issued
+      await parts.audit.record(tx, { type, details: { ...details, ...requestDetails(call) } })
+    }
+    if (attempt !== undefined) await storeResponse(tx, attempt, answer)
+    return jsonText(answer.text, answer.status)
   })
 }

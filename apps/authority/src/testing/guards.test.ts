@@ -116,6 +116,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'POST /admin/agreements/offer': 'operator:standard',
   'POST /admin/agreements/counter': 'operator:standard',
   'POST /admin/agreements/accept': 'operator:standard',
+  'POST /admin/agreements/cosign': 'operator:standard',
   'POST /agreements/verify': 'public',
   'POST /admin/boundary/decide': 'operator:standard',
   'POST /boundary/verify': 'public',

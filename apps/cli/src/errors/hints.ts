@@ -153,7 +153,7 @@ const RECOGNITION: Readonly<Record<string, Hint>> = {
     'Nothing was imported. A newer feed of this network is stored, or another one with this sequence. Import the current feed.',
   feed_issuer_mismatch: () => 'Request the feed from the authority of that network.',
   missing_trust_path_parameters: () => 'Give both networks: chancery trust path <from> <to>',
-  caller_keys_not_accepted: () => 'It is a treaty of this authority. Omit --issuer-key.',
+  caller_keys_not_accepted: () => 'It is a record of this authority. Omit --issuer-key.',
   request_entity_too_large: () => 'The file is larger than the authority accepts (NA_MAX_REQUEST_BYTES).',
 }
 

@@ -63,6 +63,21 @@ export const agreementCommands: readonly Command[] = [
     needs: 'operator',
   },
   {
+    path: ['agreement', 'cosign'],
+    summary: 'Sign an accepted agreement as the offerer',
+    description:
+      'Adds the signature of this authority to an agreement that the responder accepted. It is possible until one day after the end of the offer. An agreement counts when both parties have signed it.',
+    arguments: [{ name: 'agreement', summary: 'JSON file with the accepted agreement', required: true }],
+    options: [{ flags: '--offer <file>', summary: 'JSON file with the offer of this authority', required: true }, OUT],
+    examples: [
+      {
+        line: 'chancery agreement cosign half.json --offer offer.json --out agreement.json',
+        summary: 'Complete the agreement',
+      },
+    ],
+    needs: 'operator',
+  },
+  {
     path: ['agreement', 'verify'],
     summary: 'Verify an agreement',
     description:

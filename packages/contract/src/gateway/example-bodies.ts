@@ -61,6 +61,10 @@ export const EXAMPLE_BODIES: Readonly<Record<string, JsonObject>> = {
     valid_until: LATER,
   },
   'agreement-accept-route': { offer: record('capability offer') },
+  'agreement-cosign-route': {
+    agreement: record('agreement record'),
+    original_offer: record('capability offer'),
+  },
   'agreement-verify-route': {
     agreement: record('agreement record'),
     offerer_public_keys: [KEY],

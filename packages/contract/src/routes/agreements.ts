@@ -36,6 +36,18 @@ const facts = {
     records: { offer: 'accept_rejected', counter: 'accept_rejected', original_offer: 'accept_rejected' },
     gateway: { operation: 'agreement-accept-route', group: 'agreement' },
   },
+  cosign: {
+    id: 'POST /admin/agreements/cosign',
+    access: 'operator:standard',
+    limit: 'admin',
+    stability: 'beta',
+    success: 201,
+    response: 'json',
+    summary: 'Sign an accepted agreement as the offerer',
+    purpose: 'Adds the signature of the offerer to an agreement that the responder accepted.',
+    records: { agreement: 'invalid_agreement', original_offer: 'invalid_offer' },
+    gateway: { operation: 'agreement-cosign-route', group: 'agreement', since: 'v0.60' },
+  },
   verify: {
     id: 'POST /agreements/verify',
     access: 'public',

@@ -95,6 +95,7 @@ const BEYOND = [
   'admin-list-certificates GET /admin/certificates administration AS',
   'admin-label-node POST /admin/nodes/label administration AS',
   'attestations-feed-index GET /sovereign-revocation-feed/index attestations -',
+  'agreement-cosign-route POST /admin/agreements/cosign agreement AS',
   'attestations-feed-part GET /sovereign-revocation-feed/parts/{part} attestations -',
   'boundary-request POST /boundary/request boundary -',
   'evidence_store-list-anchors GET /admin/evidence/anchors evidence_store AS',
@@ -171,9 +172,9 @@ describe('gateway catalogue', () => {
     expect(lines((since) => since === 'v0.58' || since === 'v0.59')).toEqual(LATER_ADDITIONS.toSorted())
   })
 
-  it('has exactly seven operations beyond the 80', () => {
+  it('has exactly eight operations beyond the 80', () => {
     expect(lines((since) => since === 'v0.60')).toEqual(BEYOND.toSorted())
-    expect(catalogue).toHaveLength(87)
+    expect(catalogue).toHaveLength(88)
   })
 
   it('dates boundary policies to v0.58 and the evidence store to v0.59', () => {
@@ -186,7 +187,7 @@ describe('gateway catalogue', () => {
   })
 
   it('never uses an operation id twice', () => {
-    expect(new Set(catalogue.map(({ gateway }) => gateway.operation)).size).toBe(87)
+    expect(new Set(catalogue.map(({ gateway }) => gateway.operation)).size).toBe(88)
   })
 
   it('forwards exactly the listed query names, in name order', () => {

@@ -41,7 +41,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
   recognitionPolicy: ['current', 'publish'],
   recognitionTreaties: ['list', 'find', 'issue', 'revoke', 'verify'],
   revocationFeeds: ['current', 'index', 'part', 'import'],
-  agreements: ['offer', 'counter', 'accept', 'verify'],
+  agreements: ['offer', 'counter', 'accept', 'cosign', 'verify'],
   boundary: ['evaluate', 'request', 'decide', 'verify'],
   boundaryPolicies: [
     'validate',
@@ -112,6 +112,7 @@ const VERIFY = [
 ]
 
 const BETA = [
+  'POST /admin/agreements/cosign',
   'GET /admin/invites',
   'GET /admin/certificates',
   'POST /admin/nodes/label',
@@ -179,6 +180,7 @@ const CREATED = [
   'POST /admin/agreements/offer',
   'POST /admin/agreements/counter',
   'POST /admin/agreements/accept',
+  'POST /admin/agreements/cosign',
   'POST /boundary/request',
   'POST /admin/boundary/decide',
   'POST /admin/boundary/evaluate',
@@ -202,9 +204,9 @@ function idsWhere(stored: (route: Route) => boolean): string[] {
 }
 
 describe('the table of routes', () => {
-  it('has exactly 114 routes with different ids', () => {
-    expect(ALL_ROUTES).toHaveLength(114)
-    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(114)
+  it('has exactly 115 routes with different ids', () => {
+    expect(ALL_ROUTES).toHaveLength(115)
+    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(115)
   })
 
   it('names every action as its file is named', () => {
@@ -232,7 +234,7 @@ describe('the table of routes', () => {
 describe('who may call', () => {
   it('lets only operators into /admin, under the admin limit', () => {
     const admin = ALL_ROUTES.filter((route) => route.path.startsWith('/admin/'))
-    expect(admin).toHaveLength(52)
+    expect(admin).toHaveLength(53)
     for (const route of admin) {
       expect(route.access, route.id).toMatch(/^operator:(standard|privileged)$/)
       expect(route.limit, route.id).toBe('admin')

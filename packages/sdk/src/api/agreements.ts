@@ -1,5 +1,12 @@
 import { agreements } from '@chancery/contract'
-import { agreementRecordForm, asJson, capabilityCounterForm, capabilityOfferForm, shape } from '@chancery/protocol'
+import {
+  agreementRecordForm,
+  asJson,
+  capabilityCounterForm,
+  capabilityOfferForm,
+  readReceived,
+  shape,
+} from '@chancery/protocol'
 import type { AgreementRecord, CapabilityCounter, CapabilityOffer, JsonObject } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
@@ -30,6 +37,12 @@ export type AcceptRequest =
   | { readonly offer: RecordOrText<CapabilityOffer> }
   | { readonly counter: RecordOrText<CapabilityCounter>; readonly original_offer: RecordOrText<CapabilityOffer> }
 
+/** An agreement that the responder accepted, and the own offer that it is based on. */
+export interface CosignRequest {
+  readonly agreement: RecordOrText<AgreementRecord>
+  readonly original_offer: RecordOrText<CapabilityOffer>
+}
+
 export interface AgreementVerifyRequest {
   readonly agreement: RecordOrText<AgreementRecord>
   /** Without it the agreement is verified as one of the called authority, with its current graph. */
@@ -45,6 +58,11 @@ export interface AgreementsApi {
   offer(request: OfferRequest, options?: WriteOptions): Promise<CapabilityOffer>
   counter(request: CounterRequest, options?: WriteOptions): Promise<CapabilityCounter>
   accept(request: AcceptRequest, options?: WriteOptions): Promise<AgreementRecord>
+  /**
+   * As the offerer: adds its signature to an agreement that the responder accepted. A record that it has already signed
+   * is returned unchanged.
+   */
+  cosign(request: CosignRequest, options?: WriteOptions): Promise<AgreementRecord>
   verify(request: AgreementVerifyRequest, options?: CallOptions): Promise<AgreementVerdict>
 }
 
@@ -77,6 +95,13 @@ export function agreementsApi({ call }: Connection): AgreementsApi {
         route: agreements.accept,
         body: asJson(request),
         read: json(signedRecord(agreementRecordForm)),
+        ...creating(options),
+      }),
+    cosign: (request, options) =>
+      call({
+        route: agreements.cosign,
+        body: omitUndefined({ ...request }),
+        read: json((value) => readReceived(agreementRecordForm, value).wire as AgreementRecord),
         ...creating(options),
       }),
     verify: (request, options) =>

@@ -1,7 +1,15 @@
 import { Refusal } from '@chancery/contract'
 import type { RefusalCode } from '@chancery/contract'
-import { capabilityOfferForm, field, form, readReceived, shape, writeInstant } from '@chancery/protocol'
-import type { CapabilityOffer, Instant, JsonObject, Received } from '@chancery/protocol'
+import {
+  agreementRecordForm,
+  capabilityOfferForm,
+  field,
+  form,
+  readReceived,
+  shape,
+  writeInstant,
+} from '@chancery/protocol'
+import type { AgreementRecord, CapabilityOffer, Instant, JsonObject, Received } from '@chancery/protocol'
 import { readOrRefuse, readTime, requirePresent } from '../../requests/read-fields.ts'
 
 const names = form.listOf(field.label, { min: 1 }).read
@@ -44,6 +52,21 @@ export function readCounterRequest(body: JsonObject): CounterRequest {
   const offer = readOrRefuse('invalid_offer', () => readReceived(capabilityOfferForm, given))
   const window = orderWindow(['valid_from', 'valid_until'].map((name) => readTime(body, name)))
   return { offer, terms: { ...wanted, ...window } }
+}
+
+export interface CosignRequest {
+  readonly agreement: Received<AgreementRecord>
+  readonly offer: Received<CapabilityOffer>
+}
+
+/** protocol/trust-operations 3.11, checks 1 and 2. */
+export function readCosignRequest(body: JsonObject): CosignRequest {
+  const agreed = requirePresent(body, 'agreement', 'missing_cosign_fields')
+  const offered = requirePresent(body, 'original_offer', 'missing_cosign_fields')
+  return {
+    agreement: readOrRefuse('invalid_agreement', () => readReceived(agreementRecordForm, agreed)),
+    offer: readOrRefuse('invalid_offer', () => readReceived(capabilityOfferForm, offered)),
+  }
 }
 
 function readRequested(body: JsonObject, code: RefusalCode): Pick<TermsRequest, 'capabilities' | 'scope'> {

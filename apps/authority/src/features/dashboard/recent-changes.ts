@@ -68,6 +68,16 @@ const SHOWN: Readonly<
     state: 'recorded',
     fields: ['source_sovereign_id', 'target_sovereign_id', 'verdict', 'operator'],
   },
+  agreement_cosigned: {
+    title: 'Agreement signed as offerer',
+    state: 'accepted',
+    fields: ['agreement_id', 'responder_sovereign_id', 'capabilities', 'operator'],
+  },
+  validator_vote_cast: {
+    title: 'Vote signed',
+    state: 'recorded',
+    fields: ['issuer_sovereign_id', 'decision_id', 'trust_basis', 'differs_from_pinned', 'operator'],
+  },
   data_license_policy_created: {
     title: 'Data license changed',
     state: 'accepted',

@@ -1,9 +1,10 @@
+import { visible } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { saveRecord } from '../../files/save-record.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { describeTerms, loadCounter, loadOffer } from './records.ts'
+import { describeAgreement, loadCounter, loadOffer } from './records.ts'
 
 /** Runs `agreement accept`: creates the record that both parties can show. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -12,14 +13,14 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const given = options.text('counter')
   const request = given === undefined ? { offer } : { counter: await loadCounter(cwd, given), original_offer: offer }
   const connection = await connectAsOperator(context, options)
+  const own = (await connection.ask((client) => client.sovereign.metadata())).sovereign_id
   const { record, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.agreements.accept(request)),
   )
-  const signers = record.signatures.map(({ key_id }) => key_id).join(', ')
-  const more = [
-    ['agreement', record.agreement_id],
-    ['signed by', signers],
-  ] as const
-  const text = describeTerms(record, record.agreed_terms, style, more)
-  return { data: record, text: `${style.good('Agreed:')}\n${text}${saved}` }
+  const text = `${describeAgreement(record, style)}${saved}`
+  const isForeign = given === undefined && offer.offerer_sovereign_id !== own
+  if (!isForeign) return { data: record, text: `${style.good('Agreed:')}\n${text}` }
+  const [half, original] = [options.text('out') ?? 'half.json', args.required('offer')]
+  const hint = `${visible(offer.offerer_sovereign_id)} must sign it, too:\n  chancery agreement cosign ${half} --offer ${original} --out agreement.json`
+  return { data: record, text: `${style.good('Accepted, half signed:')}\n${text}\n${hint}` }
 }

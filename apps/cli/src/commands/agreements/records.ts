@@ -60,6 +60,14 @@ function readTime(text: string): bigint {
   }
 }
 
+export function describeAgreement(record: AgreementRecord, style: Style): string {
+  const more = [
+    ['agreement', record.agreement_id],
+    ['signed by', record.signatures.map(({ key_id }) => key_id).join(', ')],
+  ] as const
+  return describeTerms(record, record.agreed_terms, style, more)
+}
+
 export function describeTerms(
   parties: { readonly offerer_sovereign_id: string; readonly responder_sovereign_id: string },
   terms: AgreementTerms,
