@@ -142,7 +142,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     keySuccession,
     health,
     dashboard,
-    consensus: openConsensus(parts),
+    consensus: openConsensus({ ...parts, recognitionTreaties }),
     dataUsage: openDataUsage(parts),
     sovereign: openSovereign(parts),
     reference: openReference({

@@ -307,7 +307,7 @@ export const AUDIT_EVENTS = {
   },
   validator_vote_cast: {
     when: 'A vote on a justification proof was signed.',
-    details: ['vote_id', 'proof_id', 'decision_id'],
+    details: ['vote_id', 'proof_id', 'decision_id', 'issuer_sovereign_id', 'trust_basis', 'differs_from_pinned'],
   },
   consensus_proof_assembled: {
     when: 'A consensus proof was signed.',

@@ -80,15 +80,14 @@ function expectedReason(facts: ProofFacts): string {
   if (assembled === 'not') return 'missing_signature'
   if (assembled === 'by another') return 'invalid_assembler_signature'
   if (votes.some((vote) => vote.isAboutAnother)) return 'proof_id_mismatch'
-  const counts = (vote: VoteFacts): boolean => vote.approves && named.includes(vote.validator)
   for (const vote of votes) {
-    const hasKey = known.includes(vote.validator)
-    if (counts(vote) && vote.signed === 'not') return 'invalid_vote_signature'
-    if (counts(vote) && !hasKey) return 'unknown_validator_key'
-    if (vote.signed === 'by another' && hasKey) return 'invalid_vote_signature'
+    if (vote.signed === 'not') return 'invalid_vote_signature'
+    if (!known.includes(vote.validator)) return 'unknown_validator_key'
+    if (vote.signed === 'by another') return 'invalid_vote_signature'
   }
-  if (votes.some((vote) => vote.approves && !named.includes(vote.validator))) return 'vote_not_in_validator_set'
-  const counting = votes.filter(counts)
+  if (votes.some((vote) => !named.includes(vote.validator))) return 'vote_not_in_validator_set'
+  const rejects = (validator: number): boolean => votes.some((vote) => vote.validator === validator && !vote.approves)
+  const counting = votes.filter((vote) => vote.approves && !rejects(vote.validator))
   const approving = new Set(counting.map((vote) => vote.validator)).size
   if (approving < threshold || threshold < 1) return 'threshold_not_met'
   if (counting.some((vote) => vote.context === null)) return 'missing_context_digest'

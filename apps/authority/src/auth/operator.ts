@@ -53,7 +53,7 @@ export async function authenticateOperator(call: Call, parts: AuthParts, require
   await spendNonce(call, parts, credentials, signedAt)
   noteCaller(call, 'operator')
   await spendReserve(call, parts, operator.key_id)
-  await checkTier(call, parts, operator, required)
+  await requireTier(call, parts, operator, required)
   return Object.assign(call, { operator })
 }
 
@@ -184,8 +184,8 @@ async function spendNonce(
   if (!isFresh) await fail(call, parts, key_id, 'nonce_replay', { nonce })
 }
 
-/** 12. */
-async function checkTier(
+/** 12. Also for a member of a body that needs a higher tier than its route. */
+export async function requireTier(
   call: Call,
   parts: Pick<AuthParts, 'audit'>,
   operator: OperatorKey,

@@ -9,8 +9,8 @@ const facts = {
     success: 201,
     response: 'json',
     summary: 'Cast a vote',
-    purpose: 'Signs the vote of this authority on a justification proof.',
-    records: { justification_proof: 'invalid_justification' },
+    purpose: 'Signs the vote of this authority on a justification proof, also one of another authority.',
+    records: { justification_proof: 'invalid_justification', decision: 'invalid_decision' },
     gateway: { operation: 'consensus-vote', group: 'consensus' },
   },
   proof: {

@@ -96,9 +96,9 @@ describe('verifyConsensusProof (protocol/trust-operations 8.6)', () => {
     expect(await reason(await assemble([await vote('v1'), turned]))).toBe('invalid_vote_signature')
   })
 
-  it('skips an unsigned rejection, never an unsigned approval', async () => {
+  it('refuses an unsigned vote whether it approves or not', async () => {
     const unsigned = { ...(await vote('v3', { vote: false })), signature: null }
-    expect(await reason(await assemble([...(await two()), unsigned]))).toBe('valid')
+    expect(await reason(await assemble([...(await two()), unsigned]))).toBe('invalid_vote_signature')
     expect(await reason(await assemble([...(await two()), { ...unsigned, vote: true }]))).toBe('invalid_vote_signature')
   })
 
@@ -115,7 +115,11 @@ describe('verifyConsensusProof (protocol/trust-operations 8.6)', () => {
     const again = await assemble([await vote('v1'), await vote('v1'), await vote('v1')])
     expect(await reason(again)).toBe('threshold_not_met')
     expect(await reason(await assemble([...(await two()), await vote('v4')]))).toBe('vote_not_in_validator_set')
-    expect(await reason(await assemble([...(await two()), await vote('v4', { vote: false })]))).toBe('valid')
+    const against = await assemble([...(await two()), await vote('v4', { vote: false })])
+    expect(await reason(against)).toBe('vote_not_in_validator_set')
+    expect(await reason(await assemble([...(await two()), await vote('v3', { vote: false })]))).toBe('valid')
+    const both = await assemble([...(await two()), await vote('v2', { vote: false })])
+    expect(await reason(both)).toBe('threshold_not_met')
     for (const required_threshold of [0, -1, 3])
       expect(await reason(await assemble(await two(), { required_threshold }))).toBe('threshold_not_met')
   })

@@ -47,10 +47,11 @@ export interface ConsensusTrust {
  * Whether enough independent validators approved (protocol/trust-operations 8.6).
  * 1., 2. An assembler we trust signed exactly this proof: else votes could be removed or combined again.
  * 3. Every vote is about this proof and decision: an approval of something else must not count here.
- * 4., 5., 6. Every counting vote is signed under the one key known for its validator, and no vote is forged, whether
- *    it counts or not; the first faulty vote decides.
- * 7. No validator outside the named set approves: a proof with such votes contradicts itself.
- * 8. Distinct validators reach the threshold, which is at least one: repeating a vote adds nothing.
+ * 4., 5., 6. Every vote, approving or not, is signed under the one key known for its validator; the first faulty vote
+ *    decides.
+ * 7. Every vote is of a named validator: a proof with other votes contradicts itself.
+ * 8. Distinct validators reach the threshold, which is at least one: repeating a vote adds nothing, and a validator that
+ *    also rejects does not approve.
  * 9., 10. The votes name the state they were made from and do not look like copies of one another.
  * 11. Its five minutes are not over.
  */
@@ -64,10 +65,9 @@ export async function verifyConsensusProof(
   const { record } = proof
   if (!isAboutOneProof(record, trust)) return invalid('proof_id_mismatch')
   const named = new Set(record.validator_sovereign_ids)
-  const votes = await verifyVotes(proof, named, trust.validatorKeys)
+  const votes = await verifyVotes(proof, trust.validatorKeys)
   if (!votes.ok) return votes
-  if (record.votes.some((vote) => vote.vote && !named.has(vote.validator_sovereign_id)))
-    return invalid('vote_not_in_validator_set')
+  if (!record.votes.every((vote) => named.has(vote.validator_sovereign_id))) return invalid('vote_not_in_validator_set')
   const counting = countingVotes(record.votes, named)
   if (!reachesThreshold(counting, record.required_threshold)) return invalid('threshold_not_met')
   if (!counting.every(namesContext)) return invalid('missing_context_digest')
@@ -75,9 +75,10 @@ export async function verifyConsensusProof(
   return instantOf(record.expires_at) <= trust.now ? invalid('expired') : VALID
 }
 
-/** Votes that approve, of validators that are named. */
+/** Votes that approve, of validators that are named and do not also reject. */
 export function countingVotes(votes: readonly ValidatorVote[], named: ReadonlySet<string>): readonly ValidatorVote[] {
-  return votes.filter((vote) => vote.vote && named.has(vote.validator_sovereign_id))
+  const rejecting = new Set(votes.filter(({ vote }) => !vote).map((vote) => vote.validator_sovereign_id))
+  return votes.filter(({ vote, validator_sovereign_id: id }) => vote && named.has(id) && !rejecting.has(id))
 }
 
 export function reachesThreshold(counting: readonly ValidatorVote[], threshold: number): boolean {
@@ -100,7 +101,6 @@ function isAboutOneProof({ proof_id, decision_id, votes }: ConsensusProof, { jus
 
 async function verifyVotes(
   { record, wire }: Received<ConsensusProof>,
-  named: ReadonlySet<string>,
   keys: ReadonlyMap<string, string>,
 ): Promise<Verdict<'invalid_vote_signature' | 'unknown_validator_key'>> {
   const slices = new CheckSlices()
@@ -108,12 +108,8 @@ async function verifyVotes(
   const wires = (wire['votes'] ?? []) as readonly JsonValue[]
   for (const [index, vote] of record.votes.entries()) {
     const key = keys.get(vote.validator_sovereign_id) ?? ''
-    const isKnown = readPublicKey(key) !== undefined
-    if (vote.vote && named.has(vote.validator_sovereign_id)) {
-      if (vote.signature === null) return invalid('invalid_vote_signature')
-      if (!isKnown) return invalid('unknown_validator_key')
-    }
-    if (vote.signature === null || !isKnown) continue
+    if (vote.signature === null) return invalid('invalid_vote_signature')
+    if (readPublicKey(key) === undefined) return invalid('unknown_validator_key')
     const signed = readValidatorVote(wires[index] ?? null)
     if (!(await verifyVote(signed, key, slices))) return invalid('invalid_vote_signature')
   }

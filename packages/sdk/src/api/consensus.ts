@@ -1,6 +1,12 @@
 import { consensus } from '@chancery/contract'
 import { consensusForm, shape, voteForm } from '@chancery/protocol'
-import type { ConsensusProof, JsonObject, JustificationProof, ValidatorVote } from '@chancery/protocol'
+import type {
+  BoundaryDecision,
+  ConsensusProof,
+  JsonObject,
+  JustificationProof,
+  ValidatorVote,
+} from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
@@ -13,6 +19,8 @@ export interface AssemblyRequest {
   /** How many distinct validators must approve. */
   readonly required_threshold: number
   readonly validator_sovereign_ids: readonly string[]
+  /** The key of each validator. Without it the authority uses the keys that it knows. */
+  readonly validator_public_keys?: Readonly<Record<string, string>>
 }
 
 /** protocol/trust-operations 8.6: a negative result is a verdict, not an error. */
@@ -23,12 +31,19 @@ export type ConsensusVerdict = {
 }
 
 export interface ConsensusApi {
-  /** As operator: the vote of this authority on a justification it issued. */
+  /**
+   * As operator: the vote of this authority on a justification that it or another authority issued. `castVote` votes
+   * without an authority.
+   */
   vote(
     request: {
       readonly justification_proof: RecordOrText<JustificationProof | JsonObject>
       readonly vote: boolean
       readonly reason?: string
+      /** Keys of the issuer, 1 to 16. They need a privileged operator. Without them the authority uses the keys it knows. */
+      readonly justification_public_keys?: readonly string[]
+      /** The decision that the proof explains. It is verified with the same keys. */
+      readonly decision?: RecordOrText<BoundaryDecision | JsonObject>
     },
     options?: WriteOptions,
   ): Promise<ValidatorVote>

@@ -18,16 +18,23 @@ import type { ForeignObject, ForeignSovereign, JustificationIds, TestResponse, T
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
-const [v1, v2, v4] = [foreignSovereign('v1-net'), foreignSovereign('v2-net'), foreignSovereign('v4-net')]
+const [v1, v2] = [foreignSovereign('v1-net'), foreignSovereign('v2-net')]
+const [v3, v4] = [foreignSovereign('v3-net'), foreignSovereign('v4-net')]
+const partner = foreignSovereign('PARTNER-NET')
 const unknownSigner = foreignSovereign('STRANGER-NET')
 let na: TestAuthority
 let justification: JsonObject
 let about: JustificationIds
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
-  const { signature: _other, ...draft } = foreignJustification(unknownSigner, clock.now())
+  const { signature: _other, ...draft } = foreignJustification(unknownSigner, clock.now(), {
+    issuer_sovereign_id: 'TEST-NET',
+  })
   justification = await signOnce(readJson(wireText(draft)) as JsonObject, await seedSigner('na-test', testSeed('na')))
   about = { proof_id: String(justification['proof_id']), decision_id: String(justification['decision_id']) }
+  const scope = { allowed_roles: ['role:client'] }
+  const treaty = { subject_sovereign_id: 'PARTNER-NET', subject_public_keys: [partner.publicKey], scope }
+  accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', treaty), 201)
 })
 afterAll(() => na.stop())
 
@@ -51,7 +58,7 @@ const PUBLIC_KEYS = { 'v1-net': v1.publicKey, 'v2-net': v2.publicKey }
 describe('POST /admin/consensus/proof', () => {
   describe('201', () => {
     it('signs the votes as sent, for five minutes, and audits it', async () => {
-      const votes = [vote(v1), vote(v2), vote(v1, { vote: false })]
+      const votes = [vote(v1), vote(v2), vote(v3, { vote: false })]
       const answer = await assemble({ votes })
       const proof = accepted(answer, 201)
       expect(proof).toEqual({
@@ -78,6 +85,12 @@ describe('POST /admin/consensus/proof', () => {
         body: { proof, validator_public_keys: PUBLIC_KEYS },
       })
       expect(accepted(answer)).toEqual({ valid: true, reason: 'valid', consensus_id: proof['consensus_id'] })
+    })
+
+    it('verifies votes with the given keys, and those of recognised sovereigns with the keys of the treaty', async () => {
+      accepted(await assemble({ validator_public_keys: PUBLIC_KEYS }), 201)
+      const far = foreignVote(partner, about, clock.now() - seconds(120))
+      accepted(await assemble({ votes: [vote(v1), far], validator_sovereign_ids: ['v1-net', 'PARTNER-NET'] }), 201)
     })
 
     it('counts the own vote', async () => {
@@ -135,14 +148,64 @@ describe('POST /admin/consensus/proof', () => {
       ['too few votes', 'threshold_not_met', () => ({ votes: [vote(v1)] })],
       ['one validator twice', 'threshold_not_met', () => ({ votes: [vote(v1), vote(v1)] })],
       ['a vote against', 'threshold_not_met', () => ({ votes: [vote(v1), vote(v2, { vote: false })] })],
-      ['an unsigned vote', 'threshold_not_met', () => ({ votes: [vote(v1), { ...vote(v2), signature: null }] })],
-      ['a validator that is not listed', 'threshold_not_met', () => ({ votes: [vote(v1), vote(v4)] })],
+      ['an unsigned vote', 'invalid_vote_signature', () => ({ votes: [vote(v1), { ...vote(v2), signature: null }] })],
+      ['a validator that is not listed', 'vote_not_in_validator_set', () => ({ votes: [vote(v1), vote(v4)] })],
       ['another proof', 'proof_id_mismatch', () => ({ votes: [vote(v1), vote(v2, { proof_id: 'x' })] })],
       ['another decision', 'proof_id_mismatch', () => ({ votes: [vote(v1), vote(v2, { decision_id: 'x' })] })],
       [
         'identical votes',
         'cascade_detected',
         () => ({ votes: [vote(v1, { context_digest: 'same' }), vote(v2, { context_digest: 'same' })] }),
+      ],
+      [
+        'an unsigned vote against',
+        'invalid_vote_signature',
+        () => ({ votes: [vote(v1), vote(v2), { ...vote(v3, { vote: false }), signature: null }] }),
+      ],
+      [
+        'a vote against of a validator that is not listed',
+        'vote_not_in_validator_set',
+        () => ({ votes: [vote(v1), vote(v2), vote(v4, { vote: false })] }),
+      ],
+      [
+        'a vote for and a vote against of one validator',
+        'contradictory_votes',
+        () => ({ votes: [vote(v1), vote(v2), vote(v3), vote(v3, { vote: false })] }),
+      ],
+      [
+        'a vote under another key than the given one',
+        'invalid_vote_signature',
+        () => ({ validator_public_keys: { ...PUBLIC_KEYS, 'v2-net': v3.publicKey } }),
+      ],
+      [
+        'a vote without a given key',
+        'unknown_validator_key',
+        () => ({ validator_public_keys: { 'v1-net': v1.publicKey } }),
+      ],
+      [
+        'two validators with one key',
+        'duplicate_validator_key',
+        () => ({
+          votes: [vote(v1), readJson(wireText(v1.signOnce(vote(v2), 'v2-net')))],
+          validator_public_keys: { 'v1-net': v1.publicKey, 'v2-net': v1.publicKey },
+        }),
+      ],
+      [
+        'a forged vote of a recognised sovereign',
+        'invalid_vote_signature',
+        () => ({
+          votes: [vote(v1), vote(unknownSigner, { validator_sovereign_id: 'PARTNER-NET' })],
+          validator_sovereign_ids: ['v1-net', 'PARTNER-NET'],
+        }),
+      ],
+      [
+        'an own vote under another given key',
+        'invalid_vote_signature',
+        () => ({
+          votes: [vote(v1), vote(unknownSigner, { validator_sovereign_id: 'TEST-NET' })],
+          validator_sovereign_ids: ['v1-net', 'TEST-NET'],
+          validator_public_keys: { 'v1-net': v1.publicKey, 'TEST-NET': unknownSigner.publicKey },
+        }),
       ],
       [
         'a vote forged in the own name',

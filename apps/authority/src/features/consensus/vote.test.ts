@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readJson, seedSigner, signOnce, toUtf8 } from '@chancery/protocol'
+import { readJson, seedSigner, signOnce, toUtf8, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import {
   ManualClock,
@@ -14,26 +14,44 @@ import {
   verifiesWithNodeCrypto,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignObject, TestResponse, TestAuthority } from '@chancery/testkit'
+import type { ForeignObject, ForeignSovereign, TestResponse, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const clock = new ManualClock('2030-01-02T03:04:05Z')
+const partner = foreignSovereign('PARTNER-NET')
 const unknownSigner = foreignSovereign('STRANGER-NET')
 let na: TestAuthority
 let justification: JsonObject
 beforeAll(async () => {
   na = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
   justification = await ownJustification()
+  const scope = { allowed_roles: ['role:client'] }
+  const treaty = { subject_sovereign_id: 'PARTNER-NET', subject_public_keys: [partner.publicKey], scope }
+  accepted(await na.as('privileged')('POST', '/admin/recognition-treaties', treaty), 201)
 })
 afterAll(() => na.stop())
 
 /** As this authority signs it. No route of this feature makes one. */
 async function ownJustification(changes: ForeignObject = {}): Promise<JsonObject> {
-  const { signature: _other, ...draft } = foreignJustification(unknownSigner, clock.now(), changes)
+  const { signature: _other, ...draft } = foreignJustification(unknownSigner, clock.now(), {
+    issuer_sovereign_id: 'TEST-NET',
+    ...changes,
+  })
   return signOnce(readJson(wireText(draft)) as JsonObject, await seedSigner('na-test', testSeed('na')))
 }
-const cast = (changes: JsonObject = {}): Promise<TestResponse> =>
-  na.as('standard')('POST', '/admin/consensus/vote', { justification_proof: justification, vote: true, ...changes })
+/** A proof that another authority signed. */
+function foreign(issuer: ForeignSovereign, changes: ForeignObject = {}): JsonObject {
+  return readJson(wireText(foreignJustification(issuer, clock.now(), changes))) as JsonObject
+}
+async function evaluated(): Promise<{ decision: JsonObject; justification_proof: JsonObject }> {
+  const member = { subject_id: 'vendor', roles: ['role:client'] }
+  const { attestation_id } = accepted(await na.as('privileged')('POST', '/admin/attestations', member), 201)
+  const request = { attestation_id: attestation_id ?? null, requested_capability: 'ledger.read' }
+  const answer = accepted(await na.as('standard')('POST', '/admin/boundary/evaluate', request), 201)
+  return answer as { decision: JsonObject; justification_proof: JsonObject }
+}
+const cast = (changes: JsonObject = {}, as = 'standard'): Promise<TestResponse> =>
+  na.as(as)('POST', '/admin/consensus/vote', { justification_proof: justification, vote: true, ...changes })
 
 describe('POST /admin/consensus/vote', () => {
   describe('201', () => {
@@ -58,7 +76,46 @@ describe('POST /admin/consensus/vote', () => {
         vote_id: vote['vote_id'],
         proof_id: justification['proof_id'],
         decision_id: justification['decision_id'],
+        issuer_sovereign_id: 'TEST-NET',
+        trust_basis: 'this_authority',
       })
+    })
+
+    it('votes on the proof of another authority that a treaty recognises', async () => {
+      const proof = foreign(partner)
+      const answer = await cast({ justification_proof: proof })
+      const vote = accepted(answer, 201)
+      expect(vote).toMatchObject({ validator_sovereign_id: 'TEST-NET', proof_id: proof['proof_id'] })
+      expect(detailsOf((await eventsOf(na, answer))[0])).toMatchObject({
+        issuer_sovereign_id: 'PARTNER-NET',
+        trust_basis: 'recognized_issuer_keys',
+      })
+      const { recent_changes } = accepted(await na.request('GET', '/dashboard.json'))
+      const shown = (recent_changes as JsonObject[]).map(({ event_type, details }) => [
+        event_type,
+        (details as JsonObject)['issuer_sovereign_id'],
+      ])
+      expect(shown).toContainEqual(['validator_vote_cast', 'PARTNER-NET'])
+    })
+
+    it('votes with keys that a privileged operator supplies, and audits other keys than those of a treaty', async () => {
+      const keys = { justification_public_keys: [unknownSigner.publicKey] }
+      const answer = await cast({ justification_proof: foreign(unknownSigner), ...keys }, 'privileged')
+      accepted(answer, 201)
+      const [event] = await eventsOf(na, answer)
+      expect(detailsOf(event)).toMatchObject({ trust_basis: 'caller_supplied_keys' })
+      expect(detailsOf(event)).not.toHaveProperty('differs_from_pinned')
+      const renamed = foreign(unknownSigner, { issuer_sovereign_id: 'PARTNER-NET' })
+      const other = await cast({ justification_proof: renamed, ...keys }, 'privileged')
+      accepted(other, 201)
+      expect(detailsOf((await eventsOf(na, other))[0])).toMatchObject({ differs_from_pinned: true })
+    })
+
+    it('votes on a proof with its decision', async () => {
+      const { decision, justification_proof } = await evaluated()
+      accepted(await cast({ justification_proof, decision }), 201)
+      const text = { justification_proof_text: writeJson(justification_proof), decision_text: writeJson(decision) }
+      accepted(await na.as('standard')('POST', '/admin/consensus/vote', { ...text, vote: true }), 201)
     })
 
     it('against, and without a reason', async () => {
@@ -101,7 +158,51 @@ describe('POST /admin/consensus/vote', () => {
     })
   })
 
+  describe('keys of the issuer', () => {
+    it.each<[string, JsonValue]>([
+      ['none', []],
+      ['a short one', ['abc']],
+      ['a text', 'x'],
+      ['one twice', [unknownSigner.publicKey, unknownSigner.publicKey]],
+      ['17', Array.from({ length: 17 }, (_, at) => foreignSovereign(`v-${at}`).publicKey)],
+    ])('invalid_public_keys for %s', async (_name, keys) => {
+      refused(await cast({ justification_public_keys: keys }, 'privileged'), 400, 'invalid_public_keys')
+    })
+
+    it('need a privileged operator, and the refusal is audited', async () => {
+      const keys = { justification_public_keys: [unknownSigner.publicKey] }
+      const answer = await cast({ justification_proof: foreign(unknownSigner), ...keys })
+      refused(answer, 403, 'insufficient_operator_tier')
+      expect((await eventsOf(na, answer)).map((event) => event['event_type'])).toEqual(['admin_authz_denied'])
+    })
+
+    it('do not count for an own proof', async () => {
+      const keys = { justification_public_keys: [unknownSigner.publicKey] }
+      refused(await cast(keys, 'privileged'), 422, 'caller_keys_not_accepted')
+    })
+  })
+
   describe('422', () => {
+    it.each<[string, () => JsonObject | Promise<JsonObject>]>([
+      ['unknown_issuer', () => ({ justification_proof: foreign(unknownSigner) })],
+      ['missing_signature', () => ({ justification_proof: { ...foreign(partner), signature: null } })],
+      ['invalid_signature', () => ({ justification_proof: { ...foreign(partner), decision_id: 'other' } })],
+      [
+        'decision_mismatch',
+        async () => ({ ...(await evaluated()), justification_proof: (await evaluated()).justification_proof }),
+      ],
+      [
+        'decision_mismatch',
+        async () => {
+          const { decision, justification_proof } = await evaluated()
+          return { justification_proof, decision: { ...decision, context_id: 'other' } }
+        },
+      ],
+    ])('justification_untrusted with the reason %s', async (reason, make) => {
+      const answer = await cast(await make())
+      expect(refused(answer, 422, 'justification_untrusted')['details']).toEqual({ reason })
+    })
+
     it.each<[string, () => Promise<JsonValue> | JsonValue]>([
       ['signed by another', () => readJson(wireText(foreignJustification(unknownSigner, clock.now())))],
       ['unsigned', () => ({ ...justification, signature: null })],

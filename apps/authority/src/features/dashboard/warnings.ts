@@ -39,7 +39,7 @@ export function findWarnings(watched: Watched): string[] {
     out.push(`${feeds.stale_count} revocation feeds were not imported for over 72 hours: import them again.`)
   if (watched.recent_changes.some((change) => change.details['differs_from_pinned'] === true))
     out.push(
-      'A revocation feed was imported under other keys than a treaty pins: check which operator supplied the keys.',
+      'A revocation feed or a justification was verified under other keys than a treaty pins: check which operator supplied the keys.',
     )
   const { key_succession: succession } = watched
   if (succession !== undefined)

@@ -1,11 +1,17 @@
-import { consensusForm, justificationForm, readReceived, voteForm } from '@chancery/protocol'
-import type { ConsensusProof, JustificationProof, Received, ValidatorVote } from '@chancery/protocol'
+import { boundaryDecisionForm, consensusForm, justificationForm, readReceived, voteForm } from '@chancery/protocol'
+import type { BoundaryDecision, ConsensusProof, JustificationProof, Received, ValidatorVote } from '@chancery/protocol'
 import type { RecordKind } from '../../files/json-file.ts'
 
 export const JUSTIFICATION: RecordKind<Received<JustificationProof>> = {
   name: 'a justification proof',
   member: 'justification_proof',
   read: (value) => readReceived(justificationForm, value),
+}
+
+export const DECISION: RecordKind<Received<BoundaryDecision>> = {
+  name: 'a boundary decision',
+  member: 'decision',
+  read: (value) => readReceived(boundaryDecisionForm, value),
 }
 
 export const VOTE: RecordKind<Received<ValidatorVote>> = {

@@ -1,0 +1,103 @@
+import {
+  FormError,
+  JsonError,
+  asJson,
+  boundaryDecisionForm,
+  draftValidatorVote,
+  justificationForm,
+  readJson,
+  readReceived,
+  receivedDigest,
+  signForm,
+  verifyJustification,
+  verifyReceivedPlainly,
+  voteContextDigest,
+  voteForm,
+} from '@chancery/protocol'
+import type {
+  BoundaryDecision,
+  Instant,
+  JsonObject,
+  JustificationProof,
+  Received,
+  RecordForm,
+  Signer,
+  ValidatorVote,
+} from '@chancery/protocol'
+import { ChanceryError } from '../errors.ts'
+import type { RecordOrText } from '../http/record-texts.ts'
+import { systemClock } from '../http/system-clock.ts'
+
+export type UntrustedJustificationReason =
+  | 'malformed'
+  | 'unknown_issuer'
+  | 'missing_signature'
+  | 'invalid_signature'
+  | 'decision_mismatch'
+
+/** The justification proof does not verify, so nothing was signed. */
+export class JustificationUntrustedError extends ChanceryError {
+  override readonly name: string = 'JustificationUntrustedError'
+  readonly reason: UntrustedJustificationReason
+
+  constructor(reason: UntrustedJustificationReason, options?: ErrorOptions) {
+    super(`the justification proof is not trusted: ${reason}`, options)
+    this.reason = reason
+  }
+}
+
+/** The choice of a validator, with a reason that becomes part of the vote. */
+export type Judgement = boolean | { readonly vote: boolean; readonly reason?: string }
+
+export interface CastVoteOptions {
+  readonly justification: RecordOrText<JustificationProof | JsonObject>
+  /** Keys of the authority that issued the proof. */
+  readonly issuerKeys: readonly string[]
+  /** The decision that the proof explains. It must be of the same issuer and match the proof. */
+  readonly decision?: RecordOrText<BoundaryDecision | JsonObject>
+  /** Called with the verified trace only. */
+  readonly judge: (trace: JustificationProof['trace']) => Judgement | Promise<Judgement>
+  readonly validator: { readonly sovereignId: string; readonly signer: Signer }
+  readonly clock?: () => Instant
+}
+
+/**
+ * Votes as a validator that has no authority. Verifies the proof, asks `judge`, and signs the result. Throws
+ * {@link JustificationUntrustedError} and does not sign when the proof does not verify.
+ */
+export async function castVote(options: CastVoteOptions): Promise<ValidatorVote> {
+  const { issuerKeys, judge, validator, clock = systemClock } = options
+  if (issuerKeys.length === 0) throw new JustificationUntrustedError('unknown_issuer')
+  const proof = readGiven(justificationForm, options.justification)
+  const decision = options.decision === undefined ? undefined : readGiven(boundaryDecisionForm, options.decision)
+  const signed = await verifyReceivedPlainly(proof, issuerKeys)
+  if (!signed.ok) throw new JustificationUntrustedError(signed.reason)
+  if (decision !== undefined) {
+    const isGenuine = (await verifyReceivedPlainly(decision, issuerKeys)).ok
+    if (!isGenuine || !(await verifyJustification(proof, issuerKeys, decision.record)).ok)
+      throw new JustificationUntrustedError('decision_mismatch')
+  }
+  const { proof_id, decision_id, trace } = proof.record
+  const judged = await judge(trace)
+  const { vote, reason } = typeof judged === 'boolean' ? { vote: judged, reason: undefined } : judged
+  const draft = draftValidatorVote({
+    vote_id: crypto.randomUUID(),
+    proof_id,
+    decision_id,
+    validator_sovereign_id: validator.sovereignId,
+    vote,
+    reason: reason ?? null,
+    context_digest: voteContextDigest(receivedDigest(proof), crypto.randomUUID()),
+    now: clock(),
+  })
+  return signForm(voteForm, draft, validator.signer, validator.sovereignId)
+}
+
+function readGiven<Value>(form: RecordForm<Value>, given: RecordOrText<object>): Received<Value> {
+  try {
+    return readReceived(form, typeof given === 'string' ? readJson(given) : asJson(given))
+  } catch (error) {
+    if (!(error instanceof FormError) && !(error instanceof JsonError)) throw error
+    throw new JustificationUntrustedError('malformed', { cause: error })
+  }
+}
