@@ -13,7 +13,7 @@ const validator = { sovereignId: 'VALIDATOR-NET', signer }
 const options = { justification: text, issuerKeys: [issuer.publicKey], validator, clock: () => clock.now() }
 
 describe('castVote', () => {
-  it('signs what the judge returns about the verified trace', async () => {
+  it('signs the choice of the caller about the verified trace', async () => {
     const vote = await castVote({ ...options, judge: (trace) => ({ vote: trace.final_authorized, reason: 'denied' }) })
     expect(vote).toMatchObject({
       proof_id: proof['proof_id'],
@@ -37,7 +37,7 @@ describe('castVote', () => {
     ['invalid_signature', { justification: { ...proof, decision_id: 'other' } }],
     ['invalid_signature', { issuerKeys: [foreignSovereign('OTHER-NET').publicKey] }],
     ['malformed', { decision: {} }],
-  ])('does not judge or sign a proof that is %s', async (reason, changes) => {
+  ])('does not ask the caller and does not sign when the proof is %s', async (reason, changes) => {
     let asked = 0
     const judge = (): boolean => (asked += 1) > 0
     const made = castVote({ ...options, ...changes, judge })

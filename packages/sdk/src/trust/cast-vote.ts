@@ -47,7 +47,7 @@ export class JustificationUntrustedError extends ChanceryError {
 }
 
 /** The choice of a validator, with a reason that becomes part of the vote. */
-export type Judgement = boolean | { readonly vote: boolean; readonly reason?: string }
+export type VoteChoice = boolean | { readonly vote: boolean; readonly reason?: string }
 
 export interface CastVoteOptions {
   readonly justification: RecordOrText<JustificationProof | JsonObject>
@@ -56,7 +56,7 @@ export interface CastVoteOptions {
   /** The decision that the proof explains. It must be of the same issuer and match the proof. */
   readonly decision?: RecordOrText<BoundaryDecision | JsonObject>
   /** Called with the verified trace only. */
-  readonly judge: (trace: JustificationProof['trace']) => Judgement | Promise<Judgement>
+  readonly judge: (trace: JustificationProof['trace']) => VoteChoice | Promise<VoteChoice>
   readonly validator: { readonly sovereignId: string; readonly signer: Signer }
   readonly clock?: () => Instant
 }

@@ -25,7 +25,7 @@ export async function cosign(call: OperatorCall, parts: AgreementsParts): Promis
   if (!verdict.ok) throw new Refusal(REJECTED, { reason: verdict.reason })
   return issueRecord(call, parts, async () => {
     if (verdict.isSigned) return { existing: agreement.wire }
-    // Members that nobody signed stay, too: the record is returned as received.
+    // Unsigned members stay, too: the record is returned as received.
     const received = agreement.wire as unknown as AgreementRecord
     const record = await parts.signing.signFormOr(REJECTED, agreementRecordForm, received)
     const { capabilities } = agreed_terms
