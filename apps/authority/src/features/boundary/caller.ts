@@ -19,7 +19,7 @@ export async function requireCertificate(
 
 /**
  * Verifies the request proof that a relay received from its caller. The authority does not rely on the relay for who
- * called. A certificate of another network is judged by the relay: the decision depends on the attestation and its key.
+ * called. A certificate of another network is verified by the relay: the decision depends on the attestation and its key.
  */
 export async function requireCaller(parts: BoundaryParts, { on_behalf_of, asked }: NodeRequest): Promise<ProvenCaller> {
   const attestation: AskedAttestation =

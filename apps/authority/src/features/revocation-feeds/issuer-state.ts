@@ -1,7 +1,6 @@
 import type { ImportedFeed } from '@chancery/protocol'
-import { sql } from 'kysely'
-import type { Database } from '../../database/database.ts'
-import { isImportedRevocation } from './queries.ts'
+import { findFeedDate, isImportedRevocation } from './queries.ts'
+import type { FeedDatabase } from './queries.ts'
 
 /** What imported feeds state about an attestation of an issuer. */
 export interface IssuerState {
@@ -16,10 +15,10 @@ const MAX_CACHED = 2000
 
 /** Reads imported feeds for decisions. Sequences and ids are read each time; only the date of a stored text is cached. */
 export class IssuerStates {
-  readonly #database: Pick<Database, 'engine' | 'read'>
+  readonly #database: FeedDatabase
   readonly #dates = new Map<string, string | null>()
 
-  constructor(database: Pick<Database, 'engine' | 'read'>) {
+  constructor(database: FeedDatabase) {
     this.#database = database
   }
 
@@ -55,24 +54,9 @@ export class IssuerStates {
     const key = `${issuer}\n${sequence}\n${row.feed_id}`
     const known = this.#dates.get(key)
     if (known !== undefined) return { sequence, issued_at: known }
-    const issued_at = await this.#readDate(issuer, sequence)
+    const issued_at = await findFeedDate(this.#database, issuer, sequence)
     if (this.#dates.size >= MAX_CACHED) this.#dates.clear()
     this.#dates.set(key, issued_at)
     return { sequence, issued_at }
-  }
-
-  async #readDate(issuer: string, sequence: number): Promise<string | null> {
-    const member =
-      this.#database.engine === 'sqlite'
-        ? sql<string | null>`json_extract(feed_json, '$.issued_at')`
-        : sql<string | null>`feed_json::json ->> 'issued_at'`
-    const row = await this.#database.read
-      .selectFrom('sovereign_revocation_feeds')
-      .select(member.as('issued_at'))
-      .where('issuer_sovereign_id', '=', issuer)
-      .where('sequence', '=', sequence)
-      .where('digest', 'is', null)
-      .executeTakeFirst()
-    return row?.issued_at ?? null
   }
 }

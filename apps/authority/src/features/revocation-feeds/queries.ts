@@ -1,6 +1,7 @@
 // oxlint-disable max-lines -- all statements of own and imported feeds
 import { readJson, readRevocationFeed, sha256Hex } from '@chancery/protocol'
 import type { ImportedRevocation } from '@chancery/protocol'
+import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../database/database.ts'
 import { countUpTo } from '../../database/large-table.ts'
 import { assertStored } from '../../database/assert-stored.ts'
@@ -406,4 +407,26 @@ export async function listNewestFeeds(db: Reader): Promise<readonly NewestFeed[]
     .select(['f.issuer_sovereign_id', 'f.sequence', 'f.feed_id', 'f.revoked_count', 'f.imported_at', 'f.complete'])
     .orderBy('f.issuer_sovereign_id')
     .execute()
+}
+
+export type FeedDatabase = Pick<Database, 'engine' | 'read'>
+
+/** Returns issued_at of an imported feed whose text is still stored, without reading the text. */
+export async function findFeedDate(
+  { engine, read }: FeedDatabase,
+  issuer: string,
+  sequence: number,
+): Promise<string | null> {
+  const member =
+    engine === 'sqlite'
+      ? sql<string | null>`json_extract(feed_json, '$.issued_at')`
+      : sql<string | null>`feed_json::json ->> 'issued_at'`
+  const row = await read
+    .selectFrom('sovereign_revocation_feeds')
+    .select(member.as('issued_at'))
+    .where('issuer_sovereign_id', '=', issuer)
+    .where('sequence', '=', sequence)
+    .where('digest', 'is', null)
+    .executeTakeFirst()
+  return row?.issued_at ?? null
 }

@@ -15,7 +15,7 @@ import { loadStructured } from '../../files/structured-file.ts'
 import { describeDecision } from './describe.ts'
 import { loadPresented } from './presented.ts'
 
-/** Runs `ask`; the exit code is 1 for a denial and 2 for a refusal, so that a script can tell them apart. */
+/** Runs `ask`; the exit code is 1 for a denial and 2 for a refusal, so that a script can distinguish them. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const [attestation, file, resource] = [options.text('attestation'), options.text('context'), options.text('resource')]
