@@ -119,6 +119,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'POST /admin/agreements/cosign': 'operator:standard',
   'POST /agreements/verify': 'public',
   'POST /admin/boundary/decide': 'operator:standard',
+  'POST /boundary/request': 'node',
   'POST /boundary/verify': 'public',
   'POST /admin/trust-evidence': 'operator:standard',
   'POST /trust-evidence/verify': 'public',

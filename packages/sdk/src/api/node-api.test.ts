@@ -217,7 +217,7 @@ describe('enrollment for operators', () => {
   it('roster is signed, the count is not', async () => {
     const roster = { count: 1, nodes: { 'c-1': { ...ENTRY, later: 1 } } }
     const client = await asOperator(roster)
-    expect(await client.enrollment.roster()).toEqual({ count: 1, nodes: { 'c-1': ENTRY } })
+    expect(await client.enrollment.roster()).toEqual({ count: 1, nodes: { 'c-1': { ...ENTRY, label: null } } })
     expect(await isSigned()).toBe(true)
     expect(await client.enrollment.nodes()).toEqual({ count: 1 })
     expect(received(1).headers).not.toHaveProperty('x-admin-signature')

@@ -70,7 +70,9 @@ describe('disclosure', () => {
 
 describe('consensus', () => {
   it('is voted, assembled and verified', async () => {
-    const { signature: _other, ...draft } = foreignJustification(partner, clock.now())
+    const { signature: _other, ...draft } = foreignJustification(partner, clock.now(), {
+      issuer_sovereign_id: 'TEST-NET',
+    })
     const unsigned = { ...(readJson(wireText(draft)) as unknown as JustificationProof), signature: null }
     const justification_proof = await signForm(justificationForm, unsigned, await testSigner('na-test', 'na'))
     const vote = await client.consensus.vote({ justification_proof, vote: true, reason: 'fine' })

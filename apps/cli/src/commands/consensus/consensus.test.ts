@@ -10,7 +10,9 @@ const partner = foreignSovereign('PARTNER-NET')
 let network = undefined as unknown as RealNetwork
 beforeAll(async () => {
   network = await openNetwork()
-  const { signature: _other, ...draft } = foreignJustification(partner, network.clock.now())
+  const { signature: _other, ...draft } = foreignJustification(partner, network.clock.now(), {
+    issuer_sovereign_id: 'TEST-NET',
+  })
   const signer = await seedSigner('na-test', testSeed('na'))
   const proof = await signOnce(readJson(wireText(draft)) as JsonObject, signer)
   await writeFile(network.setup.path('justification.json'), writeJson(proof))
