@@ -89,7 +89,7 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
       issued_certs: 3,
       evidence_entries: 6,
       boundary_policies: 2,
-      heads: 10,
+      heads: 11,
     })
     expect(Object.keys(tables)).not.toContain('schema_version')
     expect(records).toMatchObject({ crl: 4, attestation: 3, treaty: 2, 'evidence entry': 6 })
