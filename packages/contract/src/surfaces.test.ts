@@ -80,8 +80,8 @@ describe('mapSurfaces', () => {
   })
 
   it('counts what it lists', () => {
-    expect(map.counts).toEqual({ http: 113, cli: COMMANDS.length, browser_safe: group('safe').length })
-    // 113 routes without 52 operator, 5 node and 1 executor routes.
+    expect(map.counts).toEqual({ http: 122, cli: COMMANDS.length, browser_safe: group('safe').length })
+    // 122 routes without 61 operator, 5 node and 1 executor routes.
     expect(map.counts.browser_safe).toBe(55)
   })
 

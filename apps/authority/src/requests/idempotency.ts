@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { DAY, digestOf, writeSortable } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
-import type { Database, Transaction } from '../database/database.ts'
+import type { Database, Reader, Transaction } from '../database/database.ts'
 
 const KEY = /^[A-Za-z0-9._:-]{1,128}$/
 
@@ -69,6 +69,24 @@ export async function findStoredResponse(
     .executeTakeFirst()
   if (row === undefined || row.body_digest !== attempt.bodyDigest || row.answer_json === null)
     throw new Refusal('conflict')
+  return { status: row.status, text: row.answer_json }
+}
+
+/** The stored response, before a call that does long work. The effect is decided by {@link findStoredResponse}. */
+export async function peekStoredResponse(
+  db: Reader,
+  attempt: Attempt,
+  now: string,
+): Promise<StoredResponse | undefined> {
+  const row = await db
+    .selectFrom('idempotency_keys')
+    .selectAll()
+    .where('scope', '=', attempt.scope)
+    .where('idempotency_key', '=', attempt.key)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  if (row.body_digest !== attempt.bodyDigest || row.answer_json === null) throw new Refusal('conflict')
   return { status: row.status, text: row.answer_json }
 }
 

@@ -24,7 +24,7 @@ const NEVER = blockList([
   ['fd20:ce::254', 128, 'ipv6'],
 ])
 
-/** Inside networks of their own, and special blocks that no public host has. */
+/** Private networks, and special blocks without public hosts. */
 const PRIVATE = blockList([
   ['10.0.0.0', 8, 'ipv4'],
   ['172.16.0.0', 12, 'ipv4'],
@@ -41,7 +41,7 @@ const LOOPBACK = blockList([
   ['::1', 128, 'ipv6'],
 ])
 
-/** Documentation and discard blocks: nobody is there. */
+/** Documentation and discard blocks, without hosts. */
 const UNUSED = blockList([
   ['192.0.2.0', 24, 'ipv4'],
   ['198.51.100.0', 24, 'ipv4'],
