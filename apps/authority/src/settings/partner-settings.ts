@@ -10,7 +10,7 @@ const rootsOfFile: Reader<readonly string[]> = (path) => {
     const roots = readFileSync(path, 'utf8').match(BLOCK)
     if (roots !== null) return roots
   } catch {
-    // Told below, without the path.
+    // Reported below, without the path.
   }
   throw new SettingError('must be a readable PEM file with certificates')
 }

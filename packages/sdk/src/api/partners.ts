@@ -116,7 +116,7 @@ export interface PartnersApi {
     readonly removed: boolean
     readonly treaties_in_force: readonly string[]
   }>
-  /** What the partner reports. It is no ground for a decision. */
+  /** What the partner reports. It decides nothing. */
   treaties(
     sovereign_id: string,
     query?: { readonly limit?: number; readonly cursor?: string },

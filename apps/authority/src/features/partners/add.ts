@@ -18,7 +18,7 @@ import { showPartner } from './view.ts'
 
 /**
  * POST /admin/partners
- * Registers another sovereign whose published material is read. It recognises nobody.
+ * Registers another sovereign whose published material is read. It recognises no members.
  */
 export async function add(call: OperatorCall, parts: PartnersState): Promise<HttpResponse> {
   const request = await readAddRequest(call.body, parts.settings)

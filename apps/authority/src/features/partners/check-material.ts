@@ -1,5 +1,4 @@
 import {
-  CLOCK_TOLERANCE,
   FormError,
   JsonError,
   MAX_READ_FEED_IDS,
@@ -14,10 +13,8 @@ import {
   readFeedIndex,
   readFeedPart,
   readGenesisBlock,
-  readInstant,
   readJsonBytes,
   readKeyHistory,
-  readRecognitionTreaty,
   readRevocationFeed,
   readRevocationList,
   verifyAny,
@@ -27,19 +24,8 @@ import {
   verifyRevocationFeed,
   withSortedIds,
   writeJson,
-  writeSortable,
 } from '@chancery/protocol'
-import type {
-  FeedIndex,
-  FeedPart,
-  FormerKey,
-  GenesisBlock,
-  Instant,
-  JsonObject,
-  JsonValue,
-  RecognitionTreaty,
-  RevocationFeed,
-} from '@chancery/protocol'
+import type { FeedIndex, FeedPart, FormerKey, GenesisBlock, JsonValue, RevocationFeed } from '@chancery/protocol'
 import { keysAt } from './pin.ts'
 import type { AcceptedKeys, Pin } from './pin.ts'
 import type { StoredCrl, StoredFeed, StoredGenesis } from './stored-facts.ts'
@@ -52,7 +38,7 @@ const LIST_LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 200_000 }
 /** Texts up to this size are stored for a later comparison. */
 const MAX_STORED_CHARACTERS = 1_048_576
 
-type Blocks = readonly Uint8Array<ArrayBuffer>[]
+export type Blocks = readonly Uint8Array<ArrayBuffer>[]
 
 /** What every check needs to know of the partner. */
 export interface Signer {
@@ -63,7 +49,7 @@ export interface Signer {
 export type Checked<Value> = { readonly value: Value } | { readonly failure: Failure }
 
 /** Runs a check. Unreadable or malformed text is one failure, whatever it contains. */
-async function checked<Value>(check: () => Promise<Value>): Promise<Checked<Value>> {
+export async function checked<Value>(check: () => Promise<Value>): Promise<Checked<Value>> {
   try {
     return { value: await check() }
   } catch (error) {
@@ -73,7 +59,7 @@ async function checked<Value>(check: () => Promise<Value>): Promise<Checked<Valu
   }
 }
 
-function readBlocks(blocks: Blocks): JsonValue {
+export function readBlocks(blocks: Blocks): JsonValue {
   return readJsonBytes(joinBytes(blocks), LIST_LIMITS)
 }
 
@@ -101,8 +87,7 @@ export function checkGenesis(task: {
         ? root_public_key === task.pin.root_public_key
         : task.pin.authority_public_keys.includes(network_authority.public_key)
     if (!isPinned || !(await verifyGenesisBlock(block)).ok) throw new StepFailure('unauthentic')
-    if (task.sovereign_id !== undefined && block.network_name !== task.sovereign_id)
-      throw new StepFailure('mismatch')
+    if (task.sovereign_id !== undefined && block.network_name !== task.sovereign_id) throw new StepFailure('mismatch')
     const facts = {
       digest: genesisDigest(block),
       root_public_key,
@@ -224,84 +209,3 @@ export function checkCrl(task: Signer & { readonly blocks: Blocks }): Promise<Ch
     return { facts, text: shortText(asJson(list)) }
   })
 }
-
-/** A treaty that a partner lists, as it is stored. */
-export interface OfferedTreaty {
-  readonly treaty_id: string
-  readonly subject_sovereign_id: string
-  readonly treaty_json: string
-  readonly digest: string
-  readonly valid_from: string
-  readonly expires_at: string
-  readonly starts_at: string
-  readonly ends_at: string
-}
-
-export interface CheckedTreaties {
-  readonly treaties: readonly OfferedTreaty[]
-  readonly refused: number
-  readonly next: string | undefined
-}
-
-export function checkTreaties(
-  task: Signer & { readonly blocks: Blocks; readonly now: Instant },
-): Promise<Checked<CheckedTreaties>> {
-  return checked(async () => {
-    const page = readBlocks(task.blocks)
-    const rows = isJsonObject(page) ? page['recognition_treaties'] : undefined
-    if (!isJsonObject(page) || !Array.isArray(rows)) throw new StepFailure('malformed')
-    const treaties: OfferedTreaty[] = []
-    for (const row of rows) {
-      const found = await checkRow(task, row)
-      if (found !== undefined) treaties.push(found)
-    }
-    const next = page['next_cursor']
-    return {
-      treaties,
-      refused: rows.length - treaties.length,
-      next: typeof next === 'string' && next.length <= 1024 ? next : undefined,
-    }
-  })
-}
-
-async function checkRow(task: Signer & { readonly now: Instant }, row: JsonValue): Promise<OfferedTreaty | undefined> {
-  if (!isJsonObject(row) || row['status'] !== 'active') return undefined
-  const treaty = readOrNone(row)
-  if (treaty === undefined || treaty.issuer_sovereign_id !== task.sovereign_id || treaty.status !== 'active')
-    return undefined
-  const [starts, ends] = [instantOf(treaty.valid_from), instantOf(treaty.expires_at)]
-  if (starts - CLOCK_TOLERANCE > task.now || task.now >= ends) return undefined
-  const keys = keysAt(task.keys, readInstant(treaty.issued_at) ?? 0n)
-  if (!(await verifyList(treaty, keys).catch(() => false))) return undefined
-  const { signatures: _signatures, ...signed } = treaty
-  return {
-    treaty_id: treaty.treaty_id,
-    subject_sovereign_id: treaty.subject_sovereign_id,
-    treaty_json: writeJson(row['treaty'] ?? null),
-    digest: digestOf(asJson(signed)),
-    valid_from: treaty.valid_from,
-    expires_at: treaty.expires_at,
-    starts_at: writeSortable(starts),
-    ends_at: writeSortable(ends),
-  }
-}
-
-function readOrNone(row: JsonObject): RecognitionTreaty | undefined {
-  try {
-    return readRecognitionTreaty(row['treaty'] ?? null)
-  } catch (error) {
-    if (error instanceof FormError) return undefined
-    throw error
-  }
-}
-
-export const CHECKS = {
-  genesis: checkGenesis,
-  history: checkHistory,
-  metadata: checkMetadata,
-  feed: checkFeed,
-  index: checkIndex,
-  part: checkPart,
-  crl: checkCrl,
-  treaties: checkTreaties,
-} as const

@@ -1,4 +1,4 @@
-import type { OfferedTreaty } from './check-material.ts'
+import type { OfferedTreaty } from './check-treaties.ts'
 import { PULL_OUTCOMES } from '../../metrics.ts'
 import type { Outcome } from './read-document.ts'
 import type { StoredFacts } from './stored-facts.ts'

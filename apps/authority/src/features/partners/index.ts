@@ -16,6 +16,10 @@ import type { PartnersState } from './state.ts'
 import { treaties } from './treaties.ts'
 import { update } from './update.ts'
 
+export { STATES } from './partner-state.ts'
+export { countReportedTreaties, countStates, describePartners } from './summary.ts'
+export type { PartnersView } from './summary.ts'
+
 /** Other sovereigns whose published material is read (protocol/between 5). */
 export function openPartners(given: PartnersParts): Feature {
   const checks = new MaterialChecks()

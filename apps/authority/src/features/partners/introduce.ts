@@ -13,7 +13,7 @@ export interface Introduced {
   readonly metadata_mismatch: boolean
 }
 
-/** Reads genesis block and metadata of a partner that is added or pinned anew. */
+/** Reads genesis block and metadata of a partner that is added or pinned again. */
 export async function introduce(
   parts: PartnersState,
   url: string,

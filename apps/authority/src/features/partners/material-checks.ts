@@ -1,5 +1,5 @@
 import { Thread } from '@chancery/service-kit'
-import { CHECKS } from './check-material.ts'
+import { CHECKS } from './checks.ts'
 import { StepFailure } from './read-document.ts'
 
 type Checks = typeof CHECKS
@@ -28,7 +28,7 @@ export class MaterialChecks {
           task.blocks.map(({ buffer }) => buffer),
         )
     if ('failure' in found) throw new StepFailure(found.failure)
-    return found.value as Value<Name>
+    return found.value
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { lowerThreadPriority, serveCalls } from '@chancery/service-kit'
-import { CHECKS } from './check-material.ts'
+import { CHECKS } from './checks.ts'
 
 // Reads and verifies large documents of partners, so that no request waits for it.
 lowerThreadPriority()

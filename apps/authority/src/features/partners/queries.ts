@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- all statements of partners
 import { readJson, writeSortable } from '@chancery/protocol'
 import type { Instant, RecognitionTreaty } from '@chancery/protocol'
 import type { Selectable } from 'kysely'

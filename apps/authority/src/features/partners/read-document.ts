@@ -62,7 +62,7 @@ export function readFrom({ settings }: Pick<PartnersState, 'settings'>, origin: 
     if (!isKnown) throw new StepFailure(isRedirect(status) ? 'redirect' : 'unreachable')
     const tag = headers['etag']
     return {
-      status: status as ReadDocument['status'],
+      status,
       blocks,
       etag:
         typeof tag === 'string' && /^(?:W\/)?"[\x21\x23-\x7e]*"$/.test(tag) && tag.length <= MAX_ETAG_CHARACTERS

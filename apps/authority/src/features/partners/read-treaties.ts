@@ -1,4 +1,4 @@
-import type { OfferedTreaty } from './check-material.ts'
+import type { OfferedTreaty } from './check-treaties.ts'
 import type { Pull } from './run-pull.ts'
 
 const PAGE_BYTES = 2_097_152

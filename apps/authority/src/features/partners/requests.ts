@@ -104,8 +104,8 @@ async function readPin(body: JsonObject): Promise<Pin> {
     keys.length <= MAX_KEYS &&
     keys.every(isPublicKeyText) &&
     new Set(keys).size === keys.length
-  if (!isList || !(await areStrongKeys(keys as readonly string[]))) throw invalid('authority_public_keys')
-  return { kind: 'keys', authority_public_keys: keys as readonly string[] }
+  if (!isList || !(await areStrongKeys(keys))) throw invalid('authority_public_keys')
+  return { kind: 'keys', authority_public_keys: keys }
 }
 
 function readFlag(body: JsonObject, name: string, absent: boolean): boolean {

@@ -35,7 +35,7 @@ export interface FinishedPull {
   readonly row: PartnerRow
 }
 
-/** Stores what a pull found, unless the partner was removed or pinned anew meanwhile. */
+/** Stores what a pull found, unless the partner was removed or pinned again meanwhile. */
 export async function storePull(
   parts: PartnersState,
   claimed: PartnerRow,

@@ -11,7 +11,7 @@ import { refuseUnknownQuery } from './unknown-query.ts'
 
 /**
  * GET /admin/partners/{sovereign_id}/treaties
- * Returns the treaties that a partner reports as active. They are no ground for a decision.
+ * Returns the treaties that a partner reports as active. They decide nothing here.
  */
 export async function treaties(call: OperatorCall, parts: PartnersState): Promise<HttpResponse> {
   refuseUnknownQuery(call, ['limit', 'cursor'])

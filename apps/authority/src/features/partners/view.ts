@@ -41,6 +41,7 @@ export function listedPartner(
   return rest
 }
 
+// oxlint-disable-next-line max-lines-per-function -- one statement per member
 function describe(
   row: PartnerRow,
   treaties: readonly OwnTreaty[],
