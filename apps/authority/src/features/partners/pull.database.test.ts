@@ -64,11 +64,13 @@ const rows = (...treaties: readonly ForeignObject[]): ForeignObject => ({
 describe('POST /admin/partners', () => {
   it('reads genesis block and metadata, stores the partner and audits it', async () => {
     const stub = await newStub()
-    const partner = accepted(await admin('POST', '', requestOf(stub, { label: 'neighbour' })), 201)
+    const answer = await admin('POST', '', requestOf(stub, { label: 'neighbour' }))
+    const partner = accepted(answer, 201)
     expect(partner).toMatchObject({ sovereign_id: stub.name, state: 'new', label: 'neighbour', alarms: [] })
     expect(stub.seen).toEqual(['/genesis', '/sovereign.json'])
-    const event = (await eventsOf(na, 'partner_added')).find((each) => detailsOf(each)['sovereign_id'] === stub.name)
-    expect(detailsOf(event)).toMatchObject({ pin_kind: 'root', import_feeds: true })
+    const [event] = await eventsOf(na, answer)
+    expect(event?.['event_type']).toBe('partner_added')
+    expect(detailsOf(event)).toMatchObject({ sovereign_id: stub.name, pin_kind: 'root', import_feeds: true })
     refused(await admin('POST', '', requestOf(stub)), 409, 'partner_exists')
   })
 
