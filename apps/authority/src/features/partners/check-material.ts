@@ -29,8 +29,8 @@ import type { FeedIndex, FeedPart, FormerKey, GenesisBlock, JsonValue, Revocatio
 import { keysAt } from './pin.ts'
 import type { AcceptedKeys, Pin } from './pin.ts'
 import type { StoredCrl, StoredFeed, StoredGenesis } from './stored-facts.ts'
-import { StepFailure } from './read-document.ts'
-import type { Failure } from './read-document.ts'
+import { StepFailure } from './step-failure.ts'
+import type { Failure } from './step-failure.ts'
 
 /** Large lists of a partner have up to 200,000 ids, and up to 16 MiB. */
 const LIST_LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 200_000 }

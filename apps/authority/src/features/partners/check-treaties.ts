@@ -15,7 +15,7 @@ import type { Instant, JsonObject, JsonValue, RecognitionTreaty } from '@chancer
 import { checked, readBlocks } from './check-material.ts'
 import type { Blocks, Checked, Signer } from './check-material.ts'
 import { keysAt } from './pin.ts'
-import { StepFailure } from './read-document.ts'
+import { StepFailure } from './step-failure.ts'
 
 /** A treaty that a partner lists, as it is stored. */
 export interface OfferedTreaty {

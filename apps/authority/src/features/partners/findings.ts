@@ -1,6 +1,6 @@
 import type { OfferedTreaty } from './check-treaties.ts'
 import { PULL_OUTCOMES } from '../../metrics.ts'
-import type { Outcome } from './read-document.ts'
+import type { Outcome } from './step-failure.ts'
 import type { StoredFacts } from './stored-facts.ts'
 
 export type AlarmKind = 'equivocation' | 'rollback' | 'sequence_jump' | 'key_history_changed' | 'import_capacity'

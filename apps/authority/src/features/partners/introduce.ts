@@ -1,6 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import type { Pin } from './pin.ts'
-import { StepFailure, readFrom } from './read-document.ts'
+import { readFrom } from './read-document.ts'
+import { StepFailure } from './step-failure.ts'
 import { isMetadataEqual, readGenesis } from './run-pull.ts'
 import type { PartnersState } from './state.ts'
 import type { StoredGenesis } from './stored-facts.ts'

@@ -1,6 +1,6 @@
 import { Thread } from '@chancery/service-kit'
 import { CHECKS } from './checks.ts'
-import { StepFailure } from './read-document.ts'
+import { StepFailure } from './step-failure.ts'
 
 type Checks = typeof CHECKS
 type Task<Name extends keyof Checks> = Parameters<Checks[Name]>[0]

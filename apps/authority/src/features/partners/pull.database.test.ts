@@ -136,8 +136,8 @@ describe('a pull', () => {
         'too_large',
         (_request, response) => {
           response.writeHead(200, { 'content-type': 'application/json' })
-          const more = (): void => void (response.writable && response.write(Buffer.alloc(65_536, 32), more))
-          more()
+          const timer = setInterval(() => response.write(Buffer.alloc(1_048_576, 32)), 1)
+          response.on('close', () => clearInterval(timer))
         },
       ],
       ['malformed', (_request, response) => void response.end('{"sequence":1,"sequence":2}')],

@@ -1,8 +1,7 @@
-import { StepFailure } from './read-document.ts'
-import type { Pull } from './run-pull.ts'
+import { StepFailure } from './step-failure.ts'
+import { LIST_BYTES } from './pull-context.ts'
+import type { Pull } from './pull-context.ts'
 import { checkSequence } from './sequence-check.ts'
-
-export const LIST_BYTES = 16_777_216
 
 /** Step 5: the revocation list of certificates. */
 export async function readCrlStep({ parts, sovereign_id, read, keys, seen, findings }: Pull): Promise<void> {

@@ -1,21 +1,7 @@
 import { OutboundError, callForBlocks } from '@chancery/service-kit'
-import type { PULL_OUTCOMES } from '../../metrics.ts'
-import type { PartnersState } from './state.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import { isAllowedAddress } from './partner-url.ts'
-
-export type Outcome = (typeof PULL_OUTCOMES)[number]
-export type Failure = Exclude<Outcome, 'ok' | 'unchanged'>
-
-/** A step ended without a usable document. It has no text of the partner. */
-export class StepFailure extends Error {
-  override readonly name = 'StepFailure'
-  readonly outcome: Failure
-
-  constructor(outcome: Failure) {
-    super(outcome)
-    this.outcome = outcome
-  }
-}
+import { StepFailure } from './step-failure.ts'
 
 export interface ReadDocument {
   readonly status: 200 | 304 | 404
@@ -39,7 +25,11 @@ const REQUEST_MS = 10_000
 const MAX_ETAG_CHARACTERS = 256
 
 /** Reads documents of one origin: no redirects, cookies or credentials, and only from an allowed address. */
-export function readFrom({ settings }: Pick<PartnersState, 'settings'>, origin: string, signal: AbortSignal): ReadFrom {
+export function readFrom(
+  { settings }: { readonly settings: Pick<AuthoritySettings, 'partnerAddresses' | 'partnerRoots'> },
+  origin: string,
+  signal: AbortSignal,
+): ReadFrom {
   const isPlain = origin.startsWith('http:')
   return async ({ path, maxBytes, etag, mayLack = false }) => {
     const found = await callForBlocks({

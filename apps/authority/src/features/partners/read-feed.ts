@@ -3,9 +3,9 @@ import { MAX_FEED_IDS } from '@chancery/protocol'
 import type { FeedIndex } from '@chancery/protocol'
 import type { CheckedFeed } from './check-material.ts'
 import type { NewAlarm } from './findings.ts'
-import { LIST_BYTES } from './read-crl.ts'
-import { StepFailure } from './read-document.ts'
-import type { Pull } from './run-pull.ts'
+import { LIST_BYTES } from './pull-context.ts'
+import { StepFailure } from './step-failure.ts'
+import type { Pull } from './pull-context.ts'
 import { checkSequence } from './sequence-check.ts'
 
 const INDEX_BYTES = 1_048_576

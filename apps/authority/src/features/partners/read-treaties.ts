@@ -1,5 +1,5 @@
 import type { OfferedTreaty } from './check-treaties.ts'
-import type { Pull } from './run-pull.ts'
+import type { Pull } from './pull-context.ts'
 
 const PAGE_BYTES = 2_097_152
 const MAX_PAGES = 10

@@ -3,9 +3,12 @@ import type { GenesisBlock, Instant } from '@chancery/protocol'
 import type { CheckedGenesis } from './check-material.ts'
 import type { Findings } from './findings.ts'
 import { acceptedKeys } from './pin.ts'
-import type { AcceptedKeys, Pin } from './pin.ts'
+import type { Pin } from './pin.ts'
 import { readCrlStep } from './read-crl.ts'
-import { StepFailure, readFrom } from './read-document.ts'
+import { readFrom } from './read-document.ts'
+import { SMALL_BYTES } from './pull-context.ts'
+import type { Pull } from './pull-context.ts'
+import { StepFailure } from './step-failure.ts'
 import type { ReadFrom } from './read-document.ts'
 import { readFeedStep } from './read-feed.ts'
 import { readTreatiesStep } from './read-treaties.ts'
@@ -14,21 +17,6 @@ import type { PartnersState } from './state.ts'
 import { readFacts } from './stored-facts.ts'
 import type { StoredFacts } from './stored-facts.ts'
 
-/** A pull under way. */
-export interface Pull {
-  readonly parts: PartnersState
-  readonly sovereign_id: string
-  readonly isImporting: boolean
-  readonly read: ReadFrom
-  readonly keys: AcceptedKeys
-  /** Highest sequences that were seen under this pin. */
-  readonly seen: ReadonlyMap<string, number>
-  readonly findings: Findings
-  /** Feed parts may take longer. */
-  allowParts(): void
-}
-
-export const SMALL_BYTES = 262_144
 const PULL_MS = 60_000
 const PARTS_MS = 300_000
 /** A clock of a partner that is this far off is reported. */

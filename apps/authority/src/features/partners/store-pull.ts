@@ -6,7 +6,7 @@ import { worstOf } from './findings.ts'
 import type { Findings, NewAlarm } from './findings.ts'
 import { pinDigest } from './pin.ts'
 import type { Pin } from './pin.ts'
-import type { Outcome } from './read-document.ts'
+import type { Outcome } from './step-failure.ts'
 import {
   countReported,
   deleteReported,
