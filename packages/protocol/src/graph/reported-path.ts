@@ -3,7 +3,7 @@ import type { TrustPath } from './trust-path.ts'
 import type { RecognitionEdge } from './recognition-graph.ts'
 import type { TrustIndex } from './trust-index.ts'
 
-/** A treaty that a partner lists. It is shown, and is no ground for a decision, a finding, a digest or a key. */
+/** A treaty that a partner lists. It is shown, and is not the basis of a decision, a finding, a digest or a key. */
 export type ReportedEdge = RecognitionEdge & {
   readonly origin: 'reported'
   readonly reported_by: string

@@ -56,7 +56,7 @@ function pathForm(from: string, to: string): Markup {
 const REASONS: Readonly<Record<string, string>> = {
   active_treaty_path: 'Treaties in force lead there.',
   direct_treaty_revoked: 'There was a treaty; it ended.',
-  reported_treaty_path: 'Only treaties that partners report lead there. Nobody is accepted because of them.',
+  reported_treaty_path: 'Only treaties that partners report lead there. They make no member accepted.',
   no_active_treaty_path: 'No treaty in force leads there.',
 }
 
