@@ -4,6 +4,7 @@ import type { AttestedProfile, AttestedProofs } from './verify.ts'
 const ATTESTED: AttestedProfile = {
   ...PROOF_V2,
   attestationOf: (proof, { node_public_key, network_name }) => {
+    if ((proof.headers['chancery-attestation'] ?? '').length > MAX_CARRIED_CHARACTERS) return 'proof_malformed'
     const attestation = attestationInProof(proof)?.record
     if (attestation === undefined) return 'attestation_malformed'
     if (!isAttestationOfKey(attestation, node_public_key)) return 'attestation_not_bound'

@@ -64,7 +64,10 @@ export type AttestedProofs = (field: IncomingRequest['field']) => AttestedProfil
 
 export interface AttestedProfile extends ProofProfile {
   /** The attestation in a proof whose signature verified, or why it is not one of this caller. */
-  readonly attestationOf?: (proof: RequestProof, certificate: JoinCertificate) => Attestation | AttestationRefusal
+  readonly attestationOf?: (
+    proof: RequestProof,
+    certificate: JoinCertificate,
+  ) => Attestation | AttestationRefusal | 'proof_malformed'
 }
 
 type PolicyNow = ProofPolicy & { readonly now: Instant }
