@@ -59,6 +59,9 @@ function reachableFrom(feature: string, arrows: Arrows): ReadonlySet<string> {
   return reached
 }
 
+/** Names of the platform that contain a domain word. */
+const PLATFORM_NAMES = /\bagent: false\b|\bgetCACertificates\b/g
+
 interface WordRule {
   readonly rule: string
   readonly files: string
@@ -100,7 +103,7 @@ function checkWords(root: string, { rule, files, allowed, words, reason }: WordR
       blankComments(readFileSync(join(root, file), 'utf8'))
         .split('\n')
         .flatMap((line, index) => {
-          const found = words.exec(line)?.[0]
+          const found = words.exec(line.replace(PLATFORM_NAMES, ''))?.[0]
           const message = `says «${found}», but ${reason}`
           return found === undefined ? [] : [{ rule, file: `${file}:${index + 1}`, message }]
         }),

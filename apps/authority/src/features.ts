@@ -28,6 +28,7 @@ import type { Health } from './features/health/index.ts'
 import { openKeySuccession } from './features/key-succession/index.ts'
 import type { KeySuccession } from './features/key-succession/index.ts'
 import { openOperatorKeys } from './features/operator-keys/index.ts'
+import { openPartners } from './features/partners/index.ts'
 import { openPolicy } from './features/policy/index.ts'
 import type { Policy } from './features/policy/index.ts'
 import { openRecognitionPolicy } from './features/recognition-policy/index.ts'
@@ -63,6 +64,7 @@ export interface Features {
   readonly health: Health
   readonly keySuccession: KeySuccession
   readonly operatorKeys: Feature
+  readonly partners: Feature
   readonly policy: Policy
   readonly recognitionPolicy: RecognitionPolicy
   readonly recognitionTreaties: RecognitionTreaties
@@ -88,6 +90,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
   const recognitionPolicy = openRecognitionPolicy(parts)
   const recognitionTreaties = openRecognitionTreaties({ ...parts, connectome })
   const revocationFeeds = openRevocationFeeds({ ...parts, recognitionTreaties })
+  const partners = openPartners({ ...parts, recognitionTreaties, revocationFeeds })
   const attestations = openAttestations({
     ...parts,
     connectome,
@@ -133,6 +136,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     recognitionPolicy,
     recognitionTreaties,
     revocationFeeds,
+    partners,
     attestations,
     trustEvidence,
     agreements,
@@ -178,6 +182,7 @@ function inDocumentOrder(features: Features): readonly Feature[] {
     features.recognitionPolicy,
     features.recognitionTreaties,
     features.revocationFeeds,
+    features.partners,
     features.boundaryPolicies,
     features.connectome,
     features.trustEvidence,

@@ -3,6 +3,22 @@ import type { Route } from '@chancery/contract'
 import { Metrics, createRequestMetrics } from '@chancery/service-kit'
 import type { Clock, Counter, Gauge, Labelled, MetricFacts, RequestMetrics } from '@chancery/service-kit'
 
+/** Results of a pull of a partner, the least serious first. */
+export const PULL_OUTCOMES = [
+  'ok',
+  'unchanged',
+  'unreachable',
+  'timeout',
+  'redirect',
+  'too_large',
+  'malformed',
+  'unauthentic',
+  'mismatch',
+  'rollback',
+  'equivocation',
+  'store_failed',
+] as const
+
 /** Counters that handlers raise. Gauges that are read from the database are in features/health/gauges.ts. */
 export interface AuthorityMetrics {
   readonly registry: Metrics
@@ -13,6 +29,8 @@ export interface AuthorityMetrics {
   readonly refusalsNotRecorded: Counter
   /** Versions of the own feed that could not be signed or stored. */
   readonly feedPublishFailures: Counter
+  readonly partnerPulls: Labelled<{ outcome: readonly string[] }, Counter>
+  readonly partnerFeedImports: Labelled<{ outcome: readonly ['ok', 'failed'] }, Counter>
   readonly clockOffset: Gauge
   readonly keyringsDiffer: Gauge
   readonly boundaryDecisions: Labelled<{ asked_by: typeof ASKERS; authorized: readonly ['true', 'false'] }, Counter>
@@ -68,6 +86,16 @@ export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'mono
     feedPublishFailures: registry.counter({
       name: 'chancery_feed_publish_failures_total',
       help: 'Versions of the own revocation feed that could not be signed or stored.',
+    }),
+    partnerPulls: registry.counter({
+      name: 'chancery_partner_pulls_total',
+      help: 'Pulls of partners by outcome.',
+      labels: { outcome: PULL_OUTCOMES },
+    }),
+    partnerFeedImports: registry.counter({
+      name: 'chancery_partner_feed_imports_total',
+      help: 'Imports of feeds and feed parts of partners.',
+      labels: { outcome: ['ok', 'failed'] as const },
     }),
     clockOffset: registry.gauge({
       name: 'chancery_clock_offset_seconds',

@@ -7,7 +7,8 @@ const CORE = `
   certificate_adopted certificate_issued join_rejected heartbeat_rejected renewal_rejected certificate_renewed certificate_revoked certificates_removed audit_events_removed
   crl_published policy_published policy_rolled_back agent_registered agent_deregistered membership_attestation_issued
   membership_attestation_revoked recognition_policy_saved recognition_treaty_issued recognition_treaty_revoked
-  revocation_feed_published sovereign_revocation_feed_imported sovereign_revocation_feed_rejected state_recovered evidence_reimported`
+  revocation_feed_published sovereign_revocation_feed_imported sovereign_revocation_feed_rejected state_recovered evidence_reimported
+  partner_added partner_changed partner_repinned partner_removed partner_key_changed partner_alarm_raised partner_alarm_cleared`
 
 // protocol/trust-operations 11
 const TRUST_OPERATIONS = `

@@ -162,12 +162,32 @@ export const AUDIT_EVENTS = {
       'complete',
       'part',
       'differs_from_pinned',
+      'partner',
       'accept_sequence_jump',
     ],
   },
   sovereign_revocation_feed_rejected: {
     when: 'The revocation feed of another sovereign was refused.',
     details: ['feed_id', 'issuer_sovereign_id', 'sequence', 'trust_basis', 'reason'],
+  },
+  partner_added: {
+    when: 'A partner was registered.',
+    details: ['sovereign_id', 'pin_kind', 'import_feeds', 'interval_seconds', 'allow_http'],
+  },
+  partner_changed: { when: 'Members of a partner were changed.', details: ['sovereign_id', 'fields'] },
+  partner_repinned: { when: 'Other keys of a partner were pinned.', details: ['sovereign_id', 'pin_kind', 'reason'] },
+  partner_removed: { when: 'A partner was removed.', details: ['sovereign_id', 'reason', 'treaties_in_force'] },
+  partner_key_changed: {
+    when: 'A partner shows another authority key, signed by its pinned root.',
+    details: ['sovereign_id', 'genesis_digest'],
+  },
+  partner_alarm_raised: {
+    when: 'A partner contradicted what it had shown before.',
+    details: ['sovereign_id', 'alarm_id', 'kind', 'material', 'sequence'],
+  },
+  partner_alarm_cleared: {
+    when: 'An operator cleared an alarm of a partner.',
+    details: ['sovereign_id', 'alarm_id', 'kind', 'material', 'reason'],
   },
   capability_offer_built: {
     when: 'A capability offer was signed.',

@@ -53,16 +53,20 @@ const STABLE: Readonly<Record<number, string>> = {
 const BETA: Readonly<Record<number, string>> = {
   400: `
     invalid_recipient_public_key attestation_issuer_mismatch feed_issuer_mismatch context_party_mismatch
-    invalid_attestation invalid_threshold invalid_vote_type missing_cosign_fields too_many_verifications`,
+    invalid_attestation invalid_threshold invalid_vote_type missing_cosign_fields too_many_verifications invalid_partner`,
   403: `
     attestation_not_bound attestation_untrusted certificate_expired certificate_not_yet_valid certificate_superseded
     relay_not_allowed`,
-  404: 'asset_not_found feed_part_not_found key_list_not_found key_history_not_found node_decisions_disabled node_not_found',
+  404: `
+    asset_not_found feed_part_not_found key_list_not_found key_history_not_found node_decisions_disabled node_not_found
+    partner_not_found partners_disabled alarm_not_found`,
   408: 'request_timeout',
-  409: 'evidence_anchor_refused import_capacity revocation_feed_full',
+  409: 'evidence_anchor_refused import_capacity revocation_feed_full partner_exists partner_limit pull_in_progress',
   414: 'request_uri_too_large',
   415: 'unsupported_media_type',
-  422: 'caller_keys_not_accepted caller_proof_rejected agreement_untrusted cosign_rejected justification_untrusted',
+  422: `
+    caller_keys_not_accepted caller_proof_rejected agreement_untrusted cosign_rejected justification_untrusted
+    partner_mismatch partner_unreachable`,
   429: 'admin_auth_throttled',
   431: 'request_header_fields_too_large',
 }

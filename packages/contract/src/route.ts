@@ -44,6 +44,7 @@ export type GatewayGroup =
   | 'evidence'
   | 'evidence_store'
   | 'network'
+  | 'partners'
   | 'treaties'
 
 /** Under which name the gateway forwards a route. A route without it cannot be reached through the gateway. */
@@ -89,6 +90,8 @@ export interface RouteFacts {
   readonly reserve?: 'revocation'
   /** The last path parameter takes everything that is left, slashes included. */
   readonly tail?: true
+  /** Seconds for a handler that reads from other services; see SERVER_LIMITS for the usual ones. */
+  readonly deadlineSeconds?: number
   readonly gateway?: GatewayFacts
 }
 

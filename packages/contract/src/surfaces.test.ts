@@ -88,8 +88,8 @@ describe('mapSurfaces', () => {
   })
 
   it('counts what it lists', () => {
-    expect(map.counts).toEqual({ http: 115, cli: COMMANDS.length, browser_safe: group('safe').length })
-    // 115 routes without 53 operator, 6 node and 1 executor routes.
+    expect(map.counts).toEqual({ http: 124, cli: COMMANDS.length, browser_safe: group('safe').length })
+    // 124 routes without 62 operator, 6 node and 1 executor routes.
     expect(map.counts.browser_safe).toBe(55)
   })
 

@@ -30,6 +30,8 @@ import { healthApi } from './api/health.ts'
 import type { HealthApi } from './api/health.ts'
 import { operatorKeysApi } from './api/operator-keys.ts'
 import type { OperatorKeysApi } from './api/operator-keys.ts'
+import { partnersApi } from './api/partners.ts'
+import type { PartnersApi } from './api/partners.ts'
 import { policyApi } from './api/policy.ts'
 import type { PolicyApi } from './api/policy.ts'
 import { recognitionPolicyApi } from './api/recognition-policy.ts'
@@ -72,6 +74,7 @@ export interface Client {
   readonly recognitionPolicy: RecognitionPolicyApi
   readonly recognitionTreaties: RecognitionTreatiesApi
   readonly revocationFeeds: RevocationFeedsApi
+  readonly partners: PartnersApi
   readonly agreements: AgreementsApi
   readonly boundary: BoundaryApi
   readonly boundaryPolicies: BoundaryPoliciesApi
@@ -121,6 +124,7 @@ export function toAreas(connection: Connection): Client {
     recognitionPolicy: recognitionPolicyApi(connection),
     recognitionTreaties: recognitionTreatiesApi(connection),
     revocationFeeds: revocationFeedsApi(connection),
+    partners: partnersApi(connection),
     agreements: agreementsApi(connection),
     boundary: boundaryApi(connection),
     boundaryPolicies: boundaryPoliciesApi(connection),

@@ -164,6 +164,19 @@ export type {
   OperatorKeysApi,
 } from './api/operator-keys.ts'
 export type { PageQuery, Paging } from './api/page.ts'
+export type {
+  ListedPartner,
+  Partner,
+  PartnerAlarm,
+  PartnerChanges,
+  PartnerFeed,
+  PartnerPage,
+  PartnerPin,
+  PartnerRequest,
+  PartnerState,
+  PartnerTreaties,
+  PartnersApi,
+} from './api/partners.ts'
 export type { PolicyApi, PolicyHistory, PolicyRequest, PolicyVersion, PublishedPolicy } from './api/policy.ts'
 export type { RecognitionPolicyApi, SavedRecognitionPolicy } from './api/recognition-policy.ts'
 export type {

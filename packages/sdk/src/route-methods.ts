@@ -66,6 +66,17 @@ export const ROUTE_METHODS: RouteMethods = {
   recognitionPolicy: { current: 'current', publish: 'publish' },
   recognitionTreaties: { list: 'page', find: 'find', issue: 'issue', revoke: 'revoke', verify: 'verify' },
   revocationFeeds: { current: 'current', index: 'index', part: 'part', import: 'import' },
+  partners: {
+    add: 'add',
+    list: 'list',
+    find: 'get',
+    update: 'update',
+    pull: 'pull',
+    repin: 'repin',
+    clearAlarm: 'clearAlarm',
+    remove: 'remove',
+    treaties: 'treaties',
+  },
   agreements: { offer: 'offer', counter: 'counter', accept: 'accept', cosign: 'cosign', verify: 'verify' },
   boundary: { evaluate: 'evaluate', request: 'request', decide: 'decide', verify: 'verify' },
   boundaryPolicies: {

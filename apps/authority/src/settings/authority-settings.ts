@@ -18,6 +18,7 @@ import type { DatabaseChoice } from './database-settings.ts'
 import { INSTANCE_SETTINGS } from './instance-settings.ts'
 import { KEY_SETTINGS, KEY_SETTING_NAMES, chooseKeys, seedNameOf, seedSettings } from './key-settings.ts'
 import { OPERATOR_SETTINGS } from './operator-settings.ts'
+import { PARTNER_SETTINGS } from './partner-settings.ts'
 import { keyIdText, secondsOrOff, splitList, storedDays } from './readers.ts'
 
 const roleList: Reader<readonly string[]> = (value) => {
@@ -200,6 +201,7 @@ const AUTHORITY_SETTINGS = {
     default: 90,
   }),
   ...AUDIT_SETTINGS,
+  ...PARTNER_SETTINGS,
   ...INSTANCE_SETTINGS,
 } as const
 

@@ -1,7 +1,6 @@
 import { isJsonObject, readJsonBytes } from '@chancery/protocol'
-import { sleep, toError } from '@chancery/service-kit'
+import { callUrl, sleep, toError } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
-import { callUrl } from '../outbound/call-url.ts'
 import type { DurableState } from '../state/durable-state.ts'
 import type { PendingEvent } from '../state/state-calls.ts'
 

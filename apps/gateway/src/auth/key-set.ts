@@ -1,8 +1,7 @@
 import { isJsonObject, readJsonBytes } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { sleep, toError } from '@chancery/service-kit'
+import { callUrl, sleep, toError } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
-import { callUrl } from '../outbound/call-url.ts'
 
 export interface KeySetParts {
   readonly url: URL

@@ -1,9 +1,7 @@
 import { getCACertificates } from 'node:tls'
-import { isTracing, traced } from '@chancery/service-kit'
+import { OutboundError, guardedLookup, isCallable, isRefusedLiteral, isTracing, traced } from '@chancery/service-kit'
 import { Pool } from 'undici'
 import type { NetworkPolicy, Policy } from '../policy/policy.ts'
-import { guardedLookup, isRefusedLiteral } from '../addresses/address-rules.ts'
-import { OutboundError } from './call-url.ts'
 import { UpstreamExchange } from './upstream-exchange.ts'
 import type { UpstreamResponse, UpstreamCall } from './upstream-exchange.ts'
 
@@ -68,7 +66,7 @@ export class AuthorityPools {
       bodyTimeout: 0,
       connect: {
         timeout: CONNECT_MS,
-        lookup: guardedLookup(allowHttp),
+        lookup: guardedLookup((address) => isCallable(address, allowHttp)),
         // Set explicitly, because an environment variable could disable the default.
         rejectUnauthorized: true,
         ...(extraRoot === undefined ? {} : { ca: [...getCACertificates('default'), extraRoot] }),

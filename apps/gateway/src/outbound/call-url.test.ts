@@ -3,7 +3,7 @@ import type { Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { TestCa } from '@chancery/testkit'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
-import { callUrl } from './call-url.ts'
+import { callUrl } from '@chancery/service-kit'
 
 const ca = new TestCa()
 const leaf = ca.issue('keys')

@@ -4,9 +4,15 @@ import { getCACertificates } from 'node:tls'
 import type { Configuration, ConfigurationProblem } from '../policy/load-configuration.ts'
 import { issuersOf } from '../policy/policy.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
-import { NOT_ALLOWED, guardedLookup, isRefusedLiteral } from '../addresses/address-rules.ts'
-import { OutboundError, callForBlocks } from './call-url.ts'
-import type { OutboundCall } from './call-url.ts'
+import {
+  NOT_ALLOWED,
+  OutboundError,
+  callForBlocks,
+  guardedLookup,
+  isCallable,
+  isRefusedLiteral,
+} from '@chancery/service-kit'
+import type { OutboundCall } from '@chancery/service-kit'
 
 const CALL_MS = 10_000
 const KEY_SET_BYTES = 1_048_576
@@ -77,7 +83,7 @@ async function handshakeProblem(
     const socket = connect({
       host,
       port: Number(url.port || 443),
-      lookup: guardedLookup(allowPrivate),
+      lookup: guardedLookup((address) => isCallable(address, allowPrivate)),
       // An address is not a server name. The platform refuses to send it as one.
       ...(isIP(host) === 0 ? { servername: host } : {}),
       timeout: CALL_MS,

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { OutboundError } from './call-url.ts'
+import { OutboundError } from '@chancery/service-kit'
 
 export interface UpstreamCall {
   readonly method: 'GET' | 'POST' | 'DELETE'

@@ -1,6 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import { addressForms } from '../addresses/address-forms.ts'
-import { isRefusedLiteral } from '../addresses/address-rules.ts'
+import { addressForms, isRefusedLiteral } from '@chancery/service-kit'
 import type { Problems } from './form.ts'
 
 /** Addresses inside the operator's own networks. */

@@ -1,7 +1,7 @@
 import { LIST_HEAD_HEADER, readListHeadHeader, seconds, writeInstant } from '@chancery/protocol'
 import type { Instant, ListHead } from '@chancery/protocol'
 import type { Clock, Log } from '@chancery/service-kit'
-import type { OutboundResponse } from '../outbound/call-url.ts'
+import type { OutboundResponse } from '@chancery/service-kit'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import type { RefreshOutcome } from './refresh-results.ts'
 import type { IssuerState, UnreadList } from './snapshot.ts'

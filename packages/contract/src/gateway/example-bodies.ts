@@ -176,6 +176,12 @@ export const EXAMPLE_BODIES: Readonly<Record<string, JsonObject>> = {
     },
   },
   'evidence-verify': { evidence: record('trust evidence'), issuer_public_keys: [KEY] },
+  'partners-add': { url: 'https://na.partner.example', root_public_key: KEY, import_feeds: 'on' },
+  'partners-update': { interval_seconds: 600 },
+  'partners-pull': {},
+  'partners-repin': { root_public_key: KEY, reason: 'The partner has a new root key.' },
+  'partners-clear-alarm': { alarm_id: '<alarm id>', reason: 'The partner explained it.' },
+  'partners-remove': { reason: 'The partnership ended.' },
   'treaties-issue-treaty': {
     subject_sovereign_id: '<sovereign id>',
     subject_public_keys: [KEY],

@@ -98,6 +98,15 @@ const BEYOND = [
   'agreement-cosign-route POST /admin/agreements/cosign agreement AS',
   'attestations-feed-part GET /sovereign-revocation-feed/parts/{part} attestations -',
   'boundary-request POST /boundary/request boundary -',
+  'partners-add POST /admin/partners partners AP',
+  'partners-list GET /admin/partners partners AS',
+  'partners-get GET /admin/partners/{sovereign_id} partners AS',
+  'partners-update POST /admin/partners/{sovereign_id} partners AP',
+  'partners-pull POST /admin/partners/{sovereign_id}/pull partners AS',
+  'partners-repin POST /admin/partners/{sovereign_id}/repin partners AP',
+  'partners-clear-alarm POST /admin/partners/{sovereign_id}/clear-alarm partners AP',
+  'partners-remove POST /admin/partners/{sovereign_id}/remove partners AP',
+  'partners-treaties GET /admin/partners/{sovereign_id}/treaties partners AS',
   'evidence_store-list-anchors GET /admin/evidence/anchors evidence_store AS',
   'evidence_store-create-anchor POST /admin/evidence/anchors evidence_store AS',
 ]
@@ -137,6 +146,8 @@ const QUERIES: Readonly<Record<string, readonly string[]>> = {
   ],
   'evidence_store-export': ['limit', 'since_sequence'],
   'evidence_store-list-anchors': ['after_anchor', 'limit'],
+  'partners-list': ['cursor', 'limit', 'state'],
+  'partners-treaties': ['cursor', 'limit'],
 }
 
 function signature(access: Access, signed: boolean): string {
@@ -172,9 +183,9 @@ describe('gateway catalogue', () => {
     expect(lines((since) => since === 'v0.58' || since === 'v0.59')).toEqual(LATER_ADDITIONS.toSorted())
   })
 
-  it('has exactly eight operations beyond the 80', () => {
+  it('has exactly 17 operations beyond the 80', () => {
     expect(lines((since) => since === 'v0.60')).toEqual(BEYOND.toSorted())
-    expect(catalogue).toHaveLength(88)
+    expect(catalogue).toHaveLength(97)
   })
 
   it('dates boundary policies to v0.58 and the evidence store to v0.59', () => {
@@ -187,7 +198,7 @@ describe('gateway catalogue', () => {
   })
 
   it('never uses an operation id twice', () => {
-    expect(new Set(catalogue.map(({ gateway }) => gateway.operation)).size).toBe(88)
+    expect(new Set(catalogue.map(({ gateway }) => gateway.operation)).size).toBe(97)
   })
 
   it('forwards exactly the listed query names, in name order', () => {

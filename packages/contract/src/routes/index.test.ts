@@ -41,6 +41,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
   recognitionPolicy: ['current', 'publish'],
   recognitionTreaties: ['list', 'find', 'issue', 'revoke', 'verify'],
   revocationFeeds: ['current', 'index', 'part', 'import'],
+  partners: ['add', 'list', 'find', 'update', 'pull', 'repin', 'clearAlarm', 'remove', 'treaties'],
   agreements: ['offer', 'counter', 'accept', 'cosign', 'verify'],
   boundary: ['evaluate', 'request', 'decide', 'verify'],
   boundaryPolicies: [
@@ -90,6 +91,11 @@ const PRIVILEGED = [
   'POST /admin/recognition-treaties/{treaty_id}/revoke',
   'POST /admin/recognition-policy',
   'POST /admin/sovereign-revocation-feeds/import',
+  'POST /admin/partners',
+  'POST /admin/partners/{sovereign_id}',
+  'POST /admin/partners/{sovereign_id}/repin',
+  'POST /admin/partners/{sovereign_id}/clear-alarm',
+  'POST /admin/partners/{sovereign_id}/remove',
   'POST /admin/boundary-policies',
   'POST /admin/boundary-policies/{policy_id}/activate',
   'POST /admin/boundary-policies/{policy_id}/deactivate',
@@ -129,6 +135,15 @@ const BETA = [
   'GET /admin/evidence/anchors',
   'POST /admin/evidence/anchors',
   'GET /crl/keys/{key_id}',
+  'GET /admin/partners',
+  'POST /admin/partners',
+  'GET /admin/partners/{sovereign_id}',
+  'POST /admin/partners/{sovereign_id}',
+  'POST /admin/partners/{sovereign_id}/pull',
+  'POST /admin/partners/{sovereign_id}/repin',
+  'POST /admin/partners/{sovereign_id}/clear-alarm',
+  'POST /admin/partners/{sovereign_id}/remove',
+  'GET /admin/partners/{sovereign_id}/treaties',
   'GET /key-history',
   'GET /key-succession',
   'GET /evidence-log/checkpoint',
@@ -177,6 +192,7 @@ const CREATED = [
   'POST /admin/policy',
   'POST /admin/attestations',
   'POST /admin/recognition-treaties',
+  'POST /admin/partners',
   'POST /admin/agreements/offer',
   'POST /admin/agreements/counter',
   'POST /admin/agreements/accept',
@@ -204,9 +220,9 @@ function idsWhere(stored: (route: Route) => boolean): string[] {
 }
 
 describe('the table of routes', () => {
-  it('has exactly 115 routes with different ids', () => {
-    expect(ALL_ROUTES).toHaveLength(115)
-    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(115)
+  it('has exactly 124 routes with different ids', () => {
+    expect(ALL_ROUTES).toHaveLength(124)
+    expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(124)
   })
 
   it('names every action as its file is named', () => {
@@ -234,7 +250,7 @@ describe('the table of routes', () => {
 describe('who may call', () => {
   it('lets only operators into /admin, under the admin limit', () => {
     const admin = ALL_ROUTES.filter((route) => route.path.startsWith('/admin/'))
-    expect(admin).toHaveLength(53)
+    expect(admin).toHaveLength(62)
     for (const route of admin) {
       expect(route.access, route.id).toMatch(/^operator:(standard|privileged)$/)
       expect(route.limit, route.id).toBe('admin')

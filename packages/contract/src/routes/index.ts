@@ -15,6 +15,7 @@ import { evidence } from './evidence.ts'
 import { evidenceLog } from './evidence-log.ts'
 import { health } from './health.ts'
 import { operatorKeys } from './operator-keys.ts'
+import { partners } from './partners.ts'
 import { policy } from './policy.ts'
 import { recognitionPolicy } from './recognition-policy.ts'
 import { recognitionTreaties } from './recognition-treaties.ts'
@@ -39,6 +40,7 @@ export interface RouteTable {
   readonly recognitionPolicy: typeof recognitionPolicy
   readonly recognitionTreaties: typeof recognitionTreaties
   readonly revocationFeeds: typeof revocationFeeds
+  readonly partners: typeof partners
   readonly agreements: typeof agreements
   readonly boundary: typeof boundary
   readonly boundaryPolicies: typeof boundaryPolicies
@@ -65,6 +67,7 @@ export const ROUTES: RouteTable = {
   recognitionPolicy,
   recognitionTreaties,
   revocationFeeds,
+  partners,
   agreements,
   boundary,
   boundaryPolicies,

@@ -262,7 +262,7 @@ export class RequestPipeline {
 
   #startDeadline(): void {
     const route = this.#route
-    const ms = SERVER_LIMITS.handlerDeadlineSeconds * 1000
+    const ms = (route.deadlineSeconds ?? SERVER_LIMITS.handlerDeadlineSeconds) * 1000
     this.#deadline ??= setTimeout(() => this.#exchange.fail(tooLate(route)), ms)
   }
 

@@ -87,3 +87,12 @@ export async function checkLease(tx: Transaction, { name, token }: Lease): Promi
     .executeTakeFirst()
   if (held === undefined) throw new LeaseLostError(`the lease ${name} was taken by another instance`)
 }
+
+/** Holds the lease for longer. Throws when another instance has taken it. */
+export async function extendLease(parts: LeaseParts, lease: Lease, ttlSeconds: number): Promise<void> {
+  const expires_at = writeSortable(parts.clock.now() + seconds(ttlSeconds))
+  await parts.database.write(async (tx) => {
+    await checkLease(tx, lease)
+    await tx.query.updateTable('job_leases').set({ expires_at }).where('name', '=', lease.name).execute()
+  })
+}

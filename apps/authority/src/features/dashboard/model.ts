@@ -1,3 +1,4 @@
+import type { PartnersView } from '../partners/index.ts'
 import type { ConnectomeSummary } from '@chancery/protocol'
 import type { PolicySetView } from '../boundary-policies/index.ts'
 import type { TreatyRow, TreatySummary } from '../connectome/index.ts'
@@ -41,6 +42,7 @@ export type DashboardView = {
   readonly own_feed: OwnFeedView | null
   readonly revocation_feed_summary: FeedSummary
   readonly revocation_feeds: readonly FeedRow[]
+  readonly partners: PartnersView
   readonly boundary_policies: PolicySetView
   readonly recent_changes: readonly RecentChange[]
   readonly warnings: readonly string[]

@@ -87,6 +87,12 @@ describe('GET /dashboard.json', () => {
       },
       revocation_feed_summary: { count: 0, freshness: 'none', stale_count: 0, watch_count: 0 },
       revocation_feeds: [],
+      partners: {
+        count: 0,
+        states: { alarm: 0, paused: 0, new: 0, fresh: 0, watch: 0, stale: 0 },
+        alarms: 0,
+        rows: [],
+      },
       boundary_policies: { enforcement: 'optional', healthy: true, status: 'healthy', problem_count: 0, active: [] },
       recent_changes: expect.any(Array),
       warnings: [],

@@ -15,6 +15,7 @@ import { LINKS } from './model.ts'
 import type { DashboardView, ListView, SigningKeyView } from './model.ts'
 import { listRecentChanges } from './recent-changes.ts'
 import { findWarnings } from './warnings.ts'
+import { describePartners } from '../partners/index.ts'
 
 /**
  * GET /dashboard.json
@@ -25,6 +26,7 @@ export async function view(call: Call, parts: DashboardParts): Promise<Dashboard
   const { enrollment } = parts
   const now = parts.clock.now()
   const [
+    partners,
     readiness,
     built,
     feeds,
@@ -37,6 +39,7 @@ export async function view(call: Call, parts: DashboardParts): Promise<Dashboard
     history,
     succession,
   ] = await Promise.all([
+    describePartners(db, parts.network.name, now),
     parts.health.readiness.read(),
     parts.connectome.current(),
     describeFeeds(db, now),
@@ -70,6 +73,7 @@ export async function view(call: Call, parts: DashboardParts): Promise<Dashboard
     treaties: built.treatyTable.rows,
     own_feed: ownFeed,
     revocation_feeds: feeds.rows,
+    partners,
     ...facts,
     warnings: findWarnings(facts),
     activity: history.activity,

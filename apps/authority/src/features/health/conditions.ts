@@ -7,6 +7,7 @@ import { isWindowEnding, whyOutsideWindow } from '../../signing/key-window.ts'
 import { LARGE_PART, findActiveVersion, partOfBound } from '../crl/index.ts'
 import { measureUnanchored } from '../evidence/index.ts'
 import { findNextExpiry } from '../recognition-treaties/index.ts'
+import { countStates } from '../partners/index.ts'
 import { findOwnFeedTime } from '../revocation-feeds/index.ts'
 import type { Readiness } from './readiness.ts'
 
@@ -56,9 +57,18 @@ export const CONDITIONS: readonly Condition[] = [
     status: 'degraded',
     holds: ({ recordFaults }) => recordFaults.has('evidenceLog'),
   },
+  { code: 'partner_alarm', status: 'degraded', holds: async (parts) => (await readStates(parts)).alarm > 0 },
+  { code: 'partner_stale', status: 'degraded', holds: async (parts) => (await readStates(parts)).stale > 0 },
   { code: 'sync_standby_missing', status: 'degraded', holds: isStandbyMissing },
   { code: 'operators_differ', status: 'degraded', holds: ({ operatorKeysCheck }) => operatorKeysCheck.isDiffering },
 ]
+
+async function readStates({
+  database,
+  clock,
+}: HealthParts): Promise<Awaited<ReturnType<typeof countStates>>['states']> {
+  return (await countStates(database.read, clock.now())).states
+}
 
 function isWindowOver(parts: HealthParts): boolean {
   return whyOutsideWindow(parts) === 'signing_key_window_over'

@@ -7,6 +7,7 @@ import type { Core } from '../../core.ts'
 import { FAULT_KINDS, RECORD_FAULTS } from '../../signing/record-faults.ts'
 import { findActiveVersion } from '../crl/index.ts'
 import { registerFreshnessGauges } from './freshness-gauges.ts'
+import { registerPartnerGauges } from './partner-gauges.ts'
 
 /**
  * The numbers of protocol/core 22.2 that are read from the database on request: from counters and from counts of jobs,
@@ -17,6 +18,7 @@ export function registerGauges(parts: HealthState): void {
   const { registry } = parts.metrics
   const db = parts.database.read
   registerFreshnessGauges(parts)
+  registerPartnerGauges(parts)
   registry.rows({
     name: 'chancery_record_faults',
     help: 'Whether stored rows of this kind contradict the signed records; nothing is signed from them.',

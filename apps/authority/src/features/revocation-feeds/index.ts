@@ -1,12 +1,21 @@
 import type { Feature } from '../../core.ts'
-import type { Transaction } from '../../database/database.ts'
+import type { FeedIndex, FeedPart, RevocationFeed } from '@chancery/protocol'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { serveFeed } from './current.ts'
 import { serveIndex } from './feed-index.ts'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import { IssuerStates } from './issuer-state.ts'
 import { cacheParts } from './part.ts'
+import {
+  addPartnerIds,
+  completePartnerFeed,
+  concludePartnerIndex,
+  importPartnerFeed,
+  importPartnerPart,
+} from './import-partner.ts'
 import { publishOwnFeed } from './publish.ts'
 import type { FeedCause, Least } from './publish.ts'
+import { findLastImported, listNewestFeeds, listStoredParts } from './queries.ts'
 import type { OwnFeed } from './queries.ts'
 import { refreshFeed } from './refresh.job.ts'
 import { revocationFeedRoutes } from './routes.ts'
@@ -21,6 +30,16 @@ export interface RevocationFeeds extends Feature {
   publishOwnFeed(tx: Transaction, cause: FeedCause, least?: Least): Promise<OwnFeed>
   /** Imported feeds of other sovereigns, for decisions. */
   readonly issuerStates: IssuerStates
+  findImported(issuer: string, db?: Reader): Promise<{ readonly sequence: number } | undefined>
+  /** The newest imported sequence of each issuer. */
+  listImported(): Promise<ReadonlyMap<string, number>>
+  listStoredParts(issuer: string, part_bits: number): Promise<ReadonlyMap<number, string>>
+  /** Imports by standing order, of a feed whose signature was verified. */
+  importFeed(feed: RevocationFeed): Promise<void>
+  addIds(feed: RevocationFeed): Promise<void>
+  importPart(index: FeedIndex, part: FeedPart): Promise<void>
+  concludeIndex(index: FeedIndex): Promise<boolean>
+  completeWithoutIndex(issuer: string, sequence: number): Promise<boolean>
   /** Each reads a published document, and caches it. */
   readonly serveFeed: () => Promise<unknown>
   readonly serveIndex: () => Promise<unknown>
@@ -33,6 +52,15 @@ export function openRevocationFeeds(parts: RevocationFeedsParts): RevocationFeed
     jobs: [{ name: 'feed-refresh', everySeconds: 60, run: () => refreshFeed(parts) }],
     publishOwnFeed: (tx, cause, least) => publishOwnFeed(tx, parts, cause, least),
     issuerStates: new IssuerStates(parts.database),
+    findImported: (issuer, db = parts.database.read) => findLastImported(db, issuer),
+    listImported: async () =>
+      new Map((await listNewestFeeds(parts.database.read)).map((feed) => [feed.issuer_sovereign_id, feed.sequence])),
+    listStoredParts: (issuer, part_bits) => listStoredParts(parts.database.read, issuer, part_bits),
+    importFeed: (feed) => importPartnerFeed(parts, feed),
+    addIds: (feed) => addPartnerIds(parts, feed),
+    importPart: (index, part) => importPartnerPart(parts, index, part),
+    concludeIndex: (index) => concludePartnerIndex(parts, index),
+    completeWithoutIndex: (issuer, sequence) => completePartnerFeed(parts, issuer, sequence),
     serveFeed: () => serveFeed(parts),
     serveIndex: () => serveIndex(parts),
     cacheParts: () => cacheParts(parts),

@@ -283,6 +283,21 @@ export async function markComplete(tx: Transaction, issuer: string, sequence: nu
     .execute()
 }
 
+/** The same ids, signed again. */
+export async function replaceImportedText(
+  tx: Transaction,
+  issuer: string,
+  sequence: number,
+  feed_json: string,
+): Promise<void> {
+  await tx.query
+    .updateTable('sovereign_revocation_feeds')
+    .set({ feed_json })
+    .where('issuer_sovereign_id', '=', issuer)
+    .where('sequence', '=', sequence)
+    .execute()
+}
+
 const STORED_IMPORTS = 2
 
 /** Stores the texts of the newest two feeds of an issuer, and digests of older ones. */

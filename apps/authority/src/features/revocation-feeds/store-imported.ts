@@ -111,7 +111,7 @@ interface SubmittedIds {
   readonly reasons: { readonly [id: string]: string }
 }
 
-async function storeIds(tx: Transaction, parts: RevocationFeedsParts, given: SubmittedIds): Promise<void> {
+export async function storeIds(tx: Transaction, parts: RevocationFeedsParts, given: SubmittedIds): Promise<void> {
   const { issuer: issuer_sovereign_id, feed_id, sequence, ids, reasons } = given
   const imported_at = writeSortable(parts.clock.now())
   const rows = ids.map((attestation_id) => {

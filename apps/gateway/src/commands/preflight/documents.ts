@@ -1,6 +1,6 @@
 import { JsonError, isJsonObject, readJsonBytes } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
-import { OutboundError, callUrl } from '../../outbound/call-url.ts'
+import { OutboundError, callUrl } from '@chancery/service-kit'
 
 /** The documents that an authority publishes, as far as they could be fetched. */
 export interface PublishedDocuments {

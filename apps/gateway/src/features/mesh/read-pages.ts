@@ -1,5 +1,5 @@
 import type { AuthorityPools } from '../../outbound/authority-pools.ts'
-import { OutboundError } from '../../outbound/call-url.ts'
+import { OutboundError } from '@chancery/service-kit'
 import type { NetworkPolicy } from '../../policy/policy.ts'
 
 const READ_MS = 4000

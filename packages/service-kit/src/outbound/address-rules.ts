@@ -8,7 +8,7 @@ type Kind = 'ipv4' | 'ipv6'
 /** Error code when a name resolves to no allowed address. */
 export const NOT_ALLOWED = 'EADDRNOTALLOWED'
 
-/** Never called, also when the policy names them: unspecified, link-local (cloud metadata), multicast, reserved. */
+/** Never called, also when the operator names them: unspecified, link-local (cloud metadata), multicast, reserved. */
 const NEVER = blockList([
   ['0.0.0.0', 8, 'ipv4'],
   ['169.254.0.0', 16, 'ipv4'],
@@ -24,9 +24,8 @@ const NEVER = blockList([
   ['fd20:ce::254', 128, 'ipv6'],
 ])
 
-/** Called only when the policy contains the address itself or allows plain http for the network. */
+/** Private networks, and special blocks without public hosts. */
 const PRIVATE = blockList([
-  ['127.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
   ['172.16.0.0', 12, 'ipv4'],
   ['192.168.0.0', 16, 'ipv4'],
@@ -35,8 +34,40 @@ const PRIVATE = blockList([
   ['198.18.0.0', 15, 'ipv4'],
   ['fc00::', 7, 'ipv6'],
   ['fec0::', 10, 'ipv6'],
+])
+
+const LOOPBACK = blockList([
+  ['127.0.0.0', 8, 'ipv4'],
   ['::1', 128, 'ipv6'],
 ])
+
+/** Documentation and discard blocks, without hosts. */
+const UNUSED = blockList([
+  ['192.0.2.0', 24, 'ipv4'],
+  ['198.51.100.0', 24, 'ipv4'],
+  ['203.0.113.0', 24, 'ipv4'],
+  ['192.88.99.0', 24, 'ipv4'],
+  ['2001:db8::', 32, 'ipv6'],
+  ['3fff::', 20, 'ipv6'],
+  ['100::', 64, 'ipv6'],
+])
+
+/** `never`: unspecified, link-local, metadata, multicast, reserved. `unused`: no host has it. */
+export type AddressKind = 'never' | 'unused' | 'loopback' | 'private' | 'public'
+
+const NARROWEST: readonly (readonly [AddressKind, BlockList])[] = [
+  ['never', NEVER],
+  ['unused', UNUSED],
+  ['loopback', LOOPBACK],
+  ['private', PRIVATE],
+]
+
+/** The kind of an address, of every address it contains: the first of the list counts. Undefined for another text. */
+export function addressKind(address: string): AddressKind | undefined {
+  const forms = addressForms(address)
+  if (forms.length === 0) return undefined
+  return NARROWEST.find(([, list]) => forms.some((form) => isIn(list, form)))?.[0] ?? 'public'
+}
 
 function blockList(subnets: readonly (readonly [string, number, Kind])[]): BlockList {
   const list = new BlockList()
@@ -46,8 +77,9 @@ function blockList(subnets: readonly (readonly [string, number, Kind])[]): Block
 
 /** Returns whether a connection to this address is allowed. Checks every address it contains. */
 export function isCallable(address: string, allowPrivate: boolean): boolean {
-  const forms = addressForms(address)
-  return forms.length > 0 && forms.every((form) => !isIn(NEVER, form) && (allowPrivate || !isIn(PRIVATE, form)))
+  const kind = addressKind(address)
+  if (kind === undefined || kind === 'never') return false
+  return allowPrivate || kind === 'public' || kind === 'unused'
 }
 
 function isIn(list: BlockList, form: string): boolean {
@@ -66,13 +98,16 @@ export function isRefusedLiteral({ hostname }: URL): boolean {
  * Resolves a name once, checks the addresses, and connects to a checked address. A second lookup could return another
  * address.
  */
-export function guardedLookup(allowPrivate: boolean, resolve: typeof lookup = lookup): LookupFunction {
+export function guardedLookup(
+  isAllowed: (address: string) => boolean,
+  resolve: typeof lookup = lookup,
+): LookupFunction {
   return (hostname, options, done) => {
     resolve(
       hostname,
       { all: true, family: options.family === 4 || options.family === 6 ? options.family : 0 },
       (error, found) => {
-        const addresses = (found ?? []).filter(({ address }) => isCallable(address, allowPrivate))
+        const addresses = (found ?? []).filter(({ address }) => isAllowed(address))
         const [first] = addresses
         if (error !== null || first === undefined) {
           done(error ?? Object.assign(new Error('no allowed address'), { code: NOT_ALLOWED }), '', 4)

@@ -1,11 +1,11 @@
 import { request as plainRequest } from 'node:http'
-import type { IncomingMessage } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { getCACertificates } from 'node:tls'
 import { joinBytes } from '@chancery/protocol'
-import { traced } from '@chancery/service-kit'
-import { guardedLookup, isRefusedLiteral } from '../addresses/address-rules.ts'
+import { traced } from '../tracing/spans.ts'
+import { guardedLookup, isCallable, isRefusedLiteral } from './address-rules.ts'
 import { OversizeError, readBlocks } from './read-blocks.ts'
 
 export interface OutboundCall {
@@ -20,6 +20,10 @@ export interface OutboundCall {
   readonly extraRoots?: readonly string[]
   /** Names may resolve to private addresses. Literal addresses of the operator always may. */
   readonly allowPrivate?: boolean
+  /** In place of `allowPrivate`: which addresses may be called, literal ones included. */
+  readonly isAllowed?: (address: string) => boolean
+  /** For the connection alone, TLS included. */
+  readonly connectMs?: number
   readonly signal?: AbortSignal
   /** Requests gzip and decodes it. The decoded size counts against `maxBytes`. */
   readonly takesGzip?: boolean
@@ -62,6 +66,10 @@ export class OutboundError extends Error {
   }
 }
 
+class ConnectTimeout extends Error {
+  override readonly name = 'ConnectTimeout'
+}
+
 /**
  * Calls one configured address: no redirects, no proxies of the environment, no cookies, TLS verified, time and size
  * limited while reading.
@@ -78,7 +86,8 @@ export function callForBlocks(call: OutboundCall): Promise<BlocksResponse> {
 
 async function callOnce(call: OutboundCall): Promise<BlocksResponse> {
   const host = call.url.hostname.replace(/^\[(.*)\]$/, '$1')
-  if (isRefusedLiteral(call.url)) throw new OutboundError('unreachable')
+  const isRefused = isIP(host) !== 0 && call.isAllowed?.(host) === false
+  if (isRefused || isRefusedLiteral(call.url)) throw new OutboundError('unreachable')
   const limit = AbortSignal.timeout(call.timeoutMs)
   const signal = call.signal === undefined ? limit : AbortSignal.any([limit, call.signal])
   let begun: Pick<OutboundResponse, 'status' | 'headers'> | undefined
@@ -87,7 +96,12 @@ async function callOnce(call: OutboundCall): Promise<BlocksResponse> {
     begun = { status: response.statusCode ?? 0, headers: response.headers }
     return { ...begun, blocks: await readBlocks(response, call) }
   } catch (error) {
-    const kind = error instanceof OversizeError ? 'too_large' : limit.aborted ? 'timeout' : 'unreachable'
+    const kind =
+      error instanceof OversizeError
+        ? 'too_large'
+        : limit.aborted || error instanceof ConnectTimeout
+          ? 'timeout'
+          : 'unreachable'
     throw new OutboundError(kind, { cause: error, response: begun })
   }
 }
@@ -106,7 +120,7 @@ function send(call: OutboundCall, host: string, signal: AbortSignal): Promise<In
       ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
     },
     agent: false as const,
-    lookup: guardedLookup(call.allowPrivate === true),
+    lookup: guardedLookup(call.isAllowed ?? ((address) => isCallable(address, call.allowPrivate === true))),
     signal,
     // Set explicitly, because an environment variable could disable the default.
     ...(isSecure ? { rejectUnauthorized: true } : {}),
@@ -117,6 +131,14 @@ function send(call: OutboundCall, host: string, signal: AbortSignal): Promise<In
   return new Promise((resolve, reject) => {
     const request = (isSecure ? secureRequest : plainRequest)(options, resolve)
     request.on('error', reject)
+    if (call.connectMs !== undefined) limitConnecting(request, call.connectMs, isSecure ? 'secureConnect' : 'connect')
     request.end(body)
   })
+}
+
+/** The connection is new for every call (`agent: false`), so its socket is not connected yet. */
+function limitConnecting(request: ClientRequest, ms: number, connected: 'connect' | 'secureConnect'): void {
+  const timer = setTimeout(() => request.destroy(new ConnectTimeout()), ms)
+  request.once('socket', (socket) => socket.once(connected, () => clearTimeout(timer)))
+  request.once('close', () => clearTimeout(timer))
 }

@@ -2,8 +2,7 @@ import type { LookupAddress, lookup } from 'node:dns'
 import { describe, expect, it } from 'vitest'
 import { Problems } from '../policy/form.ts'
 import { checkUrl } from '../policy/urls.ts'
-import { addressForms } from './address-forms.ts'
-import { guardedLookup, isCallable } from './address-rules.ts'
+import { addressForms, guardedLookup, isCallable } from '@chancery/service-kit'
 
 /** Hosts of a policy URL: unspecified, link-local, metadata, multicast, reserved. */
 const HOSTS = [
@@ -108,8 +107,10 @@ function answering(addresses: readonly string[]): typeof lookup {
 
 function resolved(addresses: readonly string[], allowPrivate: boolean): Promise<readonly string[] | 'refused'> {
   return new Promise((resolve) => {
-    guardedLookup(allowPrivate, answering(addresses))('name.example', { all: true }, (error, found) =>
-      resolve(error === null ? (found as LookupAddress[]).map(({ address }) => address) : 'refused'),
+    guardedLookup((address) => isCallable(address, allowPrivate), answering(addresses))(
+      'name.example',
+      { all: true },
+      (error, found) => resolve(error === null ? (found as LookupAddress[]).map(({ address }) => address) : 'refused'),
     )
   })
 }

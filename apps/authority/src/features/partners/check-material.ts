@@ -1,0 +1,211 @@
+import {
+  FormError,
+  JsonError,
+  MAX_READ_FEED_IDS,
+  asJson,
+  canonicalBytes,
+  digestOf,
+  genesisDigest,
+  instantOf,
+  isJsonObject,
+  isPartOf,
+  joinBytes,
+  readFeedIndex,
+  readFeedPart,
+  readGenesisBlock,
+  readJsonBytes,
+  readKeyHistory,
+  readRevocationFeed,
+  readRevocationList,
+  verifyAny,
+  verifyGenesisBlock,
+  verifyKeyHistory,
+  verifyList,
+  verifyRevocationFeed,
+  withSortedIds,
+  writeJson,
+} from '@chancery/protocol'
+import type { FeedIndex, FeedPart, FormerKey, GenesisBlock, JsonValue, RevocationFeed } from '@chancery/protocol'
+import { keysAt } from './pin.ts'
+import type { AcceptedKeys, Pin } from './pin.ts'
+import type { StoredCrl, StoredFeed, StoredGenesis } from './stored-facts.ts'
+import { StepFailure } from './step-failure.ts'
+import type { Failure } from './step-failure.ts'
+
+/** Large lists of a partner have up to 200,000 ids, and up to 16 MiB. */
+const LIST_LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 200_000 }
+
+/** Texts up to this size are stored for a later comparison. */
+const MAX_STORED_CHARACTERS = 1_048_576
+
+export type Blocks = readonly Uint8Array<ArrayBuffer>[]
+
+/** What every check needs to know of the partner. */
+export interface Signer {
+  readonly sovereign_id: string
+  readonly keys: AcceptedKeys
+}
+
+export type Checked<Value> = { readonly value: Value } | { readonly failure: Failure }
+
+/** Runs a check. Unreadable or malformed text is one failure, whatever it contains. */
+export async function checked<Value>(check: () => Promise<Value>): Promise<Checked<Value>> {
+  try {
+    return { value: await check() }
+  } catch (error) {
+    if (error instanceof JsonError || error instanceof FormError) return { failure: 'malformed' }
+    if (error instanceof StepFailure) return { failure: error.outcome }
+    throw error
+  }
+}
+
+export function readBlocks(blocks: Blocks): JsonValue {
+  return readJsonBytes(joinBytes(blocks), LIST_LIMITS)
+}
+
+function shortText(record: JsonValue): string | null {
+  const text = writeJson(record)
+  return text.length <= MAX_STORED_CHARACTERS ? text : null
+}
+
+export interface CheckedGenesis {
+  readonly block: GenesisBlock
+  readonly facts: StoredGenesis
+}
+
+/** Step 1 of a pull, without the comparison with the stored block. `sovereign_id` undefined: any but our own. */
+export function checkGenesis(task: {
+  readonly blocks: Blocks
+  readonly pin: Pin
+  readonly sovereign_id: string | undefined
+}): Promise<Checked<CheckedGenesis>> {
+  return checked(async () => {
+    const block = readGenesisBlock(readBlocks(task.blocks))
+    const { network_authority, root_public_key } = block
+    const isPinned =
+      task.pin.kind === 'root'
+        ? root_public_key === task.pin.root_public_key
+        : task.pin.authority_public_keys.includes(network_authority.public_key)
+    if (!isPinned || !(await verifyGenesisBlock(block)).ok) throw new StepFailure('unauthentic')
+    if (task.sovereign_id !== undefined && block.network_name !== task.sovereign_id) throw new StepFailure('mismatch')
+    const facts = {
+      digest: genesisDigest(block),
+      root_public_key,
+      ...network_authority,
+      pinned: task.pin.kind === 'root',
+    }
+    return { block, facts }
+  })
+}
+
+/** Step 2: the former keys that the root signed. */
+export function checkHistory(task: {
+  readonly blocks: Blocks
+  readonly genesis: GenesisBlock
+}): Promise<Checked<readonly FormerKey[]>> {
+  return checked(async () => {
+    const history = readKeyHistory(readBlocks(task.blocks))
+    if (!(await verifyKeyHistory(history, task.genesis)).ok) throw new StepFailure('unauthentic')
+    return history.former_keys
+  })
+}
+
+/** Step 3: whether the unsigned document says the same as the genesis block. */
+export function checkMetadata(task: {
+  readonly blocks: Blocks
+  readonly genesis: GenesisBlock
+}): Promise<Checked<boolean>> {
+  return checked(async () => {
+    const found = readBlocks(task.blocks)
+    if (!isJsonObject(found)) return false
+    const authority = found['network_authority']
+    const { network_name, root_public_key, network_authority } = task.genesis
+    return (
+      found['sovereign_id'] === network_name &&
+      found['root_public_key'] === root_public_key &&
+      isJsonObject(authority) &&
+      authority['public_key'] === network_authority.public_key
+    )
+  })
+}
+
+export interface CheckedFeed {
+  readonly feed: RevocationFeed
+  readonly facts: Omit<StoredFeed, 'complete' | 'etag'> & { readonly ids_digest: string }
+  readonly text: string | null
+}
+
+/** `importKeys`: keys of own treaties, which also count for a feed that is imported. */
+export function checkFeed(
+  task: Signer & { readonly blocks: Blocks; readonly importKeys: readonly string[] },
+): Promise<Checked<CheckedFeed>> {
+  return checked(async () => {
+    const value = readBlocks(task.blocks)
+    const listed = isJsonObject(value) ? value['revoked_attestation_ids'] : undefined
+    if (Array.isArray(listed) && listed.length > MAX_READ_FEED_IDS) throw new StepFailure('too_large')
+    const feed = readRevocationFeed(value)
+    if (feed.issuer_sovereign_id !== task.sovereign_id) throw new StepFailure('mismatch')
+    const keys = [...new Set([...keysAt(task.keys, instantOf(feed.issued_at)), ...task.importKeys])]
+    if (!(await verifyRevocationFeed(feed, keys))) throw new StepFailure('unauthentic')
+    const ids = withSortedIds(feed).revoked_attestation_ids
+    const { signatures: _signatures, ...signed } = feed
+    const facts = {
+      sequence: feed.sequence,
+      issued_at: feed.issued_at,
+      ids: ids.length,
+      digest: digestOf(asJson(signed)),
+      ids_digest: digestOf(ids),
+    }
+    return { feed, facts, text: shortText(asJson(feed)) }
+  })
+}
+
+export function checkIndex(
+  task: Signer & { readonly blocks: Blocks; readonly importKeys: readonly string[] },
+): Promise<Checked<FeedIndex>> {
+  return checked(async () => {
+    const index = readFeedIndex(readBlocks(task.blocks))
+    if (index.issuer_sovereign_id !== task.sovereign_id) throw new StepFailure('mismatch')
+    const keys = [...new Set([...keysAt(task.keys, instantOf(index.issued_at)), ...task.importKeys])]
+    if (!(await verifyList(index, keys))) throw new StepFailure('unauthentic')
+    return index
+  })
+}
+
+export function checkPart(task: {
+  readonly blocks: Blocks
+  readonly index: FeedIndex
+  readonly part: number
+}): Promise<Checked<FeedPart>> {
+  return checked(async () => {
+    const part = readFeedPart(readBlocks(task.blocks))
+    if (part.part !== task.part || !isPartOf(part, task.index)) throw new StepFailure('malformed')
+    return part
+  })
+}
+
+export interface CheckedCrl {
+  readonly facts: Omit<StoredCrl, 'etag'> & { readonly entries_digest: string }
+  readonly text: string | null
+}
+
+export function checkCrl(task: Signer & { readonly blocks: Blocks }): Promise<Checked<CheckedCrl>> {
+  return checked(async () => {
+    const list = readRevocationList(readBlocks(task.blocks))
+    const { signatures, ...signed } = list
+    const own = signatures.filter(({ key_id }) => key_id === list.issuer)
+    const isOfIssuer = list.revoked_certificates.every(({ issuer }) => issuer === list.issuer)
+    const keys = keysAt(task.keys, instantOf(list.issued_at))
+    if (!isOfIssuer || !(await verifyAny(canonicalBytes(asJson(signed)), own, keys)))
+      throw new StepFailure('unauthentic')
+    const facts = {
+      sequence: list.sequence,
+      issued_at: list.issued_at,
+      next_update: list.next_update,
+      entries: list.revoked_certificates.length,
+      digest: digestOf(asJson(signed)),
+      entries_digest: digestOf(asJson(list.revoked_certificates)),
+    }
+    return { facts, text: shortText(asJson(list)) }
+  })
+}

@@ -1,0 +1,22 @@
+import {
+  checkCrl,
+  checkFeed,
+  checkGenesis,
+  checkHistory,
+  checkIndex,
+  checkMetadata,
+  checkPart,
+} from './check-material.ts'
+import { checkTreaties } from './check-treaties.ts'
+
+/** Checks that run on the event loop or in another thread. */
+export const CHECKS = {
+  genesis: checkGenesis,
+  history: checkHistory,
+  metadata: checkMetadata,
+  feed: checkFeed,
+  index: checkIndex,
+  part: checkPart,
+  crl: checkCrl,
+  treaties: checkTreaties,
+} as const

@@ -1,0 +1,36 @@
+import { Refusal } from '@chancery/contract'
+import type { Pin } from './pin.ts'
+import { readFrom } from './read-document.ts'
+import { StepFailure } from './step-failure.ts'
+import { isMetadataEqual, readGenesis } from './run-pull.ts'
+import type { PartnersState } from './state.ts'
+import type { StoredGenesis } from './stored-facts.ts'
+
+const INTRODUCTION_MS = 10_000
+
+export interface Introduced {
+  readonly network_name: string
+  readonly genesis: StoredGenesis
+  readonly metadata_mismatch: boolean
+}
+
+/** Reads genesis block and metadata of a partner that is added or pinned again. */
+export async function introduce(
+  parts: PartnersState,
+  url: string,
+  pin: Pin,
+  sovereign_id: string | undefined,
+): Promise<Introduced> {
+  const read = readFrom(parts, url, AbortSignal.timeout(INTRODUCTION_MS))
+  try {
+    const { block, facts } = await readGenesis(parts, read, pin, sovereign_id)
+    if (block.network_name === parts.network.name) throw new Refusal('partner_mismatch', { reason: 'own_sovereign' })
+    const isSame = await isMetadataEqual(parts, read, block)
+    if (!isSame) throw new Refusal('partner_mismatch', { reason: 'metadata' })
+    return { network_name: block.network_name, genesis: facts, metadata_mismatch: !isSame }
+  } catch (error) {
+    if (!(error instanceof StepFailure)) throw error
+    const isOther = error.outcome === 'unauthentic' || error.outcome === 'mismatch'
+    throw new Refusal(isOther ? 'partner_mismatch' : 'partner_unreachable', { reason: error.outcome })
+  }
+}

@@ -1,0 +1,6 @@
+import { lowerThreadPriority, serveCalls } from '@chancery/service-kit'
+import { CHECKS } from './checks.ts'
+
+// Reads and verifies large documents of partners, so that no request waits for it.
+lowerThreadPriority()
+serveCalls(CHECKS)

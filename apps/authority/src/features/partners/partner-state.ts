@@ -1,0 +1,63 @@
+import { DAY, SECOND, readInstant, seconds } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { acceptedKeys, keysAt } from './pin.ts'
+import type { Pin } from './pin.ts'
+import type { OwnTreaty, PartnerRow } from './queries.ts'
+import type { StoredFacts } from './stored-facts.ts'
+
+export const STATES = ['alarm', 'paused', 'new', 'fresh', 'watch', 'stale'] as const
+export type State = (typeof STATES)[number]
+
+const FRESH_SECONDS = 900
+const CLOCK_AHEAD: Instant = 300n * SECOND
+const KEY_CHANGE_SHOWN = 7n * DAY
+const GENESIS_ENDING = 14n * DAY
+
+/** The first that applies (protocol/between 5.5). */
+export function stateOf(
+  row: Pick<PartnerRow, 'open_alarms' | 'paused' | 'last_good_pull_at' | 'interval_seconds'>,
+  now: Instant,
+): State {
+  if (row.open_alarms > 0) return 'alarm'
+  if (row.paused === 1) return 'paused'
+  if (row.last_good_pull_at === null) return 'new'
+  const age = now - (readInstant(row.last_good_pull_at) ?? 0n)
+  if (age <= seconds(Math.max(3 * row.interval_seconds, FRESH_SECONDS))) return 'fresh'
+  return age <= DAY ? 'watch' : 'stale'
+}
+
+/** Why an operator should look at a partner. `treaties` are the own treaties in force for it. */
+export function reasonsOf(
+  row: Pick<PartnerRow, 'import_feeds'>,
+  pin: Pin,
+  facts: StoredFacts,
+  treaties: readonly OwnTreaty[],
+  now: Instant,
+): readonly string[] {
+  const { genesis, feed, crl } = facts
+  const current = new Set(keysAt(acceptedKeys(pin, facts), now))
+  const isNamed = ({ subject_public_keys: keys }: OwnTreaty): boolean => keys.some((key) => current.has(key))
+  const reasons: readonly (readonly [string, boolean])[] = [
+    ['metadata_mismatch', facts.metadata_mismatch],
+    ['clock_offset', facts.clock_offset],
+    ['key_changed', isWithin(facts.key_changed_at, KEY_CHANGE_SHOWN, now)],
+    ['treaty_key_outdated', current.size > 0 && treaties.some((treaty) => !isNamed(treaty))],
+    ['feed_incomplete', row.import_feeds === 1 && feed?.complete === false],
+    ['feed_old', feed !== undefined && !isRecent(feed.issued_at, now)],
+    ['crl_old', crl !== undefined && now >= (readInstant(crl.next_update) ?? 0n)],
+    ['treaties_truncated', facts.treaties?.truncated === true],
+    ['edge_limit', facts.treaties?.limited === true],
+    ['genesis_ending', genesis !== undefined && (readInstant(genesis.valid_to) ?? 0n) - now < GENESIS_ENDING],
+  ]
+  return reasons.flatMap(([reason, holds]) => (holds ? [reason] : []))
+}
+
+function isWithin(at: string | undefined, span: Instant, now: Instant): boolean {
+  return at !== undefined && now - (readInstant(at) ?? 0n) <= span
+}
+
+/** A date far ahead does not make a feed recent. */
+function isRecent(issued_at: string, now: Instant): boolean {
+  const at = readInstant(issued_at) ?? 0n
+  return now - at <= DAY && at - now <= CLOCK_AHEAD
+}

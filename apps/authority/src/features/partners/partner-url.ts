@@ -1,0 +1,36 @@
+import { addressKind } from '@chancery/service-kit'
+import type { AddressKind } from '@chancery/service-kit'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+
+type Reach = AuthoritySettings['partnerAddresses']
+
+const ALLOWED: Readonly<Record<Reach, readonly AddressKind[]>> = {
+  public: ['public'],
+  private: ['public', 'private'],
+  loopback: ['public', 'private', 'loopback'],
+}
+
+/** Whether an address may be called. Plain http only reaches addresses that are not public. */
+export function isAllowedAddress(address: string, reach: Reach, isPlain: boolean): boolean {
+  const kind = addressKind(address)
+  return kind !== undefined && ALLOWED[reach].includes(kind) && !(isPlain && kind === 'public')
+}
+
+const MAX_CHARACTERS = 512
+
+/** The origin of a partner, or undefined when it may not be called (protocol/between 5.3). */
+export function readPartnerUrl(
+  value: unknown,
+  allowHttp: boolean,
+  { partnerAddresses, publicUrl }: Pick<AuthoritySettings, 'partnerAddresses' | 'publicUrl'>,
+): string | undefined {
+  if (typeof value !== 'string' || value.length > MAX_CHARACTERS || !URL.canParse(value)) return undefined
+  const url = new URL(value)
+  const isPlain = url.protocol === 'http:'
+  if (url.protocol !== 'https:' && !(isPlain && allowHttp)) return undefined
+  const isBare = url.pathname === '/' && url.username === '' && url.password === '' && !/[?#@]/.test(value)
+  if (!isBare || url.hostname === '' || url.origin === publicUrl) return undefined
+  const isLiteral = addressKind(url.hostname) !== undefined
+  if (isLiteral && !isAllowedAddress(url.hostname, partnerAddresses, isPlain)) return undefined
+  return url.origin
+}

@@ -1,0 +1,228 @@
+import type { JsonObject } from '@chancery/protocol'
+import {
+  ManualClock,
+  accepted,
+  detailsOf,
+  eventsOf,
+  foreignSovereign,
+  foreignTreaty,
+  refused,
+  startTestAuthority,
+} from '@chancery/testkit'
+import type { ForeignObject, TestAuthority, TestResponse } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isImportedRevocation } from '../revocation-feeds/index.ts'
+import { StubPartner } from './stub-partner.suite.ts'
+
+const clock = new ManualClock('2026-01-02T03:04:05Z')
+let na: TestAuthority
+const stubs: StubPartner[] = []
+beforeAll(async () => {
+  const settings = { NA_CLOCK_CHECK: 'off', NA_PARTNER_ADDRESSES: 'loopback' }
+  na = await startTestAuthority({ clock, settings })
+})
+afterAll(async () => {
+  await na.stop()
+  await Promise.all(stubs.map((stub) => stub.stop()))
+})
+
+let counter = 0
+async function newStub(): Promise<StubPartner> {
+  counter += 1
+  const stub = await new StubPartner(`STUB-${counter}`, () => clock.now()).listen()
+  stubs.push(stub)
+  return stub
+}
+
+const admin = (method: 'GET' | 'POST', path: string, body?: JsonObject): Promise<TestResponse> =>
+  na.as('privileged')(method, `/admin/partners${path}`, body ?? {})
+const requestOf = (stub: StubPartner, changes: JsonObject = {}): JsonObject => ({
+  url: stub.url,
+  root_public_key: stub.root.publicKey,
+  allow_http: true,
+  import_feeds: 'on',
+  interval_seconds: 86_400,
+  ...changes,
+})
+async function newPartner(changes: JsonObject = {}): Promise<StubPartner> {
+  const stub = await newStub()
+  accepted(await admin('POST', '', requestOf(stub, changes)), 201)
+  return stub
+}
+async function pull(stub: StubPartner): Promise<JsonObject> {
+  clock.advance(11)
+  return accepted(await admin('POST', `/${stub.name}/pull`))
+}
+const partnerOf = async (stub: StubPartner): Promise<JsonObject> => accepted(await admin('GET', `/${stub.name}`))
+const isRevoked = (stub: StubPartner, id: string): Promise<boolean> =>
+  isImportedRevocation(na.core.database.read, stub.name, id)
+const rows = (...treaties: readonly ForeignObject[]): ForeignObject => ({
+  count: treaties.length,
+  recognition_treaties: treaties.map((treaty) => ({ treaty, status: 'active' })),
+})
+
+describe('POST /admin/partners', () => {
+  it('reads genesis block and metadata, stores the partner and audits it', async () => {
+    const stub = await newStub()
+    const answer = await admin('POST', '', requestOf(stub, { label: 'neighbour' }))
+    const partner = accepted(answer, 201)
+    expect(partner).toMatchObject({ sovereign_id: stub.name, state: 'new', label: 'neighbour', alarms: [] })
+    expect(stub.seen).toEqual(['/genesis', '/sovereign.json'])
+    const [event] = await eventsOf(na, answer)
+    expect(event?.['event_type']).toBe('partner_added')
+    expect(detailsOf(event)).toMatchObject({ sovereign_id: stub.name, pin_kind: 'root', import_feeds: true })
+    refused(await admin('POST', '', requestOf(stub)), 409, 'partner_exists')
+  })
+
+  it('refuses another root, name or own name, and what it cannot read', async () => {
+    const stub = await newStub()
+    const other = foreignSovereign('ANOTHER').publicKey
+    refused(await admin('POST', '', requestOf(stub, { root_public_key: other })), 422, 'partner_mismatch')
+    refused(await admin('POST', '', requestOf(stub, { sovereign_id: 'ANOTHER' })), 422, 'partner_mismatch')
+    refused(await admin('POST', '', requestOf(stub, { sovereign_id: 'TEST-NET' })), 422, 'partner_mismatch')
+    stub.show(
+      '/genesis',
+      (_request, response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+    )
+    const { details } = refused(await admin('POST', '', requestOf(stub)), 422, 'partner_unreachable') as {
+      details: JsonObject
+    }
+    expect(details['reason']).toBe('redirect')
+  })
+
+  it.each([
+    ['http://127.0.0.1/path', {}],
+    ['http://user@127.0.0.1', {}],
+    ['http://169.254.169.254', {}],
+    ['https://[::ffff:169.254.169.254]', {}],
+    ['http://127.0.0.1', { allow_http: false }],
+    ['ftp://127.0.0.1', {}],
+    ['http://8.8.8.8', {}],
+  ])('refuses the address %s', async (url, changes) => {
+    const stub = await newStub()
+    const body = requestOf(stub, { url, sovereign_id: 'X', defer: true, ...changes })
+    expect(refused(await admin('POST', '', body), 400, 'invalid_partner')).toMatchObject({ details: { field: 'url' } })
+  })
+})
+
+describe('a pull', () => {
+  it('reads all material, imports the feed and is unchanged the second time', async () => {
+    const stub = await newPartner()
+    const good = foreignTreaty(stub.key, foreignSovereign('FAR'), clock.now())
+    stub.show('/sovereign-revocation-feed', stub.feed(3, ['gone-1']))
+    stub.show('/recognition-treaties', rows(good, { ...good, treaty_id: 'changed' }))
+    expect(await pull(stub)).toMatchObject({ outcome: 'ok', changed: expect.arrayContaining(['feed', 'treaties']) })
+    expect(await partnerOf(stub)).toMatchObject({
+      state: 'fresh',
+      feed: { sequence: 3, ids: 1, imported_sequence: 3, complete: true },
+      treaties: { active: 1, refused: 1, truncated: false },
+    })
+    expect(await isRevoked(stub, 'gone-1')).toBe(true)
+    expect(await pull(stub)).toMatchObject({ outcome: 'unchanged', changed: [] })
+  })
+
+  it('ends at a genesis block of another root', async () => {
+    const stub = await newPartner()
+    stub.show('/genesis', stub.genesis(foreignSovereign(stub.name, 'thief')))
+    stub.seen.length = 0
+    expect(await pull(stub)).toMatchObject({ outcome: 'unauthentic' })
+    expect(stub.seen).toEqual(['/genesis'])
+  })
+
+  it('refuses endless, malformed and forged feeds, and updates the rest', async () => {
+    const stub = await newPartner()
+    const hostile: readonly (readonly [string, Parameters<StubPartner['show']>[1]])[] = [
+      [
+        'too_large',
+        (_request, response) => {
+          response.writeHead(200, { 'content-type': 'application/json' })
+          const timer = setInterval(() => response.write(Buffer.alloc(1_048_576, 32)), 1)
+          response.on('close', () => clearInterval(timer))
+        },
+      ],
+      ['malformed', (_request, response) => void response.end('{"sequence":1,"sequence":2}')],
+      ['unauthentic', { ...stub.feed(9, ['forged']), sequence: 10 }],
+      ['mismatch', foreignFeedOf('ELSEWHERE')],
+      ['redirect', (_request, response) => void response.writeHead(301, { location: '/crl' }).end('{}')],
+      ['unreachable', (_request, response) => void response.writeHead(500).end('{}')],
+    ]
+    let sequence = 0
+    for (const [outcome, answer] of hostile) {
+      sequence += 1
+      stub.show('/sovereign-revocation-feed', answer)
+      stub.show('/crl', stub.crl(sequence, []))
+      expect(await pull(stub)).toMatchObject({ outcome, partner: { crl: { sequence } } })
+    }
+    expect(await isRevoked(stub, 'forged')).toBe(false)
+    expect(await partnerOf(stub)).toMatchObject({ alarms: [] })
+  })
+
+  it('raises an alarm for two feeds with one sequence, and imports the ids of both', async () => {
+    const stub = await newPartner()
+    stub.show('/sovereign-revocation-feed', stub.feed(5, ['a']))
+    await pull(stub)
+    stub.show('/sovereign-revocation-feed', stub.feed(5, ['b']))
+    const { outcome, partner } = (await pull(stub)) as { outcome: string; partner: { alarms: { alarm_id: string }[] } }
+    expect([outcome, partner]).toMatchObject(['equivocation', { state: 'alarm', alarms: [{ kind: 'equivocation' }] }])
+    expect([await isRevoked(stub, 'a'), await isRevoked(stub, 'b')]).toEqual([true, true])
+    await pull(stub)
+    const alarm_id = partner.alarms[0]?.alarm_id ?? ''
+    expect((await partnerOf(stub))['alarms']).toHaveLength(1)
+    refused(await admin('POST', `/${stub.name}/clear-alarm`, { alarm_id: 'x', reason: 'y' }), 404, 'alarm_not_found')
+    accepted(await admin('POST', `/${stub.name}/clear-alarm`, { alarm_id, reason: 'asked them' }))
+    expect(await pull(stub)).toMatchObject({ outcome: 'ok', partner: { state: 'fresh' } })
+    expect(await isRevoked(stub, 'a')).toBe(true)
+  })
+
+  it('raises an alarm for the second lower sequence in a row, also after removal', async () => {
+    const stub = await newPartner()
+    stub.show('/sovereign-revocation-feed', stub.feed(9, ['a']))
+    await pull(stub)
+    stub.show('/sovereign-revocation-feed', stub.feed(8, []))
+    expect(await pull(stub)).toMatchObject({ outcome: 'rollback', partner: { alarms: [] } })
+    accepted(await admin('POST', `/${stub.name}/remove`, { reason: 'x' }))
+    accepted(await admin('POST', '', requestOf(stub)), 201)
+    expect(await pull(stub)).toMatchObject({ outcome: 'rollback', partner: { state: 'new' } })
+    expect(await pull(stub)).toMatchObject({ partner: { state: 'alarm', alarms: [{ kind: 'rollback' }] } })
+    expect(await isRevoked(stub, 'a')).toBe(true)
+  })
+
+  it('hides a treaty that was shown in two forms', async () => {
+    const stub = await newPartner()
+    const treaty = (subject: string): ForeignObject =>
+      foreignTreaty(stub.key, foreignSovereign(subject), clock.now(), { treaty_id: 'twice' })
+    stub.show('/recognition-treaties', rows(treaty('FAR')))
+    await pull(stub)
+    stub.show('/recognition-treaties', rows(treaty('FURTHER')))
+    expect(await pull(stub)).toMatchObject({ outcome: 'equivocation', partner: { state: 'alarm' } })
+    expect(accepted(await admin('GET', `/${stub.name}/treaties`))).toMatchObject({ count: 0 })
+  })
+
+  it('takes a new key that the pinned root signed, and waits longer after failures', async () => {
+    const stub = await newPartner({ interval_seconds: 300 })
+    await pull(stub)
+    const next = foreignSovereign(stub.name, `${stub.name}-next`)
+    const network_authority = {
+      public_key: next.publicKey,
+      valid_from: '2026-01-02T00:00:00Z',
+      valid_to: '2027-01-02T00:00:00Z',
+    }
+    stub.show('/genesis', stub.genesis(stub.root, { network_authority }))
+    stub.show('/sovereign-revocation-feed', next.sign({ ...stub.feed(1, ['by-next']), signatures: [] }))
+    await pull(stub)
+    expect(await isRevoked(stub, 'by-next')).toBe(true)
+    expect(await partnerOf(stub)).toMatchObject({ reasons: expect.arrayContaining(['key_changed']) })
+    stub.show('/genesis', (_request, response) => void response.writeHead(503).end())
+    const waits: number[] = []
+    for (let i = 0; i < 2; i += 1) {
+      const { partner } = (await pull(stub)) as { partner: { last_pull: { at: string }; next_pull_at: string } }
+      waits.push(Date.parse(partner.next_pull_at) - Date.parse(partner.last_pull.at))
+    }
+    expect(waits[0]).toBeGreaterThanOrEqual(540_000)
+    expect(waits[1]).toBeGreaterThan(waits[0] ?? 0)
+  })
+})
+
+function foreignFeedOf(name: string): ForeignObject {
+  return new StubPartner(name, () => clock.now()).feed(7, ['x'])
+}

@@ -1,0 +1,166 @@
+import { SECOND, instantOf } from '@chancery/protocol'
+import type { GenesisBlock, Instant } from '@chancery/protocol'
+import type { CheckedGenesis } from './check-material.ts'
+import type { Findings } from './findings.ts'
+import { acceptedKeys } from './pin.ts'
+import type { Pin } from './pin.ts'
+import { readCrlStep } from './read-crl.ts'
+import { readFrom } from './read-document.ts'
+import { SMALL_BYTES } from './pull-context.ts'
+import type { Pull } from './pull-context.ts'
+import { StepFailure } from './step-failure.ts'
+import type { ReadFrom } from './read-document.ts'
+import { readFeedStep } from './read-feed.ts'
+import { readTreatiesStep } from './read-treaties.ts'
+import type { PartnerRow } from './queries.ts'
+import type { PartnersState } from './state.ts'
+import { readFacts } from './stored-facts.ts'
+import type { StoredFacts } from './stored-facts.ts'
+
+const PULL_MS = 60_000
+const PARTS_MS = 300_000
+/** A clock of a partner that is this far off is reported. */
+const CLOCK_OFFSET: Instant = 300n * SECOND
+
+/** Steps 1 to 6 of protocol/between 5.4. The first step decides whether the others are made. */
+export async function runPull(
+  parts: PartnersState,
+  row: PartnerRow,
+  seen: ReadonlyMap<string, number>,
+  stop: AbortSignal,
+): Promise<Findings> {
+  const pin = JSON.parse(row.pin_json) as Pin
+  const stored = readFacts(row.stored_json)
+  const findings: Findings = {
+    facts: { ...stored, metadata_mismatch: false },
+    outcomes: [],
+    changed: [],
+    alarms: [],
+    texts: new Map(),
+    sequences: new Map(),
+    keyChanged: false,
+    treaties: undefined,
+  }
+  const ending = new AbortController()
+  let timer = setTimeout(() => ending.abort(), PULL_MS)
+  const started = parts.clock.monotonicMs()
+  const allowParts = (): void => {
+    clearTimeout(timer)
+    timer = setTimeout(() => ending.abort(), Math.max(0, PARTS_MS - (parts.clock.monotonicMs() - started)))
+  }
+  const read = readFrom(parts, row.url, AbortSignal.any([ending.signal, stop]))
+  try {
+    const genesis = await step(findings, () => readGenesisStep(parts, findings, read, pin, row.sovereign_id))
+    if (genesis === undefined) return findings
+    await step(findings, () => readHistoryStep(parts, findings, read, genesis))
+    await readMetadataStep(parts, findings, read, genesis)
+    const pull: Pull = {
+      parts,
+      sovereign_id: row.sovereign_id,
+      isImporting: row.import_feeds === 1,
+      read,
+      keys: acceptedKeys(pin, findings.facts),
+      seen,
+      findings,
+      allowParts,
+    }
+    await step(findings, () => readFeedStep(pull))
+    await step(findings, () => readCrlStep(pull))
+    await step(findings, () => readTreatiesStep(pull))
+    return findings
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function step<Value>(findings: Findings, run: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await run()
+  } catch (error) {
+    if (!(error instanceof StepFailure)) throw error
+    findings.outcomes.push(error.outcome)
+    return undefined
+  }
+}
+
+/** Reads and checks a genesis block. Also used when a partner is added. */
+export async function readGenesis(
+  parts: PartnersState,
+  read: ReadFrom,
+  pin: Pin,
+  sovereign_id: string | undefined,
+): Promise<CheckedGenesis & { readonly date: string | undefined }> {
+  const { blocks, date } = await read({ path: '/genesis', maxBytes: SMALL_BYTES })
+  return { ...(await parts.checks.run('genesis', { blocks, pin, sovereign_id })), date }
+}
+
+export async function isMetadataEqual(parts: PartnersState, read: ReadFrom, genesis: GenesisBlock): Promise<boolean> {
+  const { blocks } = await read({ path: '/sovereign.json', maxBytes: SMALL_BYTES })
+  return parts.checks.run('metadata', { blocks, genesis })
+}
+
+async function readGenesisStep(
+  parts: PartnersState,
+  findings: Findings,
+  read: ReadFrom,
+  pin: Pin,
+  sovereign_id: string,
+): Promise<GenesisBlock> {
+  const { block, facts, date } = await readGenesis(parts, read, pin, sovereign_id)
+  const { genesis: before } = findings.facts
+  if (before !== undefined && instantOf(facts.valid_from) < instantOf(before.valid_from))
+    throw new StepFailure('rollback')
+  if (before?.digest !== facts.digest) findings.changed.push('genesis')
+  if (before !== undefined && before.public_key !== facts.public_key) findings.keyChanged = true
+  findings.facts = { ...findings.facts, genesis: facts, clock_offset: isClockOff(date, parts.clock.now()) }
+  return block
+}
+
+function isClockOff(date: string | undefined, now: Instant): boolean {
+  const at = Date.parse(date ?? '')
+  if (Number.isNaN(at)) return false
+  const offset = BigInt(at) * 1000n - now
+  return offset > CLOCK_OFFSET || offset < -CLOCK_OFFSET
+}
+
+/** A former key that is no longer listed is an alarm. The stored ones then stay. */
+async function readHistoryStep(
+  parts: PartnersState,
+  findings: Findings,
+  read: ReadFrom,
+  genesis: GenesisBlock,
+): Promise<void> {
+  const { status, blocks } = await read({ path: '/key-history', maxBytes: SMALL_BYTES, mayLack: true })
+  const offered = status === 404 ? [] : await parts.checks.run('history', { blocks, genesis })
+  const { former_keys: before } = findings.facts
+  const listed = new Set(offered.map((key) => key.public_key))
+  if (!before.every((key) => listed.has(key.public_key))) {
+    findings.alarms.push({
+      kind: 'key_history_changed',
+      material: 'key_history',
+      sequence: null,
+      held_digest: null,
+      offered_digest: null,
+      offered_text: null,
+    })
+    throw new StepFailure('unauthentic')
+  }
+  if (JSON.stringify(offered) !== JSON.stringify(before)) findings.changed.push('key_history')
+  findings.facts = { ...findings.facts, former_keys: offered }
+}
+
+/** The document is not signed and decides nothing. */
+async function readMetadataStep(
+  parts: PartnersState,
+  findings: Findings,
+  read: ReadFrom,
+  genesis: GenesisBlock,
+): Promise<void> {
+  try {
+    const isSame = await isMetadataEqual(parts, read, genesis)
+    findings.facts = { ...findings.facts, metadata_mismatch: !isSame } satisfies StoredFacts
+  } catch (error) {
+    if (!(error instanceof StepFailure)) throw error
+    if (error.outcome === 'malformed') findings.facts = { ...findings.facts, metadata_mismatch: true }
+  }
+}

@@ -1,0 +1,96 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { writeInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { foreignFeed, foreignSovereign, wireText } from '@chancery/testkit'
+import type { ForeignObject, ForeignSovereign } from '@chancery/testkit'
+
+type Answer = ForeignObject | ((request: IncomingMessage, response: ServerResponse) => void)
+
+/** A partner on loopback that signs with its own code, and may show anything. */
+export class StubPartner {
+  readonly root: ForeignSovereign
+  readonly key: ForeignSovereign
+  readonly name: string
+  readonly seen: string[] = []
+  readonly answers = new Map<string, Answer>()
+  readonly #server = createServer((request, response) => this.#serve(request, response))
+  readonly #now: () => Instant
+
+  constructor(name: string, now: () => Instant) {
+    this.name = name
+    this.root = foreignSovereign(name, `${name}-root`)
+    this.key = foreignSovereign(name)
+    this.#now = now
+  }
+
+  async listen(): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
+    this.show('/genesis', this.genesis())
+    this.show('/sovereign.json', {
+      sovereign_id: this.name,
+      root_public_key: this.root.publicKey,
+      network_authority: { public_key: this.key.publicKey },
+    })
+    this.show('/sovereign-revocation-feed', this.feed(0, []))
+    this.show('/crl', this.crl(0, []))
+    this.show('/recognition-treaties', { count: 0, recognition_treaties: [] })
+    return this
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  show(path: string, answer: Answer): void {
+    this.answers.set(path, answer)
+  }
+
+  genesis(root: ForeignSovereign = this.root, changes: ForeignObject = {}): ForeignObject {
+    return root.sign({
+      network_name: this.name,
+      network_version: 'v0.1',
+      root_public_key: root.publicKey,
+      network_authority: {
+        public_key: this.key.publicKey,
+        valid_from: '2026-01-01T00:00:00Z',
+        valid_to: '2027-01-01T00:00:00Z',
+      },
+      allowed_crypto_suites: ['ed25519', 'x25519'],
+      allowed_transports: ['quic', 'wireguard'],
+      policy_manifest: { hash: 'sha256:placeholder', url: null },
+      bootstrap_anchors: [],
+      ...changes,
+    })
+  }
+
+  feed(sequence: number, ids: readonly string[], changes: ForeignObject = {}): ForeignObject {
+    return foreignFeed(this.key, sequence, ids.toSorted(), { issued_at: writeInstant(this.#now()), ...changes })
+  }
+
+  crl(sequence: number, entries: readonly ForeignObject[]): ForeignObject {
+    return this.key.sign({
+      crl_id: `crl-${sequence}-${entries.length}`,
+      sequence,
+      issued_at: writeInstant(this.#now()),
+      next_update: writeInstant(this.#now() + 86_400_000_000n),
+      issuer: this.key.key_id,
+      revoked_certificates: entries,
+    })
+  }
+
+  stop(): Promise<void> {
+    this.#server.closeAllConnections()
+    return new Promise((resolve) => this.#server.close(() => resolve()))
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const path = (request.url ?? '').split('?')[0] ?? ''
+    this.seen.push(path)
+    const answer = this.answers.get(path)
+    if (typeof answer === 'function') return answer(request, response)
+    response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })
+    response.end(answer === undefined ? '{}' : wireText(answer))
+  }
+}

@@ -1,0 +1,44 @@
+import { writeSortable } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { requestDetails } from '../../audit/record.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
+import { columnsOf } from './add.ts'
+import { requirePartner } from './find.ts'
+import { updatePartner } from './queries.ts'
+import type { PartnerRow } from './queries.ts'
+import { readUpdateRequest } from './requests.ts'
+import type { PartnersState } from './state.ts'
+import { nextPull } from './store-pull.ts'
+import { showPartner } from './view.ts'
+
+/**
+ * POST /admin/partners/{sovereign_id}
+ * Changes the members that were sent.
+ */
+export async function update(call: OperatorCall, parts: PartnersState): Promise<JsonObject> {
+  return parts.database.write(async (tx) => {
+    await tx.lock('partners')
+    const row = await requirePartner(tx.query, call)
+    const before = {
+      ...row,
+      import_feeds: row.import_feeds === 1,
+      allow_http: row.allow_http === 1,
+      paused: row.paused === 1,
+    }
+    const columns = columnsOf(readUpdateRequest(call.body, before, parts.settings))
+    const isRescheduled = columns.interval_seconds !== row.interval_seconds || columns.paused !== row.paused
+    const changes: Partial<PartnerRow> = {
+      ...columns,
+      ...(isRescheduled
+        ? { next_pull_at: writeSortable(nextPull(columns.interval_seconds, 0, parts.clock.now())) }
+        : {}),
+      // A pull from the old address must not be stored.
+      ...(columns.url === row.url ? {} : { pull_token: null, pull_until: null }),
+    }
+    await updatePartner(tx, row.sovereign_id, changes)
+    const fields = Object.keys(call.body).toSorted()
+    const details = { sovereign_id: row.sovereign_id, fields, ...requestDetails(call) }
+    await parts.audit.record(tx, { type: 'partner_changed', details })
+    return showPartner(parts, { ...row, ...changes }, tx.query)
+  })
+}

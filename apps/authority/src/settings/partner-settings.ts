@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { SettingError, integer, onOff, oneOf, setting } from '@chancery/service-kit'
+import type { Reader } from '@chancery/service-kit'
+
+const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+
+/** Root certificates of a PEM file. */
+const rootsOfFile: Reader<readonly string[]> = (path) => {
+  try {
+    const roots = readFileSync(path, 'utf8').match(BLOCK)
+    if (roots !== null) return roots
+  } catch {
+    // Reported below, without the path.
+  }
+  throw new SettingError('must be a readable PEM file with certificates')
+}
+
+/** Settings of partners, whose published material is read (protocol/between 1.2). */
+export const PARTNER_SETTINGS = {
+  partners: setting({
+    name: 'NA_PARTNERS',
+    help: 'off: there are no partners, and nothing is read from other authorities.',
+    read: onOff,
+    default: true,
+    defaultText: 'on',
+  }),
+  partnersMax: setting({
+    name: 'NA_PARTNERS_MAX',
+    help: 'Maximum number of partners.',
+    read: integer({ min: 1, max: 10_000 }),
+    default: 1000,
+  }),
+  partnerAddresses: setting({
+    name: 'NA_PARTNER_ADDRESSES',
+    help: 'Addresses of partners that may be called. private adds private ranges, loopback adds both.',
+    read: oneOf('public', 'private', 'loopback'),
+    default: 'public',
+  }),
+  partnerRoots: setting({
+    name: 'NA_PARTNER_CA_FILE',
+    help: 'PEM file with root certificates for the TLS of partners, in addition to those of the system.',
+    read: rootsOfFile,
+    default: [],
+    defaultText: 'roots of the system',
+  }),
+} as const
