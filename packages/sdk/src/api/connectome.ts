@@ -8,7 +8,8 @@ import type {
   RecognitionEdge,
   RecognitionGraph,
   RevokedMaterial,
-  TrustPath,
+  ExplainedPath,
+  PathEdge,
 } from '@chancery/protocol'
 import { json, known, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
@@ -41,7 +42,7 @@ export interface ConnectomeApi {
   /** Revoked material page by page. */
   revoked(query?: { readonly limit?: number; readonly cursor?: string }, options?: CallOptions): Promise<RevokedPage>
   /** Returns the treaties between two networks. It makes no treaty transitive. */
-  trustPath(from: string, to: string, options?: CallOptions): Promise<TrustPath>
+  trustPath(from: string, to: string, options?: CallOptions): Promise<ExplainedPath>
   atlas(options?: CallOptions): Promise<Atlas>
   page(options?: CallOptions): Promise<string>
   atlasPage(options?: CallOptions): Promise<string>
@@ -131,10 +132,31 @@ const readPath = known({
   from: word,
   to: word,
   trusted: flag,
-  reason: shape.required(shape.oneOf('active_treaty_path', 'direct_treaty_revoked', 'no_active_treaty_path')),
-  path: edges,
+  reason: shape.required(
+    shape.oneOf('active_treaty_path', 'direct_treaty_revoked', 'reported_treaty_path', 'no_active_treaty_path'),
+  ),
+  path: shape.required(shape.arrayOf(readPathEdge, MANY)),
   hop_count: whole,
 })
+
+/** Every edge of an authority that names no origin is its own. */
+function readPathEdge(value: JsonValue, place: string): PathEdge {
+  const edge = readEdge(value, place)
+  const { origin, reported_by, as_of } = shape.object(value, place)
+  if (origin !== 'reported') return { ...edge, origin: 'own' }
+  return {
+    ...edge,
+    origin,
+    reported_by: shape.string(reported_by ?? null, place),
+    as_of: shape.string(as_of ?? null, place),
+  }
+}
+
+function readExplainedPath(value: JsonValue): ExplainedPath {
+  const found = readPath(value, '')
+  const reported_hops = found.path.filter(({ origin }) => origin === 'reported').length
+  return { ...found, own_hops: found.hop_count - reported_hops, reported_hops }
+}
 
 const readAtlas = known({
   sovereigns,
@@ -160,7 +182,7 @@ export function connectomeApi({ call }: Connection): ConnectomeApi {
       call({
         route: connectome.trustPath,
         query: { from, to },
-        read: json((value) => readPath(value, '')),
+        read: json(readExplainedPath),
         options,
       }),
     atlas: (options) => call({ route: connectome.atlas, read: json((value) => readAtlas(value, '')), options }),

@@ -1,7 +1,8 @@
 import { SECURITY_HEADERS } from '@chancery/contract'
-import { findLostPaths, findTrustPath } from '@chancery/protocol'
-import type { ConnectomeSummary, Instant, JsonObject, LostPaths, TrustPath } from '@chancery/protocol'
+import { explainPath, findLostPaths } from '@chancery/protocol'
+import type { ConnectomeSummary, ExplainedPath, Instant, JsonObject, LostPaths } from '@chancery/protocol'
 import { CachedDocument } from '@chancery/service-kit'
+import { sql } from 'kysely'
 import type { ConnectomeParts } from './parts.ts'
 import { DatabaseThread } from '../../database/worker/thread.ts'
 import { DocumentWriter } from './documents.ts'
@@ -13,7 +14,7 @@ import { outlineGraph } from './page-data.ts'
 import type { GraphPageData } from './page-data.ts'
 import type { TreatyTable } from './treaty-table.ts'
 import { acceptedBy, buildViews, findTrustIn } from './views.ts'
-import type { FindingWithDigest, TrustRequest } from './views.ts'
+import type { FindingWithDigest, PathRequest, TrustRequest } from './views.ts'
 
 /** One version of the graph, with its index in this thread or in a worker. */
 export interface BuiltGraph {
@@ -28,7 +29,7 @@ export interface BuiltGraph {
   readonly staleAt: Instant | undefined
   /** False when the thread with its index has ended. */
   isAlive(): boolean
-  trustPath(from: string, to: string): Promise<TrustPath>
+  trustPath(asked: PathRequest): Promise<ExplainedPath>
   /** Returns the finding about a sovereign in this version, with its digest. */
   trustFinding(asked: TrustRequest): Promise<FindingWithDigest>
   /** Returns the impact of ending one treaty. */
@@ -54,7 +55,7 @@ export class GraphBuilder {
     // A dead thread is replaced. Its queued requests were refused.
     if (this.#thread === undefined || this.#thread.hasEnded)
       this.#thread = new DatabaseThread('./graph-thread', import.meta.url, { place: parts.settings.databaseLocation })
-    return buildInThread(this.#thread, { now: parts.clock.now(), refused })
+    return buildInThread(this.#thread, { now: parts.clock.now(), own: parts.network.name, refused })
   }
 
   async close(): Promise<void> {
@@ -65,12 +66,12 @@ export class GraphBuilder {
 async function countFacts(parts: ConnectomeParts): Promise<number> {
   const db = parts.database.read
   const counts = await Promise.all(
-    (['recognition_treaties', 'imported_sovereign_revocations'] as const).map((table) =>
+    (['recognition_treaties', 'imported_sovereign_revocations', 'reported_treaties'] as const).map((table) =>
       db
         .selectFrom(
           db
             .selectFrom(table)
-            .select('issuer_sovereign_id')
+            .select(sql<number>`1`.as('one'))
             .limit(INLINE_FACTS + 1)
             .as('some'),
         )
@@ -82,16 +83,18 @@ async function countFacts(parts: ConnectomeParts): Promise<number> {
 }
 
 async function buildInline(parts: ConnectomeParts, refused: ReadonlySet<string>): Promise<BuiltGraph> {
-  const views = buildViews(await readGraphInput(parts.database.read, parts.clock.now(), refused))
-  const { graph, index, ...plain } = views
-  const writer = new DocumentWriter(parts.database.read, graph)
+  const views = buildViews(await readGraphInput(parts.database.read, parts.clock.now(), parts.network.name, refused))
+  const { graph, index, mixed, summary, treatyTable, staleAt } = views
+  const writer = new DocumentWriter(parts.database.read, views)
   return {
-    ...plain,
+    summary,
+    treatyTable,
+    staleAt,
     document: keeping(async (name) => toDocument(await writer.write(name))),
     materialPage: async (asked) => writer.materialPage(asked),
     digest: () => writer.digest(),
     isAlive: () => true,
-    trustPath: async (from, to) => findTrustPath(index, from, to),
+    trustPath: async ({ from, to, reported }) => explainPath(index, reported ? mixed : undefined, from, to),
     trustFinding: async (asked) => ({ ...findTrustIn(views, asked), graph_digest: await writer.digest() }),
     lostPaths: async (treaty_id) => findLostPaths(graph.recognition_edges, treaty_id),
     outline: cachingWhole(async (words) => outlineGraph(graph, words)),
@@ -138,7 +141,7 @@ async function buildInThread(thread: DatabaseThread, built: GraphAnswers['build'
     materialPage: (asked) => ask('materialPage', asked),
     digest: () => ask('digest', undefined),
     isAlive: () => !thread.hasEnded,
-    trustPath: (from, to) => ask('trustPath', { from, to }),
+    trustPath: (asked) => ask('trustPath', asked),
     trustFinding: (asked) => ask('trustFinding', asked),
     lostPaths: (treaty_id) => ask('lostPaths', treaty_id),
     outline: cachingWhole((words) => ask('outline', words)),

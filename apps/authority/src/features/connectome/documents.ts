@@ -12,16 +12,18 @@ import {
   summarize,
   writeJson,
 } from '@chancery/protocol'
-import type { JsonObject, JsonValue, RecognitionGraph, RevokedMaterial } from '@chancery/protocol'
+import type { JsonObject, JsonValue, RecognitionGraph, ReportedEdge, RevokedMaterial } from '@chancery/protocol'
 import type { Reader } from '../../database/database.ts'
-import { listEdgeColumns } from './edge-columns.ts'
+import { listAllEdgeColumns, listEdgeColumns } from './edge-columns.ts'
 import { writeMaterialPosition } from './material-pages.ts'
 import type { MaterialRequest } from './material-pages.ts'
 import { pageTreatyTexts } from './queries.ts'
 import type { TextPosition } from './queries.ts'
+import { MAX_REPORTED_EDGES, reportedAccepting, reportedSovereigns } from './reported.ts'
+import type { GraphViews } from './views.ts'
 
 /** The documents that are made of the graph at the first request. */
-export type DocumentName = 'graph' | 'connectome' | 'edges' | 'atlas'
+export type DocumentName = 'graph' | 'graph-with-reported' | 'connectome' | 'edges' | 'edges-with-reported' | 'atlas'
 
 type Outline = RecognitionGraph<string>
 
@@ -32,22 +34,57 @@ type Outline = RecognitionGraph<string>
 export class DocumentWriter {
   readonly #db: Reader
   readonly #graph: Outline
+  readonly #reported: readonly ReportedEdge[]
+  readonly #partnerCount: number
   #digest: Promise<string> | undefined
   #sorted: readonly RevokedMaterial[] | undefined
 
-  constructor(db: Reader, graph: Outline) {
+  constructor(db: Reader, views: Pick<GraphViews, 'graph' | 'reported' | 'partnerCount'>) {
     this.#db = db
-    this.#graph = graph
+    this.#graph = views.graph
+    this.#reported = views.reported
+    this.#partnerCount = views.partnerCount
   }
 
   async write(name: DocumentName): Promise<Uint8Array<ArrayBuffer>> {
     if (name === 'atlas') return joinBytes([Buffer.from(writeJson(await this.#atlas()))])
     if (name === 'edges') return joinBytes([Buffer.from(writeJson(listEdgeColumns(this.#graph)))])
-    const outline = name === 'graph' ? this.#graph : this.#connectome()
+    if (name === 'edges-with-reported')
+      return joinBytes([Buffer.from(writeJson(listAllEdgeColumns(this.#graph, this.#reported)))])
+    const outline = this.#outline(name)
     const chunks: Buffer[] = []
     for await (const text of this.#fill(outline, Object.keys(outline), writeJson, asStored))
       chunks.push(Buffer.from(text))
     return joinBytes(chunks)
+  }
+
+  #outline(name: 'graph' | 'graph-with-reported' | 'connectome'): JsonObject {
+    if (name === 'connectome') return this.#connectome()
+    if (name === 'graph') return this.#graph
+    return {
+      ...this.#graph,
+      reported_edges: this.#reported,
+      reported_sovereigns: reportedSovereigns(this.#reported),
+    }
+  }
+
+  #summary(): JsonObject {
+    const counts = { reported_edge_count: this.#reported.length, partner_count: this.#partnerCount }
+    return { ...summarize(this.#graph), ...counts }
+  }
+
+  /** Who accepted the issuer, by an own treaty or by the report of a partner. */
+  #blastRadius(rows: readonly RevokedMaterial[]): readonly JsonObject[] {
+    const reported = reportedAccepting(this.#reported)
+    return listBlastRadius(this.#graph, rows).map((row) => {
+      const own = row.affected_accepting_sovereigns
+      const others = [...(reported.get(row.issuer_sovereign_id) ?? [])].filter((name) => !own.includes(name))
+      return {
+        ...row,
+        affected_accepting_sovereigns: sortCodePoints([...own, ...others]),
+        reported_accepting_sovereigns: sortCodePoints(others),
+      }
+    })
   }
 
   /**
@@ -56,16 +93,22 @@ export class DocumentWriter {
   materialPage(asked: MaterialRequest): JsonObject {
     const { rows, end } = pageMaterial(this.#material(), asked)
     return {
-      summary: summarize(this.#graph),
+      summary: this.#summary(),
       revoked_trust_material: rows,
-      revocation_blast_radius: listBlastRadius(this.#graph, rows),
+      revocation_blast_radius: this.#blastRadius(rows),
       next_cursor: end === undefined ? null : writeMaterialPosition(end),
     }
   }
 
   #connectome(): JsonObject {
     const { rows, end } = pageMaterial(this.#material(), { limit: MAX_CONNECTOME_ROWS, after: undefined })
-    const whole = buildConnectome(this.#graph, rows)
+    const whole = {
+      ...buildConnectome(this.#graph, rows),
+      summary: this.#summary(),
+      revocation_blast_radius: this.#blastRadius(rows),
+      reported_edges: this.#reported.slice(0, MAX_REPORTED_EDGES),
+      reported_edges_truncated: this.#reported.length > MAX_REPORTED_EDGES,
+    }
     return end === undefined ? whole : { ...whole, next_cursor: writeMaterialPosition(end) }
   }
 
@@ -98,6 +141,7 @@ export class DocumentWriter {
       recognition_edges: this.#graph.recognition_edges,
       active_treaty_count: this.#graph.active_treaties.length,
       revoked_trust_material_count: this.#graph.revoked_trust_material.length,
+      reported_edge_count: this.#reported.length,
       graph_digest: await this.digest(),
     }
   }

@@ -1,5 +1,5 @@
-import { compareEdges } from '@chancery/protocol'
-import type { ExpiryRisk, LifecycleState, RecognitionGraph } from '@chancery/protocol'
+import { compareCodePoints, compareEdges } from '@chancery/protocol'
+import type { ExpiryRisk, LifecycleState, RecognitionEdge, RecognitionGraph, ReportedEdge } from '@chancery/protocol'
 
 const STATES: readonly LifecycleState[] = ['active', 'expiring_soon', 'expired', 'revoked', 'replaced']
 const RISKS: readonly ExpiryRisk[] = ['none', 'low', 'medium', 'high', 'expired']
@@ -21,8 +21,23 @@ export type EdgeColumns = {
 /** The part of the graph that a map needs. It has a tenth of the size, because no name is repeated. */
 export function listEdgeColumns(graph: RecognitionGraph<string>): EdgeColumns {
   const sovereigns = graph.sovereigns.map(({ sovereign_id }) => sovereign_id)
+  return toColumns(sovereigns, [...graph.recognition_edges].sort(compareEdges))
+}
+
+/** Own edges first, then those that partners report; `origin` is 0 for own and 1 for reported edges. */
+export function listAllEdgeColumns(
+  graph: RecognitionGraph<string>,
+  reported: readonly ReportedEdge[],
+): EdgeColumns & { readonly origin: readonly number[] } {
+  const own = [...graph.recognition_edges].sort(compareEdges)
+  const names = new Set(graph.sovereigns.map(({ sovereign_id }) => sovereign_id))
+  for (const { from, to } of reported) names.add(from).add(to)
+  const columns = toColumns([...names].sort(compareCodePoints), [...own, ...[...reported].sort(compareEdges)])
+  return { ...columns, origin: [...own.map(() => 0), ...reported.map(() => 1)] }
+}
+
+function toColumns(sovereigns: readonly string[], edges: readonly RecognitionEdge[]): EdgeColumns {
   const places = new Map(sovereigns.map((id, place) => [id, place]))
-  const edges = [...graph.recognition_edges].sort(compareEdges)
   return {
     sovereigns,
     lifecycle_states: STATES,

@@ -2,17 +2,26 @@ import { compareCodePoints } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { toWireTime } from '../../requests/list-position.ts'
 import type { Reader } from '../../database/database.ts'
-import { listImportedRevocations, listTreatyFacts } from './queries.ts'
+import { listReportedTreaties } from '../../database/reported-treaties.ts'
+import { countPartners, listImportedRevocations, listTreatyFacts } from './queries.ts'
+import { toReported } from './reported.ts'
 import type { GraphInput } from './views.ts'
 
 /** Reads treaties and imported revocations in the forms the wire has. */
 export async function readGraphInput(
   db: Reader,
   now: Instant,
+  /** The name of this authority. */
+  own: string,
   /** Treaties without a valid signature of this authority. */
   refused: ReadonlySet<string> = new Set(),
 ): Promise<GraphInput> {
-  const [rows, revocations] = await Promise.all([listTreatyFacts(db), listImportedRevocations(db)])
+  const [rows, revocations, reported, partnerCount] = await Promise.all([
+    listTreatyFacts(db),
+    listImportedRevocations(db),
+    listReportedTreaties(db, now),
+    countPartners(db),
+  ])
   const treaties = refused.size === 0 ? rows : rows.filter((row) => !refused.has(row.treaty_id))
   return {
     treaties: treaties.map((row) => ({ ...row, revoked_at: toWireTime(row.revoked_at) })),
@@ -24,6 +33,8 @@ export async function readGraphInput(
           compareCodePoints(a.issuer_sovereign_id, b.issuer_sovereign_id) ||
           compareCodePoints(a.attestation_id, b.attestation_id),
       ),
+    reported: toReported(reported, { sovereign: own, treaties }, now),
+    partnerCount,
     now,
   }
 }

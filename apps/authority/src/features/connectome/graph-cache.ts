@@ -94,5 +94,5 @@ function isCurrent({ builtAt, staleAt }: Cached, now: Instant): boolean {
 }
 
 function versionOf({ versions }: Versions): string {
-  return `${versions.get('treaties') ?? 0}/${versions.get('imports') ?? 0}`
+  return ['treaties', 'imports', 'partners'].map((name) => versions.get(name) ?? 0).join('/')
 }

@@ -1,5 +1,5 @@
-import { findTrustPath } from '@chancery/protocol'
-import type { ConnectomeSummary, Instant, JsonObject, TrustPath } from '@chancery/protocol'
+import { explainPath } from '@chancery/protocol'
+import type { ConnectomeSummary, ExplainedPath, Instant, JsonObject } from '@chancery/protocol'
 import { Transfer, etagOf } from '@chancery/service-kit'
 import { serveDatabaseCalls } from '../../database/worker/answer-calls.ts'
 import type { Database } from '../../database/database.ts'
@@ -13,7 +13,7 @@ import { outlineGraph } from './page-data.ts'
 import type { GraphPageData } from './page-data.ts'
 import type { TreatyTable } from './treaty-table.ts'
 import { acceptedBy, buildViews, findTrustIn } from './views.ts'
-import type { FindingWithDigest, GraphViews, TrustRequest } from './views.ts'
+import type { FindingWithDigest, GraphViews, PathRequest, TrustRequest } from './views.ts'
 
 /** Facts of a version of the graph that need no search. */
 export interface BuiltFacts {
@@ -34,13 +34,13 @@ export interface WrittenDocument {
  */
 export interface GraphAnswers {
   readonly build: {
-    readonly argument: { readonly now: Instant; readonly refused: ReadonlySet<string> }
+    readonly argument: { readonly now: Instant; readonly own: string; readonly refused: ReadonlySet<string> }
     readonly answer: BuiltFacts
   }
   readonly document: { readonly argument: DocumentName; readonly answer: WrittenDocument }
   readonly materialPage: { readonly argument: MaterialRequest; readonly answer: JsonObject }
   readonly digest: { readonly argument: undefined; readonly answer: string }
-  readonly trustPath: { readonly argument: { readonly from: string; readonly to: string }; readonly answer: TrustPath }
+  readonly trustPath: { readonly argument: PathRequest; readonly answer: ExplainedPath }
   readonly trustFinding: { readonly argument: TrustRequest; readonly answer: FindingWithDigest }
   readonly lostPaths: { readonly argument: string; readonly answer: LostPaths }
   readonly outline: { readonly argument: string; readonly answer: GraphPageData }
@@ -65,9 +65,9 @@ function operationsOn(db: Database['read']): GraphOperations {
   }
   const edges = (): GraphViews['graph']['recognition_edges'] => newest().views.graph.recognition_edges
   return {
-    async build({ now, refused }) {
-      const views = buildViews(await readGraphInput(db, now, refused))
-      cached = { views, writer: new DocumentWriter(db, views.graph) }
+    async build({ now, own, refused }) {
+      const views = buildViews(await readGraphInput(db, now, own, refused))
+      cached = { views, writer: new DocumentWriter(db, views) }
       const { summary, treatyTable, staleAt } = views
       return { summary, treatyTable, staleAt }
     },
@@ -77,7 +77,10 @@ function operationsOn(db: Database['read']): GraphOperations {
     },
     materialPage: (asked) => newest().writer.materialPage(asked),
     digest: () => newest().writer.digest(),
-    trustPath: ({ from, to }) => findTrustPath(newest().views.index, from, to),
+    trustPath({ from, to, reported }) {
+      const { index, mixed } = newest().views
+      return explainPath(index, reported ? mixed : undefined, from, to)
+    },
     async trustFinding(asked) {
       const { views, writer } = newest()
       return { ...findTrustIn(views, asked), graph_digest: await writer.digest() }

@@ -1,6 +1,6 @@
 import { markup } from '@chancery/service-kit'
 import type { HttpResponse, Call, Markup } from '@chancery/service-kit'
-import type { ConnectomeSummary, TrustPath } from '@chancery/protocol'
+import type { ConnectomeSummary, ExplainedPath } from '@chancery/protocol'
 import { toDisplay } from '../../pages/display-time.ts'
 import type { ConnectomeState } from './state.ts'
 import { page as frame } from '../../pages/frame.ts'
@@ -19,7 +19,7 @@ export async function page(call: Call, parts: ConnectomeState): Promise<HttpResp
   const built = await parts.graph.current(parts)
   const outline = await built.outline(words ?? '')
   const isAsked = from !== undefined && from !== '' && to !== undefined && to !== ''
-  const path = isAsked ? await findVerifiedPath(parts, from, to) : undefined
+  const path = isAsked ? await findVerifiedPath(parts, { from, to, reported: true }) : undefined
   return frame(parts, {
     path: '/connectome',
     title: 'Connectome',
@@ -56,14 +56,15 @@ function pathForm(from: string, to: string): Markup {
 const REASONS: Readonly<Record<string, string>> = {
   active_treaty_path: 'Treaties in force lead there.',
   direct_treaty_revoked: 'There was a treaty; it ended.',
+  reported_treaty_path: 'Only treaties that partners report lead there. They make no member accepted.',
   no_active_treaty_path: 'No treaty in force leads there.',
 }
 
 /** Several hops explain the graph; verification accepts one direct treaty only. */
-function describePath({ from, to, trusted, reason, path, hop_count }: TrustPath): Markup {
+function describePath({ from, to, trusted, reason, path, hop_count }: ExplainedPath): Markup {
   const steps = path.map(
     (edge) =>
-      markup`<li>${edge.from} <span aria-hidden="true">→</span><span class="unseen"> recognises </span> ${edge.to} <a data-treaty href="/recognition-treaties/${encodeURIComponent(edge.treaty_id)}">${identifier(edge.treaty_id)}</a></li>`,
+      markup`<li>${edge.from} <span aria-hidden="true">→</span><span class="unseen"> recognises </span> ${edge.to} ${edge.origin === 'own' ? markup`<a data-treaty href="/recognition-treaties/${encodeURIComponent(edge.treaty_id)}">${identifier(edge.treaty_id)}</a>` : markup`${identifier(edge.treaty_id)} ${badge('ended', 'reported')}`}</li>`,
   )
   return markup`<div class="answer" role="status" data-path><p>${badge(trusted ? 'good' : 'ended', trusted ? 'path found' : 'no path')} ${from} <span aria-hidden="true">→</span><span class="unseen"> to </span> ${to}: ${REASONS[reason] ?? reason} ${
     hop_count > 1 && 'It explains the graph and makes no treaty transitive.'

@@ -70,3 +70,11 @@ export function pageTreatyTexts(
 export function listImportedRevocations(db: Reader): Promise<readonly ImportedRevocation[]> {
   return db.selectFrom('imported_sovereign_revocations').selectAll().execute()
 }
+
+export async function countPartners(db: Reader): Promise<number> {
+  const row = await db
+    .selectFrom('partners')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}

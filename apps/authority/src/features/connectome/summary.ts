@@ -1,6 +1,7 @@
 import type { JsonObject } from '@chancery/protocol'
 import type { Call, CachedDocument } from '@chancery/service-kit'
 import type { ConnectomeState } from './state.ts'
+import { readReported } from './requests.ts'
 import { readMaterialPage } from './material-pages.ts'
 
 /**
@@ -12,7 +13,9 @@ import { readMaterialPage } from './material-pages.ts'
 export async function summary(call: Call, parts: ConnectomeState): Promise<CachedDocument | JsonObject> {
   const view = call.query.first('view')
   const asked = view === 'revoked' ? readMaterialPage(call.query) : undefined
+  const isWide = readReported(call.query, 'exclude')
   const graph = await parts.graph.current(parts)
   if (asked !== undefined) return graph.materialPage(asked)
-  return graph.document(view === 'edges' ? 'edges' : 'connectome')
+  if (view === 'edges') return graph.document(isWide ? 'edges-with-reported' : 'edges')
+  return graph.document('connectome')
 }

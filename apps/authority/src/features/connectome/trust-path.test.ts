@@ -1,4 +1,4 @@
-import type { JsonObject, TrustPath } from '@chancery/protocol'
+import type { JsonObject, ExplainedPath } from '@chancery/protocol'
 import { ManualClock, accepted, seedTreaties, publishFirst, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -20,9 +20,9 @@ beforeAll(async () => {
 })
 afterAll(() => na.stop())
 
-const find = async (query: string): Promise<TrustPath> =>
-  accepted(await na.request('GET', `/connectome/trust-path?${query}`)) as unknown as TrustPath
-const treaties = ({ path }: TrustPath): string[] => path.map(({ treaty_id }) => treaty_id)
+const find = async (query: string): Promise<ExplainedPath> =>
+  accepted(await na.request('GET', `/connectome/trust-path?${query}`)) as unknown as ExplainedPath
+const treaties = ({ path }: ExplainedPath): string[] => path.map(({ treaty_id }) => treaty_id)
 
 describe('GET /connectome/trust-path', () => {
   it('returns the edges of the path as the graph has them', async () => {
@@ -35,12 +35,17 @@ describe('GET /connectome/trust-path', () => {
       to: 'C',
       trusted: true,
       reason: 'active_treaty_path',
-      path: ['a-b', 'b-c'].map((id) => recognition_edges.find((edge) => edge.treaty_id === id)),
+      path: ['a-b', 'b-c'].map((id) => ({
+        ...recognition_edges.find((edge) => edge.treaty_id === id),
+        origin: 'own',
+      })),
       hop_count: 2,
+      own_hops: 2,
+      reported_hops: 0,
     })
   })
 
-  it.each<[string, Partial<TrustPath>, readonly string[]]>([
+  it.each<[string, Partial<ExplainedPath>, readonly string[]]>([
     ['source=A&target=B', { trusted: true, hop_count: 1 }, ['a-b']],
     // Names take precedence over their aliases, and the first value over the second.
     ['from=A&source=B&to=B&target=C', { trusted: true, hop_count: 1 }, ['a-b']],
@@ -57,7 +62,16 @@ describe('GET /connectome/trust-path', () => {
     const found = await find(query)
     expect(found).toMatchObject(expected)
     expect(treaties(found)).toEqual(path)
-    expect(Object.keys(found).sort()).toEqual(['from', 'hop_count', 'path', 'reason', 'to', 'trusted'])
+    expect(Object.keys(found).sort()).toEqual([
+      'from',
+      'hop_count',
+      'own_hops',
+      'path',
+      'reason',
+      'reported_hops',
+      'to',
+      'trusted',
+    ])
   })
 
   it.each(['', 'from=A', 'to=B', 'from=&to=B', 'from=A&to=', 'source=A', 'target=B', 'From=A&To=B'])(

@@ -139,6 +139,8 @@ describe('GET /connectome.json', () => {
       revoked_edge_count: state('revoked', 'replaced'),
       revoked_trust_material_count: state('revoked', 'replaced') + 4,
       imported_revocation_count: 4,
+      reported_edge_count: 0,
+      partner_count: 0,
     })
     expect(state('expired')).toBeGreaterThan(0)
   })
@@ -180,6 +182,7 @@ describe('GET /atlas.json', () => {
       recognition_edges: graph['recognition_edges'],
       active_treaty_count: (graph['active_treaties'] as unknown[]).length,
       revoked_trust_material_count: (graph['revoked_trust_material'] as unknown[]).length,
+      reported_edge_count: 0,
       graph_digest: createHash('sha256').update(text).digest('hex'),
     })
   })
@@ -191,6 +194,7 @@ describe('GET /atlas.json', () => {
       recognition_edges: [],
       active_treaty_count: 0,
       revoked_trust_material_count: 0,
+      reported_edge_count: 0,
       graph_digest: '63971e8c90f3b65e059883ba09745e8b4c57146e78ee4d2dbbd54a02b311c331',
     })
     await own.stop()

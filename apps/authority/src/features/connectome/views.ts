@@ -14,10 +14,12 @@ import type {
   Instant,
   RecognitionEdge,
   RecognitionGraph,
+  ReportedEdge,
   TreatyFact,
   TrustFinding,
   TrustIndex,
 } from '@chancery/protocol'
+import type { Reported } from './reported.ts'
 import { buildTreatyTable } from './treaty-table.ts'
 import type { TreatyTable } from './treaty-table.ts'
 
@@ -25,7 +27,18 @@ import type { TreatyTable } from './treaty-table.ts'
 export interface GraphInput {
   readonly treaties: readonly TreatyFact[]
   readonly revocations: readonly ImportedRevocation[]
+  /** What partners report, of partners with an own treaty in force. */
+  readonly reported: Reported
+  /** Registered partners. */
+  readonly partnerCount: number
   readonly now: Instant
+}
+
+/** The ends of a path, and whether reported treaties may complete it. */
+export interface PathRequest {
+  readonly from: string
+  readonly to: string
+  readonly reported: boolean
 }
 
 /** The two sovereigns of a finding, and the time. */
@@ -48,6 +61,10 @@ export interface GraphViews {
   readonly graph: RecognitionGraph<string>
   readonly summary: ConnectomeSummary
   readonly index: TrustIndex
+  readonly reported: readonly ReportedEdge[]
+  readonly partnerCount: number
+  /** Own active and reported edges; undefined when nothing is reported. */
+  readonly mixed: TrustIndex | undefined
   /** Number of revoked attestations of each issuer. */
   readonly withdrawals: ReadonlyMap<string, number>
   readonly treatyTable: TreatyTable
@@ -57,14 +74,19 @@ export interface GraphViews {
 
 /** Pure: equal facts at the same time give equal views on every instance. */
 export function buildViews(input: GraphInput): GraphViews {
+  const { edges, staleAt } = input.reported
+  const own = firstBoundary(input.treaties, input.now)
   const graph = buildGraph({ ...input, signedTreaty: (treaty_id) => treaty_id })
   return {
     graph,
     summary: summarize(graph),
     index: indexEdges(graph.recognition_edges),
+    reported: edges,
+    partnerCount: input.partnerCount,
+    mixed: edges.length === 0 ? undefined : indexEdges([...graph.recognition_edges.filter(isActiveEdge), ...edges]),
     withdrawals: countRevocations(input.revocations),
     treatyTable: buildTreatyTable(input.treaties, input.now),
-    staleAt: firstBoundary(input.treaties, input.now),
+    staleAt: own === undefined || (staleAt !== undefined && staleAt < own) ? staleAt : own,
   }
 }
 

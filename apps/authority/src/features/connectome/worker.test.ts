@@ -3,8 +3,9 @@ import {
   buildGraph,
   canonicalJson,
   digestOf,
-  findTrustPath,
+  explainPath,
   readJson,
+  summarize,
   writeJson,
 } from '@chancery/protocol'
 import { ManualClock, accepted, seedTreaties, refused, startTestAuthority } from '@chancery/testkit'
@@ -37,7 +38,8 @@ afterAll(() => na.stop())
 /** More than 1,000 treaties: built and searched in a thread. */
 const inThread = (): Promise<BuiltGraph> => na.features.connectome.current()
 /** The same graph, built by the code for small graphs. */
-const inline = async (): Promise<GraphViews> => buildViews(await readGraphInput(na.core.database.read, clock.now()))
+const inline = async (): Promise<GraphViews> =>
+  buildViews(await readGraphInput(na.core.database.read, clock.now(), na.core.network.name))
 const documentText = async (built: BuiltGraph, name: DocumentName): Promise<string> =>
   Buffer.from((await built.document(name)).bytes).toString()
 
@@ -45,22 +47,29 @@ const documentText = async (built: BuiltGraph, name: DocumentName): Promise<stri
 async function plainDocuments(
   { core }: TestAuthority,
   now: bigint,
-): Promise<Record<Exclude<DocumentName, 'edges'>, string>> {
+): Promise<Record<'graph' | 'connectome' | 'atlas', string>> {
   const rows = await core.database.read
     .selectFrom('recognition_treaties')
     .select(['treaty_id', 'treaty_json'])
     .execute()
   const texts = new Map(rows.map((row) => [row.treaty_id, readJson(row.treaty_json)]))
-  const input = await readGraphInput(core.database.read, now)
+  const input = await readGraphInput(core.database.read, now, core.network.name)
   const graph = buildGraph({ ...input, signedTreaty: (id) => texts.get(id) ?? null })
   const atlas = {
     sovereigns: graph.sovereigns,
     recognition_edges: graph.recognition_edges,
     active_treaty_count: graph.active_treaties.length,
     revoked_trust_material_count: graph.revoked_trust_material.length,
+    reported_edge_count: 0,
     graph_digest: digestOf(graph),
   }
-  return { graph: writeJson(graph), connectome: writeJson(buildConnectome(graph)), atlas: writeJson(atlas) }
+  const connectome = {
+    ...buildConnectome(graph),
+    summary: { ...summarize(graph), reported_edge_count: 0, partner_count: 0 },
+    reported_edges: [],
+    reported_edges_truncated: false,
+  }
+  return { graph: writeJson(graph), connectome: writeJson(connectome), atlas: writeJson(atlas) }
 }
 
 describe('a graph of more than 1,000 treaties', () => {
@@ -80,8 +89,8 @@ describe('a graph of more than 1,000 treaties', () => {
     const [thread, views] = [await inThread(), await inline()]
     for (let i = 0; i < 60; i += 1) {
       const [from, to] = [`S${(i * 31) % 215}`, i % 7 === 0 ? 'Zoë 😀' : `S${(i * 17) % 215}`]
-      const path = await thread.trustPath(from, to)
-      expect(path).toEqual(findTrustPath(views.index, from, to))
+      const path = await thread.trustPath({ from, to, reported: true })
+      expect(path).toEqual(explainPath(views.index, undefined, from, to))
       const answer = await na.request('GET', `/connectome/trust-path?from=${from}&to=${encodeURIComponent(to)}`)
       expect(canonicalJson(accepted(answer))).toBe(canonicalJson(path))
       expect(await thread.acceptedBy(to)).toEqual(acceptedBy(views.graph.recognition_edges, to))

@@ -1,5 +1,5 @@
 import { visible } from '@chancery/protocol'
-import type { TrustPath } from '@chancery/protocol'
+import type { ExplainedPath } from '@chancery/protocol'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -15,7 +15,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   return { data: path, text: describe(path, context.style), exitCode: path.trusted ? 0 : 1 }
 }
 
-function describe(found: TrustPath, style: Style): string {
+function describe(found: ExplainedPath, style: Style): string {
   if (!found.trusted) return `${style.bad('No path:')} ${reasonText(found)}`
   const treaties = found.path.map((edge) => `  ${visible(edge.treaty_id)}  until ${visible(edge.expires_at)}`)
   const hops = `${found.hop_count} hop${found.hop_count === 1 ? '' : 's'}`
@@ -27,7 +27,7 @@ function describe(found: TrustPath, style: Style): string {
 }
 
 /** Returns `A ──treaty──▶ B ──treaty──▶ C`; a treaty in the state `expiring_soon` is labelled. */
-export function draw({ from, path }: Pick<TrustPath, 'from' | 'path'>): string {
+export function draw({ from, path }: Pick<ExplainedPath, 'from' | 'path'>): string {
   const hops = path.map(({ to, lifecycle_state: state }) => {
     const label = state === 'expiring_soon' ? 'expiring treaty' : 'treaty'
     return ` ──${label}──▶ ${visible(to)}`
@@ -35,7 +35,7 @@ export function draw({ from, path }: Pick<TrustPath, 'from' | 'path'>): string {
   return `${visible(from)}${hops.join('')}`
 }
 
-function reasonText({ from, to, reason, path }: TrustPath): string {
+function reasonText({ from, to, reason, path }: ExplainedPath): string {
   const pair = `${visible(from)} ──╳──▶ ${visible(to)}`
   if (from === to) return `${pair}: a network needs no treaty with itself. (${reason})`
   const [edge] = path
@@ -43,6 +43,8 @@ function reasonText({ from, to, reason, path }: TrustPath): string {
     const id = visible(edge.treaty_id)
     return `${pair}: the treaty ${id} between them was ${edge.lifecycle_state}. (${reason})\n  See: chancery treaty inspect ${id}`
   }
+  if (reason === 'reported_treaty_path')
+    return `${pair}: only treaties that partners report connect them. (${reason})\n  ${draw({ from, path })}`
   const hint = `  Issue a treaty: chancery federation bootstrap <address of ${visible(to)}>, or check: chancery treaty list --subject ${shellWord(visible(to))}`
   return `${pair}: no chain of active treaties connects them. (${reason})\n${hint}`
 }

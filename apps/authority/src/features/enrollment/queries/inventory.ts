@@ -40,7 +40,7 @@ export interface InventoryRow extends InventoryPosition {
 }
 
 /** Certificates that one page reads at most when no index finds what it asks for. */
-const READ_AT_ONCE = 20_000
+const READ_AT_ONCE = 5000
 
 export interface InventoryPage {
   readonly rows: readonly InventoryRow[]
@@ -132,13 +132,18 @@ function selectCandidates(
     const { issued_at, cert_id: id } = after
     conditions.push(sql`c.issued_at <= ${issued_at} and (c.issued_at < ${issued_at} or c.cert_id > ${id})`)
   }
-  const from =
-    label === undefined
-      ? sql`issued_certs c`
-      : sql`(select node_public_key from node_labels where ${position(engine)}(folded, ${foldLabel(label)}) > 0) n
-          join issued_certs c on c.node_public_key = n.node_public_key`
+  const order = sql`order by c.issued_at desc, c.cert_id`
+  if (label !== undefined) {
+    conditions.push(sql`c.node_public_key = n.node_public_key`)
+    // Labels first, then their certificates. Without the cross join SQLite, and without the offset PostgreSQL, would
+    // read the certificates in the order of the list until enough have the label.
+    const fence = engine === 'postgres' ? sql`offset 0` : sql``
+    return sql`select c.issued_at, c.cert_id from (
+      select c.issued_at, c.cert_id from node_labels n cross join issued_certs c
+      where ${position(engine)}(n.folded, ${foldLabel(label)}) > 0 and ${sql.join(conditions, sql` and `)} ${fence}) c ${order}`
+  }
   const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`
-  return sql`select c.issued_at, c.cert_id from ${from} ${where} order by c.issued_at desc, c.cert_id`
+  return sql`select c.issued_at, c.cert_id from issued_certs c ${where} ${order}`
 }
 
 /** What no index finds. */
