@@ -8,7 +8,7 @@ export const tests: readonly PageTest[] = [
     run: async () => {
       const { passed, failures } = await checkVerifyVectors()
       equal(failures, [])
-      equal(passed, 105)
+      equal(passed, 147)
     },
   },
 ]

@@ -65,6 +65,7 @@ export * from './artifacts/data-access-intent.ts'
 export * from './proofs/operator-headers.ts'
 export * from './proofs/node-proof.ts'
 export * from './proofs/request-proof.ts'
+export * from './proofs/attested-proof.ts'
 export * from './proofs/agent-delete.ts'
 export * from './proofs/caller-proof.ts'
 export * from './recognition/verify-attestation.ts'
@@ -99,6 +100,7 @@ export type { AgreedTerms, DemandedFreshness } from './boundary/agreement-gates.
 export type { GateRun, GateStep } from './boundary/gate-step.ts'
 export * from './boundary/decide.ts'
 export * from './boundary/verify-decision.ts'
+export * from './boundary/verify-foreign-decision.ts'
 export { basisEnd, concludeSteps, evaluateBoundary, evaluatePolicies } from './boundary/evaluate.ts'
 export type {
   AgreementBasis,

@@ -27,6 +27,9 @@ export const verifyCommands: readonly Command[] = [
         repeatable: true,
       },
       { flags: '--commitment <file>', summary: 'Commitment, for the proof of a capability' },
+      { flags: '--context <file>', summary: "Context of a decision on a partner's member" },
+      { flags: '--attestation <file>', summary: 'Attestation that the partner signed' },
+      { flags: '--treaty <file>', summary: 'Treaty by which the authority recognises the partner' },
     ],
     examples: [
       { line: 'chancery verify crl.json --genesis genesis.json', summary: 'Check that this network signed the list' },
@@ -38,6 +41,10 @@ export const verifyCommands: readonly Command[] = [
       {
         line: 'chancery verify proof.json --commitment commitment.json --genesis genesis.json',
         summary: 'Verify the proof of a capability',
+      },
+      {
+        line: 'chancery verify decision.json --context context.json --attestation member.json --treaty treaty.json --genesis alpha.json',
+        summary: "Follow a decision on a partner's member to all it rests on",
       },
     ],
     needs: 'nothing',

@@ -26,18 +26,18 @@ export type KeyHistory = {
   readonly signatures: readonly Signature[]
 }
 
-const former = closed({
+const former = /* @__PURE__ */ closed({
   key_id: required(identifier),
   public_key: required(publicKey),
   valid_from: required(timestamp),
   valid_to: required(timestamp),
 })
 
-export const keyHistoryShape: Read<KeyHistory> = closed({
+export const keyHistoryShape: Read<KeyHistory> = /* @__PURE__ */ closed({
   network_name: required(identifier),
   root_public_key: required(publicKey),
   issued_at: required(timestamp),
-  former_keys: required(arrayOf(former, { max: 64 })),
+  former_keys: required(/* @__PURE__ */ arrayOf(former, { max: 64 })),
   signatures: withDefault(signatures, []),
 })
 

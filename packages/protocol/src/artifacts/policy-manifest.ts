@@ -39,7 +39,7 @@ const terms = {
   ),
 }
 
-const request = closed({ policy_id: withDefault<string | null>(policyId, null), ...terms })
+const request = /* @__PURE__ */ closed({ policy_id: withDefault<string | null>(policyId, null), ...terms })
 
 export const policyManifestShape: Read<PolicyManifest> = closed({
   policy_id: required(policyId),

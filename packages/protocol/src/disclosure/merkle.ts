@@ -16,7 +16,7 @@ export interface MerkleTree {
 }
 
 /** Fills a level up to a power of two. It is the leaf of the empty text, which therefore must never be proved. */
-const PADDING: Uint8Array = sha256(new Uint8Array())
+const PADDING: Uint8Array = /* @__PURE__ */ sha256(new Uint8Array())
 
 /** The same list in any order gives the same tree. At least one capability is needed. */
 export function buildMerkleTree(capabilities: readonly string[]): MerkleTree {

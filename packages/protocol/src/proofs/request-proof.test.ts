@@ -3,14 +3,8 @@ import { toBase64 } from '../canonical/base64.ts'
 import { seconds } from '../canonical/time.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { seedSigner } from '../signing/sign.ts'
-import {
-  attestationInProof,
-  contentDigest,
-  isAttestationOfKey,
-  isProofCurrent,
-  readRequestProof,
-  verifyRequestProof,
-} from './request-proof.ts'
+import { attestationInProof, isAttestationOfKey, readRequestProof } from './attested-proof.ts'
+import { contentDigest, isProofCurrent, verifyRequestProof } from './request-proof.ts'
 import type { ProofHeaders } from './request-proof.ts'
 
 const CREATED = 1_893_553_200

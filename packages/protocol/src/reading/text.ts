@@ -48,7 +48,10 @@ export function matching(pattern: RegExp, rule: string): Read<string> {
 export const identifier: Read<string> = plainText(128)
 
 const KEY_ID = /^[A-Za-z0-9._:@/+=-]{1,128}$/
-export const keyId: Read<string> = matching(KEY_ID, '1 to 128 characters of A-Z a-z 0-9 . _ : @ / + = -')
+export const keyId: Read<string> = /* @__PURE__ */ matching(
+  KEY_ID,
+  '1 to 128 characters of A-Z a-z 0-9 . _ : @ / + = -',
+)
 
 export function isKeyId(text: string): boolean {
   return KEY_ID.test(text)
@@ -76,7 +79,7 @@ export const publicKey: Read<string> = described(
 )
 
 /** Keys a verifier was given for one party; each costs a verification per signature (protocol/trust-operations 1.5). */
-export const publicKeys: Read<readonly string[]> = arrayOf(publicKey, { max: 64 })
+export const publicKeys: Read<readonly string[]> = /* @__PURE__ */ arrayOf(publicKey, { max: 64 })
 
 /** Capabilities, source ids, access types and tags (protocol/trust-operations 1.5). */
 export const label: Read<string> = plainText(256)

@@ -1,5 +1,6 @@
 import { verifyGenesisBlock } from '@chancery/protocol'
 import type {
+  Attestation,
   AuthorityKeys,
   Crl,
   GenesisBlock,
@@ -57,6 +58,12 @@ export interface NodeOptions extends Omit<ClientOptions, 'node' | 'operator'> {
   readonly sleep?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
   /** From 0 up to 1, for the spread of renewals and retries. */
   readonly random?: () => number
+}
+
+export interface FetchAsOptions {
+  /** Of this node, by its own network. */
+  readonly attestation?: Attestation
+  readonly fetch?: Fetch
 }
 
 type Rest = (ms: number, signal: AbortSignal | undefined) => Promise<void>
@@ -170,15 +177,18 @@ export class Node {
 
   /**
    * A `fetch` that proves to the service named `audience` who calls (docs/protocol/request-proof.md), with the
-   * certificate of the moment.
+   * certificate of the moment. With an attestation of this node the proof is of profile v2: a service of another
+   * network can then ask its authority for a decision.
    */
-  fetchAs(audience: string, fetch?: Fetch): SigningFetch {
+  fetchAs(audience: string, options: FetchAsOptions | Fetch = {}): SigningFetch {
+    const { fetch, attestation }: FetchAsOptions = typeof options === 'function' ? { fetch: options } : options
     return signingFetch(() => ({
       signer: this.#signer,
       certificate: this.certificate,
       audience,
       clock: this.#clock,
       ...(fetch === undefined ? {} : { fetch }),
+      ...(attestation === undefined ? {} : { attestation }),
     }))
   }
 

@@ -4,14 +4,32 @@ import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
 import { Hono } from 'hono'
-import { HOUR, instantOf, seedSigner, signList, toBase64 } from '@chancery/protocol'
-import type { JoinCertificate, Signer } from '@chancery/protocol'
+import {
+  HOUR,
+  JsonFloat,
+  PROOF_V2,
+  contentDigest,
+  instantOf,
+  readRequestProof,
+  seedSigner,
+  signList,
+  signatureBase,
+  toBase64,
+  toUtf8,
+  verifyRequestProof,
+  writeJson,
+  writeProofParameters,
+} from '@chancery/protocol'
+import type { Attestation, JoinCertificate, JsonValue, Signer } from '@chancery/protocol'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { testIssuer, testList } from '@chancery/testkit'
 import type { TestIssuer } from '@chancery/testkit'
+import { callerBasis } from '../request-proof/caller-basis.ts'
+import type { CallerBasis } from '../request-proof/caller-basis.ts'
 import { honoNodeProof } from '../request-proof/hono.ts'
 import type { RequestVerifierOptions } from '../request-proof/request-verifier.ts'
 import { signingFetch, signRequest } from '../request-proof/sign.ts'
+import type { NodeCaller } from '../request-proof/verify.ts'
 import { RelyingParty } from '../verify/relying-party.ts'
 import { expressNodeProof, fastifyNodeProof, httpNodeProof } from './node-proof.ts'
 
@@ -58,15 +76,71 @@ const options = (): RequestVerifierOptions => ({
   maxBodyBytes: 1000,
 })
 
+function attested(): Promise<Attestation> {
+  const draft = {
+    attestation_id: 'att-1',
+    issuer_sovereign_id: 'agency',
+    subject_id: 'zoë',
+    subject_public_key: node.publicKey,
+    roles: ['role:client'],
+    status: 'active' as const,
+    issued_at: '2030-01-02T02:00:00Z',
+    valid_from: '2030-01-02T02:00:00Z',
+    expires_at: '2030-01-03T02:00:00Z',
+    issued_by: by.keyId,
+    claims: { limit: new JsonFloat(90) },
+    signatures: [],
+  }
+  return signList(draft, by.signer)
+}
+
+/** A proof with an attestation that `signRequest` would refuse to sign. */
+async function signByHand(attestation: object): Promise<Record<string, string>> {
+  const carry = (record: object): string => `:${toBase64(toUtf8(writeJson(record as JsonValue)))}:`
+  const fields = {
+    'chancery-certificate': carry(certificate),
+    'chancery-audience': AUDIENCE,
+    'content-digest': contentDigest(new Uint8Array()),
+    'chancery-attestation': carry(attestation),
+  }
+  const created = Number(NOW / 1_000_000n)
+  const parameters = writeProofParameters({ created, nonce: crypto.randomUUID(), keyId: 'cert-1' }, PROOF_V2)
+  const base = signatureBase({ method: 'GET', target: '/print?copies=2' }, fields, parameters, PROOF_V2)
+  const signature = `node=:${toBase64(await node.sign(base))}:`
+  return { ...fields, 'signature-input': `node=${parameters}`, signature }
+}
+
+/** The authority checks the proof again, from what the service handed over. */
+async function verifyHandedOver(given: CallerBasis['on_behalf_of']): Promise<string> {
+  const proof = readRequestProof({
+    'chancery-certificate': given.certificate,
+    'chancery-audience': given.audience,
+    'content-digest': given.content_digest,
+    'signature-input': given.signature_input,
+    signature: given.signature,
+    'chancery-attestation': given.attestation ?? '',
+  })
+  if (proof === undefined) return 'malformed'
+  const found = await verifyRequestProof(proof, { method: given.method, target: given.request_target })
+  return typeof found === 'string' ? found : found.cert_id
+}
+
+/** What a service sees of a request; of a proof of profile v2 also what it can hand to its authority. */
+function seen(caller: NodeCaller, got: unknown): object {
+  const heard = { node: caller.publicKey, got }
+  if (caller.attestation === undefined) return heard
+  const { presented, on_behalf_of } = callerBasis(caller)
+  // As text: the form of a number is part of the record.
+  return { ...heard, presented: writeJson(presented ?? null), on_behalf_of }
+}
+
 /** One service on four servers: it returns the caller and the received request. */
 const SERVERS: Readonly<Record<string, () => Promise<Served>>> = {
   'node:http': () =>
     listen(
       createServer(
         httpNodeProof(options(), (request, response) => {
-          response.end(
-            JSON.stringify({ node: request.node.publicKey, got: JSON.parse(String(request.rawBody) || 'null') }),
-          )
+          response.end(JSON.stringify(seen(request.node, JSON.parse(String(request.rawBody) || 'null'))))
         }),
       ),
     ),
@@ -75,26 +149,24 @@ const SERVERS: Readonly<Record<string, () => Promise<Served>>> = {
     const { default: express } = (await import(EXPRESS)) as { default: () => ExpressApp }
     const app = express()
     app.use(expressNodeProof(options()))
-    app.use((request, response) => response.json({ node: request.node.publicKey, got: request.body ?? null }))
+    app.use((request, response) => response.json(seen(request.node, request.body ?? null)))
     return listen(createServer(app as never))
   },
   fastify: async () => {
     const app = fastify()
     app.addHook('preParsing', fastifyNodeProof(options()) as never)
-    const answer = (request: { body: unknown }): object => ({
-      node: (request as unknown as { node: { publicKey: string } }).node.publicKey,
-      got: request.body ?? null,
-    })
+    const answer = (request: { body: unknown }): object =>
+      seen((request as unknown as { node: NodeCaller }).node, request.body ?? null)
     app.post('/print', answer)
     app.get('/print', answer)
     return { url: await app.listen({ port: 0, host: '127.0.0.1' }), close: () => app.close() }
   },
   hono: async () => {
-    const app = new Hono<{ Variables: { node: { publicKey: string } } }>()
+    const app = new Hono<{ Variables: { node: NodeCaller } }>()
     app.use(honoNodeProof(options()) as never)
     app.all('/print', async (c) => {
       const text = await c.req.text()
-      return c.json({ node: c.get('node').publicKey, got: text === '' ? null : (JSON.parse(text) as unknown) })
+      return c.json(seen(c.get('node'), text === '' ? null : JSON.parse(text)))
     })
     return listen(createServer((request, response) => void serveWeb(app, request, response)))
   },
@@ -103,7 +175,7 @@ const SERVERS: Readonly<Record<string, () => Promise<Served>>> = {
 interface ExpressApp {
   use(
     handler: (
-      request: Parameters<ReturnType<typeof expressNodeProof>>[0] & { node: { publicKey: string } },
+      request: Parameters<ReturnType<typeof expressNodeProof>>[0] & { node: NodeCaller },
       response: Parameters<ReturnType<typeof expressNodeProof>>[1] & { json(value: unknown): void },
       next: (error?: unknown) => void,
     ) => void,
@@ -190,6 +262,33 @@ describe.each(Object.keys(SERVERS))('%s', (name) => {
     }
     return signRequest(request, { signer: node, certificate })
   }
+
+  it('gives the attestation and the proof of a caller of profile v2 as the basis of a decision', async () => {
+    const url = await start()
+    const record = await attested()
+    const send = prove({ attestation: record })
+    const answer = await send(url, { method: 'POST', body: '{"text":"a"}', headers: json })
+    const { presented, on_behalf_of } = (await answer.json()) as Pick<CallerBasis, 'on_behalf_of'> & {
+      presented: string
+    }
+    const expected = writeJson({ attestation: record, issuer_sovereign_id: 'agency' })
+    expect([answer.status, presented]).toEqual([200, expected])
+    expect(presented).toContain('90.0')
+    expect(on_behalf_of).toMatchObject({ method: 'POST', request_target: '/print?copies=2', audience: AUDIENCE })
+    const caller = await verifyHandedOver(on_behalf_of)
+    expect(caller).toBe('cert-1')
+  })
+
+  it.each([
+    ['of another key', { subject_public_key: 'other' }, 'attestation_not_bound'],
+    ['of another network', { issuer_sovereign_id: 'other' }, 'attestation_issuer_mismatch'],
+    ['that is none', { roles: 'role:client' }, 'attestation_malformed'],
+  ])('refuses an attestation %s', async (_name, over, reason) => {
+    const url = await start()
+    const headers = await signByHand({ ...(await attested()), ...over })
+    const answer = await fetch(url, { method: 'GET', headers })
+    expect([answer.status, await answer.json()]).toMatchObject([401, { error: { details: { reason } } }])
+  })
 
   it('refuses the same proof twice', async () => {
     const url = await start()

@@ -1,6 +1,7 @@
 import type { Instant, JoinCertificate } from '@chancery/protocol'
 import { systemClock } from '../http/system-clock.ts'
 import type { TrustVerdict } from '../gateway/verdict.ts'
+import { attestedProofs } from './attested.ts'
 import { MemoryNonceStore } from './nonces.ts'
 import type { NonceStore } from './nonces.ts'
 import { verifyRequest } from './verify.ts'
@@ -53,7 +54,7 @@ export class RequestVerifier {
       trust.evaluate(certificate, now)
     let body: Uint8Array | undefined
     const read = async (): Promise<Uint8Array | undefined> => (body = await request.body())
-    const policy = { audience, evaluate, nonces: this.#nonces, now: clock() }
+    const policy = { audience, evaluate, nonces: this.#nonces, attested: attestedProofs, now: clock() }
     const verdict = await verifyRequest({ ...request, body: read }, policy)
     if (verdict.ok) return { node: verdict.node, body: body ?? new Uint8Array() }
     onRefusal?.(verdict.reason, verdict.decision)

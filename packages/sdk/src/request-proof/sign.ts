@@ -1,16 +1,29 @@
-import { toBase64, toUtf8, writeJson } from '@chancery/protocol'
-import type { Instant, JoinCertificate, Signer } from '@chancery/protocol'
+import {
+  MAX_CARRIED_CHARACTERS,
+  PROOF_AUDIENCE,
+  PROOF_V1,
+  PROOF_V2,
+  contentDigest,
+  isAttestationOfKey,
+  isKeyIdOfProof,
+  signatureBase,
+  toBase64,
+  toUtf8,
+  writeJson,
+  writeProofParameters,
+} from '@chancery/protocol'
+import type { Attestation, Instant, JoinCertificate, JsonValue, ProofHeaders, Signer } from '@chancery/protocol'
 import { systemClock } from '../http/system-clock.ts'
 import { RequestError } from '../errors.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
 import type { Fetch } from '../http/transport.ts'
-import { MAX_CERTIFICATE_CHARACTERS, contentDigest, isKeyIdOfProof, signatureBase, writeParameters } from './profile.ts'
-import type { ProofHeaders } from './profile.ts'
 
 /** Who calls: the key, and the certificate that names it. */
 export interface ProofIdentity {
   readonly signer: Signer
   readonly certificate: JoinCertificate
+  /** An attestation of this key by the network of the certificate; with it the proof is of profile v2. */
+  readonly attestation?: Attestation
 }
 
 export interface RequestToSign {
@@ -23,29 +36,36 @@ export interface RequestToSign {
   readonly now?: Instant
 }
 
-/** The five fields that prove a request comes from this node. New ones are needed for every request. */
+/** The fields that prove a request comes from this node. New ones are needed for every request. */
 export async function signRequest(request: RequestToSign, identity: ProofIdentity): Promise<ProofHeaders> {
-  const { certificate, signer } = identity
+  const { certificate, attestation, signer } = identity
   if (certificate.node_public_key !== signer.publicKey) throw new RequestError('the certificate is of another key')
   if (!isKeyIdOfProof(certificate.cert_id)) throw new RequestError('the id of the certificate fits no signature field')
-  if (!/^[\x21-\x7e]{1,256}$/.test(request.audience))
-    throw new RequestError('the audience is one word of visible ASCII')
+  if (!PROOF_AUDIENCE.test(request.audience)) throw new RequestError('the audience is one word of visible ASCII')
+  if (attestation !== undefined && !isAttestationOfKey(attestation, signer.publicKey))
+    throw new RequestError('the attestation is of another key')
+  if (attestation !== undefined && attestation.issuer_sovereign_id !== certificate.network_name)
+    throw new RequestError('the attestation is of another network than the certificate')
   const body = typeof request.body === 'string' ? toUtf8(request.body) : (request.body ?? new Uint8Array())
   const fields = {
-    'chancery-certificate': `:${toBase64(toUtf8(writeJson(certificate)))}:`,
+    'chancery-certificate': carry(certificate, 'certificate'),
     'chancery-audience': request.audience,
     'content-digest': contentDigest(body),
+    ...(attestation === undefined ? {} : { 'chancery-attestation': carry(attestation, 'attestation') }),
   }
-  if (fields['chancery-certificate'].length > MAX_CERTIFICATE_CHARACTERS)
-    throw new RequestError('the certificate is too long for a header')
-  const parameters = writeParameters({
-    created: Number(signingTimeOf(request.now) / 1_000_000n),
-    nonce: crypto.randomUUID(),
-    keyId: certificate.cert_id,
-  })
+  const profile = attestation === undefined ? PROOF_V1 : PROOF_V2
+  const created = Number(signingTimeOf(request.now) / 1_000_000n)
+  const nonce = crypto.randomUUID()
+  const parameters = writeProofParameters({ created, nonce, keyId: certificate.cert_id }, profile)
   const about = { method: request.method.toUpperCase(), target: targetOf(request.url) }
-  const signature = await signer.sign(signatureBase(about, fields, parameters))
+  const signature = await signer.sign(signatureBase(about, fields, parameters, profile))
   return { ...fields, 'signature-input': `node=${parameters}`, signature: `node=:${toBase64(signature)}:` }
+}
+
+function carry(record: JsonValue, name: string): string {
+  const text = `:${toBase64(toUtf8(writeJson(record)))}:`
+  if (text.length > MAX_CARRIED_CHARACTERS) throw new RequestError(`the ${name} is too long for a header`)
+  return text
 }
 
 /** As `fetch` puts it into the request line: the proof must cover the very same text. */

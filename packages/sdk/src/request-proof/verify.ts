@@ -1,28 +1,21 @@
-import {
-  FormError,
-  JsonError,
-  fromBase64,
-  presentedCertificate,
-  readJsonBytes,
-  readPublicKey,
-  seconds,
-  verifySignature,
+import { PROOF_V1, contentDigest, isProofCurrent, readProofOf, seconds, verifyRequestProof } from '@chancery/protocol'
+import type {
+  Attestation,
+  Instant,
+  JoinCertificate,
+  ProofField,
+  ProofHeaders,
+  ProofParameters,
+  ProofProfile,
+  RequestProof,
+  SignedRequest,
 } from '@chancery/protocol'
-import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { TrustVerdict } from '../gateway/verdict.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
 import type { NonceStore } from './nonces.ts'
-import {
-  MAX_AGE_SECONDS,
-  MAX_AHEAD_SECONDS,
-  MAX_AUDIENCE_CHARACTERS,
-  MAX_CERTIFICATE_CHARACTERS,
-  PROOF_FIELDS,
-  contentDigest,
-  readParameters,
-  signatureBase,
-} from './profile.ts'
-import type { ProofField, ProofHeaders, ProofParameters } from './profile.ts'
+
+/** How old a proof may be. */
+const MAX_AGE_SECONDS = 60
 
 export type ProofRefusal =
   | 'proof_missing'
@@ -32,10 +25,13 @@ export type ProofRefusal =
   | 'digest_mismatch'
   | 'certificate_malformed'
   | 'signature_invalid'
+  | AttestationRefusal
   | 'certificate_untrusted'
   | 'proof_replayed'
   | 'nonces_unavailable'
   | 'body_too_large'
+
+export type AttestationRefusal = 'attestation_malformed' | 'attestation_not_bound' | 'attestation_issuer_mismatch'
 
 /** A request as it arrived. */
 export interface IncomingRequest {
@@ -57,11 +53,30 @@ export interface ProofPolicy {
   /** Verifies the certificate: a {@link RelyingParty}, or a call to a gateway. */
   readonly evaluate: (certificate: JoinCertificate, now: Instant) => Promise<TrustVerdict>
   readonly nonces: NonceStore
+  /** `attestedProofs`: proofs of profile v2 are accepted too. Without it they are `proof_malformed`. */
+  readonly attested?: AttestedProofs
   /** The clock of this machine when not given. */
   readonly now?: Instant
 }
 
+/** The profile of a proof with these fields, when it has an attestation. */
+export type AttestedProofs = (field: IncomingRequest['field']) => AttestedProfile | undefined
+
+export interface AttestedProfile extends ProofProfile {
+  /** The attestation in a proof whose signature verified, or why it is not one of this caller. */
+  readonly attestationOf?: (
+    proof: RequestProof,
+    certificate: JoinCertificate,
+  ) => Attestation | AttestationRefusal | 'proof_malformed'
+}
+
 type PolicyNow = ProofPolicy & { readonly now: Instant }
+
+/** A proof as it came, which a service can hand to its authority. */
+export interface ReceivedProof {
+  readonly request: SignedRequest
+  readonly headers: ProofHeaders
+}
 
 /** Who made a request. */
 export interface NodeCaller {
@@ -69,6 +84,9 @@ export interface NodeCaller {
   readonly certificate: JoinCertificate
   readonly roles: readonly string[]
   readonly decision: TrustVerdict
+  /** Of profile v2: about this key, and issued by the network of the certificate. Its signature was not verified. */
+  readonly attestation: Attestation | undefined
+  readonly proof: ReceivedProof
 }
 
 export type ProofVerdict =
@@ -78,17 +96,16 @@ export type ProofVerdict =
 /** Checks a request proof in the order of docs/protocol/request-proof.md section 3. Never throws on what arrived. */
 export async function verifyRequest(request: IncomingRequest, given: ProofPolicy): Promise<ProofVerdict> {
   const policy = { ...given, now: signingTimeOf(given.now) }
-  const fields = readFields(request)
-  if (typeof fields === 'string') return { ok: false, reason: fields }
-  const { headers, parameters, signature } = fields
-  const reason = checkClaims(request, policy, fields)
+  const profile: AttestedProfile = policy.attested?.(request.field) ?? PROOF_V1
+  const proof = readProof(request, profile)
+  if (typeof proof === 'string') return { ok: false, reason: proof }
+  const { headers, parameters } = proof
+  const reason = checkClaims(request, policy, proof)
   if (reason !== undefined) return { ok: false, reason }
-  const certificate = readCertificate(headers['chancery-certificate'])
-  const key = certificate === undefined ? undefined : readPublicKey(certificate.node_public_key)
-  if (certificate === undefined || key === undefined || certificate.cert_id !== parameters.keyId)
-    return { ok: false, reason: 'certificate_malformed' }
-  const base = signatureBase(request, headers, headers['signature-input'].slice('node='.length))
-  if (!(await verifySignature(key, base, signature))) return { ok: false, reason: 'signature_invalid' }
+  const certificate = await verifyRequestProof(proof, request)
+  if (typeof certificate === 'string') return { ok: false, reason: certificate }
+  const attestation = profile.attestationOf?.(proof, certificate)
+  if (typeof attestation === 'string') return { ok: false, reason: attestation }
   const decision = await policy.evaluate(certificate, policy.now)
   if (!decision.trusted) return { ok: false, reason: 'certificate_untrusted', decision }
   const used = await claim(certificate, parameters, policy)
@@ -96,57 +113,33 @@ export async function verifyRequest(request: IncomingRequest, given: ProofPolicy
   const unread = typeof request.body === 'function' ? checkBody(await request.body(), headers) : undefined
   if (unread !== undefined) return { ok: false, reason: unread }
   const { node_public_key: publicKey, roles } = certificate
-  return { ok: true, node: { publicKey, certificate, roles, decision } }
+  return { ok: true, node: { publicKey, certificate, roles, decision, attestation, proof: { request, headers } } }
 }
 
-interface ProofFields {
-  readonly headers: ProofHeaders
-  readonly parameters: ProofParameters
-  /** Base64. */
-  readonly signature: string
-}
-
-function readFields({ field }: IncomingRequest): ProofFields | 'proof_missing' | 'proof_malformed' {
-  const values = PROOF_FIELDS.map((name) => [name, field(name)] as const)
+function readProof(
+  { field }: IncomingRequest,
+  profile: ProofProfile,
+): RequestProof | 'proof_missing' | 'proof_malformed' {
+  const values = profile.fields.map((name) => [name, field(name)] as const)
   if (values.every(([, found]) => found.length === 0)) return 'proof_missing'
   if (values.some(([, found]) => found.length !== 1)) return 'proof_malformed'
   const headers = Object.fromEntries(values.map(([name, [value = '']]) => [name, value])) as ProofHeaders
-  const input = headers['signature-input']
-  const parameters = input.startsWith('node=') ? readParameters(input.slice('node='.length)) : undefined
-  const [, signature] = /^node=:([A-Za-z0-9+/]{86}==):$/.exec(headers.signature) ?? []
-  const isBounded =
-    headers['chancery-certificate'].length <= MAX_CERTIFICATE_CHARACTERS &&
-    headers['chancery-audience'].length <= MAX_AUDIENCE_CHARACTERS
-  if (!isBounded || parameters === undefined || signature === undefined) return 'proof_malformed'
-  return { headers, parameters, signature }
+  return readProofOf(profile, headers) ?? 'proof_malformed'
 }
 
 function checkClaims(
   { body }: IncomingRequest,
   { audience, now }: PolicyNow,
-  { headers, parameters }: ProofFields,
+  proof: RequestProof,
 ): ProofRefusal | undefined {
-  if (headers['chancery-audience'] !== audience) return 'wrong_audience'
-  const age = now - seconds(parameters.created)
-  if (age > seconds(MAX_AGE_SECONDS) || age < -seconds(MAX_AHEAD_SECONDS)) return 'proof_stale'
-  return typeof body === 'function' ? undefined : checkBody(body, headers)
+  if (proof.headers['chancery-audience'] !== audience) return 'wrong_audience'
+  if (!isProofCurrent(proof, now, MAX_AGE_SECONDS)) return 'proof_stale'
+  return typeof body === 'function' ? undefined : checkBody(body, proof.headers)
 }
 
 function checkBody(body: Uint8Array | undefined, headers: ProofHeaders): ProofRefusal | undefined {
   if (body === undefined) return 'body_too_large'
   return headers['content-digest'] === contentDigest(body) ? undefined : 'digest_mismatch'
-}
-
-function readCertificate(value: string): JoinCertificate | undefined {
-  const [, text = ''] = /^:([A-Za-z0-9+/]+={0,2}):$/.exec(value) ?? []
-  const bytes = fromBase64(text)
-  if (bytes === undefined || bytes.length === 0) return undefined
-  try {
-    return presentedCertificate(readJsonBytes(bytes), '')
-  } catch (error) {
-    if (error instanceof FormError || error instanceof JsonError) return undefined
-    throw error
-  }
 }
 
 async function claim(

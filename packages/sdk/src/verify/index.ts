@@ -13,6 +13,14 @@ export type { TrustVerdict } from '../gateway/verdict.ts'
 export { MemoryNonceStore } from '../request-proof/nonces.ts'
 export type { NonceStore } from '../request-proof/nonces.ts'
 export { verifyRequest } from '../request-proof/verify.ts'
-export type { IncomingRequest, NodeCaller, ProofPolicy, ProofRefusal, ProofVerdict } from '../request-proof/verify.ts'
-export { PROOF_FIELDS } from '../request-proof/profile.ts'
-export type { ProofField, ProofHeaders } from '../request-proof/profile.ts'
+export type {
+  AttestedProofs,
+  IncomingRequest,
+  NodeCaller,
+  ProofPolicy,
+  ProofRefusal,
+  ProofVerdict,
+  ReceivedProof,
+} from '../request-proof/verify.ts'
+export { PROOF_FIELDS } from '@chancery/protocol'
+export type { ProofField, ProofHeaders } from '@chancery/protocol'

@@ -2,7 +2,10 @@ import { isJsonObject, writeJson } from '@chancery/protocol'
 import type { Instant, JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
 import { EXAMPLES } from '../../../protocol/src/offline/examples.suite.ts'
 import { AUTHORITY_KEY, CERTIFICATE, LIST } from '../../../protocol/src/trust/worked-records.suite.ts'
+import foreign from '../../../protocol/src/vectors/foreign-decision.json' with { type: 'json' }
+import { attestedProofs } from '../request-proof/attested.ts'
 import proofs from '../request-proof/vectors.json' with { type: 'json' }
+import { verifyForeignDecision } from './foreign-decision.ts'
 import * as verify from './index.ts'
 
 /** Records other people made, and what the verify part must say of them: in every runtime the same. */
@@ -16,6 +19,8 @@ export async function checkVerifyVectors(): Promise<{ readonly passed: number; r
   await checkRecords(expect)
   await checkRelyingParty(expect)
   await checkProofs(expect)
+  await checkAttestedProofs(expect)
+  await checkForeignDecisions(expect)
   return { passed, failures }
 }
 
@@ -137,7 +142,7 @@ async function checkProofs(expect: Expect): Promise<void> {
     const request = (over: Partial<verify.IncomingRequest> = {}): verify.IncomingRequest => ({
       method,
       target,
-      field: (name) => [headers[name]],
+      field: (name) => (name in headers ? [headers[name as keyof typeof headers]] : []),
       body: new TextEncoder().encode(body),
       ...over,
     })
@@ -159,5 +164,86 @@ async function checkProofs(expect: Expect): Promise<void> {
     expect(`${name} too early`, await check(request(), -31), 'proof_stale')
     expect(name, await check(request(), 60), 'cert-7f')
     expect(`${name} again`, await check(request(), 1), 'proof_replayed')
+  }
+}
+
+/** Profile v2: accepted with `attestedProofs`, and malformed for a verifier of profile v1. */
+async function checkAttestedProofs(expect: Expect): Promise<void> {
+  const trust = await party()
+  for (const { method, target, body, created, headers, verdict: expected } of proofs.attested) {
+    const check = async (more: object, changed: Readonly<Record<string, string>> = {}): Promise<string> => {
+      const sent: Readonly<Record<string, string>> = { ...headers, ...changed }
+      const request: verify.IncomingRequest = {
+        method,
+        target,
+        field: (name) => (sent[name] === undefined ? [] : [sent[name]]),
+        body: new TextEncoder().encode(body),
+      }
+      const verdict = await verify.verifyRequest(request, {
+        audience: 'https://print.example.org',
+        evaluate: (certificate, now) => trust.evaluate(certificate, now),
+        nonces: new verify.MemoryNonceStore(),
+        now: BigInt(created) * 1_000_000n,
+        ...more,
+      })
+      return verdict.ok ? (verdict.node.attestation?.attestation_id ?? 'none') : verdict.reason
+    }
+    expect(`v2 ${expected}`, await check({ attested: attestedProofs }), expected)
+    expect(`v2 ${expected} at a verifier of v1`, await check({}), 'proof_malformed')
+    const swapped = { 'chancery-attestation': `:${btoa('{}')}:` }
+    expect(`v2 ${expected} swapped`, await check({ attested: attestedProofs }, swapped), 'signature_invalid')
+  }
+  const [v1] = proofs.proofs
+  const sent: Readonly<Record<string, string>> = v1?.headers ?? {}
+  const request: verify.IncomingRequest = {
+    method: v1?.method ?? '',
+    target: v1?.target ?? '',
+    field: (name) => (sent[name] === undefined ? [] : [sent[name]]),
+    body: new TextEncoder().encode(v1?.body),
+  }
+  const { attested, nonces } = { attested: attestedProofs, nonces: new verify.MemoryNonceStore() }
+  const evaluate: verify.ProofPolicy['evaluate'] = (certificate, now) => trust.evaluate(certificate, now)
+  const now = BigInt(v1?.created ?? 0) * 1_000_000n
+  const verdict = await verify.verifyRequest(request, {
+    audience: 'https://print.example.org',
+    evaluate,
+    nonces,
+    attested,
+    now,
+  })
+  expect('v1 at a verifier of both', [verdict.ok, verdict.ok && verdict.node.attestation], [true, undefined])
+}
+
+/** Decisions on a member of a partner, and the reason for one change in each input. */
+async function checkForeignDecisions(expect: Expect): Promise<void> {
+  const record = (text: string): JsonObject => verify.readJson(text) as JsonObject
+  const now = BigInt(Date.parse(foreign.now)) * 1000n
+  for (const one of foreign.cases) {
+    const given = {
+      decision: record(one.decision),
+      justification: record(one.justification),
+      context: record(one.context),
+      attestation: record(foreign.attestation),
+      treaty: record(foreign.treaty),
+      authorityKeys: [foreign.authority_key],
+      now,
+    }
+    const reasonOf = async (change: object): Promise<string> => {
+      const verdict = await verifyForeignDecision({ ...given, ...change })
+      return `${verdict.accepted ? 'accepted' : 'refused'} ${verdict.reason}`
+    }
+    expect(one.name, await reasonOf({}), `accepted ${one.reason}`)
+    for (const [name, change, reason] of [
+      ['decision', { decision: { ...given.decision, decision_id: 'x' } }, 'invalid_signature'],
+      ['time', { now: now + HOUR }, 'decision_expired'],
+      ['keys', { authorityKeys: [] }, 'invalid_signature'],
+      ['justification', { justification: { ...given.justification, proof_id: 'x' } }, 'invalid_signature'],
+      ['context', { context: { ...given.context, context_id: 'x' } }, 'context_digest_mismatch'],
+      ['attestation', { attestation: { ...given.attestation, subject_id: 'x' } }, 'attestation_binding_mismatch'],
+      ['treaty', { treaty: { ...given.treaty, metadata: { a: 1 } } }, 'recognition_mismatch'],
+      ['treaty signature', { treaty: { ...given.treaty, signatures: [] } }, 'treaty_invalid'],
+      ['attestation signature', { attestation: { ...given.attestation, signatures: [] } }, 'attestation_invalid'],
+    ] as const)
+      expect(`${one.name}: changed ${name}`, await reasonOf(change), `refused ${reason}`)
   }
 }

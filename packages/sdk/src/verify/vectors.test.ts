@@ -7,12 +7,12 @@ import { checkVerifyVectors } from './vectors.suite.ts'
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..', '..')
 
 it('every verify vector holds here', async () => {
-  expect(await checkVerifyVectors()).toEqual({ passed: 105, failures: [] })
+  expect(await checkVerifyVectors()).toEqual({ passed: 147, failures: [] })
 })
 
 it('and in Node.js 24', async () => {
   const node = join(REPOSITORY, 'tests', 'node-24', 'node_modules', '.bin', 'node')
   const script = join(REPOSITORY, 'tests', 'node-24', 'verify-vectors.ts')
   const { stdout } = await promisify(execFile)(node, ['--conditions=development', script])
-  expect(stdout).toBe('v24 {"passed":105,"failures":[]}\n')
+  expect(stdout).toBe('v24 {"passed":147,"failures":[]}\n')
 }, 60_000)

@@ -10,17 +10,22 @@ import {
 } from '@chancery/protocol'
 import type { JsonObject, OfflineTrust, OfflineVerdict } from '@chancery/protocol'
 
-/** The file of `evaluate --out`: the response of the authority with decision and justification. */
+/** The file of `evaluate --out` and `ask --out`: the response of the authority with decision and justification. */
 export interface EvaluatedFile {
   readonly decision: JsonObject
   readonly proof: JsonObject
+  /** In a response on an attestation of a partner, and to a node. */
+  readonly context?: JsonObject
 }
 
-/** Accepts exactly these two fields, because any other field makes the meaning unclear. */
+const MEMBERS: ReadonlySet<string> = new Set(['decision', 'justification_proof', 'context', 'resource_head'])
+
+/** Accepts the fields of a response only, because any other field makes the meaning unclear. */
 export function findEvaluated(value: JsonObject): EvaluatedFile | undefined {
-  const { decision, justification_proof: proof } = value
-  if (Object.keys(value).length !== 2 || !isJsonObject(decision) || !isJsonObject(proof)) return undefined
-  return { decision, proof }
+  const { decision, justification_proof: proof, context } = value
+  if (!Object.keys(value).every((name) => MEMBERS.has(name))) return undefined
+  if (!isJsonObject(decision) || !isJsonObject(proof)) return undefined
+  return isJsonObject(context) ? { decision, proof, context } : { decision, proof }
 }
 
 /** Both are valid, and the justification is of this decision (protocol/trust-operations 4.9). */

@@ -35,5 +35,11 @@ export const OFFLINE_REASONS: Readonly<Record<string, string>> = {
   trace_entry_count_mismatch: 'its justification leaves gates out or adds some. Do not use it.',
   trace_gate_mismatch: 'the justification and the decision differ on a gate. Do not use it.',
   short_circuit_inconsistent: 'its justification does not end as the decision does. Do not use it.',
+  context_digest_mismatch: 'the decision was made on another context. Do not use it.',
+  attestation_binding_mismatch: 'the decision is about another attestation. Do not use it.',
+  recognition_mismatch: 'its context names another attestation or treaty. Do not use it.',
+  treaty_invalid: 'the authority did not sign this treaty for the issuer, or it was not valid then. Do not use it.',
+  attestation_invalid:
+    'no key of the treaty signed the attestation, its roles are not allowed, or it was not valid then. Do not use it.',
   terms_mismatch: 'its expires_at differs from the signed terms. Do not use it.',
 }

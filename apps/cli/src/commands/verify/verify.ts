@@ -14,6 +14,7 @@ import { COMMITMENT } from '../disclosure/records.ts'
 import { findEvaluated, verifyEvaluated } from './evaluated.ts'
 import type { EvaluatedFile } from './evaluated.ts'
 import { FEED_INDEX_WORDS, isFeedIndex, verifyFeedIndex } from './feed-index.ts'
+import { foreignDecisionFiles, verifyForeignFile } from './foreign-decision.ts'
 import { KIND_WORDS, UNPROVEN_WORDS } from './kinds.ts'
 import { OFFLINE_REASONS } from './reasons.ts'
 import { verdictText } from '../../output/verdict-text.ts'
@@ -32,7 +33,10 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     return { data, text: verdictText(verdict, OFFLINE_REASONS, style), exitCode: 1 }
   }
   const { name, proves } = kind === 'feed-index' ? FEED_INDEX_WORDS : KIND_WORDS[kind]
-  const verified = await verify(kind, value, trust, evaluated)
+  const files = foreignDecisionFiles(options)
+  const verified = await (files === undefined
+    ? verify(kind, value, trust, evaluated)
+    : verifyForeignFile(cwd, evaluated, { files, trust }))
   const verdict = { valid: verified.ok, reason: verified.ok ? 'valid' : verified.reason }
   const words = { ...OFFLINE_REASONS, valid: proves }
   const unproven = verified.ok ? (verified.unproven ?? []) : []
