@@ -8,7 +8,8 @@ import { seedSigner } from '../signing/sign.ts'
 import core from '../vectors/core.json' with { type: 'json' }
 import { verifyCallerProof } from './caller-proof.ts'
 import type { AskedAttestation, CallerProof, CallerProofReason } from './caller-proof.ts'
-import { contentDigest, signatureBase, writeProofParameters } from './request-proof.ts'
+import { PROOF_V2 } from './attested-proof.ts'
+import { PROOF_V1, contentDigest, signatureBase, writeProofParameters } from './request-proof.ts'
 
 const caller = await seedSigner('node', core.keys.find(({ name }) => name === 'node')?.seed ?? '')
 const CREATED = 1_893_553_200
@@ -38,7 +39,8 @@ async function proof(attestation?: JsonObject, keyId = CERTIFICATE.cert_id): Pro
     'chancery-certificate': certificate,
     ...(carried === null ? {} : { 'chancery-attestation': carried }),
   }
-  const parameters = writeProofParameters({ created: CREATED, nonce: 'nonce-0000000001', keyId }, covered)
+  const profile = carried === null ? PROOF_V1 : PROOF_V2
+  const parameters = writeProofParameters({ created: CREATED, nonce: 'nonce-0000000001', keyId }, profile)
   return {
     method: request.method,
     request_target: request.target,
@@ -47,7 +49,7 @@ async function proof(attestation?: JsonObject, keyId = CERTIFICATE.cert_id): Pro
     certificate,
     attestation: carried,
     signature_input: `node=${parameters}`,
-    signature: `node=:${toBase64(await caller.sign(signatureBase(request, covered, parameters)))}:`,
+    signature: `node=:${toBase64(await caller.sign(signatureBase(request, covered, parameters, profile)))}:`,
   }
 }
 

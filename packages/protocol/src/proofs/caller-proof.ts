@@ -4,14 +4,8 @@ import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { seconds } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import type { JoinCertificate } from '../artifacts/join-certificate.ts'
-import {
-  ATTESTATION_FIELD,
-  MAX_CARRIED_CHARACTERS,
-  attestationInProof,
-  isProofCurrent,
-  readRequestProof,
-  verifyRequestProof,
-} from './request-proof.ts'
+import { attestationInProof, readRequestProof } from './attested-proof.ts'
+import { MAX_CARRIED_CHARACTERS, isProofCurrent, verifyRequestProof } from './request-proof.ts'
 import type { RequestProof } from './request-proof.ts'
 
 /** The request proof of a caller, as a relay sends it to its authority: the values it received. */
@@ -73,7 +67,7 @@ function headersOf(proof: CallerProof): RequestProof['headers'] {
     'content-digest': proof.content_digest,
     'signature-input': proof.signature_input,
     signature: proof.signature,
-    ...(proof.attestation === null ? {} : { [ATTESTATION_FIELD]: proof.attestation }),
+    ...(proof.attestation === null ? {} : { 'chancery-attestation': proof.attestation }),
   }
 }
 

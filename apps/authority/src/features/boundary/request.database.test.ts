@@ -1,5 +1,6 @@
 // oxlint-disable max-lines -- every check of one route in its order
 import {
+  PROOF_V1,
   contentDigest,
   contextDigest,
   seconds,
@@ -104,7 +105,7 @@ async function callerProof({ node, certificate }: Member, nonce = crypto.randomU
     'chancery-certificate': field(certificate),
   }
   const created = Number(clock.now() / seconds(1))
-  const parameters = writeProofParameters({ created, nonce, keyId: certificate.cert_id }, covered)
+  const parameters = writeProofParameters({ created, nonce, keyId: certificate.cert_id }, PROOF_V1)
   return {
     method: request.method,
     request_target: request.target,
@@ -113,7 +114,7 @@ async function callerProof({ node, certificate }: Member, nonce = crypto.randomU
     certificate: covered['chancery-certificate'],
     attestation: null,
     signature_input: `node=${parameters}`,
-    signature: `node=:${toBase64(await node.signer.sign(signatureBase(request, covered, parameters)))}:`,
+    signature: `node=:${toBase64(await node.signer.sign(signatureBase(request, covered, parameters, PROOF_V1)))}:`,
   }
 }
 
