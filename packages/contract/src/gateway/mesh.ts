@@ -69,9 +69,3 @@ export type MeshStatus =
   | 'current'
   | 'behind'
   | 'source_rollback'
-
-/** GET /v1/mesh?network=N&cursor=C: members of one network, from one observation (protocol/gateway 14.5). */
-export type MeshMembers = {
-  readonly members: readonly MeshMember[]
-  readonly next_cursor: string | null
-}

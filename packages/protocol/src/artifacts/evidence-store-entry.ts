@@ -4,7 +4,6 @@ import type { Read } from '../reading/read.ts'
 import { timestamp } from '../reading/text.ts'
 
 export const ENTRY_KINDS = ['decision', 'justification', 'execution', 'retention_checkpoint', 'rejection'] as const
-export type EntryKind = (typeof ENTRY_KINDS)[number]
 
 /**
  * The envelope of one stored record (protocol/trust-operations 6.2). Its digest covers all seventeen members; what has

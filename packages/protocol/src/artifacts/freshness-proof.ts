@@ -6,7 +6,6 @@ import type { RecordForm } from '../reading/trust-form.ts'
 import type { Signature } from '../signing/sign.ts'
 import { verifyReceivedPlainly } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
-import { seconds, writeInstant } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import { VALID, invalid } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
@@ -36,19 +35,6 @@ export const freshnessProofForm: RecordForm<FreshnessProof> = signedOnceForm({
   proof_valid_until: yes(timestamp),
   issuer_sovereign_id: yes(identifier),
 })
-
-export function draftFreshnessProof(facts: {
-  readonly proof_id: string
-  readonly feed_sovereign_id: string
-  readonly feed_sequence: number
-  readonly feed_digest: string
-  readonly issuer_sovereign_id: string
-  readonly now: Instant
-}): FreshnessProof {
-  const { now, ...named } = facts
-  const until = writeInstant(now + seconds(PROOF_LIFETIME_SECONDS))
-  return { ...named, attested_at: writeInstant(now), proof_valid_until: until, signature: null }
-}
 
 export type FreshnessReason = 'missing_signature' | 'invalid_signature' | 'expired' | 'sequence_insufficient'
 

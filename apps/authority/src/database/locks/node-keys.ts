@@ -16,11 +16,6 @@ const locking = (name: string, lock: string): Statement<readonly string[], unkno
 export const SHARE_NODE_KEYS = locking('share-node-keys', 'pg_advisory_xact_lock_shared')
 export const LOCK_NODE_KEYS = locking('lock-node-keys', 'pg_advisory_xact_lock')
 
-/** Shares the lock of a key until the transaction ends. */
-export async function shareLockNodeKey(tx: Transaction, node_public_key: string): Promise<void> {
-  await tx.run(SHARE_NODE_KEYS, [node_public_key])
-}
-
 /** Locks keys exclusively until the transaction ends. */
 export async function lockNodeKeys(tx: Transaction, keys: readonly string[]): Promise<void> {
   if (keys.length > 0) await tx.run(LOCK_NODE_KEYS, keys)

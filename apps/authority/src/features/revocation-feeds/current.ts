@@ -5,8 +5,8 @@ import type { Call } from '@chancery/service-kit'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import type { DocumentSource } from '../../requests/published-documents.ts'
 import { refreshFeedIfDue, refreshAt } from './refresh.job.ts'
-import { findOwnFeed } from './queries.ts'
-import type { OwnFeed } from './queries.ts'
+import { findOwnFeed } from './queries/own.ts'
+import type { OwnFeed } from './queries/own.ts'
 
 /** After a failure to sign a feed, requests wait this long before the next attempt. */
 const TRY_AGAIN = seconds(10)

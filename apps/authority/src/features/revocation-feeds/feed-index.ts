@@ -4,7 +4,7 @@ import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import { feedSource } from './current.ts'
-import type { OwnFeed } from './queries.ts'
+import type { OwnFeed } from './queries/own.ts'
 
 /**
  * GET /sovereign-revocation-feed/index

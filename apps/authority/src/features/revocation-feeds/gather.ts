@@ -5,8 +5,8 @@ import { dropCached, findPieces, readSignedFeed, requireRevoked } from './contin
 import { FeedPieces } from './feed-text.ts'
 import { syncFeedIds } from './own-ids.ts'
 import type { SyncedIds } from './own-ids.ts'
-import { countNewestIds, findOwnFeed, listNewestIds, listStoredIds } from './queries.ts'
-import type { ListedId, OwnFeed } from './queries.ts'
+import { countNewestIds, findOwnFeed, listNewestIds, listStoredIds } from './queries/own.ts'
+import type { ListedId, OwnFeed } from './queries/own.ts'
 
 /** The ids of the next version. */
 export interface NextIds {

@@ -2,7 +2,7 @@ import { asJson, withSortedIds, writeJson } from '@chancery/protocol'
 import type { FeedIndex, FeedPart, JsonObject, RevocationFeed } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import { confirmFeed } from './peers.ts'
-import { findLastImported, markComplete, replaceImportedText } from './queries.ts'
+import { findLastImported, markComplete, replaceImportedText } from './queries/imported.ts'
 import { concludeIndex, storeFeed, storeIds, storePart } from './store-imported.ts'
 
 /**

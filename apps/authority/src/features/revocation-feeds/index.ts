@@ -15,16 +15,18 @@ import {
 } from './import-partner.ts'
 import { publishOwnFeed } from './publish.ts'
 import type { FeedCause, Least } from './publish.ts'
-import { findLastImported, listNewestFeeds, listStoredParts } from './queries.ts'
-import type { OwnFeed } from './queries.ts'
+import { findLastImported, listNewestFeeds, listStoredParts } from './queries/imported.ts'
+import type { OwnFeed } from './queries/own.ts'
 import { refreshFeed } from './refresh.job.ts'
 import { revocationFeedRoutes } from './routes.ts'
 
 export { findFeedFault, findSignedFeed } from './continuity.ts'
 export { listPeerFeeds } from './peers.ts'
 export type { PeerFeed } from './peers.ts'
-export { findOwnFeed, findOwnFeedFacts, findOwnFeedTime, isImportedRevocation, listNewestFeeds } from './queries.ts'
-export type { NewestFeed, OwnFeedFacts } from './queries.ts'
+export { isImportedRevocation, listNewestFeeds } from './queries/imported.ts'
+export { findOwnFeed, findOwnFeedFacts, findOwnFeedTime } from './queries/own.ts'
+export type { NewestFeed } from './queries/imported.ts'
+export type { OwnFeedFacts } from './queries/own.ts'
 
 export interface RevocationFeeds extends Feature {
   publishOwnFeed(tx: Transaction, cause: FeedCause, least?: Least): Promise<OwnFeed>

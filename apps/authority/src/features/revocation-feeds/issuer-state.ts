@@ -1,6 +1,6 @@
 import type { ImportedFeed } from '@chancery/protocol'
-import { findFeedDate, isImportedRevocation } from './queries.ts'
-import type { FeedDatabase } from './queries.ts'
+import { findFeedDate, isImportedRevocation } from './queries/imported.ts'
+import type { FeedDatabase } from './queries/imported.ts'
 
 /** What imported feeds state about an attestation of an issuer. */
 export interface IssuerState {

@@ -3,7 +3,7 @@ import { toUtf8 } from '@chancery/protocol'
 import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import type { RevocationFeedsParts } from './feed-parts.ts'
-import { findPart, listPartDigests } from './queries.ts'
+import { findPart, listPartDigests } from './queries/own.ts'
 
 /**
  * GET /sovereign-revocation-feed/parts/{part}

@@ -1,7 +1,8 @@
 import { readInstant, readJson, readRevocationFeed, writeSortable } from '@chancery/protocol'
 import type { FeedIndex, Instant, RevocationFeed } from '@chancery/protocol'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { FEED_LIMITS, findLastImported, listStoredParts } from './queries.ts'
+import { findLastImported, listStoredParts } from './queries/imported.ts'
+import { FEED_LIMITS } from './queries/own.ts'
 
 /** The import state of a sovereign with a treaty in force. */
 export interface PeerFeed {

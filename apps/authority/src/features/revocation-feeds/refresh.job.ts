@@ -4,8 +4,8 @@ import type { RevocationFeedsParts } from './feed-parts.ts'
 import { writeSortable } from '@chancery/protocol'
 import { publishOwnFeed } from './publish.ts'
 import type { FeedCause } from './publish.ts'
-import { countPlainIds, findOwnFeed, hasPrunable, purgeRemovedFeeds } from './queries.ts'
-import type { OwnFeed } from './queries.ts'
+import { countPlainIds, findOwnFeed, hasPrunable, purgeRemovedFeeds } from './queries/own.ts'
+import type { OwnFeed } from './queries/own.ts'
 
 /** Above this number of ids in the plain form, prunable ids cause a new version. */
 const CROWDED = 45_000

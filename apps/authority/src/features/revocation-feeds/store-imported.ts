@@ -13,7 +13,7 @@ import {
   listStoredParts,
   markComplete,
   sumImportedIds,
-} from './queries.ts'
+} from './queries/imported.ts'
 
 /** A feed with a sequence near 2^53 must not block later feeds of its issuer permanently (protocol/core 18.3). */
 const MAX_JUMP = 1_000_000

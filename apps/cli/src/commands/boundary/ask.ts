@@ -1,4 +1,3 @@
-import { visible } from '@chancery/protocol'
 import type { AuthorityKeys } from '@chancery/protocol'
 import { RefusedError, requireNodeDecision } from '@chancery/sdk'
 import type { NodeDecision, NodeDecisionRequest } from '@chancery/sdk'
@@ -12,7 +11,7 @@ import { explain } from '../../errors/explain.ts'
 import { saveRecord } from '../../files/save-record.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadStructured } from '../../files/structured-file.ts'
-import { describeDecision } from './describe.ts'
+import { decisionResult } from './describe.ts'
 import { loadPresented } from './presented.ts'
 
 /** Runs `ask`; the exit code is 1 for a denial and 2 for a refusal, so that a script can distinguish them. */
@@ -32,15 +31,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ...(resource === undefined ? {} : { resource_id: resource }),
   }
   const { record, saved } = await saveRecord(cwd, options, () => ask(context, caller, request))
-  const { decision } = record
-  const title = decision.authorized
-    ? style.good('Allowed.')
-    : style.bad(`Denied: ${visible(decision.denial_reason ?? '')}`)
-  return {
-    data: record,
-    text: `${title}\n${describeDecision(decision, style)}${saved}`,
-    exitCode: decision.authorized ? 0 : 1,
-  }
+  return decisionResult(record.decision, { data: record, saved, style })
 }
 
 /** The key that asks, with its certificate when it has one here. */

@@ -1,4 +1,3 @@
-import { visible } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -6,7 +5,7 @@ import { loadJsonObject } from '../../files/json-file.ts'
 import { saveRecord } from '../../files/save-record.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadAgreement } from '../agreements/records.ts'
-import { describeDecision } from './describe.ts'
+import { decisionResult } from './describe.ts'
 
 /** Runs `decide`; the exit code is 1 for a denial, so that a script stops. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -22,10 +21,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const { record, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.boundary.decide(request)),
   )
-  const title = record.authorized ? style.good('Allowed.') : style.bad(`Denied: ${visible(record.denial_reason ?? '')}`)
-  return {
-    data: record,
-    text: `${title}\n${describeDecision(record, style)}${saved}`,
-    exitCode: record.authorized ? 0 : 1,
-  }
+  return decisionResult(record, { data: record, saved, style })
 }

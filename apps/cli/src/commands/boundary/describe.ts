@@ -1,9 +1,21 @@
-import type { BoundaryDecision } from '@chancery/protocol'
+import { visible } from '@chancery/protocol'
+import type { BoundaryDecision, JsonObject } from '@chancery/protocol'
+import type { Result } from '../../output/result.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
 
+/** The result of a command that returns a decision. The exit code is 1 for a denial. */
+export function decisionResult(
+  decision: BoundaryDecision,
+  { data, saved, style }: { readonly data: JsonObject; readonly saved: string; readonly style: Style },
+): Result {
+  const { authorized, denial_reason } = decision
+  const title = authorized ? style.good('Allowed.') : style.bad(`Denied: ${visible(denial_reason ?? '')}`)
+  return { data, text: `${title}\n${describeDecision(decision, style)}${saved}`, exitCode: authorized ? 0 : 1 }
+}
+
 /** Returns a decision as text, with its gates. */
-export function describeDecision(decision: BoundaryDecision, style: Style): string {
+function describeDecision(decision: BoundaryDecision, style: Style): string {
   return fields(
     [
       ['decision', decision.decision_id],

@@ -1,4 +1,3 @@
-import { visible } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -7,7 +6,7 @@ import { saveRecord } from '../../files/save-record.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadStructured } from '../../files/structured-file.ts'
 import { loadAgreement } from '../agreements/records.ts'
-import { describeDecision } from './describe.ts'
+import { decisionResult } from './describe.ts'
 import { loadPresented } from './presented.ts'
 
 /** Runs `evaluate`; the exit code is 1 for a denial, so that a script stops. */
@@ -32,13 +31,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const { record, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.boundary.evaluate(request)),
   )
-  const { decision } = record
-  const title = decision.authorized
-    ? style.good('Allowed.')
-    : style.bad(`Denied: ${visible(decision.denial_reason ?? '')}`)
-  return {
-    data: record,
-    text: `${title}\n${describeDecision(decision, style)}${saved}`,
-    exitCode: decision.authorized ? 0 : 1,
-  }
+  return decisionResult(record.decision, { data: record, saved, style })
 }
