@@ -49,8 +49,13 @@ describe('the audit of refused requests', () => {
     const expired = await ask('127.0.0.2', over.token)
     const id = wrong.headers['x-request-id']
     expect(await pairsOf([id])).toMatchObject([
-      { request_id: id, phase: 'started', method: 'GET', route: '/v1/networks' },
-      { phase: 'completed', status: 401, context: { outcome: 'refused', reason: 'credential_invalid' } },
+      { event_id: `${String(id)}:started`, request_id: id, phase: 'started', method: 'GET', route: '/v1/networks' },
+      {
+        event_id: `${String(id)}:completed`,
+        phase: 'completed',
+        status: 401,
+        context: { outcome: 'refused', reason: 'credential_invalid' },
+      },
     ])
     const [, completed] = await pairsOf([expired.headers['x-request-id']])
     expect(completed?.['context']).toEqual({ outcome: 'refused', reason: 'credential_expired', client_id: 'over' })
@@ -102,6 +107,26 @@ describe('the audit of refused requests', () => {
     }
     const { text } = await gateway.request('GET', '/metrics', { token: watcher.token })
     expect(text).toMatch(/^gateway_audit_refusals_not_recorded_total 1$/m)
+  })
+
+  it.each([
+    [0.71, 'sums only', 0, 3],
+    [0.86, 'nothing', 0, 0],
+  ])('uses no more of a state filled to %d than %s', async (part, _name, pairs, summed) => {
+    const { state, settings } = gateway.gateway.core
+    if (state === undefined) throw new Error('no state')
+    const usage = { ...state.usage, usedBytes: settings.stateMaxBytes * part }
+    Object.defineProperty(state, 'usage', { get: () => usage })
+    const ids: unknown[] = []
+    for (let n = 0; n < 3; n += 1) {
+      const response = await ask('127.0.0.7', WRONG)
+      expect(response.status).toBe(401)
+      ids.push(response.headers['x-request-id'])
+    }
+    expect(await pairsOf(ids)).toHaveLength(pairs)
+    expect((await sums()).reduce((total, { count }) => total + Number(count), 0)).toBe(summed)
+    const { text } = await gateway.request('GET', '/metrics', { token: watcher.token })
+    expect(text).toMatch(new RegExp(`^gateway_audit_refusals_not_recorded_total ${3 - summed}$`, 'm'))
   })
 
   it('sums are written when the process ends', async () => {

@@ -6,6 +6,7 @@ import type { Clock, Counter, Ids, Limiter, Log } from '@chancery/service-kit'
 import type { RefusedCaller } from '../auth/access.ts'
 import type { DurableState } from '../state/durable-state.ts'
 import { operatorEvent } from './operator-event.ts'
+import { RefusalRoom } from './refusal-room.ts'
 import type { AuditedRequest, RequestAudit } from './request-audit.ts'
 
 export interface RefusalAuditParts {
@@ -16,6 +17,8 @@ export interface RefusalAuditParts {
   readonly log: Log
   /** GATEWAY_AUDIT_REFUSALS_PER_MINUTE. */
   readonly perMinute: number
+  /** GATEWAY_STATE_MAX_BYTES. */
+  readonly capacityBytes: number
   readonly notRecorded: Counter
 }
 
@@ -47,20 +50,23 @@ export class RefusalAudit {
   readonly #parts: RefusalAuditParts
   readonly #limits: Limiter
   readonly #sums = new Map<string, Sum>()
+  readonly #room: RefusalRoom
 
   constructor(parts: RefusalAuditParts) {
     this.#parts = parts
     this.#limits = new MemoryLimiter(parts.clock)
+    this.#room = new RefusalRoom(parts.state, parts.capacityBytes)
   }
 
   async record(request: RefusedRequest, { error, client }: RefusedCaller): Promise<void> {
     const { status, reason } = GATEWAY_ERRORS[error]
-    if (!(await this.#isAlone(status, request.address, client?.id))) {
+    if (!this.#room.hasRoomForEvents() || !(await this.#isAlone(status, request.address, client?.id))) {
       this.#add(request.route, status, reason, client?.id)
       return
     }
     const context = { outcome: 'refused', reason, ...(client === undefined ? {} : { client_id: client.id }) } as const
     const caller = client === undefined ? 'anonymous' : 'client'
+    this.#room.add(2)
     try {
       await this.#parts.audit.refused({ ...request, caller, code: reason, context }, status)
     } catch {
@@ -73,6 +79,14 @@ export class RefusalAudit {
     const { state, log, notRecorded } = this.#parts
     const sums = [...this.#sums.values()]
     this.#sums.clear()
+    if (!this.#room.hasRoomForSums()) {
+      if (sums.length === 0) return
+      const count = sums.reduce((total, sum) => total + sum.count, 0)
+      notRecorded.increase(count)
+      log.error('refused requests are not in the audit: state is nearly full', { alarm: true, count })
+      return
+    }
+    this.#room.add(sums.length)
     for (const { firstAt, lastAt, client_id, ...facts } of sums) {
       const times = { first_at: writeInstant(firstAt), last_at: writeInstant(lastAt) }
       const members = { ...facts, ...(client_id === undefined ? {} : { client_id }), ...times }

@@ -56,7 +56,8 @@ export class RequestAudit {
   }
 
   #started({ requestId, method, route }: AuditedRequest): JsonObject {
-    return { request_id: requestId, phase: 'started', method, route, at: writeInstant(this.#clock.now()) }
+    const event_id = `${requestId}:started`
+    return { event_id, request_id: requestId, phase: 'started', method, route, at: writeInstant(this.#clock.now()) }
   }
 
   #completed(request: AuditedRequest, status: number): JsonObject {
@@ -86,7 +87,9 @@ export class RequestAudit {
     })
     const at = writeInstant(this.#clock.now())
     // Copies the context: work that ends after the deadline must not change what was sent to the caller.
-    return { request_id: requestId, phase: 'completed', status, elapsed_us, context: toJson({ ...context }), at }
+    const event_id = `${requestId}:completed`
+    const facts = { status, elapsed_us, context: toJson({ ...context }), at }
+    return { event_id, request_id: requestId, phase: 'completed', ...facts }
   }
 
   async #keepCompletion(event: JsonObject): Promise<void> {

@@ -53,7 +53,8 @@ export async function openCore(
   const metrics = createMetrics(version)
   // Audit lines are records, so they are written at every log level.
   const audit = new RequestAudit(state, clock, lines ?? createLog({ level: 'info', format: 'json', clock }))
-  const { auditRefusalsPerMinute: perMinute } = settings
+  const { auditRefusalsPerMinute: perMinute, stateMaxBytes: capacityBytes } = settings
+  const notRecorded = metrics.refusalsNotRecorded
   let isServing = true
   const core: Core = {
     ...tools,
@@ -65,7 +66,7 @@ export async function openCore(
     refreshResults: new RefreshResults(),
     state,
     audit,
-    refusals: new RefusalAudit({ ...tools, audit, state, perMinute, notRecorded: metrics.refusalsNotRecorded }),
+    refusals: new RefusalAudit({ ...tools, audit, state, perMinute, capacityBytes, notRecorded }),
     quota: chooseQuota(settings, configuration, tools),
     failures: new MemoryLimiter(clock),
     checks: new SignatureChecks(clock),

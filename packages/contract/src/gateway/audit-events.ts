@@ -2,9 +2,12 @@ import type { AuditEvent } from '../audit-events.ts'
 
 /** Events of the durable audit of a gateway (protocol/gateway 16.2). None holds a credential, a body or a node key. */
 const EVENTS = {
-  started: { when: 'A credentialed request was admitted, before its work began.', details: ['method', 'route'] },
+  started: {
+    when: 'A credentialed request was admitted, before its work began; or a request was refused with 401 or 429.',
+    details: ['method', 'route'],
+  },
   completed: {
-    when: 'Its answer was decided, before it left.',
+    when: 'The response was decided, before it was sent.',
     details: ['status', 'elapsed_us', 'context'],
   },
   state_opened: { when: 'A process took ownership of the state.', details: ['version'] },
