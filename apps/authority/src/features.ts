@@ -9,6 +9,7 @@ import type { Attestations } from './features/attestations/index.ts'
 import { openBoundaryPolicies } from './features/boundary-policies/index.ts'
 import type { BoundaryPolicies } from './features/boundary-policies/index.ts'
 import { openBoundary } from './features/boundary/index.ts'
+import type { Boundary } from './features/boundary/index.ts'
 import { openConnectome } from './features/connectome/index.ts'
 import type { Connectome } from './features/connectome/index.ts'
 import { openConsensus } from './features/consensus/index.ts'
@@ -50,7 +51,7 @@ export interface Features {
   readonly agents: Feature
   readonly agreements: Agreements
   readonly attestations: Attestations
-  readonly boundary: Feature
+  readonly boundary: Boundary
   readonly boundaryPolicies: BoundaryPolicies
   readonly connectome: Connectome
   readonly consensus: Feature
@@ -122,7 +123,15 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     policy,
     revocationFeeds,
   })
-  const dashboard = openDashboard({ ...parts, boundaryPolicies, connectome, enrollment, health, keySuccession })
+  const dashboard = openDashboard({
+    ...parts,
+    boundary,
+    boundaryPolicies,
+    connectome,
+    enrollment,
+    health,
+    keySuccession,
+  })
   const features: Features = {
     publishedDocuments,
     evidence,

@@ -32,6 +32,7 @@ import { servingReleases } from './migrations/0025-serving-releases.ts'
 import { issuedCounts } from './migrations/0026-issued-counts.ts'
 import { partners } from './migrations/0027-partners.ts'
 import { nodeLabels } from './migrations/0028-node-labels.ts'
+import { decisionMinutes } from './migrations/0029-decision-minutes.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -64,6 +65,7 @@ const MIGRATIONS: readonly Migration[] = [
   issuedCounts,
   partners,
   nodeLabels,
+  decisionMinutes,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

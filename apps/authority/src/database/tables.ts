@@ -255,6 +255,14 @@ export interface Tables extends PartnerTables {
   evidence_log_checkpoints: { tree_size: number; note: string; signed_at: string }
   /** `expiring`: certificates in use that end within a day. */
   activity_minutes: { minute: string; active: number; tracked: number; expiring: number }
+  /** `denied_for_freshness`: the part of `denied` about members of partners whose feed is too old. */
+  decision_minutes: {
+    minute: string
+    asked_by: string
+    authorized: number
+    denied: number
+    denied_for_freshness: number
+  }
   idempotency_keys: {
     scope: string
     idempotency_key: string

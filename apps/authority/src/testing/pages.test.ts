@@ -93,6 +93,7 @@ describe('GET /', () => {
         row['issuer_sovereign_id'],
         row['subject_sovereign_id'],
         row['expires_at_display'],
+        String(row['capability_patterns']),
         row['treaty_id'],
       ]),
     )

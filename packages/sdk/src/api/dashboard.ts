@@ -42,6 +42,10 @@ export type DashboardView = {
   }
   readonly revocation_feeds: readonly JsonObject[]
   readonly boundary_policies: JsonObject
+  /** Decisions of the last hour by who asked and result; null where the authority does not report them. */
+  readonly decisions: Readonly<
+    Record<'operator' | 'node' | 'partner_node' | 'relay', { readonly authorized: number; readonly denied: number }>
+  > | null
   readonly recent_changes: readonly JsonObject[]
   readonly warnings: readonly string[]
   readonly links: JsonObject
@@ -66,6 +70,7 @@ const word = shape.required(shape.string)
 const whole = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 const MANY = { max: 10_000_000 } as const
 const object = (value: JsonValue, place: string): JsonObject => shape.object(value, place)
+const decided = shape.required(known({ authorized: whole, denied: whole }))
 const objects = shape.required(shape.arrayOf(object, MANY))
 
 const readView = known({
@@ -115,6 +120,10 @@ const readView = known({
   ),
   revocation_feeds: objects,
   boundary_policies: shape.required(object),
+  decisions: shape.withDefault(
+    shape.nullable(known({ operator: decided, node: decided, partner_node: decided, relay: decided })),
+    null,
+  ),
   recent_changes: objects,
   warnings: shape.required(shape.arrayOf(shape.string, MANY)),
   links: shape.required(object),

@@ -13,16 +13,17 @@ import { jsonText } from '@chancery/service-kit'
 import type { HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { BoundaryParts } from './parts.ts'
+import type { BoundaryState } from './parts.ts'
 import { readOrRefuse, requirePresent } from '../../requests/read-fields.ts'
 import { readAttempt } from '../../requests/idempotency.ts'
+import { countDecision } from './count-decision.ts'
 import { agreementContext, readContext, requireAgreedParties, requireParentKind } from './context.ts'
 
 /**
  * POST /admin/boundary/decide
  * Decides on the agreement alone, without boundary policies. A denial is a signed 201 response.
  */
-export async function decide(call: OperatorCall, parts: BoundaryParts): Promise<HttpResponse> {
+export async function decide(call: OperatorCall, parts: BoundaryState): Promise<HttpResponse> {
   await refuseWhereEnforced(call, parts)
   const given = requirePresent(call.body, 'agreement', 'missing_boundary_fields')
   const requested_capability = readCapability(call.body)
@@ -45,19 +46,20 @@ export async function decide(call: OperatorCall, parts: BoundaryParts): Promise<
   const { decision_id, context_id, agreement_id, authorized } = decision
   const details = { decision_id, context_id, agreement_id, requested_capability, authorized, ...requestDetails(call) }
   // Stored before the response is sent: every decision that leaves must be found later.
+  const answer = { status: 201, text: writeJson(asJson(decision)) }
   const { text, status } = await parts.evidence.recordDecision({
     decision,
     context,
     events: [{ type: 'boundary_decision_made', details }],
     attempt: readAttempt(call, now),
-    answer: { status: 201, text: writeJson(asJson(decision)) },
+    answer,
   })
-  parts.metrics.boundaryDecisions.with({ asked_by: 'operator', authorized: authorized ? 'true' : 'false' }).increase()
+  if (text === answer.text) countDecision(parts, 'operator', decision, false)
   return jsonText(text, status)
 }
 
 /** Where policies are enforced, a decision without policies is refused, and the attempt is audited. */
-async function refuseWhereEnforced(call: OperatorCall, parts: BoundaryParts): Promise<void> {
+async function refuseWhereEnforced(call: OperatorCall, parts: BoundaryState): Promise<void> {
   if (parts.settings.boundaryPolicyEnforcement !== 'required') return
   const asked = call.body['requested_capability']
   // Cutting may leave half of a surrogate pair, which cannot be stored.

@@ -25,8 +25,9 @@ import type { AuditEvent } from '../../audit/record.ts'
 import type { NonceClaim } from '../../auth/nonces.ts'
 import type { Asker } from '../../metrics.ts'
 import type { Attempt } from '../../requests/idempotency.ts'
-import type { BoundaryParts } from './parts.ts'
+import type { BoundaryState } from './parts.ts'
 import type { ResolvedBasis } from './basis.ts'
+import { countDecision } from './count-decision.ts'
 
 /** A question that was read and may be decided. */
 export interface Question extends ResolvedBasis {
@@ -42,7 +43,7 @@ export interface Question extends ResolvedBasis {
 }
 
 /** Decides under the active policies, signs, and stores decision and audit event before the response is sent. */
-export async function decideAndStore(call: Call, parts: BoundaryParts, question: Question): Promise<HttpResponse> {
+export async function decideAndStore(call: Call, parts: BoundaryState, question: Question): Promise<HttpResponse> {
   const { basis, asked_by } = question
   const policies = await parts.boundaryPolicies.active.read()
   const now = parts.clock.now()
@@ -81,14 +82,13 @@ export async function decideAndStore(call: Call, parts: BoundaryParts, question:
     callerNonce: question.callerNonce,
     answer: { status: 201, text },
   })
-  if (stored.text === text)
-    parts.metrics.boundaryDecisions.with({ asked_by, authorized: decision.authorized ? 'true' : 'false' }).increase()
+  if (stored.text === text) countDecision(parts, asked_by, decision, basis.kind === 'presented')
   return jsonText(stored.text, stored.status)
 }
 
 /** With it, an executor without an operator key can continue the chain of a resource. */
 async function headOf(
-  parts: BoundaryParts,
+  parts: BoundaryState,
   { resource_id }: Question,
   { authorized }: BoundaryDecision,
 ): Promise<string> {

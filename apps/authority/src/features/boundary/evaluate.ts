@@ -1,6 +1,6 @@
 import type { HttpResponse } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { BoundaryParts } from './parts.ts'
+import type { BoundaryState } from './parts.ts'
 import { readAttempt } from '../../requests/idempotency.ts'
 import { resolveBasis } from './basis.ts'
 import { decideAndStore } from './decision.ts'
@@ -11,7 +11,7 @@ import { readEvaluateRequest } from './requests.ts'
  * Decides under the active policies. A denial is a signed 201 response. Only a malformed request, or an agreement that
  * is not trusted, is refused.
  */
-export async function evaluate(call: OperatorCall, parts: BoundaryParts): Promise<HttpResponse> {
+export async function evaluate(call: OperatorCall, parts: BoundaryState): Promise<HttpResponse> {
   const request = readEvaluateRequest(call.body, parts.network.name)
   parts.signing.requireAllowed()
   return decideAndStore(call, parts, {

@@ -7,6 +7,7 @@ import type { Evidence } from '../evidence/index.ts'
 import type { RecognitionPolicy } from '../recognition-policy/index.ts'
 import type { RecognitionTreaties } from '../recognition-treaties/index.ts'
 import type { RevocationFeeds } from '../revocation-feeds/index.ts'
+import type { DecisionCounts } from './decision-counts.ts'
 
 export interface BoundaryParts extends FeatureBase, Pick<Core, 'limits' | 'nonces' | 'rollback'> {
   readonly settings: Pick<
@@ -25,4 +26,9 @@ export interface BoundaryParts extends FeatureBase, Pick<Core, 'limits' | 'nonce
   readonly recognitionPolicy: RecognitionPolicy
   readonly recognitionTreaties: RecognitionTreaties
   readonly revocationFeeds: RevocationFeeds
+}
+
+/** What the routes use, with the state of the feature. */
+export interface BoundaryState extends BoundaryParts {
+  readonly decisionCounts: DecisionCounts
 }

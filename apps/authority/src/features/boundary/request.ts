@@ -20,7 +20,7 @@ import { onAttestation } from './basis.ts'
 import { requireCaller, requireCertificate } from './caller.ts'
 import { requireParty } from './context.ts'
 import { decideAndStore } from './decision.ts'
-import type { BoundaryParts } from './parts.ts'
+import type { BoundaryState } from './parts.ts'
 import { loadPresented } from './presented.ts'
 import { readNodeRequest } from './requests.ts'
 import type { NodeRequest } from './requests.ts'
@@ -33,7 +33,7 @@ const ACTION = 'boundary-request'
  * denial is a signed 201 response. The order of the checks is that of protocol/trust-operations 4.12: a signature comes
  * before any state, and an unauthenticated caller causes no signature and no stored decision.
  */
-export async function request(call: Call, parts: BoundaryParts): Promise<HttpResponse> {
+export async function request(call: Call, parts: BoundaryState): Promise<HttpResponse> {
   try {
     return await answer(call, parts)
   } catch (error) {
@@ -44,7 +44,7 @@ export async function request(call: Call, parts: BoundaryParts): Promise<HttpRes
   }
 }
 
-async function answer(call: Call, parts: BoundaryParts): Promise<HttpResponse> {
+async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
   const isForPartners = parts.settings.nodeDecisions === 'partners'
   // The signature is over the body as sent, so the text of a record is replaced here and not in the route.
   const body = readRecordTexts(call.body, { records: { 'presented.attestation': 'invalid_attestation' } })
@@ -96,7 +96,7 @@ interface Admitted {
 }
 
 /** Checks 9 to 14: certificate, relay, binding, and for a presented attestation the trust in its issuer. */
-async function admit(parts: BoundaryParts, asked: NodeRequest): Promise<Admitted> {
+async function admit(parts: BoundaryState, asked: NodeRequest): Promise<Admitted> {
   const { cert_id, node_public_key, context } = asked
   const roles = cert_id === undefined ? [] : await requireCertificate(parts, cert_id, node_public_key)
   const subject = await findSubject(parts, asked, roles)
@@ -122,7 +122,7 @@ async function admit(parts: BoundaryParts, asked: NodeRequest): Promise<Admitted
   return { subject, basis }
 }
 
-async function findSubject(parts: BoundaryParts, asked: NodeRequest, roles: readonly string[]): Promise<Subject> {
+async function findSubject(parts: BoundaryState, asked: NodeRequest, roles: readonly string[]): Promise<Subject> {
   const { cert_id = null, node_public_key } = asked
   if (asked.on_behalf_of === undefined) {
     const asked_by = cert_id === null ? 'partner_node' : 'node'
@@ -142,7 +142,7 @@ function requireBound(attestation: Attestation | undefined, key: string): void {
 }
 
 /** Per key or issuer, and only after a signature proved it. */
-async function count(parts: BoundaryParts, name: LimiterName, key: string): Promise<void> {
+async function count(parts: BoundaryState, name: LimiterName, key: string): Promise<void> {
   if (!(await parts.limits.shared.hit(`${name} ${key}`, parts.limits.perMinute[name])))
     throw new Refusal('rate_limit_exceeded')
 }
@@ -150,7 +150,7 @@ async function count(parts: BoundaryParts, name: LimiterName, key: string): Prom
 const FAILURES: ReadonlySet<number> = new Set([401, 403, 422])
 
 /** Counts failures of an address. Over the limit a failure becomes 429; a good request never does. */
-async function countRefusal(call: Call, parts: BoundaryParts, refusal: Refusal): Promise<Refusal> {
+async function countRefusal(call: Call, parts: BoundaryState, refusal: Refusal): Promise<Refusal> {
   if (!FAILURES.has(ERRORS[refusal.code].status)) return refusal
   const bucket = `decision-fail ${limitAddress(call.remoteAddress)}`
   const isWithin = await parts.limits.shared.hit(bucket, parts.limits.perMinute['decision-fail'])
@@ -160,7 +160,7 @@ async function countRefusal(call: Call, parts: BoundaryParts, refusal: Refusal):
 /** Audits refusals of a caller with a verified signature, up to a number of rows per minute. */
 async function auditRefusals<Result>(
   call: Call,
-  parts: BoundaryParts,
+  parts: BoundaryState,
   { cert_id, asked }: NodeRequest,
   work: () => Promise<Result>,
 ): Promise<Result> {

@@ -1,15 +1,17 @@
 import { dashboard } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
-import type { DashboardParts } from './parts.ts'
+import type { DashboardParts, DashboardState } from './parts.ts'
 import { recordActivity } from './activity.ts'
+import { GrantedPatterns } from './granted-patterns.ts'
 import { home } from './home.ts'
 import { operator } from './operator.ts'
 import { page } from './page.ts'
 import { staticFile } from './static.ts'
 import { view } from './view.ts'
 
-export function openDashboard(parts: DashboardParts): Feature {
+export function openDashboard(given: DashboardParts): Feature {
+  const parts: DashboardState = { ...given, granted: new GrantedPatterns(given) }
   return {
     routes: [
       bind(dashboard.home, (call) => home(call, parts)),

@@ -1,9 +1,11 @@
 import type { PartnersView } from '../partners/index.ts'
 import type { ConnectomeSummary } from '@chancery/protocol'
 import type { PolicySetView } from '../boundary-policies/index.ts'
-import type { TreatyRow, TreatySummary } from '../connectome/index.ts'
+import type { RecentDecisions } from '../boundary/index.ts'
+import type { TreatySummary } from '../connectome/index.ts'
 import type { SuccessionProgress } from '../key-succession/index.ts'
 import type { Activity } from './activity.ts'
+import type { GrantingTreatyRow } from './granted-patterns.ts'
 import type { FeedRow, FeedSummary, OwnFeedView } from './feeds.ts'
 import type { RecentChange } from './recent-changes.ts'
 
@@ -37,13 +39,15 @@ export type DashboardView = {
   readonly revocation_list: ListView | null
   readonly connectome_summary: ConnectomeSummary
   readonly treaty_summary: TreatySummary
-  readonly treaties: readonly TreatyRow[]
+  readonly treaties: readonly GrantingTreatyRow[]
   /** Null before the first version. */
   readonly own_feed: OwnFeedView | null
   readonly revocation_feed_summary: FeedSummary
   readonly revocation_feeds: readonly FeedRow[]
   readonly partners: PartnersView
   readonly boundary_policies: PolicySetView
+  /** Decisions of the last hour by who asked and result. */
+  readonly decisions: RecentDecisions['counts']
   readonly recent_changes: readonly RecentChange[]
   readonly warnings: readonly string[]
   readonly activity: Activity

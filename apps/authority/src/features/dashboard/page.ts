@@ -3,10 +3,11 @@ import type { Instant } from '@chancery/protocol'
 import { markup } from '@chancery/service-kit'
 import type { HttpResponse, Call, Markup } from '@chancery/service-kit'
 import { toDisplay } from '../../pages/display-time.ts'
-import type { DashboardParts } from './parts.ts'
+import type { DashboardState } from './parts.ts'
 import { page as frame } from '../../pages/frame.ts'
 import { badge, duration, figure, identifier, plural, table, tile, when } from '../../pages/parts.ts'
 import type { Tone } from '../../pages/parts.ts'
+import { ASKERS } from '../../metrics.ts'
 import { lifecycleTone } from '../connectome/index.ts'
 import { activityChart } from './activity-chart.ts'
 import type { FeedRow, Freshness } from './feeds.ts'
@@ -22,7 +23,7 @@ const TREATY_ROWS = 25
  * GET /dashboard
  * Shows /dashboard.json: first the problems, then the figures, then the records.
  */
-export async function page(call: Call, parts: DashboardParts): Promise<HttpResponse> {
+export async function page(call: Call, parts: DashboardState): Promise<HttpResponse> {
   const model = await view(call, parts)
   return frame(parts, { path: '/', title: 'Overview', content: content(model, parts.clock.now()) })
 }
@@ -39,7 +40,7 @@ ${model.key_succession !== undefined && succession(model.key_succession)}
 </div>
 <div class="columns">
 <section class="card"><h2>Revocation feeds of others</h2>${feeds(model.revocation_feeds)}</section>
-<section class="card"><h2>Boundary policies</h2>${policies(model)}</section>
+<div><section class="card"><h2>Boundary policies</h2>${policies(model)}</section><section class="card"><h2>Decisions, last hour</h2>${decisions(model)}</section></div>
 </div>
 </div>`
 }
@@ -154,6 +155,7 @@ function treaties({ treaties: rows, links }: DashboardView): Markup {
       { name: 'From', cell: (row) => row.issuer_sovereign_id },
       { name: 'To', cell: (row) => row.subject_sovereign_id },
       { name: 'Ends', cell: (row) => when(row.expires_at_display) },
+      { name: 'Capabilities', cell: (row) => figure(row.capability_patterns), isNumber: true },
       {
         name: 'Paper',
         cell: (row) =>
@@ -195,6 +197,26 @@ function policies({ boundary_policies: set }: DashboardView): Markup {
     ],
     set.active,
     `No policy is active; enforcement is ${set.enforcement}.`,
+  )
+}
+
+const ASKER_NAMES = {
+  operator: 'Operators',
+  node: 'Nodes',
+  partner_node: 'Members of partners',
+  relay: 'Relays',
+} as const
+
+function decisions({ decisions: counts }: DashboardView): Markup {
+  return table(
+    'Decisions of the last hour',
+    [
+      { name: 'Asked by', cell: ([asker]) => ASKER_NAMES[asker] },
+      { name: 'Authorized', cell: ([, count]) => figure(count.authorized), isNumber: true },
+      { name: 'Denied', cell: ([, count]) => figure(count.denied), isNumber: true },
+    ],
+    ASKERS.map((asker) => [asker, counts[asker]] as const),
+    'No decisions.',
   )
 }
 

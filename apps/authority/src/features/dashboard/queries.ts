@@ -30,3 +30,15 @@ export function listMinutes(db: Reader, from: string, to: string): Promise<reado
     .orderBy('minute')
     .execute()
 }
+
+/** Signed texts of these treaties. */
+export function listTreatyTexts(
+  db: Reader,
+  ids: readonly string[],
+): Promise<readonly { readonly treaty_id: string; readonly treaty_json: string }[]> {
+  return db
+    .selectFrom('recognition_treaties')
+    .select(['treaty_id', 'treaty_json'])
+    .where('treaty_id', 'in', ids)
+    .execute()
+}

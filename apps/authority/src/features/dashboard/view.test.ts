@@ -94,6 +94,12 @@ describe('GET /dashboard.json', () => {
         rows: [],
       },
       boundary_policies: { enforcement: 'optional', healthy: true, status: 'healthy', problem_count: 0, active: [] },
+      decisions: {
+        operator: { authorized: 0, denied: 0 },
+        node: { authorized: 0, denied: 0 },
+        partner_node: { authorized: 0, denied: 0 },
+        relay: { authorized: 0, denied: 0 },
+      },
       recent_changes: expect.any(Array),
       warnings: [],
       links: {
@@ -145,6 +151,7 @@ describe('GET /dashboard.json', () => {
       expires_at_display: '2026-01-02 13:04 UTC',
       revoked_at: '2026-01-02T04:04:05.500000Z',
       revocation_reason: 'over',
+      capability_patterns: 0,
     })
     expect(await member('treaty_summary')).toEqual({
       total: 8,

@@ -1,9 +1,10 @@
 import { MINUTE, writeInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
+import type { Core } from '../../core.ts'
 import { baseUrl } from '../../requests/base-url.ts'
 import { toDisplay } from '../../pages/display-time.ts'
-import type { DashboardParts } from './parts.ts'
+import type { DashboardState } from './parts.ts'
 import { keyWindow } from '../../signing/key-window.ts'
 import { findActiveVersion } from '../crl/index.ts'
 import type { CrlVersion } from '../crl/index.ts'
@@ -21,7 +22,7 @@ import { describePartners } from '../partners/index.ts'
  * GET /dashboard.json
  * Returns the state of the network. It is public, so it has records and counts, and no people, keys or addresses.
  */
-export async function view(call: Call, parts: DashboardParts): Promise<DashboardView> {
+export async function view(call: Call, parts: DashboardState): Promise<DashboardView> {
   const { read: db, engine } = parts.database
   const { enrollment } = parts
   const now = parts.clock.now()
@@ -36,6 +37,7 @@ export async function view(call: Call, parts: DashboardParts): Promise<Dashboard
     list,
     recent,
     policies,
+    decisions,
     history,
     succession,
   ] = await Promise.all([
@@ -49,14 +51,12 @@ export async function view(call: Call, parts: DashboardParts): Promise<Dashboard
     findActiveVersion(db),
     listRecentChanges(db, parts.settings.publicAttestationList, parts.operators),
     parts.boundaryPolicies.describe(),
+    parts.boundary.readRecentDecisions(),
     readActivity(parts),
     parts.keySuccession.readProgress(),
   ])
   const facts = {
-    readiness: {
-      status: readiness.isReady ? ('ready' as const) : ('not_ready' as const),
-      backend: engine === 'postgres' ? ('PostgreSQL' as const) : ('SQLite' as const),
-    },
+    readiness: describeReadiness(readiness.isReady, engine),
     signing_key: describeKey(parts),
     revocation_list: list === undefined ? null : describeList(list, now),
     treaty_summary: built.treatyTable.summary,
@@ -70,18 +70,23 @@ export async function view(call: Call, parts: DashboardParts): Promise<Dashboard
     nodes: { active, tracked },
     certificates: { issued, revoked, expiring: history.expiring },
     connectome_summary: built.summary,
-    treaties: built.treatyTable.rows,
+    treaties: await parts.granted.addTo(built.treatyTable.rows),
     own_feed: ownFeed,
     revocation_feeds: feeds.rows,
     partners,
+    decisions: decisions.counts,
     ...facts,
-    warnings: findWarnings(facts),
+    warnings: findWarnings({ ...facts, deniedForFreshness: decisions.deniedForFreshness }),
     activity: history.activity,
     links: linksFrom(baseUrl(call, parts)),
   }
 }
 
-function describeKey(parts: DashboardParts): SigningKeyView {
+function describeReadiness(isReady: boolean, engine: Core['database']['engine']): DashboardView['readiness'] {
+  return { status: isReady ? 'ready' : 'not_ready', backend: engine === 'postgres' ? 'PostgreSQL' : 'SQLite' }
+}
+
+function describeKey(parts: DashboardState): SigningKeyView {
   const { valid_to, days_left } = keyWindow(parts)
   return { key_id: parts.signing.keyId, valid_to, days_left }
 }

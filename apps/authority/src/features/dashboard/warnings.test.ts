@@ -10,6 +10,7 @@ const QUIET: Watched = {
   revocation_feed_summary: { count: 0, freshness: 'none', stale_count: 0, watch_count: 0 },
   boundary_policies: { enforcement: 'optional', healthy: true, status: 'healthy', problem_count: 0, active: [] },
   recent_changes: [],
+  deniedForFreshness: 0,
 }
 const LIST = {
   sequence: 4,

@@ -11,7 +11,10 @@ export type Watched = Pick<
   | 'boundary_policies'
   | 'recent_changes'
   | 'key_succession'
->
+> & {
+  /** Decisions of the last hour about members of partners, denied because no recent feed is imported. */
+  readonly deniedForFreshness: number
+}
 
 /** A new key needs preparation, because gateways must pin it first. */
 const KEY_WARNING_DAYS = 30
@@ -37,6 +40,10 @@ export function findWarnings(watched: Watched): string[] {
     out.push(`${treaties.warning_count} treaties are expired or end within 72 hours: renew or replace them.`)
   if (feeds.stale_count > 0)
     out.push(`${feeds.stale_count} revocation feeds were not imported for over 72 hours: import them again.`)
+  if (watched.deniedForFreshness > 0)
+    out.push(
+      `${count(watched.deniedForFreshness, 'decision')} on members of partners denied in the last hour, because no recent revocation feed of the partner is imported: import it, or set import_feeds of the partner to on.`,
+    )
   if (watched.recent_changes.some((change) => change.details['differs_from_pinned'] === true))
     out.push(
       'A revocation feed or a justification was verified under other keys than a treaty pins: check which operator supplied the keys.',
