@@ -30,6 +30,7 @@ import { openKeySuccession } from './features/key-succession/index.ts'
 import type { KeySuccession } from './features/key-succession/index.ts'
 import { openOperatorKeys } from './features/operator-keys/index.ts'
 import { openPartners } from './features/partners/index.ts'
+import type { Partners } from './features/partners/index.ts'
 import { openPolicy } from './features/policy/index.ts'
 import type { Policy } from './features/policy/index.ts'
 import { openRecognitionPolicy } from './features/recognition-policy/index.ts'
@@ -65,7 +66,7 @@ export interface Features {
   readonly health: Health
   readonly keySuccession: KeySuccession
   readonly operatorKeys: Feature
-  readonly partners: Feature
+  readonly partners: Partners
   readonly policy: Policy
   readonly recognitionPolicy: RecognitionPolicy
   readonly recognitionTreaties: RecognitionTreaties
@@ -108,6 +109,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     attestations,
     boundaryPolicies,
     evidence,
+    partners,
     recognitionPolicy,
     recognitionTreaties,
     revocationFeeds,
@@ -155,7 +157,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     keySuccession,
     health,
     dashboard,
-    consensus: openConsensus({ ...parts, recognitionTreaties }),
+    consensus: openConsensus({ ...parts, partners, recognitionTreaties }),
     dataUsage: openDataUsage(parts),
     sovereign: openSovereign(parts),
     reference: openReference({

@@ -4,6 +4,7 @@ import type { Agreements } from '../agreements/index.ts'
 import type { Attestations } from '../attestations/index.ts'
 import type { BoundaryPolicies } from '../boundary-policies/index.ts'
 import type { Evidence } from '../evidence/index.ts'
+import type { Partners } from '../partners/index.ts'
 import type { RecognitionPolicy } from '../recognition-policy/index.ts'
 import type { RecognitionTreaties } from '../recognition-treaties/index.ts'
 import type { RevocationFeeds } from '../revocation-feeds/index.ts'
@@ -23,6 +24,7 @@ export interface BoundaryParts extends FeatureBase, Pick<Core, 'limits' | 'nonce
   readonly attestations: Attestations
   readonly boundaryPolicies: BoundaryPolicies
   readonly evidence: Evidence
+  readonly partners: Pick<Partners, 'maxFeedAge'>
   readonly recognitionPolicy: RecognitionPolicy
   readonly recognitionTreaties: RecognitionTreaties
   readonly revocationFeeds: RevocationFeeds

@@ -14,9 +14,10 @@ export async function loadPresented(
 ): Promise<PresentedBasis> {
   const { attestation_id, issuer_sovereign_id: issuer } = attestation
   const treaties = await parts.recognitionTreaties.findTreatiesWith(issuer, treaty_id)
-  const [own, policy, state] = await Promise.all([
+  const [own, policy, maxFeedAge, state] = await Promise.all([
     parts.attestations.reader.find(attestation_id),
     parts.recognitionPolicy.current(),
+    parts.partners.maxFeedAge(issuer),
     parts.revocationFeeds.issuerStates.read(issuer, attestation_id),
   ])
   return assessPresented({
@@ -27,7 +28,7 @@ export async function loadPresented(
     requester,
     revocationSequence: state.sequence,
     feed: state.feed,
-    maxFeedAgeSeconds: parts.settings.foreignFeedMaxAgeSeconds,
+    maxFeedAgeSeconds: maxFeedAge ?? parts.settings.foreignFeedMaxAgeSeconds,
     now: parts.clock.now(),
   })
 }

@@ -1,3 +1,4 @@
+import { readInstant } from '@chancery/protocol'
 import type { ConsensusParts } from './parts.ts'
 
 /** Keys with which this authority verifies a record of another sovereign, by their source. */
@@ -8,7 +9,11 @@ export interface AcceptedKeys {
   readonly pinned: readonly string[]
 }
 
-export async function acceptedKeysOf(parts: ConsensusParts, sovereign_id: string): Promise<AcceptedKeys> {
-  const { keys } = await parts.recognitionTreaties.findPartyKeys(sovereign_id)
-  return { recognized: keys, pinned: [] }
+/** `date` is that of the record to verify. */
+export async function acceptedKeysOf(parts: ConsensusParts, sovereign_id: string, date: string): Promise<AcceptedKeys> {
+  const [{ keys }, pinned] = await Promise.all([
+    parts.recognitionTreaties.findPartyKeys(sovereign_id),
+    parts.partners.acceptedKeys(sovereign_id, readInstant(date) ?? 0n),
+  ])
+  return { recognized: keys, pinned }
 }

@@ -82,11 +82,11 @@ async function requireGoodVotes(parts: ConsensusParts, request: AssemblyRequest)
   const usedBy = new Map<string, string>()
   const choices = new Map<string, boolean>()
   for (const vote of request.votes) {
-    const { validator_sovereign_id: id, signature, vote: choice } = vote.record
+    const { validator_sovereign_id: id, signature, vote: choice, voted_at } = vote.record
     if (signature === null) throw failed('invalid_vote_signature')
     if (!named.has(id)) throw failed('vote_not_in_validator_set')
-    const keys = known.get(id) ?? (await findVoteKeys(parts, request, id))
-    known.set(id, keys)
+    const keys = known.get(`${id}\n${voted_at}`) ?? (await findVoteKeys(parts, request, id, voted_at))
+    known.set(`${id}\n${voted_at}`, keys)
     const key = await findSigningKey(vote, keys, slices)
     if (key === undefined && keys.length > 0) throw failed('invalid_vote_signature')
     if (key !== undefined) {
@@ -99,7 +99,12 @@ async function requireGoodVotes(parts: ConsensusParts, request: AssemblyRequest)
 }
 
 /** Empty when the key of the validator is not known here. Its verifier then checks the vote. */
-async function findVoteKeys(parts: ConsensusParts, request: AssemblyRequest, id: string): Promise<readonly string[]> {
+async function findVoteKeys(
+  parts: ConsensusParts,
+  request: AssemblyRequest,
+  id: string,
+  voted_at: string,
+): Promise<readonly string[]> {
   const isOwn = id === parts.network.name
   if (request.validatorKeys !== undefined) {
     const key = request.validatorKeys.get(id)
@@ -109,7 +114,7 @@ async function findVoteKeys(parts: ConsensusParts, request: AssemblyRequest, id:
     return [key]
   }
   if (isOwn) return [parts.signing.publicKey]
-  const { recognized, pinned } = await acceptedKeysOf(parts, id)
+  const { recognized, pinned } = await acceptedKeysOf(parts, id, voted_at)
   return [...new Set([...recognized, ...pinned])]
 }
 

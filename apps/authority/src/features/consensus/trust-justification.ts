@@ -50,7 +50,7 @@ async function findIssuerKeys(
     if (supplied.some((key) => !parts.keys.all.includes(key))) throw new Refusal('caller_keys_not_accepted')
     return { candidates: [{ basis: 'this_authority', keys: ownKeysAt(parts.keys, proof_issued_at) }], differs: {} }
   }
-  const { recognized, pinned } = await acceptedKeysOf(parts, issuer_sovereign_id)
+  const { recognized, pinned } = await acceptedKeysOf(parts, issuer_sovereign_id, proof_issued_at)
   const known = [...recognized, ...pinned]
   if (supplied.length > 0) {
     const isOther = known.length > 0 && supplied.some((key) => !known.includes(key))

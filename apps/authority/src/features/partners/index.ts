@@ -1,4 +1,5 @@
 import { Refusal, partners } from '@chancery/contract'
+import type { Instant } from '@chancery/protocol'
 import type { Feature } from '../../core.ts'
 import { bind } from '../../auth/access.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
@@ -7,11 +8,13 @@ import { clearAlarm } from './clear-alarm.ts'
 import { find } from './find.ts'
 import { list } from './list.ts'
 import { MaterialChecks } from './material-checks.ts'
+import { findAcceptedKeys } from './known-partner.ts'
 import type { PartnersParts } from './parts.ts'
 import { pull } from './pull.ts'
 import { pullDue } from './pull.job.ts'
 import { remove } from './remove.ts'
 import { repin } from './repin.ts'
+import { findFeedAge } from './queries.ts'
 import type { PartnersState } from './state.ts'
 import { treaties } from './treaties.ts'
 import { update } from './update.ts'
@@ -20,8 +23,15 @@ export { STATES } from './partner-state.ts'
 export { countReportedTreaties, countStates, describePartners } from './summary.ts'
 export type { PartnersView } from './summary.ts'
 
+export interface Partners extends Feature {
+  /** Keys that may sign a record of this date. None for a sovereign that is no partner. */
+  acceptedKeys(sovereign_id: string, date: Instant): Promise<readonly string[]>
+  /** How old the feed of a partner may be in decisions. Null: as the setting says. */
+  maxFeedAge(sovereign_id: string): Promise<number | null>
+}
+
 /** Other sovereigns whose published material is read (protocol/between 5). */
-export function openPartners(given: PartnersParts): Feature {
+export function openPartners(given: PartnersParts): Partners {
   const checks = new MaterialChecks()
   const parts: PartnersState = { ...given, checks }
   const whenOn =
@@ -43,6 +53,8 @@ export function openPartners(given: PartnersParts): Feature {
       bind(partners.treaties, whenOn(treaties)),
     ],
     jobs: [{ name: 'partner-pull', everySeconds: 5, run: (signal) => pullDue(parts, signal) }],
+    acceptedKeys: (sovereign_id, date) => findAcceptedKeys(parts, sovereign_id, date),
+    maxFeedAge: (sovereign_id) => findFeedAge(parts.database.read, sovereign_id),
     close: () => checks.close(),
   }
 }

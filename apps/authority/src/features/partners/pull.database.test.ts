@@ -9,57 +9,30 @@ import {
   refused,
   startTestAuthority,
 } from '@chancery/testkit'
-import type { ForeignObject, TestAuthority, TestResponse } from '@chancery/testkit'
+import type { ForeignObject, TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isImportedRevocation } from '../revocation-feeds/index.ts'
+import { LOOPBACK, PartnerCalls, requestOf, treatyRows } from './partner-calls.suite.ts'
 import { StubPartner } from './stub-partner.suite.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05Z')
 let na: TestAuthority
-const stubs: StubPartner[] = []
+const calls = new PartnerCalls(() => na, clock)
 beforeAll(async () => {
-  const settings = { NA_CLOCK_CHECK: 'off', NA_PARTNER_ADDRESSES: 'loopback' }
-  na = await startTestAuthority({ clock, settings })
+  na = await startTestAuthority({ clock, settings: LOOPBACK })
 })
 afterAll(async () => {
   await na.stop()
-  await Promise.all(stubs.map((stub) => stub.stop()))
+  await calls.stop()
 })
 
-let counter = 0
-async function newStub(): Promise<StubPartner> {
-  counter += 1
-  const stub = await new StubPartner(`STUB-${counter}`, () => clock.now()).listen()
-  stubs.push(stub)
-  return stub
-}
-
-const admin = (method: 'GET' | 'POST', path: string, body?: JsonObject): Promise<TestResponse> =>
-  na.as('privileged')(method, `/admin/partners${path}`, body ?? {})
-const requestOf = (stub: StubPartner, changes: JsonObject = {}): JsonObject => ({
-  url: stub.url,
-  root_public_key: stub.root.publicKey,
-  allow_http: true,
-  import_feeds: 'on',
-  interval_seconds: 86_400,
-  ...changes,
-})
-async function newPartner(changes: JsonObject = {}): Promise<StubPartner> {
-  const stub = await newStub()
-  accepted(await admin('POST', '', requestOf(stub, changes)), 201)
-  return stub
-}
-async function pull(stub: StubPartner): Promise<JsonObject> {
-  clock.advance(11)
-  return accepted(await admin('POST', `/${stub.name}/pull`))
-}
-const partnerOf = async (stub: StubPartner): Promise<JsonObject> => accepted(await admin('GET', `/${stub.name}`))
+const admin: PartnerCalls['admin'] = (method, path, body) => calls.admin(method, path, body)
+const newStub = (): Promise<StubPartner> => calls.newStub()
+const newPartner = (changes: JsonObject = {}): Promise<StubPartner> => calls.newPartner(changes)
+const pull = (stub: StubPartner): Promise<JsonObject> => calls.pull(stub)
+const partnerOf = (stub: StubPartner): Promise<JsonObject> => calls.show(stub)
 const isRevoked = (stub: StubPartner, id: string): Promise<boolean> =>
   isImportedRevocation(na.core.database.read, stub.name, id)
-const rows = (...treaties: readonly ForeignObject[]): ForeignObject => ({
-  count: treaties.length,
-  recognition_treaties: treaties.map((treaty) => ({ treaty, status: 'active' })),
-})
 
 describe('POST /admin/partners', () => {
   it('reads genesis block and metadata, stores the partner and audits it', async () => {
@@ -110,7 +83,7 @@ describe('a pull', () => {
     const stub = await newPartner()
     const good = foreignTreaty(stub.key, foreignSovereign('FAR'), clock.now())
     stub.show('/sovereign-revocation-feed', stub.feed(3, ['gone-1']))
-    stub.show('/recognition-treaties', rows(good, { ...good, treaty_id: 'changed' }))
+    stub.show('/recognition-treaties', treatyRows(good, { ...good, treaty_id: 'changed' }))
     expect(await pull(stub)).toMatchObject({ outcome: 'ok', changed: expect.arrayContaining(['feed', 'treaties']) })
     expect(await partnerOf(stub)).toMatchObject({
       state: 'fresh',
@@ -191,9 +164,9 @@ describe('a pull', () => {
     const stub = await newPartner()
     const treaty = (subject: string): ForeignObject =>
       foreignTreaty(stub.key, foreignSovereign(subject), clock.now(), { treaty_id: 'twice' })
-    stub.show('/recognition-treaties', rows(treaty('FAR')))
+    stub.show('/recognition-treaties', treatyRows(treaty('FAR')))
     await pull(stub)
-    stub.show('/recognition-treaties', rows(treaty('FURTHER')))
+    stub.show('/recognition-treaties', treatyRows(treaty('FURTHER')))
     expect(await pull(stub)).toMatchObject({ outcome: 'equivocation', partner: { state: 'alarm' } })
     expect(accepted(await admin('GET', `/${stub.name}/treaties`))).toMatchObject({ count: 0 })
   })

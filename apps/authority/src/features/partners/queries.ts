@@ -13,6 +13,15 @@ export function findPartner(db: Reader, sovereign_id: string): Promise<PartnerRo
   return db.selectFrom('partners').selectAll().where('sovereign_id', '=', sovereign_id).executeTakeFirst()
 }
 
+export async function findFeedAge(db: Reader, sovereign_id: string): Promise<number | null> {
+  const row = await db
+    .selectFrom('partners')
+    .select('max_feed_age_seconds')
+    .where('sovereign_id', '=', sovereign_id)
+    .executeTakeFirst()
+  return row?.max_feed_age_seconds ?? null
+}
+
 /** By name. */
 export function listPartners(
   db: Reader,

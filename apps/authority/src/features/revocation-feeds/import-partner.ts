@@ -1,8 +1,8 @@
-import { asJson, withSortedIds, writeJson } from '@chancery/protocol'
+import { withSortedIds } from '@chancery/protocol'
 import type { FeedIndex, FeedPart, JsonObject, RevocationFeed } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
-import { confirmFeed } from './peers.ts'
-import { findLastImported, markComplete, replaceImportedText } from './queries/imported.ts'
+import { renewFeed } from './peers.ts'
+import { findLastImported, markComplete } from './queries/imported.ts'
 import { concludeIndex, storeFeed, storeIds, storePart } from './store-imported.ts'
 
 /**
@@ -19,9 +19,7 @@ export async function importPartnerFeed(parts: RevocationFeedsParts, feed: Revoc
       await parts.audit.record(tx, { type: 'sovereign_revocation_feed_imported', details })
       return
     }
-    // The same ids with a newer date: nothing is imported, and the feed is as recent as this date.
-    if (stored === 'stale_sequence' && (await confirmFeed(tx, feed, parts.clock.now())))
-      await replaceImportedText(tx, feed.issuer_sovereign_id, feed.sequence, writeJson(asJson(feed)))
+    if (stored === 'stale_sequence') await renewFeed(tx, feed, parts.clock.now())
   })
 }
 
@@ -54,7 +52,7 @@ export async function concludePartnerIndex(parts: RevocationFeedsParts, index: F
     await tx.lock('imports')
     const before = await findLastImported(tx.query, index.issuer_sovereign_id)
     const isComplete = await concludeIndex(tx, parts, index)
-    await confirmFeed(tx, index, parts.clock.now())
+    await renewFeed(tx, index, parts.clock.now())
     const isNew = before === undefined || before.sequence < index.sequence || before.complete === 0
     if (isComplete && isNew) {
       const details = { ...identity(index), feed_id: index.index_id, revoked_count: index.total_ids, complete: true }

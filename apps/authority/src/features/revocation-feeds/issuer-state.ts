@@ -44,14 +44,16 @@ export class IssuerStates {
 
   async #readFeed(issuer: string, sequence: number): Promise<ImportedFeed> {
     const row = await this.#database.read
-      .selectFrom('sovereign_revocation_feeds')
-      .select(['feed_id', 'digest'])
-      .where('issuer_sovereign_id', '=', issuer)
-      .where('sequence', '=', sequence)
+      .selectFrom('sovereign_revocation_feeds as f')
+      .leftJoin('imported_issuers as i', 'i.issuer_sovereign_id', 'f.issuer_sovereign_id')
+      .select(['f.feed_id', 'f.digest', 'i.confirmed_at'])
+      .where('f.issuer_sovereign_id', '=', issuer)
+      .where('f.sequence', '=', sequence)
       .executeTakeFirst()
     // The text of an old feed is no longer stored, and with it its date.
     if (row === undefined || row.digest !== null) return { sequence, issued_at: null }
-    const key = `${issuer}\n${sequence}\n${row.feed_id}`
+    // A feed that was signed again has another date, and was confirmed later.
+    const key = `${issuer}\n${sequence}\n${row.feed_id}\n${row.confirmed_at ?? ''}`
     const known = this.#dates.get(key)
     if (known !== undefined) return { sequence, issued_at: known }
     const issued_at = await findFeedDate(this.#database, issuer, sequence)

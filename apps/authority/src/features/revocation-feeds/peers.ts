@@ -1,7 +1,15 @@
-import { readInstant, readJson, readRevocationFeed, writeSortable } from '@chancery/protocol'
+import {
+  asJson,
+  instantOf,
+  readInstant,
+  readJson,
+  readRevocationFeed,
+  writeJson,
+  writeSortable,
+} from '@chancery/protocol'
 import type { FeedIndex, Instant, RevocationFeed } from '@chancery/protocol'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { findLastImported, listStoredParts } from './queries/imported.ts'
+import { findImportedText, findLastImported, listStoredParts, replaceImportedText } from './queries/imported.ts'
 import { FEED_LIMITS } from './queries/own.ts'
 
 /** The import state of a sovereign with a treaty in force. */
@@ -78,6 +86,26 @@ export async function confirmFeed(tx: Transaction, given: RevocationFeed | FeedI
     .where('issuer_sovereign_id', '=', issuer)
     .execute()
   return true
+}
+
+/**
+ * A feed of the stored sequence with exactly its ids and a newer date: nothing is imported, and the stored feed is as
+ * recent as this date (protocol/between 6.6).
+ */
+export async function renewFeed(tx: Transaction, given: RevocationFeed | FeedIndex, now: Instant): Promise<void> {
+  const { issuer_sovereign_id: issuer, sequence } = given
+  if (!(await confirmFeed(tx, given, now))) return
+  const text = await findImportedText(tx.query, issuer, sequence)
+  if (text === undefined) return
+  const stored = readJson(text, FEED_LIMITS) as { feed_id?: string; issued_at: string }
+  if (instantOf(given.issued_at) <= instantOf(stored.issued_at)) return
+  if ('feed_id' in given) {
+    // The date of ids that came in parts is that of their index.
+    if (stored.feed_id === undefined) return
+    const ids = new Set(readRevocationFeed(stored).revoked_attestation_ids)
+    if (new Set(given.revoked_attestation_ids).size !== ids.size) return
+  }
+  await replaceImportedText(tx, issuer, sequence, writeJson(asJson(given)))
 }
 
 function isSameFeed(given: RevocationFeed, text: string): boolean {

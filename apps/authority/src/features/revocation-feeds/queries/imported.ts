@@ -41,6 +41,18 @@ export async function markComplete(tx: Transaction, issuer: string, sequence: nu
     .execute()
 }
 
+/** Undefined for an old feed, whose text is no longer stored. */
+export async function findImportedText(db: Reader, issuer: string, sequence: number): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('sovereign_revocation_feeds')
+    .select('feed_json')
+    .where('issuer_sovereign_id', '=', issuer)
+    .where('sequence', '=', sequence)
+    .where('digest', 'is', null)
+    .executeTakeFirst()
+  return row?.feed_json
+}
+
 /** The same ids, signed again. */
 export async function replaceImportedText(
   tx: Transaction,

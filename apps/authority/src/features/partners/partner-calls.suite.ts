@@ -1,0 +1,66 @@
+import type { JsonObject } from '@chancery/protocol'
+import { accepted } from '@chancery/testkit'
+import type { ForeignObject, ManualClock, TestAuthority, TestResponse } from '@chancery/testkit'
+import { StubPartner } from './stub-partner.suite.ts'
+
+/** Settings under which stubs on loopback may be partners. */
+export const LOOPBACK = { NA_CLOCK_CHECK: 'off', NA_PARTNER_ADDRESSES: 'loopback' }
+
+/** Stubs of one test file, and the calls of an operator about them. */
+export class PartnerCalls {
+  readonly #authority: () => TestAuthority
+  readonly #clock: ManualClock
+  readonly #stubs: StubPartner[] = []
+
+  constructor(authority: () => TestAuthority, clock: ManualClock) {
+    this.#authority = authority
+    this.#clock = clock
+  }
+
+  async newStub(name = `STUB-${this.#stubs.length + 1}`): Promise<StubPartner> {
+    const stub = await new StubPartner(name, () => this.#clock.now()).listen()
+    this.#stubs.push(stub)
+    return stub
+  }
+
+  /** A stub that is registered. */
+  async newPartner(changes: JsonObject = {}): Promise<StubPartner> {
+    const stub = await this.newStub()
+    accepted(await this.admin('POST', '', requestOf(stub, changes)), 201)
+    return stub
+  }
+
+  admin(method: 'GET' | 'POST', path: string, body: JsonObject = {}): Promise<TestResponse> {
+    return this.#authority().as('privileged')(method, `/admin/partners${path}`, body)
+  }
+
+  /** After the shortest time between two pulls. */
+  async pull(stub: StubPartner): Promise<JsonObject> {
+    this.#clock.advance(11)
+    return accepted(await this.admin('POST', `/${stub.name}/pull`))
+  }
+
+  async show(stub: StubPartner): Promise<JsonObject> {
+    return accepted(await this.admin('GET', `/${stub.name}`))
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#stubs.map((stub) => stub.stop()))
+  }
+}
+
+export function requestOf(stub: StubPartner, changes: JsonObject = {}): JsonObject {
+  return {
+    url: stub.url,
+    root_public_key: stub.root.publicKey,
+    allow_http: true,
+    import_feeds: 'on',
+    interval_seconds: 86_400,
+    ...changes,
+  }
+}
+
+/** A page of a treaty list. */
+export function treatyRows(...treaties: readonly ForeignObject[]): ForeignObject {
+  return { count: treaties.length, recognition_treaties: treaties.map((treaty) => ({ treaty, status: 'active' })) }
+}
