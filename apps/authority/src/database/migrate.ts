@@ -33,6 +33,7 @@ import { issuedCounts } from './migrations/0026-issued-counts.ts'
 import { partners } from './migrations/0027-partners.ts'
 import { nodeLabels } from './migrations/0028-node-labels.ts'
 import { decisionMinutes } from './migrations/0029-decision-minutes.ts'
+import { newestImports } from './migrations/0030-newest-imports.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -66,6 +67,7 @@ const MIGRATIONS: readonly Migration[] = [
   partners,
   nodeLabels,
   decisionMinutes,
+  newestImports,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

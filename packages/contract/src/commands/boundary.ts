@@ -58,7 +58,7 @@ export const boundaryCommands: readonly Command[] = [
     path: ['ask'],
     summary: 'Ask for a decision with a node key',
     description:
-      'Asks the authority to allow or deny one use of a capability, and verifies the decision. The node signs the request with its own key, so no operator key is needed. Exit code 1 if the request is denied, 2 if the authority refuses to decide.',
+      'Asks the authority to allow or deny one use of a capability, and verifies the decision. The node signs the request with its own key, so no operator key is needed. Exit code 1 if the request is denied, 2 if there is no decision.',
     arguments: [{ name: 'capability', summary: 'Requested capability', required: true }],
     options: [
       NODE_HOME_OPTION,

@@ -9,10 +9,16 @@ import {
   readJson,
   sortCodePoints,
   sortMaterial,
-  summarize,
   writeJson,
 } from '@chancery/protocol'
-import type { JsonObject, JsonValue, RecognitionGraph, ReportedEdge, RevokedMaterial } from '@chancery/protocol'
+import type {
+  ConnectomeSummary,
+  JsonObject,
+  JsonValue,
+  RecognitionGraph,
+  ReportedEdge,
+  RevokedMaterial,
+} from '@chancery/protocol'
 import type { Reader } from '../../database/database.ts'
 import { listAllEdgeColumns, listEdgeColumns } from './edge-columns.ts'
 import { writeMaterialPosition } from './material-pages.ts'
@@ -35,15 +41,19 @@ export class DocumentWriter {
   readonly #db: Reader
   readonly #graph: Outline
   readonly #reported: readonly ReportedEdge[]
-  readonly #partnerCount: number
+  readonly #summary: ConnectomeSummary & JsonObject
   #digest: Promise<string> | undefined
   #sorted: readonly RevokedMaterial[] | undefined
 
-  constructor(db: Reader, views: Pick<GraphViews, 'graph' | 'reported' | 'partnerCount'>) {
+  constructor(db: Reader, views: Pick<GraphViews, 'graph' | 'summary' | 'reported' | 'partnerCount'>) {
     this.#db = db
     this.#graph = views.graph
     this.#reported = views.reported
-    this.#partnerCount = views.partnerCount
+    this.#summary = {
+      ...views.summary,
+      reported_edge_count: views.reported.length,
+      partner_count: views.partnerCount,
+    }
   }
 
   async write(name: DocumentName): Promise<Uint8Array<ArrayBuffer>> {
@@ -68,11 +78,6 @@ export class DocumentWriter {
     }
   }
 
-  #summary(): JsonObject {
-    const counts = { reported_edge_count: this.#reported.length, partner_count: this.#partnerCount }
-    return { ...summarize(this.#graph), ...counts }
-  }
-
   /** Who accepted the issuer, by an own treaty or by the report of a partner. */
   #blastRadius(rows: readonly RevokedMaterial[]): readonly JsonObject[] {
     const reported = reportedAccepting(this.#reported)
@@ -93,7 +98,7 @@ export class DocumentWriter {
   materialPage(asked: MaterialRequest): JsonObject {
     const { rows, end } = pageMaterial(this.#material(), asked)
     return {
-      summary: this.#summary(),
+      summary: this.#summary,
       revoked_trust_material: rows,
       revocation_blast_radius: this.#blastRadius(rows),
       next_cursor: end === undefined ? null : writeMaterialPosition(end),
@@ -104,7 +109,7 @@ export class DocumentWriter {
     const { rows, end } = pageMaterial(this.#material(), { limit: MAX_CONNECTOME_ROWS, after: undefined })
     const whole = {
       ...buildConnectome(this.#graph, rows),
-      summary: this.#summary(),
+      summary: this.#summary,
       revocation_blast_radius: this.#blastRadius(rows),
       reported_edges: this.#reported.slice(0, MAX_REPORTED_EDGES),
       reported_edges_truncated: this.#reported.length > MAX_REPORTED_EDGES,
@@ -140,7 +145,7 @@ export class DocumentWriter {
       sovereigns: this.#graph.sovereigns,
       recognition_edges: this.#graph.recognition_edges,
       active_treaty_count: this.#graph.active_treaties.length,
-      revoked_trust_material_count: this.#graph.revoked_trust_material.length,
+      revoked_trust_material_count: this.#summary.revoked_trust_material_count,
       reported_edge_count: this.#reported.length,
       graph_digest: await this.digest(),
     }

@@ -3,7 +3,7 @@ import type { Instant } from '@chancery/protocol'
 import { toWireTime } from '../../requests/list-position.ts'
 import type { Reader } from '../../database/database.ts'
 import { listReportedTreaties } from '../../database/reported-treaties.ts'
-import { countPartners, listImportedRevocations, listTreatyFacts } from './queries.ts'
+import { countPartners, countRevocations, listNewestRevocations, listTreatyFacts } from './queries.ts'
 import { toReported } from './reported.ts'
 import type { GraphInput } from './views.ts'
 
@@ -16,9 +16,10 @@ export async function readGraphInput(
   /** Treaties without a valid signature of this authority. */
   refused: ReadonlySet<string> = new Set(),
 ): Promise<GraphInput> {
-  const [rows, revocations, reported, partnerCount] = await Promise.all([
+  const [rows, revocations, withdrawals, reported, partnerCount] = await Promise.all([
     listTreatyFacts(db),
-    listImportedRevocations(db),
+    listNewestRevocations(db),
+    countRevocations(db),
     listReportedTreaties(db, now),
     countPartners(db),
   ])
@@ -33,6 +34,7 @@ export async function readGraphInput(
           compareCodePoints(a.issuer_sovereign_id, b.issuer_sovereign_id) ||
           compareCodePoints(a.attestation_id, b.attestation_id),
       ),
+    withdrawals,
     reported: toReported(reported, { sovereign: own, treaties }, now),
     partnerCount,
     now,

@@ -67,8 +67,24 @@ export function pageTreatyTexts(
   return page.where((eb) => eb(eb.refTuple('issued_at', 'treaty_id'), '>', eb.tuple(issued_at, treaty_id))).execute()
 }
 
-export function listImportedRevocations(db: Reader): Promise<readonly ImportedRevocation[]> {
-  return db.selectFrom('imported_sovereign_revocations').selectAll().execute()
+/** The graph has at most this number of imported revocations: the newest by import time. */
+export const MAX_GRAPH_REVOCATIONS = 10_000
+
+export function listNewestRevocations(db: Reader): Promise<readonly ImportedRevocation[]> {
+  return db
+    .selectFrom('imported_sovereign_revocations')
+    .selectAll()
+    .orderBy('imported_at', 'desc')
+    .orderBy('issuer_sovereign_id')
+    .orderBy('attestation_id')
+    .limit(MAX_GRAPH_REVOCATIONS)
+    .execute()
+}
+
+/** Number of all imported revocations of each issuer. */
+export async function countRevocations(db: Reader): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.selectFrom('imported_issuers').select(['issuer_sovereign_id', 'ids']).execute()
+  return new Map(rows.map(({ issuer_sovereign_id, ids }) => [issuer_sovereign_id, Number(ids)]))
 }
 
 export async function countPartners(db: Reader): Promise<number> {

@@ -7,7 +7,7 @@ import { readMaterialPage } from './material-pages.ts'
 /**
  * GET /connectome.json
  * Returns the graph in reading order, with counts and the sovereigns that each imported revocation affects. It has at
- * most 10,000 rows of revoked material; `view=revoked` returns all of them in pages. `view=edges` returns only its
+ * most 10,000 rows of revoked material; `view=revoked` returns those of the graph in pages. `view=edges` returns only its
  * edges, as columns, for maps of large graphs.
  */
 export async function summary(call: Call, parts: ConnectomeState): Promise<CachedDocument | JsonObject> {

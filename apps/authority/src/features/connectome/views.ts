@@ -26,7 +26,10 @@ import type { TreatyTable } from './treaty-table.ts'
 /** The facts of the graph without the signed texts, which are many times larger and rarely requested. */
 export interface GraphInput {
   readonly treaties: readonly TreatyFact[]
+  /** The newest of them; `withdrawals` counts all. */
   readonly revocations: readonly ImportedRevocation[]
+  /** Number of revoked attestations of each issuer. */
+  readonly withdrawals: ReadonlyMap<string, number>
   /** What partners report, of partners with an own treaty in force. */
   readonly reported: Reported
   /** Registered partners. */
@@ -79,21 +82,26 @@ export function buildViews(input: GraphInput): GraphViews {
   const graph = buildGraph({ ...input, signedTreaty: (treaty_id) => treaty_id })
   return {
     graph,
-    summary: summarize(graph),
+    summary: summarizeAll(graph, input),
     index: indexEdges(graph.recognition_edges),
     reported: edges,
     partnerCount: input.partnerCount,
     mixed: edges.length === 0 ? undefined : indexEdges([...graph.recognition_edges.filter(isActiveEdge), ...edges]),
-    withdrawals: countRevocations(input.revocations),
+    withdrawals: input.withdrawals,
     treatyTable: buildTreatyTable(input.treaties, input.now),
     staleAt: own === undefined || (staleAt !== undefined && staleAt < own) ? staleAt : own,
   }
 }
 
-function countRevocations(revocations: readonly ImportedRevocation[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
-  for (const { issuer_sovereign_id: issuer } of revocations) counts.set(issuer, (counts.get(issuer) ?? 0) + 1)
-  return counts
+/** Counts every imported revocation, also those that the graph leaves out. */
+function summarizeAll(graph: RecognitionGraph<string>, { revocations, withdrawals }: GraphInput): ConnectomeSummary {
+  const summary = summarize(graph)
+  const all = [...withdrawals.values()].reduce((sum, count) => sum + count, 0)
+  return {
+    ...summary,
+    revoked_trust_material_count: summary.revoked_trust_material_count - revocations.length + all,
+    imported_revocation_count: all,
+  }
 }
 
 /** Returns the finding about one sovereign from the view of another (protocol/trust-operations 2.5). */

@@ -1,5 +1,5 @@
 import type { AuthorityKeys } from '@chancery/protocol'
-import { RefusedError, requireNodeDecision } from '@chancery/sdk'
+import { requireNodeDecision } from '@chancery/sdk'
 import type { NodeDecision, NodeDecisionRequest } from '@chancery/sdk'
 import { connectWithKey } from '../../connection/connection.ts'
 import type { Connection } from '../../connection/connection.ts'
@@ -14,7 +14,7 @@ import { loadStructured } from '../../files/structured-file.ts'
 import { decisionResult } from './describe.ts'
 import { loadPresented } from './presented.ts'
 
-/** Runs `ask`; the exit code is 1 for a denial and 2 for a refusal, so that a script can distinguish them. */
+/** Runs `ask`. The exit code is 1 only for a verified denial, and 2 for everything that gives no decision. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const [attestation, file, resource] = [options.text('attestation'), options.text('context'), options.text('resource')]
@@ -58,16 +58,15 @@ async function openCaller(context: CommandContext, options: Options): Promise<Ca
 
 async function ask(context: CommandContext, caller: Caller, request: NodeDecisionRequest): Promise<NodeDecision> {
   const { connection, publicKey } = caller
-  return connection.ask(async (client) => {
-    try {
+  try {
+    return await connection.ask(async (client) => {
       const response = await client.boundary.request(request)
       const authorityKeys = caller.keys ?? [(await client.sovereign.genesis()).network_authority.public_key]
       await requireNodeDecision(response, { request, publicKey, authorityKeys, now: context.now() })
       return response
-    } catch (error) {
-      if (!(error instanceof RefusedError)) throw error
-      const { code, message, hint } = explain(error)
-      throw new CommandError({ code, message, hint, exitCode: 2 }, { cause: error })
-    }
-  })
+    })
+  } catch (error) {
+    const { code, message, hint } = explain(error)
+    throw new CommandError({ code, message, hint, exitCode: 2 }, { cause: error })
+  }
 }

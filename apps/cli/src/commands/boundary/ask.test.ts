@@ -1,0 +1,47 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import type { JsonObject } from '@chancery/protocol'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+
+let network = undefined as unknown as RealNetwork
+let attestation: string
+beforeAll(async () => {
+  network = await openNetwork({ NA_NODE_DECISIONS: 'own' })
+  const { json } = await network.join('node', '--json')
+  const key = String((json()['certificate'] as JsonObject)['node_public_key'])
+  await writeFile(network.setup.path('claims.json'), '{"capabilities":["ledger.read"]}')
+  const issued = await network.asOperator(`attestation issue ${key} --role role:client --claims claims.json --json`)
+  attestation = String(issued.json()['attestation_id'])
+})
+afterAll(() => network.close())
+
+describe('ask', () => {
+  it('needs no operator key, and saves the decision of an allowed request', async () => {
+    const allowed = await network.run(`ask ledger.read --home node --attestation ${attestation} --out decision.json`)
+    expect([allowed.code, allowed.stderr]).toEqual([0, ''])
+    expect(allowed.stdout).toContain('Allowed.')
+    expect(await readFile(network.setup.path('decision.json'), 'utf8')).toContain('"authorized":true')
+  })
+
+  it('exits with 1 for a denial only', async () => {
+    const denied = await network.run(`ask ledger.write --home node --attestation ${attestation} --json`)
+    expect(denied.code).toBe(1)
+    expect(denied.json()).toMatchObject({ decision: { authorized: false } })
+  })
+
+  it('exits with 2 when the authority refuses to decide', async () => {
+    const refused = await network.run('ask ledger.read --home node --attestation unknown')
+    expect([refused.code, refused.stdout]).toEqual([2, ''])
+    const both = await network.run(`ask ledger.read --home node --attestation ${attestation} --presented x.json`)
+    expect(both.code).toBe(2)
+  })
+
+  it('exits with 2 when the authority is not reachable', async () => {
+    const closed = await network.run(
+      `ask ledger.read --home node --attestation ${attestation} --url http://127.0.0.1:1`,
+      { sleep: async () => undefined },
+    )
+    expect([closed.code, closed.stdout]).toEqual([2, ''])
+  })
+})
