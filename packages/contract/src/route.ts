@@ -57,6 +57,8 @@ export interface GatewayFacts {
   readonly since?: string
   /** The gateway asks for operator headers although the authority also answers without them. */
   readonly signed?: true
+  /** Where an answer may be larger than usual. */
+  readonly maxResponseBytes?: number
 }
 
 export interface RouteFacts {

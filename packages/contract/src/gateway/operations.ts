@@ -62,7 +62,7 @@ function toOperation(route: Route, facts: GatewayFacts): GatewayOperation {
     idempotent: route.method !== 'POST' || route.limit === 'verify' || REPEATABLE.has(facts.operation),
     since: facts.since ?? FIRST_RELEASE,
     response: isLines ? 'ndjson' : 'json',
-    max_response_bytes: isLines ? LINES_BYTES : JSON_BYTES,
+    max_response_bytes: facts.maxResponseBytes ?? (isLines ? LINES_BYTES : JSON_BYTES),
   }
 }
 

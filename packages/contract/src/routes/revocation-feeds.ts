@@ -36,7 +36,12 @@ const facts = {
     response: 'json',
     summary: 'Part of the own revocation feed',
     purpose: 'Gives the revoked attestations of one part, bound by the digest in the index.',
-    gateway: { operation: 'attestations-feed-part', group: 'attestations', since: 'v0.60' },
+    gateway: {
+      operation: 'attestations-feed-part',
+      group: 'attestations',
+      since: 'v0.60',
+      maxResponseBytes: 4_194_304,
+    },
   },
   // A full feed lists 50000 ids. A bad signature is a malformed feed here, not a failed login (protocol/core 23).
   import: {

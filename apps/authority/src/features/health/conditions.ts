@@ -8,7 +8,7 @@ import { LARGE_PART, findActiveVersion, partOfBound } from '../crl/index.ts'
 import { measureUnanchored } from '../evidence/index.ts'
 import { findNextExpiry } from '../recognition-treaties/index.ts'
 import { countStates } from '../partners/index.ts'
-import { findOwnFeedTime } from '../revocation-feeds/index.ts'
+import { findOwnFeedTime, isOwnFeedNearFull } from '../revocation-feeds/index.ts'
 import type { Readiness } from './readiness.ts'
 
 /** One reason why an authority is not healthy (protocol/core 22.1). */
@@ -39,6 +39,7 @@ export const CONDITIONS: readonly Condition[] = [
   { code: 'crl_overdue', status: 'degraded', holds: isListOverdue },
   { code: 'crl_large', status: 'degraded', holds: isListLarge },
   { code: 'feed_overdue', status: 'degraded', holds: isFeedOverdue },
+  { code: 'feed_near_full', status: 'degraded', holds: ({ database }) => isOwnFeedNearFull(database.read) },
   { code: 'evidence_unanchored', status: 'degraded', holds: isUnanchored },
   {
     code: 'audit_write_failed',

@@ -81,6 +81,19 @@ describe('GET /health', () => {
     expect(await health()).toEqual(HEALTHY)
   })
 
+  it('reports an own feed above 80 % of its maximum', async () => {
+    await start()
+    accepted(await na.request('GET', '/sovereign-revocation-feed'))
+    const list = (total_ids: number) =>
+      rowsOf(na.core.database).updateTable('own_revocation_feeds').set({ total_ids }).execute()
+    await list(1_600_000)
+    expect(await health()).toEqual(HEALTHY)
+    await list(1_600_001)
+    expect(await health()).toEqual(degraded('feed_near_full'))
+    await list(0)
+    expect(await health()).toEqual(HEALTHY)
+  })
+
   it('reports a list of half the size that its readers accept', async () => {
     await start({ NA_LIST_READER_BYTES: '2000000' })
     accepted(await na.request('GET', '/crl'))

@@ -13,9 +13,10 @@ import {
   importPartnerFeed,
   importPartnerPart,
 } from './import-partner.ts'
-import { publishOwnFeed } from './publish.ts'
+import { NEARLY_FULL, publishOwnFeed } from './publish.ts'
 import type { FeedCause, Least } from './publish.ts'
 import { findLastImported, listNewestFeeds, listStoredParts } from './queries/imported.ts'
+import { findOwnFeedTotal } from './queries/own.ts'
 import type { OwnFeed } from './queries/own.ts'
 import { refreshFeed } from './refresh.job.ts'
 import { revocationFeedRoutes } from './routes.ts'
@@ -27,6 +28,11 @@ export { isImportedRevocation, listNewestFeeds } from './queries/imported.ts'
 export { findOwnFeed, findOwnFeedFacts, findOwnFeedTime } from './queries/own.ts'
 export type { NewestFeed } from './queries/imported.ts'
 export type { OwnFeedFacts } from './queries/own.ts'
+
+/** Whether the own feed has more than 80 % of the ids that it may have. */
+export async function isOwnFeedNearFull(db: Reader): Promise<boolean> {
+  return (await findOwnFeedTotal(db)) > NEARLY_FULL
+}
 
 export interface RevocationFeeds extends Feature {
   publishOwnFeed(tx: Transaction, cause: FeedCause, least?: Least): Promise<OwnFeed>

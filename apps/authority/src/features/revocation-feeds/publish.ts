@@ -34,8 +34,8 @@ export interface Least {
 
 const NOTHING_BEFORE: Least = { sequence: 0, issuedAt: 0n }
 
-/** From this number of ids on, an alarm reports that the feed will be full. */
-const NEARLY_FULL = MAX_FEED_TOTAL_IDS * 0.8
+/** Above this number of ids, an alarm reports that the feed will be full. */
+export const NEARLY_FULL = MAX_FEED_TOTAL_IDS * 0.8
 
 /** Number of versions whose texts are stored. Each new version removes two older texts, so that backlogs end. */
 const STORED_TEXTS = 8

@@ -45,6 +45,17 @@ export async function findOwnFeedTime(db: Reader): Promise<string | undefined> {
   return row?.issued_at
 }
 
+/** Published ids of the current own feed. 0 in a version of an earlier release. */
+export async function findOwnFeedTotal(db: Reader): Promise<number> {
+  const row = await db
+    .selectFrom('own_revocation_feeds')
+    .select('total_ids')
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return Number(row?.total_ids ?? 0)
+}
+
 /** Facts of the current own feed, without its texts. */
 export interface OwnFeedFacts {
   readonly sequence: number
