@@ -230,6 +230,7 @@ export { signRequest, signingFetch } from './request-proof/sign.ts'
 export type { ProofIdentity, SigningFetch, ProvingFetchOptions, RequestToSign } from './request-proof/sign.ts'
 export type { RequestVerifierOptions, RequestVerifierRefusal } from './request-proof/request-verifier.ts'
 export { honoNodeProof } from './request-proof/hono.ts'
+export { Governor, provingFetch, verifyPaper } from './former-names.ts'
 // Helpers of the protocol, for callers that sign by hand.
 export { readPrivateKeyFile, seedSigner, signAgentDelete, signNodeProof, signOperatorRequest } from '@chancery/protocol'
 export type { Signer } from '@chancery/protocol'
