@@ -1,3 +1,4 @@
+import type { JsonObject } from '@chancery/protocol'
 import type { ErrorCode } from './errors.ts'
 import type { RefusalCode } from './refusal.ts'
 
@@ -61,6 +62,22 @@ export interface GatewayFacts {
   readonly maxResponseBytes?: number
 }
 
+/** The body of a route, as GET /swagger.json and the explorer describe it. Types of members follow from their values. */
+export interface BodyFacts {
+  /** A body that passes the form checks of the route when its bracketed values are filled in. */
+  readonly example: JsonObject
+  /** Members of the example that may be omitted. */
+  readonly optional?: readonly string[]
+  /** Further members, which the example omits, with a possible value. */
+  readonly more?: JsonObject
+  /** Members that may be null. */
+  readonly nullable?: readonly string[]
+  /** Values of members that take only these. */
+  readonly choices?: Readonly<Record<string, readonly string[]>>
+  /** Other members are refused with unexpected_field. */
+  readonly closed?: true
+}
+
 export interface RouteFacts {
   readonly access: Access
   readonly limit: Limit
@@ -71,6 +88,16 @@ export interface RouteFacts {
   readonly summary: string
   /** One plain sentence for the reference pages. */
   readonly purpose: string
+  /** The codes this route can answer, besides those that follow from its access, limit and body. */
+  readonly errors?: readonly ErrorCode[]
+  /** Query names the route reads; absent where they are those of `gateway.query`. */
+  readonly query?: readonly string[]
+  /** The route takes an Idempotency-Key. */
+  readonly repeatable?: true
+  /** Absent for routes that read none. */
+  readonly body?: BodyFacts
+  /** Answer of success: the name of a record schema, or its members with possible values. Absent: any object. */
+  readonly answer?: string | JsonObject
   /** Where this route answers a code with another status than the usual one of errors.ts. */
   readonly statuses?: Partial<Readonly<Record<ErrorCode, number>>>
   /** An empty body is invalid_json here; elsewhere it counts as {} (protocol/core 1.1 rule 10). */

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@chancery/protocol'
 import type { GatewayFacts, GatewayGroup, Method, Route } from '../route.ts'
 import { ALL_ROUTES } from '../routes/index.ts'
-import { EXAMPLE_BODIES } from './example-bodies.ts'
 
 /** One reviewed operation of an authority that the gateway forwards; members keep their wire names (protocol/gateway 11). */
 export interface GatewayOperation {
@@ -58,7 +57,7 @@ function toOperation(route: Route, facts: GatewayFacts): GatewayOperation {
     tier: isAdmin ? (route.access === 'operator:privileged' ? 'privileged' : 'standard') : null,
     parameters: route.params,
     query: facts.query ?? [],
-    body: route.method === 'GET' ? null : (EXAMPLE_BODIES[facts.operation] ?? null),
+    body: route.method === 'GET' ? null : (route.body?.example ?? null),
     idempotent: route.method !== 'POST' || route.limit === 'verify' || REPEATABLE.has(facts.operation),
     since: facts.since ?? FIRST_RELEASE,
     response: isLines ? 'ndjson' : 'json',

@@ -1,4 +1,5 @@
-import { type Routes, routes } from '../route.ts'
+import { EXAMPLE_INTENT } from '../example-values.ts'
+import { type BodyFacts, type Routes, routes } from '../route.ts'
 
 const facts = {
   validate: {
@@ -10,6 +11,9 @@ const facts = {
     response: 'json',
     summary: 'Check a boundary policy',
     purpose: 'Lists the problems of a policy intent; nothing is signed or stored.',
+    errors: ['invalid_boundary_policy', 'missing_policy_id', 'missing_validity_window'],
+    body: { example: EXAMPLE_INTENT, optional: ['description', 'selector', 'gates'], closed: true } as BodyFacts,
+    answer: { valid: true, issues: [{}], warnings: [{}], policy_id: '<policy id>', next_version: 1 },
     gateway: { operation: 'boundary_policy-validate-policy', group: 'boundary_policy', since: 'v0.58' },
   },
   simulate: {
@@ -21,6 +25,26 @@ const facts = {
     response: 'json',
     summary: 'Simulate a boundary policy',
     purpose: 'Shows how requests would be decided with an active policy; nothing is signed or stored.',
+    errors: [
+      'boundary_policy_invalid',
+      'evidence_store_disabled',
+      'invalid_boundary_policy',
+      'invalid_context',
+      'invalid_input',
+      'invalid_page',
+      'missing_policy',
+      'missing_policy_id',
+      'missing_validity_window',
+    ],
+    body: {
+      example: {
+        intent: EXAMPLE_INTENT,
+        contexts: [{ attributes: {}, request_parameters: { amount: 100 }, requested_capability: 'payments.transfer' }],
+      },
+      optional: ['contexts'],
+      more: { decisions: { after_sequence: 0, limit: 100 } },
+      closed: true,
+    } as BodyFacts,
     readLimit: 'large',
   },
   publish: {
@@ -32,6 +56,16 @@ const facts = {
     response: 'json',
     summary: 'Publish a boundary policy',
     purpose: 'Signs the intent as the next version and stores it inactive.',
+    errors: [
+      'boundary_policy_invalid',
+      'boundary_policy_version_conflict',
+      'conflict',
+      'invalid_boundary_policy',
+      'missing_policy_id',
+      'missing_validity_window',
+    ],
+    repeatable: true,
+    body: { example: EXAMPLE_INTENT, optional: ['description', 'selector', 'gates'], closed: true } as BodyFacts,
     gateway: { operation: 'boundary_policy-publish-policy', group: 'boundary_policy', since: 'v0.58' },
   },
   activate: {
@@ -43,6 +77,15 @@ const facts = {
     response: 'json',
     summary: 'Activate a boundary policy version',
     purpose: 'Makes one stored version the active one of its policy.',
+    errors: [
+      'boundary_policy_activation_conflict',
+      'boundary_policy_activation_refused',
+      'boundary_policy_integrity_failed',
+      'boundary_policy_not_found',
+      'invalid_policy_version',
+    ],
+    body: { example: { version: 1 } },
+    answer: { policy_id: '<policy id>', version: 1, active: true },
     gateway: { operation: 'boundary_policy-activate-policy', group: 'boundary_policy', since: 'v0.58' },
   },
   deactivate: {
@@ -54,6 +97,8 @@ const facts = {
     response: 'json',
     summary: 'Deactivate a boundary policy version',
     purpose: 'Takes the active version of a policy out of force.',
+    errors: ['boundary_policy_not_active', 'boundary_policy_not_found', 'invalid_policy_version'],
+    body: { example: { version: 1 } },
     gateway: { operation: 'boundary_policy-deactivate-policy', group: 'boundary_policy', since: 'v0.58' },
   },
   list: {
@@ -65,6 +110,8 @@ const facts = {
     response: 'json',
     summary: 'Boundary policy versions',
     purpose: 'Lists every stored version with its digest and integrity.',
+    errors: ['invalid_page'],
+    query: ['cursor', 'limit', 'offset'],
     gateway: { operation: 'boundary_policy-list-policies', group: 'boundary_policy', since: 'v0.58' },
   },
   active: {
@@ -87,6 +134,8 @@ const facts = {
     response: 'json',
     summary: 'History of a boundary policy',
     purpose: 'Gives all signed versions of one policy, newest first.',
+    errors: ['boundary_policy_not_found', 'invalid_page'],
+    query: ['cursor', 'limit', 'offset'],
     gateway: { operation: 'boundary_policy-policy-history', group: 'boundary_policy', since: 'v0.58' },
   },
   verify: {
@@ -98,6 +147,12 @@ const facts = {
     response: 'json',
     summary: 'Verify a boundary policy',
     purpose: 'Verifies the signature of a boundary policy without storing anything.',
+    errors: ['invalid_policy', 'invalid_public_keys', 'missing_policy'],
+    body: {
+      example: { policy: { paste: '<boundary policy>' }, issuer_public_keys: ['<public key>'] },
+      optional: ['issuer_public_keys'],
+    } as BodyFacts,
+    answer: { valid: true, reason: 'valid', policy_id: '<policy id>', version: 1, policy_digest: '<digest>' },
     records: { policy: 'invalid_policy' },
     gateway: { operation: 'boundary_policy-verify-policy', group: 'boundary_policy', since: 'v0.58' },
   },

@@ -10,6 +10,8 @@ const facts = {
     response: 'json',
     summary: 'Recognition graph',
     purpose: 'Gives sovereigns, recognition edges, active treaties and revoked trust material.',
+    errors: ['invalid_input'],
+    query: ['reported'],
     gateway: { operation: 'treaties-recognition-graph', group: 'treaties' },
   },
   page: {
@@ -21,6 +23,7 @@ const facts = {
     response: 'html',
     summary: 'Connectome page',
     purpose: 'Shows the recognition graph to a human reader.',
+    query: ['from', 'q', 'to'],
   },
   summary: {
     id: 'GET /connectome.json',
@@ -31,6 +34,8 @@ const facts = {
     response: 'json',
     summary: 'Connectome summary',
     purpose: 'Counts and sorts the graph and shows whom each imported revocation affects.',
+    errors: ['invalid_input', 'invalid_page'],
+    query: ['cursor', 'limit', 'reported', 'view'],
     gateway: { operation: 'treaties-connectome-json', group: 'treaties' },
   },
   trustPath: {
@@ -42,6 +47,8 @@ const facts = {
     response: 'json',
     summary: 'Trust path between two sovereigns',
     purpose: 'Explains whether active treaties connect one sovereign to another.',
+    errors: ['invalid_input', 'missing_trust_path_parameters'],
+    query: ['from', 'reported', 'source', 'target', 'to'],
     gateway: {
       operation: 'treaties-connectome-trust-path',
       group: 'treaties',
@@ -57,6 +64,7 @@ const facts = {
     response: 'html',
     summary: 'Atlas page',
     purpose: 'Shows the atlas to a human reader.',
+    query: ['q'],
   },
   atlas: {
     id: 'GET /atlas.json',

@@ -1,4 +1,5 @@
-import { type Routes, routes } from '../route.ts'
+import { REVOCATION_REASONS } from '@chancery/protocol'
+import { type BodyFacts, type Routes, routes } from '../route.ts'
 
 const facts = {
   current: {
@@ -10,6 +11,8 @@ const facts = {
     response: 'json',
     summary: 'Certificate revocation list',
     purpose: 'Gives the active signed list of revoked certificates.',
+    errors: ['crl_publish_contention'],
+    answer: 'crl',
     gateway: { operation: 'crl-get-crl', group: 'network' },
   },
   keys: {
@@ -21,6 +24,7 @@ const facts = {
     response: 'json',
     summary: 'Revocation list of one key',
     purpose: 'Gives the signed list of the current key, or of a former key while its certificates are in use.',
+    errors: ['crl_publish_contention', 'key_list_not_found'],
     // Key ids may hold slashes.
     tail: true,
   },
@@ -36,6 +40,29 @@ const facts = {
     summary: 'Revoke certificates',
     purpose:
       'Revokes one certificate or a list of them, with all_of_key every certificate of the same node keys, and publishes the next revocation list.',
+    errors: [
+      'certificate_key_mismatch',
+      'certificate_not_found',
+      'crl_publish_contention',
+      'invalid_input',
+      'invalid_public_key',
+      'invalid_revocation_reason',
+      'missing_cert_id',
+    ],
+    repeatable: true,
+    body: {
+      example: { cert_id: '<certificate id>', reason: 'key_compromise' },
+      optional: ['cert_id', 'reason'],
+      more: {
+        cert_ids: ['<certificate id>'],
+        certificates: [{ paste: '<join certificate>' }],
+        node_public_key: '<public key>',
+        all_of_key: false,
+        dry_run: false,
+      },
+      choices: { reason: REVOCATION_REASONS },
+      closed: true,
+    } as BodyFacts,
     statuses: { certificate_not_found: 404 },
     gateway: { operation: 'admin-revoke-certificate', group: 'administration' },
   },

@@ -51,6 +51,7 @@ const facts = {
     response: 'static',
     summary: 'Icon (ico)',
     purpose: 'Gives the icon to browsers that ask for the old name.',
+    errors: ['asset_not_found'],
   },
   faviconSvg: {
     id: 'GET /favicon.svg',
@@ -61,6 +62,7 @@ const facts = {
     response: 'static',
     summary: 'Icon (svg)',
     purpose: 'Gives the icon of the pages.',
+    errors: ['asset_not_found'],
   },
   consoleStyles: {
     id: 'GET /operator-console-static/styles.css',
@@ -71,6 +73,7 @@ const facts = {
     response: 'static',
     summary: 'Page styles',
     purpose: 'Returns the style sheet, because the pages have no inline style.',
+    errors: ['asset_not_found'],
   },
   consoleScript: {
     id: 'GET /operator-console-static/console.js',
@@ -81,6 +84,7 @@ const facts = {
     response: 'static',
     summary: 'Page script',
     purpose: 'Returns the script, because the pages have no inline script.',
+    errors: ['asset_not_found'],
   },
   consoleLogo: {
     id: 'GET /operator-console-static/logo.svg',
@@ -91,6 +95,7 @@ const facts = {
     response: 'static',
     summary: 'Logo',
     purpose: 'Gives the logo of the pages.',
+    errors: ['asset_not_found'],
   },
 } as const
 

@@ -10,6 +10,28 @@ const facts = {
     response: 'json',
     summary: 'Publish a data license policy',
     purpose: 'Signs a data license policy and makes it the active one.',
+    errors: [
+      'conflict',
+      'invalid_timestamp_order',
+      'invalid_timestamps',
+      'missing_policy_fields',
+      'policy_sign_failed',
+    ],
+    repeatable: true,
+    body: {
+      example: {
+        licensee_sovereign_id: '<sovereign id>',
+        allowed_source_ids: ['<source id>'],
+        allowed_access_types: ['read'],
+        max_volume_bytes_per_session: 1048576,
+        prohibited_classification_tags: [],
+        valid_from: '2026-01-01T00:00:00Z',
+        valid_until: '2027-01-01T00:00:00Z',
+      },
+      optional: ['max_volume_bytes_per_session', 'prohibited_classification_tags'],
+      nullable: ['max_volume_bytes_per_session'],
+    },
+    answer: 'data-license-policy',
     gateway: { operation: 'data_usage-create-policy', group: 'data_usage' },
   },
   intent: {
@@ -21,6 +43,26 @@ const facts = {
     response: 'json',
     summary: 'Declare a data access intent',
     purpose: 'Signs which sources will be used and how.',
+    errors: ['conflict', 'intent_create_failed', 'invalid_source', 'missing_intent_fields'],
+    repeatable: true,
+    body: {
+      example: {
+        sources: [
+          {
+            source_id: '<source id>',
+            source_type: 'table',
+            owner_sovereign_id: '<sovereign id>',
+            classification_tags: [],
+          },
+        ],
+        access_types: ['read'],
+        estimated_volume_bytes: 1024,
+      },
+      optional: ['estimated_volume_bytes'],
+      more: { decision_id: '<decision id>' },
+      nullable: ['estimated_volume_bytes'],
+    },
+    answer: 'data-access-intent',
     gateway: { operation: 'data_usage-create-intent', group: 'data_usage' },
   },
   current: {
@@ -32,6 +74,8 @@ const facts = {
     response: 'json',
     summary: 'Active data license policy',
     purpose: 'Gives the active data license policy.',
+    errors: ['no_policy'],
+    answer: 'data-license-policy',
     gateway: { operation: 'data_usage-get-policy', group: 'data_usage' },
   },
   verify: {
@@ -43,6 +87,12 @@ const facts = {
     response: 'json',
     summary: 'Verify a data access intent',
     purpose: 'Verifies an intent against a data license policy without storing anything.',
+    errors: ['invalid_input', 'invalid_public_keys', 'missing_verify_fields'],
+    body: {
+      example: { intent: { paste: '<data access intent>' }, policy: { paste: '<data license policy>' } },
+      more: { agent_public_keys: ['<public key>'], policy_public_keys: ['<public key>'] },
+    },
+    answer: { valid: true, violation_count: 0, violations: [{}] },
     records: { intent: 'invalid_input', policy: 'invalid_input' },
     gateway: { operation: 'data_usage-verify', group: 'data_usage' },
   },

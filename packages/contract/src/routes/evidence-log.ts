@@ -10,6 +10,7 @@ const facts = {
     response: 'note',
     summary: 'Checkpoint of the evidence log',
     purpose: 'Returns size and root of the log as a signed note that anyone can store.',
+    errors: ['evidence_store_disabled', 'not_found'],
   },
   tile: {
     id: 'GET /evidence-log/tile/{tile}',
@@ -20,6 +21,7 @@ const facts = {
     response: 'tile',
     summary: 'Hash tile of the evidence log',
     purpose: 'Gives hashes from which inclusion and consistency proofs are computed.',
+    errors: ['evidence_store_disabled', 'not_found'],
     tail: true,
   },
   // Envelopes name members, so they are for operators only; the hashes above reveal nothing.
@@ -32,6 +34,7 @@ const facts = {
     response: 'tile',
     summary: 'Entry bundle of the evidence log',
     purpose: 'Gives the envelopes of the hashes of a tile while they are stored.',
+    errors: ['evidence_store_disabled', 'not_found'],
     tail: true,
   },
 } as const

@@ -20,6 +20,8 @@ const facts = {
     response: 'json',
     summary: 'Readiness',
     purpose: 'Reports whether database, schema and signing key allow this instance to serve.',
+    errors: ['service_not_ready'],
+    query: ['for'],
     gateway: { operation: 'health-readyz', group: 'network' },
   },
   health: {

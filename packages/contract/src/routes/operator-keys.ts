@@ -11,6 +11,13 @@ const facts = {
     response: 'json',
     summary: 'Revoke an operator key',
     purpose: 'Ends an operator key for good, unless it is the last usable one.',
+    errors: ['invalid_input', 'last_active_operator_key', 'unknown_operator_key'],
+    body: {
+      example: { reason: 'cessation_of_operation' },
+      optional: ['reason'],
+      more: { force: false, dry_run: false, withdraw_invites: false },
+      closed: true,
+    },
     gateway: { operation: 'admin-revoke-operator-key', group: 'administration' },
   },
   activity: {
@@ -22,6 +29,8 @@ const facts = {
     response: 'json',
     summary: 'What an operator key did',
     purpose: 'Counts the audit events of an operator key by type over a time, and its invites that can still be used.',
+    errors: ['invalid_input', 'unknown_operator_key'],
+    query: ['days'],
   },
 } as const
 

@@ -10,6 +10,7 @@ const facts = {
     response: 'json',
     summary: 'Active policy manifest',
     purpose: 'Gives the active signed policy manifest, creating the default one when there is none.',
+    answer: 'policy-manifest',
     gateway: { operation: 'public-get-policy', group: 'network' },
   },
   history: {
@@ -21,6 +22,9 @@ const facts = {
     response: 'json',
     summary: 'Policy versions',
     purpose: 'Lists the stored policy versions, newest first.',
+    errors: ['invalid_page'],
+    query: ['cursor', 'limit', 'offset'],
+    answer: { versions: [{}] },
     gateway: { operation: 'admin-policy-history', group: 'administration', query: ['limit', 'offset'] },
   },
   // 200 when the same content is already stored under this policy_id.
@@ -33,6 +37,20 @@ const facts = {
     response: 'json',
     summary: 'Publish a policy',
     purpose: 'Signs the submitted policy and makes it the active one.',
+    errors: ['conflict', 'invalid_policy'],
+    repeatable: true,
+    body: {
+      example: { min_client_version: '0.1.0', allowed_ports: [443, 8443], allowed_services: [], routing: {} },
+      optional: ['min_client_version', 'allowed_ports', 'allowed_services', 'routing'],
+      more: {
+        policy_id: '<policy id>',
+        issued_at: '2026-01-01T00:00:00Z',
+        issued_by: '<key id>',
+        signatures: [{ key_id: '<key id>', sig: '<signature>' }],
+      },
+      closed: true,
+    },
+    answer: 'policy-manifest',
     gateway: { operation: 'admin-publish-policy', group: 'administration' },
   },
   rollback: {
@@ -44,6 +62,9 @@ const facts = {
     response: 'json',
     summary: 'Return to an earlier policy',
     purpose: 'Makes a stored policy version the active one again.',
+    errors: ['conflict', 'missing_policy_id', 'policy_not_found'],
+    body: { example: { policy_id: '<policy id>' }, closed: true },
+    answer: 'policy-manifest',
     gateway: { operation: 'admin-rollback-policy', group: 'administration' },
   },
 } as const

@@ -10,6 +10,8 @@ const facts = {
     response: 'json',
     summary: 'Active recognition policy',
     purpose: 'Gives the policy under which foreign attestations are accepted.',
+    errors: ['recognition_policy_not_configured'],
+    answer: 'recognition-policy',
     gateway: { operation: 'attestations-get-recognition-policy', group: 'attestations' },
   },
   // It may list 50000 revoked ids, far beyond the normal reading limits.
@@ -22,6 +24,20 @@ const facts = {
     response: 'json',
     summary: 'Set the recognition policy',
     purpose: 'Stores a recognition policy and makes it the only active one.',
+    errors: ['invalid_recognition_policy'],
+    body: {
+      example: {
+        recognition_policy: {
+          local_sovereign_id: '<own sovereign id>',
+          recognized_issuers: [
+            { sovereign_id: '<sovereign id>', public_keys: ['<public key>'], allowed_roles: ['role:client'] },
+          ],
+        },
+      },
+      more: { policy_id: '<policy id>' },
+      closed: true,
+    },
+    answer: { policy_id: '<policy id>', local_sovereign_id: '<own sovereign id>', active: true },
     readLimit: 'large',
     gateway: { operation: 'attestations-save-recognition-policy', group: 'attestations' },
   },

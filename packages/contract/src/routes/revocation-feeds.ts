@@ -10,6 +10,8 @@ const facts = {
     response: 'json',
     summary: 'Own revocation feed',
     purpose: 'Gives the signed list of attestations this authority revoked.',
+    errors: ['feed_issuer_mismatch'],
+    answer: 'sovereign-revocation-feed',
     gateway: {
       operation: 'attestations-sovereign-revocation-feed',
       group: 'attestations',
@@ -25,6 +27,7 @@ const facts = {
     response: 'json',
     summary: 'Index of the own revocation feed',
     purpose: 'Gives the signed index that names every part of the feed by its digest.',
+    answer: 'feed-index',
     gateway: { operation: 'attestations-feed-index', group: 'attestations', since: 'v0.60' },
   },
   part: {
@@ -36,6 +39,8 @@ const facts = {
     response: 'json',
     summary: 'Part of the own revocation feed',
     purpose: 'Gives the revoked attestations of one part, bound by the digest in the index.',
+    errors: ['feed_part_not_found'],
+    answer: 'feed-part',
     gateway: {
       operation: 'attestations-feed-part',
       group: 'attestations',
@@ -53,6 +58,32 @@ const facts = {
     response: 'json',
     summary: 'Import a revocation feed',
     purpose: 'Takes over the revocations of another sovereign after checking its signature and sequence.',
+    errors: [
+      'import_capacity',
+      'invalid_input',
+      'invalid_public_keys',
+      'invalid_signature',
+      'invalid_sovereign_revocation_feed',
+      'missing_issuer_public_keys',
+      'missing_signature',
+      'stale_sequence',
+      'wrong_issuer',
+    ],
+    body: {
+      example: {
+        feed: { paste: '<sovereign revocation feed>' },
+        issuer_public_keys: { '<key id>': '<public key of the feed>' },
+      },
+      optional: ['issuer_public_keys'],
+      more: {
+        index: { paste: '<feed index>' },
+        parts: [{ paste: '<feed part>' }],
+        expected_issuer_sovereign_id: '<sovereign id>',
+        accept_sequence_jump: false,
+      },
+      nullable: ['issuer_public_keys'],
+      closed: true,
+    },
     statuses: { invalid_signature: 400 },
     bodyLimit: 'feed',
     readLimit: 'feed',

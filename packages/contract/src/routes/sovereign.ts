@@ -10,6 +10,7 @@ const facts = {
     response: 'json',
     summary: 'Genesis block',
     purpose: 'Gives the genesis block signed by the root key.',
+    answer: 'genesis-block',
     gateway: { operation: 'public-get-genesis', group: 'network' },
   },
   metadata: {
@@ -32,6 +33,8 @@ const facts = {
     response: 'json',
     summary: 'Former keys',
     purpose: 'Gives the keys this authority had before, signed by the root key; 404 when it had none.',
+    errors: ['key_history_not_found'],
+    answer: 'key-history',
   },
   keySuccession: {
     id: 'GET /key-succession',
@@ -43,6 +46,7 @@ const facts = {
     summary: 'Newest block of the root',
     purpose:
       'Gives the newest genesis block and key history, announced or in force, for followers to verify by the root key; 404 when there never was a succession.',
+    errors: ['key_history_not_found'],
   },
 } as const
 

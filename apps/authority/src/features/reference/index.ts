@@ -5,12 +5,13 @@ import { apiPage } from './api-page.ts'
 import { cliPage } from './cli-page.ts'
 import type { ReferenceParts } from './parts.ts'
 import { surfaces } from './surfaces.ts'
-import { swagger } from './swagger.ts'
+import { Swagger } from './swagger.ts'
 
 export function openReference(parts: ReferenceParts): Feature {
+  const swagger = new Swagger(parts)
   return {
     routes: [
-      bind(reference.swagger, (call) => swagger(call, parts)),
+      bind(reference.swagger, (call) => swagger.serve(call)),
       bind(reference.surfaces, (call) => surfaces(call, parts)),
       bind(reference.apiPage, (call) => apiPage(call, parts)),
       bind(reference.cliPage, (call) => cliPage(call, parts)),

@@ -102,6 +102,7 @@ describe('GET /swagger.json', () => {
       ['X-Admin-Timestamp', true],
       ['X-Admin-Nonce', true],
       ['X-Admin-Signature', true],
+      ['Idempotency-Key', false],
     ])
     expect(named('GET /nodes', 'header')[0]).toEqual(['X-Admin-Key-Id', false])
     expect(named('GET /crl', 'header')).toEqual([])
