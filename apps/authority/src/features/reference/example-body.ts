@@ -11,7 +11,7 @@ export interface ExampleFacts {
   readonly now: Instant
 }
 
-/** Fills in what stands in brackets, so that the example passes the form checks of its route. */
+/** Replaces the values in brackets, so that the example passes the form checks of its route. */
 export function fillExample(example: JsonObject, facts: ExampleFacts): JsonObject {
   const words: Readonly<Record<string, string>> = {
     '<public key>': SAMPLE_KEY,

@@ -73,7 +73,7 @@ function objectSchema(value: JsonObject): JsonObject {
   }
 }
 
-/** A reference takes no other keyword beside it. */
+/** A schema with a reference has no other keyword. */
 function orNull(schema: JsonObject): JsonObject {
   if (schema['$ref'] === undefined) return { ...schema, nullable: true }
   return { anyOf: [schema, { type: 'object', nullable: true, enum: [null] }] }
