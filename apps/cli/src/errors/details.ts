@@ -14,5 +14,11 @@ export function named(details: JsonObject, name: string, otherwise = 'named in t
   return texts.length === 0 ? otherwise : texts.join(', ')
 }
 
+/** Returns the hint for the reason in the details, after the reason itself. */
+export function withReason(details: JsonObject, hints: Readonly<Record<string, string>>, otherwise: string): string {
+  const reason = named(details, 'reason', '')
+  return reason === '' ? otherwise : `${reason}: ${hints[reason] ?? otherwise}`
+}
+
 /** Maximum number of ids on a screen; --json prints all. */
 const SHOWN = 5

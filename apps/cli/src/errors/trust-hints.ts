@@ -1,4 +1,4 @@
-import { named } from './details.ts'
+import { named, withReason } from './details.ts'
 import type { Hint } from './details.ts'
 
 const AS_WRITTEN = 'Give the file unchanged: a changed record does not verify.'
@@ -15,6 +15,19 @@ const NEGOTIATION: Readonly<Record<string, string>> = {
   counter_signature_invalid: 'No active treaty has the key that signed the counter. See: chancery treaty list',
 }
 
+/** Hints for agreements that the offerer cannot sign, by the reason in the details. */
+const COSIGN: Readonly<Record<string, string>> = {
+  not_a_party: 'This authority did not make the offer. Its offerer must sign.',
+  offer_signature_invalid: 'This authority did not sign the offer. Give the offer that it made.',
+  offer_mismatch: 'The agreement differs from the offer. Give the offer that was accepted.',
+  terms_mismatch: 'The agreement ends at another time than its terms.',
+  responder_signature_invalid: 'No active treaty has the key of the responder. See: chancery treaty list',
+  responder_evidence_invalid: 'The evidence of the responder does not verify. Ask it to accept the offer again.',
+  offer_expired: 'The offer ended more than a day ago, or its terms ended. Make a new one.',
+  offerer_blocked: 'No active treaty connected the parties when the offer was made. Make a new one.',
+  too_many_signatures: 'Remove invalid signatures: at most seven are allowed.',
+}
+
 const negotiationHint: Hint = ({ details }) => NEGOTIATION[named(details, 'reason')] ?? AS_WRITTEN
 
 /** Codes of agreements, decisions and trust evidence. */
@@ -25,6 +38,8 @@ export const TRUST_HINTS: Readonly<Record<string, Hint>> = {
   invalid_offer: () => AS_WRITTEN,
   counter_rejected: negotiationHint,
   accept_rejected: negotiationHint,
+  cosign_rejected: ({ details }) => withReason(details, COSIGN, AS_WRITTEN),
+  missing_cosign_fields: () => 'Give the agreement and the offer: chancery agreement cosign <file> --offer <file>',
   invalid_agreement: () => AS_WRITTEN,
   invalid_timestamps: () => 'Times are ISO 8601, for example 2030-01-02T03:04:05Z.',
   agreement_untrusted: ({ details }) =>
