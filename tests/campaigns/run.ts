@@ -22,6 +22,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['evidence-tamper', () => import('./evidence/tamper.ts')],
   ['failover', () => import('./faults/failover.ts')],
   ['feed-orders', () => import('./trust/feed-orders.ts')],
+  ['federation-model', () => import('./federation/federation-model.ts')],
   ['gateway-backlog', () => import('./gateway/backlog.ts')],
   ['gateway-damage', () => import('./gateway/damage.ts')],
   ['gateway-kills', () => import('./gateway/kills.ts')],

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { GATEWAY_OPERATIONS } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
 import { runRaces } from '../campaigns/enrollment/races.ts'
+import { runFederation } from '../campaigns/federation/federation-model.ts'
 import { BEHAVIOURS } from '../campaigns/gateway/malicious-lists.ts'
 import type { Campaign } from '../campaigns/lib/campaign.ts'
 import { diskFullOnSqlite } from '../campaigns/operate/disk.ts'
@@ -29,6 +30,7 @@ describe('campaigns with small counts', () => {
     ['evidence-server-kills', 1, () => import('../campaigns/evidence/server-kills.ts')],
     ['evidence-tamper', 1000, () => import('../campaigns/evidence/tamper.ts')],
     ['failover', 1, () => import('../campaigns/faults/failover.ts')],
+    ['federation-model', 100, async () => ({ run: (options) => runFederation(options, 'postgres') })],
     ['feed-orders', 60, () => import('../campaigns/trust/feed-orders.ts')],
     ['gateway-damage', 10, () => import('../campaigns/gateway/damage.ts')],
     ['gateway-kills', 4, () => import('../campaigns/gateway/kills.ts')],

@@ -3,6 +3,7 @@ import { globSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { runFederation } from '../campaigns/federation/federation-model.ts'
 import type { Campaign } from '../campaigns/lib/campaign.ts'
 import { ONE_WINNER, runTracks } from '../campaigns/lib/one-winner.ts'
 import { retention } from '../campaigns/trust/race-kinds.ts'
@@ -27,6 +28,7 @@ describe('campaigns before each merge', () => {
     // The seed chooses the patterns. All 720 cases run at night.
     ['clock', 60, () => import('../campaigns/clock/clock.ts')],
     ['restore', 1, () => import('../campaigns/faults/restore.ts')],
+    ['federation-model', 200, async () => ({ run: (options) => runFederation(options, 'sqlite') })],
   ])(
     '%s finds no violation in %i cases',
     async (name, count, load) => {

@@ -20,6 +20,8 @@ export interface Succeeded {
   readonly genesis: GenesisBlock
   readonly key: TestKey
   readonly history?: KeyHistory
+  /** Of the root key; the one of most tests when not given. */
+  readonly rootSeed?: string
   /** Of the authority that takes this key. */
   readonly settings?: Readonly<Record<string, string>>
 }
@@ -34,7 +36,8 @@ export async function signSuccession(
   next: TestKey,
   now: Instant,
 ): Promise<Required<Succeeded>> {
-  const root = await testSigner('rs-test', 'root')
+  const { rootSeed = 'root' } = present
+  const root = await testSigner('rs-test', rootSeed)
   const [old, heir] = [await testSigner(present.key.keyId, present.key.seed), await testSigner(next.keyId, next.seed)]
   const at = (name: string): string => join(folder, `${next.keyId}-${now}-${name}`)
   const start = now - (now % SECOND)
@@ -70,7 +73,7 @@ export async function signSuccession(
     NA_KEY_HISTORY_FILE: at('history.json'),
     NA_FORMER_PRIVATE_KEY_FILE: at(`${present.key.keyId}.key`),
   }
-  return { genesis, key: next, history, settings }
+  return { genesis, key: next, history, rootSeed, settings }
 }
 
 /** One step of a succession on a database, in this process, as the command takes it. */

@@ -1,0 +1,274 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { readInstant } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { accepted, testSigner } from '@chancery/testkit'
+import { CAPABILITIES } from './decisions.ts'
+import type { Sovereign } from './sovereign.ts'
+import type { World } from './world.ts'
+
+const ROLES = ['role:client', 'role:service', 'role:operator'] as const
+const SUBJECTS = 6
+/** What a treaty grants: exact, a pattern, both, and one that matches nothing. */
+const GRANTS = [
+  ['ledger.*'],
+  ['ledger.*', 'cargo.track'],
+  ['ledger.read'],
+  ['cargo.track', 'ledger.write'],
+  ['ledger', 'cargo.*'],
+  ['other.*'],
+]
+const MOST_SUCCESSIONS = 8
+
+export interface Step {
+  readonly name: string
+  /** Share of all steps. */
+  readonly weight: number
+  run(world: World): Promise<void>
+}
+
+export const STEPS: readonly Step[] = [
+  { name: 'attest', weight: 16, run: attest },
+  { name: 'revoke an attestation', weight: 9, run: revokeAttestation },
+  { name: 'issue a treaty', weight: 12, run: issueTreaty },
+  { name: 'revoke a treaty', weight: 3, run: revokeTreaty },
+  { name: 'add a partner', weight: 9, run: addPartner },
+  { name: 'change a partner', weight: 5, run: changePartner },
+  { name: 'remove a partner', weight: 1, run: removePartner },
+  { name: 'pull', weight: 14, run: pull },
+  { name: 'cut', weight: 5, run: changeLink },
+  { name: 'restart', weight: 2, run: restart },
+  { name: 'succession', weight: 1, run: succeed },
+  { name: 'time passes', weight: 8, run: passTime },
+]
+
+/** Most pairs begin with a treaty and a pull, so that decisions have something to rest on. */
+export async function prepare(world: World): Promise<void> {
+  for (const at of world.sovereigns) {
+    for (let i = 0; i < 2; i += 1) await attestAt(world, at)
+    for (const other of world.sovereigns) {
+      if (other === at || world.random.chance(25)) continue
+      await recognise(world, at, other)
+      await register(world, at, other)
+    }
+  }
+}
+
+function someOf<Item>(world: World, items: readonly Item[], percent: number): readonly Item[] {
+  const some = items.filter(() => world.random.chance(percent))
+  return some.length > 0 ? some : [world.pickOne(items)]
+}
+
+async function attest(world: World): Promise<void> {
+  await attestAt(world, world.pickOne(world.sovereigns))
+}
+
+async function attestAt(world: World, issuer: Sovereign): Promise<void> {
+  const subjectSeed = `member ${world.random.below(SUBJECTS)} of ${issuer.name}`
+  const roles = world.random.chance(88) ? ['role:client'] : someOf(world, ROLES, 40)
+  const capabilities = someOf(world, CAPABILITIES, 60)
+  const record = accepted(
+    await issuer.operate('POST', '/admin/attestations', {
+      subject_id: subjectSeed,
+      subject_public_key: (await testSigner('node', subjectSeed)).publicKey,
+      roles,
+      claims: { capabilities },
+      validity_hours: world.random.pick([1, 24, 240, 240, 240]),
+    }),
+    201,
+  )
+  issuer.attestations.push({
+    attestation_id: String(record['attestation_id']),
+    issuer: issuer.name,
+    signedBy: issuer.key,
+    roles,
+    capabilities,
+    ...windowOf(record),
+    isRevoked: false,
+    record,
+    subjectSeed,
+  })
+}
+
+async function revokeAttestation(world: World): Promise<void> {
+  const issuer = world.pickOne(world.sovereigns)
+  const active = issuer.attestations.filter(({ isRevoked }) => !isRevoked)
+  if (active.length === 0) return
+  const one = world.pickOne(active)
+  const path = `/admin/attestations/${one.attestation_id}/revoke`
+  accepted(await issuer.operate('POST', path, { reason: 'left' }))
+  one.isRevoked = true
+  await world.checkFeed(issuer)
+}
+
+async function issueTreaty(world: World): Promise<void> {
+  await recognise(world, ...world.pickTwo())
+}
+
+/** With the key that signs now, sometimes also an earlier one, sometimes only that of a third party. */
+async function recognise(world: World, issuer: Sovereign, subject: Sovereign): Promise<void> {
+  const { random } = world
+  const key = random.chance(8) ? world.pickOne(world.sovereigns).key : subject.key
+  const keys = [...new Set([key, ...(random.chance(30) ? subject.keys : [])])]
+  const roles = random.chance(85) ? ['role:client', 'role:service'] : someOf(world, ROLES, 50)
+  const capabilities = random.chance(12) ? undefined : world.pickOne(GRANTS)
+  const record = accepted(
+    await issuer.operate('POST', '/admin/recognition-treaties', {
+      subject_sovereign_id: subject.name,
+      subject_public_keys: keys,
+      scope: { allowed_roles: roles, ...(capabilities === undefined ? {} : { claims: { capabilities } }) },
+      validity_hours: random.pick([1, 24, 720, 720, 720]),
+    }),
+    201,
+  )
+  const window = windowOf(record)
+  issuer.treaties.push({
+    treaty_id: String(record['treaty_id']),
+    issuer: issuer.name,
+    subject: subject.name,
+    keys,
+    roles,
+    capabilities,
+    issued_at: readInstant(String(record['issued_at'])) ?? 0n,
+    ...window,
+    isRevoked: false,
+    record,
+  })
+}
+
+async function revokeTreaty(world: World): Promise<void> {
+  const issuer = world.pickOne(world.sovereigns)
+  const active = issuer.treaties.filter(({ isRevoked }) => !isRevoked)
+  if (active.length === 0) return
+  const one = world.pickOne(active)
+  accepted(await issuer.operate('POST', `/admin/recognition-treaties/${one.treaty_id}/revoke`, { reason: 'ended' }))
+  one.isRevoked = true
+}
+
+async function addPartner(world: World): Promise<void> {
+  const [at, other] = world.pickTwo()
+  if (!at.partners.has(other.name)) await register(world, at, other)
+}
+
+async function register(world: World, at: Sovereign, other: Sovereign): Promise<void> {
+  const { random } = world
+  const link = world.link(at, other)
+  const partner = {
+    importFeeds: random.chance(80),
+    isPaused: false,
+    interval: random.pick([60, 60, 300]),
+    maxAge: maxAge(world),
+  }
+  const body = {
+    url: link.url,
+    sovereign_id: other.name,
+    root_public_key: other.rootKey,
+    allow_http: true,
+    import_feeds: partner.importFeeds ? 'on' : 'off',
+    interval_seconds: partner.interval,
+    max_feed_age_seconds: partner.maxAge,
+    defer: link.state !== 'open' || random.chance(20),
+  }
+  accepted(await at.operate('POST', '/admin/partners', body), 201)
+  at.partners.set(other.name, partner)
+  if (partner.importFeeds) at.mayHaveImported.add(other.name)
+}
+
+function maxAge(world: World): number | null {
+  return world.random.pick([null, null, null, 0, 120, 86_400])
+}
+
+async function changePartner(world: World): Promise<void> {
+  const [at, name] = somePartner(world)
+  if (at === undefined) return
+  const partner = at.partners.get(name)
+  if (partner === undefined) return
+  if (world.random.chance(40)) partner.isPaused = !partner.isPaused
+  if (world.random.chance(30)) partner.importFeeds = !partner.importFeeds
+  if (world.random.chance(40)) partner.maxAge = maxAge(world)
+  const body = {
+    paused: partner.isPaused,
+    import_feeds: partner.importFeeds ? 'on' : 'off',
+    max_feed_age_seconds: partner.maxAge,
+  }
+  if (partner.importFeeds) at.mayHaveImported.add(name)
+  accepted(await at.operate('POST', `/admin/partners/${name}`, body))
+}
+
+async function removePartner(world: World): Promise<void> {
+  const [at, name] = somePartner(world)
+  if (at === undefined) return
+  accepted(await at.operate('POST', `/admin/partners/${name}/remove`, { reason: 'not needed' }))
+  at.partners.delete(name)
+}
+
+function somePartner(world: World): readonly [Sovereign | undefined, string] {
+  const having = world.sovereigns.filter(({ partners }) => partners.size > 0)
+  if (having.length === 0) return [undefined, '']
+  const at = world.pickOne(having)
+  return [at, world.pickOne([...at.partners.keys()])]
+}
+
+const FREE_WITHIN_MS = 20_000
+
+/** An operator pulls. A good pull has brought everything that was published before it. */
+async function pull(world: World): Promise<void> {
+  const [at, name] = somePartner(world)
+  if (at === undefined) return
+  await world.advance(11)
+  const other = world.named(name)
+  const { sequence } = await other.readFeed()
+  const until = performance.now() + FREE_WITHIN_MS
+  let answer = await at.operate('POST', `/admin/partners/${name}/pull`)
+  // The job may pull the same partner at this moment.
+  while (answer.status === 409 && performance.now() < until) {
+    await pause(20)
+    answer = await at.operate('POST', `/admin/partners/${name}/pull`)
+    if (answer.status === 429) world.clock.advance(11)
+  }
+  const { outcome } = accepted(answer)
+  const isGood = outcome === 'ok' || outcome === 'unchanged'
+  if (isGood && at.partners.get(name)?.importFeeds === true)
+    at.imported.set(name, Math.max(sequence, at.imported.get(name) ?? 0))
+  const { state } = world.link(at, other)
+  if (state === 'cut' && isGood) world.found.push(`${at.name} pulled ${name} without a network`)
+  if (state === 'open' && !isGood) world.found.push(`${at.name} pulls ${name}: ${String(outcome)}`)
+}
+
+/** Between two, or around one of them. */
+async function changeLink(world: World): Promise<void> {
+  const { random } = world
+  const [from, to] = world.pickTwo()
+  const links = random.chance(30)
+    ? world.sovereigns.filter((one) => one !== to).map((one) => world.link(one, to))
+    : [world.link(from, to)]
+  const state = random.pick(['open', 'cut', 'cut', 'breaking'] as const)
+  for (const link of links) link.change(state, random)
+}
+
+async function restart(world: World): Promise<void> {
+  const one = world.pickOne(world.sovereigns)
+  await one.stop()
+  await one.start()
+  world.reconnect(one)
+}
+
+async function succeed(world: World): Promise<void> {
+  const one = world.pickOne(world.sovereigns)
+  if (one.keys.length > MOST_SUCCESSIONS) return
+  // Two blocks of one second would have the same start.
+  await world.advance(2)
+  await one.succeed()
+  world.reconnect(one)
+  await world.checkFeed(one)
+}
+
+async function passTime(world: World): Promise<void> {
+  const { random } = world
+  const seconds = random.pick([30, 30, 60, 60, 120, 120, 600, 600, 3600, 20_000])
+  await world.advance(1 + random.below(seconds))
+}
+
+function windowOf(record: JsonObject): { readonly valid_from: bigint; readonly expires_at: bigint } {
+  const at = (name: string): bigint => readInstant(String(record[name])) ?? 0n
+  return { valid_from: at('valid_from'), expires_at: at('expires_at') }
+}
