@@ -22,8 +22,13 @@ export async function pullDue(parts: PartnersState, stopping: AbortSignal): Prom
     const started = parts.clock.monotonicMs()
     let extended = started
     for (;;) {
+      // After an abort the pause below ends at once. The pulls end by the same signal.
+      if (signal.aborted) {
+        await Promise.all(running)
+        return
+      }
       const now = parts.clock.monotonicMs()
-      const isOpen = !signal.aborted && now - started < RUN_MS
+      const isOpen = now - started < RUN_MS
       const due = isOpen ? await startDue(parts, AT_ONCE - running.size, running, signal) : 0
       if (running.size === 0 && due === 0) return
       if (now - extended > EXTEND_MS) {
