@@ -167,7 +167,7 @@ async function followOffline(world: World, asked: Asked, answer: TestResponse, c
   }
   const treaty_id = memberOf(memberOf(context ?? {}, 'attributes'), 'chancery_recognition')['treaty_id']
   const treaty = asked.at.treaties.find((each) => each.treaty_id === treaty_id)
-  if (treaty === undefined) return complain(world, asked, `it rests on the unknown treaty ${String(treaty_id)}`)
+  if (treaty === undefined) return complain(world, asked, `it rests on the unknown treaty ${JSON.stringify(treaty_id)}`)
   const verdict = await verifyForeignDecision({
     decision: decision ?? {},
     justification: justification_proof ?? {},

@@ -170,7 +170,7 @@ export class Sovereign {
     const record = accepted(await send(this.url, 'GET', '/sovereign-revocation-feed'))
     const feed = {
       sequence: Number(record['sequence']),
-      issued_at: readInstant(String(record['issued_at'])) ?? 0n,
+      issued_at: instantIn(record, 'issued_at'),
       ids: new Set(record['revoked_attestation_ids'] as readonly string[]),
     }
     this.feeds.set(feed.sequence, feed)
@@ -188,4 +188,9 @@ export class Sovereign {
     if (this.#running === undefined) throw new Error(`${this.name} is stopped`)
     return this.#running
   }
+}
+
+/** A member that is an instant. */
+export function instantIn(record: JsonObject, name: string): bigint {
+  return readInstant(record[name] as string) ?? 0n
 }

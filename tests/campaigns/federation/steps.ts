@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { readInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { accepted, testSigner } from '@chancery/testkit'
 import { CAPABILITIES } from './decisions.ts'
+import { instantIn } from './sovereign.ts'
 import type { Sovereign } from './sovereign.ts'
 import type { World } from './world.ts'
 
@@ -77,7 +77,7 @@ async function attestAt(world: World, issuer: Sovereign): Promise<void> {
     201,
   )
   issuer.attestations.push({
-    attestation_id: String(record['attestation_id']),
+    attestation_id: record['attestation_id'] as string,
     issuer: issuer.name,
     signedBy: issuer.key,
     roles,
@@ -122,13 +122,13 @@ async function recognise(world: World, issuer: Sovereign, subject: Sovereign): P
   )
   const window = windowOf(record)
   issuer.treaties.push({
-    treaty_id: String(record['treaty_id']),
+    treaty_id: record['treaty_id'] as string,
     issuer: issuer.name,
     subject: subject.name,
     keys,
     roles,
     capabilities,
-    issued_at: readInstant(String(record['issued_at'])) ?? 0n,
+    issued_at: instantIn(record, 'issued_at'),
     ...window,
     isRevoked: false,
     record,
@@ -225,13 +225,13 @@ async function pull(world: World): Promise<void> {
     answer = await at.operate('POST', `/admin/partners/${name}/pull`)
     if (answer.status === 429) world.clock.advance(11)
   }
-  const { outcome } = accepted(answer)
+  const outcome = accepted(answer)['outcome'] as string
   const isGood = outcome === 'ok' || outcome === 'unchanged'
   if (isGood && at.partners.get(name)?.importFeeds === true)
     at.imported.set(name, Math.max(sequence, at.imported.get(name) ?? 0))
   const { state } = world.link(at, other)
   if (state === 'cut' && isGood) world.found.push(`${at.name} pulled ${name} without a network`)
-  if (state === 'open' && !isGood) world.found.push(`${at.name} pulls ${name}: ${String(outcome)}`)
+  if (state === 'open' && !isGood) world.found.push(`${at.name} pulls ${name}: ${outcome}`)
 }
 
 /** Between two, or around one of them. */
@@ -269,6 +269,5 @@ async function passTime(world: World): Promise<void> {
 }
 
 function windowOf(record: JsonObject): { readonly valid_from: bigint; readonly expires_at: bigint } {
-  const at = (name: string): bigint => readInstant(String(record[name])) ?? 0n
-  return { valid_from: at('valid_from'), expires_at: at('expires_at') }
+  return { valid_from: instantIn(record, 'valid_from'), expires_at: instantIn(record, 'expires_at') }
 }
