@@ -7,15 +7,15 @@ import type { Counts } from './decisions.ts'
 import { settle } from './settle.ts'
 import { STEPS, prepare } from './steps.ts'
 import type { Step } from './steps.ts'
-import { World } from './world.ts'
+import { Scenario } from './scenario.ts'
 
 export const summary =
   'three to seven authorities with random treaties, revocations, successions, cuts and restarts, against a model (between sovereigns 3, 5 and 6)'
 /** Number of steps. An even seed runs on SQLite, an odd one on PostgreSQL. */
 export const defaultCount = 5000
 
-/** Each world has its own authorities. */
-const STEPS_OF_A_WORLD = 200
+/** Each scenario has its own authorities. */
+const STEPS_OF_A_SCENARIO = 200
 const SETTLE_EVERY = 25
 const QUESTIONS = 3
 const MAX_PRINTED = 20
@@ -28,33 +28,33 @@ export async function runFederation({ count, seed, log }: CampaignOptions, backe
   const started = performance.now()
   const totals = { decisions: 0, authorized: 0, refused: 0, verified: 0, intervals: 0, denials: {} }
   let violations = 0
-  for (let at = 0; at < count; at += STEPS_OF_A_WORLD) {
+  for (let at = 0; at < count; at += STEPS_OF_A_SCENARIO) {
     const random = seededRandom((seed + Math.imul(at, 0x9e3779b1)) >>> 0)
-    const world = await World.open(random, backend)
+    const scenario = await Scenario.open(random, backend)
     try {
-      await runWorld(world, Math.min(STEPS_OF_A_WORLD, count - at), totals)
+      await runScenario(scenario, Math.min(STEPS_OF_A_SCENARIO, count - at), totals)
     } finally {
-      await world.close()
+      await scenario.close()
     }
-    violations += world.found.length
-    for (const line of world.found.slice(0, MAX_PRINTED)) log(`violation: from step ${at}: ${line}`)
+    violations += scenario.found.length
+    for (const line of scenario.found.slice(0, MAX_PRINTED)) log(`violation: from step ${at}: ${line}`)
     const seconds = Math.round((performance.now() - started) / 1000)
-    log(JSON.stringify({ backend, steps: Math.min(at + STEPS_OF_A_WORLD, count), ...totals, violations, seconds }))
+    log(JSON.stringify({ backend, steps: Math.min(at + STEPS_OF_A_SCENARIO, count), ...totals, violations, seconds }))
   }
   return { cases: count, violations }
 }
 
-async function runWorld(world: World, steps: number, totals: Counts & { intervals: number }): Promise<void> {
-  await prepare(world)
-  for (let i = 1; i <= steps && !world.isBroken; i += 1) {
-    const step = pickStep(world.random)
+async function runScenario(scenario: Scenario, steps: number, totals: Counts & { intervals: number }): Promise<void> {
+  await prepare(scenario)
+  for (let i = 1; i <= steps && !scenario.isBroken; i += 1) {
+    const step = pickStep(scenario.random)
     try {
-      await step.run(world)
-      for (let asked = 0; asked < QUESTIONS; asked += 1) await askAnything(world, totals)
-      if (i % SETTLE_EVERY === 0) totals.intervals += await settle(world, totals)
+      await step.run(scenario)
+      for (let asked = 0; asked < QUESTIONS; asked += 1) await askAnything(scenario, totals)
+      if (i % SETTLE_EVERY === 0) totals.intervals += await settle(scenario, totals)
     } catch (error) {
       const told = error instanceof Error ? (error.stack ?? error.message) : String(error)
-      world.found.push(`step ${i}, ${step.name}: ${told.slice(0, 1500)}`)
+      scenario.found.push(`step ${i}, ${step.name}: ${told.slice(0, 1500)}`)
       return
     }
   }

@@ -54,7 +54,7 @@ export interface Question {
 /** Denial reasons that are right; `null` stands for an authorized decision. More than one where both are right. */
 export interface Expected {
   readonly reasons: ReadonlySet<string | null>
-  /** P1 to P4a hold. Otherwise a stranger gets a refusal, not a decision. */
+  /** P1 to P4a hold. Otherwise a caller without certificate gets a refusal, not a decision. */
   readonly isSigned: boolean
 }
 

@@ -165,7 +165,7 @@ export class Sovereign {
     await job.run(new AbortController().signal)
   }
 
-  /** Reads the own feed as anybody does, and notes this version. */
+  /** Reads the own feed as every caller does, and notes this version. */
   async readFeed(): Promise<ModelFeed> {
     const record = accepted(await send(this.url, 'GET', '/sovereign-revocation-feed'))
     const feed = {

@@ -4,7 +4,7 @@ import { accepted, testSigner } from '@chancery/testkit'
 import { CAPABILITIES } from './decisions.ts'
 import { instantIn } from './sovereign.ts'
 import type { Sovereign } from './sovereign.ts'
-import type { World } from './world.ts'
+import type { Scenario } from './scenario.ts'
 
 const ROLES = ['role:client', 'role:service', 'role:operator'] as const
 const SUBJECTS = 6
@@ -23,7 +23,7 @@ export interface Step {
   readonly name: string
   /** Share of all steps. */
   readonly weight: number
-  run(world: World): Promise<void>
+  run(scenario: Scenario): Promise<void>
 }
 
 export const STEPS: readonly Step[] = [
@@ -42,37 +42,37 @@ export const STEPS: readonly Step[] = [
 ]
 
 /** Most pairs begin with a treaty and a pull, so that decisions have something to rest on. */
-export async function prepare(world: World): Promise<void> {
-  for (const at of world.sovereigns) {
-    for (let i = 0; i < 2; i += 1) await attestAt(world, at)
-    for (const other of world.sovereigns) {
-      if (other === at || world.random.chance(25)) continue
-      await recognise(world, at, other)
-      await register(world, at, other)
+export async function prepare(scenario: Scenario): Promise<void> {
+  for (const at of scenario.sovereigns) {
+    for (let i = 0; i < 2; i += 1) await attestAt(scenario, at)
+    for (const other of scenario.sovereigns) {
+      if (other === at || scenario.random.chance(25)) continue
+      await recognise(scenario, at, other)
+      await register(scenario, at, other)
     }
   }
 }
 
-function someOf<Item>(world: World, items: readonly Item[], percent: number): readonly Item[] {
-  const some = items.filter(() => world.random.chance(percent))
-  return some.length > 0 ? some : [world.pickOne(items)]
+function someOf<Item>(scenario: Scenario, items: readonly Item[], percent: number): readonly Item[] {
+  const some = items.filter(() => scenario.random.chance(percent))
+  return some.length > 0 ? some : [scenario.pickOne(items)]
 }
 
-async function attest(world: World): Promise<void> {
-  await attestAt(world, world.pickOne(world.sovereigns))
+async function attest(scenario: Scenario): Promise<void> {
+  await attestAt(scenario, scenario.pickOne(scenario.sovereigns))
 }
 
-async function attestAt(world: World, issuer: Sovereign): Promise<void> {
-  const subjectSeed = `member ${world.random.below(SUBJECTS)} of ${issuer.name}`
-  const roles = world.random.chance(88) ? ['role:client'] : someOf(world, ROLES, 40)
-  const capabilities = someOf(world, CAPABILITIES, 60)
+async function attestAt(scenario: Scenario, issuer: Sovereign): Promise<void> {
+  const subjectSeed = `member ${scenario.random.below(SUBJECTS)} of ${issuer.name}`
+  const roles = scenario.random.chance(88) ? ['role:client'] : someOf(scenario, ROLES, 40)
+  const capabilities = someOf(scenario, CAPABILITIES, 60)
   const record = accepted(
     await issuer.operate('POST', '/admin/attestations', {
       subject_id: subjectSeed,
       subject_public_key: (await testSigner('node', subjectSeed)).publicKey,
       roles,
       claims: { capabilities },
-      validity_hours: world.random.pick([1, 24, 240, 240, 240]),
+      validity_hours: scenario.random.pick([1, 24, 240, 240, 240]),
     }),
     201,
   )
@@ -89,28 +89,28 @@ async function attestAt(world: World, issuer: Sovereign): Promise<void> {
   })
 }
 
-async function revokeAttestation(world: World): Promise<void> {
-  const issuer = world.pickOne(world.sovereigns)
+async function revokeAttestation(scenario: Scenario): Promise<void> {
+  const issuer = scenario.pickOne(scenario.sovereigns)
   const active = issuer.attestations.filter(({ isRevoked }) => !isRevoked)
   if (active.length === 0) return
-  const one = world.pickOne(active)
+  const one = scenario.pickOne(active)
   const path = `/admin/attestations/${one.attestation_id}/revoke`
   accepted(await issuer.operate('POST', path, { reason: 'left' }))
   one.isRevoked = true
-  await world.checkFeed(issuer)
+  await scenario.checkFeed(issuer)
 }
 
-async function issueTreaty(world: World): Promise<void> {
-  await recognise(world, ...world.pickTwo())
+async function issueTreaty(scenario: Scenario): Promise<void> {
+  await recognise(scenario, ...scenario.pickTwo())
 }
 
 /** With the key that signs now, sometimes also an earlier one, sometimes only that of a third party. */
-async function recognise(world: World, issuer: Sovereign, subject: Sovereign): Promise<void> {
-  const { random } = world
-  const key = random.chance(8) ? world.pickOne(world.sovereigns).key : subject.key
+async function recognise(scenario: Scenario, issuer: Sovereign, subject: Sovereign): Promise<void> {
+  const { random } = scenario
+  const key = random.chance(8) ? scenario.pickOne(scenario.sovereigns).key : subject.key
   const keys = [...new Set([key, ...(random.chance(30) ? subject.keys : [])])]
-  const roles = random.chance(85) ? ['role:client', 'role:service'] : someOf(world, ROLES, 50)
-  const capabilities = random.chance(12) ? undefined : world.pickOne(GRANTS)
+  const roles = random.chance(85) ? ['role:client', 'role:service'] : someOf(scenario, ROLES, 50)
+  const capabilities = random.chance(12) ? undefined : scenario.pickOne(GRANTS)
   const record = accepted(
     await issuer.operate('POST', '/admin/recognition-treaties', {
       subject_sovereign_id: subject.name,
@@ -135,28 +135,28 @@ async function recognise(world: World, issuer: Sovereign, subject: Sovereign): P
   })
 }
 
-async function revokeTreaty(world: World): Promise<void> {
-  const issuer = world.pickOne(world.sovereigns)
+async function revokeTreaty(scenario: Scenario): Promise<void> {
+  const issuer = scenario.pickOne(scenario.sovereigns)
   const active = issuer.treaties.filter(({ isRevoked }) => !isRevoked)
   if (active.length === 0) return
-  const one = world.pickOne(active)
+  const one = scenario.pickOne(active)
   accepted(await issuer.operate('POST', `/admin/recognition-treaties/${one.treaty_id}/revoke`, { reason: 'ended' }))
   one.isRevoked = true
 }
 
-async function addPartner(world: World): Promise<void> {
-  const [at, other] = world.pickTwo()
-  if (!at.partners.has(other.name)) await register(world, at, other)
+async function addPartner(scenario: Scenario): Promise<void> {
+  const [at, other] = scenario.pickTwo()
+  if (!at.partners.has(other.name)) await register(scenario, at, other)
 }
 
-async function register(world: World, at: Sovereign, other: Sovereign): Promise<void> {
-  const { random } = world
-  const link = world.link(at, other)
+async function register(scenario: Scenario, at: Sovereign, other: Sovereign): Promise<void> {
+  const { random } = scenario
+  const link = scenario.link(at, other)
   const partner = {
     importFeeds: random.chance(80),
     isPaused: false,
     interval: random.pick([60, 60, 300]),
-    maxAge: maxAge(world),
+    maxAge: maxAge(scenario),
   }
   const body = {
     url: link.url,
@@ -173,18 +173,18 @@ async function register(world: World, at: Sovereign, other: Sovereign): Promise<
   if (partner.importFeeds) at.mayHaveImported.add(other.name)
 }
 
-function maxAge(world: World): number | null {
-  return world.random.pick([null, null, null, 0, 120, 86_400])
+function maxAge(scenario: Scenario): number | null {
+  return scenario.random.pick([null, null, null, 0, 120, 86_400])
 }
 
-async function changePartner(world: World): Promise<void> {
-  const [at, name] = somePartner(world)
+async function changePartner(scenario: Scenario): Promise<void> {
+  const [at, name] = somePartner(scenario)
   if (at === undefined) return
   const partner = at.partners.get(name)
   if (partner === undefined) return
-  if (world.random.chance(40)) partner.isPaused = !partner.isPaused
-  if (world.random.chance(30)) partner.importFeeds = !partner.importFeeds
-  if (world.random.chance(40)) partner.maxAge = maxAge(world)
+  if (scenario.random.chance(40)) partner.isPaused = !partner.isPaused
+  if (scenario.random.chance(30)) partner.importFeeds = !partner.importFeeds
+  if (scenario.random.chance(40)) partner.maxAge = maxAge(scenario)
   const body = {
     paused: partner.isPaused,
     import_feeds: partner.importFeeds ? 'on' : 'off',
@@ -194,28 +194,28 @@ async function changePartner(world: World): Promise<void> {
   accepted(await at.operate('POST', `/admin/partners/${name}`, body))
 }
 
-async function removePartner(world: World): Promise<void> {
-  const [at, name] = somePartner(world)
+async function removePartner(scenario: Scenario): Promise<void> {
+  const [at, name] = somePartner(scenario)
   if (at === undefined) return
   accepted(await at.operate('POST', `/admin/partners/${name}/remove`, { reason: 'not needed' }))
   at.partners.delete(name)
 }
 
-function somePartner(world: World): readonly [Sovereign | undefined, string] {
-  const having = world.sovereigns.filter(({ partners }) => partners.size > 0)
+function somePartner(scenario: Scenario): readonly [Sovereign | undefined, string] {
+  const having = scenario.sovereigns.filter(({ partners }) => partners.size > 0)
   if (having.length === 0) return [undefined, '']
-  const at = world.pickOne(having)
-  return [at, world.pickOne([...at.partners.keys()])]
+  const at = scenario.pickOne(having)
+  return [at, scenario.pickOne([...at.partners.keys()])]
 }
 
 const FREE_WITHIN_MS = 20_000
 
 /** An operator pulls. A good pull has brought everything that was published before it. */
-async function pull(world: World): Promise<void> {
-  const [at, name] = somePartner(world)
+async function pull(scenario: Scenario): Promise<void> {
+  const [at, name] = somePartner(scenario)
   if (at === undefined) return
-  await world.advance(11)
-  const other = world.named(name)
+  await scenario.advance(11)
+  const other = scenario.named(name)
   const { sequence } = await other.readFeed()
   const until = performance.now() + FREE_WITHIN_MS
   let answer = await at.operate('POST', `/admin/partners/${name}/pull`)
@@ -223,49 +223,49 @@ async function pull(world: World): Promise<void> {
   while (answer.status === 409 && performance.now() < until) {
     await pause(20)
     answer = await at.operate('POST', `/admin/partners/${name}/pull`)
-    if (answer.status === 429) world.clock.advance(11)
+    if (answer.status === 429) scenario.clock.advance(11)
   }
   const outcome = accepted(answer)['outcome'] as string
   const isGood = outcome === 'ok' || outcome === 'unchanged'
   if (isGood && at.partners.get(name)?.importFeeds === true)
     at.imported.set(name, Math.max(sequence, at.imported.get(name) ?? 0))
-  const { state } = world.link(at, other)
-  if (state === 'cut' && isGood) world.found.push(`${at.name} pulled ${name} without a network`)
-  if (state === 'open' && !isGood) world.found.push(`${at.name} pulls ${name}: ${outcome}`)
+  const { state } = scenario.link(at, other)
+  if (state === 'cut' && isGood) scenario.found.push(`${at.name} pulled ${name} without a network`)
+  if (state === 'open' && !isGood) scenario.found.push(`${at.name} pulls ${name}: ${outcome}`)
 }
 
 /** Between two, or around one of them. */
-async function changeLink(world: World): Promise<void> {
-  const { random } = world
-  const [from, to] = world.pickTwo()
+async function changeLink(scenario: Scenario): Promise<void> {
+  const { random } = scenario
+  const [from, to] = scenario.pickTwo()
   const links = random.chance(30)
-    ? world.sovereigns.filter((one) => one !== to).map((one) => world.link(one, to))
-    : [world.link(from, to)]
+    ? scenario.sovereigns.filter((one) => one !== to).map((one) => scenario.link(one, to))
+    : [scenario.link(from, to)]
   const state = random.pick(['open', 'cut', 'cut', 'breaking'] as const)
   for (const link of links) link.change(state, random)
 }
 
-async function restart(world: World): Promise<void> {
-  const one = world.pickOne(world.sovereigns)
+async function restart(scenario: Scenario): Promise<void> {
+  const one = scenario.pickOne(scenario.sovereigns)
   await one.stop()
   await one.start()
-  world.reconnect(one)
+  scenario.reconnect(one)
 }
 
-async function succeed(world: World): Promise<void> {
-  const one = world.pickOne(world.sovereigns)
+async function succeed(scenario: Scenario): Promise<void> {
+  const one = scenario.pickOne(scenario.sovereigns)
   if (one.keys.length > MOST_SUCCESSIONS) return
   // Two blocks of one second would have the same start.
-  await world.advance(2)
+  await scenario.advance(2)
   await one.succeed()
-  world.reconnect(one)
-  await world.checkFeed(one)
+  scenario.reconnect(one)
+  await scenario.checkFeed(one)
 }
 
-async function passTime(world: World): Promise<void> {
-  const { random } = world
+async function passTime(scenario: Scenario): Promise<void> {
+  const { random } = scenario
   const seconds = random.pick([30, 30, 60, 60, 120, 120, 600, 600, 3600, 20_000])
-  await world.advance(1 + random.below(seconds))
+  await scenario.advance(1 + random.below(seconds))
 }
 
 function windowOf(record: JsonObject): { readonly valid_from: bigint; readonly expires_at: bigint } {

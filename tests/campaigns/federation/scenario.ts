@@ -36,11 +36,11 @@ export class Link {
 }
 
 /** A few sovereigns, the links between them, one clock, and what was found to be wrong. */
-export class World {
+export class Scenario {
   readonly clock: ManualClock = new ManualClock(systemClock.now())
   readonly sovereigns: Sovereign[] = []
   readonly found: string[] = []
-  /** After a few, a world has shown enough. */
+  /** After a few, a scenario has shown enough. */
   get isBroken(): boolean {
     return this.found.length >= 10
   }
@@ -51,18 +51,18 @@ export class World {
     this.random = random
   }
 
-  static async open(random: Random, backend: Backend): Promise<World> {
-    const world = new World(random)
+  static async open(random: Random, backend: Backend): Promise<Scenario> {
+    const scenario = new Scenario(random)
     const count = 3 + random.below(5)
     for (let i = 0; i < count; i += 1) {
       const maxFeedAge = random.pick([3600, 86_400, 86_400, 86_400])
       const name = `NET-${String.fromCharCode(65 + i)}`
-      world.sovereigns.push(await Sovereign.open({ name, clock: world.clock, backend, maxFeedAge }))
+      scenario.sovereigns.push(await Sovereign.open({ name, clock: scenario.clock, backend, maxFeedAge }))
     }
-    for (const from of world.sovereigns)
-      for (const to of world.sovereigns)
-        if (from !== to) world.#links.set(`${from.name}>${to.name}`, new Link(await startFaultProxy(addressOf(to))))
-    return world
+    for (const from of scenario.sovereigns)
+      for (const to of scenario.sovereigns)
+        if (from !== to) scenario.#links.set(`${from.name}>${to.name}`, new Link(await startFaultProxy(addressOf(to))))
+    return scenario
   }
 
   link(from: Sovereign, to: Sovereign): Link {
