@@ -1,42 +1,34 @@
 import {
   FormError,
   JsonError,
-  MAX_READ_FEED_IDS,
   asJson,
   canonicalBytes,
   digestOf,
   genesisDigest,
   instantOf,
   isJsonObject,
-  isPartOf,
   joinBytes,
-  readFeedIndex,
-  readFeedPart,
   readGenesisBlock,
   readJsonBytes,
   readKeyHistory,
-  readRevocationFeed,
   readRevocationList,
   verifyAny,
   verifyGenesisBlock,
   verifyKeyHistory,
-  verifyList,
-  verifyRevocationFeed,
-  withSortedIds,
   writeJson,
 } from '@chancery/protocol'
-import type { FeedIndex, FeedPart, FormerKey, GenesisBlock, JsonValue, RevocationFeed } from '@chancery/protocol'
+import type { FormerKey, GenesisBlock, JsonValue, ReadLimits } from '@chancery/protocol'
 import { keysAt } from './pin.ts'
 import type { AcceptedKeys, Pin } from './pin.ts'
-import type { StoredCrl, StoredFeed, StoredGenesis } from './stored-facts.ts'
+import type { StoredCrl, StoredGenesis } from './stored-facts.ts'
 import { StepFailure } from './step-failure.ts'
 import type { Failure } from './step-failure.ts'
 
-/** Large lists of a partner have up to 200,000 ids, and up to 16 MiB. */
+/** Large lists of a partner have up to 16 MiB. */
 const LIST_LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 200_000 }
 
 /** Texts up to this size are stored for a later comparison. */
-const MAX_STORED_CHARACTERS = 1_048_576
+export const MAX_STORED_CHARACTERS = 1_048_576
 
 export type Blocks = readonly Uint8Array<ArrayBuffer>[]
 
@@ -59,8 +51,8 @@ export async function checked<Value>(check: () => Promise<Value>): Promise<Check
   }
 }
 
-export function readBlocks(blocks: Blocks): JsonValue {
-  return readJsonBytes(joinBytes(blocks), LIST_LIMITS)
+export function readBlocks(blocks: Blocks, limits: ReadLimits = LIST_LIMITS): JsonValue {
+  return readJsonBytes(joinBytes(blocks), limits)
 }
 
 function shortText(record: JsonValue): string | null {
@@ -126,61 +118,6 @@ export function checkMetadata(task: {
       isJsonObject(authority) &&
       authority['public_key'] === network_authority.public_key
     )
-  })
-}
-
-export interface CheckedFeed {
-  readonly feed: RevocationFeed
-  readonly facts: Omit<StoredFeed, 'complete' | 'etag'> & { readonly ids_digest: string }
-  readonly text: string | null
-}
-
-/** `importKeys`: keys of own treaties, which also count for a feed that is imported. */
-export function checkFeed(
-  task: Signer & { readonly blocks: Blocks; readonly importKeys: readonly string[] },
-): Promise<Checked<CheckedFeed>> {
-  return checked(async () => {
-    const value = readBlocks(task.blocks)
-    const listed = isJsonObject(value) ? value['revoked_attestation_ids'] : undefined
-    if (Array.isArray(listed) && listed.length > MAX_READ_FEED_IDS) throw new StepFailure('too_large')
-    const feed = readRevocationFeed(value)
-    if (feed.issuer_sovereign_id !== task.sovereign_id) throw new StepFailure('mismatch')
-    const keys = [...new Set([...keysAt(task.keys, instantOf(feed.issued_at)), ...task.importKeys])]
-    if (!(await verifyRevocationFeed(feed, keys))) throw new StepFailure('unauthentic')
-    const ids = withSortedIds(feed).revoked_attestation_ids
-    const { signatures: _signatures, ...signed } = feed
-    const facts = {
-      sequence: feed.sequence,
-      issued_at: feed.issued_at,
-      ids: ids.length,
-      digest: digestOf(asJson(signed)),
-      ids_digest: digestOf(ids),
-    }
-    return { feed, facts, text: shortText(asJson(feed)) }
-  })
-}
-
-export function checkIndex(
-  task: Signer & { readonly blocks: Blocks; readonly importKeys: readonly string[] },
-): Promise<Checked<FeedIndex>> {
-  return checked(async () => {
-    const index = readFeedIndex(readBlocks(task.blocks))
-    if (index.issuer_sovereign_id !== task.sovereign_id) throw new StepFailure('mismatch')
-    const keys = [...new Set([...keysAt(task.keys, instantOf(index.issued_at)), ...task.importKeys])]
-    if (!(await verifyList(index, keys))) throw new StepFailure('unauthentic')
-    return index
-  })
-}
-
-export function checkPart(task: {
-  readonly blocks: Blocks
-  readonly index: FeedIndex
-  readonly part: number
-}): Promise<Checked<FeedPart>> {
-  return checked(async () => {
-    const part = readFeedPart(readBlocks(task.blocks))
-    if (part.part !== task.part || !isPartOf(part, task.index)) throw new StepFailure('malformed')
-    return part
   })
 }
 

@@ -1,12 +1,5 @@
-import {
-  checkCrl,
-  checkFeed,
-  checkGenesis,
-  checkHistory,
-  checkIndex,
-  checkMetadata,
-  checkPart,
-} from './check-material.ts'
+import { checkCrl, checkGenesis, checkHistory, checkMetadata } from './check-material.ts'
+import { checkFeed, checkIndex, checkPart } from './check-feed.ts'
 import { checkTreaties } from './check-treaties.ts'
 
 /** Checks that run on the event loop or in another thread. */

@@ -42,7 +42,7 @@ export function reasonsOf(
     ['clock_offset', facts.clock_offset],
     ['key_changed', isWithin(facts.key_changed_at, KEY_CHANGE_SHOWN, now)],
     ['treaty_key_outdated', current.size > 0 && treaties.some((treaty) => !isNamed(treaty))],
-    ['feed_incomplete', row.import_feeds === 1 && feed?.complete === false],
+    ['feed_incomplete', facts.feed_too_large === true || (row.import_feeds === 1 && feed?.complete === false)],
     ['feed_old', feed !== undefined && !isRecent(feed.issued_at, now)],
     ['crl_old', crl !== undefined && now >= (readInstant(crl.next_update) ?? 0n)],
     ['treaties_truncated', facts.treaties?.truncated === true],

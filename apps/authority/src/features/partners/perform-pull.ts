@@ -1,4 +1,5 @@
 import { seconds, writeSortable } from '@chancery/protocol'
+import { ImportStopped } from '../revocation-feeds/index.ts'
 import { pinDigest } from './pin.ts'
 import type { Pin } from './pin.ts'
 import { claimPull, readSequences, releasePull } from './queries.ts'
@@ -24,7 +25,7 @@ export function claim(parts: PartnersState, sovereign_id: string, isAsked: boole
   )
 }
 
-/** Pulls a claimed partner. Undefined when it was removed or changed meanwhile. */
+/** Pulls a claimed partner. Undefined when it was removed or changed meanwhile: then nothing more is stored. */
 export async function performPull(
   parts: PartnersState,
   claimed: PartnerRow,
@@ -40,6 +41,7 @@ export async function performPull(
     if (finished !== undefined) parts.metrics.partnerPulls.with({ outcome: finished.outcome }).increase()
     return finished
   } catch (error) {
+    if (error instanceof ImportStopped) return undefined
     parts.metrics.partnerPulls.with({ outcome: 'store_failed' }).increase()
     throw error
   } finally {

@@ -8,6 +8,8 @@ export interface Pull {
   readonly parts: PartnersState
   readonly sovereign_id: string
   readonly isImporting: boolean
+  /** The claim under which the pull runs. */
+  readonly token: string
   readonly read: ReadFrom
   readonly keys: AcceptedKeys
   /** Highest sequences that were seen under this pin. */

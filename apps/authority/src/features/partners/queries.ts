@@ -89,6 +89,22 @@ export async function releasePull(tx: Transaction, sovereign_id: string, token: 
     .execute()
 }
 
+/**
+ * Whether a pull may import. Locks the row until the import is stored, so that a change of the partner counts for
+ * everything that is stored after it.
+ */
+export async function mayImport(tx: Transaction, sovereign_id: string, token: string): Promise<boolean> {
+  const row = await tx.query
+    .updateTable('partners')
+    .set((eb) => ({ pull_until: eb.ref('pull_until') }))
+    .where('sovereign_id', '=', sovereign_id)
+    .where('pull_token', '=', token)
+    .where('import_feeds', '=', 1)
+    .returning('sovereign_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Partners whose next pull is due, the longest waiting first. */
 export async function listDue(db: Reader, now: string, limit: number): Promise<readonly string[]> {
   const rows = await db

@@ -1,31 +1,46 @@
 import { Refusal } from '@chancery/contract'
-import { MAX_FEED_IDS } from '@chancery/protocol'
+import { MAX_FEED_IDS, asJson, digestOf } from '@chancery/protocol'
 import type { FeedIndex } from '@chancery/protocol'
-import type { CheckedFeed } from './check-material.ts'
+import { UnknownOutcomeError } from '../../database/database.ts'
+import { translateDatabaseError } from '../../database/open.ts'
+import type { IsCurrent, PartnerFeed } from '../revocation-feeds/index.ts'
+import type { CheckedFeed, KnownFeed } from './check-feed.ts'
 import type { NewAlarm } from './findings.ts'
 import { LIST_BYTES } from './pull-context.ts'
 import { StepFailure } from './step-failure.ts'
 import type { Pull } from './pull-context.ts'
+import { mayImport } from './queries.ts'
 import { checkSequence } from './sequence-check.ts'
+import type { StoredFeed } from './stored-facts.ts'
 
 const INDEX_BYTES = 1_048_576
 const PART_BYTES = 4_194_304
 const MAX_INDEX_READS = 3
-/** A sequence that is this far above the imported one is not imported (protocol/core 18.3). */
-const MAX_JUMP = 1_000_000
 
 /** Step 4: the revocation feed, and its parts when the plain form cannot contain all ids. */
 export async function readFeedStep(pull: Pull): Promise<void> {
+  const { findings } = pull
+  try {
+    await readFeed(pull)
+    findings.facts = { ...findings.facts, feed_too_large: false }
+  } catch (error) {
+    if (error instanceof StepFailure && error.outcome === 'too_large')
+      findings.facts = { ...findings.facts, feed_too_large: true }
+    throw error
+  }
+}
+
+async function readFeed(pull: Pull): Promise<void> {
   const { parts, sovereign_id, read, keys, seen, findings, isImporting } = pull
   const { feed: stored } = findings.facts
-  const importedSequence = (await parts.revocationFeeds.findImported(sovereign_id))?.sequence
-  const isUpToDate = !isImporting || (stored?.complete === true && importedSequence === stored.sequence)
+  const isUpToDate = !isImporting || (stored?.complete === true && stored.imported === true)
   const etag = isUpToDate ? stored?.etag : undefined
   const found = await read({ path: '/sovereign-revocation-feed', maxBytes: LIST_BYTES, etag })
   if (found.status === 304) return void findings.outcomes.push('unchanged')
   const importKeys = isImporting ? await parts.recognitionTreaties.pinnedKeys(sovereign_id) : []
-  const offered = await parts.checks.run('feed', { blocks: found.blocks, sovereign_id, keys, importKeys })
-  const { facts, text } = offered
+  const importing = isImporting ? { keys: importKeys, known: knownOf(stored) } : undefined
+  const offered = await parts.checks.run('feed', { blocks: found.blocks, sovereign_id, keys, importing })
+  const { facts, text, imported } = offered
   const result = checkSequence(
     findings,
     'feed',
@@ -33,66 +48,70 @@ export async function readFeedStep(pull: Pull): Promise<void> {
     stored && { ...stored, content: stored.ids_digest },
     seen.get('feed') ?? 0,
   )
-  if (result === 'equivocation' && isImporting)
-    await importing(pull, facts, () => parts.revocationFeeds.addIds(offered.feed))
+  if (result === 'equivocation' && imported !== null)
+    await importFrom(pull, facts, (isCurrent) => parts.revocationFeeds.addIds(imported, isCurrent))
   if (result === 'rollback' || result === 'equivocation') throw new StepFailure(result)
-  if (isImporting && facts.sequence - (importedSequence ?? 0) > MAX_JUMP) {
-    findings.alarms.push(alarmOf('sequence_jump', facts))
-    throw new StepFailure('malformed')
-  }
+  // Ids first: the partner shows this feed as read only when they are imported.
+  const isSmall = facts.ids < MAX_FEED_IDS
+  if (imported !== null) await importPlain(pull, facts, imported)
   if (stored?.digest !== facts.digest) findings.changed.push('feed')
   const tag = found.etag === undefined ? {} : { etag: found.etag }
-  const isSmall = facts.ids < MAX_FEED_IDS
-  findings.facts = { ...findings.facts, feed: { ...facts, ...tag, complete: isSmall } }
+  const mark = imported === null ? {} : { imported: true as const }
+  findings.facts = { ...findings.facts, feed: { ...facts, ...tag, ...mark, complete: isSmall } }
   findings.sequences.set('feed', facts.sequence)
   findings.texts.set('feed', text)
-  if (isImporting) await importFeed(pull, offered, importKeys, isSmall)
+  if (imported !== null && !isSmall) await importRest(pull, facts, importKeys)
   findings.outcomes.push('ok')
 }
 
-function alarmOf(kind: NewAlarm['kind'], facts: CheckedFeed['facts']): NewAlarm {
-  return {
-    kind,
-    material: 'feed',
-    sequence: facts.sequence,
-    held_digest: null,
-    offered_digest: facts.digest,
-    offered_text: null,
-  }
+/** Null unless all ids of the stored feed are imported. */
+function knownOf(stored: StoredFeed | undefined): KnownFeed | null {
+  if (stored?.imported !== true) return null
+  const { sequence, issued_at, ids_digest } = stored
+  return { sequence, issued_at, ids_digest }
 }
 
-async function importFeed(
-  pull: Pull,
-  { feed, facts }: CheckedFeed,
-  importKeys: readonly string[],
-  isSmall: boolean,
-): Promise<void> {
-  const { parts, findings } = pull
-  await importing(pull, facts, () => parts.revocationFeeds.importFeed(feed))
-  if (isSmall) return
+async function importPlain(pull: Pull, facts: CheckedFeed['facts'], feed: PartnerFeed): Promise<void> {
+  const { revocationFeeds } = pull.parts
+  const done = await importFrom(pull, facts, (isCurrent) => revocationFeeds.importFeed(feed, isCurrent))
+  if (done === 'sequence_jump') refuseJump(pull, facts)
+}
+
+/** Ids that the plain feed has no room for. */
+async function importRest(pull: Pull, facts: CheckedFeed['facts'], importKeys: readonly string[]): Promise<void> {
+  const { findings } = pull
   pull.allowParts()
-  const isComplete = await importParts(pull, facts, importKeys)
-  const { feed: accepted } = findings.facts
-  if (accepted !== undefined && isComplete)
-    findings.facts = { ...findings.facts, feed: { ...accepted, complete: true } }
+  const complete = await importParts(pull, facts, importKeys)
+  const { feed } = findings.facts
+  if (feed !== undefined) findings.facts = { ...findings.facts, feed: { ...feed, complete } }
 }
 
 /** Reads the parts that changed. A part that does not match: the index may be newer, so it is read again. */
 async function importParts(pull: Pull, facts: CheckedFeed['facts'], importKeys: readonly string[]): Promise<boolean> {
   const { parts, sovereign_id, read, keys } = pull
+  const { revocationFeeds } = parts
   for (let reads = 0; reads < MAX_INDEX_READS; reads += 1) {
     const found = await read({ path: '/sovereign-revocation-feed/index', maxBytes: INDEX_BYTES, mayLack: true })
-    if (found.status === 404) return parts.revocationFeeds.completeWithoutIndex(sovereign_id, facts.sequence)
+    if (found.status === 404) {
+      await importFrom(pull, facts, (isCurrent) =>
+        revocationFeeds.completeWithoutIndex(sovereign_id, facts.sequence, isCurrent),
+      )
+      return true
+    }
     const index = await parts.checks.run('index', { blocks: found.blocks, sovereign_id, keys, importKeys })
     if (index.sequence < facts.sequence) continue
-    if (!(await areAllImported(pull, index, facts))) continue
-    return importing(pull, facts, () => parts.revocationFeeds.concludeIndex(index))
+    if (!(await areAllImported(pull, index))) continue
+    const named = nameIndex(index)
+    const done = await importFrom(pull, named, (isCurrent) => revocationFeeds.concludeIndex(index, isCurrent))
+    if (done === 'sequence_jump') return refuseJump(pull, named)
+    return done.complete
   }
   throw new StepFailure('malformed')
 }
 
-async function areAllImported(pull: Pull, index: FeedIndex, facts: CheckedFeed['facts']): Promise<boolean> {
+async function areAllImported(pull: Pull, index: FeedIndex): Promise<boolean> {
   const { parts, sovereign_id, read } = pull
+  const named = nameIndex(index)
   const stored = await parts.revocationFeeds.listStoredParts(sovereign_id, index.part_bits)
   for (const { part, digest } of index.parts) {
     if (stored.get(part) === digest) continue
@@ -102,25 +121,53 @@ async function areAllImported(pull: Pull, index: FeedIndex, facts: CheckedFeed['
       throw error
     })
     if (found === undefined) return false
-    await importing(pull, facts, () => parts.revocationFeeds.importPart(index, found))
+    const problem = await importFrom(pull, named, (isCurrent) =>
+      parts.revocationFeeds.importPart(index, found, isCurrent),
+    )
+    if (problem !== undefined) refuseJump(pull, named)
   }
   return true
 }
 
-/** Too many ids are an alarm: nothing of the feed is left out silently. */
-async function importing<Value>(
-  { findings, parts }: Pull,
-  facts: CheckedFeed['facts'],
-  run: () => Promise<Value>,
+/** What an alarm names: a feed, or its index. */
+interface Named {
+  readonly sequence: number
+  readonly digest: string
+}
+
+function nameIndex(index: FeedIndex): Named {
+  const { signatures: _signatures, ...signed } = index
+  return { sequence: index.sequence, digest: digestOf(asJson(signed)) }
+}
+
+function alarmOf(kind: NewAlarm['kind'], { sequence, digest }: Named): NewAlarm {
+  return { kind, material: 'feed', sequence, held_digest: null, offered_digest: digest, offered_text: null }
+}
+
+function refuseJump({ findings }: Pull, named: Named): never {
+  findings.alarms.push(alarmOf('sequence_jump', named))
+  throw new StepFailure('malformed')
+}
+
+/**
+ * Imports while this pull counts. Too many ids are an alarm: nothing of the feed is left out silently. A store that
+ * does not answer in time fails this step only.
+ */
+async function importFrom<Value>(
+  { findings, parts, sovereign_id, token }: Pull,
+  named: Named,
+  run: (isCurrent: IsCurrent) => Promise<Value>,
 ): Promise<Value> {
   try {
-    const value = await run()
+    const value = await run((tx) => mayImport(tx, sovereign_id, token))
     parts.metrics.partnerFeedImports.with({ outcome: 'ok' }).increase()
     return value
   } catch (error) {
     parts.metrics.partnerFeedImports.with({ outcome: 'failed' }).increase()
-    if (!(error instanceof Refusal) || error.code !== 'import_capacity') throw error
-    findings.alarms.push(alarmOf('import_capacity', facts))
-    throw new StepFailure('store_failed')
+    const isFull = error instanceof Refusal && error.code === 'import_capacity'
+    if (isFull) findings.alarms.push(alarmOf('import_capacity', named))
+    const isOfStore = error instanceof UnknownOutcomeError || translateDatabaseError(error) !== undefined
+    if (isFull || isOfStore) throw new StepFailure('store_failed')
+    throw error
   }
 }

@@ -58,6 +58,7 @@ export async function runPull(
       parts,
       sovereign_id: row.sovereign_id,
       isImporting: row.import_feeds === 1,
+      token: row.pull_token ?? '',
       read,
       keys: acceptedKeys(pin, findings.facts),
       seen,

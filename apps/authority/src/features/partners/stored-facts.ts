@@ -12,6 +12,8 @@ export interface StoredFacts {
   readonly rollbacks: { readonly feed: number; readonly crl: number }
   readonly metadata_mismatch: boolean
   readonly clock_offset: boolean
+  /** The feed that the partner shows now was not read, because it has too many ids or bytes. */
+  readonly feed_too_large?: boolean
 }
 
 export interface StoredGenesis {
@@ -31,6 +33,8 @@ export interface StoredFeed {
   /** Null after an alarm was cleared: the next content counts. */
   readonly ids_digest: string | null
   readonly complete: boolean
+  /** All these ids are imported. */
+  readonly imported?: true
   readonly etag?: string
 }
 

@@ -88,11 +88,12 @@ async function storeImported(
   }
   return parts.database.write(async (tx) => {
     await tx.lock('imports')
-    const complete = await concludeIndex(tx, parts, index)
+    const concluded = await concludeIndex(tx, parts, index, acceptJump)
+    if (concluded === 'sequence_jump') return concluded
     await confirmFeed(tx, index, parts.clock.now())
-    if (complete)
+    if (concluded.complete)
       await parts.audit.record(tx, { type: 'sovereign_revocation_feed_imported', details: note(true, false) })
-    return { complete }
+    return concluded
   })
 }
 

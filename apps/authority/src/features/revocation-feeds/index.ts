@@ -1,5 +1,5 @@
 import type { Feature } from '../../core.ts'
-import type { FeedIndex, FeedPart, RevocationFeed } from '@chancery/protocol'
+import type { FeedIndex } from '@chancery/protocol'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { serveFeed } from './current.ts'
 import { serveIndex } from './feed-index.ts'
@@ -13,6 +13,7 @@ import {
   importPartnerFeed,
   importPartnerPart,
 } from './import-partner.ts'
+import type { IsCurrent, PartnerFeed, PartnerImport, PartnerPart } from './import-partner.ts'
 import { NEARLY_FULL, publishOwnFeed } from './publish.ts'
 import type { FeedCause, Least } from './publish.ts'
 import { findLastImported, listNewestFeeds, listStoredParts } from './queries/imported.ts'
@@ -22,6 +23,8 @@ import { refreshFeed } from './refresh.job.ts'
 import { revocationFeedRoutes } from './routes.ts'
 
 export { findFeedFault, findSignedFeed } from './continuity.ts'
+export { ImportStopped } from './import-partner.ts'
+export type { IsCurrent, PartnerFeed, PartnerImport, PartnerPart } from './import-partner.ts'
 export { listPeerFeeds } from './peers.ts'
 export type { PeerFeed } from './peers.ts'
 export { isImportedRevocation, listNewestFeeds } from './queries/imported.ts'
@@ -42,12 +45,12 @@ export interface RevocationFeeds extends Feature {
   /** The newest imported sequence of each issuer. */
   listImported(): Promise<ReadonlyMap<string, number>>
   listStoredParts(issuer: string, part_bits: number): Promise<ReadonlyMap<number, string>>
-  /** Imports by standing order, of a feed whose signature was verified. */
-  importFeed(feed: RevocationFeed): Promise<void>
-  addIds(feed: RevocationFeed): Promise<void>
-  importPart(index: FeedIndex, part: FeedPart): Promise<void>
-  concludeIndex(index: FeedIndex): Promise<boolean>
-  completeWithoutIndex(issuer: string, sequence: number): Promise<boolean>
+  /** Imports by standing order, of a feed whose signature was verified. Throws ImportStopped. */
+  importFeed(feed: PartnerFeed, isCurrent: IsCurrent): Promise<PartnerImport>
+  addIds(feed: PartnerFeed, isCurrent: IsCurrent): Promise<void>
+  importPart(index: FeedIndex, part: PartnerPart, isCurrent: IsCurrent): Promise<'sequence_jump' | undefined>
+  concludeIndex(index: FeedIndex, isCurrent: IsCurrent): Promise<PartnerImport>
+  completeWithoutIndex(issuer: string, sequence: number, isCurrent: IsCurrent): Promise<void>
   /** Each reads a published document, and caches it. */
   readonly serveFeed: () => Promise<unknown>
   readonly serveIndex: () => Promise<unknown>
@@ -64,11 +67,11 @@ export function openRevocationFeeds(parts: RevocationFeedsParts): RevocationFeed
     listImported: async () =>
       new Map((await listNewestFeeds(parts.database.read)).map((feed) => [feed.issuer_sovereign_id, feed.sequence])),
     listStoredParts: (issuer, part_bits) => listStoredParts(parts.database.read, issuer, part_bits),
-    importFeed: (feed) => importPartnerFeed(parts, feed),
-    addIds: (feed) => addPartnerIds(parts, feed),
-    importPart: (index, part) => importPartnerPart(parts, index, part),
-    concludeIndex: (index) => concludePartnerIndex(parts, index),
-    completeWithoutIndex: (issuer, sequence) => completePartnerFeed(parts, issuer, sequence),
+    importFeed: (feed, isCurrent) => importPartnerFeed(parts, feed, isCurrent),
+    addIds: (feed, isCurrent) => addPartnerIds(parts, feed, isCurrent),
+    importPart: (index, part, isCurrent) => importPartnerPart(parts, index, part, isCurrent),
+    concludeIndex: (index, isCurrent) => concludePartnerIndex(parts, index, isCurrent),
+    completeWithoutIndex: (issuer, sequence, isCurrent) => completePartnerFeed(parts, issuer, sequence, isCurrent),
     serveFeed: () => serveFeed(parts),
     serveIndex: () => serveIndex(parts),
     cacheParts: () => cacheParts(parts),

@@ -1,5 +1,5 @@
 import type { ImportedFeed } from '@chancery/protocol'
-import { findFeedDate, isImportedRevocation } from './queries/imported.ts'
+import { findFeedText, isImportedRevocation } from './queries/imported.ts'
 import type { FeedDatabase } from './queries/imported.ts'
 
 /** What imported feeds state about an attestation of an issuer. */
@@ -56,7 +56,7 @@ export class IssuerStates {
     const key = `${issuer}\n${sequence}\n${row.feed_id}\n${row.confirmed_at ?? ''}`
     const known = this.#dates.get(key)
     if (known !== undefined) return { sequence, issued_at: known }
-    const issued_at = await findFeedDate(this.#database, issuer, sequence)
+    const issued_at = (await findFeedText(this.#database, issuer, sequence))?.issued_at ?? null
     if (this.#dates.size >= MAX_CACHED) this.#dates.clear()
     this.#dates.set(key, issued_at)
     return { sequence, issued_at }

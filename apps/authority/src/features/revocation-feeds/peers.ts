@@ -1,16 +1,16 @@
-import {
-  asJson,
-  instantOf,
-  readInstant,
-  readJson,
-  readRevocationFeed,
-  writeJson,
-  writeSortable,
-} from '@chancery/protocol'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { instantOf, readInstant, writeSortable } from '@chancery/protocol'
 import type { FeedIndex, Instant, RevocationFeed } from '@chancery/protocol'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { findImportedText, findLastImported, listStoredParts, replaceImportedText } from './queries/imported.ts'
-import { FEED_LIMITS } from './queries/own.ts'
+import type { RevocationFeedsParts } from './feed-parts.ts'
+import {
+  countStoredIds,
+  findFeedText,
+  findLastImported,
+  listStoredParts,
+  replaceImportedText,
+  setConfirmed,
+} from './queries/imported.ts'
 
 /** The import state of a sovereign with a treaty in force. */
 export interface PeerFeed {
@@ -67,53 +67,53 @@ export async function confirmFeed(tx: Transaction, given: RevocationFeed | FeedI
   const issuer = given.issuer_sovereign_id
   // A saved copy of an earlier feed states nothing about later revocations.
   const last = await findLastImported(tx.query, issuer)
-  if (last?.sequence !== given.sequence) return false
-  const stored = await tx.query
-    .selectFrom('sovereign_revocation_feeds')
-    .select(['feed_json', 'complete'])
-    .where('issuer_sovereign_id', '=', issuer)
-    .where('sequence', '=', given.sequence)
-    .where('complete', '=', 1)
-    .where('digest', 'is', null)
-    .executeTakeFirst()
+  if (last?.sequence !== given.sequence || last.complete !== 1) return false
   const isSame =
-    stored !== undefined &&
-    ('feed_id' in given ? isSameFeed(given, stored.feed_json) : await areAllStored(tx.query, given))
-  if (!isSame) return false
-  await tx.query
-    .updateTable('imported_issuers')
-    .set({ confirmed_at: writeSortable(now) })
-    .where('issuer_sovereign_id', '=', issuer)
-    .execute()
-  return true
+    'feed_id' in given
+      ? await areIdsStored(tx.query, issuer, given.revoked_attestation_ids)
+      : await areAllStored(tx.query, given)
+  if (isSame) await setConfirmed(tx, issuer, writeSortable(now))
+  return isSame
+}
+
+/** What a partner shows of a sequence that is imported. All its ids are stored. */
+export interface ShownAgain {
+  readonly issuer_sovereign_id: string
+  readonly sequence: number
+  readonly issued_at: string
+  readonly ids: number
+  /** Null when this text is stored. */
+  readonly text: string | null
+  readonly isPlain: boolean
 }
 
 /**
- * A feed of the stored sequence with exactly its ids and a newer date: nothing is imported, and the stored feed is as
- * recent as this date (protocol/between 6.6).
+ * A feed of the imported sequence with a newer date: the stored feed is as recent as this date (protocol/between 6.6).
+ * An older date never replaces a newer one.
  */
-export async function renewFeed(tx: Transaction, given: RevocationFeed | FeedIndex, now: Instant): Promise<void> {
-  const { issuer_sovereign_id: issuer, sequence } = given
-  if (!(await confirmFeed(tx, given, now))) return
-  const text = await findImportedText(tx.query, issuer, sequence)
-  if (text === undefined) return
-  const stored = readJson(text, FEED_LIMITS) as { feed_id?: string; issued_at: string }
-  if (instantOf(given.issued_at) <= instantOf(stored.issued_at)) return
-  if ('feed_id' in given) {
-    // The date of ids that came in parts is that of their index.
-    if (stored.feed_id === undefined) return
-    const ids = new Set(readRevocationFeed(stored).revoked_attestation_ids)
-    if (new Set(given.revoked_attestation_ids).size !== ids.size) return
-  }
-  await replaceImportedText(tx, issuer, sequence, writeJson(asJson(given)))
+export async function renewFeed(tx: Transaction, parts: RevocationFeedsParts, given: ShownAgain): Promise<void> {
+  const { issuer_sovereign_id: issuer, sequence, text } = given
+  const last = await findLastImported(tx.query, issuer)
+  if (last?.sequence !== sequence || last.complete !== 1) return
+  await setConfirmed(tx, issuer, writeSortable(parts.clock.now()))
+  if (text === null) return
+  const stored = await findFeedText({ engine: parts.database.engine, read: tx.query }, issuer, sequence)
+  if (stored === undefined || instantOf(given.issued_at) <= (readInstant(stored.issued_at ?? '') ?? 0n)) return
+  // The date of ids that came in parts is that of their index. A shorter list is not the same content.
+  if (given.isPlain && (!stored.isPlain || given.ids < stored.revoked_count)) return
+  await replaceImportedText(tx, issuer, sequence, { feed_json: text, revoked_count: given.ids })
 }
 
-function isSameFeed(given: RevocationFeed, text: string): boolean {
-  const record = readJson(text, FEED_LIMITS) as { feed_id?: string }
-  // The stored feed came in parts. A plain feed of the same sequence cannot contain more.
-  if (record.feed_id === undefined) return true
-  const stored = new Set(readRevocationFeed(record).revoked_attestation_ids)
-  return given.revoked_attestation_ids.every((id) => stored.has(id))
+const IDS_AT_ONCE = 1000
+
+async function areIdsStored(tx: Reader, issuer: string, given: readonly string[]): Promise<boolean> {
+  const ids = [...new Set(given)]
+  for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
+    const some = ids.slice(at, at + IDS_AT_ONCE)
+    if ((await countStoredIds(tx, issuer, some)) < some.length) return false
+    await nextTurn()
+  }
+  return true
 }
 
 async function areAllStored(tx: Reader, index: FeedIndex): Promise<boolean> {

@@ -1,8 +1,9 @@
-import { Refusal } from '@chancery/contract'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { MAX_FEED_IDS, asJson, withSortedIds, writeJson, writeSortable } from '@chancery/protocol'
 import type { FeedIndex, FeedPart, RevocationFeed } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import type { Transaction } from '../../database/database.ts'
+import { openCapacity } from './import-capacity.ts'
 import {
   addImportedIds,
   dropOldTexts,
@@ -12,21 +13,26 @@ import {
   insertRevocations,
   listStoredParts,
   markComplete,
-  sumImportedIds,
 } from './queries/imported.ts'
 
 /** A feed with a sequence near 2^53 must not block later feeds of its issuer permanently (protocol/core 18.3). */
 const MAX_JUMP = 1_000_000
 
-/** Maximum number of stored ids of one issuer, and of all. */
-const MAX_ISSUER_IDS = 2_000_000
-const MAX_ALL_IDS = 10_000_000
+/** Ids that one statement stores. Other requests are served between two statements. */
+const ROWS = 1000
 
 export type ImportProblem = 'stale_sequence' | 'sequence_jump'
+
+/** An id, and the reason of its revocation. */
+export type RevokedId = readonly [attestation_id: string, reason: string | null]
 
 interface StoredRow {
   readonly complete: boolean
   readonly isJump: boolean
+}
+
+export function isJump(sequence: number, last: { readonly sequence: number } | undefined): boolean {
+  return sequence - (last?.sequence ?? 0) > MAX_JUMP
 }
 
 /** Stores a plain feed. The caller has the lock of imports. A feed below 50,000 ids is complete. */
@@ -39,23 +45,48 @@ export async function storeFeed(
   const { issuer_sovereign_id: issuer, sequence, feed_id } = feed
   const last = await findLastImported(tx.query, issuer)
   if (last !== undefined && sequence <= last.sequence) return 'stale_sequence'
-  const isJump = sequence - (last?.sequence ?? 0) > MAX_JUMP
-  if (isJump && !acceptJump) return 'sequence_jump'
+  const jumps = isJump(sequence, last)
+  if (jumps && !acceptJump) return 'sequence_jump'
   // Ids count as a set, in any order.
-  const { revoked_attestation_ids: ids } = withSortedIds(feed)
+  const { revoked_attestation_ids, revocation_reasons: reasons } = withSortedIds(feed)
+  const ids = revoked_attestation_ids.map((id) => withReason(id, reasons))
   const complete = ids.length < MAX_FEED_IDS
-  await insertImportedFeed(tx, {
-    issuer_sovereign_id: issuer,
+  await storeIds(tx, parts, { issuer, feed_id, sequence, ids })
+  await storeFeedText(tx, parts, {
+    issuer,
     sequence,
     feed_id,
-    feed_json: writeJson(asJson(feed)),
-    revoked_count: ids.length,
-    imported_at: writeSortable(parts.clock.now()),
-    complete: complete ? 1 : 0,
+    text: writeJson(asJson(feed)),
+    ids: ids.length,
+    complete,
   })
-  await storeIds(tx, parts, { issuer, feed_id, sequence, ids, reasons: feed.revocation_reasons })
-  await dropOldTexts(tx, issuer)
-  return { complete, isJump }
+  return { complete, isJump: jumps }
+}
+
+/** The text of a feed or an index with a new sequence. */
+export async function storeFeedText(
+  tx: Transaction,
+  parts: RevocationFeedsParts,
+  given: {
+    readonly issuer: string
+    readonly sequence: number
+    readonly feed_id: string
+    readonly text: string
+    readonly ids: number
+    readonly complete: boolean
+  },
+): Promise<void> {
+  await insertImportedFeed(tx, {
+    issuer_sovereign_id: given.issuer,
+    sequence: given.sequence,
+    feed_id: given.feed_id,
+    feed_json: given.text,
+    revoked_count: given.ids,
+    imported_at: writeSortable(parts.clock.now()),
+    complete: given.complete ? 1 : 0,
+  })
+  await dropOldTexts(tx, given.issuer)
+  await tx.raiseVersion('imports')
 }
 
 /** Stores one part. The sequence of the issuer advances when all parts are stored. */
@@ -66,63 +97,88 @@ export async function storePart(
   part: FeedPart,
   acceptJump: boolean,
 ): Promise<StoredRow | ImportProblem> {
-  const { issuer_sovereign_id: issuer, sequence, index_id, part_bits } = index
+  const { issuer_sovereign_id: issuer, sequence, index_id } = index
   const last = await findLastImported(tx.query, issuer)
   const isStale =
     last !== undefined && (sequence < last.sequence || (sequence === last.sequence && last.complete === 1))
   if (isStale) return 'stale_sequence'
-  const isJump = sequence - (last?.sequence ?? 0) > MAX_JUMP
-  if (isJump && !acceptJump) return 'sequence_jump'
-  const { revoked_attestation_ids: ids, revocation_reasons: reasons } = part
-  await storeIds(tx, parts, { issuer, feed_id: index_id, sequence, ids, reasons })
-  const digest = index.parts[part.part]?.digest ?? ''
-  await cachePart(tx, { issuer_sovereign_id: issuer, part_bits, part: part.part, digest })
-  return { complete: false, isJump }
+  const jumps = isJump(sequence, last)
+  if (jumps && !acceptJump) return 'sequence_jump'
+  const ids = part.revoked_attestation_ids.map((id) => withReason(id, part.revocation_reasons))
+  await storeIds(tx, parts, { issuer, feed_id: index_id, sequence, ids })
+  await recordPart(tx, index, part.part)
+  return { complete: false, isJump: jumps }
 }
 
-/** True when every part of the index is stored. The issuer is then imported up to this sequence. */
-export async function concludeIndex(tx: Transaction, parts: RevocationFeedsParts, index: FeedIndex): Promise<boolean> {
+/** Records that all ids of a part are stored. */
+export async function recordPart(tx: Transaction, index: FeedIndex, part: number): Promise<void> {
+  const { issuer_sovereign_id, part_bits } = index
+  await cachePart(tx, { issuer_sovereign_id, part_bits, part, digest: index.parts[part]?.digest ?? '' })
+}
+
+/**
+ * Complete when every part of the index is stored. The issuer is then imported up to this sequence. A lower sequence
+ * changes nothing: the ids are stored, and the imported sequence never falls.
+ */
+export async function concludeIndex(
+  tx: Transaction,
+  parts: RevocationFeedsParts,
+  index: FeedIndex,
+  acceptJump: boolean,
+): Promise<{ readonly complete: boolean } | 'sequence_jump'> {
   const { issuer_sovereign_id: issuer, sequence, index_id, part_bits, total_ids } = index
-  const stored = await listStoredParts(tx.query, issuer, part_bits)
-  if (!index.parts.every(({ part, digest }) => stored.get(part) === digest)) return false
   const last = await findLastImported(tx.query, issuer)
-  if (last !== undefined && last.sequence > sequence) return false
-  if (last?.sequence === sequence) await markComplete(tx, issuer, sequence)
-  else
-    await insertImportedFeed(tx, {
-      issuer_sovereign_id: issuer,
+  if (isJump(sequence, last) && !acceptJump) return 'sequence_jump'
+  const stored = await listStoredParts(tx.query, issuer, part_bits)
+  if (!index.parts.every(({ part, digest }) => stored.get(part) === digest)) return { complete: false }
+  if (last === undefined || last.sequence < sequence)
+    await storeFeedText(tx, parts, {
+      issuer,
       sequence,
       feed_id: index_id,
-      feed_json: writeJson(asJson(index)),
-      revoked_count: total_ids,
-      imported_at: writeSortable(parts.clock.now()),
-      complete: 1,
+      text: writeJson(asJson(index)),
+      ids: total_ids,
+      complete: true,
     })
-  await dropOldTexts(tx, issuer)
-  await tx.raiseVersion('imports')
-  return true
+  else if (last.sequence === sequence && last.complete === 0) {
+    await markComplete(tx, issuer, sequence)
+    await tx.raiseVersion('imports')
+  }
+  return { complete: true }
 }
 
 interface SubmittedIds {
   readonly issuer: string
   readonly feed_id: string
   readonly sequence: number
-  readonly ids: readonly string[]
-  readonly reasons: { readonly [id: string]: string }
+  readonly ids: readonly RevokedId[]
 }
 
-export async function storeIds(tx: Transaction, parts: RevocationFeedsParts, given: SubmittedIds): Promise<void> {
-  const { issuer: issuer_sovereign_id, feed_id, sequence, ids, reasons } = given
+/** Adds ids. Returns how many of them are new. Refused before the first one that has no room is written. */
+export async function storeIds(tx: Transaction, parts: RevocationFeedsParts, given: SubmittedIds): Promise<number> {
+  const { issuer: issuer_sovereign_id, feed_id, sequence, ids } = given
   const imported_at = writeSortable(parts.clock.now())
-  const rows = ids.map((attestation_id) => {
-    const reason = Object.hasOwn(reasons, attestation_id) ? (reasons[attestation_id] ?? null) : null
-    return { issuer_sovereign_id, attestation_id, feed_id, sequence, reason, imported_at }
-  })
-  const total = await addImportedIds(tx, issuer_sovereign_id, await insertRevocations(tx, rows))
-  // Refused as a whole: a dropped revocation would make its attestation count again.
-  if (total > MAX_ISSUER_IDS || (await sumImportedIds(tx.query)) > MAX_ALL_IDS) {
-    parts.log.error('too many imported revocations', { alarm: true, issuer_sovereign_id, ids: total })
-    throw new Refusal('import_capacity', { issuer_sovereign_id })
+  const capacity = await openCapacity(tx, parts, issuer_sovereign_id)
+  for (let at = 0; at < ids.length; at += ROWS) {
+    if (at > 0) await nextTurn()
+    const rows = ids
+      .slice(at, at + ROWS)
+      .map(([attestation_id, reason]) => ({
+        issuer_sovereign_id,
+        attestation_id,
+        feed_id,
+        sequence,
+        reason,
+        imported_at,
+      }))
+    await capacity.require(rows.map((row) => row.attestation_id))
+    capacity.add(await insertRevocations(tx, rows))
   }
-  await tx.raiseVersion('imports')
+  await addImportedIds(tx, issuer_sovereign_id, capacity.added)
+  if (capacity.added > 0) await tx.raiseVersion('imports')
+  return capacity.added
+}
+
+function withReason(id: string, reasons: { readonly [id: string]: string }): RevokedId {
+  return [id, Object.hasOwn(reasons, id) ? (reasons[id] ?? null) : null]
 }

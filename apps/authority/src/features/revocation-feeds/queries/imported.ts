@@ -41,30 +41,27 @@ export async function markComplete(tx: Transaction, issuer: string, sequence: nu
     .execute()
 }
 
-/** Undefined for an old feed, whose text is no longer stored. */
-export async function findImportedText(db: Reader, issuer: string, sequence: number): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('sovereign_revocation_feeds')
-    .select('feed_json')
-    .where('issuer_sovereign_id', '=', issuer)
-    .where('sequence', '=', sequence)
-    .where('digest', 'is', null)
-    .executeTakeFirst()
-  return row?.feed_json
-}
-
-/** The same ids, signed again. */
+/** The same content, signed again. */
 export async function replaceImportedText(
   tx: Transaction,
   issuer: string,
   sequence: number,
-  feed_json: string,
+  text: { readonly feed_json: string; readonly revoked_count?: number },
 ): Promise<void> {
   await tx.query
     .updateTable('sovereign_revocation_feeds')
-    .set({ feed_json })
+    .set(text)
     .where('issuer_sovereign_id', '=', issuer)
     .where('sequence', '=', sequence)
+    .execute()
+}
+
+/** Records when the feed of an issuer was last found to be the stored one. */
+export async function setConfirmed(tx: Transaction, issuer: string, confirmed_at: string): Promise<void> {
+  await tx.query
+    .updateTable('imported_issuers')
+    .set({ confirmed_at })
+    .where('issuer_sovereign_id', '=', issuer)
     .execute()
 }
 
@@ -119,39 +116,53 @@ export async function listStoredParts(
   return new Map(rows.map(({ part, digest }) => [part, digest]))
 }
 
-/** Adds to the number of ids of an issuer and returns the sum. */
-export async function addImportedIds(tx: Transaction, issuer_sovereign_id: string, added: number): Promise<number> {
-  const row = await tx.query
+/** Adds to the number of ids of an issuer. */
+export async function addImportedIds(tx: Transaction, issuer_sovereign_id: string, added: number): Promise<void> {
+  await tx.query
     .insertInto('imported_issuers')
     .values({ issuer_sovereign_id, ids: added, confirmed_at: null })
     .onConflict((conflict) =>
       conflict.column('issuer_sovereign_id').doUpdateSet((eb) => ({ ids: eb('imported_issuers.ids', '+', added) })),
     )
-    .returning('ids')
-    .executeTakeFirst()
-  return Number(row?.ids ?? 0)
+    .execute()
 }
 
-export async function sumImportedIds(tx: Reader): Promise<number> {
+/** Number of ids of one issuer, and of all. */
+export async function countImportedIds(
+  tx: Reader,
+  issuer: string,
+): Promise<{ readonly issuer: number; readonly all: number }> {
   const row = await tx
     .selectFrom('imported_issuers')
-    .select((eb) => eb.fn.sum<number>('ids').as('ids'))
+    .select((eb) => [
+      eb.fn
+        .sum<number>(eb.case().when('issuer_sovereign_id', '=', issuer).then(eb.ref('ids')).else(0).end())
+        .as('issuer'),
+      eb.fn.sum<number>('ids').as('all'),
+    ])
     .executeTakeFirst()
-  return Number(row?.ids ?? 0)
+  return { issuer: Number(row?.issuer ?? 0), all: Number(row?.all ?? 0) }
+}
+
+/** How many of these ids of an issuer are imported. */
+export async function countStoredIds(tx: Reader, issuer: string, ids: readonly string[]): Promise<number> {
+  const row = await tx
+    .selectFrom('imported_sovereign_revocations')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('issuer_sovereign_id', '=', issuer)
+    .where('attestation_id', 'in', ids)
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
 }
 
 /** Adds ids. An existing id stays as first imported, and none is ever removed. Returns the number of new ids. */
 export async function insertRevocations(tx: Transaction, rows: readonly ImportedRevocation[]): Promise<number> {
-  let added = 0n
-  for (let at = 0; at < rows.length; at += 1000) {
-    const done = await tx.query
-      .insertInto('imported_sovereign_revocations')
-      .values(rows.slice(at, at + 1000))
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirst()
-    added += done.numInsertedOrUpdatedRows ?? 0n
-  }
-  return Number(added)
+  const done = await tx.query
+    .insertInto('imported_sovereign_revocations')
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return Number(done.numInsertedOrUpdatedRows ?? 0n)
 }
 
 export async function isImportedRevocation(
@@ -196,22 +207,25 @@ export async function listNewestFeeds(db: Reader): Promise<readonly NewestFeed[]
 
 export type FeedDatabase = Pick<Database, 'engine' | 'read'>
 
-/** Returns issued_at of an imported feed whose text is still stored, without reading the text. */
-export async function findFeedDate(
+/** Facts of an imported feed whose text is still stored, without reading the text here. `isPlain`: not an index. */
+export async function findFeedText(
   { engine, read }: FeedDatabase,
   issuer: string,
   sequence: number,
-): Promise<string | null> {
-  const member =
+): Promise<
+  { readonly issued_at: string | null; readonly isPlain: boolean; readonly revoked_count: number } | undefined
+> {
+  const member = (name: string) =>
     engine === 'sqlite'
-      ? sql<string | null>`json_extract(feed_json, '$.issued_at')`
-      : sql<string | null>`feed_json::json ->> 'issued_at'`
+      ? sql<string | null>`json_extract(feed_json, ${`$.${name}`})`
+      : sql<string | null>`feed_json::json ->> ${name}`
   const row = await read
     .selectFrom('sovereign_revocation_feeds')
-    .select(member.as('issued_at'))
+    .select([member('issued_at').as('issued_at'), member('feed_id').as('signed_id'), 'revoked_count'])
     .where('issuer_sovereign_id', '=', issuer)
     .where('sequence', '=', sequence)
     .where('digest', 'is', null)
     .executeTakeFirst()
-  return row?.issued_at ?? null
+  if (row === undefined) return undefined
+  return { issued_at: row.issued_at, isPlain: row.signed_id !== null, revoked_count: row.revoked_count }
 }

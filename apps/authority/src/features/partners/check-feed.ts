@@ -1,0 +1,134 @@
+import {
+  MAX_READ_FEED_IDS,
+  asJson,
+  digestOf,
+  instantOf,
+  isJsonObject,
+  isPartOf,
+  readFeedIndex,
+  readFeedPart,
+  readRevocationFeed,
+  verifyList,
+  verifyRevocationFeed,
+  withSortedIds,
+  writeJson,
+} from '@chancery/protocol'
+import type { FeedIndex, JsonValue, RevocationFeed } from '@chancery/protocol'
+import type { PartnerFeed, PartnerPart } from '../revocation-feeds/index.ts'
+import { MAX_STORED_CHARACTERS, checked, readBlocks } from './check-material.ts'
+import type { Blocks, Checked, Signer } from './check-material.ts'
+import { keysAt } from './pin.ts'
+import { StepFailure } from './step-failure.ts'
+import type { StoredFeed } from './stored-facts.ts'
+
+/** Whatever fits into the bytes of a feed is read, so that one with too many ids or reasons is not taken for a malformed one. */
+const FEED_LIMITS = { maxDepth: 64, maxValues: 8_000_000, maxNames: 4_000_000 }
+
+/** Ids that are imported in one transaction. */
+const SLICE_IDS = 5000
+
+/** What was imported before. */
+export type KnownFeed = Pick<StoredFeed, 'sequence' | 'issued_at' | 'ids_digest'>
+
+export interface FeedTask extends Signer {
+  readonly blocks: Blocks
+  /** Undefined when the feed is not imported. `keys`: those of own treaties, which also count then. */
+  readonly importing: { readonly keys: readonly string[]; readonly known: KnownFeed | null } | undefined
+}
+
+export interface CheckedFeed {
+  readonly facts: Omit<StoredFeed, 'complete' | 'etag' | 'imported'> & { readonly ids_digest: string }
+  /** Up to 1 MiB. */
+  readonly text: string | null
+  readonly imported: PartnerFeed | null
+}
+
+/** Reads and verifies a feed. The event loop gets facts and texts only: it reads no long list. */
+export function checkFeed(task: FeedTask): Promise<Checked<CheckedFeed>> {
+  return checked(async () => {
+    const value = readBlocks(task.blocks, FEED_LIMITS)
+    if (isTooLong(value)) throw new StepFailure('too_large')
+    const feed = readRevocationFeed(value)
+    if (feed.issuer_sovereign_id !== task.sovereign_id) throw new StepFailure('mismatch')
+    const keys = [...keysAt(task.keys, instantOf(feed.issued_at)), ...(task.importing?.keys ?? [])]
+    if (!(await verifyRevocationFeed(feed, [...new Set(keys)]))) throw new StepFailure('unauthentic')
+    const ids = withSortedIds(feed).revoked_attestation_ids
+    const { signatures: _signatures, ...signed } = feed
+    const facts = {
+      sequence: feed.sequence,
+      issued_at: feed.issued_at,
+      ids: ids.length,
+      digest: digestOf(asJson(signed)),
+      ids_digest: digestOf(ids),
+    }
+    const text = writeJson(asJson(feed))
+    return {
+      facts,
+      text: text.length <= MAX_STORED_CHARACTERS ? text : null,
+      imported: task.importing === undefined ? null : toImport(feed, facts, { ids, text, known: task.importing.known }),
+    }
+  })
+}
+
+function isTooLong(value: JsonValue): boolean {
+  if (!isJsonObject(value)) return false
+  const { revoked_attestation_ids: ids, revocation_reasons: reasons } = value
+  const isLong = Array.isArray(ids) && ids.length > MAX_READ_FEED_IDS
+  return isLong || (isJsonObject(reasons) && Object.keys(reasons).length > MAX_READ_FEED_IDS)
+}
+
+/** Leaves out what was imported before. */
+function toImport(
+  feed: RevocationFeed,
+  facts: CheckedFeed['facts'],
+  given: { readonly ids: readonly string[]; readonly text: string; readonly known: KnownFeed | null },
+): PartnerFeed {
+  const { feed_id, issuer_sovereign_id, sequence, issued_at } = feed
+  const { known } = given
+  const hasIds = known?.ids_digest === facts.ids_digest
+  const hasText = hasIds && known.sequence === sequence && known.issued_at === issued_at
+  return {
+    feed_id,
+    issuer_sovereign_id,
+    sequence,
+    issued_at,
+    ids: facts.ids,
+    slices: hasIds ? null : toSlices(given.ids, feed.revocation_reasons),
+    text: hasText ? null : given.text,
+  }
+}
+
+/** JSON texts: moving them to the event loop costs less than moving every id. */
+function toSlices(ids: readonly string[], reasons: { readonly [id: string]: string }): readonly string[] {
+  const slices: string[] = []
+  for (let at = 0; at < ids.length; at += SLICE_IDS) {
+    const some = ids.slice(at, at + SLICE_IDS)
+    slices.push(JSON.stringify(some.map((id) => [id, Object.hasOwn(reasons, id) ? reasons[id] : null])))
+  }
+  return slices
+}
+
+export function checkIndex(
+  task: Signer & { readonly blocks: Blocks; readonly importKeys: readonly string[] },
+): Promise<Checked<FeedIndex>> {
+  return checked(async () => {
+    const index = readFeedIndex(readBlocks(task.blocks))
+    if (index.issuer_sovereign_id !== task.sovereign_id) throw new StepFailure('mismatch')
+    const keys = [...new Set([...keysAt(task.keys, instantOf(index.issued_at)), ...task.importKeys])]
+    if (!(await verifyList(index, keys))) throw new StepFailure('unauthentic')
+    return index
+  })
+}
+
+export function checkPart(task: {
+  readonly blocks: Blocks
+  readonly index: FeedIndex
+  readonly part: number
+}): Promise<Checked<PartnerPart>> {
+  return checked(async () => {
+    const part = readFeedPart(readBlocks(task.blocks))
+    if (part.part !== task.part || !isPartOf(part, task.index)) throw new StepFailure('malformed')
+    const ids = part.revoked_attestation_ids
+    return { part: part.part, ids: ids.length, slices: toSlices(ids, part.revocation_reasons) }
+  })
+}
