@@ -53,6 +53,7 @@ async function readFeed(pull: Pull): Promise<void> {
   if (result === 'rollback' || result === 'equivocation') throw new StepFailure(result)
   // Ids first: the partner shows this feed as read only when they are imported.
   const isSmall = facts.ids < MAX_FEED_IDS
+  if (imported !== null && !isSmall) pull.allowParts()
   if (imported !== null) await importPlain(pull, facts, imported)
   if (stored?.digest !== facts.digest) findings.changed.push('feed')
   const tag = found.etag === undefined ? {} : { etag: found.etag }
@@ -80,7 +81,6 @@ async function importPlain(pull: Pull, facts: CheckedFeed['facts'], feed: Partne
 /** Ids that the plain feed has no room for. */
 async function importRest(pull: Pull, facts: CheckedFeed['facts'], importKeys: readonly string[]): Promise<void> {
   const { findings } = pull
-  pull.allowParts()
   const complete = await importParts(pull, facts, importKeys)
   const { feed } = findings.facts
   if (feed !== undefined) findings.facts = { ...findings.facts, feed: { ...feed, complete } }

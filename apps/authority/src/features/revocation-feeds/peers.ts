@@ -97,7 +97,7 @@ export async function renewFeed(tx: Transaction, parts: RevocationFeedsParts, gi
   if (last?.sequence !== sequence || last.complete !== 1) return
   await setConfirmed(tx, issuer, writeSortable(parts.clock.now()))
   if (text === null) return
-  const stored = await findFeedText({ engine: parts.database.engine, read: tx.query }, issuer, sequence)
+  const stored = await findFeedText(parts.database, issuer, sequence, tx.query)
   if (stored === undefined || instantOf(given.issued_at) <= (readInstant(stored.issued_at ?? '') ?? 0n)) return
   // The date of ids that came in parts is that of their index. A shorter list is not the same content.
   if (given.isPlain && (!stored.isPlain || given.ids < stored.revoked_count)) return

@@ -85,7 +85,8 @@ export async function storeFeedText(
     imported_at: writeSortable(parts.clock.now()),
     complete: given.complete ? 1 : 0,
   })
-  await dropOldTexts(tx, given.issuer)
+  await nextTurn()
+  await dropOldTexts(tx, parts.database, given.issuer)
   await tx.raiseVersion('imports')
 }
 
@@ -161,16 +162,14 @@ export async function storeIds(tx: Transaction, parts: RevocationFeedsParts, giv
   const capacity = await openCapacity(tx, parts, issuer_sovereign_id)
   for (let at = 0; at < ids.length; at += ROWS) {
     if (at > 0) await nextTurn()
-    const rows = ids
-      .slice(at, at + ROWS)
-      .map(([attestation_id, reason]) => ({
-        issuer_sovereign_id,
-        attestation_id,
-        feed_id,
-        sequence,
-        reason,
-        imported_at,
-      }))
+    const rows = ids.slice(at, at + ROWS).map(([attestation_id, reason]) => ({
+      issuer_sovereign_id,
+      attestation_id,
+      feed_id,
+      sequence,
+      reason,
+      imported_at,
+    }))
     await capacity.require(rows.map((row) => row.attestation_id))
     capacity.add(await insertRevocations(tx, rows))
   }

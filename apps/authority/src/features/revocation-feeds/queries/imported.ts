@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sha256Hex } from '@chancery/protocol'
 import type { ImportedRevocation } from '@chancery/protocol'
 import { sql } from 'kysely'
@@ -68,23 +69,43 @@ export async function setConfirmed(tx: Transaction, issuer: string, confirmed_at
 const STORED_IMPORTS = 2
 
 /** Stores the texts of the newest two feeds of an issuer, and digests of older ones. */
-export async function dropOldTexts(tx: Transaction, issuer: string): Promise<void> {
+export async function dropOldTexts(tx: Transaction, { engine }: FeedDatabase, issuer: string): Promise<void> {
   const rows = await tx.query
     .selectFrom('sovereign_revocation_feeds')
-    .select(['sequence', 'feed_json'])
+    .select('sequence')
     .where('issuer_sovereign_id', '=', issuer)
     .where('digest', 'is', null)
     .orderBy('sequence', 'desc')
     .offset(STORED_IMPORTS)
     .limit(4)
     .execute()
-  for (const { sequence, feed_json } of rows)
+  for (const { sequence } of rows) {
+    const digest =
+      engine === 'postgres'
+        ? sql<string>`encode(sha256(convert_to(feed_json, 'UTF8')), 'hex')`
+        : await digestOfText(tx.query, issuer, sequence)
     await tx.query
       .updateTable('sovereign_revocation_feeds')
-      .set({ digest: sha256Hex(feed_json), feed_json: '' })
+      .set({ digest, feed_json: '' })
       .where('issuer_sovereign_id', '=', issuer)
       .where('sequence', '=', sequence)
       .execute()
+    await nextTurn()
+  }
+}
+
+/** SQLite works on the event loop, so other requests are served between the steps for a long text. */
+async function digestOfText(tx: Reader, issuer: string, sequence: number): Promise<string> {
+  const { feed_json } = await tx
+    .selectFrom('sovereign_revocation_feeds')
+    .select('feed_json')
+    .where('issuer_sovereign_id', '=', issuer)
+    .where('sequence', '=', sequence)
+    .executeTakeFirstOrThrow()
+  await nextTurn()
+  const digest = sha256Hex(feed_json)
+  await nextTurn()
+  return digest
 }
 
 /** Records that a part with this digest was imported. */
@@ -212,6 +233,7 @@ export async function findFeedText(
   { engine, read }: FeedDatabase,
   issuer: string,
   sequence: number,
+  db: Reader = read,
 ): Promise<
   { readonly issued_at: string | null; readonly isPlain: boolean; readonly revoked_count: number } | undefined
 > {
@@ -219,7 +241,7 @@ export async function findFeedText(
     engine === 'sqlite'
       ? sql<string | null>`json_extract(feed_json, ${`$.${name}`})`
       : sql<string | null>`feed_json::json ->> ${name}`
-  const row = await read
+  const row = await db
     .selectFrom('sovereign_revocation_feeds')
     .select([member('issued_at').as('issued_at'), member('feed_id').as('signed_id'), 'revoked_count'])
     .where('issuer_sovereign_id', '=', issuer)

@@ -1,0 +1,53 @@
+import { readJson, toUtf8 } from '@chancery/protocol'
+import { foreignFeed, foreignSovereign, wireText } from '@chancery/testkit'
+import { describe, expect, it } from 'vitest'
+import { checkFeed } from './check-feed.ts'
+import type { CheckedFeed, FeedTask } from './check-feed.ts'
+
+const issuer = foreignSovereign('ELSEWHERE')
+const ids = Array.from({ length: 12_000 }, (_, i) => `id-${String(i).padStart(5, '0')}`)
+const feed = wireText(foreignFeed(issuer, 4, ids, { revocation_reasons: { 'id-00001': 'left', 'id-11999': 'lost' } }))
+
+async function check(importing: FeedTask['importing']): Promise<CheckedFeed> {
+  const found = await checkFeed({
+    blocks: [toUtf8(feed)],
+    sovereign_id: 'ELSEWHERE',
+    keys: { always: [issuer.publicKey], former: [] },
+    importing,
+  })
+  if ('failure' in found) throw new Error(found.failure)
+  return found.value
+}
+
+describe('checkFeed', () => {
+  it('gives texts of at most 5000 ids to import, with their reasons', async () => {
+    const { imported, facts } = await check({ keys: [], known: null })
+    const slices = (imported?.slices ?? []).map((slice) => JSON.parse(slice) as [string, string | null][])
+    expect(slices.map((slice) => slice.length)).toEqual([5000, 5000, 2000])
+    expect(slices.flat().map(([id]) => id)).toEqual(ids)
+    expect(slices.flat().filter(([, reason]) => reason !== null)).toEqual([
+      ['id-00001', 'left'],
+      ['id-11999', 'lost'],
+    ])
+    expect(imported).toMatchObject({ sequence: 4, ids: 12_000, issuer_sovereign_id: 'ELSEWHERE' })
+    expect(readJson(imported?.text ?? '', { maxDepth: 9, maxValues: 20_000, maxNames: 9 })).toMatchObject({
+      sequence: 4,
+    })
+    expect(facts.ids).toBe(12_000)
+  })
+
+  it('gives no ids when the feed is not imported, or is imported already', async () => {
+    const { facts, imported } = await check(undefined)
+    expect(imported).toBeNull()
+    const { ids_digest, issued_at } = facts
+    const known = { ids_digest, issued_at, sequence: 4 }
+    expect((await check({ keys: [], known })).imported).toMatchObject({ slices: null, text: null })
+    const earlier = { ...known, sequence: 3 }
+    expect((await check({ keys: [], known: earlier })).imported).toMatchObject({
+      slices: null,
+      text: expect.any(String),
+    })
+    const other = { ...known, ids_digest: 'other' }
+    expect((await check({ keys: [], known: other })).imported?.slices).toHaveLength(3)
+  })
+})
