@@ -4,13 +4,15 @@ import {
   boundaryDecisionForm,
   canonicalJson,
   contextDigest,
-  isJsonObject,
+  digestOf,
   justificationForm,
+  readCarried,
+  readJoinCertificate,
   readReceived,
   verifyBoundaryDecision,
   verifyJustification,
 } from '@chancery/protocol'
-import type { AuthorityKeys, Instant } from '@chancery/protocol'
+import type { AuthorityKeys, BoundaryDecision, Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import type { NodeDecision, NodeDecisionRequest } from '../api/boundary.ts'
 import { DecisionVerificationError } from '../governed/errors.ts'
 
@@ -21,7 +23,7 @@ export type AskOptions = Omit<NodeDecisionRequest, 'cert_id' | 'requested_capabi
 
 export interface AskedDecision {
   readonly request: NodeDecisionRequest
-  /** The key that the decision is about. */
+  /** The key that signed the request. For a relay the decision is about the key of its caller. */
   readonly publicKey: string
   /** Public keys of the authority, pinned; or its genesis block and key history. */
   readonly authorityKeys: readonly string[] | AuthorityKeys
@@ -29,8 +31,8 @@ export interface AskedDecision {
 }
 
 /**
- * Verifies the response to a request for a decision: genuine, valid now, with its reasons, and about this key,
- * capability, attestation and context. Throws {@link DecisionVerificationError}.
+ * Verifies the response to a request for a decision: genuine, valid now, with its reasons, and about this key or this
+ * caller, this capability, attestation and context. Throws {@link DecisionVerificationError}.
  */
 export async function requireNodeDecision(response: NodeDecision, asked: AskedDecision): Promise<void> {
   const { decision, justification_proof: justification, context } = response
@@ -46,19 +48,66 @@ export async function requireNodeDecision(response: NodeDecision, asked: AskedDe
   if (!explained.ok) refuse(`justification_${explained.reason}`)
   if (decision.policy_binding?.context_digest !== contextDigest(context)) refuse('context_digest_mismatch')
   if (context.context_id !== decision.context_id || !isAskedContext(context, asked)) refuse('context_mismatch')
-  const id = request.attestation_id ?? request.presented?.attestation.attestation_id
-  if (decision.agreement_id !== id || decision.attestation_binding?.attestation_id !== id) refuse('basis_mismatch')
+  if (!isAskedBasis(decision, request)) refuse('basis_mismatch')
+}
+
+/**
+ * Gives the context a new id, so that an earlier decision on the same question is not taken for this one. With an
+ * idempotency key the earlier one is asked for. An attestation of the own network is named by its id.
+ */
+export function nameRequest(
+  { presented, ...options }: Omit<AskOptions, 'signal'>,
+  own: string,
+): Omit<AskOptions, 'signal'> {
+  const { context, idempotency_key } = options
+  const isNamed = (context?.context_id ?? '') !== '' || idempotency_key !== undefined
+  const named = isNamed ? {} : { context: { ...context, context_id: crypto.randomUUID() } }
+  if (presented === undefined) return { ...options, ...named }
+  if (presented.issuer_sovereign_id !== own) return { ...options, ...named, presented }
+  return { ...options, ...named, attestation_id: presented.attestation.attestation_id }
 }
 
 /** The context is that of the request: nothing else was decided. */
-function isAskedContext(context: NodeDecision['context'], { request, publicKey }: AskedDecision): boolean {
-  const { requested_capability, context: asked = {} } = request
-  const about = context.attributes['chancery_request']
+function isAskedContext(context: NodeDecision['context'], asked: AskedDecision): boolean {
+  const { requested_capability, context: named = {} } = asked.request
+  const { chancery_request, chancery_recognition: _recognition, ...attributes } = context.attributes
   return (
     context.requested_capability === requested_capability &&
-    (asked.context_id === undefined || asked.context_id === '' || context.context_id === asked.context_id) &&
-    canonicalJson(context.request_parameters) === canonicalJson(asked.request_parameters ?? {}) &&
-    isJsonObject(about) &&
-    about['node_public_key'] === publicKey
+    (named.context_id === undefined || named.context_id === '' || context.context_id === named.context_id) &&
+    isSame(context.request_parameters, named.request_parameters ?? {}) &&
+    isSame(attributes, named.attributes ?? {}) &&
+    isSame(chancery_request ?? null, requestAttribute(asked))
   )
+}
+
+/** What the authority states about the request: whom the decision is about, and who asked (trust-operations 4.12). */
+function requestAttribute({ request, publicKey }: AskedDecision): JsonObject | null {
+  const { on_behalf_of, cert_id = null } = request
+  if (on_behalf_of === undefined) {
+    const asked_by = cert_id === null ? 'partner_node' : 'node'
+    return { asked_by, node_public_key: publicKey, cert_id, audience: null, relayed_by: null }
+  }
+  const { audience, certificate } = on_behalf_of
+  const caller = readCarried(certificate, readJoinCertificate)
+  if (caller === undefined) return null
+  const { node_public_key, cert_id: caller_cert_id } = caller
+  return { asked_by: 'relay', node_public_key, cert_id: caller_cert_id, audience, relayed_by: cert_id }
+}
+
+function isAskedBasis(
+  { agreement_id, attestation_binding }: BoundaryDecision,
+  { attestation_id, presented }: NodeDecisionRequest,
+): boolean {
+  const id = attestation_id ?? presented?.attestation.attestation_id
+  if (agreement_id !== id || attestation_binding?.attestation_id !== id) return false
+  if (presented === undefined) return true
+  const { signatures: _signatures, ...body } = presented.attestation
+  return (
+    attestation_binding.issuer_sovereign_id === presented.issuer_sovereign_id &&
+    attestation_binding.attestation_digest === digestOf(asJson(body))
+  )
+}
+
+function isSame(one: JsonValue, other: JsonValue): boolean {
+  return one !== null && other !== null && canonicalJson(one) === canonicalJson(other)
 }

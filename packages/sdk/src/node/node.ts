@@ -20,7 +20,7 @@ import { signingFetch } from '../request-proof/sign.ts'
 import type { SigningFetch } from '../request-proof/sign.ts'
 import { sleep } from '../http/retry.ts'
 import type { Fetch } from '../http/transport.ts'
-import { requireNodeDecision } from './ask.ts'
+import { nameRequest, requireNodeDecision } from './ask.ts'
 import type { AskOptions } from './ask.ts'
 import { readStored } from './certificate.ts'
 import type { Expected } from './certificate.ts'
@@ -193,11 +193,13 @@ export class Node {
   }
 
   /**
-   * Asks the authority for a decision on an attestation of this node, and verifies the decision before it returns. A
-   * denial is a result, too: act only when `decision.authorized` is true.
+   * Asks the authority for a decision on an attestation of this node or, with `callerBasis(caller)`, of the caller of
+   * a relay. Verifies the decision before it returns. A denial is a result, too: act only when `decision.authorized` is
+   * true.
    */
   async ask(requested_capability: string, { signal, ...options }: AskOptions): Promise<NodeDecision> {
-    const request = { ...options, requested_capability, cert_id: this.certificate.cert_id }
+    const { cert_id, network_name } = this.certificate
+    const request = { ...nameRequest(options, network_name), requested_capability, cert_id }
     const response = await this.client.boundary.request(request, signal === undefined ? {} : { signal })
     const { publicKey } = this
     await requireNodeDecision(response, { request, publicKey, authorityKeys: this.keys, now: this.#clock() })
