@@ -3,31 +3,34 @@
  * every rotation. It can be killed at any time: a started action is in the outbox and is recorded after the next start.
  *
  *   NA_URL, GENESIS     as in node.ts
- *   OPERATOR_KEY        requests decisions
+ *   NODE_HOME, INVITE   as in node.ts: its node key asks for decisions, so it needs no operator key
  *   EXECUTOR_KEY        signs executed actions; registered with `chancery executor-key register`
- *   ATTESTATION         the member on whose behalf it acts, as reviewed by a person
+ *   ATTESTATION         of its node key, issued with `chancery attestation issue --public-key` and reviewed
  *   POLICY_PINS         the policies that decisions must use: [{policy_id, version, policy_digest}]
  *   OUTBOX              a separate folder
  */
 import { readFile } from 'node:fs/promises'
 import { readAttestation } from '@chancery/protocol'
-import { GovernedActionRunner, createClient, pinAttestation, readJson, summarizeDecision } from '@chancery/sdk'
-import { FileOutbox, readGenesisFile, readSignerFile } from '@chancery/sdk/nodejs'
+import { GovernedActionRunner, Node, pinAttestation, readJson, summarizeDecision } from '@chancery/sdk'
+import { FileNodeStore, FileOutbox, readGenesisFile, readSignerFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', OUTBOX = 'outbox' } = process.env
-const { OPERATOR_KEY = 'operator.key', EXECUTOR_KEY = 'executor.key' } = process.env
+const { NODE_HOME = 'node', INVITE, EXECUTOR_KEY = 'executor.key' } = process.env
 const { ATTESTATION = 'attestation.json', POLICY_PINS = 'policy-pins.json' } = process.env
 
-const authorityKey = (await readGenesisFile(GENESIS)).network_authority.public_key
 // Not JSON.parse: it changes the spelling of numbers, so the pinned digest below would differ.
 const attestation = readAttestation(readJson(await readFile(ATTESTATION, 'utf8')))
-const client = createClient({
-  url: NA_URL,
-  operator: { signer: await readSignerFile(OPERATOR_KEY), audience: authorityKey },
+const node = await Node.join({
+  url: NA_URL.split(','),
+  genesis: await readGenesisFile(GENESIS),
+  store: new FileNodeStore(NODE_HOME),
+  ...(INVITE === undefined ? {} : { invite: INVITE }),
 })
 const outbox = await FileOutbox.open(OUTBOX)
 const governor = await GovernedActionRunner.open({
-  client,
+  client: node.client,
+  ask: 'node',
+  node,
   outbox,
   executor: { signer: await readSignerFile(EXECUTOR_KEY), sovereignId: 'rotator' },
 })
@@ -40,7 +43,7 @@ const result = await governor.run({
   },
   // Verifies the decision offline before the action runs: it must be signed by this authority, for this request, with
   // this attestation and these policies. Otherwise it throws and the action does not run.
-  authorityKeys: [authorityKey],
+  authorityKeys: node.keys,
   expectedAttestation: pinAttestation(attestation),
   expectedPolicies: JSON.parse(await readFile(POLICY_PINS, 'utf8')),
   resource: { id: 'kv/payments/api-key', action: 'rotate' },
@@ -61,6 +64,7 @@ if (result.authorized) {
   console.log(result.stored ? 'stored' : 'waiting')
 }
 outbox.close()
+await node.stop()
 
 /** A real controller creates a new version in its vault here. */
 async function rotate(): Promise<number> {

@@ -34,7 +34,7 @@ beforeAll(async () => {
   database = await createTestDatabase('sqlite')
   na = await startAuthorityProcess({
     network,
-    settings: { ...database.settings, EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '1' },
+    settings: { ...database.settings, EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '1', NA_NODE_DECISIONS: 'own' },
   })
   folder = await mkdtemp(join(tmpdir(), 'chancery-examples-'))
   const operator = { signer: network.operators.privileged, audience: network.authority.publicKey }
@@ -146,8 +146,13 @@ describe('examples', () => {
   })
 
   it('controller.ts rotates under a policy, and does nothing where the policy says no', async () => {
+    const home = { NODE_HOME: join(folder, 'controller') }
+    const joining = run('node.ts', { ...home, INVITE: await invite() })
+    await joining.says('joined as')
+    expect(await joining.end()).toBe(0)
     const { attestation_id } = await client.attestations.issue({
       subject_id: 'payments',
+      subject_public_key: await keyOf('controller'),
       roles: ['role:client'],
       claims: { capabilities: ['secret.rotate'] },
     })
@@ -178,12 +183,12 @@ describe('examples', () => {
     await writeFile(join(folder, 'executor-keys.json'), JSON.stringify([key]))
 
     for (const number of [1, 2]) {
-      const allowed = run('controller.ts')
+      const allowed = run('controller.ts', home)
       await allowed.says(`is number ${number} of the secret`)
       await allowed.says('stored')
       expect((await once(allowed.child, 'exit'))[0]).toBe(0)
     }
-    const denied = run('controller.ts', { ENVIRONMENT: 'production' })
+    const denied = run('controller.ts', { ...home, ENVIRONMENT: 'production' })
     await denied.says('DENY')
     expect((await once(denied.child, 'exit'))[0]).toBe(0)
     expect((await client.evidence.page({ entry_kind: 'execution' })).count).toBe(2)

@@ -202,10 +202,12 @@ export { GovernedActionRunner } from './governed/action-runner.ts'
 export type {
   ActionReport,
   GovernedAction,
+  GovernedResource,
   GovernedResult,
   GovernedStep,
   GovernedActionOptions,
 } from './governed/action.ts'
+export type { GovernedRequest } from './governed/request-fields.ts'
 export { pinAttestation, summarizeDecision } from './governed/decision.ts'
 export type { Expectations } from './governed/decision.ts'
 export {

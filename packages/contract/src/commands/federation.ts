@@ -1,4 +1,5 @@
 import type { Command, CommandOption } from './command.ts'
+import { CAPABILITY_OPTION } from './recognition-treaties.ts'
 
 const PIN_OPTIONS: readonly CommandOption[] = [
   { flags: '--root-key <key>', summary: 'Expected root key of the partner network: a .pub file or base64' },
@@ -53,6 +54,7 @@ export const federationCommands: readonly Command[] = [
         summary: 'Accept the network that answers now; use it only if you cannot get the root key another way',
       },
       { flags: '--role <role>', summary: 'Role accepted from its members', repeatable: true, required: true },
+      CAPABILITY_OPTION,
       { flags: '--validity-hours <n>', summary: 'Validity of the treaty in hours, 1 to 26280', default: '168' },
       { flags: '--dry-run', summary: 'Only show what would be trusted' },
       { flags: '--yes', summary: 'Do not ask for confirmation' },
@@ -61,6 +63,10 @@ export const federationCommands: readonly Command[] = [
       {
         line: 'chancery federation bootstrap https://na.partner.example --root-key partner-root.pub --role role:client',
         summary: 'Show the terms, ask, then issue the treaty',
+      },
+      {
+        line: "chancery federation bootstrap https://na.partner.example --root-key partner-root.pub --role role:client --capability 'ledger.*'",
+        summary: 'Also let decisions allow its clients the capabilities of this pattern',
       },
     ],
     needs: 'operator',

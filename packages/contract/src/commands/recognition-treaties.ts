@@ -1,6 +1,12 @@
 import type { Command, CommandOption } from './command.ts'
 import { LIST_OPTIONS, REVOKING_OPTIONS } from './revoking.ts'
 
+export const CAPABILITY_OPTION: CommandOption = {
+  flags: '--capability <pattern>',
+  summary: 'Capability that decisions may allow its members, or a pattern such as ledger.*; default: none',
+  repeatable: true,
+}
+
 const SCOPE_OPTIONS: readonly CommandOption[] = [
   {
     flags: '--role <role>',
@@ -12,6 +18,7 @@ const SCOPE_OPTIONS: readonly CommandOption[] = [
     summary: 'Accepted status of its attestations; default: active',
     repeatable: true,
   },
+  CAPABILITY_OPTION,
 ]
 
 const ID = { name: 'id', summary: 'Id of the treaty', required: true } as const
@@ -38,6 +45,10 @@ export const treatyCommands: readonly Command[] = [
       {
         line: 'chancery treaty issue PARTNER-NET --key partner-na.pub --role role:client --validity-hours 720',
         summary: 'Accept its clients for 30 days',
+      },
+      {
+        line: "chancery treaty issue PARTNER-NET --key partner-na.pub --role role:client --capability 'ledger.*'",
+        summary: 'Let decisions allow its clients the capabilities of this pattern',
       },
     ],
     needs: 'operator',
@@ -68,6 +79,7 @@ export const treatyCommands: readonly Command[] = [
       { flags: '--key <key>', summary: 'New keys of its authority', repeatable: true },
       { flags: '--role <role>', summary: 'New accepted roles', repeatable: true },
       { flags: '--accept-status <word>', summary: 'New accepted statuses', repeatable: true },
+      { flags: '--capability <pattern>', summary: 'New capabilities in decisions', repeatable: true },
       {
         flags: '--validity-hours <n>',
         summary: 'Validity of the new treaty in hours; default: as long as the earlier one',

@@ -1,14 +1,14 @@
 import { hasSecretMaterial, instantOf, readJson, writeInstant, writeJson } from '@chancery/protocol'
 import type { BoundaryDecision, ExecutionEvidence, JsonObject } from '@chancery/protocol'
-import type { EvaluateResult } from '../api/boundary.ts'
+import { RequestError } from '../errors.ts'
 import { systemClock } from '../http/system-clock.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
 import { sleep } from '../http/retry.ts'
-import type { ActionReport, GovernedAction, GovernedResult, GovernedActionOptions } from './action.ts'
+import type { ActionReport, GovernedAction, GovernedActionOptions, GovernedResult } from './action.ts'
+import { askDecision } from './ask-decision.ts'
+import type { AnsweredDecision } from './ask-decision.ts'
 import { readRequestFields } from './request-fields.ts'
-import type { RequestFields } from './request-fields.ts'
-import { storedResourceHead } from './chains.ts'
-import { requireDecision } from './decision.ts'
+import type { GovernedRequest, RequestFields } from './request-fields.ts'
 import { DecisionVerificationError, EvidenceNotStoredError, MetadataRefusedError } from './errors.ts'
 import { EvidenceSender } from './evidence-sender.ts'
 import type { Outcome } from './evidence-draft.ts'
@@ -44,6 +44,7 @@ export class GovernedActionRunner {
       'client' | 'executor' | 'outbox' | 'clock' | 'observe' | 'useIdempotencyKeys' | 'onError'
     >
   >
+  readonly #node: GovernedActionOptions['node']
   readonly #sender: EvidenceSender
   readonly #stop = new AbortController()
   #loop: Promise<void> | undefined
@@ -59,6 +60,9 @@ export class GovernedActionRunner {
       useIdempotencyKeys: isNamed,
       clock: () => signingTimeOf(clock()),
     }
+    const { ask = 'operator', node } = options
+    if (ask === 'node' && node === undefined) throw new RequestError("ask: 'node' needs the node that asks")
+    this.#node = ask === 'node' ? node : undefined
     this.#sender = new EvidenceSender(this.#options)
   }
 
@@ -82,13 +86,21 @@ export class GovernedActionRunner {
     // Checked first, because the store would refuse the evidence only after the action.
     if (hasSecretMaterial(parameters, null)) throw new MetadataRefusedError()
     const id = crypto.randomUUID()
-    const run: Run<Value> = { ...action, id, parameters, request: readRequestFields(action.request, id) }
-    const { decision, justification_proof: justification } = await this.#decide(run)
+    const run: Run<Value> = { ...action, id, parameters, request: this.#readRequest(action.request, id) }
+    const answer = await this.#decide(run)
+    const { decision, justification_proof: justification } = answer
     if (!decision.authorized) return { authorized: false, decision, justification }
-    const { entry, value, failure, evidence } = await this.#perform(run, decision)
+    const { entry, value, failure, evidence } = await this.#perform(run, answer)
     const stored = await this.#submit(entry)
     if (failure !== undefined) throw failure.error
     return { authorized: true, decision, justification, value: value as Value, evidence, stored }
+  }
+
+  /** A node may send no attribute, so its context has only one id: that of the run. */
+  #readRequest(request: GovernedRequest, id: string): RequestFields {
+    if (this.#node !== undefined && (request.context?.context_id ?? '') !== '')
+      throw new RequestError("with ask: 'node' the id of the context is that of the run")
+    return readRequestFields(request, id)
   }
 
   /**
@@ -131,8 +143,9 @@ export class GovernedActionRunner {
     }
   }
 
-  async #perform<Value>(run: Run<Value>, decision: BoundaryDecision): Promise<Performed<Value>> {
-    const entry = await this.#begin(run, decision)
+  async #perform<Value>(run: Run<Value>, answer: AnsweredDecision): Promise<Performed<Value>> {
+    const { decision } = answer
+    const entry = await this.#begin(run, answer)
     try {
       this.#options.observe('intent-stored')
       const { outcome, ...done } = await this.#act(run, decision)
@@ -163,22 +176,16 @@ export class GovernedActionRunner {
     }
   }
 
-  async #decide<Value>({ id, request, ...expectations }: Run<Value>): Promise<EvaluateResult> {
-    const { client, clock, observe } = this.#options
-    // The key is of this run, so that a retry after a lost response returns the same decision and not a second one. A later run
-    // requests a new decision.
-    const named = this.#options.useIdempotencyKeys ? { idempotencyKey: `governed:${id}` } : {}
-    const answer = await client.boundary.evaluate(request, named)
-    observe('decision-received')
-    await requireDecision(answer, { request, now: clock() }, expectations)
-    observe('decision-verified')
-    return answer
+  #decide<Value>({ id, request, resource, ...expectations }: Run<Value>): Promise<AnsweredDecision> {
+    // The key is of this run. A later run requests a new decision.
+    const idempotencyKey = this.#options.useIdempotencyKeys ? `governed:${id}` : undefined
+    return askDecision({ ...this.#options, node: this.#node, idempotencyKey }, { request, resource, expectations })
   }
 
-  async #begin<Value>(run: Run<Value>, decision: BoundaryDecision): Promise<OutboxEntry> {
-    const { client, clock, executor } = this.#options
+  async #begin<Value>(run: Run<Value>, { decision, resourceHead }: AnsweredDecision): Promise<OutboxEntry> {
+    const { clock, executor } = this.#options
     const { request, parameters, resource } = run
-    const head = resource === undefined ? undefined : await storedResourceHead(client, resource.id)
+    const head = resource === undefined ? undefined : await resourceHead()
     const now = clock()
     // Reading the head took time. The action must begin inside the window, or its evidence is refused.
     if (now > instantOf(decision.decision_valid_until))

@@ -1,13 +1,17 @@
 import type { BoundaryDecision, ExecutionEvidence, Instant, JsonObject, JustificationProof } from '@chancery/protocol'
-import type { EvaluateRequest } from '../api/boundary.ts'
 import type { Client } from '../client.ts'
 import type { Expectations } from './decision.ts'
 import type { Executor, SenderStep } from './evidence-sender.ts'
 import type { Outbox, ResourceStep } from './outbox.ts'
+import type { GovernedRequest } from './request-fields.ts'
 
 export interface GovernedActionOptions {
-  /** A client with an operator that may evaluate. */
+  /** A client with an operator that may evaluate; with `ask: 'node'` the client of a node, without an operator. */
   readonly client: Client
+  /** Who asks for decisions; an operator when not given. */
+  readonly ask?: 'operator' | 'node'
+  /** With `ask: 'node'`: the node whose key the client has, such as a {@link Node}. */
+  readonly node?: { readonly publicKey: string; readonly certificate: { readonly cert_id: string } }
   readonly executor: Executor
   /** Where evidence is stored until it is submitted; a FileOutbox survives the process. */
   readonly outbox: Outbox
@@ -32,12 +36,17 @@ export interface ActionReport {
   readonly detail?: string
 }
 
+export interface GovernedResource {
+  readonly id: string
+  readonly action: ResourceStep['resource_action']
+}
+
 export interface GovernedAction<Value> extends Expectations {
-  readonly request: EvaluateRequest
+  readonly request: GovernedRequest
   /** What is done, as metadata for the evidence. */
   readonly parameters?: JsonObject
   /** The resource whose chain the evidence continues. */
-  readonly resource?: { readonly id: string; readonly action: ResourceStep['resource_action'] }
+  readonly resource?: GovernedResource
   /** Done only on a verified ALLOW. */
   readonly run: (decision: BoundaryDecision, report: (said: ActionReport) => void) => Promise<Value>
 }

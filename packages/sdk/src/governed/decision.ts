@@ -57,18 +57,8 @@ export async function requireDecision(
     throw new DecisionVerificationError(reason, decision.decision_id)
   }
   const { request, now } = asked
-  const { expectedPolicies, expectedAttestation, authorityKeys: given } = expectations
-  const authorityKeys = 'genesis' in given ? authorityKeysAt(given, decision.decision_made_at) : given
-  // A denial permits nothing, so its basis need not be the expected one. It must still be genuine.
-  const wanted: Pick<DecisionExpectations, 'policies' | 'attestation'> = decision.authorized
-    ? {
-        ...(expectedPolicies === 'none' ? {} : { policies: expectedPolicies }),
-        ...(expectedAttestation === undefined ? {} : { attestation: expectedAttestation }),
-      }
-    : {}
-  const received = readReceived(boundaryDecisionForm, decision as unknown as JsonObject)
-  const verdict = await verifyBoundaryDecision(received, { keys: authorityKeys, now, ...wanted })
-  if (!verdict.accepted) refuse(verdict.reason)
+  const authorityKeys = keysOf(expectations, decision)
+  await requireExpected(decision, now, expectations)
   // Another genuine decision of this authority is about another request.
   if (decision.context_id !== request.context.context_id) refuse('context_mismatch')
   if (decision.agreement_id !== (request.attestation_id ?? request.agreement?.agreement_id)) refuse('basis_mismatch')
@@ -79,9 +69,36 @@ export async function requireDecision(
   const proof = readReceived(justificationForm, justification as unknown as JsonObject)
   const explained = await verifyJustification(proof, authorityKeys, decision)
   if (!explained.ok) refuse(`justification_${explained.reason}`)
-  if (!decision.authorized) return
-  if (request.attestation_id !== undefined && expectedAttestation === undefined) refuse('attestation_not_pinned')
-  if (expectedPolicies === 'none' && decision.policy_binding.policies.length > 0) refuse('policy_binding_mismatch')
+}
+
+/** Verifies that a decision is genuine and valid now, and that an authorized one has the expected basis and policies. */
+export async function requireExpected(
+  decision: BoundaryDecision,
+  now: Instant,
+  expectations: Expectations,
+): Promise<void> {
+  const refuse = (reason: string): never => {
+    throw new DecisionVerificationError(reason, decision.decision_id)
+  }
+  const { expectedPolicies, expectedAttestation } = expectations
+  // A denial permits nothing, so its basis need not be the expected one. It must still be genuine.
+  const wanted: Pick<DecisionExpectations, 'policies' | 'attestation'> = decision.authorized
+    ? {
+        ...(expectedPolicies === 'none' ? {} : { policies: expectedPolicies }),
+        ...(expectedAttestation === undefined ? {} : { attestation: expectedAttestation }),
+      }
+    : {}
+  const received = readReceived(boundaryDecisionForm, decision as unknown as JsonObject)
+  const verdict = await verifyBoundaryDecision(received, { keys: keysOf(expectations, decision), now, ...wanted })
+  if (!verdict.accepted) refuse(verdict.reason)
+  const { authorized, policy_binding, attestation_binding } = decision
+  if (!authorized) return
+  if (attestation_binding !== undefined && expectedAttestation === undefined) refuse('attestation_not_pinned')
+  if (expectedPolicies === 'none' && (policy_binding?.policies.length ?? 0) > 0) refuse('policy_binding_mismatch')
+}
+
+function keysOf({ authorityKeys: given }: Expectations, decision: BoundaryDecision): readonly string[] {
+  return 'genesis' in given ? authorityKeysAt(given, decision.decision_made_at) : given
 }
 
 /** Returns one line of text: the decision and its gates. */

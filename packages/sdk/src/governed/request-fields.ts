@@ -1,10 +1,13 @@
 import { readJson, writeJson } from '@chancery/protocol'
 import type { AgreementRecord, BoundaryDecision, ContextRecord, JsonObject } from '@chancery/protocol'
-import type { BoundaryContext, EvaluateRequest } from '../api/boundary.ts'
+import type { BoundaryContext, EvaluateRequest, NodeDecisionRequest } from '../api/boundary.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 
+/** With `ask: 'node'` on an attestation, and from a relay also on behalf of its caller: `callerBasis(caller)`. */
+export type GovernedRequest = EvaluateRequest & Pick<NodeDecisionRequest, 'on_behalf_of'>
+
 /** A request of one run. Later changes by the caller have no effect on it. */
-export type RequestFields = Omit<EvaluateRequest, 'agreement' | 'context'> & {
+export type RequestFields = Omit<GovernedRequest, 'agreement' | 'context'> & {
   readonly agreement?: AgreementRecord
   readonly context: BoundaryContext & { readonly context_id: string; readonly attributes?: JsonObject }
 }
@@ -17,7 +20,7 @@ export const RUN_ATTRIBUTE = 'governed_run'
  * an id. The authority signs its digest, so an earlier decision cannot be used for this run.
  */
 export function readRequestFields(
-  { agreement: given, context = {}, ...rest }: EvaluateRequest,
+  { agreement: given, context = {}, ...rest }: GovernedRequest,
   runId: string,
 ): RequestFields {
   const { context_id, attributes, ...more } = context

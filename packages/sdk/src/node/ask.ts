@@ -74,6 +74,7 @@ function isAskedContext(context: NodeDecision['context'], asked: AskedDecision):
   return (
     context.requested_capability === requested_capability &&
     (named.context_id === undefined || named.context_id === '' || context.context_id === named.context_id) &&
+    context.context_freshness_seq === (named.context_freshness_seq ?? 0) &&
     isSame(context.request_parameters, named.request_parameters ?? {}) &&
     isSame(attributes, named.attributes ?? {}) &&
     isSame(chancery_request ?? null, requestAttribute(asked))

@@ -10,6 +10,7 @@ import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 import { describeTreaty } from '../recognition-treaties/describe.ts'
+import { readCapabilities } from '../recognition-treaties/scope.ts'
 import { fetchNetwork, networkData, networkRows, problemsOf, readForeignPins, refuseProblems } from './fetch-network.ts'
 import type { ForeignPins, RemoteNetwork } from './fetch-network.ts'
 
@@ -17,6 +18,7 @@ import type { ForeignPins, RemoteNetwork } from './fetch-network.ts'
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const roles = options.list('role')
+  const capabilities = readCapabilities(options) ?? []
   const hours = wholeNumberOrDefault(options, 'validity-hours', 1, 26_280)
   const pins = await readForeignPins(context, options)
   const pinned = pinOf(pins, options)
@@ -44,6 +46,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     [
       ...networkRows(remote),
       ['roles', roles.join(', ')],
+      ['capabilities', capabilities.join(', ') || 'none'],
       ['for', `${hours} h`],
       [
         'pinned by',
@@ -52,7 +55,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ],
     style,
   )}`
-  const data = { ...networkData(remote), pinned, allowed_roles: roles, validity_hours: hours }
+  const data = { ...networkData(remote), pinned, allowed_roles: roles, capabilities, validity_hours: hours }
   const { only } = await previewThenConfirm(context, options, {
     preview: () => Promise.resolve({ data: { dry_run: true, ...data }, lines: [review] }),
     question: `Recognise ${visible(subject)} at ${connection.url}?`,
@@ -62,7 +65,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     client.recognitionTreaties.issue({
       subject_sovereign_id: subject,
       subject_public_keys: [remote.genesis.network_authority.public_key],
-      scope: { allowed_roles: roles },
+      scope: { allowed_roles: roles, ...(capabilities.length === 0 ? {} : { claims: { capabilities } }) },
       validity_hours: hours,
       metadata: { genesis_fingerprint: remote.fingerprint, endpoint: remote.address, pinned_by: pinned },
     }),

@@ -113,15 +113,15 @@ describe('federation bootstrap', () => {
 
   it('issues the treaty, and the whole way works from there', async () => {
     const pin = `--genesis ${genesisFingerprint(partner.genesis)}`
-    const { code, json } = await own.asOperator(bootstrap(`${pin} --yes --json`))
+    const { code, json } = await own.asOperator(bootstrap(`${pin} --capability ledger.* --yes --json`))
     expect(code).toBe(0)
     const treaty = json()['treaty'] as JsonObject
-    expect(json()).toMatchObject({ sovereign_id: 'PARTNER-NET', pinned: 'genesis' })
+    expect(json()).toMatchObject({ sovereign_id: 'PARTNER-NET', pinned: 'genesis', capabilities: ['ledger.*'] })
     expect(treaty).toMatchObject({
       issuer_sovereign_id: 'OWN-NET',
       subject_sovereign_id: 'PARTNER-NET',
       subject_public_keys: [partner.genesis.network_authority.public_key],
-      scope: { allowed_roles: ['role:client'] },
+      scope: { allowed_roles: ['role:client'], claims: { capabilities: ['ledger.*'] } },
     })
 
     const issued = await partner.asOperator('attestation issue zoë@partner --role role:client --out member.json --json')

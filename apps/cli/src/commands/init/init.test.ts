@@ -71,6 +71,7 @@ describe('init', () => {
       DB_PATH: setup.path('na', 'authority.db'),
       HOST: '0.0.0.0',
       PORT: '9000',
+      NA_NODE_DECISIONS: 'own',
     })
   })
 

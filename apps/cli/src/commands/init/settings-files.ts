@@ -17,6 +17,8 @@ export function settingsText(choices: Choices, files: HomeFiles, operatorPublicK
     ['DB_PATH', files.database],
     ['HOST', choices.host],
     ['PORT', choices.port],
+    // Nodes ask for decisions with their own key, so that no program needs an operator key only to ask.
+    ['NA_NODE_DECISIONS', 'own'],
   ]
   const head = `# Settings of the authority of ${choices.network}. One NAME=value per line; values are literal, without quotes.`
   return `${[head, ...values.map(([name, value]) => `${name}=${value}`)].join('\n')}\n`

@@ -1,4 +1,4 @@
-import { SECOND } from '@chancery/protocol'
+import { SECOND, treatyCapabilities } from '@chancery/protocol'
 import type { RecognitionTreaty, TreatyLifecycle } from '@chancery/protocol'
 import { describeSpan } from '../../output/durations.ts'
 import type { Style } from '../../output/style.ts'
@@ -14,6 +14,7 @@ export function describeTreaty(treaty: RecognitionTreaty, style: Style, lifecycl
       ['recognises', treaty.subject_sovereign_id],
       ['roles', scope.allowed_roles.join(', ') || 'none: no member is accepted'],
       ['statuses', scope.accepted_statuses.join(', ') || 'none: no member is accepted'],
+      ['capabilities', treatyCapabilities(scope)?.join(', ') ?? 'none: no decision allows a member anything'],
       ['valid', `${treaty.valid_from} to ${treaty.expires_at}`],
       ...(lifecycle === undefined ? [] : [['state', stateText(lifecycle)] as const]),
       ...treaty.subject_public_keys.map((key) => ['key', key] as const),

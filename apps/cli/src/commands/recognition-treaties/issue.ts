@@ -6,16 +6,21 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { readPairs } from '../../arguments/pairs.ts'
 import { loadPublicKeys } from '../../files/public-keys.ts'
 import { describeTreaty } from './describe.ts'
-import { readStatuses } from './scope.ts'
+import { readCapabilities, readStatuses } from './scope.ts'
 
 /** Runs `treaty issue` with keys that the operator has checked; federation bootstrap checks them itself. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { style } = context
   const [roles, statuses] = [options.list('role'), readStatuses(options)]
+  const capabilities = readCapabilities(options)
   const request = {
     subject_sovereign_id: args.required('sovereign'),
     subject_public_keys: (await loadPublicKeys(context.cwd, options, 'key')) ?? [],
-    scope: { allowed_roles: roles, ...(statuses === undefined ? {} : { accepted_statuses: statuses }) },
+    scope: {
+      allowed_roles: roles,
+      ...(statuses === undefined ? {} : { accepted_statuses: statuses }),
+      ...(capabilities === undefined ? {} : { claims: { capabilities } }),
+    },
     validity_hours: wholeNumberOrDefault(options, 'validity-hours', 1, 26_280),
     metadata: readPairs(options, 'metadata'),
   }

@@ -1,5 +1,5 @@
-import { visible } from '@chancery/protocol'
-import type { RecognitionTreaty } from '@chancery/protocol'
+import { treatyCapabilities, visible } from '@chancery/protocol'
+import type { JsonObject, RecognitionTreaty } from '@chancery/protocol'
 import type { TreatyRequest } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { Connection } from '../../connection/connection.ts'
@@ -13,7 +13,7 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadPublicKeys } from '../../files/public-keys.ts'
 import { describeTreaty } from './describe.ts'
 import { previewLines } from './preview.ts'
-import { readStatuses } from './scope.ts'
+import { readCapabilities, readStatuses } from './scope.ts'
 import { findPredecessor, sameAs, succeed } from './succession.ts'
 
 /** Runs `treaty replace`: new terms for the same network; the preview shows what they remove. */
@@ -21,8 +21,10 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const { style } = context
   const keys = await loadPublicKeys(context.cwd, options, 'key')
   const [roles, statuses] = [options.list('role'), readStatuses(options)]
+  const capabilities = readCapabilities(options)
   const hours = wholeNumber(options, 'validity-hours', 1, 26_280)
-  if (keys === undefined && roles.length === 0 && statuses === undefined && hours === undefined)
+  const isSameScope = roles.length === 0 && statuses === undefined && capabilities === undefined
+  if (keys === undefined && isSameScope && hours === undefined)
     throw usageError('Nothing would differ.', 'Give new terms, or use: chancery treaty renew')
   const connection = await connectAsOperator(context, options)
   const { treaty: old } = await findPredecessor(connection, args.required('id'))
@@ -34,6 +36,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
       ...same.scope,
       ...(roles.length === 0 ? {} : { allowed_roles: roles }),
       ...(statuses === undefined ? {} : { accepted_statuses: statuses }),
+      ...(capabilities === undefined ? {} : { claims: { ...same.scope.claims, capabilities } }),
     },
   }
   const { preview, only } = await previewThenConfirm(context, options, {
@@ -57,6 +60,7 @@ async function previewReplacement(
   const lost = {
     roles: missing(old.scope.allowed_roles, request.scope.allowed_roles ?? []),
     statuses: missing(old.scope.accepted_statuses, request.scope.accepted_statuses ?? []),
+    capabilities: missing(patternsOf(old.scope.claims), patternsOf(request.scope.claims)),
     keys: missing(old.subject_public_keys, request.subject_public_keys),
   }
   const lines = [
@@ -68,6 +72,10 @@ async function previewReplacement(
     ),
   ]
   return { data: { ...data, no_longer_accepted: lost }, lines }
+}
+
+function patternsOf(claims: JsonObject = {}): readonly string[] {
+  return treatyCapabilities({ claims }) ?? []
 }
 
 function missing(before: readonly string[], after: readonly string[]): readonly string[] {

@@ -39,6 +39,14 @@ describe('treaty issue', () => {
       expect(stdout).toContain(part)
   })
 
+  it('signs the capabilities that decisions may allow its members', async () => {
+    const line = `treaty issue LEDGER-NET --key ${key} --role role:client --capability ledger.* --capability vault.open`
+    const { json } = await network.asOperator(`${line} --json`)
+    expect(json()).toMatchObject({ scope: { claims: { capabilities: ['ledger.*', 'vault.open'] } } })
+    const { stdout } = await network.asOperator(`treaty inspect ${String(json()['treaty_id'])}`)
+    expect(stdout).toMatch(/capabilities +ledger\.\*, vault\.open\n/)
+  })
+
   it('warns that a treaty without roles accepts no member', async () => {
     const { stderr, stdout } = await network.asOperator(`treaty issue EMPTY-NET --key ${key}`)
     expect(stderr).toContain('no member of the network is accepted')
@@ -51,6 +59,7 @@ describe('treaty issue', () => {
     ['treaty issue X --key KEY --key KEY', 'names one key twice'],
     ['treaty issue X --key nonsense', 'neither a .pub file'],
     ['treaty issue X --key KEY --accept-status well', '--accept-status must be one of'],
+    ['treaty issue X --key KEY --capability *.read', '--capability must be a capability or a pattern'],
     ['treaty issue X --key KEY --validity-hours 0', 'whole number from 1 to 26280'],
   ])('%s is explained', async (line, hint) => {
     const { code, stderr } = await network.asOperator(line.replaceAll('KEY', key))
@@ -100,10 +109,26 @@ describe('treaty replace', () => {
     expect(path.code).toBe(0)
   })
 
+  it('replaces the capabilities and leaves out nothing else', async () => {
+    const { id } = await issue('--role role:client --capability ledger.* --capability vault.open')
+    const { json } = await network.asOperator(`treaty replace ${id} --capability ledger.* --yes --json`)
+    expect(json()).toMatchObject({
+      treaty: { scope: { allowed_roles: ['role:client'], claims: { capabilities: ['ledger.*'] } } },
+      forecast: { no_longer_accepted: { roles: [], capabilities: ['vault.open'], keys: [] } },
+    })
+    const renewed = await network.asOperator(
+      `treaty renew ${String((json()['treaty'] as JsonObject)['treaty_id'])} --json`,
+    )
+    expect(renewed.json()).toMatchObject({ treaty: { scope: { claims: { capabilities: ['ledger.*'] } } } })
+  })
+
   it('changes nothing with --dry-run', async () => {
     const { id } = await issue()
     const { json } = await network.asOperator(`treaty replace ${id} --role role:client --dry-run --json`)
-    expect(json()).toMatchObject({ dry_run: true, no_longer_accepted: { roles: ['role:service'], keys: [] } })
+    expect(json()).toMatchObject({
+      dry_run: true,
+      no_longer_accepted: { roles: ['role:service'], capabilities: [], keys: [] },
+    })
     expect(await rowOf(id)).toMatchObject({ accepted: true })
   })
 
