@@ -20,6 +20,7 @@ import { Cleanup } from './lib/cleanup.ts'
 import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './lib/conditions.ts'
 import { listMemory } from './gateway/list-memory.ts'
 import { metricsScrape } from './authority/metrics-scrape.ts'
+import { nodeDecisions } from './authority/node-decisions.ts'
 import { publishedDocuments } from './authority/public-material.ts'
 import { trustPath } from './authority/trust-path.ts'
 import { twoInstances } from './authority/two-instances.ts'
@@ -35,6 +36,7 @@ const BENCHES: readonly Bench[] = [
   trustPath,
   verify,
   evaluate,
+  nodeDecisions,
   twoInstances,
   evidenceAppend,
   evidenceExport,

@@ -140,7 +140,7 @@ export async function post(
 }
 
 /** Nonce claim and audit event of an evaluation. */
-function evaluateRows(): BatchStatement {
+export function evaluateRows(): BatchStatement {
   return (rows) => {
     const ids = Array.from({ length: rows }, () => randomUUID())
     return {
