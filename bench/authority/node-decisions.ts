@@ -92,10 +92,7 @@ async function presentMembers(send: Send): Promise<readonly Question[]> {
     scope: { allowed_roles: MEMBER.roles, claims: { capabilities: ['ledger.*'] } },
   })
   const feed = { feed_id: randomUUID(), issuer_sovereign_id: PARTNER, sequence: 1, revoked_attestation_ids: [] }
-  const signed = await signList(
-    { ...feed, issued_at: timeAt(0), issued_by: partner.keyId, signatures: [] },
-    partner,
-  )
+  const signed = await signList({ ...feed, issued_at: timeAt(0), issued_by: partner.keyId, signatures: [] }, partner)
   await send('/admin/sovereign-revocation-feeds/import', { feed: signed })
   return Promise.all(makeNodes(NODES).map((node) => presentMember(node, partner)))
 }

@@ -82,7 +82,7 @@ beforeAll(async () => {
     subject_public_keys: [beta.network.authority.publicKey],
     scope: { allowed_roles: ['role:client'], claims: { capabilities: ['ledger.*'] } },
   })
-  treaty = readJson(writeJson(issued as unknown as JsonValue)) as JsonObject
+  treaty = readJson(writeJson(issued)) as JsonObject
   const partner = { url: beta.process.url, root_public_key: beta.genesis.root_public_key, allow_http: true }
   await operate('/admin/partners', { ...partner, import_feeds: 'on', interval_seconds: 86_400 }, 201)
   await pull()
@@ -113,7 +113,7 @@ async function pull(): Promise<void> {
 async function serve(caller: NodeCaller, capability: string): Promise<{ status: number; text: string }> {
   if (caller.attestation === undefined) return { status: 401, text: '{"error":"attestation required"}' }
   const answer = await relay.ask(capability, callerBasis(caller))
-  return { status: answer.decision.authorized ? 200 : 403, text: writeJson(answer as unknown as JsonValue) }
+  return { status: answer.decision.authorized ? 200 : 403, text: writeJson(answer) }
 }
 
 const capabilityOf = (url: string | undefined): string => (url ?? '').slice(1)
@@ -144,9 +144,11 @@ const SERVERS: Readonly<Record<string, () => Promise<Service>>> = {
     const { default: express } = (await import(EXPRESS)) as { default: () => { use(handler: unknown): void } }
     const app = express()
     app.use(expressNodeProof(options()))
-    app.use(async (request: IncomingMessage & { node: NodeCaller }, response: ServerResponse) =>
-      send(response, await serve(request.node, capabilityOf(request.url))),
-    )
+    type Handler = (request: IncomingMessage & { node: NodeCaller }, response: ServerResponse) => Promise<void>
+    const handler: Handler = async (request, response) =>
+      send(response, await serve(request.node, capabilityOf(request.url)))
+    // oxlint-disable-next-line oxc/no-async-endpoint-handlers -- Express 5 handles a rejected promise
+    app.use(handler)
     return listen(createServer(LIMITS, app as never))
   },
   fastify: async () => {

@@ -14,6 +14,7 @@ import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
 import { requireNode } from '../http/node-signing.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
+import { nameTexts } from '../http/record-texts.ts'
 import type { RecordOrText } from '../http/record-texts.ts'
 import { signedRecord } from '../http/signed-record.ts'
 
@@ -46,7 +47,7 @@ export type BoundaryVerdict = {
 
 /** An attestation of a partner as the basis of a decision (protocol/trust-operations 4.11). */
 export type PresentedAttestation = {
-  readonly attestation: Attestation
+  readonly attestation: RecordOrText<Attestation>
   readonly issuer_sovereign_id: string
   /** Only this treaty of the authority is considered. */
   readonly treaty_id?: string
@@ -151,10 +152,12 @@ export function boundaryApi({ call, node }: Connection): BoundaryApi {
   return {
     request: ({ context: asked, ...request }, options) => {
       const caller = requireNode(node, 'a request for a decision')
-      const members = omitUndefined({
+      const given = omitUndefined({
         ...request,
         context: asked === undefined ? undefined : omitUndefined({ ...asked }),
       })
+      // Before the body is signed: the signature is over the body as sent.
+      const members = nameTexts(given, { records: boundary.evaluate.records })
       return call({
         route: boundary.request,
         body: (now) => caller.prove('boundary-request', members, now),

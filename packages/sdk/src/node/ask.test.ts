@@ -1,5 +1,5 @@
-import { HOUR, readJson, writeInstant } from '@chancery/protocol'
-import type { Attestation, JoinCertificate } from '@chancery/protocol'
+import { HOUR, readJson, writeInstant, writeJson } from '@chancery/protocol'
+import type { Attestation, JoinCertificate, JsonObject } from '@chancery/protocol'
 import {
   FloatNumber,
   ManualClock,
@@ -228,6 +228,15 @@ describe('node.ask of a relay', () => {
       details: { reason: 'replayed' },
     })
   })
+})
+
+it('takes the text of an attestation, and sends it as it is', async () => {
+  const one = await partnerCaller()
+  const { presented, on_behalf_of } = callerBasis(one)
+  const text = writeJson(presented?.attestation as unknown as JsonObject)
+  expect(text).toContain('90.0')
+  const basis = { presented: { attestation: text, issuer_sovereign_id: 'PARTNER-NET' }, on_behalf_of }
+  expect((await relay.ask('ledger.read', basis)).decision.authorized).toBe(true)
 })
 
 it('requireNodeDecision refuses an attestation of other content', async () => {

@@ -7,13 +7,14 @@ import {
   digestOf,
   justificationForm,
   readCarried,
+  readJson,
   readJoinCertificate,
   readReceived,
   verifyBoundaryDecision,
   verifyJustification,
 } from '@chancery/protocol'
-import type { AuthorityKeys, BoundaryDecision, Instant, JsonObject, JsonValue } from '@chancery/protocol'
-import type { NodeDecision, NodeDecisionRequest } from '../api/boundary.ts'
+import type { Attestation, AuthorityKeys, BoundaryDecision, Instant, JsonObject, JsonValue } from '@chancery/protocol'
+import type { NodeDecision, NodeDecisionRequest, PresentedAttestation } from '../api/boundary.ts'
 import { DecisionVerificationError } from '../governed/errors.ts'
 
 /** Options of {@link Node.ask}. */
@@ -64,7 +65,7 @@ export function nameRequest(
   const named = isNamed ? {} : { context: { ...context, context_id: crypto.randomUUID() } }
   if (presented === undefined) return { ...options, ...named }
   if (presented.issuer_sovereign_id !== own) return { ...options, ...named, presented }
-  return { ...options, ...named, attestation_id: presented.attestation.attestation_id }
+  return { ...options, ...named, attestation_id: recordOf(presented).attestation_id }
 }
 
 /** The context is that of the request: nothing else was decided. */
@@ -99,14 +100,20 @@ function isAskedBasis(
   { agreement_id, attestation_binding }: BoundaryDecision,
   { attestation_id, presented }: NodeDecisionRequest,
 ): boolean {
-  const id = attestation_id ?? presented?.attestation.attestation_id
+  const record = presented && recordOf(presented)
+  const id = attestation_id ?? record?.attestation_id
   if (agreement_id !== id || attestation_binding?.attestation_id !== id) return false
-  if (presented === undefined) return true
-  const { signatures: _signatures, ...body } = presented.attestation
+  if (presented === undefined || record === undefined) return true
+  const { signatures: _signatures, ...body } = record
   return (
     attestation_binding.issuer_sovereign_id === presented.issuer_sovereign_id &&
     attestation_binding.attestation_digest === digestOf(asJson(body))
   )
+}
+
+/** The record as it is sent, with the numbers as they are written. */
+function recordOf({ attestation }: PresentedAttestation): Attestation {
+  return typeof attestation === 'string' ? (readJson(attestation) as unknown as Attestation) : attestation
 }
 
 function isSame(one: JsonValue, other: JsonValue): boolean {

@@ -1,6 +1,7 @@
 import { writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import {
+  FloatNumber,
   ManualClock,
   accepted,
   foreignAttestation,
@@ -8,6 +9,7 @@ import {
   foreignSovereign,
   refused,
   startTestAuthority,
+  wireText,
 } from '@chancery/testkit'
 import type { ForeignObject, ForeignSovereign, TestAuthority, TestResponse } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -97,6 +99,24 @@ describe('POST /admin/boundary/evaluate with a presented attestation', () => {
     const attestation_id = String(own['attestation_id'])
     expect(await denialOf(evaluate(memberOf(partner, { attestation_id })))).toBe('attestation_invalid')
     refused(await evaluate(own), 400, 'wrong_issuer')
+  })
+
+  it('takes the text of the attestation, whose numbers keep their form', async () => {
+    const partner = foreignSovereign('TEXT-NET')
+    await treatyWith(partner)
+    await importFeed(partner, 1)
+    const claims = { capabilities: ['ledger.read'], limit: new FloatNumber(100) }
+    const text = wireText(foreignAttestation(partner, clock.now(), { claims }))
+    const ask = (members: JsonObject): Promise<TestResponse> =>
+      na.as('standard')('POST', '/admin/boundary/evaluate', {
+        presented: { issuer_sovereign_id: partner.sovereign_id, ...members },
+        requested_capability: 'ledger.read',
+      })
+    expect(await denialOf(ask({ attestation_text: text }))).toBeNull()
+    const reread = JSON.parse(text) as JsonObject
+    expect(await denialOf(ask({ attestation: reread }))).toBe('attestation_invalid')
+    refused(await ask({ attestation_text: text, attestation: reread }), 400, 'invalid_attestation')
+    refused(await ask({ attestation_text: '{' }), 400, 'invalid_attestation')
   })
 
   it('refuses malformed requests', async () => {

@@ -13,6 +13,7 @@ import {
 } from '@chancery/protocol'
 import type { CallerProof, ContextRecord, JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
 import {
+  FloatNumber,
   ManualClock,
   accepted,
   enroll,
@@ -22,6 +23,7 @@ import {
   newNodeCaller,
   refused,
   startTestAuthority,
+  wireText,
 } from '@chancery/testkit'
 import type { ForeignObject, NodeCaller, TestAuthority, TestResponse } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -162,6 +164,20 @@ describe('POST /boundary/request', () => {
           chancery_request: { asked_by: 'partner_node', cert_id: null },
         },
       })
+    })
+
+    it('takes the text of a presented attestation, as it is in the signed body', async () => {
+      const node = await newNodeCaller(na.url, 'text', clock)
+      const claims = { capabilities: ['ledger.read'], limit: new FloatNumber(100) }
+      const text = wireText(foreignAttestation(partner, clock.now(), { subject_public_key: node.key, claims }))
+      const presented = { issuer_sovereign_id: partner.sovereign_id, attestation_text: text }
+      const { decision, context } = accepted(await post(node, { presented }), 201)
+      expect(decision).toMatchObject({ authorized: true })
+      expect(writeJson(context ?? null)).toContain('100.0')
+      for (const attestation_text of ['{', '{} x', {}])
+        refused(await post(node, { presented: { ...presented, attestation_text } }), 400, 'invalid_attestation')
+      const both = { ...presented, attestation: JSON.parse(text) as JsonObject }
+      refused(await post(node, { presented: both }), 400, 'invalid_attestation')
     })
 
     it('decides for the caller of a relay, once per proof', async () => {
