@@ -9,36 +9,35 @@ const AT_ONCE = 8
 const LEASE_SECONDS = 30
 const ROUND_MS = 500
 const EXTEND_MS = 10_000
-/** A run starts pulls for so long. The next one follows at once. */
-const RUN_MS = 60_000
 
-/** One instance pulls the partners that are due, at most 8 at a time. */
+/**
+ * One instance pulls the partners that are due, at most 8 at a time. A run lasts while partners are due: a pull that
+ * takes long uses one place, and the other places are filled meanwhile.
+ */
 export async function pullDue(parts: PartnersState, stopping: AbortSignal): Promise<void> {
   if (!parts.settings.partners) return
   await withLease(parts, 'partner-pull', LEASE_SECONDS, async (lease) => {
     const lost = new AbortController()
     const signal = AbortSignal.any([stopping, lost.signal])
     const running = new Set<Promise<void>>()
-    const started = parts.clock.monotonicMs()
-    let extended = started
-    for (;;) {
-      // After an abort the pause below ends at once. The pulls end by the same signal.
-      if (signal.aborted) {
-        await Promise.all(running)
-        return
+    let extended = parts.clock.monotonicMs()
+    try {
+      for (;;) {
+        const now = parts.clock.monotonicMs()
+        if (now - extended > EXTEND_MS) {
+          extended = now
+          await extendLease(parts, lease, LEASE_SECONDS)
+        }
+        const due = await startDue(parts, AT_ONCE - running.size, running, signal)
+        if (signal.aborted || (running.size === 0 && due === 0)) break
+        await Promise.race([...running, sleep(ROUND_MS, signal)])
       }
-      const now = parts.clock.monotonicMs()
-      const isOpen = now - started < RUN_MS
-      const due = isOpen ? await startDue(parts, AT_ONCE - running.size, running, signal) : 0
-      if (running.size === 0 && due === 0) return
-      if (now - extended > EXTEND_MS) {
-        extended = now
-        await extendLease(parts, lease, LEASE_SECONDS).catch((error: unknown) => {
-          lost.abort()
-          if (!(error instanceof LeaseLostError)) throw error
-        })
-      }
-      await Promise.race([...running, sleep(ROUND_MS, signal)])
+    } catch (error) {
+      // Another instance pulls now, so nothing of these pulls is stored.
+      lost.abort()
+      if (!(error instanceof LeaseLostError)) throw error
+    } finally {
+      await Promise.all(running)
     }
   })
 }
@@ -49,7 +48,7 @@ async function startDue(
   running: Set<Promise<void>>,
   signal: AbortSignal,
 ): Promise<number> {
-  if (free <= 0) return 0
+  if (free <= 0 || signal.aborted) return 0
   const due = await listDue(parts.database.read, writeSortable(parts.clock.now()), free)
   for (const sovereign_id of due) {
     const claimed = await claim(parts, sovereign_id, false)

@@ -1,0 +1,45 @@
+import { readInstant } from '@chancery/protocol'
+import { ManualClock, accepted, startTestAuthority } from '@chancery/testkit'
+import type { TestAuthority } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { LOOPBACK, PartnerCalls, requestOf } from './partner-calls.suite.ts'
+
+const clock = new ManualClock('2026-01-02T03:04:05Z')
+let na: TestAuthority
+const calls = new PartnerCalls(() => na, clock)
+beforeAll(async () => {
+  na = await startTestAuthority({ clock, settings: LOOPBACK })
+})
+afterAll(async () => {
+  await na.stop()
+  await calls.stop()
+})
+
+describe('the job that pulls partners', () => {
+  it('fills the other places while one partner does not end, and extends its lease', async () => {
+    const slow = await calls.newStub()
+    const quick = await calls.newStub()
+    const open: (() => void)[] = []
+    accepted(await calls.admin('POST', '', requestOf(slow, { interval_seconds: 60 })), 201)
+    accepted(await calls.admin('POST', '', requestOf(quick, { interval_seconds: 300 })), 201)
+    slow.show('/genesis', (_request, response) => void open.push(() => response.end()))
+    const seen = (stub: typeof slow): number => stub.seen.filter((path) => path === '/crl').length
+    clock.advance(67)
+    await vi.waitFor(() => expect(open).toHaveLength(1), { timeout: 9000, interval: 20 })
+    // Longer than the lease, and shorter than the claim of a pull.
+    clock.advance(340)
+    await vi.waitFor(() => expect(seen(quick)).toBe(1), { timeout: 5000, interval: 20 })
+    await vi.waitFor(async () => expect(await leaseEnd()).toBeGreaterThan(clock.now()), { timeout: 3000 })
+    expect([open.length, seen(slow)]).toEqual([1, 0])
+    open.forEach((end) => end())
+  }, 20_000)
+
+  async function leaseEnd(): Promise<bigint> {
+    const row = await na.core.database.read
+      .selectFrom('job_leases')
+      .select('expires_at')
+      .where('name', '=', 'partner-pull')
+      .executeTakeFirst()
+    return readInstant(row?.expires_at ?? '') ?? 0n
+  }
+})
