@@ -1,6 +1,7 @@
 import {
   FormError,
   JsonError,
+  SECOND,
   asJson,
   canonicalBytes,
   digestOf,
@@ -17,7 +18,7 @@ import {
   verifyKeyHistory,
   writeJson,
 } from '@chancery/protocol'
-import type { FormerKey, GenesisBlock, JsonValue, ReadLimits } from '@chancery/protocol'
+import type { FormerKey, GenesisBlock, Instant, JsonValue, ReadLimits } from '@chancery/protocol'
 import { keysAt } from './pin.ts'
 import type { AcceptedKeys, Pin } from './pin.ts'
 import type { StoredCrl, StoredGenesis } from './stored-facts.ts'
@@ -29,6 +30,8 @@ const LIST_LIMITS = { maxDepth: 64, maxValues: 2_000_000, maxNames: 200_000 }
 
 /** Texts up to this size are stored for a later comparison. */
 export const MAX_STORED_CHARACTERS = 1_048_576
+/** A key may begin this much ahead of our clock. */
+const CLOCK_AHEAD: Instant = 300n * SECOND
 
 export type Blocks = readonly Uint8Array<ArrayBuffer>[]
 
@@ -70,6 +73,7 @@ export function checkGenesis(task: {
   readonly blocks: Blocks
   readonly pin: Pin
   readonly sovereign_id: string | undefined
+  readonly now: Instant
 }): Promise<Checked<CheckedGenesis>> {
   return checked(async () => {
     const block = readGenesisBlock(readBlocks(task.blocks))
@@ -78,7 +82,8 @@ export function checkGenesis(task: {
       task.pin.kind === 'root'
         ? root_public_key === task.pin.root_public_key
         : task.pin.authority_public_keys.includes(network_authority.public_key)
-    if (!isPinned || !(await verifyGenesisBlock(block)).ok) throw new StepFailure('unauthentic')
+    const isAhead = instantOf(network_authority.valid_from) - task.now > CLOCK_AHEAD
+    if (!isPinned || isAhead || !(await verifyGenesisBlock(block)).ok) throw new StepFailure('unauthentic')
     if (task.sovereign_id !== undefined && block.network_name !== task.sovereign_id) throw new StepFailure('mismatch')
     const facts = {
       digest: genesisDigest(block),
@@ -90,15 +95,28 @@ export function checkGenesis(task: {
   })
 }
 
+export interface CheckedHistory {
+  readonly former_keys: readonly FormerKey[]
+  /** Signed by the root, and consistent with the genesis block. */
+  readonly isAuthentic: boolean
+  readonly digest: string | null
+  readonly text: string | null
+}
+
 /** Step 2: the former keys that the root signed. */
 export function checkHistory(task: {
   readonly blocks: Blocks
   readonly genesis: GenesisBlock
-}): Promise<Checked<readonly FormerKey[]>> {
+}): Promise<Checked<CheckedHistory>> {
   return checked(async () => {
     const history = readKeyHistory(readBlocks(task.blocks))
-    if (!(await verifyKeyHistory(history, task.genesis)).ok) throw new StepFailure('unauthentic')
-    return history.former_keys
+    const { signatures: _signatures, ...signed } = history
+    return {
+      former_keys: history.former_keys,
+      isAuthentic: (await verifyKeyHistory(history, task.genesis)).ok,
+      digest: digestOf(asJson(signed)),
+      text: shortText(asJson(history)),
+    }
   })
 }
 

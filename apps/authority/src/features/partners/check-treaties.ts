@@ -1,5 +1,6 @@
 import {
   CLOCK_TOLERANCE,
+  CheckSlices,
   FormError,
   asJson,
   digestOf,
@@ -7,15 +8,24 @@ import {
   isJsonObject,
   readInstant,
   readRecognitionTreaty,
-  verifyList,
+  signedBytes,
+  verifyAny,
   writeJson,
   writeSortable,
 } from '@chancery/protocol'
-import type { Instant, JsonObject, JsonValue, RecognitionTreaty } from '@chancery/protocol'
+import type { Instant, JsonObject, JsonValue, RecognitionTreaty, Signature } from '@chancery/protocol'
 import { checked, readBlocks } from './check-material.ts'
 import type { Blocks, Checked, Signer } from './check-material.ts'
 import { keysAt } from './pin.ts'
+import type { AcceptedKeys } from './pin.ts'
 import { StepFailure } from './step-failure.ts'
+
+/** As many rows as a request for a page asks for. */
+export const PAGE_ROWS = 1000
+/** Verifications for one row, and on average for all rows of a page: a full page takes about a second. */
+const CHECKS_PER_ROW = 16
+const MEAN_CHECKS = 4
+const LEAST_CHECKS = 64
 
 /** A treaty that a partner lists, as it is stored. */
 export interface OfferedTreaty {
@@ -42,9 +52,11 @@ export function checkTreaties(
     const page = readBlocks(task.blocks)
     const rows = isJsonObject(page) ? page['recognition_treaties'] : undefined
     if (!isJsonObject(page) || !Array.isArray(rows)) throw new StepFailure('malformed')
+    if (rows.length > PAGE_ROWS) throw new StepFailure('malformed')
+    const checks = new PageChecks(rows.length)
     const treaties: OfferedTreaty[] = []
     for (const row of rows) {
-      const found = await checkRow(task, row)
+      const found = await checkRow(task, row, checks)
       if (found !== undefined) treaties.push(found)
     }
     const next = page['next_cursor']
@@ -56,16 +68,20 @@ export function checkTreaties(
   })
 }
 
-async function checkRow(task: Signer & { readonly now: Instant }, row: JsonValue): Promise<OfferedTreaty | undefined> {
+async function checkRow(
+  task: Signer & { readonly now: Instant },
+  row: JsonValue,
+  checks: PageChecks,
+): Promise<OfferedTreaty | undefined> {
   if (!isJsonObject(row) || row['status'] !== 'active') return undefined
   const treaty = readOrNone(row)
   if (treaty === undefined || treaty.issuer_sovereign_id !== task.sovereign_id || treaty.status !== 'active')
     return undefined
   const [starts, ends] = [instantOf(treaty.valid_from), instantOf(treaty.expires_at)]
   if (starts - CLOCK_TOLERANCE > task.now || task.now >= ends) return undefined
-  const keys = keysAt(task.keys, readInstant(treaty.issued_at) ?? 0n)
-  if (!(await verifyList(treaty, keys).catch(() => false))) return undefined
-  const { signatures: _signatures, ...signed } = treaty
+  const { signatures, ...signed } = treaty
+  const pairs = pairsOf(signatures, task.keys, readInstant(treaty.issued_at) ?? 0n)
+  if (!(await checks.hasValid(signedBytes(treaty, 'signatures'), pairs))) return undefined
   return {
     treaty_id: treaty.treaty_id,
     subject_sovereign_id: treaty.subject_sovereign_id,
@@ -75,6 +91,38 @@ async function checkRow(task: Signer & { readonly now: Instant }, row: JsonValue
     expires_at: treaty.expires_at,
     starts_at: writeSortable(starts),
     ends_at: writeSortable(ends),
+  }
+}
+
+type Pair = readonly [key: string, signature: Signature]
+
+/** Keys and signatures that may belong together. Those whose key id names a key come first, then the current key. */
+function pairsOf(signatures: readonly Signature[], keys: AcceptedKeys, date: Instant): readonly Pair[] {
+  const accepted = keysAt(keys, date)
+  const ids = new Map(keys.former.map(({ key_id, public_key }) => [key_id, public_key]))
+  const once = [...new Map(signatures.map((signature) => [signature.sig, signature])).values()]
+  const all = accepted.flatMap((key) => once.map((signature): Pair => [key, signature]))
+  const isNamed = ([key, { key_id }]: Pair): boolean => key_id === key || ids.get(key_id) === key
+  return [...all.filter(isNamed), ...all.filter((pair) => !isNamed(pair))]
+}
+
+/** The verifications of a page. A page that needs more than an honest one is refused as a whole. */
+class PageChecks {
+  readonly #slices = new CheckSlices()
+  #left: number
+
+  constructor(rows: number) {
+    this.#left = Math.max(LEAST_CHECKS, rows * MEAN_CHECKS)
+  }
+
+  async hasValid(message: Uint8Array, pairs: readonly Pair[]): Promise<boolean> {
+    for (const [key, signature] of pairs.slice(0, CHECKS_PER_ROW)) {
+      if (this.#left === 0) throw new StepFailure('malformed')
+      this.#left -= 1
+      await this.#slices.next()
+      if (await verifyAny(message, [signature], [key])) return true
+    }
+    return false
   }
 }
 

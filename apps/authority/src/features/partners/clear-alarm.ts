@@ -59,7 +59,7 @@ async function forget(tx: Transaction, row: PartnerRow, { kind, material }: Show
     await deleteHidden(tx, sovereign_id)
     return facts
   }
-  if (material === 'key_history') return { ...facts, former_keys: [] }
+  if (material === 'key_history') return { ...facts, former_keys: [], history_digest: null }
   if (kind !== 'rollback' && kind !== 'equivocation') return facts
   if (material === 'crl' && facts.crl !== undefined) {
     const { etag: _etag, ...crl } = facts.crl

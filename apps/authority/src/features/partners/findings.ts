@@ -27,7 +27,7 @@ export interface Findings {
   readonly outcomes: Outcome[]
   readonly changed: string[]
   readonly alarms: NewAlarm[]
-  readonly texts: Map<'feed' | 'crl', string | null>
+  readonly texts: Map<'feed' | 'crl' | 'key_history', string | null>
   readonly sequences: Map<'feed' | 'crl', number>
   keyChanged: boolean
   treaties: OfferedTreaties | undefined

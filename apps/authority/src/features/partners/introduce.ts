@@ -21,11 +21,13 @@ export async function introduce(
   pin: Pin,
   sovereign_id: string | undefined,
 ): Promise<Introduced> {
-  const read = readFrom(parts, url, AbortSignal.timeout(INTRODUCTION_MS))
+  const signal = AbortSignal.timeout(INTRODUCTION_MS)
+  const read = readFrom(parts, url, signal)
+  const checking = { ...parts, checks: parts.checks.until(signal) }
   try {
-    const { block, facts } = await readGenesis(parts, read, pin, sovereign_id)
+    const { block, facts } = await readGenesis(checking, read, pin, sovereign_id)
     if (block.network_name === parts.network.name) throw new Refusal('partner_mismatch', { reason: 'own_sovereign' })
-    const isSame = await isMetadataEqual(parts, read, block)
+    const isSame = await isMetadataEqual(checking, read, block)
     if (!isSame) throw new Refusal('partner_mismatch', { reason: 'metadata' })
     return { network_name: block.network_name, genesis: facts, metadata_mismatch: !isSame }
   } catch (error) {

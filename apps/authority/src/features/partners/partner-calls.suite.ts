@@ -1,6 +1,7 @@
 import type { JsonObject } from '@chancery/protocol'
 import { accepted } from '@chancery/testkit'
 import type { ForeignObject, ManualClock, TestAuthority, TestResponse } from '@chancery/testkit'
+import type { AlarmRow } from './queries.ts'
 import { StubPartner } from './stub-partner.suite.ts'
 
 /** Settings under which stubs on loopback may be partners. */
@@ -42,6 +43,17 @@ export class PartnerCalls {
 
   async show(stub: StubPartner): Promise<JsonObject> {
     return accepted(await this.admin('GET', `/${stub.name}`))
+  }
+
+  /** Alarms with the texts that no route shows, the newest first. */
+  alarmTexts(stub: StubPartner): Promise<readonly AlarmRow[]> {
+    return this.#authority()
+      .core.database.read.selectFrom('partner_alarms')
+      .selectAll()
+      .where('sovereign_id', '=', stub.name)
+      .orderBy('raised_at', 'desc')
+      .orderBy('alarm_id', 'desc')
+      .execute()
   }
 
   async stop(): Promise<void> {

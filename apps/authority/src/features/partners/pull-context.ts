@@ -1,11 +1,11 @@
 import type { Findings } from './findings.ts'
 import type { AcceptedKeys } from './pin.ts'
 import type { ReadFrom } from './read-document.ts'
-import type { PartnersState } from './state.ts'
+import type { PullingParts } from './state.ts'
 
 /** A pull under way. */
 export interface Pull {
-  readonly parts: PartnersState
+  readonly parts: PullingParts
   readonly sovereign_id: string
   readonly isImporting: boolean
   /** The claim under which the pull runs. */

@@ -1,13 +1,13 @@
 import { StepFailure } from './step-failure.ts'
 import { LIST_BYTES } from './pull-context.ts'
 import type { Pull } from './pull-context.ts'
-import { checkSequence } from './sequence-check.ts'
+import { checkSequence, noteUnchanged } from './sequence-check.ts'
 
 /** Step 5: the revocation list of certificates. */
 export async function readCrlStep({ parts, sovereign_id, read, keys, seen, findings }: Pull): Promise<void> {
   const { crl: stored } = findings.facts
   const { status, blocks, etag } = await read({ path: '/crl', maxBytes: LIST_BYTES, etag: stored?.etag })
-  if (status === 304) return void findings.outcomes.push('unchanged')
+  if (status === 304) return noteUnchanged(findings, 'crl')
   const { facts, text } = await parts.checks.run('crl', { blocks, sovereign_id, keys })
   const result = checkSequence(
     findings,

@@ -10,7 +10,7 @@ import { LIST_BYTES } from './pull-context.ts'
 import { StepFailure } from './step-failure.ts'
 import type { Pull } from './pull-context.ts'
 import { mayImport } from './queries.ts'
-import { checkSequence } from './sequence-check.ts'
+import { checkSequence, noteUnchanged } from './sequence-check.ts'
 import type { StoredFeed } from './stored-facts.ts'
 
 const INDEX_BYTES = 1_048_576
@@ -36,7 +36,7 @@ async function readFeed(pull: Pull): Promise<void> {
   const isUpToDate = !isImporting || (stored?.complete === true && stored.imported === true)
   const etag = isUpToDate ? stored?.etag : undefined
   const found = await read({ path: '/sovereign-revocation-feed', maxBytes: LIST_BYTES, etag })
-  if (found.status === 304) return void findings.outcomes.push('unchanged')
+  if (found.status === 304) return noteUnchanged(findings, 'feed')
   const importKeys = isImporting ? await parts.recognitionTreaties.pinnedKeys(sovereign_id) : []
   const importing = isImporting ? { keys: importKeys, known: knownOf(stored) } : undefined
   const offered = await parts.checks.run('feed', { blocks: found.blocks, sovereign_id, keys, importing })

@@ -11,9 +11,10 @@ import type { Pull } from './pull-context.ts'
 import { StepFailure } from './step-failure.ts'
 import type { ReadFrom } from './read-document.ts'
 import { readFeedStep } from './read-feed.ts'
+import { readHistoryStep } from './read-history.ts'
 import { readTreatiesStep } from './read-treaties.ts'
 import type { PartnerRow } from './queries.ts'
-import type { PartnersState } from './state.ts'
+import type { PartnersState, PullingParts } from './state.ts'
 import { readFacts } from './stored-facts.ts'
 import type { StoredFacts } from './stored-facts.ts'
 
@@ -24,7 +25,7 @@ const CLOCK_OFFSET: Instant = 300n * SECOND
 
 /** Steps 1 to 6 of protocol/between 5.4. The first step decides whether the others are made. */
 export async function runPull(
-  parts: PartnersState,
+  given: PartnersState,
   row: PartnerRow,
   seen: ReadonlyMap<string, number>,
   stop: AbortSignal,
@@ -43,16 +44,19 @@ export async function runPull(
   }
   const ending = new AbortController()
   let timer = setTimeout(() => ending.abort(), PULL_MS)
+  const signal = AbortSignal.any([ending.signal, stop])
+  const parts: PullingParts = { ...given, checks: given.checks.until(signal) }
   const started = parts.clock.monotonicMs()
   const allowParts = (): void => {
     clearTimeout(timer)
     timer = setTimeout(() => ending.abort(), Math.max(0, PARTS_MS - (parts.clock.monotonicMs() - started)))
   }
-  const read = readFrom(parts, row.url, AbortSignal.any([ending.signal, stop]))
+  const read = readFrom(parts, row.url, signal)
   try {
     const genesis = await step(findings, () => readGenesisStep(parts, findings, read, pin, row.sovereign_id))
     if (genesis === undefined) return findings
-    await step(findings, () => readHistoryStep(parts, findings, read, genesis))
+    // With pinned keys exactly those count, and no root vouches for others.
+    if (pin.kind === 'root') await step(findings, () => readHistoryStep(parts, findings, read, genesis))
     await readMetadataStep(parts, findings, read, genesis)
     const pull: Pull = {
       parts,
@@ -86,22 +90,22 @@ async function step<Value>(findings: Findings, run: () => Promise<Value>): Promi
 
 /** Reads and checks a genesis block. Also used when a partner is added. */
 export async function readGenesis(
-  parts: PartnersState,
+  parts: PullingParts,
   read: ReadFrom,
   pin: Pin,
   sovereign_id: string | undefined,
 ): Promise<CheckedGenesis & { readonly date: string | undefined }> {
   const { blocks, date } = await read({ path: '/genesis', maxBytes: SMALL_BYTES })
-  return { ...(await parts.checks.run('genesis', { blocks, pin, sovereign_id })), date }
+  return { ...(await parts.checks.run('genesis', { blocks, pin, sovereign_id, now: parts.clock.now() })), date }
 }
 
-export async function isMetadataEqual(parts: PartnersState, read: ReadFrom, genesis: GenesisBlock): Promise<boolean> {
+export async function isMetadataEqual(parts: PullingParts, read: ReadFrom, genesis: GenesisBlock): Promise<boolean> {
   const { blocks } = await read({ path: '/sovereign.json', maxBytes: SMALL_BYTES })
   return parts.checks.run('metadata', { blocks, genesis })
 }
 
 async function readGenesisStep(
-  parts: PartnersState,
+  parts: PullingParts,
   findings: Findings,
   read: ReadFrom,
   pin: Pin,
@@ -109,7 +113,8 @@ async function readGenesisStep(
 ): Promise<GenesisBlock> {
   const { block, facts, date } = await readGenesis(parts, read, pin, sovereign_id)
   const { genesis: before } = findings.facts
-  if (before !== undefined && instantOf(facts.valid_from) < instantOf(before.valid_from))
+  // Under pinned keys anybody can sign the block, so its date says nothing.
+  if (pin.kind === 'root' && before !== undefined && instantOf(facts.valid_from) < instantOf(before.valid_from))
     throw new StepFailure('rollback')
   if (before?.digest !== facts.digest) findings.changed.push('genesis')
   if (before !== undefined && before.public_key !== facts.public_key) findings.keyChanged = true
@@ -124,35 +129,9 @@ function isClockOff(date: string | undefined, now: Instant): boolean {
   return offset > CLOCK_OFFSET || offset < -CLOCK_OFFSET
 }
 
-/** A former key that is no longer listed is an alarm. The stored ones then stay. */
-async function readHistoryStep(
-  parts: PartnersState,
-  findings: Findings,
-  read: ReadFrom,
-  genesis: GenesisBlock,
-): Promise<void> {
-  const { status, blocks } = await read({ path: '/key-history', maxBytes: SMALL_BYTES, mayLack: true })
-  const offered = status === 404 ? [] : await parts.checks.run('history', { blocks, genesis })
-  const { former_keys: before } = findings.facts
-  const listed = new Set(offered.map((key) => key.public_key))
-  if (!before.every((key) => listed.has(key.public_key))) {
-    findings.alarms.push({
-      kind: 'key_history_changed',
-      material: 'key_history',
-      sequence: null,
-      held_digest: null,
-      offered_digest: null,
-      offered_text: null,
-    })
-    throw new StepFailure('unauthentic')
-  }
-  if (JSON.stringify(offered) !== JSON.stringify(before)) findings.changed.push('key_history')
-  findings.facts = { ...findings.facts, former_keys: offered }
-}
-
 /** The document is not signed and decides nothing. */
 async function readMetadataStep(
-  parts: PartnersState,
+  parts: PullingParts,
   findings: Findings,
   read: ReadFrom,
   genesis: GenesisBlock,

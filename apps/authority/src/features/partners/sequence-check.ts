@@ -42,3 +42,10 @@ export function checkSequence(
   alarm('equivocation')
   return 'equivocation'
 }
+
+/** The partner shows what is stored: rollbacks before it are not in a row with later ones. */
+export function noteUnchanged(findings: Findings, material: 'feed' | 'crl'): void {
+  const { facts } = findings
+  findings.facts = { ...facts, rollbacks: { ...facts.rollbacks, [material]: 0 } }
+  findings.outcomes.push('unchanged')
+}

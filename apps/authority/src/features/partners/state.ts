@@ -1,6 +1,11 @@
+import type { MaterialChecks, RunsChecks } from './material-checks.ts'
 import type { PartnersParts } from './parts.ts'
-import type { MaterialChecks } from './material-checks.ts'
 
 export interface PartnersState extends PartnersParts {
   readonly checks: MaterialChecks
+}
+
+/** For one pull, whose checks end with it. */
+export interface PullingParts extends PartnersParts {
+  readonly checks: RunsChecks
 }

@@ -85,11 +85,13 @@ export async function storePull(
   })
 }
 
-/** The interval, doubled with every failure, plus or minus a tenth. */
+/** The interval plus or minus a tenth. After failures it is doubled with each, up to a limit that nothing exceeds. */
 export function nextPull(interval: number, failures: number, now: Instant, random = Math.random()): Instant {
   const most = Math.max(MAX_PAUSE_SECONDS, interval)
   const pause = Math.min(most, interval * 2 ** Math.min(failures, MAX_DOUBLINGS))
-  return now + (seconds(1) * BigInt(Math.round(pause * (0.9 + 0.2 * random) * 1000))) / 1000n
+  const spread = pause * (0.9 + 0.2 * random)
+  const wait = failures === 0 ? spread : Math.min(most, spread)
+  return now + (seconds(1) * BigInt(Math.round(wait * 1000))) / 1000n
 }
 
 /** Public views leave out a partner whose last good pull is older than a day. */

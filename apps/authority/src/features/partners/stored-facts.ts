@@ -4,6 +4,8 @@ import type { FormerKey } from '@chancery/protocol'
 export interface StoredFacts {
   readonly genesis?: StoredGenesis
   readonly former_keys: readonly FormerKey[]
+  /** Of the key history without signatures. Null when there is none. */
+  readonly history_digest?: string | null
   readonly feed?: StoredFeed
   readonly crl?: StoredCrl
   readonly treaties?: StoredTreaties

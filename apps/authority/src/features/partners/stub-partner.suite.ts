@@ -47,6 +47,15 @@ export class StubPartner {
     this.answers.set(path, answer)
   }
 
+  /** With an ETag: a reader that has this form gets 304. */
+  showTagged(path: string, record: ForeignObject, tag: string): void {
+    this.show(path, (request, response) => {
+      const isKnown = request.headers['if-none-match'] === tag
+      response.writeHead(isKnown ? 304 : 200, { 'content-type': 'application/json', etag: tag })
+      response.end(isKnown ? undefined : wireText(record))
+    })
+  }
+
   genesis(root: ForeignSovereign = this.root, changes: ForeignObject = {}): ForeignObject {
     return root.sign({
       network_name: this.name,
