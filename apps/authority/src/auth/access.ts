@@ -6,6 +6,7 @@ import {
   evidenceLog,
   health,
   limiterOfRoute,
+  partners,
   policy,
   revocationFeeds,
   sovereign,
@@ -123,21 +124,24 @@ const EVIDENCE_ROUTES: ReadonlySet<string> = new Set(
   Object.values({ ...evidence, ...evidenceLog }).map((route) => route.id),
 )
 
+const PARTNER_ROUTES: ReadonlySet<string> = new Set(Object.values(partners).map((route) => route.id))
+
 /** Checks that do not need the body: a large body is read only with operator headers. */
 function screen(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): MaybePromise<void> {
-  refuseWithoutStore(route, parts)
+  refuseDisabled(route, parts)
   const isOperatorRoute = route.access === 'operator:standard' || route.access === 'operator:privileged'
   const isOperatorCall = route.access === 'public-or-operator:standard' && hasOperatorHeaders(call)
   return isOperatorRoute || isOperatorCall ? screenOperator(call, parts).then(() => undefined) : undefined
 }
 
-/** No proof is needed to learn that the store is disabled (protocol/trust-operations 6.1). */
-function refuseWithoutStore(route: Route, { settings }: AccessParts): void {
+/** No proof is needed to learn that a feature is off (protocol/trust-operations 6.1, protocol/between 1.2). */
+function refuseDisabled(route: Route, { settings }: AccessParts): void {
   if (!settings.evidenceStore && EVIDENCE_ROUTES.has(route.id)) throw new Refusal('evidence_store_disabled')
+  if (!settings.partners && PARTNER_ROUTES.has(route.id)) throw new Refusal('partners_disabled')
 }
 
 function authorize(call: Call, route: Route, parts: AccessParts): MaybePromise<Call> {
-  refuseWithoutStore(route, parts)
+  refuseDisabled(route, parts)
   switch (route.access) {
     case 'operator:standard':
       return authenticateOperator(call, parts, standardOrRaised(route, parts))

@@ -33,6 +33,7 @@ export interface AuthParts {
 export interface AccessParts extends AuthParts {
   readonly settings: {
     readonly evidenceStore: boolean
+    readonly partners: boolean
     readonly nodeDecisions: 'off' | 'own' | 'partners'
     readonly privilegedRoutes: ReadonlySet<string>
   }

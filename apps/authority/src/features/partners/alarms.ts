@@ -4,7 +4,7 @@ import type { NewAlarm } from './findings.ts'
 import { countOpenAlarms, deleteOldAlarms, findText, insertAlarm, isAlarmOpen } from './queries.ts'
 import type { PartnersState } from './state.ts'
 
-/** As many as a partner shows. */
+/** As many as a partner shows. Of treaties not more are stored. */
 export const SHOWN_ALARMS = 20
 
 /** Raises alarms that are not open yet. Returns the number of open ones. */
@@ -22,7 +22,7 @@ export async function raiseAlarms(
       ...alarm,
       alarm_id,
       sovereign_id,
-      held_text: await findText(tx.query, sovereign_id, material),
+      held_text: alarm.held_text === undefined ? await findText(tx.query, sovereign_id, material) : alarm.held_text,
       raised_at: writeSortable(parts.clock.now()),
       cleared_at: null,
     })

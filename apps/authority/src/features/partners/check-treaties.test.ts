@@ -51,7 +51,7 @@ describe('a page of treaties', () => {
     expect(await checkTreaties(taskOf(rowsOf(1001, () => row)))).toEqual({ failure: 'malformed' })
   })
 
-  it('is refused when it asks for more verifications than an honest one', async () => {
+  it('is refused when it asks for more verifications than a valid one', async () => {
     expect(await checkTreaties(taskOf(rowsOf(40, (n) => withSignatures(8, n))))).toEqual({ failure: 'malformed' })
     const page = rowsOf(40, (n) => (n === 0 ? withSignatures(8, n) : foreignTreaty(current, far, NOW)))
     expect(await checkTreaties(taskOf(page))).toMatchObject({ value: { refused: 1 } })

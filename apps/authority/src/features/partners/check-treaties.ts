@@ -106,7 +106,7 @@ function pairsOf(signatures: readonly Signature[], keys: AcceptedKeys, date: Ins
   return [...all.filter(isNamed), ...all.filter((pair) => !isNamed(pair))]
 }
 
-/** The verifications of a page. A page that needs more than an honest one is refused as a whole. */
+/** The verifications of a page. A page that needs more than a valid one is refused as a whole. */
 class PageChecks {
   readonly #slices = new CheckSlices()
   #left: number

@@ -7,7 +7,15 @@ import type { Transaction } from '../../database/database.ts'
 import { requirePartner } from './find.ts'
 import { pinDigest } from './pin.ts'
 import type { Pin } from './pin.ts'
-import { countOpenAlarms, deleteHidden, findAlarm, markCleared, setSequence, updatePartner } from './queries.ts'
+import {
+  countOpenAlarms,
+  deleteHidden,
+  findAlarm,
+  hasOpenTreatyAlarm,
+  markCleared,
+  setSequence,
+  updatePartner,
+} from './queries.ts'
 import type { PartnerRow, ShownAlarm } from './queries.ts'
 import { readClearRequest } from './requests.ts'
 import type { PartnersState } from './state.ts'
@@ -45,8 +53,9 @@ export async function clearAlarm(call: OperatorCall, parts: PartnersState): Prom
 }
 
 /** The facts without the comparison that raised the alarm. */
-async function forget(tx: Transaction, row: PartnerRow, { kind, material }: ShownAlarm): Promise<StoredFacts> {
+async function forget(tx: Transaction, row: PartnerRow, alarm: ShownAlarm): Promise<StoredFacts> {
   const { sovereign_id } = row
+  const { kind, material } = alarm
   const facts = readFacts(row.stored_json)
   if (kind === 'rollback')
     await setSequence(tx, {
@@ -56,7 +65,10 @@ async function forget(tx: Transaction, row: PartnerRow, { kind, material }: Show
       sequence: 0,
     })
   if (material === 'treaty') {
-    await deleteHidden(tx, sovereign_id)
+    // Treaties without an alarm of their own are shown again with the last alarm.
+    const isLast = !(await hasOpenTreatyAlarm(tx.query, sovereign_id))
+    const digests = [alarm.held_digest, alarm.offered_digest].filter((digest) => digest !== null)
+    await deleteHidden(tx, sovereign_id, isLast ? 'all' : digests)
     return facts
   }
   if (material === 'key_history') return { ...facts, former_keys: [], history_digest: null }

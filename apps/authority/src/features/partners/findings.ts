@@ -11,6 +11,8 @@ export interface NewAlarm {
   readonly material: Material
   readonly sequence: number | null
   readonly held_digest: string | null
+  /** Undefined: the stored text of the material. */
+  readonly held_text?: string | null
   readonly offered_digest: string | null
   readonly offered_text: string | null
 }
@@ -28,6 +30,8 @@ export interface Findings {
   readonly changed: string[]
   readonly alarms: NewAlarm[]
   readonly texts: Map<'feed' | 'crl' | 'key_history', string | null>
+  /** What was read, accepted or not. Null when it is too long to store. */
+  readonly offered: Map<'feed' | 'crl', string | null>
   readonly sequences: Map<'feed' | 'crl', number>
   keyChanged: boolean
   treaties: OfferedTreaties | undefined

@@ -1,4 +1,4 @@
-import { Refusal, partners } from '@chancery/contract'
+import { partners } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import type { Feature } from '../../core.ts'
 import { bind } from '../../auth/access.ts'
@@ -34,23 +34,21 @@ export interface Partners extends Feature {
 export function openPartners(given: PartnersParts): Partners {
   const checks = new MaterialChecks()
   const parts: PartnersState = { ...given, checks }
-  const whenOn =
+  const own =
     <Value>(handle: (call: OperatorCall, parts: PartnersState) => Promise<Value>) =>
-    (call: OperatorCall): Promise<Value> => {
-      if (!parts.settings.partners) throw new Refusal('partners_disabled')
-      return handle(call, parts)
-    }
+    (call: OperatorCall): Promise<Value> =>
+      handle(call, parts)
   return {
     routes: [
-      bind(partners.add, whenOn(add)),
-      bind(partners.list, whenOn(list)),
-      bind(partners.find, whenOn(find)),
-      bind(partners.update, whenOn(update)),
-      bind(partners.pull, whenOn(pull)),
-      bind(partners.repin, whenOn(repin)),
-      bind(partners.clearAlarm, whenOn(clearAlarm)),
-      bind(partners.remove, whenOn(remove)),
-      bind(partners.treaties, whenOn(treaties)),
+      bind(partners.add, own(add)),
+      bind(partners.list, own(list)),
+      bind(partners.find, own(find)),
+      bind(partners.update, own(update)),
+      bind(partners.pull, own(pull)),
+      bind(partners.repin, own(repin)),
+      bind(partners.clearAlarm, own(clearAlarm)),
+      bind(partners.remove, own(remove)),
+      bind(partners.treaties, own(treaties)),
     ],
     jobs: [{ name: 'partner-pull', everySeconds: 5, run: (signal) => pullDue(parts, signal) }],
     acceptedKeys: (sovereign_id, date) => findAcceptedKeys(parts, sovereign_id, date),

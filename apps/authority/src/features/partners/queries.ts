@@ -190,12 +190,13 @@ const SHOWN_ALARM = [
   'cleared_at',
 ] as const
 
-/** The newest ones. */
+/** The newest ones. Open ones come before cleared ones, so that each can be found and cleared. */
 export function listAlarms(db: Reader, sovereign_id: string, limit: number): Promise<readonly ShownAlarm[]> {
   return db
     .selectFrom('partner_alarms')
     .select(SHOWN_ALARM)
     .where('sovereign_id', '=', sovereign_id)
+    .orderBy((eb) => eb.case().when('cleared_at', 'is', null).then(0).else(1).end())
     .orderBy('raised_at', 'desc')
     .orderBy('alarm_id', 'desc')
     .limit(limit)
@@ -211,20 +212,21 @@ export function findAlarm(db: Reader, sovereign_id: string, alarm_id: string): P
     .executeTakeFirst()
 }
 
+/** Treaties have an alarm each, other material one of a kind. */
 export async function isAlarmOpen(
   db: Reader,
   sovereign_id: string,
-  { kind, material }: { readonly kind: string; readonly material: string },
+  { kind, material, held_digest }: Pick<AlarmRow, 'kind' | 'material' | 'held_digest'>,
 ): Promise<boolean> {
-  const row = await db
+  let query = db
     .selectFrom('partner_alarms')
     .select('alarm_id')
     .where('sovereign_id', '=', sovereign_id)
     .where('kind', '=', kind)
     .where('material', '=', material)
     .where('cleared_at', 'is', null)
-    .executeTakeFirst()
-  return row !== undefined
+  if (material === 'treaty') query = query.where('held_digest', '=', held_digest)
+  return (await query.executeTakeFirst()) !== undefined
 }
 
 export async function insertAlarm(tx: Transaction, row: AlarmRow): Promise<void> {
@@ -245,9 +247,9 @@ export async function countOpenAlarms(db: Reader, sovereign_id: string): Promise
   return Number(row?.count ?? 0)
 }
 
-/** Cleared alarms beyond the newest. */
+/** Cleared alarms beyond the newest, and open ones of treaties, which a partner can raise in any number. */
 export async function deleteOldAlarms(tx: Transaction, sovereign_id: string, stored: number): Promise<void> {
-  const old = await tx.query
+  const newestFirst = tx.query
     .selectFrom('partner_alarms')
     .select(['alarm_id', 'cleared_at'])
     .where('sovereign_id', '=', sovereign_id)
@@ -255,9 +257,10 @@ export async function deleteOldAlarms(tx: Transaction, sovereign_id: string, sto
     .orderBy('alarm_id', 'desc')
     .offset(stored)
     .limit(100)
-    .execute()
-  for (const { alarm_id, cleared_at } of old)
-    if (cleared_at !== null) await tx.query.deleteFrom('partner_alarms').where('alarm_id', '=', alarm_id).execute()
+  const old = (await newestFirst.execute()).filter(({ cleared_at }) => cleared_at !== null)
+  const ofTreaties = await newestFirst.where('material', '=', 'treaty').where('cleared_at', 'is', null).execute()
+  const alarm_ids = [...old, ...ofTreaties].map(({ alarm_id }) => alarm_id)
+  if (alarm_ids.length > 0) await tx.query.deleteFrom('partner_alarms').where('alarm_id', 'in', alarm_ids).execute()
 }
 
 export function listReported(
@@ -325,18 +328,42 @@ export async function hideReported(
   for (let at = 0; at < treaty_ids.length; at += ROWS)
     await tx.query
       .updateTable('reported_treaties')
-      .set({ hidden: 1 })
+      .set({ hidden: 1, treaty_json: '' })
       .where('sovereign_id', '=', sovereign_id)
       .where('treaty_id', 'in', treaty_ids.slice(at, at + ROWS))
       .execute()
 }
 
-export async function deleteHidden(tx: Transaction, sovereign_id: string): Promise<void> {
-  await tx.query
-    .deleteFrom('reported_treaties')
+/** Those with one of the digests, or all. */
+export async function deleteHidden(
+  tx: Transaction,
+  sovereign_id: string,
+  digests: readonly string[] | 'all',
+): Promise<void> {
+  let query = tx.query.deleteFrom('reported_treaties').where('sovereign_id', '=', sovereign_id).where('hidden', '=', 1)
+  if (digests !== 'all') query = query.where('digest', 'in', digests)
+  await query.execute()
+}
+
+export async function findReportedText(db: Reader, sovereign_id: string, treaty_id: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('reported_treaties')
+    .select('treaty_json')
     .where('sovereign_id', '=', sovereign_id)
-    .where('hidden', '=', 1)
-    .execute()
+    .where('treaty_id', '=', treaty_id)
+    .executeTakeFirst()
+  return row?.treaty_json ?? null
+}
+
+export async function hasOpenTreatyAlarm(db: Reader, sovereign_id: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('partner_alarms')
+    .select('alarm_id')
+    .where('sovereign_id', '=', sovereign_id)
+    .where('material', '=', 'treaty')
+    .where('cleared_at', 'is', null)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 export interface OwnTreaty {

@@ -1,9 +1,11 @@
+import { PAGE_ROWS } from './check-treaties.ts'
 import type { OfferedTreaty } from './check-treaties.ts'
 import type { Pull } from './pull-context.ts'
 
 const PAGE_BYTES = 2_097_152
 const MAX_PAGES = 10
-const MAX_TREATIES = 10_000
+/** Of one partner. */
+export const MAX_TREATIES = 10_000
 
 /** Step 6: the treaties that the partner lists as active. A treaty that does not hold is counted and left out. */
 export async function readTreatiesStep({ parts, sovereign_id, read, keys, findings }: Pull): Promise<void> {
@@ -12,7 +14,7 @@ export async function readTreatiesStep({ parts, sovereign_id, read, keys, findin
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const place = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`
     const { blocks } = await read({
-      path: `/recognition-treaties?status=active&limit=1000${place}`,
+      path: `/recognition-treaties?status=active&limit=${PAGE_ROWS}${place}`,
       maxBytes: PAGE_BYTES,
     })
     const task = { blocks, sovereign_id, keys, now: parts.clock.now() }

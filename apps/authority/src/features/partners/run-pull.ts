@@ -38,6 +38,7 @@ export async function runPull(
     changed: [],
     alarms: [],
     texts: new Map(),
+    offered: new Map(),
     sequences: new Map(),
     keyChanged: false,
     treaties: undefined,
@@ -55,7 +56,7 @@ export async function runPull(
   try {
     const genesis = await step(findings, () => readGenesisStep(parts, findings, read, pin, row.sovereign_id))
     if (genesis === undefined) return findings
-    // With pinned keys exactly those count, and no root vouches for others.
+    // With pinned keys exactly those count, and no root signs for others.
     if (pin.kind === 'root') await step(findings, () => readHistoryStep(parts, findings, read, genesis))
     await readMetadataStep(parts, findings, read, genesis)
     const pull: Pull = {
@@ -113,7 +114,7 @@ async function readGenesisStep(
 ): Promise<GenesisBlock> {
   const { block, facts, date } = await readGenesis(parts, read, pin, sovereign_id)
   const { genesis: before } = findings.facts
-  // Under pinned keys anybody can sign the block, so its date says nothing.
+  // Under pinned keys the root is not verified, so the date of the block proves nothing.
   if (pin.kind === 'root' && before !== undefined && instantOf(facts.valid_from) < instantOf(before.valid_from))
     throw new StepFailure('rollback')
   if (before?.digest !== facts.digest) findings.changed.push('genesis')

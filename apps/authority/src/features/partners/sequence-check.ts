@@ -29,6 +29,7 @@ export function checkSequence(
       offered_text: offered.text,
     })
   }
+  findings.offered.set(material, offered.text)
   const { rollbacks } = findings.facts
   const isLower = offered.sequence < Math.max(highest, stored?.content === null ? 0 : (stored?.sequence ?? 0))
   const count = isLower ? rollbacks[material] + 1 : 0

@@ -7,25 +7,12 @@ import type { Findings, NewAlarm } from './findings.ts'
 import { pinDigest } from './pin.ts'
 import type { Pin } from './pin.ts'
 import type { Outcome } from './step-failure.ts'
-import {
-  countReported,
-  deleteReported,
-  deleteText,
-  findPartner,
-  hideReported,
-  insertReported,
-  listReported,
-  setSequence,
-  storeText,
-  updatePartner,
-} from './queries.ts'
+import { deleteText, findPartner, setSequence, storeText, updatePartner } from './queries.ts'
 import type { PartnerRow } from './queries.ts'
 import type { PartnersState } from './state.ts'
-import { writeFacts } from './stored-facts.ts'
-import type { StoredTreaties } from './stored-facts.ts'
+import { storeTreaties } from './store-treaties.ts'
+import { readFacts, writeFacts } from './stored-facts.ts'
 
-/** Of all partners together. */
-const MAX_REPORTED = 200_000
 const MAX_PAUSE_SECONDS = 3600
 const MAX_DOUBLINGS = 16
 
@@ -49,9 +36,10 @@ export async function storePull(
     const { sovereign_id } = row
     const now = parts.clock.now()
     const treaties = await storeTreaties(tx, sovereign_id, findings)
-    await storeTexts(tx, row, findings, now)
-    const alarms = [...findings.alarms, ...treaties.alarms]
+    const alarms = [...findings.alarms, ...treaties.alarms].map((alarm) => completed(alarm, row, findings))
+    // Before the texts: an alarm names those that were stored until now.
     const open_alarms = await raiseAlarms(tx, parts, sovereign_id, alarms)
+    await storeTexts(tx, row, findings, now)
     if (treaties.alarms.length > 0) findings.outcomes.push('equivocation')
     if (treaties.isChanged) findings.changed.push('treaties')
     const outcome = worstOf(findings)
@@ -94,6 +82,18 @@ export function nextPull(interval: number, failures: number, now: Instant, rando
   return now + (seconds(1) * BigInt(Math.round(wait * 1000))) / 1000n
 }
 
+/** An alarm with the digest that is stored, and the text that was offered. */
+function completed(alarm: NewAlarm, row: PartnerRow, { offered }: Findings): NewAlarm {
+  const { material } = alarm
+  if (material !== 'feed' && material !== 'crl') return alarm
+  const stored = readFacts(row.stored_json)[material]?.digest
+  return {
+    ...alarm,
+    held_digest: alarm.held_digest ?? stored ?? null,
+    offered_text: alarm.offered_text ?? offered.get(material) ?? null,
+  }
+}
+
 /** Public views leave out a partner whose last good pull is older than a day. */
 function wasLongAgo(row: PartnerRow, now: Instant): boolean {
   return now - (readInstant(row.last_good_pull_at ?? '') ?? 0n) > DAY - SECOND
@@ -107,60 +107,4 @@ async function storeTexts(tx: Transaction, row: PartnerRow, findings: Findings, 
   for (const [material, text] of findings.texts)
     if (text === null) await deleteText(tx, sovereign_id, material)
     else await storeText(tx, { sovereign_id, material, text, stored_at: writeSortable(now) })
-}
-
-interface TreatyResult {
-  readonly facts: StoredTreaties | undefined
-  readonly alarms: readonly NewAlarm[]
-  readonly isChanged: boolean
-}
-
-/** A treaty that was shown in two forms is hidden in both until its alarm is cleared. */
-async function storeTreaties(tx: Transaction, sovereign_id: string, findings: Findings): Promise<TreatyResult> {
-  if (findings.treaties === undefined) return { facts: undefined, alarms: [], isChanged: false }
-  const { treaties, refused, truncated } = findings.treaties
-  const stored = new Map((await listReported(tx.query, sovereign_id)).map((row) => [row.treaty_id, row]))
-  const offered = new Map(treaties.map((treaty) => [treaty.treaty_id, treaty]))
-  const twice = new Map<string, readonly [string, string]>()
-  for (const { treaty_id, digest } of treaties) {
-    const [other, last] = [stored.get(treaty_id), offered.get(treaty_id)]
-    if (other !== undefined && other.hidden === 0 && other.digest !== digest)
-      twice.set(treaty_id, [other.digest, digest])
-    else if (last !== undefined && last.digest !== digest) twice.set(treaty_id, [digest, last.digest])
-  }
-  const gone = [...stored.values()].filter((row) => row.hidden === 0 && !offered.has(row.treaty_id))
-  await deleteReported(
-    tx,
-    sovereign_id,
-    gone.map((row) => row.treaty_id),
-  )
-  await hideReported(tx, sovereign_id, [...twice.keys()])
-  const fresh = [...offered.values()].filter(({ treaty_id }) => !stored.has(treaty_id))
-  const room = fresh.length === 0 ? 0 : Math.max(0, MAX_REPORTED - (await countReported(tx.query)))
-  const added = fresh.slice(0, room)
-  await insertReported(
-    tx,
-    added.map((treaty) => ({ ...treaty, sovereign_id, hidden: twice.has(treaty.treaty_id) ? 1 : 0 })),
-  )
-  const hidden = [...stored.values()].filter((row) => row.hidden === 1 || twice.has(row.treaty_id)).length
-  const hiddenNew = added.filter(({ treaty_id }) => twice.has(treaty_id)).length
-  const active = stored.size - gone.length - hidden + added.length - hiddenNew
-  const [first] = twice
-  return {
-    facts: { active, refused, truncated, limited: added.length < fresh.length },
-    alarms:
-      first === undefined
-        ? []
-        : [
-            {
-              kind: 'equivocation',
-              material: 'treaty',
-              sequence: null,
-              held_digest: first[1][0],
-              offered_digest: first[1][1],
-              offered_text: null,
-            },
-          ],
-    isChanged: gone.length > 0 || added.length > 0 || twice.size > 0,
-  }
 }
