@@ -31,9 +31,9 @@ const CARRIERS: readonly { readonly prefix: readonly number[]; readonly at: numb
   { prefix: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff], at: 12 },
   { prefix: [0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0], at: 12 },
   { prefix: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], at: 12 },
-  // NAT64, well-known and local.
+  // NAT64, well-known and local. Of the other local forms address-rules.ts calls none.
   { prefix: [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0], at: 12 },
-  { prefix: [0, 0x64, 0xff, 0x9b, 0, 1], at: 12 },
+  { prefix: [0, 0x64, 0xff, 0x9b, 0, 1, 0, 0, 0, 0, 0, 0], at: 12 },
   // 6to4 and Teredo.
   { prefix: [0x20, 0x02], at: 2 },
   { prefix: [0x20, 0x01, 0, 0], at: 12, isInverted: true },

@@ -23,6 +23,10 @@ const NEVER = blockList([
   ['fd00:ec2::254', 128, 'ipv6'],
   ['fd20:ce::254', 128, 'ipv6'],
 ])
+// Special uses, Teredo apart: it contains an IPv4 address, which decides.
+NEVER.addRange('2001:1::', '2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff', 'ipv6')
+// Local NAT64: the place of the IPv4 address depends on the network, except in the form with zeros before it.
+NEVER.addRange('64:ff9b:1::1:0:0', '64:ff9b:1:ffff:ffff:ffff:ffff:ffff', 'ipv6')
 
 /** Private networks, and special blocks without public hosts. */
 const PRIVATE = blockList([
@@ -34,12 +38,16 @@ const PRIVATE = blockList([
   ['198.18.0.0', 15, 'ipv4'],
   ['fc00::', 7, 'ipv6'],
   ['fec0::', 10, 'ipv6'],
+  ['64:ff9b:1::', 48, 'ipv6'],
 ])
 
 const LOOPBACK = blockList([
   ['127.0.0.0', 8, 'ipv4'],
   ['::1', 128, 'ipv6'],
 ])
+
+/** The only block of IPv6 with public hosts. */
+const GLOBAL = blockList([['2000::', 3, 'ipv6']])
 
 /** Documentation and discard blocks, without hosts. */
 const UNUSED = blockList([
@@ -66,7 +74,11 @@ const NARROWEST: readonly (readonly [AddressKind, BlockList])[] = [
 export function addressKind(address: string): AddressKind | undefined {
   const forms = addressForms(address)
   if (forms.length === 0) return undefined
-  return NARROWEST.find(([, list]) => forms.some((form) => isIn(list, form)))?.[0] ?? 'public'
+  const narrowest = NARROWEST.find(([, list]) => forms.some((form) => isIn(list, form)))?.[0]
+  if (narrowest !== undefined) return narrowest
+  // The last form is the address itself, or the IPv4 address that a connection to it ends at.
+  const last = forms.at(-1) ?? ''
+  return isIP(last) === 4 || isIn(GLOBAL, last) ? 'public' : 'never'
 }
 
 function blockList(subnets: readonly (readonly [string, number, Kind])[]): BlockList {
@@ -96,18 +108,22 @@ export function isRefusedLiteral({ hostname }: URL): boolean {
 
 /**
  * Resolves a name once, checks the addresses, and connects to a checked address. A second lookup could return another
- * address.
+ * address. `everyAddress`: a name with one address that is not allowed is refused; otherwise that address is left out.
  */
 export function guardedLookup(
   isAllowed: (address: string) => boolean,
   resolve: typeof lookup = lookup,
+  { everyAddress = false }: { readonly everyAddress?: boolean } = {},
 ): LookupFunction {
   return (hostname, options, done) => {
     resolve(
       hostname,
       { all: true, family: options.family === 4 || options.family === 6 ? options.family : 0 },
       (error, found) => {
-        const addresses = (found ?? []).filter(({ address }) => isAllowed(address))
+        // After an error there are none.
+        const all = found ?? []
+        const allowed = all.filter(({ address }) => isAllowed(address))
+        const addresses = everyAddress && allowed.length < all.length ? [] : allowed
         const [first] = addresses
         if (error !== null || first === undefined) {
           done(error ?? Object.assign(new Error('no allowed address'), { code: NOT_ALLOWED }), '', 4)

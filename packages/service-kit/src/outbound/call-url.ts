@@ -20,7 +20,7 @@ export interface OutboundCall {
   readonly extraRoots?: readonly string[]
   /** Names may resolve to private addresses. Literal addresses of the operator always may. */
   readonly allowPrivate?: boolean
-  /** In place of `allowPrivate`: which addresses may be called, literal ones included. */
+  /** In place of `allowPrivate`: which addresses may be called, literal ones included. A name with another address is refused. */
   readonly isAllowed?: (address: string) => boolean
   /** For the connection alone, TLS included. */
   readonly connectMs?: number
@@ -120,7 +120,10 @@ function send(call: OutboundCall, host: string, signal: AbortSignal): Promise<In
       ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
     },
     agent: false as const,
-    lookup: guardedLookup(call.isAllowed ?? ((address) => isCallable(address, call.allowPrivate === true))),
+    lookup:
+      call.isAllowed === undefined
+        ? guardedLookup((address) => isCallable(address, call.allowPrivate === true))
+        : guardedLookup(call.isAllowed, undefined, { everyAddress: true }),
     signal,
     // Set explicitly, because an environment variable could disable the default.
     ...(isSecure ? { rejectUnauthorized: true } : {}),

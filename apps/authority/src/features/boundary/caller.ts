@@ -1,8 +1,8 @@
 import { Refusal } from '@chancery/contract'
 import { verifyCallerProof, writeSortable } from '@chancery/protocol'
-import type { AskedAttestation, ProvenCaller } from '@chancery/protocol'
+import type { AskedAttestation, JoinCertificate, ProvenCaller } from '@chancery/protocol'
 import type { BoundaryParts } from './parts.ts'
-import { findCertificate, whyUnusable } from '../enrollment/index.ts'
+import { findCertificate, isKeyCompromised, whyUnusable } from '../enrollment/index.ts'
 import type { NodeRequest } from './requests.ts'
 
 /** Refuses a certificate that cannot be used now: checks 6 to 12 of protocol/core 7. Returns its roles. */
@@ -27,11 +27,20 @@ export async function requireCaller(parts: BoundaryParts, { on_behalf_of, asked 
   const verdict = await verifyCallerProof(on_behalf_of ?? null, { asked: attestation, now: parts.clock.now() })
   if (!verdict.ok) throw new Refusal('caller_proof_rejected', { reason: verdict.reason })
   const { certificate } = verdict.caller
-  if (certificate.network_name === parts.network.name) {
-    const stored = await findCertificate(parts.database.read, certificate.cert_id)
-    const now = writeSortable(parts.clock.now())
-    if (whyUnusable(stored, certificate.node_public_key, now) !== undefined)
-      throw new Refusal('caller_proof_rejected', { reason: 'certificate_untrusted' })
-  }
+  if (!(await isTrusted(parts, certificate, asked.kind === 'presented')))
+    throw new Refusal('caller_proof_rejected', { reason: 'certificate_untrusted' })
   return verdict.caller
+}
+
+/**
+ * A certificate of another network can be made by anyone. So it is no way around the state of an own key: an own
+ * attestation needs an own certificate, a compromised key is refused, and the id of an own certificate is not repeated.
+ */
+async function isTrusted(parts: BoundaryParts, certificate: JoinCertificate, isPresented: boolean): Promise<boolean> {
+  const { cert_id, node_public_key, network_name } = certificate
+  const db = parts.database.read
+  const stored = await findCertificate(db, cert_id)
+  if (network_name === parts.network.name)
+    return whyUnusable(stored, node_public_key, writeSortable(parts.clock.now())) === undefined
+  return isPresented && stored === undefined && !(await isKeyCompromised(db, node_public_key))
 }

@@ -275,6 +275,24 @@ describe('POST /boundary/request', () => {
       refused(await ask(one), 403, 'certificate_revoked')
     })
 
+    it('422: a certificate of another network in place of the own one', async () => {
+      const [relay, caller, other] = [await member(['role:relay']), await member(), await member()]
+      const made = (cert_id: string): JoinCertificate => ({ ...caller.certificate, network_name: 'ELSEWHERE', cert_id })
+      const askFor = async (certificate: JoinCertificate, basis: JsonObject): Promise<TestResponse> =>
+        ask(relay, { ...basis, on_behalf_of: await callerProof({ ...caller, certificate }) })
+      const untrusted = (answer: TestResponse): void =>
+        expect(refused(answer, 422, 'caller_proof_rejected')['details']).toEqual({ reason: 'certificate_untrusted' })
+      const own = { attestation_id: caller.attestation_id }
+      const presented = { ...present(caller.node), attestation_id: null }
+      untrusted(await askFor(made('elsewhere-1'), own))
+      accepted(await askFor(made('elsewhere-2'), presented), 201)
+      // The id of an own certificate would stand in the decision.
+      untrusted(await askFor(made(other.certificate.cert_id), presented))
+      const { cert_id } = caller.certificate
+      accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason: 'key_compromise' }))
+      untrusted(await askFor(made('elsewhere-3'), presented))
+    })
+
     it('403: an invented attestation gets no signature and no entry', async () => {
       const node = await newNodeCaller(na.url, 'stranger', clock)
       const before = await entries()

@@ -23,7 +23,7 @@ export {
   raiseReason,
 } from './queries/certificates.ts'
 export { whyUnusable } from './certificate-state.ts'
-export { findCertificate } from './queries/renewals.ts'
+export { findCertificate, isKeyCompromised } from './queries/renewals.ts'
 export { countOpen as countOpenInvites } from './queries/invite-rows.ts'
 export type { RevocableCertificate } from './queries/certificates.ts'
 

@@ -41,15 +41,26 @@ export async function findCertificate(
     .where('cert_id', '=', cert_id)
   const row = await (isLocked ? query.forUpdate() : query).executeTakeFirst()
   if (row === undefined) return undefined
-  const compromised = await tx
+  const { isListed, isBurnt } = await findListed(tx, row)
+  const compromised = isBurnt || (await isRevokedAsCompromised(tx, row.node_public_key))
+  return { ...row, ...(isListed ? { status: 'revoked' } : {}), compromised }
+}
+
+/** Whether a certificate of this key was revoked because the key was compromised, by the rows or by the list. */
+export async function isKeyCompromised(tx: Reader, node_public_key: string): Promise<boolean> {
+  if (await isRevokedAsCompromised(tx, node_public_key)) return true
+  return (await findListed(tx, { cert_id: '', node_public_key })).isBurnt
+}
+
+async function isRevokedAsCompromised(tx: Reader, node_public_key: string): Promise<boolean> {
+  const row = await tx
     .selectFrom('issued_certs')
     .select('cert_id')
-    .where('node_public_key', '=', row.node_public_key)
+    .where('node_public_key', '=', node_public_key)
     .where('revocation_reason', '=', 'key_compromise')
     .limit(1)
     .executeTakeFirst()
-  const { isListed, isBurnt } = await findListed(tx, row)
-  return { ...row, ...(isListed ? { status: 'revoked' } : {}), compromised: compromised !== undefined || isBurnt }
+  return row !== undefined
 }
 
 const COMPROMISED = '"reason":"key_compromise"'
