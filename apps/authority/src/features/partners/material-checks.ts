@@ -13,7 +13,7 @@ const INLINE_BYTES = 262_144
 const INLINE_TREATY_BYTES = 16_384
 
 /** A check in the thread takes about a second at most. One that takes this long is ended. */
-const CHECK_MS = 10_000
+const CHECK_MS = 20_000
 
 export interface RunsChecks {
   /** Throws {@link StepFailure} for a document that does not hold. */

@@ -81,7 +81,7 @@ describe('treaties in two forms', () => {
     // Those without an alarm of their own are shown again too.
     await calls.pull(stub)
     expect((await storedRows(stub)).map(({ hidden }) => Number(hidden))).toEqual(names(30).map(() => 0))
-  })
+  }, 60_000)
 
   it('use up the room of their partner only', async () => {
     const stub = await calls.newPartner()
