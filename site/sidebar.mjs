@@ -38,6 +38,7 @@ const HANDBOOK = [
   'capacity',
   'high-availability',
   'monitoring',
+  'partners',
   'traces',
   'doctor',
 ]
@@ -49,7 +50,7 @@ export const sidebar = [
   group('Concepts', folder('concepts', CONCEPTS), false),
   group('Operator handbook', folder('operate', HANDBOOK)),
   group('Programs', folder('', ['client-library', 'offline-verification'], ['architecture', ...EVALUATE])),
-  group('Protocol', folder('protocol', ['core', 'trust-operations', 'gateway', 'request-proof'])),
+  group('Protocol', folder('protocol', ['core', 'trust-operations', 'gateway', 'partners', 'request-proof'])),
   group('Reference', folder('reference', ['records', 'routes', 'errors', 'commands', 'settings'])),
   group('How the code works', ['architecture', ...folder('flows')]),
   group('Evaluate', [...EVALUATE, ...folder('evidence')]),

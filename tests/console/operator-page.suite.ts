@@ -67,6 +67,33 @@ export function describeOperatorPage(setup: () => ConsoleSetup): void {
       expect(operatorPage.trouble).toEqual([])
     })
 
+    it('list partners, pull one, and remove it after showing the treaties that stay', async () => {
+      const { operator } = setup()
+      const { page } = operatorPage
+      const { root_public_key } = await operator.sovereign.genesis()
+      await operator.partners.add({
+        url: 'https://na.far.invalid',
+        sovereign_id: 'FAR-NET',
+        root_public_key,
+        label: 'far away',
+        defer: true,
+      })
+      await page.click('[data-partners] >> text=Read again')
+      await page.waitForSelector('[data-listed="1"]')
+      expect(await page.textContent('[data-listed]')).toMatch(/FAR-NET far away.*new.*none/)
+      await page.click('[aria-label="Pull FAR-NET"]')
+      await page.waitForSelector('[data-partners] >> text=FAR-NET: unreachable.')
+      expect(await axeFindings(page, { within: '[data-partners]' })).toEqual([])
+      await page.click('[aria-label="Remove… FAR-NET"]')
+      await page.fill('#partner-remove-reason', 'over')
+      await page.click('[data-action="partner-remove"] >> text=Show what it will do')
+      await page.waitForSelector('[data-action="partner-remove"] >> text=No own treaty with it is in force.')
+      await operator.partners.remove('FAR-NET', { reason: 'over' })
+      await page.click('[data-partners] >> text=Read again')
+      await page.waitForSelector('[data-listed="0"]')
+      expect(operatorPage.trouble).toEqual([])
+    })
+
     it('revoke a certificate selected from the node list, after showing the impact', async () => {
       const { operator } = setup()
       const { page } = operatorPage

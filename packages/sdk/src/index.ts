@@ -169,14 +169,21 @@ export type {
   Partner,
   PartnerAlarm,
   PartnerChanges,
+  PartnerCrl,
   PartnerFeed,
+  PartnerGenesis,
+  PartnerKey,
   PartnerPage,
   PartnerPin,
+  PartnerPull,
   PartnerRequest,
   PartnerState,
   PartnerTreaties,
-  PartnersApi,
-} from './api/partners.ts'
+  PartnerTreatyCounts,
+  PinnedKeys,
+  RemovedPartner,
+} from './api/partner-records.ts'
+export type { PartnersApi } from './api/partners.ts'
 export type { PolicyApi, PolicyHistory, PolicyRequest, PolicyVersion, PublishedPolicy } from './api/policy.ts'
 export type { RecognitionPolicyApi, SavedRecognitionPolicy } from './api/recognition-policy.ts'
 export type {

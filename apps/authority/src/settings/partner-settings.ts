@@ -15,7 +15,7 @@ const rootsOfFile: Reader<readonly string[]> = (path) => {
   throw new SettingError('must be a readable PEM file with certificates')
 }
 
-/** Settings of partners, whose published material is read (protocol/between 1.2). */
+/** Settings of partners, whose published material is read (protocol/partners 3). */
 export const PARTNER_SETTINGS = {
   partners: setting({
     name: 'NA_PARTNERS',

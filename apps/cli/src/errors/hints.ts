@@ -120,6 +120,20 @@ const AGENTS: Readonly<Record<string, Hint>> = {
   agent_not_registered: () => 'The agent was never registered, was removed, or its registration expired.',
 }
 
+const PARTNERS: Readonly<Record<string, Hint>> = {
+  partners_disabled: () => 'The authority reads no partners (NA_PARTNERS=off). Change the setting and restart it.',
+  invalid_partner: ({ details }) => `Fix ${named(details, 'field')}. See: chancery partner add --help`,
+  partner_exists: () => 'Change it with chancery partner set, or its keys with chancery partner repin.',
+  partner_limit: () => 'Remove a partner first, or raise NA_PARTNERS_MAX.',
+  partner_not_found: () => 'Find the name with: chancery partner list',
+  partner_unreachable: ({ details }) =>
+    `The authority could not read it (${named(details, 'reason')}). Check the address from the machine of the authority, and NA_PARTNER_ADDRESSES.`,
+  partner_mismatch: ({ details }) =>
+    `Another network answers than the pinned one (${named(details, 'reason')}). Compare the key with the other side, by another way than its address.`,
+  pull_in_progress: () => 'A pull of this partner runs. See its result with: chancery partner show <name>',
+  alarm_not_found: () => 'Find the id of the alarm with: chancery partner show <name>',
+}
+
 const RECOGNITION: Readonly<Record<string, Hint>> = {
   attestation_not_found: () => 'Find the id with: chancery attestation list',
   missing_attestation_subject: () => 'Give the subject (1 to 256 characters) and at least one --role.',
@@ -163,6 +177,7 @@ const HINTS: Readonly<Record<string, Hint>> = {
   ...POLICY,
   ...ENROLLMENT,
   ...AGENTS,
+  ...PARTNERS,
   ...RECOGNITION,
   ...TRUST_HINTS,
   ...PROOF_HINTS,

@@ -45,7 +45,7 @@ export const federationCommands: readonly Command[] = [
     path: ['federation', 'bootstrap'],
     summary: 'Check a partner network and issue a treaty',
     description:
-      'Fetches the genesis block of a partner network, compares it with the given pin, shows the terms, asks, and issues the treaty at your authority.',
+      'Fetches the genesis block of a partner network, compares it with the given pin, shows the terms, asks, and issues the treaty at your authority. With --partner your authority also reads its published material from then on.',
     arguments: [{ name: 'address', summary: 'Base URL of the other authority', required: true }],
     options: [
       ...PIN_OPTIONS,
@@ -56,6 +56,8 @@ export const federationCommands: readonly Command[] = [
       { flags: '--role <role>', summary: 'Role accepted from its members', repeatable: true, required: true },
       CAPABILITY_OPTION,
       { flags: '--validity-hours <n>', summary: 'Validity of the treaty in hours, 1 to 26280', default: '168' },
+      { flags: '--partner', summary: 'Also register it as a partner, pinned by its root key' },
+      { flags: '--import-feeds', summary: 'With --partner: import its revocation feed with every pull' },
       { flags: '--dry-run', summary: 'Only show what would be trusted' },
       { flags: '--yes', summary: 'Do not ask for confirmation' },
     ],
@@ -67,6 +69,10 @@ export const federationCommands: readonly Command[] = [
       {
         line: "chancery federation bootstrap https://na.partner.example --root-key partner-root.pub --role role:client --capability 'ledger.*'",
         summary: 'Also let decisions allow its clients the capabilities of this pattern',
+      },
+      {
+        line: 'chancery federation bootstrap https://na.partner.example --root-key partner-root.pub --role role:client --partner --import-feeds',
+        summary: 'Also read its published material and import its revocations',
       },
     ],
     needs: 'operator',

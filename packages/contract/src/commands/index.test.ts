@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- the list of all commands
 import { describe, expect, it } from 'vitest'
 import { type Command, PROGRAM_NAME } from './command.ts'
 import { GLOBAL_OPTIONS } from './global-options.ts'
@@ -67,6 +68,15 @@ const PATHS = [
   'sovereign inspect',
   'trust path',
   'federation bootstrap',
+  'partner add',
+  'partner list',
+  'partner show',
+  'partner pull',
+  'partner set',
+  'partner repin',
+  'partner clear-alarm',
+  'partner remove',
+  'partner treaties',
   'agreement offer',
   'agreement counter',
   'agreement accept',
@@ -188,6 +198,15 @@ describe('commands', () => {
       'treaty revoke',
       'feed import',
       'federation bootstrap',
+      'partner add',
+      'partner list',
+      'partner show',
+      'partner pull',
+      'partner set',
+      'partner repin',
+      'partner clear-alarm',
+      'partner remove',
+      'partner treaties',
       'agreement offer',
       'agreement counter',
       'agreement accept',

@@ -21,6 +21,7 @@ import { initCommands } from './init.ts'
 import { keygenCommands } from './keygen.ts'
 import { networkPolicyCommands } from './network-policy.ts'
 import { operatorCommands } from './operator.ts'
+import { partnerCommands } from './partners.ts'
 import { treatyCommands } from './recognition-treaties.ts'
 import { feedCommands } from './revocation-feeds.ts'
 import { trustEvidenceCommands } from './trust-evidence.ts'
@@ -43,6 +44,7 @@ export const COMMANDS: readonly Command[] = [
   ...treatyCommands,
   ...feedCommands,
   ...federationCommands,
+  ...partnerCommands,
   ...agreementCommands,
   ...boundaryCommands,
   ...boundaryPolicyCommands,

@@ -165,5 +165,5 @@ const facts = {
   },
 } as const
 
-/** Other sovereigns whose published material is read (protocol/between 5). */
+/** Other sovereigns whose published material is read (protocol/partners). */
 export const partners: Routes<typeof facts> = routes(facts)

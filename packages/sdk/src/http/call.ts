@@ -33,7 +33,10 @@ export interface WriteOptions extends CallOptions {
 }
 
 /** What a call needs to know of its route; those of a gateway have no more. */
-export type CallRoute = Pick<Route, 'id' | 'method' | 'path' | 'params' | 'access' | 'response' | 'records'>
+export type CallRoute = Pick<
+  Route,
+  'id' | 'method' | 'path' | 'params' | 'access' | 'response' | 'records' | 'deadlineSeconds'
+>
 
 export interface Call<Answer> {
   readonly route: CallRoute
@@ -87,7 +90,7 @@ export function makeCaller(parts: CallerParts): Caller {
       options: isOnce ? { attempts: 1 } : parts.retry,
       repeatable: call.route.method === 'GET' || call.repeatable === true,
       endpoints: isOnce ? new Endpoints(call.at ?? parts.endpoints.current) : parts.endpoints,
-      budgetMs: call.options?.budgetMs ?? parts.budgetMs,
+      budgetMs: call.options?.budgetMs ?? Math.max(parts.budgetMs, longest(call.route)),
       signal: call.options?.signal,
     })
   }
@@ -112,26 +115,35 @@ async function attempt<Answer>(parts: CallerParts, call: Call<Answer>, at: Try):
     route.access === 'operator:standard' || route.access === 'operator:privileged' || call.asOperator === true
   const body = await bodyOf(parts, call)
   const signed = isOperatorCall ? await signerOf(parts, route)(route.method, target, body ?? {}, parts.clock()) : {}
-  const incoming = await send(parts.transport, {
-    baseUrl: at.address,
-    leftMs: at.leftMs,
-    method: route.method,
-    target: target.encoded,
-    headers: {
-      Accept: ACCEPTED[route.response] ?? 'text/plain',
-      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      ...(call.idempotencyKey === undefined ? {} : { 'Idempotency-Key': readIdempotencyKey(call.idempotencyKey) }),
-      [REQUEST_ID_HEADER]: at.requestId,
-      ...(await parts.headers?.()),
-      ...signed,
+  const timeoutMs = Math.max(parts.transport.timeoutMs, longest(route))
+  const incoming = await send(
+    { ...parts.transport, timeoutMs },
+    {
+      baseUrl: at.address,
+      leftMs: at.leftMs,
+      method: route.method,
+      target: target.encoded,
+      headers: {
+        Accept: ACCEPTED[route.response] ?? 'text/plain',
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(call.idempotencyKey === undefined ? {} : { 'Idempotency-Key': readIdempotencyKey(call.idempotencyKey) }),
+        [REQUEST_ID_HEADER]: at.requestId,
+        ...(await parts.headers?.()),
+        ...signed,
+      },
+      ...(body === undefined ? {} : { body: toUtf8(writeJson(body)) }),
+      takesGzip: route.method === 'GET' && !isOperatorCall,
+      signal: call.options?.signal,
     },
-    ...(body === undefined ? {} : { body: toUtf8(writeJson(body)) }),
-    takesGzip: route.method === 'GET' && !isOperatorCall,
-    signal: call.options?.signal,
-  })
+  )
   if (incoming.status >= 200 && incoming.status < 300) return call.read(incoming)
   const isSigned = isOperatorCall || route.access === 'node'
   throw refusalOf(incoming, { nowMs: Number(parts.clock() / 1000n), signed: isSigned })
+}
+
+/** A route that may take long has its own limit, which is longer than that of the client. */
+function longest({ deadlineSeconds = 0 }: CallRoute): number {
+  return deadlineSeconds * 1000
 }
 
 /** A body that is itself signed already has its texts under their names. */

@@ -97,7 +97,7 @@ async function buildInline(parts: ConnectomeParts, refused: ReadonlySet<string>)
     trustPath: async ({ from, to, reported }) => explainPath(index, reported ? mixed : undefined, from, to),
     trustFinding: async (asked) => ({ ...findTrustIn(views, asked), graph_digest: await writer.digest() }),
     lostPaths: async (treaty_id) => findLostPaths(graph.recognition_edges, treaty_id),
-    outline: cachingWhole(async (words) => outlineGraph(graph, words)),
+    outline: cachingWhole(async (words) => outlineGraph(graph, views.reported, words)),
     acceptedBy: async (sovereign) => acceptedBy(graph.recognition_edges, sovereign),
   }
 }

@@ -25,7 +25,7 @@ import { writeMaterialPosition } from './material-pages.ts'
 import type { MaterialRequest } from './material-pages.ts'
 import { pageTreatyTexts } from './queries.ts'
 import type { TextPosition } from './queries.ts'
-import { MAX_REPORTED_EDGES, reportedAccepting, reportedSovereigns } from './reported.ts'
+import { MAX_REPORTED_EDGES, addReported, reportedSovereigns } from './reported.ts'
 import type { GraphViews } from './views.ts'
 
 /** The documents that are made of the graph at the first request. */
@@ -80,16 +80,7 @@ export class DocumentWriter {
 
   /** Who accepted the issuer, by an own treaty or by the report of a partner. */
   #blastRadius(rows: readonly RevokedMaterial[]): readonly JsonObject[] {
-    const reported = reportedAccepting(this.#reported)
-    return listBlastRadius(this.#graph, rows).map((row) => {
-      const own = row.affected_accepting_sovereigns
-      const others = [...(reported.get(row.issuer_sovereign_id) ?? [])].filter((name) => !own.includes(name))
-      return {
-        ...row,
-        affected_accepting_sovereigns: sortCodePoints([...own, ...others]),
-        reported_accepting_sovereigns: sortCodePoints(others),
-      }
-    })
+    return addReported(listBlastRadius(this.#graph, rows), this.#reported)
   }
 
   /**

@@ -86,7 +86,10 @@ function operationsOn(db: Database['read']): GraphOperations {
       return { ...findTrustIn(views, asked), graph_digest: await writer.digest() }
     },
     lostPaths: (treaty_id) => findLostPaths(edges(), treaty_id),
-    outline: (words) => outlineGraph(newest().views.graph, words),
+    outline(words) {
+      const { graph, reported } = newest().views
+      return outlineGraph(graph, reported, words)
+    },
     acceptedBy: (sovereign) => acceptedBy(edges(), sovereign),
   }
 }

@@ -22,17 +22,24 @@ export function drawMap(outline: GraphPageData): Markup {
     (a, b) => b.recognises + b.recognised_by - (a.recognises + a.recognised_by),
   )
   const drawn = busiest.slice(0, MAX_DRAWN)
-  if (drawn.length === 0) return markup`<p class="empty">No sovereign is connected yet.</p>`
-  const places = placeAround(drawn.map((row) => row.sovereign_id))
+  if (drawn.length === 0 && outline.reported_edges.length === 0)
+    return markup`<p class="empty">No sovereign is connected yet.</p>`
+  const names = new Set(drawn.map((row) => row.sovereign_id))
+  for (const { from, to } of outline.reported_edges)
+    for (const name of [from, to]) if (names.size < MAX_DRAWN) names.add(name)
+  const places = placeAround([...names])
   const edges = outline.edges.filter((edge) => places.has(edge.from) && places.has(edge.to))
+  const reported = outline.reported_edges.filter((edge) => places.has(edge.from) && places.has(edge.to))
   const left = outline.sovereign_count - drawn.length
-  const label = `Map of ${drawn.length} sovereigns and ${edges.length} treaties; the tables below list them.`
+  const more = reported.length > 0 ? `, and ${reported.length} treaties that partners report` : ''
+  const label = `Map of ${names.size} sovereigns and ${edges.length} treaties${more}; the tables below list them.`
   return markup`<figure class="map" data-map><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
 ${edges.map((edge) => drawEdge(places, edge.from, edge.to, edgeTone(edge)))}
+${reported.map((edge) => drawEdge(places, edge.from, edge.to, 'reported'))}
 ${[...places].map(([id, { x, y }]) => markup`<g class="node"><circle cx="${x}" cy="${y}" r="9"/><text x="${x}" y="${y < HEIGHT / 2 ? y - 16 : y + 24}">${id.length > 22 ? `${id.slice(0, 21)}…` : id}</text></g>\n`)}
 </svg><figcaption class="legend"><span class="key key-good">in force</span><span class="key key-watch">ends within 72 h</span><span class="key key-urgent">ends within 24 h</span><span class="key key-bad">expired</span><span class="key key-ended">ended</span>${
-    left > 0 && markup`<span class="quiet">${figure(left)} more in the tables</span>`
-  }</figcaption></figure>`
+    reported.length > 0 && markup`<span class="key key-reported">reported by a partner</span>`
+  }${left > 0 && markup`<span class="quiet">${figure(left)} more in the tables</span>`}</figcaption></figure>`
 }
 
 function placeAround([centre = '', ...others]: readonly string[]): ReadonlyMap<string, Place> {

@@ -1,5 +1,6 @@
 import { compareEdges, isActiveEdge, isWithdrawn, listBlastRadius, sortMaterial } from '@chancery/protocol'
-import type { RecognitionEdge, RecognitionGraph } from '@chancery/protocol'
+import type { RecognitionEdge, RecognitionGraph, ReportedEdge } from '@chancery/protocol'
+import { addReported } from './reported.ts'
 
 export type SovereignRow = {
   readonly sovereign_id: string
@@ -12,6 +13,8 @@ export type BlastRow = {
   readonly id: string
   readonly issuer_sovereign_id: string
   readonly affected_accepting_sovereigns: readonly string[]
+  /** Those known only by the report of a partner. */
+  readonly reported_accepting_sovereigns: readonly string[]
   readonly reason: string | null
   readonly revoked_at: string
 }
@@ -22,6 +25,9 @@ export type GraphPageData = {
   readonly sovereign_count: number
   readonly edges: readonly RecognitionEdge[]
   readonly edge_count: number
+  /** What partners report. */
+  readonly reported_edges: readonly ReportedEdge[]
+  readonly reported_edge_count: number
   readonly blast_radius: readonly BlastRow[]
   readonly blast_count: number
 }
@@ -31,12 +37,17 @@ const MAX_EDGES = 500
 const MAX_BLASTS = 100
 
 /** Sovereigns whose name contains the words, and every treaty that names one of them. No words select all. */
-export function outlineGraph(graph: RecognitionGraph<string>, words: string): GraphPageData {
+export function outlineGraph(
+  graph: RecognitionGraph<string>,
+  reported: readonly ReportedEdge[],
+  words: string,
+): GraphPageData {
   const wanted = words.toLowerCase()
   const fits = (id: string): boolean => id.toLowerCase().includes(wanted)
   const counts = countRecognition(graph.recognition_edges)
   const sovereigns = graph.sovereigns.filter(({ sovereign_id }) => fits(sovereign_id))
   const edges = graph.recognition_edges.filter((edge) => fits(edge.from) || fits(edge.to))
+  const reportedEdges = reported.filter((edge) => fits(edge.from) || fits(edge.to))
   const revoked = graph.revoked_trust_material.filter(isWithdrawn).filter((row) => fits(row.issuer_sovereign_id))
   return {
     sovereigns: sovereigns
@@ -45,7 +56,9 @@ export function outlineGraph(graph: RecognitionGraph<string>, words: string): Gr
     sovereign_count: sovereigns.length,
     edges: edges.sort(compareEdges).slice(0, MAX_EDGES),
     edge_count: edges.length,
-    blast_radius: listBlastRadius(graph, sortMaterial(revoked).slice(0, MAX_BLASTS)),
+    reported_edges: reportedEdges.sort(compareEdges).slice(0, MAX_EDGES),
+    reported_edge_count: reportedEdges.length,
+    blast_radius: addReported(listBlastRadius(graph, sortMaterial(revoked).slice(0, MAX_BLASTS)), reported),
     blast_count: revoked.length,
   }
 }

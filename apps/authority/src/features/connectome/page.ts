@@ -7,7 +7,7 @@ import { page as frame } from '../../pages/frame.ts'
 import { badge, figure, identifier, table, tile, when } from '../../pages/parts.ts'
 import { edgeTable, searchForm } from './edge-table.ts'
 import { drawMap } from './map.ts'
-import type { GraphPageData } from './page-data.ts'
+import type { BlastRow, GraphPageData } from './page-data.ts'
 import { findVerifiedPath } from './verified-path.ts'
 
 /**
@@ -29,6 +29,7 @@ export async function page(call: Call, parts: ConnectomeState): Promise<HttpResp
 <section class="card"><h2>Map</h2>${drawMap(outline)}</section>
 <section class="card" id="trust-path"><h2>Trust path</h2>${pathForm(from ?? '', to ?? '')}${path !== undefined && describePath(path)}</section>
 <section class="card"><h2>Treaties</h2>${searchForm('/connectome', words ?? '', { from: from ?? '', to: to ?? '' })}<div data-live="edges">${edgeTable(outline.edges, outline.edge_count, 'No treaty matches.')}</div></section>
+${outline.reported_edge_count > 0 && reportedSection(outline)}
 <section class="card"><h2>Revocation blast radius</h2><p class="quiet">Attestations that other sovereigns revoked, and the sovereigns that accepted their issuer.</p><div data-live="blast">${blasts(outline)}</div></section>`,
   })
 }
@@ -47,6 +48,23 @@ function tiles(summary: ConnectomeSummary): readonly Markup[] {
       note: `${figure(summary.imported_revocation_count)} imported from others`,
     }),
   ]
+}
+
+function reportedSection({ reported_edges, reported_edge_count }: GraphPageData): Markup {
+  const left = reported_edge_count - reported_edges.length
+  const rows = table(
+    'Treaties that partners report',
+    [
+      { name: 'Recognises', cell: (edge) => edge.from },
+      { name: 'Recognised', cell: (edge) => edge.to },
+      { name: 'Until', cell: (edge) => when(toDisplay(edge.expires_at)) },
+      { name: 'As of', cell: (edge) => when(toDisplay(edge.as_of)) },
+      { name: 'Treaty', cell: (edge) => identifier(edge.treaty_id) },
+    ],
+    reported_edges,
+    'None.',
+  )
+  return markup`<section class="card"><h2>Treaties that partners report</h2><p class="quiet">Read from partners. They make no member accepted here.</p><div data-live="reported">${rows}</div>${left > 0 && markup`<p class="quiet">${figure(left)} more in /connectome.json.</p>`}</section>`
 }
 
 function pathForm(from: string, to: string): Markup {
@@ -71,6 +89,15 @@ function describePath({ from, to, trusted, reason, path, hop_count }: ExplainedP
   }</p>${steps.length > 0 && markup`<ol>${steps}</ol>`}</div>`
 }
 
+/** The sovereigns known by own treaties. */
+function ownNames({ affected_accepting_sovereigns: all, reported_accepting_sovereigns: reported }: BlastRow): string[] {
+  return all.filter((name) => !reported.includes(name))
+}
+
+function listNames(names: readonly string[]): string {
+  return names.length === 0 ? 'none' : names.join(', ')
+}
+
 function blasts(outline: GraphPageData): Markup {
   const left = outline.blast_count - outline.blast_radius.length
   return markup`${table(
@@ -83,11 +110,8 @@ function blasts(outline: GraphPageData): Markup {
           markup`<a data-issuer="${row.issuer_sovereign_id}" href="/connectome?q=${encodeURIComponent(row.issuer_sovereign_id)}">${identifier(row.id)}</a>`,
       },
       { name: 'Reason', cell: (row) => row.reason ?? 'not given' },
-      {
-        name: 'Accepted by',
-        cell: (row) =>
-          row.affected_accepting_sovereigns.length === 0 ? 'none' : row.affected_accepting_sovereigns.join(', '),
-      },
+      { name: 'Accepted by', cell: (row) => listNames(ownNames(row)) },
+      { name: 'Accepted by report', cell: (row) => listNames(row.reported_accepting_sovereigns) },
       { name: 'Imported', cell: (row) => when(toDisplay(row.revoked_at)) },
     ],
     outline.blast_radius,

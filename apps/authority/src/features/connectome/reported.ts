@@ -63,8 +63,27 @@ function isInForce(fact: TreatyFact, own: string, now: Instant): boolean {
   )
 }
 
+/** Adds who accepted the issuer according to a partner: to all, and apart as those known only by report. */
+export function addReported<
+  Row extends { readonly issuer_sovereign_id: string; readonly affected_accepting_sovereigns: readonly string[] },
+>(
+  rows: readonly Row[],
+  edges: readonly ReportedEdge[],
+): readonly (Row & { readonly reported_accepting_sovereigns: readonly string[] })[] {
+  const reported = reportedAccepting(edges)
+  return rows.map((row) => {
+    const own = row.affected_accepting_sovereigns
+    const others = [...(reported.get(row.issuer_sovereign_id) ?? [])].filter((name) => !own.includes(name))
+    return {
+      ...row,
+      affected_accepting_sovereigns: [...own, ...others].sort(compareCodePoints),
+      reported_accepting_sovereigns: others.sort(compareCodePoints),
+    }
+  })
+}
+
 /** For each recognised sovereign, who recognises it according to a partner. */
-export function reportedAccepting(edges: readonly ReportedEdge[]): ReadonlyMap<string, ReadonlySet<string>> {
+function reportedAccepting(edges: readonly ReportedEdge[]): ReadonlyMap<string, ReadonlySet<string>> {
   const byIssuer = new Map<string, Set<string>>()
   for (const edge of edges) byIssuer.set(edge.to, (byIssuer.get(edge.to) ?? new Set()).add(edge.from))
   return byIssuer

@@ -10,6 +10,7 @@ import type { Tone } from '../../pages/parts.ts'
 import { ASKERS } from '../../metrics.ts'
 import { lifecycleTone } from '../connectome/index.ts'
 import { activityChart } from './activity-chart.ts'
+import type { PartnerState } from '../partners/index.ts'
 import type { FeedRow, Freshness } from './feeds.ts'
 import type { ChangeState, RecentChange } from './recent-changes.ts'
 import { treatyChart } from './treaty-chart.ts'
@@ -39,7 +40,7 @@ ${model.key_succession !== undefined && succession(model.key_succession)}
 <section class="card"><h2>Recent changes</h2>${changes(model.recent_changes)}</section>
 </div>
 <div class="columns">
-<section class="card"><h2>Revocation feeds of others</h2>${feeds(model.revocation_feeds)}</section>
+<div><section class="card"><h2>Revocation feeds of others</h2>${feeds(model.revocation_feeds)}</section><section class="card"><h2>Partners</h2>${partners(model)}</section></div>
 <div><section class="card"><h2>Boundary policies</h2>${policies(model)}</section><section class="card"><h2>Decisions, last hour</h2>${decisions(model)}</section></div>
 </div>
 </div>`
@@ -197,6 +198,34 @@ function policies({ boundary_policies: set }: DashboardView): Markup {
     ],
     set.active,
     `No policy is active; enforcement is ${set.enforcement}.`,
+  )
+}
+
+const PARTNER_TONES: Readonly<Record<PartnerState, Tone>> = {
+  alarm: 'bad',
+  stale: 'bad',
+  watch: 'watch',
+  new: 'plain',
+  paused: 'ended',
+  fresh: 'good',
+}
+
+function partners({ partners: { count, rows } }: DashboardView): Markup {
+  return table(
+    'Partners with a treaty in force, the most urgent first',
+    [
+      { name: 'Partner', cell: (row) => row.sovereign_id },
+      { name: 'State', cell: (row) => badge(PARTNER_TONES[row.state], row.state) },
+      { name: 'Reasons', cell: (row) => row.reasons.join(', ') },
+      {
+        name: 'Last good pull',
+        cell: (row) => (row.last_good_pull_at === null ? 'none' : when(toDisplay(row.last_good_pull_at))),
+      },
+      { name: 'Feed', cell: (row) => (row.feed_sequence === null ? '–' : figure(row.feed_sequence)), isNumber: true },
+      { name: 'Import', cell: (row) => row.import_feeds },
+    ],
+    rows,
+    count === 0 ? 'No partners.' : `${plural(count, 'partner')}, none with a treaty in force.`,
   )
 }
 

@@ -27,7 +27,7 @@ export async function view(call: Call, parts: DashboardState): Promise<Dashboard
   const { enrollment } = parts
   const now = parts.clock.now()
   const [
-    partners,
+    { view: partners, outdatedTreaties },
     readiness,
     built,
     feeds,
@@ -37,7 +37,7 @@ export async function view(call: Call, parts: DashboardState): Promise<Dashboard
     list,
     recent,
     policies,
-    decisions,
+    { counts: decisions, deniedForFreshness },
     history,
     succession,
   ] = await Promise.all([
@@ -63,6 +63,7 @@ export async function view(call: Call, parts: DashboardState): Promise<Dashboard
     revocation_feed_summary: feeds.summary,
     boundary_policies: policies,
     recent_changes: recent,
+    partners,
     ...underWay(succession),
   }
   return {
@@ -73,10 +74,9 @@ export async function view(call: Call, parts: DashboardState): Promise<Dashboard
     treaties: await parts.granted.addTo(built.treatyTable.rows),
     own_feed: ownFeed,
     revocation_feeds: feeds.rows,
-    partners,
-    decisions: decisions.counts,
+    decisions,
     ...facts,
-    warnings: findWarnings({ ...facts, deniedForFreshness: decisions.deniedForFreshness }),
+    warnings: findWarnings({ ...facts, outdatedTreaties, deniedForFreshness }),
     activity: history.activity,
     links: linksFrom(baseUrl(call, parts)),
   }

@@ -10,6 +10,8 @@ const QUIET: Watched = {
   revocation_feed_summary: { count: 0, freshness: 'none', stale_count: 0, watch_count: 0 },
   boundary_policies: { enforcement: 'optional', healthy: true, status: 'healthy', problem_count: 0, active: [] },
   recent_changes: [],
+  partners: { count: 0, states: { alarm: 0, paused: 0, new: 0, fresh: 0, watch: 0, stale: 0 }, alarms: 0, rows: [] },
+  outdatedTreaties: [],
   deniedForFreshness: 0,
 }
 const LIST = {
@@ -35,6 +37,16 @@ describe('findWarnings', () => {
   ])('with %i days of the key window left, names the command to run', (days_left, said) => {
     const found = findWarnings({ ...QUIET, signing_key: { ...QUIET.signing_key, days_left } })
     expect(found).toEqual([expect.stringContaining(said)])
+  })
+
+  it('names partners with alarms, stale ones, and treaties without a current key with the command', () => {
+    const states = { ...QUIET.partners.states, alarm: 1, stale: 2 }
+    const outdatedTreaties = ['t-1', 't-2', 't-3', 't-4', 't-5', 't-6']
+    expect(findWarnings({ ...QUIET, partners: { ...QUIET.partners, states }, outdatedTreaties })).toEqual([
+      '1 partner with an alarm: find the cause with chancery partner list --state alarm.',
+      '2 partners not read for over 24 hours: see chancery partner list --state stale.',
+      '6 treaties without a current key of the partner, so its members are refused: run chancery treaty replace t-1, chancery treaty replace t-2, chancery treaty replace t-3, chancery treaty replace t-4, chancery treaty replace t-5, and 1 more.',
+    ])
   })
 
   it('names every problem, the most urgent first', () => {

@@ -11,7 +11,10 @@ export type Watched = Pick<
   | 'boundary_policies'
   | 'recent_changes'
   | 'key_succession'
+  | 'partners'
 > & {
+  /** Treaties in force that name none of the current keys of a partner. */
+  readonly outdatedTreaties: readonly string[]
   /** Decisions of the last hour about members of partners, denied because no recent feed is imported. */
   readonly deniedForFreshness: number
 }
@@ -40,6 +43,7 @@ export function findWarnings(watched: Watched): string[] {
     out.push(`${treaties.warning_count} treaties are expired or end within 72 hours: renew or replace them.`)
   if (feeds.stale_count > 0)
     out.push(`${feeds.stale_count} revocation feeds were not imported for over 72 hours: import them again.`)
+  out.push(...partnerWarnings(watched))
   if (watched.deniedForFreshness > 0)
     out.push(
       `${count(watched.deniedForFreshness, 'decision')} on members of partners denied in the last hour, because no recent revocation feed of the partner is imported: import it, or set import_feeds of the partner to on.`,
@@ -56,6 +60,27 @@ export function findWarnings(watched: Watched): string[] {
   return out
 }
 
-function count(number: number, word: string): string {
-  return `${number} ${word}${number === 1 ? '' : 's'}`
+const NAMED_TREATIES = 5
+
+function partnerWarnings({ partners, outdatedTreaties }: Watched): readonly string[] {
+  const { alarm, stale } = partners.states
+  const shown = outdatedTreaties.slice(0, NAMED_TREATIES).map((id) => `chancery treaty replace ${id}`)
+  const more = outdatedTreaties.length > NAMED_TREATIES ? `, and ${outdatedTreaties.length - NAMED_TREATIES} more` : ''
+  return [
+    ...(alarm > 0
+      ? [`${count(alarm, 'partner')} with an alarm: find the cause with chancery partner list --state alarm.`]
+      : []),
+    ...(stale > 0
+      ? [`${count(stale, 'partner')} not read for over 24 hours: see chancery partner list --state stale.`]
+      : []),
+    ...(shown.length > 0
+      ? [
+          `${count(outdatedTreaties.length, 'treaty', 'treaties')} without a current key of the partner, so its members are refused: run ${shown.join(', ')}${more}.`,
+        ]
+      : []),
+  ]
+}
+
+function count(number: number, word: string, many = `${word}s`): string {
+  return `${number} ${number === 1 ? word : many}`
 }

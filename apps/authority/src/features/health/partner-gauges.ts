@@ -1,5 +1,5 @@
 import { SharedRead } from '@chancery/service-kit'
-import { STATES, countReportedTreaties, countStates } from '../partners/index.ts'
+import { STATES, countKeyChanges, countReportedTreaties, countStates } from '../partners/index.ts'
 import type { HealthState } from './state.ts'
 
 /** States of the partners. No label names a sovereign. */
@@ -24,6 +24,11 @@ export function registerPartnerGauges({ metrics: { registry }, database, clock }
     name: 'chancery_partner_alarms',
     help: 'Alarms of partners that are not cleared.',
     collect: async () => (await counts.read()).alarms,
+  })
+  registry.gauge({
+    name: 'chancery_partner_key_changes',
+    help: 'Partners whose authority key changed in the last 7 days.',
+    collect: () => countKeyChanges(database.read, clock.now()),
   })
   registry.gauge({
     name: 'chancery_reported_edges',

@@ -20,8 +20,9 @@ import { treaties } from './treaties.ts'
 import { update } from './update.ts'
 
 export { STATES } from './partner-state.ts'
-export { countReportedTreaties, countStates, describePartners } from './summary.ts'
-export type { PartnersView } from './summary.ts'
+export type { State as PartnerState } from './partner-state.ts'
+export { countKeyChanges, countReportedTreaties, countStates, describePartners } from './summary.ts'
+export type { PartnerLine, PartnersView } from './summary.ts'
 
 export interface Partners extends Feature {
   /** Keys that may sign a record of this date. None for a sovereign that is no partner. */
@@ -30,7 +31,7 @@ export interface Partners extends Feature {
   maxFeedAge(sovereign_id: string): Promise<number | null>
 }
 
-/** Other sovereigns whose published material is read (protocol/between 5). */
+/** Other sovereigns whose published material is read (protocol/partners). */
 export function openPartners(given: PartnersParts): Partners {
   const checks = new MaterialChecks()
   const parts: PartnersState = { ...given, checks }

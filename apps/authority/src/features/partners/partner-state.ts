@@ -13,7 +13,7 @@ const CLOCK_AHEAD: Instant = 300n * SECOND
 const KEY_CHANGE_SHOWN = 7n * DAY
 const GENESIS_ENDING = 14n * DAY
 
-/** The first that applies (protocol/between 5.5). */
+/** The first that applies (protocol/partners 5). */
 export function stateOf(
   row: Pick<PartnerRow, 'open_alarms' | 'paused' | 'last_good_pull_at' | 'interval_seconds'>,
   now: Instant,
@@ -35,13 +35,11 @@ export function reasonsOf(
   now: Instant,
 ): readonly string[] {
   const { genesis, feed, crl } = facts
-  const current = new Set(keysAt(acceptedKeys(pin, facts), now))
-  const isNamed = ({ subject_public_keys: keys }: OwnTreaty): boolean => keys.some((key) => current.has(key))
   const reasons: readonly (readonly [string, boolean])[] = [
     ['metadata_mismatch', facts.metadata_mismatch],
     ['clock_offset', facts.clock_offset],
-    ['key_changed', isWithin(facts.key_changed_at, KEY_CHANGE_SHOWN, now)],
-    ['treaty_key_outdated', current.size > 0 && treaties.some((treaty) => !isNamed(treaty))],
+    ['key_changed', hasNewKey(facts, now)],
+    ['treaty_key_outdated', findOutdated(pin, facts, treaties, now).length > 0],
     ['feed_incomplete', facts.feed_too_large === true || (row.import_feeds === 1 && feed?.complete === false)],
     ['feed_old', feed !== undefined && !isRecent(feed.issued_at, now)],
     ['crl_old', crl !== undefined && now >= (readInstant(crl.next_update) ?? 0n)],
@@ -50,6 +48,23 @@ export function reasonsOf(
     ['genesis_ending', genesis !== undefined && (readInstant(genesis.valid_to) ?? 0n) - now < GENESIS_ENDING],
   ]
   return reasons.flatMap(([reason, holds]) => (holds ? [reason] : []))
+}
+
+/** Treaties that name none of the accepted keys: members under the current key are refused. */
+export function findOutdated(
+  pin: Pin,
+  facts: StoredFacts,
+  treaties: readonly OwnTreaty[],
+  now: Instant,
+): readonly OwnTreaty[] {
+  const current = new Set(keysAt(acceptedKeys(pin, facts), now))
+  if (current.size === 0) return []
+  return treaties.filter(({ subject_public_keys: keys }) => !keys.some((key) => current.has(key)))
+}
+
+/** True for 7 days. */
+export function hasNewKey(facts: StoredFacts, now: Instant): boolean {
+  return isWithin(facts.key_changed_at, KEY_CHANGE_SHOWN, now)
 }
 
 function isWithin(at: string | undefined, span: Instant, now: Instant): boolean {

@@ -18,7 +18,7 @@ export function isAllowedAddress(address: string, reach: Reach, isPlain: boolean
 
 const MAX_CHARACTERS = 512
 
-/** The origin of a partner, or undefined when it may not be called (protocol/between 5.3). */
+/** The origin of a partner, or undefined when it may not be called (protocol/partners 3). */
 export function readPartnerUrl(
   value: unknown,
   allowHttp: boolean,

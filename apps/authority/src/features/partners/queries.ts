@@ -1,5 +1,5 @@
 // oxlint-disable max-lines -- all statements of partners
-import { readJson, writeSortable } from '@chancery/protocol'
+import { readInstant, readJson, writeSortable } from '@chancery/protocol'
 import type { Instant, RecognitionTreaty } from '@chancery/protocol'
 import type { Selectable } from 'kysely'
 import type { Reader, Transaction } from '../../database/database.ts'
@@ -20,6 +20,16 @@ export async function findFeedAge(db: Reader, sovereign_id: string): Promise<num
     .where('sovereign_id', '=', sovereign_id)
     .executeTakeFirst()
   return row?.max_feed_age_seconds ?? null
+}
+
+/** Facts of the partners that had another key before. */
+export async function listKeyChanges(db: Reader): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('partners')
+    .select('stored_json')
+    .where('stored_json', 'like', '%"key_changed_at"%')
+    .execute()
+  return rows.map((row) => row.stored_json)
 }
 
 /** By name. */
@@ -381,17 +391,18 @@ export async function listOwnTreaties(
 ): Promise<readonly OwnTreaty[]> {
   let query = db
     .selectFrom('recognition_treaties')
-    .select(['treaty_id', 'subject_sovereign_id', 'treaty_json'])
+    .select(['treaty_id', 'subject_sovereign_id', 'valid_from', 'treaty_json'])
     .where('issuer_sovereign_id', '=', own)
     .where('status', '=', 'active')
-    .where('valid_from', '<=', writeSortable(now))
     .where('expires_at', '>', writeSortable(now))
   query =
     subject === undefined
       ? query.where('subject_sovereign_id', 'in', db.selectFrom('partners').select('sovereign_id'))
       : query.where('subject_sovereign_id', '=', subject)
   const rows = await query.orderBy('treaty_id').execute()
-  return rows.map(({ treaty_id, subject_sovereign_id, treaty_json }) => {
+  // The start is stored as signed, so its text is not comparable.
+  const begun = rows.filter(({ valid_from }) => (readInstant(valid_from) ?? now) <= now)
+  return begun.map(({ treaty_id, subject_sovereign_id, treaty_json }) => {
     const { subject_public_keys } = readJson(treaty_json) as unknown as RecognitionTreaty
     return { treaty_id, subject_sovereign_id, subject_public_keys }
   })

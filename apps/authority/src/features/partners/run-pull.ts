@@ -23,7 +23,7 @@ const PARTS_MS = 300_000
 /** A clock of a partner that is this far off is reported. */
 const CLOCK_OFFSET: Instant = 300n * SECOND
 
-/** Steps 1 to 6 of protocol/between 5.4. The first step decides whether the others are made. */
+/** Steps 1 to 6 of protocol/partners 4. The first step decides whether the others are made. */
 export async function runPull(
   given: PartnersState,
   row: PartnerRow,

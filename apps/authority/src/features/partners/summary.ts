@@ -2,11 +2,11 @@ import { HOUR, SECOND, readInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Reader } from '../../database/database.ts'
 import { toWireTime } from '../../requests/list-position.ts'
-import { STATES, reasonsOf, stateOf } from './partner-state.ts'
+import { STATES, findOutdated, hasNewKey, reasonsOf, stateOf } from './partner-state.ts'
 import type { State } from './partner-state.ts'
 import type { Pin } from './pin.ts'
-import { countReported, listOwnTreaties } from './queries.ts'
-import type { PartnerRow } from './queries.ts'
+import { countReported, listKeyChanges, listOwnTreaties } from './queries.ts'
+import type { OwnTreaty, PartnerRow } from './queries.ts'
 import { readFacts } from './stored-facts.ts'
 
 export interface PartnerCounts {
@@ -32,6 +32,11 @@ export async function countStates(db: Reader, now: Instant): Promise<PartnerCoun
     if (at !== undefined) oldest = Math.max(oldest ?? 0, Number((now - at) / SECOND))
   }
   return { count: rows.length, states, alarms, oldestGoodPullSeconds: oldest }
+}
+
+/** Partners whose authority key changed in the last 7 days. */
+export async function countKeyChanges(db: Reader, now: Instant): Promise<number> {
+  return (await listKeyChanges(db)).filter((text) => hasNewKey(readFacts(text), now)).length
 }
 
 export function countReportedTreaties(db: Reader): Promise<number> {
@@ -60,10 +65,16 @@ const MAX_LINES = 50
 /** The most urgent first. */
 const URGENCY: readonly State[] = ['alarm', 'stale', 'watch', 'new', 'paused', 'fresh']
 
+export interface DescribedPartners {
+  readonly view: PartnersView
+  /** Ids of own treaties in force that name none of the accepted keys of their partner. */
+  readonly outdatedTreaties: readonly string[]
+}
+
 /** For the public dashboard: partners with an own treaty in force, without address or key. */
-export async function describePartners(db: Reader, own: string, now: Instant): Promise<PartnersView> {
+export async function describePartners(db: Reader, own: string, now: Instant): Promise<DescribedPartners> {
   const { count, states, alarms } = await countStates(db, now)
-  if (count === 0) return { count, states, alarms, rows: [] }
+  if (count === 0) return { view: { count, states, alarms, rows: [] }, outdatedTreaties: [] }
   const treaties = Map.groupBy(await listOwnTreaties(db, own, now), (treaty) => treaty.subject_sovereign_id)
   const named = [...treaties.keys()].slice(0, 1000)
   const rows =
@@ -76,10 +87,17 @@ export async function describePartners(db: Reader, own: string, now: Instant): P
         b.reasons.length - a.reasons.length ||
         (a.sovereign_id < b.sovereign_id ? -1 : 1),
     )
-  return { count, states, alarms, rows: lines.slice(0, MAX_LINES) }
+  const outdated = rows.flatMap((row) => {
+    const pin = JSON.parse(row.pin_json) as Pin
+    return findOutdated(pin, readFacts(row.stored_json), treaties.get(row.sovereign_id) ?? [], now)
+  })
+  return {
+    view: { count, states, alarms, rows: lines.slice(0, MAX_LINES) },
+    outdatedTreaties: outdated.map(({ treaty_id }) => treaty_id),
+  }
 }
 
-function lineOf(row: PartnerRow, treaties: Parameters<typeof reasonsOf>[3], now: Instant): PartnerLine {
+function lineOf(row: PartnerRow, treaties: readonly OwnTreaty[], now: Instant): PartnerLine {
   const facts = readFacts(row.stored_json)
   const issued = readInstant(facts.feed?.issued_at ?? '')
   return {

@@ -40,7 +40,7 @@ export interface PartnerPart {
 export type PartnerImport = { readonly complete: boolean } | 'sequence_jump'
 
 /**
- * Imports by standing order of an operator (protocol/between 6.6). The caller has verified the signature under keys
+ * Imports by standing order of an operator (protocol/partners 4). The caller has verified the signature under keys
  * that an operator pinned. Ids are added whatever the sequence is: a partner that counts again from the start, or
  * showed another content before, must not keep a revocation from being imported. The imported sequence never falls.
  */

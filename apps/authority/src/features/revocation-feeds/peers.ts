@@ -88,7 +88,7 @@ export interface ShownAgain {
 }
 
 /**
- * A feed of the imported sequence with a newer date: the stored feed is as recent as this date (protocol/between 6.6).
+ * A feed of the imported sequence with a newer date: the stored feed is as recent as this date (protocol/partners 4).
  * An older date never replaces a newer one.
  */
 export async function renewFeed(tx: Transaction, parts: RevocationFeedsParts, given: ShownAgain): Promise<void> {

@@ -1,4 +1,6 @@
-import { HOUR, instantOf, visible } from '@chancery/protocol'
+import { HOUR, asJson, instantOf, visible } from '@chancery/protocol'
+import { RefusedError } from '@chancery/sdk'
+import type { Partner } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { Connection } from '../../connection/connection.ts'
 import { requireInteractive } from '../../prompts/confirm.ts'
@@ -8,6 +10,7 @@ import { CommandError, usageError } from '../../errors/failure.ts'
 import { previewThenConfirm } from '../../prompts/preview.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { shellWord } from '../../output/shell-word.ts'
 import { fields } from '../../output/table.ts'
 import { describeTreaty } from '../recognition-treaties/describe.ts'
 import { readCapabilities } from '../recognition-treaties/scope.ts'
@@ -22,6 +25,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const hours = wholeNumberOrDefault(options, 'validity-hours', 1, 26_280)
   const pins = await readForeignPins(context, options)
   const pinned = pinOf(pins, options)
+  if (options.isSet('import-feeds') && !options.isSet('partner')) throw usageError('--import-feeds needs --partner.')
   if (!options.isSet('dry-run')) requireInteractive(context, options)
   const connection = await connectAsOperator(context, options)
   const remote = await fetchNetwork(context, args.required('address'))
@@ -48,6 +52,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
       ['roles', roles.join(', ')],
       ['capabilities', capabilities.join(', ') || 'none'],
       ['for', `${hours} h`],
+      ...(options.isSet('partner') ? [['partner', partnerText(options)] as const] : []),
       [
         'pinned by',
         { root_key: 'its root key', genesis: 'its genesis block', first_use: 'nothing: first use' }[pinned],
@@ -61,6 +66,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     question: `Recognise ${visible(subject)} at ${connection.url}?`,
   })
   if (only !== undefined) return only
+  const partner = options.isSet('partner') ? await registerPartner(context, connection, remote, options) : undefined
   const treaty = await connection.ask((client) =>
     client.recognitionTreaties.issue({
       subject_sovereign_id: subject,
@@ -70,9 +76,38 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
       metadata: { genesis_fingerprint: remote.fingerprint, endpoint: remote.address, pinned_by: pinned },
     }),
   )
-  const next = `${style.title('Next:')}\n  chancery feed import ${remote.address}\n  chancery treaty inspect ${treaty.treaty_id}`
+  const next = `${style.title('Next:')}\n  ${partner === undefined ? `chancery feed import ${remote.address}` : `chancery partner pull ${shellWord(subject)}`}\n  chancery treaty inspect ${treaty.treaty_id}`
   const text = `${style.good('Recognised')} ${visible(subject)}.\n${describeTreaty(treaty, style)}\n\n${next}`
-  return { data: { ...data, treaty }, text }
+  return { data: { ...data, treaty, ...(partner === undefined ? {} : { partner: asJson(partner) }) }, text }
+}
+
+function partnerText(options: Options): string {
+  return options.isSet('import-feeds') ? 'registered, its revocations are imported' : 'registered'
+}
+
+/** Registered before the treaty is issued: alone it recognises no member. */
+async function registerPartner(
+  context: CommandContext,
+  connection: Connection,
+  { address, genesis }: RemoteNetwork,
+  options: Options,
+): Promise<Partner> {
+  const sovereign_id = genesis.network_name
+  try {
+    return await connection.ask((client) =>
+      client.partners.add({
+        url: address,
+        sovereign_id,
+        root_public_key: genesis.root_public_key,
+        import_feeds: options.isSet('import-feeds') ? 'on' : 'off',
+        allow_http: address.startsWith('http:'),
+      }),
+    )
+  } catch (error) {
+    if (!(error instanceof RefusedError) || error.code !== 'partner_exists') throw error
+    context.note(`${visible(sovereign_id)} is a partner already, and stays as it is`)
+    return connection.ask((client) => client.partners.get(sovereign_id))
+  }
 }
 
 /** Requires an explicit flag for trust on first use. */

@@ -82,7 +82,7 @@ export function drawGraph(
   for (const tone of TONES) {
     context.beginPath()
     for (let edge = 0; edge < graph.from.length; edge += stride) {
-      if (graph.tone[edge] === tone) traceEdge(context, graph, positions, edge, isCrowded)
+      if (graph.reported[edge] !== 1 && graph.tone[edge] === tone) traceEdge(context, graph, positions, edge, isCrowded)
     }
     context.strokeStyle = palette[tone]
     context.globalAlpha = isCrowded ? 0.16 : 0.9
@@ -90,6 +90,7 @@ export function drawGraph(
     context.setLineDash(isCrowded ? [] : DASHES[tone].map((length) => length / camera.scale))
     context.stroke()
   }
+  drawReported(context, graph, positions, palette, camera, stride)
   context.globalAlpha = 1
   context.setLineDash([])
   if (!isCrowded) drawArrows(context, graph, positions, palette)
@@ -97,6 +98,26 @@ export function drawGraph(
   drawLine(context, graph, positions, highlight.cut, palette.bad, camera)
   drawCrosses(context, graph, positions, highlight.cut, palette, camera)
   drawNodes(context, graph, positions, camera, highlight, palette)
+}
+
+/** Treaties that partners report are dashed, in every size of the graph. */
+function drawReported(
+  context: CanvasRenderingContext2D,
+  graph: Graph,
+  positions: NodePositions,
+  palette: Palette,
+  camera: Camera,
+  stride: number,
+): void {
+  const isCrowded = graph.from.length > MANY_EDGES
+  context.beginPath()
+  for (let edge = 0; edge < graph.from.length; edge += stride)
+    if (graph.reported[edge] === 1) traceEdge(context, graph, positions, edge, isCrowded)
+  context.strokeStyle = palette.quiet
+  context.globalAlpha = isCrowded ? 0.3 : 0.9
+  context.lineWidth = (isCrowded ? 0.7 : 1.6) / camera.scale
+  context.setLineDash([6, 5].map((length) => length / camera.scale))
+  context.stroke()
 }
 
 /** Curved, so that two networks that recognise each other have two lines. */
@@ -119,10 +140,15 @@ function drawArrows(context: CanvasRenderingContext2D, graph: Graph, positions: 
   for (const tone of TONES) {
     context.beginPath()
     for (let edge = 0; edge < graph.from.length; edge += 1)
-      if (graph.tone[edge] === tone) traceArrow(context, graph, positions, edge)
+      if (graph.reported[edge] !== 1 && graph.tone[edge] === tone) traceArrow(context, graph, positions, edge)
     context.fillStyle = palette[tone]
     context.fill()
   }
+  context.beginPath()
+  for (let edge = 0; edge < graph.from.length; edge += 1)
+    if (graph.reported[edge] === 1) traceArrow(context, graph, positions, edge)
+  context.fillStyle = palette.quiet
+  context.fill()
 }
 
 function traceArrow(context: CanvasRenderingContext2D, graph: Graph, positions: NodePositions, edge: number): void {

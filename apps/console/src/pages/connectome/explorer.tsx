@@ -225,6 +225,8 @@ export interface Opened {
 
 async function openEdge(graph: Graph, edge: number): Promise<string> {
   const [from, to] = [graph.ids[graph.from[edge] ?? 0] ?? '', graph.ids[graph.to[edge] ?? 0] ?? '']
+  if (graph.reported[edge] === 1)
+    throw new Error(`${from} reports that it recognises ${to}. This authority does not store that treaty.`)
   const page = await authority().recognitionTreaties.page({ issuer_sovereign_id: from, subject_sovereign_id: to })
   const newest = page.recognition_treaties.at(-1)
   if (newest === undefined) throw new Error('That treaty is not stored any more.')
@@ -236,7 +238,10 @@ async function findPath(graph: Graph, from: string, to: string): Promise<Path> {
     const found = await authority().connectome.trustPath(from, to)
     const edges = found.path.flatMap((edge) => placeInForce(graph, edge.from, edge.to) ?? [])
     const names = [from, ...found.path.map((edge) => edge.to)].join(' → ')
-    return { edges, text: found.trusted ? names : `No active treaty connects ${from} to ${to}.` }
+    if (found.trusted) return { edges, text: names }
+    if (found.reason === 'reported_treaty_path')
+      return { edges, text: `${names}: only with treaties that partners report. They make no member accepted.` }
+    return { edges, text: `No active treaty connects ${from} to ${to}.` }
   } catch (error) {
     return { edges: [], text: explain(error) }
   }

@@ -4,6 +4,8 @@ export interface Graph {
   readonly from: Uint32Array
   readonly to: Uint32Array
   readonly tone: readonly Tone[]
+  /** 1 for a treaty that a partner reports. It counts for no path of trust. */
+  readonly reported: Uint8Array
   /** Edges of each sovereign. */
   readonly degree: Uint32Array
   readonly placeOf: ReadonlyMap<string, number>
@@ -28,10 +30,12 @@ interface Columns {
   readonly state: readonly number[]
   readonly expiry_risks: readonly string[]
   readonly risk: readonly number[]
+  /** 0 own, 1 reported. */
+  readonly origin?: readonly number[]
 }
 
 export async function loadGraph(): Promise<Graph> {
-  const response = await fetch('/connectome.json?view=edges')
+  const response = await fetch('/connectome.json?view=edges&reported=include')
   if (!response.ok) throw new Error(`The graph was refused with status ${response.status}.`)
   return readColumns((await response.json()) as Columns)
 }
@@ -52,6 +56,7 @@ export function readColumns(columns: Columns): Graph {
     from,
     to,
     tone: columns.state.map((state, edge) => (isUrgent(columns, edge) ? 'urgent' : (tones[state] ?? 'ended'))),
+    reported: Uint8Array.from(columns.origin ?? columns.from.map(() => 0)),
     degree,
     placeOf: new Map(ids.map((id, element) => [id, element])),
   }
@@ -60,6 +65,11 @@ export function readColumns(columns: Columns): Graph {
 /** True when the treaty expires within a day and is not revoked. */
 function isUrgent({ lifecycle_states, state, expiry_risks, risk }: Columns, edge: number): boolean {
   return lifecycle_states[state[edge] ?? -1] === 'expiring_soon' && expiry_risks[risk[edge] ?? -1] === 'high'
+}
+
+/** True for an own treaty in force. Reported ones never make a member accepted. */
+export function countsHere(graph: Graph, edge: number): boolean {
+  return graph.reported[edge] !== 1 && isInForce(graph.tone[edge])
 }
 
 /** True for a treaty that recognition can use (protocol/core 20.2). */

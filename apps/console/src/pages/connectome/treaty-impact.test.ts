@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readColumns } from './graph.ts'
-import { issuerImpact, treatyImpact } from './treaty-impact.ts'
+import { issuerImpact, placeInForce, treatyImpact } from './treaty-impact.ts'
 
 /** A → B → C, a second treaty A → B that ended, D → B twice in force. */
 const GRAPH = readColumns({
@@ -11,6 +11,31 @@ const GRAPH = readColumns({
   state: [0, 3, 1, 0, 1],
   expiry_risks: ['none', 'low', 'medium', 'high', 'expired'],
   risk: [1, 0, 3, 1, 2],
+})
+
+/** A → B of this authority; C → B and A → C only as a partner reports them. */
+const REPORTED = readColumns({
+  sovereigns: ['A', 'B', 'C'],
+  lifecycle_states: ['active'],
+  from: [0, 2, 0],
+  to: [1, 1, 2],
+  state: [0, 0, 0],
+  expiry_risks: ['low'],
+  risk: [0, 0, 0],
+  origin: [0, 1, 1],
+})
+
+describe('treaties that partners report', () => {
+  it('carry no trust path, and are named apart', () => {
+    expect(treatyImpact(REPORTED, 'A', 'B').text).toContain('1 trust path would be lost: A → B.')
+    expect(treatyImpact(REPORTED, 'A', 'C').text).toBe('No active treaty connects A to C.')
+    expect(issuerImpact(REPORTED, 'B')).toEqual({
+      cut: [0, 1],
+      touched: [0, 2],
+      text: 'Members of B are accepted by A. Partners report that they are also accepted by C.',
+    })
+    expect(placeInForce(REPORTED, 'A', 'C')).toBe(2)
+  })
 })
 
 describe('treatyImpact', () => {

@@ -1,6 +1,6 @@
 import { findLostPaths } from '@chancery/protocol'
 import type { LostPaths, RecognitionEdge } from '@chancery/protocol'
-import { isInForce } from './graph.ts'
+import { countsHere, isInForce } from './graph.ts'
 import type { Graph } from './graph.ts'
 
 /** Crossed out edges, affected networks, and a sentence about them. */
@@ -19,7 +19,7 @@ const LARGE_EDGES = 20_000
  * the authority's dry run.
  */
 export function treatyImpact(graph: Graph, from: string, to: string): Drawn {
-  const element = placeInForce(graph, from, to)
+  const element = placeOwn(graph, from, to)
   if (element === undefined) return { cut: [], touched: [], text: `No active treaty connects ${from} to ${to}.` }
   const lost = findLostPaths(
     edgesInForce(graph),
@@ -44,12 +44,29 @@ export function issuerImpact(graph: Graph, issuer: string): Drawn {
   for (let edge = 0; edge < graph.to.length; edge += 1)
     if (graph.to[edge] === node && isInForce(graph.tone[edge])) cut.push(edge)
   const touched = [...new Set(cut.map((edge) => graph.from[edge] ?? 0))]
-  const names = touched.map((element) => graph.ids[element] ?? '').join(', ')
-  const text =
-    touched.length === 0 ? `No network accepts members of ${issuer}.` : `Members of ${issuer} are accepted by ${names}.`
-  return { cut, touched, text }
+  const own = new Set(cut.filter((edge) => countsHere(graph, edge)).map((edge) => graph.from[edge] ?? 0))
+  const namesOf = (elements: readonly number[]): string =>
+    elements.map((element) => graph.ids[element] ?? '').join(', ')
+  const [known, reported] = [touched.filter((each) => own.has(each)), touched.filter((each) => !own.has(each))]
+  const text = [
+    known.length > 0 ? `Members of ${issuer} are accepted by ${namesOf(known)}.` : '',
+    reported.length > 0 ? `Partners report that they are also accepted by ${namesOf(reported)}.` : '',
+  ]
+  return {
+    cut,
+    touched,
+    text:
+      touched.length === 0 ? `No network accepts members of ${issuer}.` : text.filter((each) => each !== '').join(' '),
+  }
 }
 
+function placeOwn(graph: Graph, from: string, to: string): number | undefined {
+  const [a, b] = [graph.placeOf.get(from), graph.placeOf.get(to)]
+  const element = graph.from.findIndex((node, edge) => node === a && graph.to[edge] === b && countsHere(graph, edge))
+  return element === -1 ? undefined : element
+}
+
+/** Own treaties come first in the columns, so an own one is found before a reported one. */
 export function placeInForce(graph: Graph, from: string, to: string): number | undefined {
   const [a, b] = [graph.placeOf.get(from), graph.placeOf.get(to)]
   const element = graph.from.findIndex(
@@ -62,7 +79,7 @@ export function placeInForce(graph: Graph, from: string, to: string): number | u
 function edgesInForce(graph: Graph): RecognitionEdge[] {
   const edges: RecognitionEdge[] = []
   for (let edge = 0; edge < graph.from.length; edge += 1) {
-    if (!isInForce(graph.tone[edge])) continue
+    if (!countsHere(graph, edge)) continue
     edges.push({
       from: graph.ids[graph.from[edge] ?? 0] ?? '',
       to: graph.ids[graph.to[edge] ?? 0] ?? '',

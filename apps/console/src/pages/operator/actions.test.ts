@@ -26,6 +26,22 @@ const WRITTEN: Readonly<Record<string, readonly Values[]>> = {
   'policy-publish': [{ intent: '{"policy_id":"p","gates":[],"limit":1.0}' }],
   'policy-activate': [{ policy_id: 'p', version: '2' }],
   'policy-deactivate': [{ policy_id: 'p', version: '2' }],
+  'partner-add': [
+    { url: 'https://na.b.example', root_public_key: KEY, import_feeds: 'on', interval_seconds: '', label: '' },
+    {
+      url: 'https://na.b.example',
+      authority_public_keys: KEY,
+      import_feeds: 'off',
+      interval_seconds: '60',
+      label: 'B',
+    },
+  ],
+  'partner-clear-alarm': [{ sovereign_id: 'B C', alarm_id: 'x-1', reason: 'asked them' }],
+  'partner-repin': [
+    { sovereign_id: 'B', root_public_key: KEY, reason: 'new root' },
+    { sovereign_id: 'B', authority_public_keys: KEY, reason: 'new key' },
+  ],
+  'partner-remove': [{ sovereign_id: 'B', reason: 'over' }],
   anchor: [{}],
 }
 

@@ -3,6 +3,7 @@ import type { JsonValue, RevocationReason } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
 import { optionalNumber, optionalText, text, words } from './action.ts'
 import type { Action, Field } from './action.ts'
+import { PARTNER_ACTIONS } from './partner-actions.ts'
 import { previewAnchor, previewedEnd, previewedRevocation, previewedWithdrawal } from './previewed-action.ts'
 import { POLICY_ACTIONS } from './policy-actions.ts'
 
@@ -135,6 +136,7 @@ export const ACTIONS: readonly Action[] = [
       }
     },
   },
+  ...PARTNER_ACTIONS,
   ...POLICY_ACTIONS,
   {
     id: 'anchor',

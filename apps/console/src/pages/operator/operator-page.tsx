@@ -12,6 +12,7 @@ import { ACTIONS } from './actions.ts'
 import type { Authority } from './check-chain.ts'
 import { Evidence } from './evidence.tsx'
 import { Inventory } from './inventory.tsx'
+import { Partners } from './partners.tsx'
 import { Policies } from './policies.tsx'
 
 interface Session {
@@ -67,6 +68,7 @@ export function OperatorPage(): JSX.Element {
       />
       <Nodes client={session.client} revoke={(cert_id) => setInitialValues({ id: 'revoke', values: { cert_id } })} />
       <Inventory client={session.client} />
+      <Partners client={session.client} bring={(id, values) => setInitialValues({ id, values })} />
       <Evidence client={session.client} authority={session.authority} />
     </>
   )
