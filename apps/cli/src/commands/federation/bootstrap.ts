@@ -30,15 +30,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await connectAsOperator(context, options)
   const remote = await fetchNetwork(context, args.required('address'))
   refuseProblems(remote, await problemsOf(context, remote, pins))
-  const own = connection.genesis?.network_name
-  if (own === remote.genesis.network_name) {
-    const hint = 'A network cannot recognise itself. Give the address of the partner network.'
-    throw new CommandError({
-      code: 'own_sovereign',
-      message: `${visible(remote.address)} is ${visible(own)} itself.`,
-      hint,
-    })
-  }
+  refuseItself(connection, remote)
   if (pinned === 'first_use')
     context.note(
       `trusted on first use: the server at ${visible(remote.address)} is accepted as ${visible(remote.genesis.network_name)}. An attacker who controls the address or the connection would be recognised instead. Compare the fingerprint with the partner network`,
@@ -79,6 +71,18 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const next = `${style.title('Next:')}\n  ${partner === undefined ? `chancery feed import ${remote.address}` : `chancery partner pull ${shellWord(subject)}`}\n  chancery treaty inspect ${treaty.treaty_id}`
   const text = `${style.good('Recognised')} ${visible(subject)}.\n${describeTreaty(treaty, style)}\n\n${next}`
   return { data: { ...data, treaty, ...(partner === undefined ? {} : { partner: asJson(partner) }) }, text }
+}
+
+function refuseItself(connection: Connection, remote: RemoteNetwork): void {
+  const own = connection.genesis?.network_name
+  if (own === remote.genesis.network_name) {
+    const hint = 'A network cannot recognise itself. Give the address of the partner network.'
+    throw new CommandError({
+      code: 'own_sovereign',
+      message: `${visible(remote.address)} is ${visible(own)} itself.`,
+      hint,
+    })
+  }
 }
 
 function partnerText(options: Options): string {
