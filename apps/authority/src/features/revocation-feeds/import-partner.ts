@@ -6,7 +6,7 @@ import type { RevocationFeedsParts } from './feed-parts.ts'
 import { renewFeed } from './peers.ts'
 import { findLastImported, markComplete } from './queries/imported.ts'
 import { concludeIndex, isJump, recordPart, storeFeedText, storeIds } from './store-imported.ts'
-import type { RevokedId } from './store-imported.ts'
+import type { RevokedId } from './queries/imported.ts'
 
 /** Asked inside each transaction. False when the pull that imports was ended by an operator or replaced by another. */
 export type IsCurrent = (tx: Transaction) => Promise<boolean>

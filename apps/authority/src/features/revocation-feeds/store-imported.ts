@@ -14,6 +14,7 @@ import {
   listStoredParts,
   markComplete,
 } from './queries/imported.ts'
+import type { RevokedId } from './queries/imported.ts'
 
 /** A feed with a sequence near 2^53 must not block later feeds of its issuer permanently (protocol/core 18.3). */
 const MAX_JUMP = 1_000_000
@@ -22,9 +23,6 @@ const MAX_JUMP = 1_000_000
 const ROWS = 1000
 
 export type ImportProblem = 'stale_sequence' | 'sequence_jump'
-
-/** An id, and the reason of its revocation. */
-export type RevokedId = readonly [attestation_id: string, reason: string | null]
 
 interface StoredRow {
   readonly complete: boolean
@@ -162,16 +160,10 @@ export async function storeIds(tx: Transaction, parts: RevocationFeedsParts, giv
   const capacity = await openCapacity(tx, parts, issuer_sovereign_id)
   for (let at = 0; at < ids.length; at += ROWS) {
     if (at > 0) await nextTurn()
-    const rows = ids.slice(at, at + ROWS).map(([attestation_id, reason]) => ({
-      issuer_sovereign_id,
-      attestation_id,
-      feed_id,
-      sequence,
-      reason,
-      imported_at,
-    }))
-    await capacity.require(rows.map((row) => row.attestation_id))
-    capacity.add(await insertRevocations(tx, rows))
+    const some = ids.slice(at, at + ROWS)
+    await capacity.require(some.map(([id]) => id))
+    const named = { issuer_sovereign_id, feed_id, sequence, imported_at }
+    capacity.add(await insertRevocations(tx, parts.database, named, some))
   }
   await addImportedIds(tx, issuer_sovereign_id, capacity.added)
   if (capacity.added > 0) await tx.raiseVersion('imports')

@@ -66,6 +66,9 @@ export async function setConfirmed(tx: Transaction, issuer: string, confirmed_at
     .execute()
 }
 
+/** An id, and the reason of its revocation. */
+export type RevokedId = readonly [attestation_id: string, reason: string | null]
+
 const STORED_IMPORTS = 2
 
 /** Stores the texts of the newest two feeds of an issuer, and digests of older ones. */
@@ -176,14 +179,27 @@ export async function countStoredIds(tx: Reader, issuer: string, ids: readonly s
   return Number(row?.count ?? 0)
 }
 
-/** Adds ids. An existing id stays as first imported, and none is ever removed. Returns the number of new ids. */
-export async function insertRevocations(tx: Transaction, rows: readonly ImportedRevocation[]): Promise<number> {
-  const done = await tx.query
-    .insertInto('imported_sovereign_revocations')
-    .values(rows)
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  return Number(done.numInsertedOrUpdatedRows ?? 0n)
+/**
+ * Adds ids with their reasons. An existing id stays as first imported, and none is ever removed. Returns the number of
+ * new ids. One parameter for all: the server plans a short statement, whatever number of ids it gets.
+ */
+export async function insertRevocations(
+  tx: Transaction,
+  { engine }: FeedDatabase,
+  given: Omit<ImportedRevocation, 'attestation_id' | 'reason'>,
+  ids: readonly RevokedId[],
+): Promise<number> {
+  const text = JSON.stringify(ids)
+  const rows =
+    engine === 'postgres'
+      ? sql`(select value ->> 0 as id, value ->> 1 as reason from json_array_elements(${text}::json)) as r`
+      : sql`(select value ->> 0 as id, value ->> 1 as reason from json_each(${text})) as r`
+  const done = await sql`insert into imported_sovereign_revocations
+    (issuer_sovereign_id, attestation_id, feed_id, sequence, reason, imported_at)
+    select cast(${given.issuer_sovereign_id} as text), r.id, cast(${given.feed_id} as text),
+      cast(${given.sequence} as bigint), r.reason, cast(${given.imported_at} as text)
+    from ${rows} where true on conflict do nothing`.execute(tx.query)
+  return Number(done.numAffectedRows ?? 0n)
 }
 
 export async function isImportedRevocation(
