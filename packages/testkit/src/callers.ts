@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { readJsonBytes, signOperatorRequest, writeInstant, writeJson } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue, Signer } from '@chancery/protocol'
 import { readTarget } from '@chancery/service-kit'
+import { findUndescribedRefusal } from './described-refusals.ts'
 
 export interface TestResponse {
   readonly status: number
@@ -39,12 +40,10 @@ export function send(url: string, method: string, target: string, options: SendO
       answer.on('error', reject)
       answer.on('end', () => {
         const bytes = Buffer.concat(chunks)
-        resolve({
-          status: answer.statusCode ?? 0,
-          headers: answer.headers,
-          text: bytes.toString('utf8'),
-          json: tryJson(bytes),
-        })
+        const [status, json] = [answer.statusCode ?? 0, tryJson(bytes)]
+        const problem = findUndescribedRefusal(method, target, status, json)
+        if (problem === undefined) resolve({ status, headers: answer.headers, text: bytes.toString('utf8'), json })
+        else reject(new Error(problem))
       })
     })
     call.on('error', reject)

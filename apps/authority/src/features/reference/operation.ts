@@ -3,6 +3,7 @@ import {
   ERRORS,
   OPERATOR_HEADERS,
   authHint,
+  errorCodesOf,
   rateLimitText,
   surfaceAccess,
   surfaceGroup,
@@ -77,21 +78,6 @@ function errorResponses(route: Route): JsonObject {
       { description: 'Refused.', content: ERROR_CONTENT, 'x-chancery-error-codes': codes },
     ]),
   )
-}
-
-/** Returns every code that a route can answer: those of its access, limit and body, and its own. */
-export function errorCodesOf(route: Route): readonly ErrorCode[] {
-  const codes: ErrorCode[] = ['bad_request', 'internal_server_error', 'service_unavailable']
-  if (route.limit !== 'none') codes.push('rate_limit_exceeded')
-  if (route.method !== 'GET')
-    codes.push('invalid_json', 'invalid_json_object', 'unexpected_field', 'request_entity_too_large')
-  if (route.method !== 'GET') codes.push('unsupported_media_type', 'request_timeout')
-  if (route.access.includes('operator:')) codes.push('admin_auth_failed', 'admin_auth_throttled')
-  // A standard route asks for a privileged key where NA_PRIVILEGED_ROUTES names it.
-  if (route.access.startsWith('operator:')) codes.push('insufficient_operator_tier')
-  if (route.access === 'node') codes.push('node_auth_failed')
-  const own = [...(Object.keys(route.statuses ?? {}) as ErrorCode[]), ...(route.errors ?? [])]
-  return [...new Set([...codes, ...own])]
 }
 
 function successContent({ response, answer }: Route): JsonObject {

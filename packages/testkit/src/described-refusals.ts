@@ -1,0 +1,37 @@
+import { ALL_ROUTES, ERRORS, errorCodesOf } from '@chancery/contract'
+import type { ErrorCode, Route } from '@chancery/contract'
+import { isJsonObject } from '@chancery/protocol'
+import type { JsonValue } from '@chancery/protocol'
+
+/** Answered before a route is known, or for a path that no route has. */
+const WITHOUT_ROUTE: ReadonlySet<string> = new Set(['not_found', 'method_not_allowed'])
+
+const patterns: readonly { readonly route: Route; readonly path: RegExp }[] = ALL_ROUTES.map((route) => ({
+  route,
+  path: new RegExp(`^${route.path.replaceAll('.', '[.]').replaceAll(/\{[a-z_]+\}/g, route.tail ? '.+' : '[^/]+')}$`),
+}))
+
+/**
+ * Returns a sentence when a route of an authority answers a code that GET /swagger.json does not list for it. Every
+ * test that calls an authority checks it, so that the document cannot fall behind the routes.
+ */
+export function findUndescribedRefusal(
+  method: string,
+  target: string,
+  status: number,
+  json: JsonValue | undefined,
+): string | undefined {
+  const error = isJsonObject(json ?? null) ? (json as { readonly error?: JsonValue }).error : undefined
+  const code = isJsonObject(error ?? null) ? (error as { readonly code?: JsonValue }).code : undefined
+  if (status < 400 || typeof code !== 'string' || WITHOUT_ROUTE.has(code)) return undefined
+  const [path = ''] = target.split('?')
+  const found = patterns.find(({ route, path: pattern }) => route.method === method && pattern.test(path))
+  if (found === undefined) return undefined
+  const { route } = found
+  const listed = errorCodesOf(route).some((each) => each === code && statusOf(route, each) === status)
+  return listed ? undefined : `${route.id} answers ${status} ${code}, which its route does not list in errors`
+}
+
+function statusOf(route: Route, code: ErrorCode): number {
+  return route.statuses?.[code] ?? ERRORS[code].status
+}
