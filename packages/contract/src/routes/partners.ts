@@ -17,6 +17,7 @@ const facts = {
       'partner_limit',
       'partner_mismatch',
       'partner_unreachable',
+      'partners_disabled',
     ],
     repeatable: true,
     body: {
@@ -46,7 +47,7 @@ const facts = {
     response: 'json',
     summary: 'List partners',
     purpose: 'Lists partners by name with their state.',
-    errors: ['invalid_input', 'invalid_page', 'unexpected_field'],
+    errors: ['invalid_input', 'invalid_page', 'partners_disabled', 'unexpected_field'],
     gateway: { operation: 'partners-list', group: 'partners', query: ['cursor', 'limit', 'state'], since: 'v0.60' },
   },
   find: {
@@ -58,7 +59,7 @@ const facts = {
     response: 'json',
     summary: 'One partner',
     purpose: 'Gives one partner with its state, keys and alarms.',
-    errors: ['partner_not_found'],
+    errors: ['partner_not_found', 'partners_disabled'],
     gateway: { operation: 'partners-get', group: 'partners', since: 'v0.60' },
   },
   update: {
@@ -70,7 +71,7 @@ const facts = {
     response: 'json',
     summary: 'Change a partner',
     purpose: 'Changes the members of a partner that were sent.',
-    errors: ['invalid_partner', 'partner_not_found'],
+    errors: ['invalid_partner', 'partner_not_found', 'partners_disabled'],
     body: {
       example: { interval_seconds: 600 },
       optional: ['interval_seconds'],
@@ -97,7 +98,7 @@ const facts = {
     response: 'json',
     summary: 'Pull a partner',
     purpose: 'Reads the published material of a partner now.',
-    errors: ['partner_not_found', 'pull_in_progress'],
+    errors: ['partner_not_found', 'partners_disabled', 'pull_in_progress'],
     body: { example: {}, closed: true },
     deadlineSeconds: 330,
     gateway: { operation: 'partners-pull', group: 'partners', since: 'v0.60' },
@@ -111,7 +112,7 @@ const facts = {
     response: 'json',
     summary: 'Pin other keys of a partner',
     purpose: 'Replaces the pinned keys of a partner that shows the new ones.',
-    errors: ['invalid_partner', 'partner_mismatch', 'partner_not_found', 'partner_unreachable'],
+    errors: ['invalid_partner', 'partner_mismatch', 'partner_not_found', 'partner_unreachable', 'partners_disabled'],
     body: {
       example: { root_public_key: '<public key>', reason: 'The partner has a new root key.' },
       optional: ['root_public_key'],
@@ -129,7 +130,7 @@ const facts = {
     response: 'json',
     summary: 'Clear an alarm of a partner',
     purpose: 'Ends an alarm, so that the next content of the partner counts.',
-    errors: ['alarm_not_found', 'invalid_partner', 'partner_not_found'],
+    errors: ['alarm_not_found', 'invalid_partner', 'partner_not_found', 'partners_disabled'],
     body: { example: { alarm_id: '<alarm id>', reason: 'The partner explained it.' }, closed: true },
     gateway: { operation: 'partners-clear-alarm', group: 'partners', since: 'v0.60' },
   },
@@ -142,7 +143,7 @@ const facts = {
     response: 'json',
     summary: 'Remove a partner',
     purpose: 'Ends the pulls of a partner and removes the treaties it reported.',
-    errors: ['invalid_input', 'partner_not_found'],
+    errors: ['invalid_input', 'partner_not_found', 'partners_disabled'],
     body: {
       example: { reason: 'The partnership ended.' },
       optional: ['reason'],
@@ -160,7 +161,7 @@ const facts = {
     response: 'json',
     summary: 'Treaties a partner reports',
     purpose: 'Lists the treaties that a partner shows as active, which decide nothing here.',
-    errors: ['invalid_page', 'partner_not_found', 'unexpected_field'],
+    errors: ['invalid_page', 'partner_not_found', 'partners_disabled', 'unexpected_field'],
     gateway: { operation: 'partners-treaties', group: 'partners', query: ['cursor', 'limit'], since: 'v0.60' },
   },
 } as const
