@@ -35,6 +35,17 @@ it("follows a decision on a partner's member to all it rests on", async () => {
   expect(await verify(`asked.json ${FLAGS}`)).toEqual([0, 'valid'])
 })
 
+it('shows whether the decision allows or denies', async () => {
+  await verify(`allowed.json --context context.json ${FLAGS}`)
+  const now = (): bigint => instantOf(vectors.now)
+  const allow = await setup.run(`verify allowed.json --context context.json ${FLAGS}`, { now })
+  expect(allow.stdout).toContain('Allowed: authorized\n')
+  const deny = await setup.run(`verify denied.json --context denied-context.json ${FLAGS}`, { now })
+  expect(deny.stdout).toContain('Denied: unauthorized_attestation_basis\n')
+  const data = await setup.run(`verify denied.json --context denied-context.json ${FLAGS} --json`, { now })
+  expect(data.json()).toMatchObject({ valid: true, result: 'unauthorized_attestation_basis' })
+})
+
 it.each([
   ['context.json', 'context_digest_mismatch', (text: string) => text.replace('ctx-3', 'ctx-4')],
   ['attestation.json', 'attestation_binding_mismatch', (text: string) => text.replace('role:client', 'role:other')],

@@ -1,5 +1,5 @@
 import { signerKeys, verifyForeignDecision } from '@chancery/protocol'
-import type { OfflineTrust, OfflineVerdict } from '@chancery/protocol'
+import type { DecisionMeaning, OfflineTrust, OfflineVerdict } from '@chancery/protocol'
 import type { Options } from '../../arguments/options.ts'
 import { usageError } from '../../errors/failure.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
@@ -25,9 +25,11 @@ export async function verifyForeignFile(
   cwd: string,
   evaluated: EvaluatedFile | undefined,
   { files, trust }: { readonly files: ForeignFiles; readonly trust: OfflineTrust },
-): Promise<OfflineVerdict> {
+): Promise<OfflineVerdict & { readonly result?: DecisionMeaning }> {
   if (evaluated === undefined)
-    throw usageError('The file must hold decision and justification_proof, as evaluate --out and ask --out write them.')
+    throw usageError(
+      'The file must contain decision and justification_proof, as evaluate --out and ask --out write them.',
+    )
   const { decision, proof: justification } = evaluated
   const context = files.context === undefined ? evaluated.context : await loadJsonObject(cwd, files.context)
   if (context === undefined) throw usageError('The file holds no context. Give it with --context.')
@@ -36,7 +38,7 @@ export async function verifyForeignFile(
   const keys = signerKeys(trust, decision)
   const given = { decision, justification, context, attestation, treaty }
   const verdict = await verifyForeignDecision(given, { keys, now: trust.now })
-  if (verdict.accepted) return { ok: true }
+  if (verdict.accepted) return { ok: true, result: verdict.reason }
   const { reason, problem } = verdict
   return { ok: false, reason, ...(problem === undefined ? {} : { problem }) }
 }

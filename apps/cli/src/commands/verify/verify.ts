@@ -34,20 +34,31 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   }
   const { name, proves } = kind === 'feed-index' ? FEED_INDEX_WORDS : KIND_WORDS[kind]
   const files = foreignDecisionFiles(options)
-  const verified = await (files === undefined
+  const verified: OfflineVerdict & { readonly result?: string } = await (files === undefined
     ? verify(kind, value, trust, evaluated)
     : verifyForeignFile(cwd, evaluated, { files, trust }))
+  const { result } = verified
   const verdict = { valid: verified.ok, reason: verified.ok ? 'valid' : verified.reason }
   const words = { ...OFFLINE_REASONS, valid: proves }
   const unproven = verified.ok ? (verified.unproven ?? []) : []
   const problem = verified.ok ? undefined : verified.problem
   const more = [
+    ...(result === undefined
+      ? []
+      : [`  ${result === 'authorized' ? style.good('Allowed') : style.bad('Denied')}: ${result}`]),
     ...unproven.map((each) => `${style.warn('Not proven:')} ${UNPROVEN_WORDS[each]}`),
     ...(problem === undefined ? [] : [`  ${visible(problem)}`]),
   ]
   const text = [verdictText(verdict, words, style), ...more, describe(kind, name, value, context)].join('\n')
   const explanation = words[verdict.reason as keyof typeof words] ?? verdict.reason
-  const data = { ...verdict, kind, explanation, problem: problem ?? null, unproven }
+  const data = {
+    ...verdict,
+    kind,
+    explanation,
+    problem: problem ?? null,
+    unproven,
+    ...(result === undefined ? {} : { result }),
+  }
   return { data, text, exitCode: verified.ok ? 0 : 1 }
 }
 
