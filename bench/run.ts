@@ -21,6 +21,7 @@ import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './lib/conditions.ts'
 import { listMemory } from './gateway/list-memory.ts'
 import { metricsScrape } from './authority/metrics-scrape.ts'
 import { nodeDecisions } from './authority/node-decisions.ts'
+import { partnerPulls } from './authority/partners.ts'
 import { publishedDocuments } from './authority/public-material.ts'
 import { trustPath } from './authority/trust-path.ts'
 import { twoInstances } from './authority/two-instances.ts'
@@ -37,6 +38,7 @@ const BENCHES: readonly Bench[] = [
   verify,
   evaluate,
   nodeDecisions,
+  partnerPulls,
   twoInstances,
   evidenceAppend,
   evidenceExport,
@@ -54,7 +56,7 @@ const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] 
 
 --rounds   calm rounds of the result (9)      --wait     total time to wait for a quiet machine (0)
 --seconds  load on each server per round (1)  --profile  folder for processor profiles of the product (none)
---entries  entries in the evidence store, for the evidence benchmarks; ids, for feed-parts
+--entries  entries in the evidence store, for the evidence benchmarks; ids, for feed-parts; partners, for partners
 
 Prints one JSON object as its last line: name, ratio, bar and figures. The conditions are in bench/lib/conditions.ts.`
 
