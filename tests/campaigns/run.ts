@@ -35,6 +35,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['one-winner', () => import('./lib/one-winner.ts')],
   ['operate', () => import('./operate/operate.ts')],
   ['outside-reader', () => import('./faults/outside-reader.ts')],
+  ['partner-hostile', () => import('./federation/partner-hostile.ts')],
   ['partition', () => import('./faults/partition.ts')],
   ['paused-lease', () => import('./faults/paused-lease.ts')],
   ['policy-differential', () => import('./trust/policy-differential.ts')],
