@@ -13,7 +13,7 @@ import { seededRandom } from '../lib/random.ts'
 import { HostilePartner } from './hostile-partner.ts'
 
 export const summary =
-  'partners that answer with hostile material: no state gets worse, memory and event loop are bounded'
+  'partners that answer with malicious material: no state gets worse, memory and event loop are bounded'
 /** Number of malicious answers. An even seed runs on SQLite, an odd one on PostgreSQL. */
 export const defaultCount = 2000
 
