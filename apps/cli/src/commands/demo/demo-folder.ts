@@ -12,8 +12,16 @@ import { KEY_IDS, configText, settingsText } from '../init/settings-files.ts'
 import { demoSeed, demoSigner } from './demo-data.ts'
 
 export interface DemoKeys {
+  readonly root: Signer
   readonly authority: Signer
   readonly operator: Signer
+}
+
+export interface DemoHomeOptions {
+  /** Put before the names of the keys, so that two networks have different ones. */
+  readonly keysOf?: string
+  /** More lines of settings. */
+  readonly settings?: string
 }
 
 const VALID_DAYS = 90
@@ -22,10 +30,15 @@ const VALID_DAYS = 90
  * Writes the files of `init` with the public demo keys, the evidence store on and high limits, because the data needs
  * many calls.
  */
-export async function writeDemoHome(choices: Choices, files: HomeFiles, now: Instant): Promise<DemoKeys> {
-  const root = await writeKey(files.root, KEY_IDS.root, 'root')
-  const authority = await writeKey(files.authority, KEY_IDS.authority, 'authority')
-  const operator = await writeKey(files.operator, KEY_IDS.operator, 'operator')
+export async function writeDemoHome(
+  choices: Choices,
+  files: HomeFiles,
+  now: Instant,
+  { keysOf = '', settings: more = '' }: DemoHomeOptions = {},
+): Promise<DemoKeys> {
+  const root = await writeKey(files.root, KEY_IDS.root, `${keysOf}root`)
+  const authority = await writeKey(files.authority, KEY_IDS.authority, `${keysOf}authority`)
+  const operator = await writeKey(files.operator, KEY_IDS.operator, `${keysOf}operator`)
   const block = draftGenesisBlock({
     network_name: choices.network,
     root_public_key: root.publicKey,
@@ -33,10 +46,10 @@ export async function writeDemoHome(choices: Choices, files: HomeFiles, now: Ins
   })
   await writeNewFile(files.genesis, writeGenesisText(await signList(block, root)), FOR_ALL)
   const limits = Object.values(LIMITERS).map(({ setting }) => `${setting}=1000000\n`)
-  const settings = `${settingsText(choices, files, operator.publicKey)}EVIDENCE_STORE=on\nLOG_LEVEL=warn\n${limits.join('')}`
+  const settings = `${settingsText(choices, files, operator.publicKey)}EVIDENCE_STORE=on\nLOG_LEVEL=warn\n${more}${limits.join('')}`
   await writeNewFile(files.settings, settings, OWNER_ONLY)
   await writeNewFile(files.config, configText(choices, files), FOR_ALL)
-  return { authority, operator }
+  return { root, authority, operator }
 }
 
 async function writeKey(base: string, keyId: string, name: string): Promise<Signer> {
