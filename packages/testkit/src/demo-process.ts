@@ -17,10 +17,18 @@ export interface DemoProcess {
 
 /** Starts `chancery demo` with data in a separate process. */
 export async function startDemo(home: string, nodes: number): Promise<DemoProcess> {
-  const port = await freePort()
+  return startDemoAt(home, await freePort(), ['--nodes', String(nodes)])
+}
+
+/** Starts `chancery demo --two`, which uses three ports. */
+export async function startTwoCompanies(home: string): Promise<DemoProcess> {
+  return startDemoAt(home, await freePort(), ['--two'])
+}
+
+async function startDemoAt(home: string, port: number, more: readonly string[]): Promise<DemoProcess> {
   const child = spawn(
     process.execPath,
-    ['--conditions=development', PROGRAM, 'demo', '--home', home, '--port', String(port), '--nodes', String(nodes)],
+    ['--conditions=development', PROGRAM, 'demo', '--home', home, '--port', String(port), ...more],
     { env: { ...process.env, ...COMPILE_CACHE }, stdio: ['ignore', 'ignore', 'pipe'] },
   )
   const exited = once(child, 'exit')

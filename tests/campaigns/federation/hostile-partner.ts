@@ -179,7 +179,7 @@ export class HostilePartner {
   }
 
   #count(outcome: JsonValue | undefined): void {
-    const name = JSON.stringify(outcome)
+    const name = typeof outcome === 'string' ? outcome : 'none'
     this.outcomes.set(name, (this.outcomes.get(name) ?? 0) + 1)
   }
 }

@@ -46,7 +46,9 @@ export async function writeDemoHome(
   })
   await writeNewFile(files.genesis, writeGenesisText(await signList(block, root)), FOR_ALL)
   const limits = Object.values(LIMITERS).map(({ setting }) => `${setting}=1000000\n`)
-  const settings = `${settingsText(choices, files, operator.publicKey)}EVIDENCE_STORE=on\nLOG_LEVEL=warn\n${more}${limits.join('')}`
+  const written = settingsText(choices, files, operator.publicKey)
+  const usual = more === '' ? written : written.replace(/^NA_NODE_DECISIONS=.*\n/m, '')
+  const settings = `${usual}EVIDENCE_STORE=on\nLOG_LEVEL=warn\n${more}${limits.join('')}`
   await writeNewFile(files.settings, settings, OWNER_ONLY)
   await writeNewFile(files.config, configText(choices, files), FOR_ALL)
   return { root, authority, operator }
