@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { writeJson } from '@chancery/protocol'
-import type { Attestation, JsonValue } from '@chancery/protocol'
+import type { Attestation } from '@chancery/protocol'
 import { FollowedParty, Node, callerBasis, createClient } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk'
 import { FileNodeStore, httpNodeProof } from '@chancery/sdk/nodejs'
@@ -64,7 +64,7 @@ export async function connectCompanies(
   })
   // The authority may pull at this moment itself.
   await operator.partners.pull(freight.network).catch(() => undefined)
-  return { attestation, text: `${writeJson(attestation as unknown as JsonValue)}\n` }
+  return { attestation, text: `${writeJson(attestation)}\n` }
 }
 
 export interface DemoService {

@@ -98,7 +98,7 @@ function tellNext(context: CommandContext, home: string, { bank, freight, servic
   for (const line of lines) context.note(line)
 }
 
-/** The agent calls the service until the authorities end, and tells when the response changes. */
+/** The agent calls the service until the authorities end, and reports when the response changes. */
 async function callUntil(context: CommandContext, call: () => Promise<Response>, signal: AbortSignal): Promise<void> {
   let before = ''
   while (!signal.aborted) {
