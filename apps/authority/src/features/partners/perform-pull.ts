@@ -6,7 +6,7 @@ import { claimPull, readSequences, releasePull } from './queries.ts'
 import type { PartnerRow } from './queries.ts'
 import { runPull } from './run-pull.ts'
 import type { PartnersState } from './state.ts'
-import { storePull } from './store-pull.ts'
+import { nextPull, storePull } from './store-pull.ts'
 import type { FinishedPull } from './store-pull.ts'
 
 /** Longer than the longest pull: a claim of a process that ended is then taken over. */
@@ -33,6 +33,7 @@ export async function performPull(
 ): Promise<FinishedPull | undefined> {
   const started = parts.clock.now()
   const pin = JSON.parse(claimed.pin_json) as Pin
+  let pause = {}
   try {
     const seen = await readSequences(parts.database.read, claimed.sovereign_id, pinDigest(pin))
     const findings = await runPull(parts, claimed, seen, signal)
@@ -43,8 +44,10 @@ export async function performPull(
   } catch (error) {
     if (error instanceof ImportStopped) return undefined
     parts.metrics.partnerPulls.with({ outcome: 'store_failed' }).increase()
+    const failures = claimed.failures + 1
+    pause = { failures, next_pull_at: writeSortable(nextPull(claimed.interval_seconds, failures, parts.clock.now())) }
     throw error
   } finally {
-    await parts.database.write((tx) => releasePull(tx, claimed.sovereign_id, claimed.pull_token ?? ''))
+    await parts.database.write((tx) => releasePull(tx, claimed.sovereign_id, claimed.pull_token ?? '', pause))
   }
 }

@@ -1,7 +1,8 @@
-import { readInstant } from '@chancery/protocol'
+import { readInstant, seconds } from '@chancery/protocol'
 import { ManualClock, accepted, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
 import { LOOPBACK, PartnerCalls, requestOf } from './partner-calls.suite.ts'
 
 const clock = new ManualClock('2026-01-02T03:04:05Z')
@@ -32,6 +33,31 @@ describe('the job that pulls partners', () => {
     await vi.waitFor(async () => expect(await leaseEnd()).toBeGreaterThan(clock.now()), { timeout: 3000 })
     expect([open.length, seen(slow)]).toEqual([1, 0])
     open.forEach((end) => end())
+  }, 20_000)
+
+  it('waits before it repeats a pull that failed inside', async () => {
+    const stub = await calls.newStub()
+    const added = accepted(await calls.admin('POST', '', requestOf(stub, { interval_seconds: 300 })), 201)
+    const name = String(added['sovereign_id'])
+    await rowsOf(na.core.database)
+      .updateTable('partners')
+      .set({ stored_json: 'not JSON' })
+      .where('sovereign_id', '=', name)
+      .execute()
+    clock.advance(400)
+    const row = await vi.waitFor(
+      async () => {
+        const found = await na.core.database.read
+          .selectFrom('partners')
+          .select(['failures', 'next_pull_at', 'pull_token'])
+          .where('sovereign_id', '=', name)
+          .executeTakeFirst()
+        expect(found).toMatchObject({ failures: 1, pull_token: null })
+        return found
+      },
+      { timeout: 9000, interval: 20 },
+    )
+    expect(readInstant(row?.next_pull_at ?? '')).toBeGreaterThan(clock.now() + seconds(500))
   }, 20_000)
 
   async function leaseEnd(): Promise<bigint> {

@@ -90,10 +90,16 @@ export async function claimPull(
     .executeTakeFirst()
 }
 
-export async function releasePull(tx: Transaction, sovereign_id: string, token: string): Promise<void> {
+/** `pause`: when a pull that could not be stored is repeated. */
+export async function releasePull(
+  tx: Transaction,
+  sovereign_id: string,
+  token: string,
+  pause: { readonly failures?: number; readonly next_pull_at?: string },
+): Promise<void> {
   await tx.query
     .updateTable('partners')
-    .set({ pull_token: null, pull_until: null })
+    .set({ pull_token: null, pull_until: null, ...pause })
     .where('sovereign_id', '=', sovereign_id)
     .where('pull_token', '=', token)
     .execute()
