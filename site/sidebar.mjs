@@ -46,7 +46,11 @@ const EVALUATE = ['threat-model', 'comparison']
 
 export const sidebar = [
   { label: 'Start here', link: '/' },
-  group('Tutorials', folder('tutorial', ['first-network', 'two-networks', 'boundary-policies', 'evidence']), false),
+  group(
+    'Tutorials',
+    folder('tutorial', ['first-network', 'two-networks', 'two-companies', 'boundary-policies', 'evidence']),
+    false,
+  ),
   group('Concepts', folder('concepts', CONCEPTS), false),
   group('Operator handbook', folder('operate', HANDBOOK)),
   group('Programs', folder('', ['client-library', 'offline-verification'], ['architecture', ...EVALUATE])),

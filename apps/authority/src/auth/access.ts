@@ -134,7 +134,7 @@ function screen(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): May
   return isOperatorRoute || isOperatorCall ? screenOperator(call, parts).then(() => undefined) : undefined
 }
 
-/** No proof is needed to learn that a feature is off (protocol/trust-operations 6.1, protocol/between 1.2). */
+/** No proof is needed to learn that a feature is off (protocol/trust-operations 6.1, protocol/partners 2). */
 function refuseDisabled(route: Route, { settings }: AccessParts): void {
   if (!settings.evidenceStore && EVIDENCE_ROUTES.has(route.id)) throw new Refusal('evidence_store_disabled')
   if (!settings.partners && PARTNER_ROUTES.has(route.id)) throw new Refusal('partners_disabled')

@@ -68,10 +68,13 @@ describe('the audit of refused requests', () => {
       for (let n = 0; n < 25; n += 1) ids.push((await ask(from, WRONG)).headers['x-request-id'])
     expect(await pairsOf(ids)).toHaveLength(2 * 30)
     expect(await pairsOf(ids.slice(0, 25))).toHaveLength(2 * PER_ADDRESS)
-    const [sum, ...more] = await sums()
-    expect(more).toEqual([])
-    expect(sum).toMatchObject({ route: '/v1/networks', status: 401, reason: 'credential_invalid', count: 20 })
-    expect(String(sum?.['first_at']) <= String(sum?.['last_at'])).toBe(true)
+    // Two, when a minute ended meanwhile.
+    const found = await sums()
+    expect(found.reduce((total, { count }) => total + Number(count), 0)).toBe(20)
+    for (const sum of found) {
+      expect(sum).toMatchObject({ route: '/v1/networks', status: 401, reason: 'credential_invalid' })
+      expect(String(sum['first_at']) <= String(sum['last_at'])).toBe(true)
+    }
   })
 
   it('429: separate events for ten of a client, and a sum of the rest; throttled unauthenticated callers are only summed up', async () => {

@@ -136,6 +136,7 @@ export const treatyCommands: readonly Command[] = [
         summary: "Key of the issuer of a partner's treaty: a .pub file or base64",
         repeatable: true,
       },
+      { flags: '--out <file>', summary: 'Write the treaty to a new file' },
     ],
     examples: [
       {

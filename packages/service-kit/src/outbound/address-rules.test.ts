@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { lookup } from 'node:dns'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { guardedLookup, isCallable } from './address-rules.ts'
+import { addressKind, guardedLookup, isCallable } from './address-rules.ts'
 import { callForBlocks } from './call-url.ts'
 
 /** A name server that gives another answer each time. */
@@ -39,6 +39,15 @@ describe('a name that resolves to another address later', () => {
   })
 })
 
+describe('a name with several addresses, where every one must be allowed', () => {
+  const find = (...addresses: string[]) => guardedLookup(isPublic, answering(addresses), { everyAddress: true })
+
+  it('is refused for one that is not allowed', async () => {
+    expect(await resolve(find('93.184.216.34', '10.0.0.1'))).not.toBeInstanceOf(Array)
+    expect(await resolve(find('93.184.216.34', '2606:2800:220:1::1'))).toHaveLength(2)
+  })
+})
+
 describe('callForBlocks with allowed addresses', () => {
   let connections = 0
   const server = createServer((_request, response) => response.end('{}'))
@@ -58,5 +67,30 @@ describe('callForBlocks with allowed addresses', () => {
       await expect(call(host, () => false)).rejects.toMatchObject({ kind: 'unreachable' })
     expect(connections).toBe(0)
     expect((await call('127.0.0.1', () => true)).status).toBe(200)
+  })
+})
+
+describe('the kind of an address', () => {
+  it.each([
+    ['2606:2800:220:1::1', 'public'],
+    ['2620:4f:8000::1', 'public'],
+    ['::ffff:93.184.216.34', 'public'],
+    ['64:ff9b::5db8:d822', 'public'],
+    ['2002:5db8:d822::1', 'public'],
+    // Local NAT64, where the first bytes after the prefix may be the address: 10.0.0.1.
+    ['64:ff9b:1:a00:0:100:808:808', 'never'],
+    ['64:ff9b:1::808:808', 'private'],
+    ['64:ff9b:1::a9fe:a9fe', 'never'],
+    // Benchmarking, protocol assignments, segment routing, not assigned.
+    ['2001:2::1', 'never'],
+    ['2001:10::1', 'never'],
+    ['5f00::1', 'never'],
+    ['4000::1', 'never'],
+    ['200::1', 'never'],
+    ['fd12::1', 'private'],
+    ['::1', 'loopback'],
+    ['2001:db8::1', 'unused'],
+  ])('%s is %s', (address, kind) => {
+    expect(addressKind(address)).toBe(kind)
   })
 })

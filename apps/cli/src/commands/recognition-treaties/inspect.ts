@@ -6,6 +6,7 @@ import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { CommandError } from '../../errors/failure.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { saveRecord } from '../../files/save-record.ts'
 import { loadPublicKeys } from '../../files/public-keys.ts'
 import { describeTreaty } from './describe.ts'
 import { isTreatyFile, loadTreaty } from './find-treaty.ts'
@@ -20,13 +21,15 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const row = isTreatyFile(given) ? undefined : await connection.ask((client) => client.recognitionTreaties.find(given))
   const treaty = row?.treaty ?? (await loadTreaty(cwd, given))
   await requireOwnSignature(connection, treaty)
+  const { saved } = await saveRecord(cwd, options, async () => treaty)
   const supplied = keys === undefined ? {} : { issuer_public_keys: keys }
   const verdict = await connection.ask((client) => client.recognitionTreaties.verify({ treaty, ...supplied }))
   const title = verdict.accepted ? style.good('Valid:') : style.bad('Not valid:')
   const text =
     `${title} ${treatyReasonText(verdict.reason)}\n${describeTreaty(treaty, style, row?.lifecycle)}` +
     `\nGround: ${visible(verdict.trust_basis)}` +
-    (verdict.accepted && !verdict.counts_here ? '\nIt lets no member in here: only own treaties do.' : '')
+    (verdict.accepted && !verdict.counts_here ? '\nIt lets no member in here: only own treaties do.' : '') +
+    saved
   const data = { ...verdict, treaty, ...(row === undefined ? {} : { lifecycle: row.lifecycle }) }
   return { data, text, exitCode: verdict.accepted ? 0 : 1 }
 }
