@@ -37,6 +37,7 @@ export function describeModel(setup: () => ConsoleSetup): void {
           row['issuer_sovereign_id'],
           row['subject_sovereign_id'],
           row['expires_at_display'],
+          String(row['capability_patterns']),
           row['treaty_id'],
         ]),
       )
