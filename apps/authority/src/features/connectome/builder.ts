@@ -1,6 +1,6 @@
 import { SECURITY_HEADERS } from '@chancery/contract'
 import { explainPath, findLostPaths } from '@chancery/protocol'
-import type { ConnectomeSummary, ExplainedPath, Instant, JsonObject, LostPaths } from '@chancery/protocol'
+import type { ExplainedPath, Instant, JsonObject, LostPaths } from '@chancery/protocol'
 import { CachedDocument } from '@chancery/service-kit'
 import { sql } from 'kysely'
 import type { ConnectomeParts } from './parts.ts'
@@ -14,7 +14,7 @@ import { outlineGraph } from './page-data.ts'
 import type { GraphPageData } from './page-data.ts'
 import type { TreatyTable } from './treaty-table.ts'
 import { acceptedBy, buildViews, findTrustIn } from './views.ts'
-import type { FindingWithDigest, PathRequest, TrustRequest } from './views.ts'
+import type { FindingWithDigest, GraphSummary, PathRequest, TrustRequest } from './views.ts'
 
 /** One version of the graph, with its index in this thread or in a worker. */
 export interface BuiltGraph {
@@ -24,7 +24,7 @@ export interface BuiltGraph {
   materialPage(asked: MaterialRequest): Promise<JsonObject>
   /** H(C(graph)). */
   digest(): Promise<string>
-  readonly summary: ConnectomeSummary
+  readonly summary: GraphSummary
   readonly treatyTable: TreatyTable
   readonly staleAt: Instant | undefined
   /** False when the thread with its index has ended. */

@@ -11,14 +11,7 @@ import {
   sortMaterial,
   writeJson,
 } from '@chancery/protocol'
-import type {
-  ConnectomeSummary,
-  JsonObject,
-  JsonValue,
-  RecognitionGraph,
-  ReportedEdge,
-  RevokedMaterial,
-} from '@chancery/protocol'
+import type { JsonObject, JsonValue, RecognitionGraph, ReportedEdge, RevokedMaterial } from '@chancery/protocol'
 import type { Reader } from '../../database/database.ts'
 import { listAllEdgeColumns, listEdgeColumns } from './edge-columns.ts'
 import { writeMaterialPosition } from './material-pages.ts'
@@ -26,7 +19,7 @@ import type { MaterialRequest } from './material-pages.ts'
 import { pageTreatyTexts } from './queries.ts'
 import type { TextPosition } from './queries.ts'
 import { MAX_REPORTED_EDGES, addReported, reportedSovereigns } from './reported.ts'
-import type { GraphViews } from './views.ts'
+import type { GraphSummary, GraphViews } from './views.ts'
 
 /** The documents that are made of the graph at the first request. */
 export type DocumentName = 'graph' | 'graph-with-reported' | 'connectome' | 'edges' | 'edges-with-reported' | 'atlas'
@@ -41,19 +34,15 @@ export class DocumentWriter {
   readonly #db: Reader
   readonly #graph: Outline
   readonly #reported: readonly ReportedEdge[]
-  readonly #summary: ConnectomeSummary & JsonObject
+  readonly #summary: GraphSummary
   #digest: Promise<string> | undefined
   #sorted: readonly RevokedMaterial[] | undefined
 
-  constructor(db: Reader, views: Pick<GraphViews, 'graph' | 'summary' | 'reported' | 'partnerCount'>) {
+  constructor(db: Reader, views: Pick<GraphViews, 'graph' | 'summary' | 'reported'>) {
     this.#db = db
     this.#graph = views.graph
     this.#reported = views.reported
-    this.#summary = {
-      ...views.summary,
-      reported_edge_count: views.reported.length,
-      partner_count: views.partnerCount,
-    }
+    this.#summary = views.summary
   }
 
   async write(name: DocumentName): Promise<Uint8Array<ArrayBuffer>> {

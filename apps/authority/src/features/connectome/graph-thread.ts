@@ -1,5 +1,5 @@
 import { explainPath } from '@chancery/protocol'
-import type { ConnectomeSummary, ExplainedPath, Instant, JsonObject } from '@chancery/protocol'
+import type { ExplainedPath, Instant, JsonObject } from '@chancery/protocol'
 import { Transfer, etagOf } from '@chancery/service-kit'
 import { serveDatabaseCalls } from '../../database/worker/answer-calls.ts'
 import type { Database } from '../../database/database.ts'
@@ -13,11 +13,11 @@ import { outlineGraph } from './page-data.ts'
 import type { GraphPageData } from './page-data.ts'
 import type { TreatyTable } from './treaty-table.ts'
 import { acceptedBy, buildViews, findTrustIn } from './views.ts'
-import type { FindingWithDigest, GraphViews, PathRequest, TrustRequest } from './views.ts'
+import type { FindingWithDigest, GraphSummary, GraphViews, PathRequest, TrustRequest } from './views.ts'
 
 /** Facts of a version of the graph that need no search. */
 export interface BuiltFacts {
-  readonly summary: ConnectomeSummary
+  readonly summary: GraphSummary
   readonly treatyTable: TreatyTable
   readonly staleAt: Instant | undefined
 }

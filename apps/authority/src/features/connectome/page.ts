@@ -1,6 +1,7 @@
 import { markup } from '@chancery/service-kit'
 import type { HttpResponse, Call, Markup } from '@chancery/service-kit'
-import type { ConnectomeSummary, ExplainedPath } from '@chancery/protocol'
+import type { ExplainedPath } from '@chancery/protocol'
+import type { GraphSummary } from './views.ts'
 import { toDisplay } from '../../pages/display-time.ts'
 import type { ConnectomeState } from './state.ts'
 import { page as frame } from '../../pages/frame.ts'
@@ -34,7 +35,7 @@ ${outline.reported_edge_count > 0 && reportedSection(outline)}
   })
 }
 
-function tiles(summary: ConnectomeSummary): readonly Markup[] {
+function tiles(summary: GraphSummary): readonly Markup[] {
   return [
     tile({ name: 'Sovereigns', value: figure(summary.sovereign_count), note: 'issuers and subjects of treaties' }),
     tile({

@@ -59,13 +59,18 @@ export interface FindingWithDigest {
   readonly graph_digest: string
 }
 
+/** The counts of the graph, and of what partners report. */
+export type GraphSummary = ConnectomeSummary & {
+  readonly reported_edge_count: number
+  readonly partner_count: number
+}
+
 /** The graph with ids where its documents have signed treaties, and what is derived from it. */
 export interface GraphViews {
   readonly graph: RecognitionGraph<string>
-  readonly summary: ConnectomeSummary
+  readonly summary: GraphSummary
   readonly index: TrustIndex
   readonly reported: readonly ReportedEdge[]
-  readonly partnerCount: number
   /** Own active and reported edges; undefined when nothing is reported. */
   readonly mixed: TrustIndex | undefined
   /** Number of revoked attestations of each issuer. */
@@ -85,7 +90,6 @@ export function buildViews(input: GraphInput): GraphViews {
     summary: summarizeAll(graph, input),
     index: indexEdges(graph.recognition_edges),
     reported: edges,
-    partnerCount: input.partnerCount,
     mixed: edges.length === 0 ? undefined : indexEdges([...graph.recognition_edges.filter(isActiveEdge), ...edges]),
     withdrawals: input.withdrawals,
     treatyTable: buildTreatyTable(input.treaties, input.now),
@@ -94,13 +98,16 @@ export function buildViews(input: GraphInput): GraphViews {
 }
 
 /** Counts every imported revocation, also those that the graph leaves out. */
-function summarizeAll(graph: RecognitionGraph<string>, { revocations, withdrawals }: GraphInput): ConnectomeSummary {
+function summarizeAll(graph: RecognitionGraph<string>, input: GraphInput): GraphSummary {
+  const { revocations, withdrawals, reported, partnerCount } = input
   const summary = summarize(graph)
   const all = [...withdrawals.values()].reduce((sum, count) => sum + count, 0)
   return {
     ...summary,
     revoked_trust_material_count: summary.revoked_trust_material_count - revocations.length + all,
     imported_revocation_count: all,
+    reported_edge_count: reported.edges.length,
+    partner_count: partnerCount,
   }
 }
 
