@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import type { SQLInputValue } from 'node:sqlite'
+import { countRows } from '../count-rows.ts'
 import { listColumns, listTables } from './catalogue.ts'
 import type { Column, Side } from './catalogue.ts'
 import type { Database, Reader, Statement } from '../database.ts'
@@ -48,11 +49,6 @@ export async function describeTables(source: Side, target: Side): Promise<readon
     tables.push({ name, columns, key: key.map((each) => each.name), rows: await countRows(source.read, name) })
   }
   return tables
-}
-
-export async function countRows(db: Reader, table: string): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(table)}`.execute(db)
-  return Number(rows[0]?.count ?? 0)
 }
 
 /** Every row of the table, in place of what migrations put there. */

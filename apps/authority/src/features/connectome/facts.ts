@@ -2,8 +2,9 @@ import { compareCodePoints } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { toWireTime } from '../../requests/list-position.ts'
 import type { Reader } from '../../database/database.ts'
+import { countRows } from '../../database/count-rows.ts'
 import { listReportedTreaties } from '../../database/reported-treaties.ts'
-import { countPartners, countRevocations, listNewestRevocations, listTreatyFacts } from './queries.ts'
+import { countRevocations, listNewestRevocations, listTreatyFacts } from './queries.ts'
 import { toReported } from './reported.ts'
 import type { GraphInput } from './views.ts'
 
@@ -21,7 +22,7 @@ export async function readGraphInput(
     listNewestRevocations(db),
     countRevocations(db),
     listReportedTreaties(db, now),
-    countPartners(db),
+    countRows(db, 'partners'),
   ])
   const treaties = refused.size === 0 ? rows : rows.filter((row) => !refused.has(row.treaty_id))
   return {

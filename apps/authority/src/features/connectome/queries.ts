@@ -86,11 +86,3 @@ export async function countRevocations(db: Reader): Promise<ReadonlyMap<string, 
   const rows = await db.selectFrom('imported_issuers').select(['issuer_sovereign_id', 'ids']).execute()
   return new Map(rows.map(({ issuer_sovereign_id, ids }) => [issuer_sovereign_id, Number(ids)]))
 }
-
-export async function countPartners(db: Reader): Promise<number> {
-  const row = await db
-    .selectFrom('partners')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
-}

@@ -6,8 +6,9 @@ import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { findStoredResponse, peekStoredResponse, readAttempt, storeResponse } from '../../requests/idempotency.ts'
 import { introduce } from './introduce.ts'
-import { countPartners, findPartner, insertPartner } from './queries.ts'
-import type { PartnerRow } from './queries.ts'
+import { countRows } from '../../database/count-rows.ts'
+import { findPartner, insertPartner } from './queries/partners.ts'
+import type { PartnerRow } from './queries/partners.ts'
 import { readAddRequest } from './requests.ts'
 import type { AddRequest } from './requests.ts'
 import type { PartnersState } from './state.ts'
@@ -33,7 +34,7 @@ export async function add(call: OperatorCall, parts: PartnersState): Promise<Htt
     const earlier = attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(now))
     if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
     if ((await findPartner(tx.query, sovereign_id)) !== undefined) throw new Refusal('partner_exists', { sovereign_id })
-    if ((await countPartners(tx.query)) >= parts.settings.partnersMax) throw new Refusal('partner_limit')
+    if ((await countRows(tx.query, 'partners')) >= parts.settings.partnersMax) throw new Refusal('partner_limit')
     const row: PartnerRow = {
       ...columnsOf(request),
       sovereign_id,
@@ -75,7 +76,8 @@ async function refuseTaken(parts: PartnersState, sovereign_id: string | undefine
   if (sovereign_id === parts.network.name) throw new Refusal('partner_mismatch', { reason: 'own_sovereign' })
   if (sovereign_id !== undefined && (await findPartner(parts.database.read, sovereign_id)) !== undefined)
     throw new Refusal('partner_exists', { sovereign_id })
-  if ((await countPartners(parts.database.read)) >= parts.settings.partnersMax) throw new Refusal('partner_limit')
+  if ((await countRows(parts.database.read, 'partners')) >= parts.settings.partnersMax)
+    throw new Refusal('partner_limit')
 }
 
 async function readIdentity(

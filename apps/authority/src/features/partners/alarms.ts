@@ -1,7 +1,8 @@
 import { writeSortable } from '@chancery/protocol'
 import type { Transaction } from '../../database/database.ts'
 import type { NewAlarm } from './findings.ts'
-import { countOpenAlarms, deleteOldAlarms, findText, insertAlarm, isAlarmOpen } from './queries.ts'
+import { countOpenAlarms, deleteOldAlarms, insertAlarm, isAlarmOpen } from './queries/alarms.ts'
+import { findText } from './queries/partners.ts'
 import type { PartnersState } from './state.ts'
 
 /** As many as a partner shows. Of treaties not more are stored. */

@@ -7,16 +7,11 @@ import type { Transaction } from '../../database/database.ts'
 import { requirePartner } from './find.ts'
 import { pinDigest } from './pin.ts'
 import type { Pin } from './pin.ts'
-import {
-  countOpenAlarms,
-  deleteHidden,
-  findAlarm,
-  hasOpenTreatyAlarm,
-  markCleared,
-  setSequence,
-  updatePartner,
-} from './queries.ts'
-import type { PartnerRow, ShownAlarm } from './queries.ts'
+import { countOpenAlarms, findAlarm, hasOpenTreatyAlarm, markCleared } from './queries/alarms.ts'
+import { setSequence, updatePartner } from './queries/partners.ts'
+import { deleteHidden } from './queries/reported.ts'
+import type { ShownAlarm } from './queries/alarms.ts'
+import type { PartnerRow } from './queries/partners.ts'
 import { readClearRequest } from './requests.ts'
 import type { PartnersState } from './state.ts'
 import { readFacts, writeFacts } from './stored-facts.ts'

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@chancery/protocol'
 import { accepted } from '@chancery/testkit'
 import type { ForeignObject, ManualClock, TestAuthority, TestResponse } from '@chancery/testkit'
-import type { AlarmRow } from './queries.ts'
+import type { AlarmRow } from './queries/alarms.ts'
 import { StubPartner } from './stub-partner.suite.ts'
 
 /** Settings under which stubs on loopback may be partners. */

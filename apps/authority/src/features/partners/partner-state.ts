@@ -2,7 +2,7 @@ import { DAY, SECOND, readInstant, seconds } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { acceptedKeys, keysAt } from './pin.ts'
 import type { Pin } from './pin.ts'
-import type { OwnTreaty, PartnerRow } from './queries.ts'
+import type { OwnTreaty, PartnerRow } from './queries/partners.ts'
 import type { StoredFacts } from './stored-facts.ts'
 
 export const STATES = ['alarm', 'paused', 'new', 'fresh', 'watch', 'stale'] as const

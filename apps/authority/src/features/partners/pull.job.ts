@@ -2,7 +2,7 @@ import { writeSortable } from '@chancery/protocol'
 import { sleep } from '@chancery/service-kit'
 import { LeaseLostError, extendLease, withLease } from '../../database/locks/leases.ts'
 import { claim, performPull } from './perform-pull.ts'
-import { listDue } from './queries.ts'
+import { listDue } from './queries/partners.ts'
 import type { PartnersState } from './state.ts'
 
 const AT_ONCE = 8

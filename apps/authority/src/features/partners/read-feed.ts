@@ -9,7 +9,7 @@ import type { NewAlarm } from './findings.ts'
 import { LIST_BYTES } from './pull-context.ts'
 import { StepFailure } from './step-failure.ts'
 import type { Pull } from './pull-context.ts'
-import { mayImport } from './queries.ts'
+import { mayImport } from './queries/partners.ts'
 import { checkSequence, noteUnchanged } from './sequence-check.ts'
 import type { StoredFeed } from './stored-facts.ts'
 

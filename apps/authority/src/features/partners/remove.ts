@@ -3,7 +3,7 @@ import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readDryRun, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { requirePartner } from './find.ts'
-import { deletePartner, listOwnTreaties } from './queries.ts'
+import { deletePartner, listOwnTreaties } from './queries/partners.ts'
 import type { PartnersState } from './state.ts'
 
 /**

@@ -3,14 +3,8 @@ import { SHOWN_ALARMS } from './alarms.ts'
 import { MAX_STORED_CHARACTERS } from './check-material.ts'
 import type { OfferedTreaty } from './check-treaties.ts'
 import type { Findings, NewAlarm } from './findings.ts'
-import {
-  countReported,
-  deleteReported,
-  findReportedText,
-  hideReported,
-  insertReported,
-  listReported,
-} from './queries.ts'
+import { countRows } from '../../database/count-rows.ts'
+import { deleteReported, findReportedText, hideReported, insertReported, listReported } from './queries/reported.ts'
 import { MAX_TREATIES } from './read-treaties.ts'
 import type { StoredTreaties } from './stored-facts.ts'
 
@@ -46,7 +40,7 @@ export async function storeTreaties(tx: Transaction, sovereign_id: string, findi
   await hideReported(tx, sovereign_id, [...twice.keys()])
   const fresh = [...offered.values()].filter(({ treaty_id }) => !stored.has(treaty_id))
   const left = stored.size - gone.length
-  const ofAll = fresh.length === 0 ? 0 : MAX_REPORTED - (await countReported(tx.query))
+  const ofAll = fresh.length === 0 ? 0 : MAX_REPORTED - (await countRows(tx.query, 'reported_treaties'))
   // Hidden rows count: otherwise one partner could fill the table with treaties in two forms.
   const added = fresh.slice(0, Math.max(0, Math.min(ofAll, MAX_TREATIES - left)))
   await insertReported(

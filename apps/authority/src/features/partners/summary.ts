@@ -5,8 +5,9 @@ import { toWireTime } from '../../requests/list-position.ts'
 import { STATES, findOutdated, hasNewKey, reasonsOf, stateOf } from './partner-state.ts'
 import type { State } from './partner-state.ts'
 import type { Pin } from './pin.ts'
-import { countReported, listKeyChanges, listOwnTreaties } from './queries.ts'
-import type { OwnTreaty, PartnerRow } from './queries.ts'
+import { countRows } from '../../database/count-rows.ts'
+import { listKeyChanges, listOwnTreaties } from './queries/partners.ts'
+import type { OwnTreaty, PartnerRow } from './queries/partners.ts'
 import { readFacts } from './stored-facts.ts'
 
 export interface PartnerCounts {
@@ -40,7 +41,7 @@ export async function countKeyChanges(db: Reader, now: Instant): Promise<number>
 }
 
 export function countReportedTreaties(db: Reader): Promise<number> {
-  return countReported(db)
+  return countRows(db, 'reported_treaties')
 }
 
 /** The partners on the dashboard. */

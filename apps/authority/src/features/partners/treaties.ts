@@ -5,7 +5,7 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 import { readPage, writeCursor } from '../../requests/paging.ts'
 import { requirePartner } from './find.ts'
-import { listReportedTexts } from './queries.ts'
+import { listReportedTexts } from './queries/reported.ts'
 import type { PartnersState } from './state.ts'
 import { refuseUnknownQuery } from './unknown-query.ts'
 

@@ -1,13 +1,10 @@
-// oxlint-disable max-lines -- all statements of partners
 import { readInstant, readJson, writeSortable } from '@chancery/protocol'
 import type { Instant, RecognitionTreaty } from '@chancery/protocol'
 import type { Selectable } from 'kysely'
-import type { Reader, Transaction } from '../../database/database.ts'
-import type { Tables } from '../../database/tables.ts'
+import type { Reader, Transaction } from '../../../database/database.ts'
+import type { Tables } from '../../../database/tables.ts'
 
 export type PartnerRow = Selectable<Tables['partners']>
-export type AlarmRow = Selectable<Tables['partner_alarms']>
-type ReportedRow = Selectable<Tables['reported_treaties']>
 
 export function findPartner(db: Reader, sovereign_id: string): Promise<PartnerRow | undefined> {
   return db.selectFrom('partners').selectAll().where('sovereign_id', '=', sovereign_id).executeTakeFirst()
@@ -40,14 +37,6 @@ export function listPartners(
   let query = db.selectFrom('partners').selectAll()
   if (page.after !== undefined) query = query.where('sovereign_id', '>', page.after)
   return query.orderBy('sovereign_id').limit(page.limit).execute()
-}
-
-export async function countPartners(db: Reader): Promise<number> {
-  const row = await db
-    .selectFrom('partners')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
 }
 
 export async function insertPartner(tx: Transaction, row: PartnerRow): Promise<void> {
@@ -191,195 +180,6 @@ export async function findText(db: Reader, sovereign_id: string, material: strin
     .where('material', '=', material)
     .executeTakeFirst()
   return row?.text ?? null
-}
-
-export type ShownAlarm = Omit<AlarmRow, 'held_text' | 'offered_text' | 'sovereign_id'>
-
-const SHOWN_ALARM = [
-  'alarm_id',
-  'kind',
-  'material',
-  'sequence',
-  'held_digest',
-  'offered_digest',
-  'raised_at',
-  'cleared_at',
-] as const
-
-/** The newest ones. Open ones come before cleared ones, so that each can be found and cleared. */
-export function listAlarms(db: Reader, sovereign_id: string, limit: number): Promise<readonly ShownAlarm[]> {
-  return db
-    .selectFrom('partner_alarms')
-    .select(SHOWN_ALARM)
-    .where('sovereign_id', '=', sovereign_id)
-    .orderBy((eb) => eb.case().when('cleared_at', 'is', null).then(0).else(1).end())
-    .orderBy('raised_at', 'desc')
-    .orderBy('alarm_id', 'desc')
-    .limit(limit)
-    .execute()
-}
-
-export function findAlarm(db: Reader, sovereign_id: string, alarm_id: string): Promise<ShownAlarm | undefined> {
-  return db
-    .selectFrom('partner_alarms')
-    .select(SHOWN_ALARM)
-    .where('sovereign_id', '=', sovereign_id)
-    .where('alarm_id', '=', alarm_id)
-    .executeTakeFirst()
-}
-
-/** Treaties have an alarm each, other material one of a kind. */
-export async function isAlarmOpen(
-  db: Reader,
-  sovereign_id: string,
-  { kind, material, held_digest }: Pick<AlarmRow, 'kind' | 'material' | 'held_digest'>,
-): Promise<boolean> {
-  let query = db
-    .selectFrom('partner_alarms')
-    .select('alarm_id')
-    .where('sovereign_id', '=', sovereign_id)
-    .where('kind', '=', kind)
-    .where('material', '=', material)
-    .where('cleared_at', 'is', null)
-  if (material === 'treaty') query = query.where('held_digest', '=', held_digest)
-  return (await query.executeTakeFirst()) !== undefined
-}
-
-export async function insertAlarm(tx: Transaction, row: AlarmRow): Promise<void> {
-  await tx.query.insertInto('partner_alarms').values(row).execute()
-}
-
-export async function markCleared(tx: Transaction, alarm_id: string, cleared_at: string): Promise<void> {
-  await tx.query.updateTable('partner_alarms').set({ cleared_at }).where('alarm_id', '=', alarm_id).execute()
-}
-
-export async function countOpenAlarms(db: Reader, sovereign_id: string): Promise<number> {
-  const row = await db
-    .selectFrom('partner_alarms')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('sovereign_id', '=', sovereign_id)
-    .where('cleared_at', 'is', null)
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
-}
-
-/** Cleared alarms beyond the newest, and open ones of treaties, which a partner can raise in any number. */
-export async function deleteOldAlarms(tx: Transaction, sovereign_id: string, stored: number): Promise<void> {
-  const newestFirst = tx.query
-    .selectFrom('partner_alarms')
-    .select(['alarm_id', 'cleared_at'])
-    .where('sovereign_id', '=', sovereign_id)
-    .orderBy('raised_at', 'desc')
-    .orderBy('alarm_id', 'desc')
-    .offset(stored)
-    .limit(100)
-  const old = (await newestFirst.execute()).filter(({ cleared_at }) => cleared_at !== null)
-  const ofTreaties = await newestFirst.where('material', '=', 'treaty').where('cleared_at', 'is', null).execute()
-  const alarm_ids = [...old, ...ofTreaties].map(({ alarm_id }) => alarm_id)
-  if (alarm_ids.length > 0) await tx.query.deleteFrom('partner_alarms').where('alarm_id', 'in', alarm_ids).execute()
-}
-
-export function listReported(
-  db: Reader,
-  sovereign_id: string,
-): Promise<readonly Pick<ReportedRow, 'treaty_id' | 'digest' | 'hidden'>[]> {
-  return db
-    .selectFrom('reported_treaties')
-    .select(['treaty_id', 'digest', 'hidden'])
-    .where('sovereign_id', '=', sovereign_id)
-    .execute()
-}
-
-/** The stored text of each treaty, by id. */
-export function listReportedTexts(
-  db: Reader,
-  sovereign_id: string,
-  page: { readonly limit: number; readonly after: string | undefined },
-): Promise<readonly Pick<ReportedRow, 'treaty_id' | 'treaty_json'>[]> {
-  let query = db
-    .selectFrom('reported_treaties')
-    .select(['treaty_id', 'treaty_json'])
-    .where('sovereign_id', '=', sovereign_id)
-    .where('hidden', '=', 0)
-  if (page.after !== undefined) query = query.where('treaty_id', '>', page.after)
-  return query.orderBy('treaty_id').limit(page.limit).execute()
-}
-
-export async function countReported(db: Reader): Promise<number> {
-  const row = await db
-    .selectFrom('reported_treaties')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
-}
-
-const ROWS = 500
-
-export async function insertReported(tx: Transaction, rows: readonly ReportedRow[]): Promise<void> {
-  for (let at = 0; at < rows.length; at += ROWS)
-    await tx.query
-      .insertInto('reported_treaties')
-      .values(rows.slice(at, at + ROWS))
-      .execute()
-}
-
-export async function deleteReported(
-  tx: Transaction,
-  sovereign_id: string,
-  treaty_ids: readonly string[],
-): Promise<void> {
-  for (let at = 0; at < treaty_ids.length; at += ROWS)
-    await tx.query
-      .deleteFrom('reported_treaties')
-      .where('sovereign_id', '=', sovereign_id)
-      .where('treaty_id', 'in', treaty_ids.slice(at, at + ROWS))
-      .execute()
-}
-
-export async function hideReported(
-  tx: Transaction,
-  sovereign_id: string,
-  treaty_ids: readonly string[],
-): Promise<void> {
-  for (let at = 0; at < treaty_ids.length; at += ROWS)
-    await tx.query
-      .updateTable('reported_treaties')
-      .set({ hidden: 1, treaty_json: '' })
-      .where('sovereign_id', '=', sovereign_id)
-      .where('treaty_id', 'in', treaty_ids.slice(at, at + ROWS))
-      .execute()
-}
-
-/** Those with one of the digests, or all. */
-export async function deleteHidden(
-  tx: Transaction,
-  sovereign_id: string,
-  digests: readonly string[] | 'all',
-): Promise<void> {
-  let query = tx.query.deleteFrom('reported_treaties').where('sovereign_id', '=', sovereign_id).where('hidden', '=', 1)
-  if (digests !== 'all') query = query.where('digest', 'in', digests)
-  await query.execute()
-}
-
-export async function findReportedText(db: Reader, sovereign_id: string, treaty_id: string): Promise<string | null> {
-  const row = await db
-    .selectFrom('reported_treaties')
-    .select('treaty_json')
-    .where('sovereign_id', '=', sovereign_id)
-    .where('treaty_id', '=', treaty_id)
-    .executeTakeFirst()
-  return row?.treaty_json ?? null
-}
-
-export async function hasOpenTreatyAlarm(db: Reader, sovereign_id: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('partner_alarms')
-    .select('alarm_id')
-    .where('sovereign_id', '=', sovereign_id)
-    .where('material', '=', 'treaty')
-    .where('cleared_at', 'is', null)
-    .executeTakeFirst()
-  return row !== undefined
 }
 
 export interface OwnTreaty {
