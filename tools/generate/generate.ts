@@ -1,8 +1,10 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { globSync } from 'node:fs'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { chartSchema } from '../release/helm/chart-schema.ts'
+import { COMMAND_PAGES, commandsPage } from './command-pages.ts'
 import { SCHEMA_FILES, recordsPage } from './record-pages.ts'
-import { auditEventsPage, commandsPage, errorsPage, routesPage, settingsPage } from './reference-pages.ts'
+import { auditEventsPage, errorsPage, routesPage, settingsPage } from './reference-pages.ts'
 import { clientLibraryPage } from './sdk-reference.ts'
 
 /** `npm run generate`: writes docs/reference from the contract, the readers of records and the declarations of the library, and the names of settings in the schema of the chart. With --check it only compares. */
@@ -15,6 +17,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'settings.md': settingsPage,
   'audit-events.md': auditEventsPage,
   'commands.md': commandsPage,
+  ...COMMAND_PAGES,
   'client-library.md': clientLibraryPage,
   'records.md': recordsPage,
   ...SCHEMA_FILES,
@@ -31,6 +34,11 @@ async function main(isCheck: boolean): Promise<number> {
     if (isCheck) continue
     await mkdir(dirname(file), { recursive: true })
     await writeFile(file, text)
+  }
+  for (const name of globSync('commands/*.md', { cwd: FOLDER }).filter((each) => !Object.hasOwn(PAGES, each))) {
+    // The page of a command that no longer exists.
+    stale.push(relative(ROOT, join(FOLDER, name)))
+    if (!isCheck) await rm(join(FOLDER, name))
   }
   for (const name of stale) console.log(`${isCheck ? 'stale' : 'written'}: ${name}`)
   if (isCheck && stale.length > 0) console.log('Write them with: npm run generate')

@@ -4,19 +4,16 @@ import {
   ALL_ROUTES,
   ARTIFACTS,
   AUDIT_EVENTS,
-  COMMANDS,
   COMMON_AUDIT_DETAILS,
   ERRORS,
   GATEWAY_AUDIT_EVENTS,
   GATEWAY_ERRORS,
   GATEWAY_ROUTES,
-  GLOBAL_OPTIONS,
   LIMITERS,
-  PROGRAM_NAME,
   ROUTES,
   WINDOW_SECONDS,
 } from '@chancery/contract'
-import type { Artifact, AuditEvent, Command, CommandOption, Limiter, Route } from '@chancery/contract'
+import type { Artifact, AuditEvent, Limiter, Route } from '@chancery/contract'
 import { describeSettings } from '@chancery/service-kit'
 import type { SettingDefinitions } from '@chancery/service-kit'
 import { code, page, section, sentenceCase, table } from './markdown.ts'
@@ -142,45 +139,4 @@ function eventTable(events: Readonly<Record<string, AuditEvent>>): string {
     event.details.map(code).join(' '),
   ])
   return table(['Event', 'Written when', 'Details'], rows)
-}
-
-export function commandsPage(): string {
-  return page(
-    'Commands',
-    section('Options of every command', optionTable(GLOBAL_OPTIONS)),
-    ...COMMANDS.map((command) => commandSection(command)),
-  )
-}
-
-function commandSection(command: Command): string {
-  const name = [PROGRAM_NAME, ...command.path].join(' ')
-  const words = command.arguments.map(({ name: word, required }) => (required ? `<${word}>` : `[${word}]`))
-  const inputs = command.arguments.map(({ name: word, summary, choices }) => [
-    code(word),
-    [summary, oneOf(choices)].join(' ').trim(),
-  ])
-  const examples = command.examples.map(({ line, summary }) => `# ${summary}\n${line}`)
-  return section(
-    name,
-    `${command.description} Needs: ${command.needs}.`,
-    code([name, ...words, ...(command.options.length > 0 ? ['[options]'] : [])].join(' ')),
-    ...(inputs.length > 0 ? [table(['Argument', 'Meaning'], inputs)] : []),
-    ...(command.options.length > 0 ? [optionTable(command.options)] : []),
-    `\`\`\`sh\n${examples.join('\n')}\n\`\`\``,
-  )
-}
-
-function optionTable(options: readonly CommandOption[]): string {
-  return table(
-    ['Option', 'Default', 'Meaning'],
-    options.map((option) => [
-      code(option.flags),
-      option.required === true ? 'required' : (option.default ?? ''),
-      [option.summary, oneOf(option.choices), option.repeatable === true ? 'May be repeated.' : ''].join(' ').trim(),
-    ]),
-  )
-}
-
-function oneOf(choices: readonly string[] | undefined): string {
-  return choices === undefined ? '' : `One of ${choices.join(', ')}.`
 }
