@@ -8,7 +8,7 @@
  *   PORT                                 port to listen on
  */
 import { createServer } from 'node:http'
-import { FollowedParty, Node, callerBasis, createClient } from '@chancery/sdk'
+import { Node, RefreshingRelyingParty, callerBasis } from '@chancery/sdk'
 import { FileNodeStore, httpNodeProof, readGenesisFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json', NODE_HOME = 'node', INVITE } = process.env
@@ -22,15 +22,12 @@ const node = await Node.join({
   ...(INVITE === undefined ? {} : { invite: INVITE }),
 })
 
-// Verifies certificates of the partner network with its genesis block and its revocation list.
-const trust = await FollowedParty.open({
-  client: createClient({ url: PARTNER_URL }),
+// Verifies certificates of the partner network with its genesis block and its revocation list, which it refreshes.
+const trust = await RefreshingRelyingParty.open({
+  url: PARTNER_URL,
   genesis: await readGenesisFile(PARTNER_GENESIS),
+  onError: (error) => console.log('no list:', error),
 })
-const refresh = setInterval(
-  () => void trust.refresh().catch((error: unknown) => console.log('no list:', error)),
-  30_000,
-)
 
 const audience = `http://127.0.0.1:${PORT}`
 const handler = httpNodeProof({ audience, trust }, async (request, response) => {
@@ -45,7 +42,7 @@ const server = createServer({ maxHeaderSize: 24_576 }, handler)
 server.listen(Number(PORT), '127.0.0.1', () => console.log(`listening on ${audience}`))
 
 process.once('SIGTERM', () => {
-  clearInterval(refresh)
+  void trust.close()
   server.close()
   server.closeAllConnections()
   void node.stop()

@@ -8,29 +8,28 @@
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { FollowedParty, createClient } from '@chancery/sdk'
+import { RefreshingRelyingParty } from '@chancery/sdk'
 import { httpNodeProof, readGenesisFile } from '@chancery/sdk/nodejs'
 
 const { NA_URL = 'http://127.0.0.1:8443', GENESIS = 'genesis.json' } = process.env
 const { AUDIENCE = 'https://print.example.org', PORT = '0' } = process.env
 
-// Fetches the first list from the authority and verifies its signature with the key of the genesis block.
-const trust = await FollowedParty.open({
-  client: createClient({ url: NA_URL }),
+// Fetches the first list from the authority and verifies its signature with the key of the genesis block. Then it
+// refreshes keys and lists every 30 seconds. Only a newer list replaces the current one. When no new list arrives, the
+// current list expires and all requests are refused. A new key of the authority is accepted when the root key signed it.
+const trust = await RefreshingRelyingParty.open({
+  url: NA_URL,
   genesis: await readGenesisFile(GENESIS),
   required_roles: ['role:client'],
+  onError: (error) => console.log('no list:', error),
+  onRefresh: ({ keys, lists }) => {
+    if (keys !== 'unchanged') console.log(`keys of the authority: ${keys}`)
+    for (const [keyId, outcome] of Object.entries(lists))
+      if (outcome !== 'current' && outcome !== 'none') console.log(`the list of ${keyId} is refused: ${outcome}`)
+  },
 })
-
-// Only a newer list replaces the current one. When no new list arrives, the current list expires and
-// all requests are refused. A new key of the authority is accepted when the root key signed it.
-const refresh = setInterval(() => void follow().catch((error: unknown) => console.log('no list:', error)), 30_000)
-async function follow(): Promise<void> {
-  const { keys, lists } = await trust.refresh()
-  if (keys !== 'unchanged') console.log(`keys of the authority: ${keys}`)
-  for (const [keyId, outcome] of Object.entries(lists))
-    if (outcome !== 'current' && outcome !== 'none') console.log(`the list of ${keyId} is refused: ${outcome}`)
-}
-process.on('SIGHUP', () => void follow())
+// onError gets the failure, so it needs no second handler.
+process.on('SIGHUP', () => void trust.refresh().catch(() => undefined))
 
 const guard = {
   audience: AUDIENCE,
@@ -51,7 +50,7 @@ server.listen(Number(PORT), '127.0.0.1', () => {
 })
 
 process.once('SIGTERM', () => {
-  clearInterval(refresh)
+  void trust.close()
   server.close()
   server.closeAllConnections()
 })

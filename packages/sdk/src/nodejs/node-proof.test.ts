@@ -24,14 +24,17 @@ import type { Attestation, JoinCertificate, JsonValue, Signer } from '@chancery/
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { testIssuer, testList } from '@chancery/testkit'
 import type { TestIssuer } from '@chancery/testkit'
+import type { Node } from '../node/node.ts'
 import { callerBasis } from '../request-proof/caller-basis.ts'
 import type { CallerBasis } from '../request-proof/caller-basis.ts'
-import { honoNodeProof } from '../request-proof/hono.ts'
 import type { RequestVerifierOptions } from '../request-proof/request-verifier.ts'
 import { signingFetch, signRequest } from '../request-proof/sign.ts'
 import type { NodeCaller } from '../request-proof/verify.ts'
 import { RelyingParty } from '../verify/relying-party.ts'
-import { expressNodeProof, fastifyNodeProof, httpNodeProof } from './node-proof.ts'
+import { expressNodeProof } from '../servers/express.ts'
+import { fastifyNodeProof } from '../servers/fastify.ts'
+import { honoNodeProof } from '../servers/hono.ts'
+import { httpNodeProof } from './node-proof.ts'
 
 const NOW = instantOf('2030-01-02T03:00:00Z')
 const EXPRESS: string = 'express'
@@ -154,17 +157,12 @@ const SERVERS: Readonly<Record<string, () => Promise<Served>>> = {
   },
   fastify: async () => {
     const app = fastify()
-    app.addHook('preParsing', fastifyNodeProof(options()) as never)
-    const answer = (request: { body: unknown }): object =>
-      seen((request as unknown as { node: NodeCaller }).node, request.body ?? null)
-    app.post('/print', answer)
-    app.get('/print', answer)
+    app.addHook('preParsing', fastifyNodeProof(options()))
+    app.all('/print', (request) => seen(request.node, request.body ?? null))
     return { url: await app.listen({ port: 0, host: '127.0.0.1' }), close: () => app.close() }
   },
   hono: async () => {
-    const app = new Hono<{ Variables: { node: NodeCaller } }>()
-    app.use(honoNodeProof(options()) as never)
-    app.all('/print', async (c) => {
+    const app = new Hono().use(honoNodeProof(options())).all('/print', async (c) => {
       const text = await c.req.text()
       return c.json(seen(c.get('node'), text === '' ? null : JSON.parse(text)))
     })
@@ -175,7 +173,7 @@ const SERVERS: Readonly<Record<string, () => Promise<Served>>> = {
 interface ExpressApp {
   use(
     handler: (
-      request: Parameters<ReturnType<typeof expressNodeProof>>[0] & { node: NodeCaller },
+      request: Parameters<ReturnType<typeof expressNodeProof>>[0] & Express.Request,
       response: Parameters<ReturnType<typeof expressNodeProof>>[1] & { json(value: unknown): void },
       next: (error?: unknown) => void,
     ) => void,
@@ -321,6 +319,12 @@ describe.each(Object.keys(SERVERS))('%s', (name) => {
     const answer = await prove()(url, { method: 'POST', body: 'x'.repeat(2000), headers: json })
     expect(answer.status).toBe(413)
   })
+})
+
+it('a proving fetch is assignable to typeof fetch', () => {
+  const proving: typeof fetch = signingFetch(() => ({ signer: node, certificate, audience: AUDIENCE }))
+  const own: ReturnType<Node['fetchAs']> = proving
+  expect(typeof own).toBe('function')
 })
 
 it('a proving fetch takes what fetch takes, and proves what the platform sends', async () => {
