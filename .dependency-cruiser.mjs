@@ -153,8 +153,14 @@ export default {
     forbid(
       'no-dependencies',
       'protocol, contract and sdk have no dependency outside this repository',
-      { path: '^packages/(protocol|contract|sdk)/' },
+      { path: '^packages/(protocol|contract|sdk)/', pathNot: ['^packages/sdk/src/servers/'] },
       { path: 'node_modules/' },
+    ),
+    forbid(
+      'types-of-servers',
+      'sdk/src/servers imports only the types of the web server it is for',
+      { path: '^packages/sdk/src/servers/' },
+      { path: 'node_modules/', pathNot: 'node_modules/(fastify|hono)/' },
     ),
     forbid(
       'listed',

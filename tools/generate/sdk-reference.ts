@@ -14,6 +14,9 @@ const ENTRIES = [
   ['@chancery/sdk', 'index.d.ts', 'Runs in Node.js 24 and later and in browsers.'],
   ['@chancery/sdk/compat', 'compat/index.d.ts', 'The names that code for other libraries of the protocol knows.'],
   ['@chancery/sdk/nodejs', 'nodejs/index.d.ts', 'What needs files or servers of Node.js.'],
+  ['@chancery/sdk/express', 'servers/express.d.ts', '`expressNodeProof`, and the type of `request.node` in Express.'],
+  ['@chancery/sdk/fastify', 'servers/fastify.d.ts', '`fastifyNodeProof`, and the type of `request.node` in Fastify.'],
+  ['@chancery/sdk/hono', 'servers/hono.d.ts', "`honoNodeProof` with the type of `c.get('node')`."],
   [
     '@chancery/sdk/verify',
     'verify/index.d.ts',
@@ -79,7 +82,8 @@ function exportsOf(file: string): readonly Exported[] {
     return [...exportsOf(target), ...declaredIn(target).map((name) => ({ name, from: target }))]
   })
   const spaces = [...text.matchAll(SPACE)].map(([, name = '', from = '']) => ({ name, from: place(file, from) }))
-  return [...named.filter(({ name }) => name !== ''), ...all, ...spaces]
+  const own = named.length === 0 ? [] : declaredIn(file).map((name) => ({ name, from: file }))
+  return [...named.filter(({ name }) => name !== ''), ...own, ...all, ...spaces]
 }
 
 function place(file: string, from: string): string {

@@ -9,7 +9,7 @@ export type { RequestVerifierOptions } from '../request-proof/request-verifier.t
 export type { NodeCaller } from '../request-proof/verify.ts'
 
 declare global {
-  // oxlint-disable-next-line typescript/no-namespace -- the types of Express can be extended in this namespace only
+  // The types of Express can be extended in this namespace only.
   namespace Express {
     interface Request {
       /** The node that signed the request. */

@@ -1,4 +1,4 @@
-import type {} from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { NodeCaller } from '../request-proof/verify.ts'
 
 /**
@@ -8,6 +8,9 @@ import type { NodeCaller } from '../request-proof/verify.ts'
 export { fastifyNodeProof } from '../nodejs/node-proof.ts'
 export type { RequestVerifierOptions } from '../request-proof/request-verifier.ts'
 export type { NodeCaller } from '../request-proof/verify.ts'
+
+/** A request after the hook. */
+export type SignedFastifyRequest = FastifyRequest
 
 declare module 'fastify' {
   interface FastifyRequest {

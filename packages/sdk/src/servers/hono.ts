@@ -16,5 +16,5 @@ export interface NodeVariables {
  * after `.use(honoNodeProof(options))` have the type by themselves.
  */
 export function honoNodeProof(options: RequestVerifierOptions): MiddlewareHandler<NodeVariables> {
-  return structural(options) as MiddlewareHandler<NodeVariables>
+  return structural(options)
 }
