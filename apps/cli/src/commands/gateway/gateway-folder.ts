@@ -33,8 +33,8 @@ export interface GatewayFolderOptions {
   /** IP address and port of the listener. */
   readonly address: string
   readonly client: GatewayClientOptions
-  /** Absolute; `show` returns the token without writing it. */
-  readonly tokenFile: string | 'show'
+  /** Absolute. Undefined: the token is only returned. */
+  readonly tokenFile: string | undefined
   readonly now: Instant
   /** For paths in messages. */
   readonly cwd: string
@@ -62,8 +62,8 @@ export interface MadeGateway {
 export async function makeGatewayFolder(options: GatewayFolderOptions): Promise<MadeGateway> {
   const { folder, tokenFile } = options
   await refuseUsedFolder(options.cwd, folder)
-  const files = { ...gatewayFiles(folder), ...(tokenFile === 'show' ? {} : { token: tokenFile }) }
-  if (tokenFile !== 'show') await refuseExisting([tokenFile], 'Choose another file with --token-file.')
+  const files = { ...gatewayFiles(folder), ...(tokenFile === undefined ? {} : { token: tokenFile }) }
+  if (tokenFile !== undefined) await refuseExisting([tokenFile], 'Choose another file with --token-file.')
   const { commands } = await import('@chancery/gateway')
   const { token, token_sha256 } = commands.newToken().data as { token: string; token_sha256: string }
   const prepared = await prepareHome(folder, false, options.now)
@@ -77,8 +77,8 @@ export async function makeGatewayFolder(options: GatewayFolderOptions): Promise<
     await writeNewFile(files.settings, settingsText(files, options), OWNER_ONLY)
     await mkdir(files.stateFolder, { mode: 0o700 })
     await commands.createState(files.settings)
-    if (tokenFile !== 'show') await writeNewFile(tokenFile, `${token}\n`, OWNER_ONLY)
-    hasToken = tokenFile !== 'show'
+    if (tokenFile !== undefined) await writeNewFile(tokenFile, `${token}\n`, OWNER_ONLY)
+    hasToken = tokenFile !== undefined
     return { files, token, undo }
   } catch (error) {
     await undo()

@@ -58,7 +58,7 @@ function readPlace(context: CommandContext, options: Options): Place {
       requestsPerMinute: REQUESTS_PER_MINUTE,
       metrics: options.isSet('metrics'),
     },
-    tokenFile: options.isSet('show-token') ? 'show' : resolve(context.cwd, tokenFile ?? gatewayFiles(folder).token),
+    tokenFile: options.isSet('show-token') ? undefined : resolve(context.cwd, tokenFile ?? gatewayFiles(folder).token),
   }
 }
 
@@ -98,7 +98,7 @@ interface Described {
 function describe({ cwd, style }: CommandContext, { pinned, made, place, checks }: Described): Result {
   const { files, token } = made
   const { genesis } = pinned
-  const isShown = place.tokenFile === 'show'
+  const isShown = place.tokenFile === undefined
   const own = `http://${place.address.replace(/^0\.0\.0\.0/, '127.0.0.1').replace(/^\[::\]/, '[::1]')}`
   const next = [`chancery gateway start --env-file ${typed(cwd, files.settings)}`, `curl ${own}/ready`]
   const until = writeInstant(place.client.expiresAt)
@@ -109,7 +109,7 @@ function describe({ cwd, style }: CommandContext, { pinned, made, place, checks 
     ['policy', typed(cwd, files.policy)],
     ['settings', typed(cwd, files.settings)],
     ['state', typed(cwd, files.state)],
-    ['caller token', `${secret}`],
+    ['caller token', secret],
     ['client', `${place.client.id}, until ${until}; the policy has only the digest of the token`],
     ['checks', `${checks} passed`],
   ]
