@@ -1,7 +1,9 @@
 import { satteri } from '@astrojs/markdown-satteri'
 import starlight from '@astrojs/starlight'
 import { defineConfig } from 'astro/config'
+import { ranking } from './search.mjs'
 import { sidebar } from './sidebar.mjs'
+import { themeStyles } from './theme.mjs'
 
 /** A folder of files that any server can serve, without the network: search, fonts and drawings are inside it. */
 export default defineConfig({
@@ -17,6 +19,10 @@ export default defineConfig({
     starlight({
       title: 'Chancery',
       description: 'Certificates, treaties, decisions and evidence between networks of machines.',
+      // The logo of the console, before the title.
+      logo: { src: '../apps/console/static/logo.svg', alt: '' },
+      head: [{ tag: 'style', content: themeStyles() }],
+      pagefind: { ranking },
       customCss: ['./src/styles/site.css'],
       favicon: '/favicon.svg',
       // The page for a wrong address is one of ours (src/pages/404.astro).

@@ -51,6 +51,7 @@ export const sidebar = [
     folder('tutorial', ['first-network', 'two-networks', 'two-companies', 'boundary-policies', 'evidence']),
     false,
   ),
+  group('How do I …?', ['how-to', ...folder('how-to')], false),
   group('Concepts', folder('concepts', CONCEPTS), false),
   group('Operator handbook', folder('operate', HANDBOOK)),
   group('Programs', folder('', ['client-library', 'offline-verification'], ['architecture', ...EVALUATE])),

@@ -11,7 +11,13 @@ const all = describePages(pages)
 it('are found, the tutorials among them', () => {
   expect(pages).toContain('docs/tutorial/first-network.md')
   expect(pages).toContain('docs/tutorial/boundary-policies.md')
-  expect(runnablePages().filter(isNightlyPage)).toEqual(['docs/operate/incidents.md', 'docs/operate/rehearse.md'])
+  expect(pages).toContain('README.md')
+  const nightly = runnablePages().filter(isNightlyPage)
+  expect(nightly).toContain('docs/how-to/revoke-a-node.md')
+  expect(nightly.filter((page) => !page.startsWith('docs/how-to/'))).toEqual([
+    'docs/operate/incidents.md',
+    'docs/operate/rehearse.md',
+  ])
 })
 
 it('the first network leaves its authority stopped cleanly, and secrets in no log', async () => {

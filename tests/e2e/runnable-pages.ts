@@ -27,16 +27,16 @@ export interface Step {
   readonly promised: readonly string[]
 }
 
-/** Pages of docs/ with something to run. */
+/** Pages of docs/ with something to run, and the first page of the repository. */
 export function runnablePages(): readonly string[] {
-  return globSync('docs/**/*.md', { cwd: ROOT })
+  return [...globSync('docs/**/*.md', { cwd: ROOT }), 'README.md']
     .filter((page) => readSteps(readFileSync(join(ROOT, page), 'utf8')).length > 0)
     .toSorted()
 }
 
 /** Pages with many commands: they run at night (CONTRIBUTING.md, Test tiers). */
 export function isNightlyPage(page: string): boolean {
-  return page === 'docs/operate/incidents.md' || page === 'docs/operate/rehearse.md'
+  return page === 'docs/operate/incidents.md' || page === 'docs/operate/rehearse.md' || page.startsWith('docs/how-to/')
 }
 
 /** Every `sh run` block with the `text` block that follows it before the next one. Blocks of a list are indented. */
