@@ -8,7 +8,9 @@ import { clearSuspect, releaseRevocation } from './commands/state-overrides.ts'
 import { rotateIssuer } from './commands/rotate-issuer.ts'
 import { newToken, tokenDigest } from './commands/token.ts'
 import { verify } from './commands/state-verify.ts'
+import { pinNetwork } from './commands/preflight/pin-network.ts'
 import { preflight } from './commands/preflight/preflight.ts'
+import { checkFiles, createState, diagnoseFiles } from './commands/folder.ts'
 
 /** Commands that the command line loads by dynamic import to start and maintain a gateway. */
 export const commands = {
@@ -21,6 +23,12 @@ export const commands = {
   expectedLines,
   state: { floors, verify, backup, rotateIssuer, clearSuspect, releaseRevocation },
   preflight,
+  /** Makes the policy entry of a network from an address and a root key. */
+  pinNetwork,
+  /** The steps of --check-config and --init-state, for commands that write the files of a gateway. */
+  checkFiles,
+  createState,
+  diagnoseFiles,
   diagnose: async (envFile: string | undefined, options: DoctorOptions) =>
     diagnose(await readSettings(envFile), options),
   audit: { verify: verifyAudit, export: exportAudit },

@@ -1,4 +1,5 @@
 import type { Command, CommandArgument, CommandOption } from './command.ts'
+import { gatewaySetup } from './gateway-setup.ts'
 
 const ENV_FILE: CommandOption = {
   flags: '--env-file <file>',
@@ -283,4 +284,4 @@ const local: readonly Command[] = [
   },
 ]
 
-export const gatewayCommands: readonly Command[] = [...running, ...state, ...preflight, ...local]
+export const gatewayCommands: readonly Command[] = [...gatewaySetup, ...running, ...state, ...preflight, ...local]

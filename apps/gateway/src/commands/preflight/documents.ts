@@ -19,9 +19,12 @@ const CALL_MS = 8000
 const MAX_BYTES = 2 * 1024 * 1024
 const LIMITS = { maxDepth: 64, maxValues: 500_000, maxNames: 100_000 }
 
-/** Fetches the documents without credentials. A response that is not a JSON object counts as not published. */
-export async function fetchPublished(origin: URL): Promise<PublishedDocuments> {
-  const get = (path: string): Promise<FetchResult> => fetchObject(new URL(path, origin))
+/**
+ * Fetches the documents without credentials. A response that is not a JSON object counts as not published. A name may
+ * resolve to a private address only with `allowPrivate`, as for the running gateway.
+ */
+export async function fetchPublished(origin: URL, allowPrivate: boolean): Promise<PublishedDocuments> {
+  const get = (path: string): Promise<FetchResult> => fetchObject(new URL(path, origin), allowPrivate)
   const genesis = await get('/genesis')
   const [crl, feed, treaties, metadata, history] = await Promise.all(
     ['/crl', '/sovereign-revocation-feed', '/recognition-treaties', '/sovereign.json', '/key-history'].map(get),
@@ -38,8 +41,8 @@ export async function fetchPublished(origin: URL): Promise<PublishedDocuments> {
 }
 
 /** Fetches the list of one key, current or former. */
-export async function fetchKeyList(origin: URL, keyId: string): Promise<JsonObject | undefined> {
-  return (await fetchObject(new URL(`/crl/keys/${encodeURIComponent(keyId)}`, origin))).value
+export async function fetchKeyList(origin: URL, keyId: string, allowPrivate: boolean): Promise<JsonObject | undefined> {
+  return (await fetchObject(new URL(`/crl/keys/${encodeURIComponent(keyId)}`, origin), allowPrivate)).value
 }
 
 interface FetchResult {
@@ -47,9 +50,9 @@ interface FetchResult {
   readonly date: Instant | undefined
 }
 
-async function fetchObject(url: URL): Promise<FetchResult> {
+async function fetchObject(url: URL, allowPrivate: boolean): Promise<FetchResult> {
   try {
-    const call = { url, timeoutMs: CALL_MS, maxBytes: MAX_BYTES, allowPrivate: url.protocol === 'http:' }
+    const call = { url, timeoutMs: CALL_MS, maxBytes: MAX_BYTES, allowPrivate }
     const { status, body, headers } = await callUrl({ ...call, headers: { accept: 'application/json' } })
     const value = status === 200 ? readJsonBytes(body, LIMITS) : undefined
     return { value: isJsonObject(value) ? value : undefined, date: readHttpDate(headers['date']) }

@@ -9,9 +9,11 @@ import { Problems } from '../../policy/form.ts'
 import { checkUrl } from '../../policy/urls.ts'
 import { syncPath } from '../../state/state-file.ts'
 import { readList, runChecks } from './checks.ts'
-import type { PreflightCheck } from './checks.ts'
-import { fetchKeyList, fetchPublished } from './documents.ts'
-import { findCurrentKey, readFormerList } from './succession.ts'
+import type { Expected, PreflightCheck } from './checks.ts'
+import { fetchPublished } from './documents.ts'
+import type { PublishedDocuments } from './documents.ts'
+import { toNetworkEntry } from './network-entry.ts'
+import { findCurrentKey } from './succession.ts'
 import type { CurrentKey } from './succession.ts'
 
 export interface PreflightArguments {
@@ -37,20 +39,13 @@ const REMAINING = [
 
 /** `gateway preflight`: checks an authority without any signing key and without changes (protocol/gateway 19). */
 export async function preflight(args: PreflightArguments): Promise<ToolResult> {
-  const problems = new Problems()
-  const origin = checkUrl(args.origin, '--origin', problems, { allowHttp: args.allowHttp, origin: true })
-  if (origin === undefined) throw new ToolError(`--origin ${problems.list[0]?.message ?? ''}`)
-  const published = await fetchPublished(origin)
+  const origin = readOrigin('--origin', args.origin, args.allowHttp)
+  const published = await fetchPublished(origin, args.allowHttp)
   // Read after the responses, because a list may have been signed for this request.
   const now = systemClock.now()
-  const list = readList(published.crl)
-  const { network, rootKey } = args
-  const current = await findCurrentKey(published, { network, authorityKey: args.authorityKey, rootKey, now })
-  const checks = [
-    ...current.checks,
-    ...(await runChecks(published, { network, authorityKey: current.key, rootKey, now })),
-    ...previousChecks(list, args, current, now),
-  ]
+  const checked = await checkAuthority(published, { ...args, now })
+  const { current, list } = checked
+  const checks = [...checked.checks, ...previousChecks(list, args, current, now)]
   const passed = checks.every((each) => each.passed)
   const report = {
     network: args.network,
@@ -63,12 +58,34 @@ export async function preflight(args: PreflightArguments): Promise<ToolResult> {
   }
   if (args.reportFile !== undefined) writeNew(args.reportFile, report)
   if (passed && list !== undefined && args.fragmentFile !== undefined) {
-    const former = await formerIssuers(current, origin, args, now)
-    writeNew(args.fragmentFile, fragmentOf(list, origin, { ...args, authorityKey: current.key }, former))
+    const { network, allowHttp } = args
+    writeNew(args.fragmentFile, { [network]: await toNetworkEntry(list, current, { origin, allowHttp, now }) })
   }
   const lines = checks.map(({ check, passed: holds }) => `${holds ? 'ok    ' : 'FAILED'} ${check}`)
   const text = [...lines, ...(current.note === undefined ? [] : [current.note])].join('\n')
   return { data: report, text, exitCode: passed ? 0 : 1 }
+}
+
+/** Returns the address of an authority, by the rules of `authority_url` in a policy. */
+export function readOrigin(name: string, text: string, allowHttp: boolean): URL {
+  const problems = new Problems()
+  const origin = checkUrl(text, name, problems, { allowHttp, origin: true })
+  if (origin === undefined) throw new ToolError(`${name} ${problems.list[0]?.message ?? ''}`)
+  return origin
+}
+
+export interface AuthorityCheck {
+  readonly current: CurrentKey
+  readonly list: RevocationList | undefined
+  readonly checks: readonly PreflightCheck[]
+}
+
+/** Follows a key succession and runs all checks of protocol/gateway 19. */
+export async function checkAuthority(published: PublishedDocuments, expected: Expected): Promise<AuthorityCheck> {
+  const { network, authorityKey, rootKey, now } = expected
+  const current = await findCurrentKey(published, { network, authorityKey, rootKey, now })
+  const checks = await runChecks(published, { network, authorityKey: current.key, rootKey, now })
+  return { current, list: readList(published.crl), checks: [...current.checks, ...checks] }
 }
 
 function previousChecks(
@@ -93,52 +110,6 @@ function previousChecks(
       now,
     ).ok
   return [{ check: 'crl_advance', passed }]
-}
-
-/**
- * Returns the former keys whose certificates are in use. Without their lists a gateway refuses nodes that have not
- * renewed yet.
- */
-async function formerIssuers(
-  { former }: CurrentKey,
-  origin: URL,
-  { allowHttp }: PreflightArguments,
-  now: Instant,
-): Promise<JsonObject> {
-  const issuers: Record<string, JsonObject> = {}
-  for (const key of former) {
-    const list = await readFormerList(await fetchKeyList(origin, key.key_id), key, now)
-    if (list === undefined) continue
-    issuers[key.key_id] = {
-      crl_url: `${origin.origin}/crl/keys/${encodeURIComponent(key.key_id)}`,
-      allow_http: allowHttp,
-      anchors: { [key.key_id]: key.public_key },
-      minimum_crl_sequence: list.sequence,
-      crl: { ...list },
-    }
-  }
-  return Object.keys(issuers).length === 0 ? {} : { additional_issuers: issuers }
-}
-
-function fragmentOf(
-  list: RevocationList,
-  origin: URL,
-  { network, authorityKey, allowHttp }: PreflightArguments,
-  former: JsonObject,
-): JsonObject {
-  return {
-    [network]: {
-      authority_url: origin.origin,
-      crl_url: `${origin.origin}/crl`,
-      allow_http: allowHttp,
-      public_mesh: false,
-      anchors: { [list.issuer]: authorityKey },
-      minimum_crl_sequence: list.sequence,
-      crl: { ...list },
-      required_roles: [],
-      ...former,
-    },
-  }
 }
 
 /** Writes the whole file or nothing, and never replaces a file. */

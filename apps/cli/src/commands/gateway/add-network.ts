@@ -1,0 +1,111 @@
+import { rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { isJsonObject, visible, writeInstant } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import type { CommandContext } from '../../context.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { OWNER_ONLY, replaceFile, typed, writeNewFile } from '../../files/files.ts'
+import { genesisFingerprint } from '../../files/genesis-file.ts'
+import { loadJsonObject } from '../../files/json-file.ts'
+import type { Result } from '../../output/result.ts'
+import { fields } from '../../output/table.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { checkPolicy, noteOverrides } from './check-folder.ts'
+import { gatewayFiles, indented } from './gateway-folder.ts'
+import { readRules } from './init.ts'
+import { pinNetwork, readSource } from './network-source.ts'
+
+const POLICY_LIMITS = { maxDepth: 32, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
+
+/** Runs `gateway add-network`: adds a verified network to the policy in a gateway folder. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const folder = resolve(cwd, options.required('gateway'))
+  const files = gatewayFiles(folder)
+  const policy = await loadPolicy(cwd, folder)
+  const client = chooseClient(policy, options.text('client'))
+  const pinned = await pinNetwork(context, await readSource(context, options))
+  const network = pinned.genesis.network_name
+  if (Object.hasOwn(policy.networks, network))
+    throw new CommandError({
+      code: 'network_exists',
+      message: `${typed(cwd, files.policy)} has the network ${network} already.`,
+      hint: `Nothing was changed. To pin its newest key, run: chancery gateway follow --policy ${typed(cwd, files.policy)} --network ${network} --genesis <file> --url <url>`,
+    })
+  const next = withNetwork(policy, {
+    network,
+    client,
+    entry: { ...pinned.entry, ...readRules(options) },
+    revision: writeInstant(context.now()),
+  })
+  await replaceChecked(context, folder, indented(next))
+  noteOverrides(context)
+  const rows: [string, string][] = [
+    ['genesis block', `${genesisFingerprint(pinned.genesis)} (signed by the given root key)`],
+    ['policy', typed(cwd, files.policy)],
+    ['client', `${client} may now use ${network}`],
+  ]
+  const reload = 'kill -HUP <process id of the gateway>'
+  const start = `chancery gateway start --env-file ${typed(cwd, files.settings)}`
+  const text = `${style.good('Added')} ${network} to the gateway.\n${fields(rows, style)}\n\n${style.title('Next:')} reload the running gateway, or start it:\n  ${reload}\n  ${start}`
+  const data = { network, client, genesis_fingerprint: genesisFingerprint(pinned.genesis), next: [reload, start] }
+  return { data: { ...data, policy: files.policy }, text }
+}
+
+interface LoadedPolicy {
+  readonly all: JsonObject
+  readonly networks: JsonObject
+  readonly clients: readonly JsonObject[]
+}
+
+async function loadPolicy(cwd: string, folder: string): Promise<LoadedPolicy> {
+  const { policy } = gatewayFiles(folder)
+  const hint = `Create a gateway with: chancery gateway init --out ${typed(cwd, folder)} --authority <url> --root-key <file>`
+  const all = await loadJsonObject(cwd, policy, POLICY_LIMITS).catch((error: unknown) => {
+    if (!(error instanceof CommandError)) throw error
+    throw new CommandError({ code: error.code, message: error.message, hint }, { cause: error })
+  })
+  const [networks, clients] = [all['networks'] ?? null, all['clients'] ?? null]
+  if (!isJsonObject(networks) || !Array.isArray(clients))
+    throw new CommandError({ code: 'invalid_policy', message: `${typed(cwd, policy)} is not a gateway policy.`, hint })
+  return { all, networks, clients: (clients as readonly JsonValue[]).filter(isJsonObject) }
+}
+
+/** The only client of the policy, or the named one: a token must not gain a network by accident. */
+function chooseClient({ clients }: LoadedPolicy, given: string | undefined): string {
+  const ids = clients.flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
+  const [only, ...more] = ids
+  if (given === undefined && only !== undefined && more.length === 0) return only
+  if (given !== undefined && ids.includes(given)) return given
+  const message = given === undefined ? 'The policy has several clients.' : 'The policy has no such client.'
+  throw usageError(message, `Choose who may use the network with --client: ${visible(ids.join(', '))}`)
+}
+
+interface Addition {
+  readonly network: string
+  readonly client: string
+  readonly entry: JsonObject
+  readonly revision: string
+}
+
+function withNetwork(policy: LoadedPolicy, { network, client, entry, revision }: Addition): JsonObject {
+  const clients = policy.clients.map((each) => {
+    const before = each['networks'] ?? null
+    if (each['id'] !== client) return each
+    return { ...each, networks: [...(Array.isArray(before) ? (before as readonly JsonValue[]) : []), network] }
+  })
+  return { ...policy.all, revision, networks: { ...policy.networks, [network]: entry }, clients }
+}
+
+/** Replaces the policy only after a draft of it has passed the checks of a start. */
+async function replaceChecked(context: CommandContext, folder: string, text: string): Promise<void> {
+  const files = gatewayFiles(folder)
+  const draft = join(folder, `.policy-${context.now()}.json`)
+  await writeNewFile(draft, text, OWNER_ONLY)
+  try {
+    await checkPolicy(context, files.settings, draft)
+  } finally {
+    await rm(draft, { force: true })
+  }
+  await replaceFile(files.policy, text, OWNER_ONLY)
+}

@@ -1,0 +1,129 @@
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { DAY, SECOND, writeInstant } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import { findPortProblem } from '../../connection/ports.ts'
+import type { CommandContext } from '../../context.ts'
+import { usageError } from '../../errors/failure.ts'
+import { typed } from '../../files/files.ts'
+import { genesisFingerprint } from '../../files/genesis-file.ts'
+import type { Result } from '../../output/result.ts'
+import { fields } from '../../output/table.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { checkGateway, noteOverrides } from './check-folder.ts'
+import { gatewayFiles, makeGatewayFolder, refuseUsedFolder } from './gateway-folder.ts'
+import type { GatewayFolderOptions, MadeGateway } from './gateway-folder.ts'
+import { pinNetwork, readSource } from './network-source.ts'
+import type { PinnedNetwork } from './network-source.ts'
+
+const REQUESTS_PER_MINUTE = 600
+
+/** Runs `gateway init`: writes all files of a gateway for one network, and checks them as a start does. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const place = readPlace(context, options)
+  await refuseUsedFolder(context.cwd, place.folder)
+  const source = await readSource(context, options)
+  const pinned = await pinNetwork(context, source)
+  const network = pinned.genesis.network_name
+  await noteUsedPort(context, place.address)
+  const networks = { [network]: { ...pinned.entry, ...readRules(options) } }
+  const made = await makeGatewayFolder({ ...place, networks, now: context.now(), cwd: context.cwd })
+  try {
+    const checks = pinned.passed + (await checkGateway(context, made.files.settings))
+    noteOverrides(context)
+    return describe(context, { pinned, made, place, checks })
+  } catch (error) {
+    await made.undo()
+    throw error
+  }
+}
+
+type Place = Omit<GatewayFolderOptions, 'networks' | 'now' | 'cwd'>
+
+function readPlace(context: CommandContext, options: Options): Place {
+  const folder = resolve(context.cwd, options.required('out'))
+  const tokenFile = options.text('token-file')
+  if (tokenFile !== undefined && options.isSet('show-token'))
+    throw usageError('Give --token-file or --show-token, not both.')
+  const id = options.textOrDefault('client')
+  if (!/^[A-Za-z0-9._:-]{1,128}$/.test(id)) throw usageError('--client is 1 to 128 characters of A-Z a-z 0-9 . _ : -')
+  const days = wholeNumberOrDefault(options, 'token-days', 1, 3650)
+  return {
+    folder,
+    address: readAddress(options),
+    client: {
+      id,
+      expiresAt: ((context.now() + BigInt(days) * DAY) / SECOND) * SECOND,
+      requestsPerMinute: REQUESTS_PER_MINUTE,
+      metrics: options.isSet('metrics'),
+    },
+    tokenFile: options.isSet('show-token') ? undefined : resolve(context.cwd, tokenFile ?? gatewayFiles(folder).token),
+  }
+}
+
+/** The gateway listens on an IP address, never on a name. */
+function readAddress(options: Options): string {
+  const host = options.textOrDefault('host')
+  const kind = isIP(host)
+  if (kind === 0) throw usageError('--host must be an IP address, for example 127.0.0.1 or 0.0.0.0.')
+  const port = wholeNumberOrDefault(options, 'port', 1, 65_535)
+  return `${kind === 6 ? `[${host}]` : host}:${port}`
+}
+
+/** Members of the policy entry that the operator chooses. */
+export function readRules(options: Options): JsonObject {
+  return {
+    required_roles: [...options.list('role')],
+    refresh_seconds: wholeNumberOrDefault(options, 'refresh-seconds', 10, 3600),
+  }
+}
+
+/** A note, not an error: the gateway may run on another machine. */
+async function noteUsedPort(context: CommandContext, address: string): Promise<void> {
+  const [, host = '', port = ''] = /^\[?([^\]]+)\]?:(\d+)$/.exec(address) ?? []
+  if ((await findPortProblem(host, Number(port))) !== 'in_use') return
+  context.note(
+    `another program on this machine uses port ${port}; stop it before you start the gateway, or change GATEWAY_ADDR`,
+  )
+}
+
+interface Described {
+  readonly pinned: PinnedNetwork
+  readonly made: MadeGateway
+  readonly place: Place
+  readonly checks: number
+}
+
+function describe({ cwd, style }: CommandContext, { pinned, made, place, checks }: Described): Result {
+  const { files, token } = made
+  const { genesis } = pinned
+  const isShown = place.tokenFile === undefined
+  const own = `http://${place.address.replace(/^0\.0\.0\.0/, '127.0.0.1').replace(/^\[::\]/, '[::1]')}`
+  const next = [`chancery gateway start --env-file ${typed(cwd, files.settings)}`, `curl ${own}/ready`]
+  const until = writeInstant(place.client.expiresAt)
+  const fingerprint = genesisFingerprint(genesis)
+  const secret = isShown ? `${token} (shown once; store it now)` : `${typed(cwd, files.token)} (a secret)`
+  const rows: [string, string][] = [
+    ['genesis block', `${fingerprint} (signed by the given root key)`],
+    ['policy', typed(cwd, files.policy)],
+    ['settings', typed(cwd, files.settings)],
+    ['state', typed(cwd, files.state)],
+    ['caller token', secret],
+    ['client', `${place.client.id}, until ${until}; the policy has only the digest of the token`],
+    ['checks', `${checks} passed`],
+  ]
+  const data = {
+    folder: place.folder,
+    network: genesis.network_name,
+    genesis_fingerprint: fingerprint,
+    files: { policy: files.policy, settings: files.settings, state: files.state },
+    client: { id: place.client.id, expires_at: until },
+    ...(isShown ? { token } : { token_file: files.token }),
+    checks_passed: checks,
+    next,
+  }
+  const head = `${style.good('Made')} a gateway for ${genesis.network_name} in ${typed(cwd, place.folder)}.`
+  const steps = next.map((line) => `  ${line}`).join('\n')
+  return { data, text: `${head}\n${fields(rows, style)}\n\n${style.title('Next:')}\n${steps}` }
+}

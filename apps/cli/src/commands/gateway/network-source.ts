@@ -1,0 +1,152 @@
+import { join, resolve } from 'node:path'
+import { visible } from '@chancery/protocol'
+import type { GenesisBlock, JsonObject } from '@chancery/protocol'
+import type { CommandContext } from '../../context.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { CONFIG_FILE, loadConfig } from '../../files/config.ts'
+import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
+import { loadPublicKey } from '../../files/keys.ts'
+import { withProgress } from '../../output/progress.ts'
+import type { Options } from '../../arguments/options.ts'
+import { toToolError } from './maintain.ts'
+
+/** What an operator knows about a network before the gateway trusts it. */
+export interface NetworkSource {
+  readonly url: string
+  readonly rootKey: string
+  /** Undefined when only address and root key are known. */
+  readonly network?: string
+  readonly allowHttp: boolean
+}
+
+/** A network that passed every check, with its entry for the policy. */
+export interface PinnedNetwork {
+  readonly genesis: GenesisBlock
+  readonly entry: JsonObject
+  readonly passed: number
+}
+
+/** Reads --authority and --root-key, or --home of an authority on this machine. */
+export async function readSource(context: CommandContext, options: Options): Promise<NetworkSource> {
+  const [home, url, rootKey] = [options.text('home'), options.text('authority'), options.text('root-key')]
+  if (home !== undefined && rootKey !== undefined) throw usageError('Give --home or --root-key, not both.')
+  if (home !== undefined) return readHome(context, home, url, options)
+  if (url === undefined || rootKey === undefined)
+    throw usageError(
+      'Give --authority and --root-key, or --home.',
+      'The operator of the authority has the root public key: keys/root.pub in the folder of chancery init.',
+    )
+  return {
+    url,
+    rootKey: await loadPublicKey(context.cwd, '--root-key', rootKey),
+    allowHttp: isHttpAllowed(url, options),
+  }
+}
+
+/** From a folder of `init`: its configuration has the address, its genesis block the name and the root key. */
+async function readHome(
+  context: CommandContext,
+  home: string,
+  url: string | undefined,
+  options: Options,
+): Promise<NetworkSource> {
+  const folder = resolve(context.cwd, home)
+  const { network } = await loadConfig({ ...context, given: join(folder, CONFIG_FILE) })
+  const address = url ?? network.na_endpoint
+  if (address === undefined)
+    throw usageError(`${home} does not name the address of its authority.`, 'Add --authority with the address.')
+  const block = await loadVerifiedGenesis(join(folder, 'genesis.json'))
+  return {
+    url: address,
+    rootKey: block.root_public_key,
+    network: block.network_name,
+    allowHttp: isHttpAllowed(address, options),
+  }
+}
+
+/** Plain HTTP to this machine needs no flag, because it does not leave the machine. */
+function isHttpAllowed(url: string, options: Options): boolean {
+  if (options.isSet('allow-http')) return true
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  return parsed?.protocol === 'http:' && /^(?:localhost|127\.[0-9.]+|\[::1\])$/.test(parsed.hostname)
+}
+
+/** Verifies the genesis block with the root key, runs the preflight, and returns the entry. Writes nothing. */
+export async function pinNetwork(context: CommandContext, source: NetworkSource): Promise<PinnedNetwork> {
+  const { url: origin, rootKey, network, allowHttp } = source
+  const { commands } = await import('@chancery/gateway')
+  const args = { origin, rootKey, allowHttp, ...(network === undefined ? {} : { network }) }
+  const pinned = await withProgress(context, `Checking ${origin}`, () => commands.pinNetwork(args)).catch(
+    (error: unknown) => {
+      throw withUrlHint(toToolError(error, commands), origin)
+    },
+  )
+  if ('code' in pinned) throw toFailure(pinned, source)
+  if (pinned.note !== undefined) context.note(pinned.note)
+  return pinned
+}
+
+function withUrlHint(error: unknown, url: string): unknown {
+  if (!(error instanceof CommandError)) return error
+  const hint = url.startsWith('http:')
+    ? 'Use the https address of the authority. Inside your own networks you can add --allow-http.'
+    : 'Give scheme, host and port only, for example https://na.example.org:8443.'
+  return new CommandError({ code: 'invalid_address', message: `${error.message}.`, hint, exitCode: 2 })
+}
+
+type PinProblem =
+  | { readonly code: 'no_genesis' }
+  | { readonly code: 'genesis_invalid'; readonly reason: string }
+  | { readonly code: 'root_key_mismatch' | 'other_network'; readonly found: string }
+  | { readonly code: 'preflight_failed'; readonly failed: readonly string[]; readonly note: string | undefined }
+
+/** Returns the error for an authority that must not be trusted, with the next step. */
+function toFailure(problem: PinProblem, source: NetworkSource): CommandError {
+  const { message, hint } = explain(problem, source)
+  const problems =
+    problem.code === 'preflight_failed'
+      ? [...problem.failed, ...(problem.note === undefined ? [] : [problem.note])]
+      : []
+  const code = problem.code === 'no_genesis' ? 'authority_unreachable' : problem.code
+  return new CommandError({ code, message, problems, hint: `Nothing was written. ${hint}` })
+}
+
+function explain(problem: PinProblem, source: NetworkSource): { readonly message: string; readonly hint: string } {
+  const { rootKey, network = 'this network', allowHttp } = source
+  const at = visible(source.url)
+  switch (problem.code) {
+    case 'no_genesis': {
+      const name = allowHttp ? '' : ' A name that resolves to a private address needs --allow-http.'
+      const hint = `Start the authority (chancery authority start), or correct the address, and run the command again.${name}`
+      return { message: `${at} serves no genesis block.`, hint }
+    }
+    case 'root_key_mismatch':
+      return {
+        message: `${at} has the root key ${visible(problem.found)}, not ${rootKey}.`,
+        hint: 'Check the address and the root key. If both are correct, another server answers at this address: ask the operator of the authority.',
+      }
+    case 'genesis_invalid':
+      return {
+        message: `The genesis block of ${at} does not verify (${visible(problem.reason)}).`,
+        hint: 'Ask the operator of the authority to run: chancery genesis verify <file>',
+      }
+    case 'other_network':
+      return {
+        message: `${at} is the authority of ${visible(problem.found)}, not of ${network}.`,
+        hint: `Give the address of the authority of ${network} with --authority.`,
+      }
+    default:
+      return { message: `${at} does not pass the preflight.`, hint: adviceOf(problem.failed) }
+  }
+}
+
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/^clock_offset$/, 'Correct the clock of this machine or of the authority, and run the command again.'],
+  [/^authority_delegation_window$/, 'The authority key is outside its validity period: see docs/operate/keys.md.'],
+  [/^(?:crl|feed)_/, 'Run chancery doctor on the machine of the authority: its lists must be signed and current.'],
+]
+
+function adviceOf(failed: readonly string[]): string {
+  const found = ADVICE.find(([pattern]) => failed.some((check) => pattern.test(check)))
+  return found?.[1] ?? 'Send the names of these checks to the operator of the authority.'
+}

@@ -1,0 +1,50 @@
+import type { Instant, JsonObject, RevocationList } from '@chancery/protocol'
+import { fetchKeyList } from './documents.ts'
+import { readFormerList } from './succession.ts'
+import type { CurrentKey } from './succession.ts'
+
+export interface EntrySource {
+  readonly origin: URL
+  readonly allowHttp: boolean
+  readonly now: Instant
+}
+
+/** Returns the member of `networks` in a policy for an authority that passed every check. */
+export async function toNetworkEntry(
+  list: RevocationList,
+  current: CurrentKey,
+  source: EntrySource,
+): Promise<JsonObject> {
+  const { origin, allowHttp } = source
+  return {
+    authority_url: origin.origin,
+    crl_url: `${origin.origin}/crl`,
+    allow_http: allowHttp,
+    public_mesh: false,
+    anchors: { [list.issuer]: current.key },
+    minimum_crl_sequence: list.sequence,
+    crl: { ...list },
+    required_roles: [],
+    ...(await formerIssuers(current, source)),
+  }
+}
+
+/**
+ * Returns the former keys whose certificates are in use. Without their lists a gateway refuses nodes that have not
+ * renewed yet.
+ */
+async function formerIssuers({ former }: CurrentKey, { origin, allowHttp, now }: EntrySource): Promise<JsonObject> {
+  const issuers: Record<string, JsonObject> = {}
+  for (const key of former) {
+    const list = await readFormerList(await fetchKeyList(origin, key.key_id, allowHttp), key, now)
+    if (list === undefined) continue
+    issuers[key.key_id] = {
+      crl_url: `${origin.origin}/crl/keys/${encodeURIComponent(key.key_id)}`,
+      allow_http: allowHttp,
+      anchors: { [key.key_id]: key.public_key },
+      minimum_crl_sequence: list.sequence,
+      crl: { ...list },
+    }
+  }
+  return Object.keys(issuers).length === 0 ? {} : { additional_issuers: issuers }
+}
