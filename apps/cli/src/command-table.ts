@@ -7,10 +7,12 @@ export type Load = () => Promise<{ readonly run: Run }>
 export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   init: () => import('./commands/init/init.ts'),
   demo: () => import('./commands/demo/demo.ts'),
+  use: () => import('./commands/profile/use.ts'),
   'keygen root': () => import('./commands/keygen/keygen.ts'),
   'keygen network-authority': () => import('./commands/keygen/keygen.ts'),
   'keygen operator': () => import('./commands/keygen/keygen.ts'),
   'keygen node': () => import('./commands/keygen/keygen.ts'),
+  'keygen executor': () => import('./commands/keygen/keygen.ts'),
   'genesis create': () => import('./commands/genesis/create.ts'),
   'genesis sign': () => import('./commands/genesis/sign.ts'),
   'genesis verify': () => import('./commands/genesis/verify.ts'),
@@ -45,6 +47,7 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   revoke: () => import('./commands/crl/revoke.ts'),
   'agent register': () => import('./commands/agents/register.ts'),
   'agent find': () => import('./commands/agents/find.ts'),
+  'agent list': () => import('./commands/agents/list.ts'),
   'agent show': () => import('./commands/agents/show.ts'),
   'agent remove': () => import('./commands/agents/remove.ts'),
   'operator revoke': () => import('./commands/operator/revoke.ts'),
@@ -140,4 +143,5 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   'executor-key retire': () => import('./commands/executor-keys/retire.ts'),
   'executor-key list': () => import('./commands/executor-keys/list.ts'),
   completion: () => import('./commands/completion/completion.ts'),
+  version: () => import('./commands/profile/version.ts'),
 }

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+
 /** Waits, or ends early when the signal aborts. Never rejects; the caller checks the signal. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -28,4 +30,10 @@ export function stopSignal(source: SignalSource): AbortSignal {
   const controller = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT'] as const) source.once(name, () => controller.abort())
   return controller.signal
+}
+
+/** Returns the version of package.json, which is next to the sources and the build. */
+export function packageVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return /"version": *"([^"]+)"/.exec(text)?.[1] ?? 'unknown'
 }

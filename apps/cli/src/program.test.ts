@@ -1,4 +1,4 @@
-import { COMMANDS } from '@chancery/contract'
+import { COMMANDS, COMMAND_GROUPS } from '@chancery/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TestContext } from './testing/run-command.suite.ts'
 
@@ -25,6 +25,12 @@ describe('help', () => {
       expect(stdout).toContain('--json')
     },
   )
+
+  it.each(Object.entries(COMMAND_GROUPS))('of the group %s describes it', async (group, summary) => {
+    const { code, stdout } = await setup.run(`${group} -h`)
+    expect(code).toBe(0)
+    expect(stdout).toContain(summary)
+  })
 
   it('of a group goes to standard error when a command is missing', async () => {
     const { code, stdout, stderr } = await setup.run('genesis')

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
 import type { Command } from '@chancery/contract'
 import { visible } from '@chancery/protocol'
@@ -9,9 +8,11 @@ import type { Result } from './output/result.ts'
 import { explain } from './errors/explain.ts'
 import type { ErrorText } from './errors/explain.ts'
 import { usageError } from './errors/failure.ts'
+import { packageVersion } from './process.ts'
 import { COMMAND_TABLE } from './command-table.ts'
 import { Arguments, Options, flagName } from './arguments/options.ts'
 import { printError, printResult } from './output/print.ts'
+import type { PrintForm } from './output/print.ts'
 import { screen } from './output/screen.ts'
 import { screenedPrompts } from './prompts/prompts.ts'
 import { chooseStyle } from './output/style.ts'
@@ -30,7 +31,8 @@ export async function runProgram(argv: readonly string[], processContext: Proces
   const isRefused = argv.includes('--no-color')
   const json = argv.includes('--json')
   const style = chooseStyle(context.stdout, context.env, isRefused)
-  let outcome: { readonly result: Result; readonly json: boolean } | undefined
+  let outcome: Outcome | undefined
+  let line: readonly string[] = []
   const parser = buildParser({
     version: packageVersion(),
     style,
@@ -38,6 +40,7 @@ export async function runProgram(argv: readonly string[], processContext: Proces
     write: (text) => context.stdout.write(text),
     writeError: (text) => context.stderr.write(text),
     run: async (command, leaf) => {
+      line = command.path
       outcome = await execute(command, leaf, context)
     },
   })
@@ -48,19 +51,24 @@ export async function runProgram(argv: readonly string[], processContext: Proces
     }
     await parser.parseAsync([...argv], { from: 'user' })
     if (outcome === undefined) return 0
-    printResult(context.stdout, outcome.result, outcome.json)
+    printResult(context.stdout, outcome.result, outcome.form)
     return outcome.result.exitCode ?? 0
   } catch (error) {
     if (error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help')) {
       return error.exitCode === 0 ? 0 : 2
     }
-    const explained = explainAny(error, context)
+    const explained = withNextStep(explainAny(error, context), line)
     printError(context.stderr, explained, json, chooseStyle(context.stderr, context.env, isRefused))
     return explained.exitCode
   }
 }
 
-async function execute(command: Command, leaf: Parser, context: Context): Promise<{ result: Result; json: boolean }> {
+interface Outcome {
+  readonly result: Result
+  readonly form: PrintForm
+}
+
+async function execute(command: Command, leaf: Parser, context: Context): Promise<Outcome> {
   const load = COMMAND_TABLE[command.path.join(' ')]
   if (load === undefined) throw new Error(`${command.path.join(' ')} is not implemented`)
   const options = new Options(givenOptions(leaf), [...GLOBAL_OPTIONS, ...command.options])
@@ -71,7 +79,8 @@ async function execute(command: Command, leaf: Parser, context: Context): Promis
   const args = new Arguments(new Map(words))
   const commandContext = toCommandContext(command, options, context)
   const { run } = await load()
-  return { result: await run(commandContext, args, options), json: commandContext.json }
+  const form = { json: commandContext.json, quiet: options.isSet('quiet'), exactTimes: options.isSet('exact-times') }
+  return { result: await run(commandContext, args, options), form }
 }
 
 /** Runs after the parser, so that a misspelt flag is not reported as missing. Reports all missing flags at once. */
@@ -99,16 +108,16 @@ function toCommandContext(command: Command, options: Options, context: Context):
   }
 }
 
+/** Every error names a next step; without a better one it is the help of the command. */
+function withNextStep(explained: ErrorText, line: readonly string[]): ErrorText {
+  if ((explained.hint ?? '') !== '' || explained.code === 'cancelled') return explained
+  return { ...explained, hint: `See: ${[PROGRAM_NAME, ...line].join(' ')} --help` }
+}
+
 function explainAny(error: unknown, context: Context): ErrorText {
   if (!(error instanceof CommanderError)) return explain(error, (context.env['CHANCERY_DEBUG'] ?? '') !== '')
   // The parser starts errors with "error: "; a suggestion follows on a second line.
   const [message = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
   const help = 'helpLine' in error && typeof error.helpLine === 'string' ? error.helpLine : ''
   return { code: 'usage', message, hint: [...rest, help].join('\n'), exitCode: 2 }
-}
-
-/** Returns the version of package.json, which is next to the sources and the build. */
-function packageVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
-  return /"version": *"([^"]+)"/.exec(text)?.[1] ?? 'unknown'
 }

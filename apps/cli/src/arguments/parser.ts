@@ -1,4 +1,4 @@
-import { COMMANDS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
+import { COMMANDS, COMMAND_GROUPS, GLOBAL_OPTIONS, PROGRAM_NAME } from '@chancery/contract'
 import type { Command, CommandOption } from '@chancery/contract'
 import { Argument, CommanderError, InvalidArgumentError, Option, Command as Parser } from 'commander'
 import type { Style } from '../output/style.ts'
@@ -17,7 +17,7 @@ export interface ParserParts {
 export function buildParser(parts: ParserParts): Parser {
   const root = new Parser(PROGRAM_NAME)
     .description('Runs and administers a network authority.')
-    .version(parts.version, '--version', 'Print the version.')
+    .version(parts.version, '-v, --version', 'Print the version.')
     // Otherwise --version of `genesis create` would be taken for the one of the program.
     .enablePositionalOptions()
     .configureOutput({
@@ -41,7 +41,7 @@ export function buildParser(parts: ParserParts): Parser {
 
 function addCommand(root: Parser, command: Command, parts: ParserParts): void {
   let parent = root
-  for (const word of command.path.slice(0, -1)) parent = findGroup(parent, word)
+  for (const [at] of command.path.slice(0, -1).entries()) parent = findGroup(parent, command.path.slice(0, at + 1))
   const name = command.path.at(-1) ?? ''
   const leaf = parent.command(name).summary(command.summary).description(command.description)
   setUp(leaf, [PROGRAM_NAME, ...command.path].join(' '))
@@ -58,13 +58,13 @@ function addCommand(root: Parser, command: Command, parts: ParserParts): void {
   leaf.action(() => parts.run(command, leaf))
 }
 
-/** Returns the parser of a word that only groups commands, such as `genesis`. Its help line lists them. */
-function findGroup(parent: Parser, word: string): Parser {
+/** Returns the parser of a word that only groups commands, such as `genesis`. */
+function findGroup(parent: Parser, path: readonly string[]): Parser {
+  const word = path.at(-1) ?? ''
   const known = parent.commands.find((each) => each.name() === word)
   if (known !== undefined) return known
-  const children = COMMANDS.filter(({ path }) => path[0] === word).map(({ path }) => path.slice(1).join(' '))
-  const group = parent.command(word).description(children.join(', '))
-  setUp(group, `${PROGRAM_NAME} ${word}`)
+  const group = parent.command(word).description(COMMAND_GROUPS[path.join(' ')] ?? '')
+  setUp(group, [PROGRAM_NAME, ...path].join(' '))
   for (const option of GLOBAL_OPTIONS) group.addOption(toOption(option).hideHelp())
   return group
 }
@@ -82,7 +82,7 @@ function termOf(parser: Parser): string {
 function setUp(parser: Parser, line: string): void {
   parser
     .helpCommand(false)
-    .helpOption('--help', 'Show this help.')
+    .helpOption('-h, --help', 'Show this help.')
     .exitOverride((error) => {
       const helpLine = `See: ${line} --help`
       throw Object.assign(new CommanderError(error.exitCode, error.code, error.message), { helpLine })

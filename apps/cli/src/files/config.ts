@@ -51,25 +51,54 @@ export const NO_CONFIG: Config = { file: undefined, network: {}, paths: {}, na: 
 /** Its name in the current folder, and in the home of an authority or node. */
 export const CONFIG_FILE = 'chancery.toml'
 
-/** The first file of: --config, CHANCERY_CONFIG, ./chancery.toml, ~/.chancery/config.toml. A named file must exist. */
+/** File below the home folder of the user that names the configuration chosen with `chancery use`. */
+const PROFILE = ['.chancery', 'profile'] as const
+
+export function profileFile(userHome: string): string {
+  return join(userHome, ...PROFILE)
+}
+
+/** Returns the configuration file chosen with `chancery use`, or undefined. */
+export async function findProfile(userHome: string): Promise<string | undefined> {
+  const text = await readIfExists(profileFile(userHome))
+  return text?.trim() || undefined
+}
+
+/**
+ * Loads the first file of: --config, CHANCERY_CONFIG, ./chancery.toml, the file chosen with `chancery use`,
+ * ~/.chancery/config.toml. A named or chosen file must exist.
+ */
 export async function loadConfig({ cwd, userHome, env, given }: ConfigSearch): Promise<Config> {
   const named = given ?? (env['CHANCERY_CONFIG'] || undefined)
-  if (named !== undefined) {
-    const path = resolve(cwd, named)
-    return readConfig(
-      path,
-      await readFile(path, 'utf8').catch((error: unknown) => Promise.reject(toFailure(error, named, 'read'))),
+  if (named !== undefined) return loadNamed(resolve(cwd, named), named)
+  const near = join(cwd, CONFIG_FILE)
+  const text = await readIfExists(near)
+  if (text !== undefined) return readConfig(near, text)
+  const chosen = await findProfile(userHome)
+  if (chosen !== undefined)
+    return loadNamed(
+      chosen,
+      chosen,
+      'Choose another folder: chancery use <dir>. Or remove the default: chancery use --none',
     )
-  }
-  for (const path of [join(cwd, CONFIG_FILE), join(userHome, '.chancery', 'config.toml')]) {
-    const text = await readFile(path, 'utf8').catch((error: unknown) => {
-      if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined
-      // A file that exists but cannot be read is an error, not a missing configuration.
-      throw toFailure(error, path, 'read')
-    })
-    if (text !== undefined) return readConfig(path, text)
-  }
-  return NO_CONFIG
+  const own = join(userHome, '.chancery', 'config.toml')
+  const found = await readIfExists(own)
+  return found === undefined ? NO_CONFIG : readConfig(own, found)
+}
+
+async function loadNamed(path: string, name: string, hint?: string): Promise<Config> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw toFailure(error, name, 'read', hint)
+  })
+  return readConfig(path, text)
+}
+
+/** A file that exists but cannot be read is an error, not a missing configuration. */
+async function readIfExists(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined
+    throw toFailure(error, path, 'read')
+  })
 }
 
 /** Reads the text of one file; relative paths start at its folder. */

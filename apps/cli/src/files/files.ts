@@ -80,17 +80,33 @@ const REASONS: Readonly<Record<string, string>> = {
   EBUSY: 'it is in use',
 }
 
+const NEXT_STEPS: Readonly<Record<string, string>> = {
+  ENOENT: 'Check the path.',
+  EACCES: 'Check the owner and the permissions of the path.',
+  EPERM: 'Check the owner and the permissions of the path.',
+  EISDIR: 'Give a file.',
+  ENOTDIR: 'Check the path.',
+  EEXIST: 'Choose another name, or move the file away first.',
+  ENOSPC: 'Free space on the disk, then try again.',
+  EROFS: 'Choose a folder on a writable disk.',
+  EBUSY: 'Stop the program that uses it, then try again.',
+}
+
 /** Returns an error of the file system as text, with the path that the user gave. */
 export function toFailure(
   error: unknown,
   path: string,
   action: 'read' | 'written' | 'replaced' | 'made' | 'moved',
+  hint?: string,
 ): CommandError {
   const code = errorCode(error)
   if (code === undefined) throw error
   const message = `${path} cannot be ${action}: ${REASONS[code] ?? code}.`
-  const hint = code === 'EEXIST' ? 'Choose another name, or move the file away first.' : undefined
-  return new CommandError({ code: code === 'EEXIST' ? 'file_exists' : 'file_error', message, hint }, { cause: error })
+  const next = hint ?? NEXT_STEPS[code] ?? 'Check the path.'
+  return new CommandError(
+    { code: code === 'EEXIST' ? 'file_exists' : 'file_error', message, hint: next },
+    { cause: error },
+  )
 }
 
 /** Returns a path for a command line: relative below the current folder, else absolute, quoted when needed. */

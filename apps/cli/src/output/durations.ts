@@ -1,5 +1,6 @@
 import { DAY, HOUR, MINUTE, SECOND } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
+import { plural } from './plural.ts'
 
 /** Returns a duration as text: its two largest units, rounded down. */
 export function describeSpan(span: Instant): string {
@@ -7,8 +8,4 @@ export function describeSpan(span: Instant): string {
   if (days > 0n) return hours > 0n ? `${plural(days, 'day')} ${hours} h` : plural(days, 'day')
   if (hours > 0n) return minutes > 0n ? `${hours} h ${minutes} min` : `${hours} h`
   return minutes > 0n ? `${minutes} min` : `${(span % MINUTE) / SECOND} s`
-}
-
-function plural(count: bigint, word: string): string {
-  return `${count} ${word}${count === 1n ? '' : 's'}`
 }

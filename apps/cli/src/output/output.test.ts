@@ -53,12 +53,32 @@ describe('chooseStyle', () => {
   })
 })
 
+const FORM = { json: false, quiet: false, exactTimes: false }
+
 describe('print', () => {
   it('gives data or text, never both', () => {
     const [json, text] = [new PassThrough(), new PassThrough()]
-    printResult(screen(json), { data: { a: 1 }, text: 'one' }, true)
-    printResult(screen(text), { data: { a: 1 }, text: 'one\n' }, false)
+    printResult(screen(json), { data: { a: 1 }, text: 'one' }, { ...FORM, json: true, quiet: true })
+    printResult(screen(text), { data: { a: 1 }, text: 'one\n' }, FORM)
     expect([drain(json), drain(text)]).toEqual(['{"a":1}\n', 'one\n'])
+  })
+
+  it('gives only ids when asked to be quiet, and the text of a result without ids', () => {
+    const [ids, none, text] = [new PassThrough(), new PassThrough(), new PassThrough()]
+    const quiet = { ...FORM, quiet: true }
+    printResult(screen(ids), { text: 'two', ids: ['a-1', 'a-2'] }, quiet)
+    printResult(screen(none), { text: 'nothing found', ids: [] }, quiet)
+    printResult(screen(text), { text: 'one' }, quiet)
+    expect([drain(ids), drain(none), drain(text)]).toEqual(['a-1\na-2\n', '', 'one\n'])
+  })
+
+  it('gives times to the second, except in JSON documents and when exact times are asked', () => {
+    const text = 'until 2030-01-02T03:04:05.123456Z, {"at":"2030-01-02T03:04:05.123456Z"}'
+    const [short, exact] = [new PassThrough(), new PassThrough()]
+    printResult(screen(short), { text }, FORM)
+    printResult(screen(exact), { text }, { ...FORM, exactTimes: true })
+    expect(drain(short)).toBe('until 2030-01-02T03:04:05Z, {"at":"2030-01-02T03:04:05.123456Z"}\n')
+    expect(drain(exact)).toBe(`${text}\n`)
   })
 
   it('gives an error with everything needed to follow it up', () => {

@@ -3,11 +3,27 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { ErrorText } from '../errors/explain.ts'
 import type { Output, Result } from './result.ts'
 import type { Style } from './style.ts'
+import { toSeconds } from './times.ts'
 
-/** Prints exactly one document on standard output with --json, otherwise the text. */
-export function printResult(output: Output, result: Result, json: boolean): void {
-  if (json && result.data !== undefined) output.write(`${writeJson(result.data)}\n`)
-  if (!json && result.text !== undefined && result.text !== '') output.write(`${result.text.replace(/\n$/, '')}\n`)
+export interface PrintForm {
+  readonly json: boolean
+  /** Prints only ids, when the result has some. */
+  readonly quiet: boolean
+  readonly exactTimes: boolean
+}
+
+/** Prints exactly one document on standard output with --json, otherwise the text or the ids. */
+export function printResult(output: Output, result: Result, { json, quiet, exactTimes }: PrintForm): void {
+  const { data, text = '', ids } = result
+  if (json) {
+    if (data !== undefined) output.write(`${writeJson(data)}\n`)
+    return
+  }
+  if (quiet && ids !== undefined) {
+    for (const id of ids) output.write(`${visible(id)}\n`)
+    return
+  }
+  if (text !== '') output.write(`${(exactTimes ? text : toSeconds(text)).replace(/\n$/, '')}\n`)
 }
 
 /** Prints errors to standard error in both forms, so that standard output has only results. */

@@ -13,6 +13,8 @@ export interface Output {
 export interface Result {
   readonly data?: JsonObject
   readonly text?: string
+  /** Ids of the listed or made records. With --quiet only they are printed, one per line. */
+  readonly ids?: readonly string[]
   /** 0 unless given. 1 is also the code of a negative verdict, such as a block that does not verify. */
   readonly exitCode?: number
 }

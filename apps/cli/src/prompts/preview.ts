@@ -1,9 +1,11 @@
 import { visible } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { DryRunUnsupportedError } from '@chancery/sdk'
-import { requireInteractive, requireConsent } from './confirm.ts'
+import { requireConsent } from './confirm.ts'
 import type { CommandContext } from '../context.ts'
 import type { Result } from '../output/result.ts'
+import { plural } from '../output/plural.ts'
+import { toSeconds } from '../output/times.ts'
 import type { Options } from '../arguments/options.ts'
 
 /** Preview of a change, computed by the authority. */
@@ -28,13 +30,13 @@ export async function previewThenConfirm(
   change: PreviewedChange,
 ): Promise<{ readonly preview: Preview; readonly only?: Result }> {
   const isDryRun = options.isSet('dry-run')
-  if (!isDryRun) requireInteractive(context, options)
   const preview = await (isDryRun ? change.preview() : previewIfPossible(change))
   const text = preview.lines.join('\n')
   if (isDryRun) return { preview, only: { data: preview.data, text: `${text}\nNothing was changed.` } }
-  // A program reads the preview in the result. A person sees it before the question.
-  const isSilent = options.isSet('yes') && (context.json || options.isSet('quiet'))
-  if (!isSilent) context.stderr.write(`${text}\n`)
+  // A program reads the preview in the result. A person sees it before the question. Without an answer to expect, the
+  // missing --yes is reported alone.
+  const isSilent = options.isSet('yes') ? context.json || options.isSet('quiet') : !context.isInteractive
+  if (!isSilent) context.stderr.write(`${toSeconds(text)}\n`)
   await requireConsent(context, options, change.question)
   return { preview }
 }
@@ -58,7 +60,7 @@ export function countedText(
   const names = sample.slice(0, SHOWN)
   const shown = names.map((name) => visible(name)).join(', ')
   const more = count > names.length && shown !== '' ? `, and ${count - names.length} more` : ''
-  return `${count} ${count === 1 ? one : many}${shown === '' ? '' : `: ${shown}${more}`}`
+  return `${plural(count, one, many)}${shown === '' ? '' : `: ${shown}${more}`}`
 }
 
 const SHOWN = 5

@@ -1,5 +1,6 @@
 import type { Command } from './command.ts'
 import { NODE_HOME_OPTION } from './enrollment.ts'
+import { LIST_OPTIONS } from './revoking.ts'
 
 export const agentCommands: readonly Command[] = [
   {
@@ -42,8 +43,7 @@ export const agentCommands: readonly Command[] = [
     arguments: [{ name: 'capability', summary: 'Capability, compared exactly', required: true }],
     options: [
       NODE_HOME_OPTION,
-      { flags: '--limit <n>', summary: 'Maximum number of entries, 1 to 1000', default: '50' },
-      { flags: '--all', summary: 'All entries, page by page' },
+      ...LIST_OPTIONS,
       { flags: '--card', summary: 'Print A2A agent cards; agents with an invalid signature are omitted' },
     ],
     examples: [
@@ -51,6 +51,19 @@ export const agentCommands: readonly Command[] = [
       { line: 'chancery agent find llm:chat --all --card --json', summary: 'All, as cards, for a program' },
     ],
     needs: 'nothing',
+  },
+  {
+    path: ['agent', 'list'],
+    summary: 'List registered agents',
+    description:
+      'Lists the agents of all nodes with a valid certificate, newest certificate first. Checks every signature. Asks the authority once for each node; --limit ends the search early.',
+    arguments: [],
+    options: [...LIST_OPTIONS],
+    examples: [
+      { line: 'chancery agent list', summary: 'The first 50 agents' },
+      { line: 'chancery agent list --all --quiet', summary: 'The ids of all agents' },
+    ],
+    needs: 'operator',
   },
   {
     path: ['agent', 'show'],

@@ -2,15 +2,18 @@
 import { describe, expect, it } from 'vitest'
 import { type Command, PROGRAM_NAME } from './command.ts'
 import { GLOBAL_OPTIONS } from './global-options.ts'
+import { COMMAND_GROUPS } from './groups.ts'
 import { COMMANDS } from './index.ts'
 
 const PATHS = [
   'init',
   'demo',
+  'use',
   'keygen root',
   'keygen network-authority',
   'keygen operator',
   'keygen node',
+  'keygen executor',
   'genesis create',
   'genesis sign',
   'genesis verify',
@@ -45,6 +48,7 @@ const PATHS = [
   'revoke',
   'agent register',
   'agent find',
+  'agent list',
   'agent show',
   'agent remove',
   'operator revoke',
@@ -138,6 +142,7 @@ const PATHS = [
   'executor-key retire',
   'executor-key list',
   'completion',
+  'version',
 ]
 
 // Every flag of the service (protocol/core 25).
@@ -186,6 +191,7 @@ describe('commands', () => {
       'node label',
       'certs',
       'revoke',
+      'agent list',
       'operator revoke',
       'operator activity',
       'network-policy publish',
@@ -289,6 +295,13 @@ describe('commands', () => {
       expect(description, path.join(' ')).toMatch(/^[A-Z].*\.$/)
       expect(description.split(/\. (?=[A-Z])/).length, path.join(' ')).toBeLessThanOrEqual(3)
     }
+  })
+
+  it('have a description of every word that groups commands, in the same form', () => {
+    const paths = new Set(COMMANDS.map(({ path }) => path.join(' ')))
+    const words = COMMANDS.flatMap(({ path }) => path.slice(0, -1).map((_word, at) => path.slice(0, at + 1).join(' ')))
+    expect(Object.keys(COMMAND_GROUPS).sort()).toEqual([...new Set(words)].filter((word) => !paths.has(word)).sort())
+    for (const summary of Object.values(COMMAND_GROUPS)) expect(summary).toMatch(/^[A-Z][^.]{1,58}$/)
   })
 
   it('describe options, arguments and examples without a full stop', () => {

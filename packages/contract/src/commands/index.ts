@@ -22,6 +22,7 @@ import { keygenCommands } from './keygen.ts'
 import { networkPolicyCommands } from './network-policy.ts'
 import { operatorCommands } from './operator.ts'
 import { partnerCommands } from './partners.ts'
+import { profileCommands, versionCommands } from './profile.ts'
 import { treatyCommands } from './recognition-treaties.ts'
 import { feedCommands } from './revocation-feeds.ts'
 import { trustEvidenceCommands } from './trust-evidence.ts'
@@ -31,6 +32,7 @@ import { verifyCommands } from './verify.ts'
 export const COMMANDS: readonly Command[] = [
   ...initCommands,
   ...demoCommands,
+  ...profileCommands,
   ...keygenCommands,
   ...genesisCommands,
   ...authorityCommands,
@@ -56,4 +58,5 @@ export const COMMANDS: readonly Command[] = [
   ...gatewayCommands,
   ...evidenceCommands,
   ...completionCommands,
+  ...versionCommands,
 ]

@@ -25,9 +25,16 @@ const KINDS = [
     description: 'Creates the key pair with which a node joins the network.',
     keyId: 'node-1',
   },
+  {
+    kind: 'executor',
+    summary: 'Create an executor key',
+    description:
+      'Creates the key pair with which a system signs its reports of executions. Register the public key with executor-key register.',
+    keyId: 'executor-1',
+  },
 ] as const
 
-// One key for one purpose: the four kinds differ only in what they are for (protocol/core 2, 4).
+// One key for one purpose: the kinds differ only in what they are for (protocol/core 2, 4).
 export const keygenCommands: readonly Command[] = KINDS.map(({ kind, summary, description, keyId }) => ({
   path: ['keygen', kind],
   summary,

@@ -8,11 +8,11 @@ import { usageError } from '../../errors/failure.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import type { Style } from '../../output/style.ts'
+import { plural } from '../../output/plural.ts'
 import { cutText } from '../../output/cut-text.ts'
-import { table } from '../../output/table.ts'
 import { toCard } from './card.ts'
-import { endpointText } from './endpoint.ts'
-import { verifyAgent, toJson, verdictText } from './verify-agent.ts'
+import { agentTable, idsOf } from './agent-table.ts'
+import { verifyAgent, toJson } from './verify-agent.ts'
 import type { VerifiedAgent } from './verify-agent.ts'
 
 const PAGE = 1000
@@ -39,7 +39,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const exitCode = bad === 0 ? 0 : 1
   if (options.isSet('card')) return { ...asCards(context, verified), exitCode }
   const data = { capability, count: verified.length, total: totalOf(found), agents: verified.map(toJson) }
-  return { data, text: describe(capability, found, verified, context.style), exitCode }
+  return { data, text: describe(capability, found, verified, context.style), ids: idsOf(verified), exitCode }
 }
 
 async function findSome(client: Client, capability: string, limit: number): Promise<Found> {
@@ -59,31 +59,13 @@ function totalOf({ agents, total }: Found): number | null {
 
 function describe(capability: string, found: Found, verified: readonly VerifiedAgent[], style: Style): string {
   if (verified.length === 0) return `No agent with the capability ${JSON.stringify(capability)} is registered.`
-  const rows = verified.map((each) => [
-    each.descriptor.agent_id,
-    endpointText(each.descriptor.endpoint),
-    each.descriptor.capabilities.join(','),
-    each.descriptor.expires_at,
-    verdictText(each),
-    each.descriptor.node_public_key,
-  ])
-  const head = ['AGENT', 'ENDPOINT', 'CAPABILITIES', 'UNTIL', 'SIGNATURE', 'NODE KEY']
-  const all = totalOf(found)
-  const cut = cutText(found.isCut, verified.length, all)
-  return `${table(head, rows, style)}\n\n${summary(verified, style)}${cut}`
-}
-
-function summary(verified: readonly VerifiedAgent[], style: Style): string {
-  const [all, bad] = [verified.length, verified.filter(({ problem }) => problem !== undefined).length]
-  const agents = `${all} agent${all === 1 ? '' : 's'}`
-  if (bad === 0) return `${agents}; ${all === 1 ? 'its signature is' : 'all signatures are'} ${style.good('valid')}.`
-  return `${agents}; ${style.bad(`${bad} must not be used`)}.`
+  return `${agentTable(verified, style)}${cutText(found.isCut, verified.length, totalOf(found))}`
 }
 
 /** Makes cards only of agents with a valid signature, because a card does not show the verdict. */
 function asCards(context: CommandContext, verified: readonly VerifiedAgent[]): Result {
   const cards = verified.flatMap(({ problem, descriptor }) => (problem === undefined ? [toCard(descriptor)] : []))
   const leftOut = verified.length - cards.length
-  if (leftOut > 0) context.note(`${leftOut} agent${leftOut === 1 ? '' : 's'} omitted: the signature is not valid`)
+  if (leftOut > 0) context.note(`${plural(leftOut, 'agent')} omitted: the signature is not valid`)
   return { data: { cards, left_out: leftOut }, text: cards.map((card) => writeJson(card)).join('\n') }
 }

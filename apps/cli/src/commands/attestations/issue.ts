@@ -29,7 +29,11 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const { record, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.attestations.issue(request)),
   )
-  return { data: record, text: `${style.good('Attested:')}\n${describeAttestation(record, style)}${saved}` }
+  return {
+    data: record,
+    ids: [record.attestation_id],
+    text: `${style.good('Attested:')}\n${describeAttestation(record, style)}${saved}`,
+  }
 }
 
 async function readClaims(cwd: string, options: Options): Promise<JsonObject> {

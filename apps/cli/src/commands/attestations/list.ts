@@ -58,7 +58,7 @@ function describe({ style }: CommandContext, { count, rows, total, isCut }: Foun
     return { data: { count }, text }
   }
   const data = { count, total: total ?? null, attestations: rows }
-  if (rows.length === 0) return { data, text: 'No attestation.' }
+  if (rows.length === 0) return { data, text: 'No attestation.', ids: [] }
   const lines = rows.map(({ attestation, status }) => [
     attestation.attestation_id,
     attestation.subject_id,
@@ -67,5 +67,9 @@ function describe({ style }: CommandContext, { count, rows, total, isCut }: Foun
     attestation.expires_at,
   ])
   const head = ['ATTESTATION', 'SUBJECT', 'ROLES', 'STATUS', 'UNTIL']
-  return { data, text: `${table(head, lines, style)}\n\n${number}.${cutText(isCut, count, total)}` }
+  return {
+    data,
+    ids: rows.map(({ attestation }) => attestation.attestation_id),
+    text: `${table(head, lines, style)}\n\n${number}.${cutText(isCut, count, total)}`,
+  }
 }

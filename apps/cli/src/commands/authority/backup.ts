@@ -6,6 +6,7 @@ import { CommandError, usageError } from '../../errors/failure.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
 import { megabytes, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
+import { plural } from '../../output/plural.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   database_unavailable: 'Check DB_PATH or DATABASE_URL of the settings, or run chancery doctor.',
@@ -39,7 +40,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const rows = Object.values(manifest.tables).reduce((sum, count) => sum + count, 0)
   const { crl, feed, evidence } = manifest.high_water
   const text = [
-    `${context.style.good('Backed up:')} ${rows} rows, ${megabytes(bytes)}, in ${seconds} s, to ${visible(to)}`,
+    `${context.style.good('Backed up:')} ${plural(rows, 'row')}, ${megabytes(bytes)}, in ${seconds} s, to ${visible(to)}`,
     `Revocation list ${crl?.sequence ?? 'none'}, feed ${feed?.sequence ?? 'none'}, evidence ${evidence?.sequence ?? 'none'}.`,
     ...(behind.length === 0
       ? []

@@ -3,6 +3,7 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
 import { pathOf, successOf, toHostArguments } from './maintenance.ts'
+import { plural } from '../../output/plural.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   evidence_not_imported:
@@ -21,6 +22,6 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     }),
   )
   const { entries, anchors: added, lastSequence } = successOf(outcome, HINTS)
-  const text = `${context.style.good('Imported:')} ${entries} entries and ${added} anchors. The store ends at entry ${lastSequence} again and opens by itself.`
+  const text = `${context.style.good('Imported:')} ${plural(entries, 'entry', 'entries')} and ${plural(added, 'anchor')}. The store ends at entry ${lastSequence} again and opens by itself.`
   return { data: { entries, anchors: added, last_sequence: lastSequence }, text }
 }

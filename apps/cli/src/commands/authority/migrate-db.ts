@@ -4,6 +4,7 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
 import { STOP_INSTANCES, counted, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
+import { plural } from '../../output/plural.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   copy_unfinished: 'To clear away what it left and copy again: the same line with --restart.',
@@ -28,7 +29,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const { tables, records } = successOf(outcome, HINTS)
   const rows = Object.values(tables).reduce((sum, count) => sum + count, 0)
   const text = [
-    `${context.style.good('Copied:')} ${rows} rows of ${Object.keys(tables).length} tables, each read back and compared.`,
+    `${context.style.good('Copied:')} ${plural(rows, 'row')} of ${plural(Object.keys(tables).length, 'table')}, each read back and compared.`,
     `Verified: ${counted(records)}.`,
     `Do not start an authority on ${visible(from)} again: the two databases would diverge. Keep the file as a backup.`,
   ]

@@ -5,6 +5,7 @@ import { CommandError } from '../../errors/failure.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
 import { toStartArguments } from './start.ts'
+import { plural } from '../../output/plural.ts'
 
 /** Runs `authority verify-db`: verifies every record of the database and changes nothing. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
@@ -17,7 +18,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const checked = Object.entries(counts).map(([kind, count]) => `${kind} ${count}`)
   const lines = [
     ...problems.map((problem) => visible(problem)),
-    `Checked ${checked.join(', ')}: ${problems.length} problems`,
+    `Checked ${checked.join(', ')}: ${plural(problems.length, 'problem')}`,
   ]
   return { data: { counts, problems }, text: lines.join('\n'), exitCode: problems.length > 0 ? 1 : 0 }
 }

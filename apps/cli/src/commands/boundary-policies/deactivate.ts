@@ -1,5 +1,6 @@
 import { visible } from '@chancery/protocol'
 import { requireConsent } from '../../prompts/confirm.ts'
+import { missingRecord } from '../../prompts/missing-record.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -10,7 +11,11 @@ import { readVersion } from './version.ts'
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const [id, version] = [args.required('policy_id'), readVersion(args)]
   const connection = await connectAsOperator(context, options)
-  await requireConsent(context, options, `Take ${visible(id)} version ${version} out of force at ${connection.url}?`)
+  const question = `Take ${visible(id)} version ${version} out of force at ${connection.url}?`
+  await requireConsent(context, options, question, async () => {
+    const { versions } = await connection.ask((client) => client.boundaryPolicies.history(id, { limit: 1000 }))
+    if (!versions.some((each) => each.version === version)) throw missingRecord('boundary_policy_not_found')
+  })
   const done = await connection.ask((client) => client.boundaryPolicies.deactivate(id, version))
   return { data: done, text: `${context.style.good('Out of force:')} ${visible(id)} version ${version}.` }
 }

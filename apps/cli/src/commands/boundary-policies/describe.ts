@@ -3,6 +3,7 @@ import type { BoundaryPolicy } from '@chancery/protocol'
 import type { PolicySimulation } from '@chancery/sdk'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
+import { plural } from '../../output/plural.ts'
 
 export function describePolicy(policy: BoundaryPolicy, style: Style): string {
   return fields(
@@ -22,7 +23,7 @@ export function describePolicy(policy: BoundaryPolicy, style: Style): string {
 export function describeSimulation(simulation: PolicySimulation): readonly string[] {
   const { total, newly_allowed, newly_denied, unchanged, sample, candidate_set_healthy } = simulation
   const lines = [
-    `Of ${total} requests: ${newly_denied} newly denied, ${newly_allowed} newly allowed, ${unchanged} as now.`,
+    `Of ${plural(total, 'request')}: ${newly_denied} newly denied, ${newly_allowed} newly allowed, ${unchanged} as now.`,
     ...sample.map(
       ({ index, change, candidate }) =>
         `  request ${index + 1}: ${change === 'newly_denied' ? 'newly denied' : 'newly allowed'}${

@@ -19,7 +19,15 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     : style.bad('The active set is unhealthy: every evaluation is denied.')
   const reasons = problems.map(({ policy, reason }) => `  ${visible(policy)}: ${visible(reason)}`)
   const rows = policies.length === 0 ? 'No boundary policy.' : describeVersions(policies, context)
-  return { data, text: [rows, '', `${health} Enforcement: ${visible(enforcement)}.`, ...reasons].join('\n') }
+  return {
+    data,
+    ids: policies.map(idOf),
+    text: [rows, '', `${health} Enforcement: ${visible(enforcement)}.`, ...reasons].join('\n'),
+  }
+}
+
+export function idOf({ policy_id, version }: BoundaryPolicyRow): string {
+  return `${policy_id} ${version}`
 }
 
 export function describeVersions(rows: readonly BoundaryPolicyRow[], { style }: CommandContext): string {

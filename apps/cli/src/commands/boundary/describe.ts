@@ -11,7 +11,12 @@ export function decisionResult(
 ): Result {
   const { authorized, denial_reason } = decision
   const title = authorized ? style.good('Allowed.') : style.bad(`Denied: ${visible(denial_reason ?? '')}`)
-  return { data, text: `${title}\n${describeDecision(decision, style)}${saved}`, exitCode: authorized ? 0 : 1 }
+  return {
+    data,
+    ids: [decision.decision_id],
+    text: `${title}\n${describeDecision(decision, style)}${saved}`,
+    exitCode: authorized ? 0 : 1,
+  }
 }
 
 /** Returns a decision as text, with its gates. */

@@ -1,3 +1,4 @@
+import { COMMAND_GROUPS } from '@chancery/contract'
 import type { Command, CommandOption } from '@chancery/contract'
 import { flagName } from '../../arguments/options.ts'
 
@@ -44,10 +45,8 @@ function wordsAfter(line: string, commands: readonly Command[]): Entry['words'] 
   const words = new Map<string, string>()
   for (const { path, summary } of below) {
     const word = path[depth] ?? ''
-    const siblings = below
-      .filter((each) => each.path[depth] === word)
-      .map((each) => each.path.slice(depth + 1).join(' '))
-    words.set(word, path.length === depth + 1 ? summary : siblings.join(', '))
+    if (words.has(word)) continue
+    words.set(word, path.length === depth + 1 ? summary : (COMMAND_GROUPS[path.slice(0, depth + 1).join(' ')] ?? ''))
   }
   return [...words].map(([word, summary]) => ({ word, summary }))
 }

@@ -164,7 +164,7 @@ describe('revoke', () => {
 
   it.each([
     ['revoke', 'No certificate is named'],
-    ['revoke a', 'add --yes'],
+    ['revoke a', 'No certificate with this id'],
     ['revoke a --reason whim --yes', 'is invalid'],
     ['revoke --file empty --yes', 'No certificate is named'],
     ['revoke gone/certificate.json --yes', 'gone/certificate.json cannot be read'],

@@ -55,7 +55,7 @@ async function fetchRows(client: Client, filter: CertificateFilter, most: number
 
 function describe({ style }: CommandContext, { rows, total, isCut }: Found): Result {
   const data = { count: rows.length, total, certificates: rows }
-  if (rows.length === 0) return { data, text: 'No certificate.' }
+  if (rows.length === 0) return { data, text: 'No certificate.', ids: [] }
   const lines = rows.map((row) =>
     [
       row.cert_id,
@@ -72,5 +72,5 @@ function describe({ style }: CommandContext, { rows, total, isCut }: Found): Res
   const number = `${rows.length} certificate${rows.length === 1 ? '' : 's'}.`
   const of = total === null ? '' : ` of ${total}`
   const more = isCut ? `\nShows ${rows.length}${of}; there are more. Add --all or --limit.` : ''
-  return { data, text: `${table(head, lines, style)}\n\n${number}${more}` }
+  return { data, ids: rows.map((row) => row.cert_id), text: `${table(head, lines, style)}\n\n${number}${more}` }
 }

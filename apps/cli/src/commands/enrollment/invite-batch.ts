@@ -7,6 +7,7 @@ import { usageError } from '../../errors/failure.ts'
 import { OWNER_ONLY, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import type { Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
+import { plural } from '../../output/plural.ts'
 
 /** Runs `invite --count`: writes the tokens to a file, or to the screen when requested. */
 export async function runBatch(
@@ -61,5 +62,8 @@ function describe({ cwd, style }: CommandContext, { request, batch, file }: Made
   )
   const next = `${style.title('Withdraw unused invites with:')}\n  chancery invite withdraw --batch ${batch.batch_id}`
   const tokens = file === undefined ? `\n\n${batch.token_ids.join('\n')}` : ''
-  return { data, text: `${style.good('Made')} ${batch.count} invites.\n${rows}\n\n${warning}\n\n${next}${tokens}` }
+  return {
+    data,
+    text: `${style.good('Made')} ${plural(batch.count, 'invite')}.\n${rows}\n\n${warning}\n\n${next}${tokens}`,
+  }
 }

@@ -45,7 +45,7 @@ async function fetchSome(client: Client, filter: InviteFilter, limit: number): P
 
 function describe({ style }: CommandContext, { rows, total, isCut }: Found): Result {
   const data = { count: rows.length, total: total ?? null, invites: rows }
-  if (rows.length === 0) return { data, text: 'No invite.' }
+  if (rows.length === 0) return { data, text: 'No invite.', ids: [] }
   const lines = rows.map((row) =>
     [
       row.token_fingerprint,
@@ -58,5 +58,9 @@ function describe({ style }: CommandContext, { rows, total, isCut }: Found): Res
   )
   const head = ['FINGERPRINT', 'STATE', 'ROLES', 'MADE BY', 'MADE AT', 'END']
   const number = `${rows.length} invite${rows.length === 1 ? '' : 's'}.`
-  return { data, text: `${table(head, lines, style)}\n\n${number}${cutText(isCut, rows.length, total)}` }
+  return {
+    data,
+    ids: rows.map((row) => row.token_fingerprint),
+    text: `${table(head, lines, style)}\n\n${number}${cutText(isCut, rows.length, total)}`,
+  }
 }

@@ -99,5 +99,6 @@ function describe({ cwd, style }: CommandContext, { request, invite, file, join 
   )
   const how = file === undefined ? 'Next, on the node, which asks for the token:' : 'Next, on the node:'
   const next = `${style.title(how)}\n  ${join}`
-  return { data, text: `${style.good('Made')} an invite.\n${rows}\n\n${warning}\n\n${next}` }
+  const ids = file === undefined ? [invite.token_id] : []
+  return { data, ids, text: `${style.good('Made')} an invite.\n${rows}\n\n${warning}\n\n${next}` }
 }

@@ -12,7 +12,11 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   if (options.isSet('roster')) {
     const connection = await connectAsOperator(context, options)
     const roster = await connection.ask((client) => client.enrollment.roster())
-    return { data: { count: roster.count, nodes: roster.nodes }, text: describe(roster, context.style) }
+    return {
+      data: { count: roster.count, nodes: roster.nodes },
+      ids: Object.keys(roster.nodes),
+      text: describe(roster, context.style),
+    }
   }
   const connection = await connect(context, options)
   const { count } = await connection.ask((client) => client.enrollment.nodes())

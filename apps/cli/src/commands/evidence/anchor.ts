@@ -7,6 +7,7 @@ import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { FOR_ALL, replaceFile, toFailure, typed } from '../../files/files.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { plural } from '../../output/plural.ts'
 
 /** evidence anchor */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
@@ -18,7 +19,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const note =
     folder === undefined
       ? ''
-      : `\n${saved} anchors saved in ${typed(context.cwd, folder)}. Store a copy on another machine.`
+      : `\n${plural(saved, 'anchor')} saved in ${typed(context.cwd, folder)}. Store a copy on another machine.`
   const data = { anchor: anchor === null ? null : asJson(anchor), status, saved }
   if (anchor === null) return { data, text: 'The store is empty; there is nothing to anchor.' }
   const word = status === 'anchored' ? context.style.good('Anchored') : 'Anchored already'

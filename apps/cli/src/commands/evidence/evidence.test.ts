@@ -106,7 +106,7 @@ describe('evidence export and verify', () => {
     expect(exported).toContain('Exported 5 entries to ./all.jsonl.')
     expect(await readdir(network.setup.path('anchors'))).toEqual(['anchor-00000001.json'])
     const { code, stdout } = await network.run(`evidence verify all.jsonl ${FLAGS} --url http://127.0.0.1:9`)
-    expect(stdout).toContain('Verified: all.jsonl contains 5 entries, 2 decisions, 1 executions; all are valid.')
+    expect(stdout).toContain('Verified: all.jsonl contains 5 entries, 2 decisions, 1 execution; all are valid.')
     expect(code).toBe(0)
   })
 

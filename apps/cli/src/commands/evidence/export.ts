@@ -7,6 +7,7 @@ import { OWNER_ONLY, refuseExisting, toFailure, typed } from '../../files/files.
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
+import { plural } from '../../output/plural.ts'
 
 /**
  * Runs `evidence export`: writes page after page into a file that only the owner can read, because it names members.
@@ -30,7 +31,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
         if (waiting.length < 1000) continue
         await handle.appendFile(waiting.join(''))
         waiting = []
-        progress.update(`Exported ${count} entries`)
+        progress.update(`Exported ${plural(count, 'entry', 'entries')}`)
       }
       await handle.appendFile(waiting.join(''))
     })

@@ -16,6 +16,7 @@ import { CommandError, usageError } from '../../errors/failure.ts'
 import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { fetchCheckpoint, treeOf } from './log-reading.ts'
+import { plural } from '../../output/plural.ts'
 
 /** Runs `evidence prove`: verifies the proof before it is printed. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -32,7 +33,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   if (sequence > size)
     throw new CommandError({
       code: 'not_in_log',
-      message: `Entry ${sequence} is not covered yet: the log has ${size} entries.`,
+      message: `Entry ${sequence} is not covered yet: the log has ${plural(size, 'entry', 'entries')}.`,
       hint: 'A checkpoint follows within a second or two. Try again.',
     })
   const proof = await connection.ask((client) => inclusionProof(sequence - 1, size, treeOf(client, size)))
@@ -53,7 +54,10 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   }
   if (file !== undefined) await writeNewFile(file, `${writeJson(data)}\n`, FOR_ALL)
   const saved = file === undefined ? '' : ` Written to ${typed(context.cwd, file)}.`
-  return { data, text: `${context.style.good('Proved:')} entry ${sequence} is in the log of ${size} entries.${saved}` }
+  return {
+    data,
+    text: `${context.style.good('Proved:')} entry ${sequence} is in the log of ${plural(size, 'entry', 'entries')}.${saved}`,
+  }
 }
 
 function readSequence(text: string): number {

@@ -7,6 +7,7 @@ import type { Result } from '../../output/result.ts'
 import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import { wholeNumber } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { plural } from '../../output/plural.ts'
 
 const STOPPED_BY: Readonly<Record<string, string>> = {
   end: ' No older entry is left.',
@@ -26,7 +27,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   await requireConsent(
     context,
     options,
-    `Remove evidence older than ${days} days at ${connection.url}? This cannot be undone.`,
+    `Remove evidence older than ${plural(days, 'day')} at ${connection.url}? This cannot be undone.`,
   )
   const { removed_count, checkpoint, stopped_by } = await connection.ask((client) =>
     client.evidence.applyRetention(days),
@@ -36,6 +37,6 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     return { data: { removed_count, checkpoint, stopped_by }, text: `Nothing was removed.${reason}` }
   if (file !== undefined) await writeNewFile(file, `${writeJson(asJson(checkpoint))}\n`, FOR_ALL)
   const saved = file === undefined ? '' : `\nCheckpoint written to ${typed(context.cwd, file)}.`
-  const text = `${context.style.good('Removed')} ${removed_count} entries, through ${checkpoint.removed_through_sequence}.${reason}${saved}`
+  const text = `${context.style.good('Removed')} ${plural(removed_count, 'entry', 'entries')}, through ${checkpoint.removed_through_sequence}.${reason}${saved}`
   return { data: { removed_count, checkpoint: asJson(checkpoint), stopped_by }, text }
 }

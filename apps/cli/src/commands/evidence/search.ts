@@ -35,7 +35,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const more = page.next_after_sequence === null ? '' : `\nMore: add --after ${page.next_after_sequence}`
   const head = ['SEQUENCE', 'RECORDED', 'KIND', 'OUTCOME', 'VENDOR', 'CAPABILITY', 'RESOURCE']
   const text = page.count === 0 ? 'Nothing found.' : `${table(head, page.entries.map(toRow), context.style)}${more}`
-  return { data: asJson(page), text }
+  return { data: asJson(page), text, ids: page.entries.map(({ entry }) => String(entry.store_sequence)) }
 }
 
 function toRow({ entry }: EvidenceEvent): readonly string[] {

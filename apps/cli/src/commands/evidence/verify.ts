@@ -8,6 +8,7 @@ import { withProgress } from '../../output/progress.ts'
 import { auditFile } from './audit-file.ts'
 import { loadAnchors, loadBoundary, loadExecutorKeys, loadTrust } from './audit-inputs.ts'
 import { keysOf } from './audit-keys.ts'
+import { plural } from '../../output/plural.ts'
 
 /** Runs `evidence verify` without a server, with the given keys only. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -20,7 +21,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   await withProgress(context, `Verifying ${file}`, (progress) =>
     auditFile(resolve(context.cwd, file), checker, keys, (share) =>
       progress.update(
-        `Verified ${checker.checked} entries (${Math.floor(share * 100)} %), ${checker.failureCount} failures`,
+        `Verified ${plural(checker.checked, 'entry', 'entries')} (${Math.floor(share * 100)} %), ${plural(checker.failureCount, 'failure')}`,
       ),
     ),
   )
@@ -47,7 +48,8 @@ function setAside(report: StoreReport): { readonly verified: StoreReport; readon
 }
 
 function missingText({ style }: CommandContext, unjudged: number, { failures, checked_entries }: StoreReport): string {
-  const rest = failures.length === 0 ? ` Everything else in its ${checked_entries} entries is sound.` : ''
+  const rest =
+    failures.length === 0 ? ` Everything else in its ${plural(checked_entries, 'entry', 'entries')} is sound.` : ''
   return (
     `${style.bad('Not verified in full:')} the executor keys are missing, so ${unjudged} ` +
     `${unjudged === 1 ? 'execution was' : 'executions were'} not verified.${rest}\n` +
@@ -58,7 +60,7 @@ function missingText({ style }: CommandContext, unjudged: number, { failures, ch
 function describe({ style }: CommandContext, file: string, report: StoreReport): string {
   const { checked_entries, decisions, executions, rejections, failures } = report
   const refused = rejections === 0 ? '' : `, ${rejections} rejections`
-  const counted = `${checked_entries} entries, ${decisions} decisions, ${executions} executions${refused}`
+  const counted = `${plural(checked_entries, 'entry', 'entries')}, ${plural(decisions, 'decision')}, ${plural(executions, 'execution')}${refused}`
   const [first] = failures
   if (first === undefined) return `${style.good('Verified:')} ${visible(file)} contains ${counted}; all are valid.`
   const place = first.store_sequence === null ? 'the checkpoint' : `entry ${first.store_sequence}`

@@ -21,6 +21,7 @@ import { loadSigner } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { fetchCheckpoint, treeOf } from './log-reading.ts'
 import type { SeenCheckpoint } from './log-reading.ts'
+import { plural } from '../../output/plural.ts'
 
 /** Stored state of a witness: the largest signed tree. */
 interface Cached {
@@ -54,7 +55,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       previous_size: stored?.size ?? null,
       note: cosigned ?? seen.note,
     },
-    text: `${context.style.good('Valid:')} the log of ${seen.origin} has ${seen.size} entries, ${from}. Saved${word}.`,
+    text: `${context.style.good('Valid:')} the log of ${seen.origin} has ${plural(seen.size, 'entry', 'entries')}, ${from}. Saved${word}.`,
   }
 }
 
@@ -74,7 +75,7 @@ async function requireGrown(connection: Connection, file: string, stored: Cached
   })
   throw new CommandError({
     code: 'history_rewritten',
-    message: `THE LOG WAS REWRITTEN: ${connection.url} signed ${stored.size} entries before, and now ${seen.size} that do not continue them.`,
+    message: `THE LOG WAS REWRITTEN: ${connection.url} signed ${plural(stored.size, 'entry', 'entries')} before, and now ${seen.size} that do not continue them.`,
     hint: `Both signed checkpoints are in ${proof}. Send both files to every party that relies on this authority. Nothing was cosigned.`,
   })
 }

@@ -9,7 +9,11 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const connection = await connectAsOperator(context, options)
   const keys = await connection.ask((client) => client.evidence.executorKeys())
   const data = { executor_keys: keys.map((key) => ({ ...key })) }
-  if (keys.length === 0) return { data, text: 'No executor key.' }
+  if (keys.length === 0) return { data, text: 'No executor key.', ids: [] }
   const rows = keys.map((key) => [key.key_id, key.executor_sovereign_id, key.registered_at, key.retired_at ?? '-'])
-  return { data, text: table(['KEY', 'EXECUTOR', 'REGISTERED', 'RETIRED'], rows, context.style) }
+  return {
+    data,
+    ids: keys.map((key) => key.key_id),
+    text: table(['KEY', 'EXECUTOR', 'REGISTERED', 'RETIRED'], rows, context.style),
+  }
 }

@@ -1,5 +1,6 @@
 import { visible } from '@chancery/protocol'
 import { requireConsent } from '../../prompts/confirm.ts'
+import { missingRecord } from '../../prompts/missing-record.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -13,6 +14,10 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     context,
     options,
     `Retire executor key ${visible(id)} at ${connection.url}? This cannot be undone.`,
+    async () => {
+      const keys = await connection.ask((client) => client.evidence.executorKeys())
+      if (!keys.some(({ key_id }) => key_id === id)) throw missingRecord('executor_key_not_found')
+    },
   )
   const done = await connection.ask((client) => client.evidence.retireKey(id))
   return {

@@ -3,7 +3,6 @@ import { RefusedError } from '@chancery/sdk'
 import type { Partner } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { Connection } from '../../connection/connection.ts'
-import { requireInteractive } from '../../prompts/confirm.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
@@ -26,7 +25,6 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const pins = await readForeignPins(context, options)
   const pinned = pinOf(pins, options)
   if (options.isSet('import-feeds') && !options.isSet('partner')) throw usageError('--import-feeds needs --partner.')
-  if (!options.isSet('dry-run')) requireInteractive(context, options)
   const connection = await connectAsOperator(context, options)
   const remote = await fetchNetwork(context, args.required('address'))
   refuseProblems(remote, await problemsOf(context, remote, pins))

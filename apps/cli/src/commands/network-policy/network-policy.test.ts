@@ -157,6 +157,13 @@ describe('network-policy publish', () => {
 })
 
 describe('network-policy rollback', () => {
+  beforeEach(() => {
+    const version = { policy_id: 'p-1', active: false, created_at: '2030-01-01T00:00:00Z', policy }
+    reply = ({ route }) => ({
+      json: route.startsWith('GET /admin/policy/history') ? { versions: [asJson(version)] } : policy,
+    })
+  })
+
   it('asks first and names the authority', async () => {
     const questions: string[] = []
     const confirm = (question: string): Promise<boolean> => {
@@ -167,7 +174,7 @@ describe('network-policy rollback', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('Active again:')
     expect(questions).toEqual([`Make p-1 the active policy at ${server.url}?`])
-    expect(server.asked).toMatchObject([
+    expect(server.asked.slice(1)).toMatchObject([
       { route: 'POST /admin/policy/rollback', body: { policy_id: 'p-1' }, isSigned: true },
     ])
   })
@@ -179,7 +186,14 @@ describe('network-policy rollback', () => {
     })
     expect(code).toBe(1)
     expect(stderr).toContain('nothing was changed')
-    expect(server.asked).toHaveLength(0)
+    expect(server.asked.map(({ route }) => route)).not.toContain('POST /admin/policy/rollback')
+  })
+
+  it('names an unknown version before it asks', async () => {
+    const { code, stderr } = await run('rollback p-2', { isTTY: true })
+    expect(code).toBe(1)
+    expect(stderr).toContain('No policy version with this id is stored.')
+    expect(stderr).toContain('chancery network-policy show --history')
   })
 
   it('needs --yes where the terminal is not interactive', async () => {

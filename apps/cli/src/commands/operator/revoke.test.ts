@@ -249,7 +249,13 @@ describe('operator revoke', () => {
     expect(errorJson()).toMatchObject({
       error: { code: 'usage', message: expect.stringContaining('add --yes') as unknown },
     })
-    expect(server.asked).toHaveLength(0)
+    expect(server.asked.map(({ body }) => body['dry_run'])).toEqual([true])
+  })
+
+  it('names an unknown key before it asks for --yes', async () => {
+    reply = () => refused('unknown_operator_key')
+    const { code, errorJson } = await setup.run(line('operator revoke ops-9 --json'))
+    expect([code, errorJson()]).toMatchObject([1, { error: { code: 'unknown_operator_key' } }])
   })
 
   it.each([

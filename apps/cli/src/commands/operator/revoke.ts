@@ -10,6 +10,7 @@ import { previewThenConfirm } from '../../prompts/preview.ts'
 import type { Preview } from '../../prompts/preview.ts'
 import { checkKeyId } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { plural } from '../../output/plural.ts'
 import type { Style } from '../../output/style.ts'
 import { fields } from '../../output/table.ts'
 import { activityLines } from './activity.ts'
@@ -90,7 +91,7 @@ function describe(done: OperatorKeyRevocation, style: Style): string {
   if (done.already_revoked && (done.withdrawn_invites ?? 0) === 0)
     return `Operator key ${key_id} was revoked before; nothing changed.`
   if (done.already_revoked)
-    return `Operator key ${key_id} was revoked before; withdrew ${done.withdrawn_invites} invites.`
+    return `Operator key ${key_id} was revoked before; withdrew ${plural(done.withdrawn_invites ?? 0, 'invite')}.`
   const rows = fields(
     [
       ['revoked at', done.revoked_at ?? '-'],

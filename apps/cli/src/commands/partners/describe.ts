@@ -5,6 +5,7 @@ import { describeSpan } from '../../output/durations.ts'
 import { shellWord } from '../../output/shell-word.ts'
 import type { Style } from '../../output/style.ts'
 import { fields, table } from '../../output/table.ts'
+import { plural } from '../../output/plural.ts'
 
 /** Returns a partner with everything a person needs, and what to do next. */
 export function describePartner(partner: Partner, now: Instant, style: Style): string {
@@ -33,9 +34,12 @@ function partnerRows(partner: Partner, now: Instant): readonly (readonly [string
     ['last pull', last === null ? 'none' : `${last.outcome}, ${ago(last.at, now)}, ${last.duration_ms} ms`],
     ['last good', partner.last_good_pull_at === null ? 'none' : ago(partner.last_good_pull_at, now)],
     ['failures', String(partner.failures)],
-    ['feed', feed === null ? '-' : `${feed.sequence} of ${feed.issued_at}, ${feed.ids} ids, ${importText(partner)}`],
+    [
+      'feed',
+      feed === null ? '-' : `${feed.sequence} of ${feed.issued_at}, ${plural(feed.ids, 'id')}, ${importText(partner)}`,
+    ],
     ['feed age', feedAgeText(partner.max_feed_age_seconds)],
-    ['list', crl === null ? '-' : `${crl.sequence} of ${crl.issued_at}, ${crl.entries} entries`],
+    ['list', crl === null ? '-' : `${crl.sequence} of ${crl.issued_at}, ${plural(crl.entries, 'entry', 'entries')}`],
     ['treaties', treaties === null ? '-' : `${treaties.active} reported, ${treaties.refused} left out`],
   ]
 }

@@ -20,12 +20,16 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const most = options.isSet('all') ? Number.POSITIVE_INFINITY : limit
   const { rows, isCut } = await connection.ask((client) => fetchRows(client, state, most))
   const data = asJson({ count: rows.length, partners: rows })
-  if (rows.length === 0) return { data, text: 'No partner.' }
+  if (rows.length === 0) return { data, text: 'No partner.', ids: [] }
   const lines = rows.map((row) => lineOf(row, context.now()))
   const head = ['PARTNER', 'STATE', 'LAST PULL', 'OUTCOME', 'FEED', 'IMPORT', 'TREATIES', 'ADDRESS']
   const number = `${rows.length} partner${rows.length === 1 ? '' : 's'}.`
   const more = isCut ? '\nThere are more. Add --all or --limit.' : ''
-  return { data, text: `${table(head, lines, context.style)}\n\n${number}${more}` }
+  return {
+    data,
+    ids: rows.map((row) => row.sovereign_id),
+    text: `${table(head, lines, context.style)}\n\n${number}${more}`,
+  }
 }
 
 function fetchRows(

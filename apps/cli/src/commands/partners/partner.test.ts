@@ -74,7 +74,7 @@ describe('partner pull', () => {
     const first = await pull('--json')
     expect([first.code, first.json()]).toMatchObject([0, { outcome: 'ok', partner: { state: 'fresh' } }])
     const { stdout } = await own.asOperator('partner show PARTNER-NET')
-    expect(stdout).toMatch(/feed +1 of .*, 1 ids, imported 1$/m)
+    expect(stdout).toMatch(/feed +1 of .*, 1 id, imported 1$/m)
     expect(stdout).toMatch(/treaties +1 reported, 0 left out$/m)
     const second = await pull()
     expect([second.code, second.stdout.split('\n')[0]]).toEqual([0, 'Pulled: unchanged.'])

@@ -23,7 +23,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     }),
   )
   const data = asJson({ count: rows.length, treaties: rows })
-  if (rows.length === 0) return { data, text: 'It reports no treaty.' }
+  if (rows.length === 0) return { data, text: 'It reports no treaty.', ids: [] }
   const lines = rows.map(({ treaty, as_of }) => [
     treaty.treaty_id,
     `${treaty.issuer_sovereign_id} ──▶ ${treaty.subject_sovereign_id}`,
@@ -34,5 +34,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const number = `${rows.length} reported treat${rows.length === 1 ? 'y' : 'ies'}, which decide nothing here.`
   const head = ['TREATY', 'RECOGNISES', 'ROLES', 'UNTIL', 'AS OF']
   const more = isCut ? '\nThere are more. Add --all or --limit.' : ''
-  return { data, text: `${table(head, lines, context.style)}\n\n${number}${more}` }
+  return {
+    data,
+    ids: rows.map(({ treaty }) => treaty.treaty_id),
+    text: `${table(head, lines, context.style)}\n\n${number}${more}`,
+  }
 }

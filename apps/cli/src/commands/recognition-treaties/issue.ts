@@ -27,5 +27,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   if (roles.length === 0) context.note('without --role no member of the network is accepted')
   const connection = await connectAsOperator(context, options)
   const treaty = await connection.ask((client) => client.recognitionTreaties.issue(request))
-  return { data: treaty, text: `${style.good('Issued:')}\n${describeTreaty(treaty, style)}` }
+  return { data: treaty, ids: [treaty.treaty_id], text: `${style.good('Issued:')}\n${describeTreaty(treaty, style)}` }
 }

@@ -44,7 +44,7 @@ async function fetchSome(client: Client, filter: TreatyFilter, limit: number): P
 
 function describe({ style }: CommandContext, { rows, total, isCut }: Found): Result {
   const data = { count: rows.length, total: total ?? null, recognition_treaties: rows }
-  if (rows.length === 0) return { data, text: 'No treaty.' }
+  if (rows.length === 0) return { data, text: 'No treaty.', ids: [] }
   const lines = rows.map(({ treaty, lifecycle }) => [
     treaty.treaty_id,
     `${treaty.issuer_sovereign_id} ──▶ ${treaty.subject_sovereign_id}`,
@@ -54,5 +54,9 @@ function describe({ style }: CommandContext, { rows, total, isCut }: Found): Res
   ])
   const number = `${rows.length} treat${rows.length === 1 ? 'y' : 'ies'}.`
   const head = ['TREATY', 'RECOGNISES', 'ROLES', 'UNTIL', 'STATE']
-  return { data, text: `${table(head, lines, style)}\n\n${number}${cutText(isCut, rows.length, total)}` }
+  return {
+    data,
+    ids: rows.map(({ treaty }) => treaty.treaty_id),
+    text: `${table(head, lines, style)}\n\n${number}${cutText(isCut, rows.length, total)}`,
+  }
 }
