@@ -113,6 +113,8 @@ const PATHS = [
   'data-usage intent',
   'data-usage verify',
   'verify',
+  'gateway init',
+  'gateway add-network',
   'gateway start',
   'gateway doctor',
   'gateway token new',

@@ -95,7 +95,7 @@ describe('the program on an old Node.js', () => {
       })
     })
 
-  it.each(['18.20.8', '22.1.0', '24.18.0', '25.9.0', '26.4.1'])('%s is told the version it needs', async (node) => {
+  it.each(['18.20.8', '22.1.0', '24.18.0', '25.9.0', '26.4.1'])('%s gets the version it needs', async (node) => {
     const { code, stderr } = await start(node)
     expect(code).toBe(1)
     expect(stderr).toMatch(/^error: chancery needs Node\.js 26\.5 or later.* Install a newer version.*\n$/)
