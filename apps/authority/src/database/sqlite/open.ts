@@ -12,6 +12,7 @@ import { tracedStatement } from '../tracing.ts'
 import { transactOn } from '../transaction.ts'
 import type { TransactOptions } from '../transaction.ts'
 import { WriteProbe } from '../probe-write.ts'
+import { LoopTurns } from './loop-turns.ts'
 
 const SQLITE_ERROR = 1
 const SQLITE_BUSY = 5
@@ -122,14 +123,16 @@ function openFile(path: string, first: string, readOnly = false): Database {
     file.close()
     throw translateSqliteError(error) ?? error
   }
-  const query: Query = new Kysely<Tables>({ dialect: new SqliteDialect({ database: toKysely(file) }) })
+  const turns = new LoopTurns()
+  const dialect = new SqliteDialect({ database: toKysely(file) })
+  const query: Query = new Kysely<Tables>({ dialect, plugins: [turns.plugin()] })
   const prepare = cachedStatements(file)
   const options: TransactOptions = {
     isRetryable: isBusy,
     isRefusedCommit: () => true,
     begin: sql`begin`,
     attempts: BUSY_ATTEMPTS,
-    open: () => openTransaction(prepare),
+    open: () => openTransaction(prepare, turns),
   }
   const probe = new WriteProbe({
     commit: () => commitProbe((work) => transactOn(query, work, options)),
@@ -158,9 +161,12 @@ function openFile(path: string, first: string, readOnly = false): Database {
   }
 }
 
-function openTransaction(prepare: Prepare): Pick<Transaction, 'run' | 'lock'> {
+function openTransaction(prepare: Prepare, turns: LoopTurns): Pick<Transaction, 'run' | 'lock'> {
   return {
-    run: async <Input, Row>(statement: Statement<Input, Row>, input: Input) => statement.sqlite(prepare, input),
+    run: async <Input, Row>(statement: Statement<Input, Row>, input: Input) => {
+      await turns.wait()
+      return statement.sqlite(prepare, input)
+    },
     // BEGIN IMMEDIATE has the only write lock of the file.
     lock: async () => undefined,
   }
