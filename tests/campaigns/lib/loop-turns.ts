@@ -1,12 +1,14 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { isMainThread } from 'node:worker_threads'
 
 /**
  * Loaded first in a process whose event loop is measured: the processor time of its main thread between two turns, which
  * other processes of the machine do not change, and the delay as the clock shows it. Without the file, both begin again.
  */
 const file = process.env['CHANCERY_LOOP_FILE']
-if (file !== undefined) {
+// Threads load it too; theirs may be busy for long.
+if (file !== undefined && isMainThread) {
   const delay = monitorEventLoopDelay({ resolution: 5 })
   delay.enable()
   const busyMs = (): number => {
