@@ -1,15 +1,61 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { packAll } from '../../tools/release/pack.ts'
+import { exampleFile, readPackagePages } from './package-pages.ts'
 import { programIn, tryAuthority, tryCommands } from '../../tools/release/try-install.ts'
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../..')
+
+/** Web servers of the documented middlewares, with their types. */
+const SERVERS = ['@types/express@5', 'fastify@5', 'hono@4', '@types/node@26']
+const NO_TRACES = { OTEL_SDK_DISABLED: 'true' }
+/** No collector listens there. */
+const NO_SERVER = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }
+
+/** As docs/client-library.md shows it, without a cast. */
+const TYPED_CALLERS = `
+import type { Express } from 'express'
+import type { FastifyInstance } from 'fastify'
+import { Hono } from 'hono'
+import type { Node, RefreshingRelyingParty } from '@chancery/sdk'
+import { callerBasis, readJson } from '@chancery/sdk'
+import { expressNodeProof } from '@chancery/sdk/express'
+import { fastifyNodeProof } from '@chancery/sdk/fastify'
+import { honoNodeProof } from '@chancery/sdk/hono'
+import type { NodeVariables } from '@chancery/sdk/hono'
+
+export function serve(app: Express, fastify: FastifyInstance, node: Node, trust: RefreshingRelyingParty) {
+  const options = { audience: 'https://print.example.org', trust }
+  app.use(expressNodeProof(options))
+  app.get('/', (request, response) => void response.send([request.node.publicKey, callerBasis(request.node)]))
+  fastify.addHook('preParsing', fastifyNodeProof(options))
+  fastify.get('/', (request) => [request.node.publicKey, callerBasis(request.node)])
+  const chained = new Hono().use(honoNodeProof(options)).get('/', (c) => c.text(c.get('node').publicKey))
+  const declared = new Hono<NodeVariables>()
+  declared.use(honoNodeProof(options))
+  declared.get('/', (c) => c.text(c.get('node').publicKey))
+  const proving: typeof fetch = node.fetchAs('https://print.example.org')
+  return [chained, declared, proving, readJson('100.0')]
+}
+`
+
+/** Every entry point that a package exports, such as `@chancery/sdk/verify`. */
+async function readEntries(scope: string): Promise<readonly string[]> {
+  const entries: string[] = []
+  for (const name of (await readdir(scope)).toSorted()) {
+    const about = JSON.parse(await readFile(join(scope, name, 'package.json'), 'utf8')) as {
+      readonly exports: Readonly<Record<string, unknown>>
+    }
+    for (const path of Object.keys(about.exports)) entries.push(`@chancery/${name}${path.slice(1)}`)
+  }
+  return entries
+}
 
 /** As a user without this repository: an empty folder, the tarballs, npm. */
 describe.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))('packed', () => {
@@ -24,7 +70,7 @@ describe.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))('packed', () => 
     const tarballs = await packAll(join(folder, 'tarballs'))
     await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
     const options = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
-    await run('npm', ['install', ...options, ...tarballs], { cwd: folder, env })
+    await run('npm', ['install', ...options, ...tarballs, ...SERVERS], { cwd: folder, env })
   }, 240_000)
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -39,6 +85,7 @@ describe.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))('packed', () => 
       'sdk',
       'service-kit',
       'telemetry',
+      'testkit',
     ])
     const files = await readdir(scope, { recursive: true })
     expect(files.filter((name) => /[.](test|suite)[.]|[.]map$|\/src\/|\/faults[.]js$/.test(name))).toEqual([])
@@ -47,8 +94,55 @@ describe.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))('packed', () => 
       expect(about, name).toMatchObject({ license: 'Apache-2.0', engines: { node: expect.any(String) } })
       expect(JSON.stringify([about['exports'], about['imports']]), name).not.toMatch(/development|src/)
       expect(existsSync(join(scope, name, 'LICENSE')), name).toBe(true)
+      expect(await readFile(join(scope, name, 'README.md'), 'utf8'), name).toContain('## First example')
     }
   })
+
+  it('has exports that can all be imported', async () => {
+    const entries = await readEntries(join(folder, 'node_modules/@chancery'))
+    // Importing the command runs it: the next test does.
+    const imports = entries.filter((entry) => entry !== '@chancery/cli').map((entry) => `await import('${entry}')`)
+    expect(imports).toHaveLength(16)
+    await writeFile(join(folder, 'entries.js'), `${imports.join('\n')}\nconsole.log('imported')\n`)
+    const { stdout } = await run(process.execPath, ['entries.js'], { cwd: folder, env: { ...env, ...NO_TRACES } })
+    expect(stdout).toBe('imported\n')
+  })
+
+  it.each([
+    ['node16', 'node16'],
+    ['esnext', 'bundler'],
+  ])('compiles the examples of all pages, every export and typed callers with --module %s and %s', async (...way) => {
+    const project = join(folder, `pages-${way[1]}`)
+    await mkdir(project)
+    await writeFile(join(project, 'callers.ts'), TYPED_CALLERS)
+    const entries = await readEntries(join(folder, 'node_modules/@chancery'))
+    const everything = entries.map((entry, index) => `export * as entry${index} from '${entry}'`)
+    await writeFile(join(project, 'entries.ts'), everything.join('\n'))
+    for (const page of await readPackagePages())
+      if (page.program !== undefined) await writeFile(join(project, exampleFile(page)), page.program.source)
+    await writeFile(join(project, 'package.json'), '{"type":"module"}')
+    const files = (await readdir(project)).filter((name) => name.endsWith('.ts'))
+    const options = ['--ignoreConfig', '--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck']
+    const modules = ['--module', way[0], '--moduleResolution', way[1], '--target', 'es2024', '--types', 'node']
+    const tsc = join(ROOT, 'node_modules/.bin/tsc')
+    const ended = await run(tsc, [...options, ...modules, ...files], { cwd: project }).catch(
+      (error: { stdout: string }) => error,
+    )
+    expect(ended.stdout).toBe('')
+  })
+
+  it('has pages whose examples print what the page says', async () => {
+    for (const page of await readPackagePages()) {
+      if (page.commands !== undefined) await run('sh', ['-ec', page.commands], { cwd: folder, env })
+      if (page.program === undefined) continue
+      await writeFile(join(folder, exampleFile(page)), page.program.source)
+      const { stdout } = await run(process.execPath, [exampleFile(page)], {
+        cwd: folder,
+        env: { ...env, ...NO_SERVER },
+      })
+      expect(stdout, page.name).toBe(page.program.output)
+    }
+  }, 120_000)
 
   it('runs: npx, init, an authority to ready with its console, and the check of a gateway', async () => {
     const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string }
@@ -65,8 +159,6 @@ describe.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))('packed', () => 
   it('has a library whose types a strict project accepts, and that refuses a wrong use', async () => {
     const project = join(folder, 'project')
     await cp(join(ROOT, 'examples'), project, { recursive: true })
-    for (const name of ['@types', 'undici-types'])
-      await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
     await writeFile(
       join(project, 'wrong.ts'),
       `import { createClient } from '@chancery/sdk'\nexport const client: number = createClient({ url: 'http://127.0.0.1' })\n`,

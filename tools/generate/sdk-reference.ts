@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '..', '..')
 const DIST = join(ROOT, 'packages', 'sdk', 'dist')
 
 const ENTRIES = [
-  ['@chancery/sdk', 'index.d.ts', 'Runs in Node.js 24 and later and in browsers.'],
+  ['@chancery/sdk', 'index.d.ts', 'Runs in Node.js from 22.13, browsers, Bun, Deno and workerd.'],
   ['@chancery/sdk/compat', 'compat/index.d.ts', 'The names that code for other libraries of the protocol knows.'],
   ['@chancery/sdk/nodejs', 'nodejs/index.d.ts', 'What needs files or servers of Node.js.'],
   ['@chancery/sdk/express', 'servers/express.d.ts', '`expressNodeProof`, and the type of `request.node` in Express.'],

@@ -59,8 +59,8 @@ async function stagePackage(folder: string, stage: string): Promise<string> {
   for (const name of about.files ?? [])
     await cp(join(folder, name), join(staged, name), { recursive: true, filter: isPublished })
   await cp(join(ROOT, 'LICENSE'), join(staged, 'LICENSE'))
-  await writeFile(join(staged, 'README.md'), `# ${about.name}\n\n${about.description ?? ''}\n`)
-  await writeFile(join(staged, 'package.json'), `${JSON.stringify(await toPublished(about), undefined, 2)}\n`)
+  await cp(join(folder, 'README.md'), join(staged, 'README.md'))
+  await writeFile(join(staged, 'package.json'), `${JSON.stringify(toPublished(about), undefined, 2)}\n`)
   return staged
 }
 
@@ -69,12 +69,10 @@ function isPublished(path: string): boolean {
   return !/\.(map|tsbuildinfo)$|\/dist\/faults\.js$/.test(path)
 }
 
-async function toPublished(about: PackageFile): Promise<object> {
-  const { engines } = (await readPackage(ROOT)) as unknown as { readonly engines: object }
+function toPublished(about: PackageFile): object {
   const { exports, imports } = about
   return {
     ...about,
-    engines,
     ...(exports === undefined ? {} : { exports: withoutSources(exports) }),
     ...(imports === undefined ? {} : { imports: withoutSources(imports) }),
   }

@@ -1,4 +1,5 @@
 import { fromBase64 } from '../canonical/base64.ts'
+import { requireNode } from './node-version.ts'
 import { BoundedCache, KEY_CACHE_SIZE, LARGE_BYTES, cacheName, toPkcs8, toSpki } from './platform.ts'
 import type { Ed25519Backend, KeySigner } from './platform.ts'
 
@@ -17,11 +18,7 @@ interface NodeCrypto {
   hash(algorithm: 'sha256', data: Uint8Array, encoding: 'buffer'): Uint8Array
   hash(algorithm: 'sha256', data: string, encoding: 'hex'): string
 }
-interface NodeGlobal {
-  readonly process: { getBuiltinModule(name: 'node:crypto'): NodeCrypto }
-}
-
-const crypto = (globalThis as unknown as NodeGlobal).process.getBuiltinModule('node:crypto')
+const crypto = requireNode<{ 'node:crypto': NodeCrypto }>().getBuiltinModule('node:crypto')
 
 export function sha256(bytes: Uint8Array): Uint8Array {
   return crypto.hash('sha256', bytes, 'buffer')

@@ -1,6 +1,7 @@
 import { REQUEST_ID_HEADER } from '@chancery/contract'
 import { ByteBlocks } from '@chancery/protocol'
 import { ResponseError, ChanceryError, UnreachableError } from '../errors.ts'
+import { fetchWithoutRedirect } from './supported-init.ts'
 
 /** The part of `fetch` used here; a test or another platform may bring its own. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -58,13 +59,12 @@ export async function send(options: TransportOptions, outgoing: Outgoing): Promi
   const timeout = AbortSignal.timeout(Math.ceil(Math.min(options.timeoutMs, outgoing.leftMs ?? Infinity)))
   const signal = outgoing.signal === undefined ? timeout : AbortSignal.any([timeout, outgoing.signal])
   const ask = (coding: string): Promise<Response> =>
-    options.fetch(outgoing.baseUrl + outgoing.target, {
+    // A redirect would send a signed request to an address that the caller did not choose.
+    fetchWithoutRedirect(options.fetch, outgoing.baseUrl + outgoing.target, {
       method: outgoing.method,
       headers: { ...outgoing.headers, [CODING_HEADER]: coding },
       ...(outgoing.body === undefined ? {} : { body: outgoing.body }),
       signal,
-      // A redirect would send a signed request to an address that the caller did not choose.
-      redirect: 'error',
       credentials: 'omit',
       cache: 'no-store',
     })

@@ -1,4 +1,3 @@
-import { DatabaseSync } from 'node:sqlite'
 import { ChanceryError } from '../errors.ts'
 
 /** Another process uses this folder. */
@@ -18,6 +17,8 @@ const WAIT_MS = 500
  * in every case. A file with a process id would stay after a crash.
  */
 export function acquireFileLock(lockFile: string): Ownership {
+  // Loaded here: Node.js 22 prints a warning when a program loads it.
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   const lock = new DatabaseSync(lockFile, { timeout: WAIT_MS })
   try {
     lock.exec('pragma locking_mode = exclusive; begin exclusive')

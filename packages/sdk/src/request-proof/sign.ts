@@ -13,6 +13,7 @@ import {
   writeProofParameters,
 } from '@chancery/protocol'
 import type { Attestation, Instant, JoinCertificate, JsonValue, ProofHeaders, Signer } from '@chancery/protocol'
+import { fetchWithoutRedirect } from '../http/supported-init.ts'
 import { systemClock } from '../http/system-clock.ts'
 import { RequestError } from '../errors.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
@@ -95,15 +96,14 @@ export function signingFetch(identity: () => ProvingFetchOptions): SigningFetch 
     const about = { method, url, audience, now: clock(), ...(body === undefined ? {} : { body }) }
     const headers = new Headers(request.headers)
     for (const [name, value] of Object.entries(await signRequest(about, caller))) headers.set(name, value)
-    return fetch(url, {
+    // A redirect would send the proof to an address that the caller did not choose.
+    return fetchWithoutRedirect(fetch, url, {
       ...(input instanceof Request ? carriedOver(input) : {}),
       ...init,
       method,
       headers,
       ...(body === undefined ? {} : { body }),
       signal,
-      // A redirect would send the proof to an address that the caller did not choose.
-      redirect: 'error',
     })
   }
 }
