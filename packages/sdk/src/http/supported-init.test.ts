@@ -1,4 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
+import type { fetchWithoutRedirect } from './supported-init.ts'
 
 const Platform = globalThis.Request
 
@@ -15,7 +16,7 @@ afterEach(() => {
   vi.resetModules()
 })
 
-async function open(): Promise<typeof import('./supported-init.ts').fetchWithoutRedirect> {
+async function open(): Promise<typeof fetchWithoutRedirect> {
   vi.resetModules()
   return (await import('./supported-init.ts')).fetchWithoutRedirect
 }
