@@ -11,7 +11,7 @@ export interface Partner {
   /** Revoked after it was issued, for this reason. */
   readonly endedBecause?: string
   /** Members whose attestations the partner revoked. */
-  readonly withdrew?: readonly string[]
+  readonly withdrew: readonly string[]
 }
 
 export const PARTNERS: readonly Partner[] = [
@@ -27,9 +27,16 @@ export const PARTNERS: readonly Partner[] = [
     roles: ['role:client'],
     withdrew: ['northwind-member-0007', 'northwind-member-0311'],
   },
-  { name: 'FJORD-BANK', validityHours: 60, roles: ['role:client'] },
-  { name: 'OSPREY-GRID', validityHours: 20, roles: ['role:service'] },
-  { name: 'OLD-LIGHTHOUSE', validityHours: 720, roles: ['role:client'], endedBecause: 'relationship_ended' },
+  { name: 'FJORD-BANK', validityHours: 1440, roles: ['role:client'], withdrew: [] },
+  // Ends within 72 hours on purpose, so that the console shows its warning.
+  { name: 'OSPREY-GRID', validityHours: 30, roles: ['role:service'], withdrew: [] },
+  {
+    name: 'OLD-LIGHTHOUSE',
+    validityHours: 720,
+    roles: ['role:client'],
+    endedBecause: 'relationship_ended',
+    withdrew: [],
+  },
 ]
 
 export const NODE_ROLES: readonly (readonly string[])[] = [

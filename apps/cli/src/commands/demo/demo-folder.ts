@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { LIMITERS } from '@chancery/contract'
 import { draftGenesisBlock, signList, writePrivateKeyFile, writePublicKeyFile } from '@chancery/protocol'
 import type { Instant, Signer } from '@chancery/protocol'
-import { FOR_ALL, OWNER_ONLY, writeNewFile } from '../../files/files.ts'
+import { FOR_ALL, OWNER_ONLY, readText, replaceFile, writeNewFile } from '../../files/files.ts'
 import { writeGenesisText } from '../../files/genesis-file.ts'
 import { validity } from '../genesis/create.ts'
 import type { Choices } from '../init/choices.ts'
@@ -24,7 +24,8 @@ export interface DemoHomeOptions {
   readonly settings?: string
 }
 
-const VALID_DAYS = 90
+/** A demo can be continued for so long. */
+const VALID_DAYS = 365
 
 /**
  * Writes the files of `init` with the public demo keys, the evidence store on and high limits, because the data needs
@@ -36,9 +37,11 @@ export async function writeDemoHome(
   now: Instant,
   { keysOf = '', settings: more = '' }: DemoHomeOptions = {},
 ): Promise<DemoKeys> {
-  const root = await writeKey(files.root, KEY_IDS.root, `${keysOf}root`)
-  const authority = await writeKey(files.authority, KEY_IDS.authority, `${keysOf}authority`)
-  const operator = await writeKey(files.operator, KEY_IDS.operator, `${keysOf}operator`)
+  const keys = await demoKeys(keysOf)
+  await writeKey(files.root, keys.root, `${keysOf}root`)
+  await writeKey(files.authority, keys.authority, `${keysOf}authority`)
+  await writeKey(files.operator, keys.operator, `${keysOf}operator`)
+  const { root, authority, operator } = keys
   const block = draftGenesisBlock({
     network_name: choices.network,
     root_public_key: root.publicKey,
@@ -51,13 +54,27 @@ export async function writeDemoHome(
   const settings = `${usual}EVIDENCE_STORE=on\nLOG_LEVEL=warn\n${more}${limits.join('')}`
   await writeNewFile(files.settings, settings, OWNER_ONLY)
   await writeNewFile(files.config, configText(choices, files), FOR_ALL)
-  return { root, authority, operator }
+  return keys
 }
 
-async function writeKey(base: string, keyId: string, name: string): Promise<Signer> {
-  const signer = await demoSigner(keyId, name)
+/** The keys of every demo. They follow from their names. */
+export async function demoKeys(keysOf = ''): Promise<DemoKeys> {
+  return {
+    root: await demoSigner(KEY_IDS.root, `${keysOf}root`),
+    authority: await demoSigner(KEY_IDS.authority, `${keysOf}authority`),
+    operator: await demoSigner(KEY_IDS.operator, `${keysOf}operator`),
+  }
+}
+
+/** Changes the port of an existing demo in its two files. */
+export async function changeDemoPort(choices: Choices, files: HomeFiles): Promise<void> {
+  const settings = await readText(files.settings)
+  await replaceFile(files.settings, settings.replace(/^PORT=.*$/m, `PORT=${choices.port}`), OWNER_ONLY)
+  await replaceFile(files.config, configText(choices, files), FOR_ALL)
+}
+
+async function writeKey(base: string, { keyId, publicKey }: Signer, name: string): Promise<void> {
   await mkdir(dirname(base), { recursive: true, mode: 0o700 })
   await writeNewFile(`${base}.key`, writePrivateKeyFile(demoSeed(name), keyId), OWNER_ONLY)
-  await writeNewFile(`${base}.pub`, writePublicKeyFile(signer.publicKey, keyId), FOR_ALL)
-  return signer
+  await writeNewFile(`${base}.pub`, writePublicKeyFile(publicKey, keyId), FOR_ALL)
 }

@@ -13,22 +13,42 @@ export function readNumber(text: string, name: string, max: number): string {
   return text
 }
 
-/** Checks the port first, so that a demo that cannot run leaves no files. */
-export async function requireFreePort(host: string, port: number): Promise<void> {
+/** A port that the demo will use, and its use. */
+export interface DemoPort {
+  readonly port: number
+  readonly use: string
+}
+
+/** Checks the ports first, so that a demo that cannot run leaves no files. */
+export async function requireFreePorts(host: string, ports: readonly DemoPort[]): Promise<void> {
+  const first = ports[0]?.port ?? 0
+  const more = ports.length === 1 ? '' : ` It uses ${ports.length} ports in a row, from the given one.`
+  for (const { port, use } of ports) {
+    const problem = await findPortProblem(host, port)
+    if (problem === undefined) continue
+    throw new CommandError({
+      code: 'port_in_use',
+      message: `Port ${port} cannot be used for the ${use}: ${problem}.`,
+      hint: `Stop the program that listens there, or choose another port: --port ${suggestPort(first)}.${more}`,
+    })
+  }
+}
+
+function suggestPort(port: number): number {
+  return port + 1000 < 65_000 ? port + 1000 : port - 1000
+}
+
+async function findPortProblem(host: string, port: number): Promise<string | undefined> {
   const server = createServer()
   try {
     server.listen(port, host)
     await once(server, 'listening')
   } catch (error) {
-    const hint = 'Stop the program that listens there, or choose another with --port.'
-    throw new CommandError({
-      code: 'port_in_use',
-      message: `Port ${port} cannot be used: ${portProblem(error)}.`,
-      hint,
-    })
+    return portProblem(error)
   }
   server.close()
   await once(server, 'close')
+  return undefined
 }
 
 function portProblem(error: unknown): string {

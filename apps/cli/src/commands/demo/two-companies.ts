@@ -1,14 +1,17 @@
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { writeJson } from '@chancery/protocol'
-import type { Attestation } from '@chancery/protocol'
+import { HOUR, instantOf, readAttestation, readJson, writeJson } from '@chancery/protocol'
+import type { Attestation, Instant } from '@chancery/protocol'
 import { FollowedParty, Node, callerBasis, createClient } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk'
 import { FileNodeStore, httpNodeProof } from '@chancery/sdk/nodejs'
+import { FOR_ALL, replaceFile } from '../../files/files.ts'
 import type { DemoKeys } from './demo-folder.ts'
 
 export const BANK = 'DEMO-BANK'
 export const FREIGHT = 'DEMO-FREIGHT'
-const CAPABILITY = 'ledger.read'
+/** What each path of the service needs. The agent may read the accounts only. */
+const CAPABILITIES = { '/accounts': 'ledger.read', '/payments': 'payments.read' } as const
 const ACCOUNTS = '{"accounts":[{"id":"freight-1","balance":1250}]}'
 const MAX_HEADER_BYTES = 24_576
 const PULL_SECONDS = 60
@@ -35,25 +38,14 @@ export async function joinCompany(company: Company, folder: string, role: string
   return Node.join({ url: company.url, genesis, store: new FileNodeStore(folder), invite })
 }
 
-/** Attestation at home; treaty and partner at the bank; the first pull. */
-export async function connectCompanies(
-  bank: Company,
-  freight: Company,
-  agent: Node,
-): Promise<{ readonly attestation: Attestation; readonly text: string }> {
-  const attestation = await operatorOf(freight).attestations.issue({
-    subject_id: 'dispatch-agent',
-    subject_public_key: agent.publicKey,
-    roles: ['role:client'],
-    validity_hours: 720,
-    claims: { capabilities: [CAPABILITY] },
-  })
+/** Treaty and partner at the bank; the first pull. */
+export async function connectCompanies(bank: Company, freight: Company): Promise<void> {
   const operator = operatorOf(bank)
   await operator.recognitionTreaties.issue({
     subject_sovereign_id: freight.network,
     subject_public_keys: [freight.keys.authority.publicKey],
     scope: { allowed_roles: ['role:client'], claims: { capabilities: ['ledger.*'] } },
-    validity_hours: 720,
+    validity_hours: 8760,
   })
   await operator.partners.add({
     url: freight.url,
@@ -64,12 +56,34 @@ export async function connectCompanies(
   })
   // The authority may pull at this moment itself.
   await operator.partners.pull(freight.network).catch(() => undefined)
-  return { attestation, text: `${writeJson(attestation)}\n` }
+}
+
+/** An attestation with less time left is issued again at the start. */
+const ATTESTATION_LEFT = 48n * HOUR
+
+/** Returns the stored attestation of the agent, or issues it at home. A revoked one is returned, and stays revoked. */
+export async function loadAttestation(file: string, freight: Company, agent: Node, now: Instant): Promise<Attestation> {
+  const text = await readFile(file, 'utf8').catch(() => undefined)
+  const stored = text === undefined ? undefined : readAttestation(readJson(text))
+  if (stored !== undefined && instantOf(stored.expires_at) - now > ATTESTATION_LEFT) return stored
+  const attestation = await operatorOf(freight).attestations.issue({
+    subject_id: 'dispatch-agent',
+    subject_public_key: agent.publicKey,
+    roles: ['role:client'],
+    validity_hours: 720,
+    claims: { capabilities: [CAPABILITIES['/accounts']] },
+  })
+  await replaceFile(file, `${writeJson(attestation)}\n`, FOR_ALL)
+  return attestation
 }
 
 export interface DemoService {
   readonly url: string
   close(): Promise<void>
+}
+
+function capabilityOf(path = ''): string {
+  return path === '/payments' ? CAPABILITIES['/payments'] : CAPABILITIES['/accounts']
 }
 
 /** The accounts of the bank: a caller proves its key, and the authority of the bank decides. */
@@ -89,7 +103,7 @@ export async function startService(
         response.writeHead(status, { 'Content-Type': 'application/json' }).end(text)
       }
       try {
-        const { decision } = await relay.ask(CAPABILITY, callerBasis(request.node))
+        const { decision } = await relay.ask(capabilityOf(request.url), callerBasis(request.node))
         if (decision.authorized) send(200, ACCOUNTS)
         else send(403, writeJson({ denied: decision.denial_reason }))
       } catch {

@@ -5,11 +5,13 @@ import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import type { Options } from '../../arguments/options.ts'
 import { usageError } from '../../errors/failure.ts'
-import { FOR_ALL, typed, writeNewFile } from '../../files/files.ts'
+import { typed } from '../../files/files.ts'
 import { homeFiles, prepareHome } from '../init/home.ts'
-import { writeDemoHome } from './demo-folder.ts'
-import { readNumber, refuseEarlyEnd, requireFreePort, waitUntilReady } from './demo-start.ts'
-import { BANK, FREIGHT, connectCompanies, joinCompany, startService } from './two-companies.ts'
+import { demoKeys, writeDemoHome } from './demo-folder.ts'
+import { readNumber, refuseEarlyEnd, requireFreePorts, waitUntilReady } from './demo-start.ts'
+import { checkDemoFolder, lockDemo, makeDemoFolder, writeDemoState } from './demo-state.ts'
+import type { DemoState } from './demo-state.ts'
+import { BANK, FREIGHT, connectCompanies, joinCompany, loadAttestation, startService } from './two-companies.ts'
 import type { Company } from './two-companies.ts'
 
 const HOST = '127.0.0.1'
@@ -22,19 +24,25 @@ const SETTINGS = {
 
 /** Runs `demo --two`: a bank with a service, and a freight company with an agent, until they are stopped. */
 export async function runTwo(context: CommandContext, options: Options): Promise<Result> {
-  if (options.isSet('nodes')) throw usageError('--nodes is not used with --two.')
+  for (const name of ['nodes', 'static']) if (options.isSet(name)) throw usageError(`--${name} is not used with --two.`)
   const home = resolve(context.cwd, options.textOrDefault('home'))
-  const port = Number(readNumber(options.textOrDefault('port'), 'port', MAX_PORT))
-  for (const each of [port, port + 1, port + 2]) await requireFreePort(HOST, each)
-  const { undo } = await prepareHome(home, false, context.now())
-  const undone = async (error: unknown): Promise<never> => {
-    await undo()
+  const found = await checkDemoFolder(context, home, { kind: 'two', isReset: options.isSet('reset') })
+  const port = choosePort(options, found)
+  await requireFreePorts(HOST, [
+    { port, use: 'authority of the bank' },
+    { port: port + 1, use: 'authority of the freight company' },
+    { port: port + 2, use: 'service of the bank' },
+  ])
+  const state = found ?? { kind: 'two', port, createdAt: context.now(), isComplete: false }
+  const undo = found === undefined ? await makeDemoFolder(home, state) : undefined
+  lockDemo(home)
+  try {
+    if (found === undefined) for (const network of [BANK, FREIGHT] as const) await writeCompany(state, home, network)
+  } catch (error) {
+    await undo?.()
     throw error
   }
-  const [bank, freight] = [
-    await startCompany(context, BANK, home, port).catch(undone),
-    await startCompany(context, FREIGHT, home, port + 1).catch(undone),
-  ]
+  const [bank, freight] = [await startCompany(BANK, home, port), await startCompany(FREIGHT, home, port + 1)]
   const stopped = new AbortController()
   const ended = Promise.all([bank.ended, freight.ended]).then((codes) => {
     stopped.abort()
@@ -42,38 +50,52 @@ export async function runTwo(context: CommandContext, options: Options): Promise
   })
   const service = await joinCompany(bank, join(home, 'service'), 'role:relay')
   const agent = await joinCompany(freight, join(home, 'agent'), 'role:client')
-  const { attestation, text } = await connectCompanies(bank, freight, agent)
-  await writeNewFile(join(home, 'agent.json'), text, FOR_ALL)
+  if (found === undefined) await connectCompanies(bank, freight)
+  const attestation = await loadAttestation(join(home, 'agent.json'), freight, agent, context.now())
+  await writeDemoState(home, { ...state, isComplete: true })
   const server = await startService(service, freight, { host: HOST, port: port + 2 })
   const call = agent.fetchAs(server.url, { attestation })
   tellNext(context, home, { bank, freight, service: server.url, attestation_id: attestation.attestation_id })
-  await callUntil(context, () => call(`${server.url}/accounts`), stopped.signal)
+  await callUntil(context, (path) => call(`${server.url}${path}`), stopped.signal)
   await Promise.all([agent.stop(), service.stop(), server.close()])
   return { exitCode: await ended }
+}
+
+/** The bank stores the address of its partner, so the ports of an existing demo stay. */
+function choosePort(options: Options, found: DemoState | undefined): number {
+  const given = Number(readNumber(options.textOrDefault('port'), 'port', MAX_PORT))
+  if (found === undefined) return given
+  if (options.isSet('port') && given !== found.port)
+    throw usageError(`This demo uses port ${found.port}. Leave out --port, or add --reset to make a new demo.`)
+  return found.port
 }
 
 interface StartedCompany extends Company {
   readonly ended: Promise<number>
 }
 
-async function startCompany(
-  context: CommandContext,
-  network: typeof BANK | typeof FREIGHT,
+function companyHome(home: string, network: string): string {
+  return join(home, network.toLowerCase())
+}
+
+async function writeCompany(
+  { createdAt, port }: DemoState,
   home: string,
-  port: number,
-): Promise<StartedCompany> {
-  const choices = { home: join(home, network.toLowerCase()), network, host: HOST, port: String(port) }
-  const files = homeFiles(choices.home)
-  await prepareHome(choices.home, false, context.now())
-  const keys = await writeDemoHome(choices, files, context.now(), {
-    keysOf: `${network} `,
-    settings: SETTINGS[network],
-  })
+  network: typeof BANK | typeof FREIGHT,
+): Promise<void> {
+  const own = companyHome(home, network)
+  const choices = { home: own, network, host: HOST, port: String(network === BANK ? port : port + 1) }
+  await prepareHome(own, false, createdAt)
+  await writeDemoHome(choices, homeFiles(own), createdAt, { keysOf: `${network} `, settings: SETTINGS[network] })
+}
+
+async function startCompany(network: string, home: string, port: number): Promise<StartedCompany> {
+  const files = homeFiles(companyHome(home, network))
   const { commands } = await import('@chancery/authority')
   const ended = commands.start({ flags: {}, envFile: files.settings })
-  const url = addressOf(HOST, choices.port)
+  const url = addressOf(HOST, String(port))
   await Promise.race([waitUntilReady(url), ended.then(refuseEarlyEnd)])
-  return { network, url, keys, config: files.config, ended }
+  return { network, url, keys: await demoKeys(`${network} `), config: files.config, ended }
 }
 
 interface Started {
@@ -98,16 +120,24 @@ function tellNext(context: CommandContext, home: string, { bank, freight, servic
   for (const line of lines) context.note(line)
 }
 
-/** The agent calls the service until the authorities end, and reports when the response changes. */
-async function callUntil(context: CommandContext, call: () => Promise<Response>, signal: AbortSignal): Promise<void> {
-  let before = ''
-  while (!signal.aborted) {
-    const now = await call().then(
+/** One in so many calls asks for a path that the treaty does not cover. */
+const DENIED_EVERY = 6
+
+/** The agent calls the service until the authorities end, and reports when the response of a path changes. */
+async function callUntil(
+  context: CommandContext,
+  call: (path: string) => Promise<Response>,
+  signal: AbortSignal,
+): Promise<void> {
+  const before = new Map<string, string>()
+  for (let turn = 1; !signal.aborted; turn += 1) {
+    const path = turn % DENIED_EVERY === 0 ? '/payments' : '/accounts'
+    const now = await call(path).then(
       async (response) => `${response.status} ${await response.text()}`,
       () => 'no response',
     )
-    if (now !== before && !signal.aborted) context.note(`the agent reads the accounts: ${now}`)
-    before = now
+    if (now !== before.get(path) && !signal.aborted) context.note(`the agent reads the ${path.slice(1)}: ${now}`)
+    before.set(path, now)
     await pause(CALL_SECONDS * 1000, undefined, { signal }).catch(() => undefined)
   }
 }
