@@ -15,20 +15,27 @@ export interface DemoProcess {
   stop(): Promise<number>
 }
 
-/** Starts `chancery demo` with data in a separate process. */
+/** Starts `chancery demo --static` in a separate process: its records do not change by themselves. */
 export async function startDemo(home: string, nodes: number): Promise<DemoProcess> {
-  return startDemoAt(home, await freePort(), ['--nodes', String(nodes)])
+  return startDemoWith(home, ['--static', '--nodes', String(nodes)])
 }
 
 /** Starts `chancery demo --two`, which uses three ports. */
-export async function startTwoCompanies(home: string): Promise<DemoProcess> {
-  return startDemoAt(home, await freePort(), ['--two'])
+export function startTwoCompanies(home: string): Promise<DemoProcess> {
+  return startDemoWith(home, ['--two'])
 }
 
-async function startDemoAt(home: string, port: number, more: readonly string[]): Promise<DemoProcess> {
+/** Starts `chancery demo` with these options on a free port. With `continued` it uses the port of an earlier start. */
+export async function startDemoWith(
+  home: string,
+  more: readonly string[],
+  continued?: DemoProcess,
+): Promise<DemoProcess> {
+  const url = continued?.url ?? `http://127.0.0.1:${await freePort()}`
+  const port = continued === undefined ? ['--port', new URL(url).port] : []
   const child = spawn(
     process.execPath,
-    ['--conditions=development', PROGRAM, 'demo', '--home', home, '--port', String(port), ...more],
+    ['--conditions=development', PROGRAM, 'demo', '--home', home, ...port, ...more],
     { env: { ...process.env, ...COMPILE_CACHE }, stdio: ['ignore', 'ignore', 'pipe'] },
   )
   const exited = once(child, 'exit')
@@ -41,7 +48,7 @@ async function startDemoAt(home: string, port: number, more: readonly string[]):
     child.on('exit', () => reject(new Error(`the demo ended: ${notes}`)))
   })
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     keyFile: join(home, 'keys', 'operator.key'),
     notes: () => notes,
     async stop() {

@@ -5,7 +5,7 @@ export const demoCommands: readonly Command[] = [
     path: ['demo'],
     summary: 'Run a demo network',
     description:
-      'Creates a network with one day of past activity, starts its authority and keeps it in use: nodes send heartbeats, renew certificates and ask for decisions. A second start continues with the folder. The keys are public and the same every time; do not expose the network.',
+      'Creates a network with the activity of the last 12 hours, starts its authority and keeps it in use: nodes send heartbeats, renew certificates and ask for decisions. A second start continues with the folder. The keys are public and the same every time; do not expose the network.',
     arguments: [],
     options: [
       { flags: '--home <dir>', summary: 'Folder of the demo: empty, or of an earlier start', default: './demo' },
@@ -15,11 +15,19 @@ export const demoCommands: readonly Command[] = [
         flags: '--two',
         summary: 'Two companies instead: a bank with a service, and a freight company with an agent that calls it',
       },
+      {
+        flags: '--gateway',
+        summary: 'Also start a gateway and a protected service on the next two ports, and print two calls to try',
+      },
       { flags: '--reset', summary: 'Delete the demo in the folder first, and make a new one' },
       { flags: '--static', summary: 'Create the records only: no past activity, and no activity after the start' },
     ],
     examples: [
       { line: 'chancery demo --home ./demo', summary: 'Start it, then open http://127.0.0.1:8443/ in a browser' },
+      {
+        line: 'chancery demo --gateway',
+        summary: 'Start it with a gateway, and print a curl that is refused and one that is allowed',
+      },
       { line: 'chancery demo --reset', summary: 'Delete the demo in ./demo and make a new one' },
       {
         line: 'chancery demo --two --home ./two',

@@ -40,7 +40,11 @@ export function findWarnings(watched: Watched): string[] {
       `${count(policies.problem_count, 'problem')} in the active boundary policies: all decisions are denied until you fix them.`,
     )
   if (treaties.warning_count > 0)
-    out.push(`${treaties.warning_count} treaties are expired or end within 72 hours: renew or replace them.`)
+    out.push(
+      treaties.warning_count === 1
+        ? '1 treaty is expired or ends within 72 hours: renew or replace it.'
+        : `${treaties.warning_count} treaties are expired or end within 72 hours: renew or replace them.`,
+    )
   if (feeds.stale_count > 0)
     out.push(`${feeds.stale_count} revocation feeds were not imported for over 72 hours: import them again.`)
   out.push(...partnerWarnings(watched))

@@ -87,9 +87,9 @@ export async function revokeSome(
   nodes: readonly JoinedNode[],
 ): Promise<readonly JoinedNode[]> {
   const isRevoked = ({ index }: JoinedNode): boolean => index % REVOKED_EVERY === REVOKED_EVERY - 1
-  for (const { index, certId } of nodes.filter(isRevoked)) {
-    await operator.crl.revoke({ cert_ids: [certId], reason: 'key_compromise' })
-    await folder.remove(index)
-  }
+  const revoked = nodes.filter(isRevoked)
+  if (revoked.length > 0)
+    await operator.crl.revoke({ cert_ids: revoked.map(({ certId }) => certId), reason: 'key_compromise' })
+  for (const { index } of revoked) await folder.remove(index)
   return nodes.filter((node) => !isRevoked(node))
 }

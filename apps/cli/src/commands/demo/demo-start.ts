@@ -1,9 +1,8 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from '@chancery/sdk'
+import { findPortProblem } from '../../connection/ports.ts'
+import type { PortProblem } from '../../connection/ports.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { errorCode } from '../../files/files.ts'
 
 const READY_SECONDS = 30
 
@@ -28,7 +27,7 @@ export async function requireFreePorts(host: string, ports: readonly DemoPort[])
     if (problem === undefined) continue
     throw new CommandError({
       code: 'port_in_use',
-      message: `Port ${port} cannot be used for the ${use}: ${problem}.`,
+      message: `Port ${port} cannot be used for the ${use}: ${PROBLEMS[problem]}.`,
       hint: `Stop the program that listens there, or choose another port: --port ${suggestPort(first)}.${more}`,
     })
   }
@@ -38,36 +37,35 @@ function suggestPort(port: number): number {
   return port + 1000 < 65_000 ? port + 1000 : port - 1000
 }
 
-async function findPortProblem(host: string, port: number): Promise<string | undefined> {
-  const server = createServer()
-  try {
-    server.listen(port, host)
-    await once(server, 'listening')
-  } catch (error) {
-    return portProblem(error)
-  }
-  server.close()
-  await once(server, 'close')
-  return undefined
+const PROBLEMS: Readonly<Record<PortProblem, string>> = {
+  in_use: 'another program uses it',
+  not_permitted: 'this user may not listen on it',
+  no_such_address: 'this machine does not have the address',
+  not_usable: 'the system refuses it',
 }
 
-function portProblem(error: unknown): string {
-  const code = errorCode(error)
-  return code === 'EADDRINUSE' ? 'another program uses it' : `system error ${code ?? 'unknown'}`
-}
-
-export function refuseEarlyEnd(): never {
-  throw new CommandError({
-    code: 'demo_ended',
-    message: 'The demo authority ended during its start. See its log above.',
-  })
-}
-
-export async function waitUntilReady(url: string): Promise<void> {
+/** Waits until the authority is ready. Fails when it ends before. */
+export function waitUntilReady(url: string, ended: Promise<number>): Promise<void> {
   const client = createClient({ url, retry: false, timeoutMs: 2000 })
+  return waitUntil('authority', () => client.health.readyz(), ended)
+}
+
+/** Waits until the check of a service passes. Fails when the service ends before. */
+export async function waitUntil(service: string, check: () => Promise<unknown>, ended: Promise<number>): Promise<void> {
+  const refuseEarlyEnd = (): never => {
+    throw new CommandError({
+      code: 'demo_ended',
+      message: `The ${service} of the demo ended during its start.`,
+      hint: 'See its log above. Start the demo again with --reset if its files are damaged.',
+    })
+  }
+  await Promise.race([poll(service, check), ended.then(refuseEarlyEnd)])
+}
+
+async function poll(service: string, check: () => Promise<unknown>): Promise<void> {
   const end = performance.now() + READY_SECONDS * 1000
   for (;;) {
-    const isReady = await client.health.readyz().then(
+    const isReady = await check().then(
       () => true,
       () => false,
     )
@@ -75,7 +73,8 @@ export async function waitUntilReady(url: string): Promise<void> {
     if (performance.now() > end)
       throw new CommandError({
         code: 'demo_not_ready',
-        message: `The authority did not become ready within ${READY_SECONDS} s.`,
+        message: `The ${service} did not become ready within ${READY_SECONDS} s.`,
+        hint: 'See its log above, and start the demo again.',
       })
     await pause(100)
   }

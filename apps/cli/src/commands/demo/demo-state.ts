@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises'
+import { readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isJsonObject, readInstant, readJson, writeInstant, writeJson } from '@chancery/protocol'
@@ -53,8 +53,11 @@ export async function checkDemoFolder(
   { kind, isReset }: { readonly kind: DemoKind; readonly isReset: boolean },
 ): Promise<DemoState | undefined> {
   const state = await findDemoState(home)
-  if (state === undefined) return undefined
   const folder = typed(context.cwd, home)
+  if (state === undefined) {
+    await refuseOtherFiles(home, folder)
+    return undefined
+  }
   refuseRunning(home, folder, state)
   if (isReset) return undefined
   if (!state.isComplete) return undefined
@@ -67,9 +70,19 @@ export async function checkDemoFolder(
   return state
 }
 
+/** Other networks have real keys, so a folder without demo.json is never deleted. */
+async function refuseOtherFiles(home: string, folder: string): Promise<void> {
+  const found = await readdir(home).catch(() => [])
+  if (found.length === 0) return
+  throw new CommandError({
+    code: 'folder_in_use',
+    message: `${folder} contains other files and no demo.`,
+    hint: 'Choose a new or empty folder with --home.',
+  })
+}
+
 /**
- * Makes the folder of a new demo. An earlier demo that is not continued is deleted. A folder without demo.json is never
- * deleted, because other networks have real keys.
+ * Makes the folder of a new demo. An earlier demo that is not continued is deleted.
  */
 export async function makeDemoFolder(home: string, state: DemoState): Promise<() => Promise<void>> {
   if ((await findDemoState(home)) !== undefined) await rm(home, { recursive: true, force: true })

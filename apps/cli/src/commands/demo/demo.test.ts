@@ -1,21 +1,82 @@
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { expect, it } from 'vitest'
-import { TestContext } from '../../testing/run-command.suite.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { NOW, TestContext } from '../../testing/run-command.suite.ts'
+import { lockDemo, writeDemoState } from './demo-state.ts'
+import type { DemoState } from './demo-state.ts'
 
-it('a demo on a port that is taken names the port and leaves no folder', async () => {
-  const setup = await TestContext.make()
-  const taken = createServer().listen(0, '127.0.0.1')
-  await once(taken, 'listening')
-  const { port } = taken.address() as AddressInfo
-  try {
-    const { code, stderr } = await setup.run(`demo --home demo --port ${port} --nodes 1`)
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`Port ${port} cannot be used: another program uses it`)])
-    expect(await readdir(setup.folder)).toEqual([])
-  } finally {
-    taken.close()
-    await setup.remove()
-  }
+let setup: TestContext
+beforeEach(async () => {
+  setup = await TestContext.make()
+})
+afterEach(() => setup.remove())
+
+const STATE: DemoState = { kind: 'one', port: 4711, createdAt: NOW, isComplete: true }
+
+async function demoFolder(state: DemoState): Promise<string> {
+  await mkdir(setup.path('demo'))
+  await writeDemoState(setup.path('demo'), state)
+  return setup.path('demo')
+}
+
+describe('a port that is taken', () => {
+  it.each([
+    ['--nodes 1', 0, 'authority'],
+    ['--gateway', 1, 'gateway'],
+    ['--gateway', 2, 'service'],
+    ['--two', 1, 'authority of the freight company'],
+  ])('is named before anything is made, with %s', async (flags, offset, use) => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    try {
+      const { code, stderr } = await setup.run(`demo --home demo --port ${port - offset} ${flags}`)
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining(`Port ${port} cannot be used for the ${use}: another program uses it.`),
+      ])
+      expect(stderr).toContain('or choose another port: --port ')
+      expect(await readdir(setup.folder)).toEqual([])
+    } finally {
+      taken.close()
+    }
+  })
+})
+
+describe('a folder', () => {
+  it('with other files is refused, also with --reset, and stays as it is', async () => {
+    await mkdir(setup.path('demo'))
+    await writeFile(setup.path('demo', 'genesis.json'), 'real')
+    const { code, stderr } = await setup.run('demo --home demo --reset')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('./demo contains other files and no demo.')])
+    expect(await readFile(setup.path('demo', 'genesis.json'), 'utf8')).toBe('real')
+  })
+
+  it('with a demo of two companies is not continued as one network', async () => {
+    await demoFolder({ ...STATE, kind: 'two' })
+    const { code, stderr } = await setup.run('demo --home demo')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('./demo contains a demo of two companies.')])
+    expect(stderr).toContain('Add --two to continue it, add --reset to delete it')
+  })
+
+  it('with a demo that runs is refused, also with --reset, with its address', async () => {
+    const release = lockDemo(await demoFolder(STATE))
+    try {
+      const { code, stderr } = await setup.run('demo --home demo --reset')
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining('The demo in ./demo is running already, at http://127.0.0.1:4711/.'),
+      ])
+    } finally {
+      release?.()
+    }
+  })
+
+  it('with two companies keeps its ports', async () => {
+    await demoFolder({ ...STATE, kind: 'two' })
+    const { code, stderr } = await setup.run('demo --two --home demo --port 4000')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('This demo uses port 4711.')])
+  })
 })

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 
-import { DAY } from '@chancery/protocol'
+import { HOUR } from '@chancery/protocol'
+import type { Client } from '@chancery/sdk'
 import { addressOf } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -12,14 +13,16 @@ import { fill, operatorOf } from './create-data.ts'
 import { NETWORK } from './demo-data.ts'
 import { changeDemoPort, demoKeys, writeDemoHome } from './demo-folder.ts'
 import type { DemoKeys } from './demo-folder.ts'
+import { startDemoGateway } from './demo-gateway.ts'
 import { NodesFolder, runNodes } from './demo-nodes.ts'
-import { readNumber, refuseEarlyEnd, requireFreePorts, waitUntilReady } from './demo-start.ts'
+import { readNumber, requireFreePorts, waitUntilReady } from './demo-start.ts'
 import { checkDemoFolder, lockDemo, makeDemoFolder, writeDemoState } from './demo-state.ts'
 import type { DemoState } from './demo-state.ts'
-import { createPast } from './history.ts'
+import { PAST, createPast } from './history.ts'
 import { runTwo } from './two.ts'
 
 const HOST = '127.0.0.1'
+const MAX_PORT = 65_533
 
 interface OneDemo {
   readonly home: string
@@ -27,6 +30,7 @@ interface OneDemo {
   /** True when an earlier start created it. */
   readonly isContinued: boolean
   readonly isStatic: boolean
+  readonly hasGateway: boolean
   readonly nodes: number
 }
 
@@ -39,11 +43,15 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const keys = isContinued ? await continueDemo(demo) : await createDemo(context, demo)
   const { commands } = await import('@chancery/authority')
   const ended = commands.start({ flags: {}, envFile: homeFiles(home).settings })
+  const nodes = new NodesFolder(home)
   const url = addressOf(HOST, String(state.port))
-  await Promise.race([waitUntilReady(url), ended.then(refuseEarlyEnd)])
-  if (!isContinued && isStatic) await fill({ url, keys, nodes: demo.nodes, now, folder: new NodesFolder(home) })
+  await waitUntilReady(url, ended)
+  if (!isContinued && isStatic) await fill({ url, keys, nodes: demo.nodes, now, folder: nodes })
   await writeDemoState(home, { ...state, isComplete: true })
-  if (!isStatic) await startActivity(context, demo, keys, url)
+  const operator = operatorOf({ url, keys, now })
+  if (!isStatic) await startActivity(context, { url, operator, nodes })
+  if (demo.hasGateway)
+    await startDemoGateway(context, { home, host: HOST, port: state.port, url, keys, operator, nodes })
   const key = typed(context.cwd, `${homeFiles(home).operator}.key`)
   note(`open ${url}/ in a browser; the key for ${url}/operator is ${key}`)
   note('The demo keys are public. Do not expose this network. Press Ctrl-C to stop.')
@@ -53,17 +61,23 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
 /** Reads the options and checks folder and ports, before anything is made. */
 async function openDemo(context: CommandContext, options: Options): Promise<OneDemo> {
   const home = resolve(context.cwd, options.textOrDefault('home'))
-  const given = readNumber(options.textOrDefault('port'), 'port', 65_535)
+  const given = readNumber(options.textOrDefault('port'), 'port', MAX_PORT)
   const nodes = Number(readNumber(options.textOrDefault('nodes'), 'nodes', 2000))
   const found = await checkDemoFolder(context, home, { kind: 'one', isReset: options.isSet('reset') })
   const port = found === undefined || options.isSet('port') ? Number(given) : found.port
-  await requireFreePorts(HOST, [{ port, use: 'authority' }])
+  const hasGateway = options.isSet('gateway')
+  const gateway = [
+    { port: port + 1, use: 'gateway' },
+    { port: port + 2, use: 'service' },
+  ]
+  await requireFreePorts(HOST, [{ port, use: 'authority' }, ...(hasGateway ? gateway : [])])
   const state = found ?? { kind: 'one', port, createdAt: context.now(), isComplete: false }
   return {
     home,
     state: { ...state, port },
     isContinued: found !== undefined,
     isStatic: options.isSet('static'),
+    hasGateway,
     nodes,
   }
 }
@@ -73,11 +87,11 @@ async function createDemo(context: CommandContext, { home, state, nodes, isStati
   const undo = await makeDemoFolder(home, state)
   lockDemo(home)
   const choices = { home, network: NETWORK, host: HOST, port: String(state.port) }
-  // The first records are a day old, and a key must be valid before its first signature.
-  const validFrom = state.createdAt - 2n * DAY
+  // The first records are older than the demo, and a key must be valid before its first signature.
+  const validFrom = state.createdAt - PAST - HOUR
   try {
     const keys = await writeDemoHome(choices, files, validFrom)
-    context.note(`creating ${NETWORK} with ${nodes} nodes${isStatic ? '' : ' and the activity of one day'}`)
+    context.note(`creating ${NETWORK} with ${nodes} nodes${isStatic ? '' : ' and their activity of the last 12 hours'}`)
     if (!isStatic)
       await createPast({ keys, nodes, folder: new NodesFolder(home), settings: files.settings }, state.createdAt)
     return keys
@@ -93,12 +107,17 @@ async function continueDemo({ home, state }: OneDemo): Promise<DemoKeys> {
   return demoKeys()
 }
 
-async function startActivity(context: CommandContext, demo: OneDemo, keys: DemoKeys, url: string): Promise<void> {
+interface LiveDemo {
+  readonly url: string
+  readonly operator: Client
+  readonly nodes: NodesFolder
+}
+
+async function startActivity(context: CommandContext, { url, operator, nodes: folder }: LiveDemo): Promise<void> {
   const { note, now, sleep } = context
-  const operator = operatorOf({ url, keys, now })
   await keepCurrent({ operator, now })
   const genesis = await operator.sovereign.genesis()
-  const nodes = await runNodes({ url, genesis, operator, folder: new NodesFolder(demo.home), note })
+  const nodes = await runNodes({ url, genesis, operator, folder, note })
   const { signal } = new AbortController()
   void runActivity({ operator, find: nodes.find, now, sleep, signal, note })
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { DAY, HOUR, MINUTE } from '@chancery/protocol'
+import { HOUR, MINUTE } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
 import { joinNodes, operatorOf, range, revokeSome } from './create-data.ts'
@@ -9,9 +9,11 @@ import { nodeName } from './demo-nodes.ts'
 import { addPartners, importFeeds } from './partners.ts'
 import { PastClock } from './past-clock.ts'
 
+/** How far the past activity goes back. */
+export const PAST: Instant = 12n * HOUR
 /** The chart of active nodes has one point for five minutes. */
 const STEP = 5n * MINUTE
-const STEPS = Number(DAY / STEP)
+const STEPS = Number(PAST / STEP)
 const STEPS_OF_HOUR = Number(HOUR / STEP)
 /** Nodes above this number join in the last step, so that a large demo starts soon. */
 const MAX_PAST_NODES = 300
@@ -19,8 +21,11 @@ const TOGETHER = 64
 /** Short certificates begin in this part of the last hour, so that they are renewed while the demo runs. */
 const LAST_STEPS = 9
 
-/** Times of the day before, in steps from its start. */
-const AT = { decisions: STEPS - 72, partners: STEPS - 60, feeds: STEPS - 24, outage: STEPS - 26 } as const
+/** A node asks for a decision once an hour, and at the end in every step. */
+const ASKING_STEPS = 18
+
+/** Times, in steps from the start. */
+const AT = { decisions: 24, partners: 36, feeds: STEPS - 24, outage: STEPS - 26 } as const
 
 export type PastTarget = Omit<DemoTarget, 'url' | 'now'> & {
   /** Settings file of the authority. */
@@ -28,19 +33,19 @@ export type PastTarget = Omit<DemoTarget, 'url' | 'now'> & {
 }
 
 /**
- * Creates the day before: an authority of its own port runs with a clock that begins 24 hours ago and moves in steps of
- * five minutes. Nodes join, send heartbeats and ask for decisions through the usual routes, and the authority counts
+ * Creates the past: an authority on a free port runs with a clock that begins 12 hours ago and moves in steps of five
+ * minutes. Nodes join, send heartbeats and ask for decisions through the usual routes, and the authority counts
  * them with its usual job.
  */
-export async function createPast(past: PastTarget, now: Instant): Promise<void> {
-  const clock = new PastClock(now - DAY)
-  const authority = await startPastAuthority(past.settings, clock)
+export async function createPast(given: PastTarget, now: Instant): Promise<void> {
+  const clock = new PastClock(now - PAST)
+  const authority = await startPastAuthority(given.settings, clock)
   try {
-    const target: DemoTarget = { ...past, url: authority.url, now: clock.now }
-    const day = new PastDay(target, operatorOf(target))
+    const target: DemoTarget = { ...given, url: authority.url, now: clock.now }
+    const past = new PastActivity(target, operatorOf(target))
     for (const step of range(0, STEPS)) {
-      clock.moveTo(now - DAY + BigInt(step + 1) * STEP)
-      await day.run(step)
+      clock.moveTo(now - PAST + BigInt(step + 1) * STEP)
+      await past.run(step)
       await authority.countNodes()
     }
   } finally {
@@ -48,7 +53,7 @@ export async function createPast(past: PastTarget, now: Instant): Promise<void> 
   }
 }
 
-class PastDay {
+class PastActivity {
   readonly #target: DemoTarget
   readonly #operator: Client
   #nodes: readonly JoinedNode[] = []
@@ -73,7 +78,7 @@ class PastDay {
     }
     if (step === AT.partners) await addPartners(operator)
     if (step === AT.feeds) await importFeeds(operator, now())
-    if (step > AT.decisions) await this.#ask()
+    if (step > AT.decisions && (step % STEPS_OF_HOUR === 0 || step > STEPS - ASKING_STEPS)) await this.#ask()
     if (step > AT.decisions && step % STEPS_OF_HOUR === 0) await operator.evidence.anchor()
     if (isLast) await revokeSome(this.#target, operator, this.#nodes)
   }
@@ -110,10 +115,10 @@ class PastDay {
   }
 }
 
-/** Returns the number of nodes at a step: a few for 18 hours, a tenth after 23 hours, all at the end. */
+/** Returns the number of nodes at a step: a few for 8 hours, a tenth after 11 hours, all at the end. */
 export function nodesAt(step: number, nodes: number): number {
   const [few, some] = [Math.ceil(nodes / 100), Math.ceil(nodes / 10)]
-  const [first, second] = [STEPS - 72, STEPS - 12]
+  const [first, second] = [STEPS - 48, STEPS - 12]
   const part = (from: number, to: number, at: number): number => Math.round(from + (to - from) * at)
   if (step < first) return few
   if (step < second) return part(few, some, (step - first) / (second - first))

@@ -8,7 +8,7 @@ import { usageError } from '../../errors/failure.ts'
 import { typed } from '../../files/files.ts'
 import { homeFiles, prepareHome } from '../init/home.ts'
 import { demoKeys, writeDemoHome } from './demo-folder.ts'
-import { readNumber, refuseEarlyEnd, requireFreePorts, waitUntilReady } from './demo-start.ts'
+import { readNumber, requireFreePorts, waitUntilReady } from './demo-start.ts'
 import { checkDemoFolder, lockDemo, makeDemoFolder, writeDemoState } from './demo-state.ts'
 import type { DemoState } from './demo-state.ts'
 import { BANK, FREIGHT, connectCompanies, joinCompany, loadAttestation, startService } from './two-companies.ts'
@@ -24,7 +24,8 @@ const SETTINGS = {
 
 /** Runs `demo --two`: a bank with a service, and a freight company with an agent, until they are stopped. */
 export async function runTwo(context: CommandContext, options: Options): Promise<Result> {
-  for (const name of ['nodes', 'static']) if (options.isSet(name)) throw usageError(`--${name} is not used with --two.`)
+  for (const name of ['nodes', 'static', 'gateway'])
+    if (options.isSet(name)) throw usageError(`--${name} is not used with --two.`)
   const home = resolve(context.cwd, options.textOrDefault('home'))
   const found = await checkDemoFolder(context, home, { kind: 'two', isReset: options.isSet('reset') })
   const port = choosePort(options, found)
@@ -94,7 +95,7 @@ async function startCompany(network: string, home: string, port: number): Promis
   const { commands } = await import('@chancery/authority')
   const ended = commands.start({ flags: {}, envFile: files.settings })
   const url = addressOf(HOST, String(port))
-  await Promise.race([waitUntilReady(url), ended.then(refuseEarlyEnd)])
+  await waitUntilReady(url, ended)
   return { network, url, keys: await demoKeys(`${network} `), config: files.config, ended }
 }
 

@@ -1,0 +1,124 @@
+import { appendFile, mkdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DAY, SECOND, writeJson } from '@chancery/protocol'
+import { createClient, createGatewayClient } from '@chancery/sdk'
+import type { Client } from '@chancery/sdk'
+import type { CommandContext } from '../../context.ts'
+import { FOR_ALL, readText, replaceFile, typed } from '../../files/files.ts'
+import { gatewayFiles, makeGatewayFolder } from '../gateway/gateway-folder.ts'
+import { pinNetwork } from '../gateway/network-source.ts'
+import { NETWORK, demoSigner } from './demo-data.ts'
+import type { DemoKeys } from './demo-folder.ts'
+import { nodeName } from './demo-nodes.ts'
+import type { NodesFolder } from './demo-nodes.ts'
+import { waitUntil } from './demo-start.ts'
+import { PATH, readCertificate, startProtectedService } from './protected-service.ts'
+import type { DemoCaller } from './protected-service.ts'
+
+export interface DemoGatewayOptions {
+  readonly home: string
+  readonly host: string
+  /** Of the authority. The gateway uses the next port, and the service the one after it. */
+  readonly port: number
+  readonly url: string
+  readonly keys: DemoKeys
+  readonly operator: Client
+  readonly nodes: NodesFolder
+}
+
+const REFRESH_SECONDS = 10
+const REVOKED_NODE = 'berth-closed'
+
+/** Starts a gateway and a service that asks it, and prints one request that is refused and one that is allowed. */
+export async function startDemoGateway(context: CommandContext, options: DemoGatewayOptions): Promise<void> {
+  const { home, host, port } = options
+  const callers = await prepareCallers(options)
+  const folder = join(home, 'gateway')
+  if (!(await isGatewayOf(folder, options))) await makeFolder(context, folder, options)
+  const { settings, token } = gatewayFiles(folder)
+  const { commands } = await import('@chancery/gateway')
+  const ended = commands.start({ action: 'start', json: false, online: false, envFile: settings })
+  const gateway = { url: `http://${host}:${port + 1}`, token: (await readText(token)).trim() }
+  const ready = createGatewayClient(gateway)
+  await waitUntil('gateway', () => ready.ready(), ended)
+  const service = await startProtectedService({ host, port: port + 2, gateway, callers })
+  const [refused, allowed] = callers.map(
+    ({ headersFile }) => `  curl -i -H @${typed(context.cwd, headersFile)} ${service}${PATH}`,
+  )
+  const lines = [
+    `The service ${service}${PATH} asks the gateway ${gateway.url} about each caller.`,
+    'It refuses a revoked node:',
+    refused ?? '',
+    'It allows an active node:',
+    allowed ?? '',
+    'Each file has the signed headers of one request. The demo writes them again after each use.',
+  ]
+  for (const line of lines) context.note(line)
+}
+
+/** True when the folder has a gateway with these addresses. */
+async function isGatewayOf(folder: string, { host, port, url }: DemoGatewayOptions): Promise<boolean> {
+  const { policy, settings } = gatewayFiles(folder)
+  const texts = await Promise.all([policy, settings].map((file) => readFile(file, 'utf8').catch(() => '')))
+  return texts[0]?.includes(`"${url}"`) === true && texts[1]?.includes(`=${host}:${port + 1}\n`) === true
+}
+
+async function makeFolder(context: CommandContext, folder: string, options: DemoGatewayOptions): Promise<void> {
+  const { host, port, url, keys } = options
+  await rm(folder, { recursive: true, force: true })
+  const source = { url, rootKey: keys.root.publicKey, network: NETWORK, allowHttp: true }
+  const { entry } = await pinNetwork(context, source)
+  const now = context.now()
+  const { files } = await makeGatewayFolder({
+    folder,
+    networks: { [NETWORK]: { ...entry, refresh_seconds: REFRESH_SECONDS } },
+    address: `${host}:${port + 1}`,
+    client: {
+      id: 'manifest-service',
+      expiresAt: ((now + 365n * DAY) / SECOND) * SECOND,
+      requestsPerMinute: 600,
+      metrics: false,
+    },
+    tokenFile: gatewayFiles(folder).token,
+    now,
+    cwd: context.cwd,
+  })
+  await appendFile(files.settings, 'GATEWAY_LOG_LEVEL=error\n')
+}
+
+/** Returns a caller that is refused and one that is allowed. */
+async function prepareCallers(options: DemoGatewayOptions): Promise<readonly DemoCaller[]> {
+  const folder = join(options.home, 'callers')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const revoked = join(folder, 'revoked.json')
+  const known = await readFile(revoked, 'utf8').catch(() => undefined)
+  const closed = readCertificate(known ?? (await makeRevoked(options, revoked)))
+  const [index = 0] = await options.nodes.list()
+  const store = await options.nodes.store(index)
+  let current = await store.read('certificate')
+  const certificate = async (): Promise<ReturnType<typeof readCertificate>> => {
+    // The file of a node that was revoked is deleted. Its last certificate then shows the refusal.
+    current = (await store.read('certificate')) ?? current
+    return readCertificate(current ?? '')
+  }
+  return [
+    {
+      signer: await demoSigner(REVOKED_NODE),
+      certificate: () => Promise.resolve(closed),
+      headersFile: join(folder, 'revoked.headers'),
+    },
+    { signer: await demoSigner(nodeName(index)), certificate, headersFile: join(folder, 'active.headers') },
+  ]
+}
+
+/** A node that joins and is revoked at once. */
+async function makeRevoked({ url, keys, operator }: DemoGatewayOptions, file: string): Promise<string> {
+  const invite = await operator.enrollment.invite({ roles: ['role:client'], label: REVOKED_NODE })
+  const signer = await demoSigner(REVOKED_NODE)
+  const node = createClient({ url, node: { signer, audience: keys.authority.publicKey } })
+  const certificate = await node.enrollment.join({ invite_token: invite.token_id })
+  await operator.crl.revoke({ cert_ids: [certificate.cert_id], reason: 'key_compromise' })
+  const text = writeJson(certificate)
+  await replaceFile(file, `${text}\n`, FOR_ALL)
+  return text
+}
