@@ -102,7 +102,7 @@ export interface RunNodesOptions {
 }
 
 export interface RunningNodes {
-  find(index: number): Node | undefined
+  readonly find: (index: number) => Node | undefined
   stop(): Promise<void>
 }
 

@@ -29,7 +29,8 @@ export async function writeDemoState(home: string, { createdAt, ...state }: Demo
 export async function findDemoState(home: string): Promise<DemoState | undefined> {
   const text = await readFile(fileOf(home), 'utf8').catch(() => undefined)
   const value = text === undefined ? undefined : parse(text)
-  const createdAt = readInstant(String(value?.['createdAt']))
+  const written = value?.['createdAt']
+  const createdAt = typeof written === 'string' ? readInstant(written) : undefined
   if (value === undefined || createdAt === undefined) return undefined
   const kind = value['kind'] === 'two' ? 'two' : 'one'
   return { kind, port: Number(value['port']), createdAt, isComplete: value['isComplete'] === true }

@@ -15,7 +15,7 @@ export const PAST: Instant = 12n * HOUR
 const STEP = 5n * MINUTE
 const STEPS = Number(PAST / STEP)
 const STEPS_OF_HOUR = Number(HOUR / STEP)
-/** Nodes above this number join in the last step, so that a large demo starts soon. */
+/** Nodes above this number join in the last step, so that a large demo starts in less time. */
 const MAX_PAST_NODES = 300
 const TOGETHER = 64
 /** Short certificates begin in this part of the last hour, so that they are renewed while the demo runs. */
