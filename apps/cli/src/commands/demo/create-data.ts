@@ -88,8 +88,8 @@ export async function revokeSome(
 ): Promise<readonly JoinedNode[]> {
   const isRevoked = ({ index }: JoinedNode): boolean => index % REVOKED_EVERY === REVOKED_EVERY - 1
   const revoked = nodes.filter(isRevoked)
-  if (revoked.length > 0)
-    await operator.crl.revoke({ cert_ids: revoked.map(({ certId }) => certId), reason: 'key_compromise' })
+  const [first, ...more] = revoked.map(({ certId }) => certId)
+  if (first !== undefined) await operator.crl.revoke({ cert_ids: [first, ...more], reason: 'key_compromise' })
   for (const { index } of revoked) await folder.remove(index)
   return nodes.filter((node) => !isRevoked(node))
 }
