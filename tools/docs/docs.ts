@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { checkBuiltSite, checkMarkdownLinks } from './check-links.ts'
+import { checkSearch, readQuestions } from './check-search.ts'
 
 /**
  * `npm run docs`, `docs:build`, `docs:check`: the documentation site from the Markdown files of the repository. Its
@@ -64,16 +65,27 @@ async function build(): Promise<boolean> {
   return false
 }
 
-function check(): boolean {
+async function check(): Promise<boolean> {
   if (!existsSync(join(BUILT, 'index.html'))) {
     console.error('there is no built site: npm run docs:build')
     return false
   }
   const broken = [...checkMarkdownLinks(ROOT), ...checkBuiltSite(BUILT)]
   for (const { at, target, problem } of broken) console.error(`${at}: ${target}: ${problem}`)
-  if (!existsSync(join(BUILT, 'pagefind/pagefind.js'))) console.error('the search index is missing')
-  else if (broken.length === 0) console.log('every link leads somewhere')
-  return broken.length === 0 && existsSync(join(BUILT, 'pagefind/pagefind.js'))
+  if (broken.length === 0) console.log('every link leads somewhere')
+  return (await checkQuestions()) && broken.length === 0
+}
+
+async function checkQuestions(): Promise<boolean> {
+  if (!existsSync(join(BUILT, 'pagefind/pagefind.js'))) {
+    console.error('the search index is missing')
+    return false
+  }
+  const wrong = await checkSearch(BUILT)
+  for (const { question, page, found } of wrong)
+    console.error(`the search for "${question}" must find ${page} first, but finds ${found.join(', ') || 'nothing'}`)
+  if (wrong.length === 0) console.log(`the search finds the right page for ${readQuestions().length} questions`)
+  return wrong.length === 0
 }
 
 async function preview(): Promise<boolean> {
