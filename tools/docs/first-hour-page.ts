@@ -65,7 +65,7 @@ export function firstHourPage(seconds: readonly number[], conditions: string): s
       '- Installation, shell variables and the start of the second organisation are not counted, here or there.',
       '- "Questions" are prompts of the command. Their answers are not counted. "Files" are written or edited by hand. Their characters are not counted.',
       '- Commands of the other projects are as printed, with continued lines joined. "Composed" means that the page documents the command or the route, and we wrote the line.',
-      '- "Outside its scope" is our judgement, as in the [comparison](../comparison.md).',
+      '- "Outside its scope" is our assessment, as in the [comparison](../comparison.md).',
       '- Seconds include the time until the server is ready.',
       '- "No command in the pages read" means that we did not find one in the pages below. The project may have one.',
       '- Accepting a second organisation: one direction only. SPIRE: the configuration of both servers, and the trust bundle and entry of one side.',
