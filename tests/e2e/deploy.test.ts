@@ -103,6 +103,23 @@ describe('compose', () => {
     expect(open.map(([name]) => name)).toEqual(['balancer'])
   })
 
+  it('has a first gateway that names only files and settings that exist, and opens no port to other machines', async () => {
+    const { services, secrets, networks } = parse(await read('compose/gateway.yaml'), { merge: true }) as Compose
+    expect(Object.keys(services)).toEqual(['authority', 'gateway', 'service', 'setup'])
+    for (const [name, service] of Object.entries(services)) {
+      expect(service, name).toMatchObject({ read_only: true, cap_drop: ['ALL'] })
+      expect(service.security_opt).toContain('no-new-privileges:true')
+      for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/)
+      const mounts = (service.volumes ?? []).map((mount) => mount.split(':')[0] ?? '')
+      for (const place of mounts.filter((mount) => !mount.startsWith('./network')))
+        expect(existsSync(join(DEPLOY, 'compose', place)), place).toBe(true)
+      for (const network of service.networks ?? []) expect(Object.keys(networks)).toContain(network)
+      for (const secret of service.secrets ?? []) expect(Object.keys(secrets)).toContain(secret)
+    }
+    // The service must not read keys of the network: it gets the token and its own program.
+    expect(services['service']?.volumes).toEqual(['../../examples:/app/examples:ro'])
+  })
+
   it.runIf(has('haproxy', '-v'))('has a balancer that HAProxy accepts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'chancery-balancer-'))
     try {

@@ -111,6 +111,8 @@ describe('examples', () => {
       'agent.ts',
       'auditor.ts',
       'controller.ts',
+      'gateway-caller.ts',
+      'gateway-service.ts',
       'node.ts',
       'partner-agent.ts',
       'partner-service.ts',

@@ -1,11 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { allSteps, isNightlyPage, missing, readSteps, runnablePages, stepsBefore } from './runnable-pages.ts'
+import {
+  allSteps,
+  hasOwnTest,
+  isNightlyPage,
+  missing,
+  readSteps,
+  runnablePages,
+  stepsBefore,
+} from './runnable-pages.ts'
 import type { Ran } from './runnable-pages.ts'
 import { describePages } from './runnable-pages.suite.ts'
 
-const pages = runnablePages().filter((page) => !isNightlyPage(page))
+const pages = runnablePages().filter((page) => !isNightlyPage(page) && !hasOwnTest(page))
 const all = describePages(pages)
 
 it('are found, the tutorials among them', () => {

@@ -39,6 +39,13 @@ export function isNightlyPage(page: string): boolean {
   return page === 'docs/operate/incidents.md' || page === 'docs/operate/rehearse.md' || page.startsWith('docs/how-to/')
 }
 
+/** Pages with a separate test file in this folder. */
+export function hasOwnTest(page: string): boolean {
+  return page === GATEWAY_PAGE
+}
+
+export const GATEWAY_PAGE = 'docs/tutorial/gateway.md'
+
 /** Every `sh run` block with the `text` block that follows it before the next one. Blocks of a list are indented. */
 export function readSteps(markdown: string): readonly Step[] {
   const blocks = [...markdown.matchAll(/^## (.+)$|^( *)```(sh run|text)\n([\s\S]*?)^\2```$/gm)]
