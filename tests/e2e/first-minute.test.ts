@@ -71,4 +71,29 @@ describe.runIf(existsSync(join(CLI, 'dist', 'main.js')))('the first minute', () 
       await rm(folder, { recursive: true, force: true })
     }
   })
+
+  it('up gives a running authority with its console, and Ctrl-C stops it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'chancery-up-'))
+    const port = await freePort()
+    const service = spawn(
+      process.execPath,
+      [PROGRAM, 'up', '--home', 'na', '--network', 'TEAM-NET', '--port', String(port), '--sheet', 'sheet.txt'],
+      { cwd: folder, env: { PATH: process.env['PATH'] ?? '', HOME: folder }, stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    const exited = once(service, 'exit')
+    try {
+      let output = ''
+      for await (const chunk of service.stdout) {
+        output += String(chunk)
+        if (output.includes('press Ctrl-C')) break
+      }
+      expect(output).toContain(`Console: http://127.0.0.1:${port}/`)
+      expect((await send(`http://127.0.0.1:${port}`, 'GET', '/readyz')).status).toBe(200)
+      service.kill('SIGINT')
+      expect((await exited)[0]).toBe(0)
+    } finally {
+      service.kill('SIGKILL')
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
 })

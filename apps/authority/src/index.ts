@@ -23,6 +23,7 @@ import { publicKey } from './commands/public-key.ts'
 import { resignLists } from './commands/resign-lists.ts'
 import type { ResignArguments } from './commands/resign-lists.ts'
 import { start } from './commands/start.ts'
+import type { StartArguments } from './commands/start.ts'
 import { migrateDatabase, recover, verifyDatabase } from './commands/recover.ts'
 import type { CopyArguments, RecoverArguments } from './commands/recover.ts'
 import type { Outcome } from './commands/authority-identity.ts'
@@ -32,7 +33,7 @@ import type { Inspection } from './recovery/inspect.ts'
 
 /** What the command line loads by dynamic import to start and maintain an authority. */
 export const commands: {
-  readonly start: (args: CommandArguments) => Promise<number>
+  readonly start: (args: StartArguments) => Promise<number>
   readonly recover: (args: RecoverArguments) => Promise<number>
   readonly resignLists: (args: ResignArguments) => Promise<number>
   readonly recoverUnknown: (args: UnknownArguments) => Promise<number>

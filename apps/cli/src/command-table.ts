@@ -6,6 +6,7 @@ export type Load = () => Promise<{ readonly run: Run }>
 /** Maps the words of a command to its code. A test compares the list with COMMANDS of the contract. */
 export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   init: () => import('./commands/init/init.ts'),
+  up: () => import('./commands/up/up.ts'),
   demo: () => import('./commands/demo/demo.ts'),
   use: () => import('./commands/profile/use.ts'),
   'keygen root': () => import('./commands/keygen/keygen.ts'),

@@ -7,6 +7,7 @@ import { COMMANDS } from './index.ts'
 
 const PATHS = [
   'init',
+  'up',
   'demo',
   'use',
   'keygen root',

@@ -1,22 +1,17 @@
-import { draftGenesisBlock, readPrivateKeyFile, seedSigner, signList } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
-import { FOR_ALL, OWNER_ONLY, readText, typed, writeNewFile } from '../../files/files.ts'
-import { loadVerifiedGenesis, writeGenesisText } from '../../files/genesis-file.ts'
-import { makeKeyPair } from '../../files/keys.ts'
+import { typed } from '../../files/files.ts'
 import type { MadeKey } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
-import { validity } from '../genesis/create.ts'
 import { readChoices } from './choices.ts'
 import type { Choices } from './choices.ts'
 import { homeFiles, prepareHome } from './home.ts'
 import type { HomeFiles } from './home.ts'
-import { KEY_IDS, configText, settingsText } from './settings-files.ts'
-
-// protocol/core 4: the usual lifetime of an authority key.
-const VALID_DAYS = 90
+import { VALID_DAYS, makeNetwork } from './make-network.ts'
+import type { NetworkKeys } from './make-network.ts'
+import { KEY_IDS } from './settings-files.ts'
 
 /** Runs `init`: writes all files of a first authority into one folder. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
@@ -32,34 +27,9 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   }
 }
 
-interface Keys {
-  readonly root: MadeKey
-  readonly authority: MadeKey
-  readonly operator: MadeKey
-}
-
-async function makeNetwork({ now }: CommandContext, choices: Choices, files: HomeFiles): Promise<Keys> {
-  const root = await makeKeyPair({ base: files.root, keyId: KEY_IDS.root })
-  const authority = await makeKeyPair({ base: files.authority, keyId: KEY_IDS.authority })
-  const operator = await makeKeyPair({ base: files.operator, keyId: KEY_IDS.operator })
-  const block = draftGenesisBlock({
-    network_name: choices.network,
-    root_public_key: root.publicKey,
-    network_authority: { public_key: authority.publicKey, ...validity(now(), VALID_DAYS) },
-  })
-  const seed = readPrivateKeyFile(await readText(root.privateFile))?.value ?? ''
-  const signed = await signList(block, await seedSigner(KEY_IDS.root, seed))
-  await writeNewFile(files.genesis, writeGenesisText(signed), FOR_ALL)
-  await writeNewFile(files.settings, settingsText(choices, files, operator.publicKey), OWNER_ONLY)
-  await writeNewFile(files.config, configText(choices, files), FOR_ALL)
-  // Reads the block back from disk, so that the checked block is the one that the authority reads.
-  await loadVerifiedGenesis(files.genesis)
-  return { root, authority, operator }
-}
-
 interface Made {
   readonly files: HomeFiles
-  readonly keys: Keys
+  readonly keys: NetworkKeys
   readonly movedTo: string | undefined
 }
 

@@ -1,0 +1,104 @@
+import { join, resolve } from 'node:path'
+import type { GenesisBlock, JsonObject } from '@chancery/protocol'
+import { readPublicKeyFile } from '@chancery/protocol'
+import type { CommandContext } from '../../context.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { CONFIG_FILE, loadConfig } from '../../files/config.ts'
+import { readText, refuseExisting, typed } from '../../files/files.ts'
+import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
+import type { Options } from '../../arguments/options.ts'
+import { readChoices } from '../init/choices.ts'
+import type { Choices } from '../init/choices.ts'
+import { homeFiles, prepareHome } from '../init/home.ts'
+import type { HomeFiles } from '../init/home.ts'
+import { makeNetwork } from '../init/make-network.ts'
+import { serviceFile } from './service-files.ts'
+
+export type StartMode = 'foreground' | 'systemd' | 'compose' | 'none'
+
+/** What `up` will do, read before anything is created. */
+export interface Plan {
+  readonly mode: StartMode
+  readonly choices: Choices
+  readonly files: HomeFiles
+  /** False when the folder has a network of an earlier run: its keys stay. */
+  readonly isNew: boolean
+  readonly sheetFile: string | undefined
+}
+
+export async function readPlan(context: CommandContext, options: Options): Promise<Plan> {
+  const mode = readMode(options)
+  const earlier = await findEarlier(context, options)
+  const choices = earlier ?? (await readChoices(context, options))
+  const files = homeFiles(choices.home)
+  const sheet = options.text('sheet')
+  const sheetFile = sheet === undefined ? undefined : resolve(context.cwd, sheet)
+  if (sheetFile !== undefined) await refuseExisting([sheetFile], 'Choose another file with --sheet.')
+  if (mode === 'systemd' || mode === 'compose') await refuseExisting([serviceFile(files, mode)])
+  return { mode, choices, files, isNew: earlier === undefined, sheetFile }
+}
+
+function readMode(options: Options): StartMode {
+  const given = (['systemd', 'compose', 'create-only'] as const).filter((name) => options.isSet(name))
+  const [first, second] = given
+  if (second !== undefined) throw usageError(`Give --${first ?? ''} or --${second}, not both.`)
+  return first === undefined ? 'foreground' : first === 'create-only' ? 'none' : first
+}
+
+/** The network of an earlier run in this folder, so that a second run continues with its keys. */
+async function findEarlier({ cwd, ...context }: CommandContext, options: Options): Promise<Choices | undefined> {
+  const given = options.text('home')
+  if (given === undefined) return undefined
+  const home = resolve(cwd, given)
+  const files = homeFiles(home)
+  const texts = await Promise.all(
+    [files.genesis, files.settings, files.config].map((file) => readText(file).catch(() => undefined)),
+  )
+  if (texts.includes(undefined)) return undefined
+  const config = await loadConfig({ ...context, cwd, given: join(home, CONFIG_FILE) })
+  const { network_name: network } = await loadVerifiedGenesis(files.genesis)
+  const asked = options.text('network')
+  if (asked !== undefined && asked !== network)
+    throw new CommandError({
+      code: 'home_exists',
+      message: `${typed(cwd, home)} contains the network ${network}, not ${asked}.`,
+      hint: 'Choose another folder with --home, or omit --network to start the network in this folder.',
+    })
+  for (const name of ['host', 'port'])
+    if (options.isSet(name))
+      throw usageError(`--${name} is only for a new network.`, `Change it in ${typed(cwd, files.settings)}.`)
+  return { home, network, host: config.na.host ?? '127.0.0.1', port: config.na.port ?? '8443' }
+}
+
+export interface PreparedNetwork {
+  readonly genesis: GenesisBlock
+  readonly operatorKey: string
+}
+
+/** Creates the network, or loads the earlier one. A failure leaves nothing. */
+export async function prepareNetwork(context: CommandContext, plan: Plan): Promise<PreparedNetwork> {
+  const { choices, files, isNew } = plan
+  if (!isNew) {
+    const operatorKey = readPublicKeyFile(await readText(`${files.operator}.pub`))?.value ?? 'not in this folder'
+    return { genesis: await loadVerifiedGenesis(files.genesis), operatorKey }
+  }
+  const { undo } = await prepareHome(choices.home, false, context.now())
+  try {
+    const { genesis, operator } = await makeNetwork(context, choices, files)
+    return { genesis, operatorKey: operator.publicKey }
+  } catch (error) {
+    await undo()
+    throw error
+  }
+}
+
+export function planData({ choices, files, isNew, mode, sheetFile }: Plan): JsonObject {
+  return {
+    home: choices.home,
+    network: choices.network,
+    created: isNew,
+    start: mode,
+    files: { genesis: files.genesis, settings: files.settings, config: files.config },
+    sheet: sheetFile ?? null,
+  }
+}

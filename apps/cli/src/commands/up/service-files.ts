@@ -1,0 +1,121 @@
+import { isSea } from 'node:sea'
+import { dirname, join } from 'node:path'
+import { stringify } from 'yaml'
+import type { Choices } from '../init/choices.ts'
+import type { HomeFiles } from '../init/home.ts'
+
+export interface ServiceInputs {
+  readonly choices: Choices
+  readonly files: HomeFiles
+  /** User and group that own the folder. */
+  readonly user: { readonly name: string; readonly uid: number; readonly gid: number }
+}
+
+export const UNIT_NAME = 'chancery-authority.service'
+
+/** Returns the words that start this program again: the one file, or Node.js with the script. */
+export function programWords(): readonly string[] {
+  return isSea() ? [process.execPath] : [process.execPath, '--', process.argv[1] ?? '']
+}
+
+/** Returns a unit with the paths of this machine. deploy/systemd has one for an installation in /opt. */
+export function unitText({ choices, files, user }: ServiceInputs, program = programWords()): string {
+  const words = [...program, 'authority', 'start', '--env-file', files.settings]
+  // These options hide folders. They stay off where the program or the network is in such a folder.
+  const used = [choices.home, ...program.filter((word) => word.startsWith('/'))]
+  const isBelow = (folders: readonly string[]): boolean =>
+    used.some((path) => folders.some((folder) => path.startsWith(`${folder}/`)))
+  return `[Unit]
+Description=Chancery authority of ${choices.network}
+After=network-online.target time-sync.target
+Wants=network-online.target
+# After five failed starts a minute systemd gives up: the cause is a wrong setting.
+StartLimitIntervalSec=60
+StartLimitBurst=5
+
+[Service]
+Type=exec
+User=${user.name}
+ExecStart=${words.map(unitWord).join(' ')}
+WorkingDirectory=${unitPath(choices.home)}
+Restart=on-failure
+RestartSec=2
+TimeoutStopSec=40
+# The signing key is in memory. Core dumps and swap would write it to disk.
+LimitCORE=0
+MemorySwapMax=0
+MemoryMax=1G
+TasksMax=256
+LimitNOFILE=16384
+NoNewPrivileges=yes
+ProtectSystem=strict
+ReadWritePaths=${unitWord(choices.home)}
+ProtectHome=${isBelow(['/home', '/root', '/run/user']) ? 'no' : 'yes'}
+PrivateTmp=${isBelow(['/tmp', '/var/tmp']) ? 'no' : 'yes'}
+PrivateDevices=yes
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectControlGroups=yes
+RestrictNamespaces=yes
+RestrictSUIDSGID=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+LockPersonality=yes
+CapabilityBoundingSet=
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged
+SystemCallErrorNumber=EPERM
+UMask=0077
+
+[Install]
+WantedBy=multi-user.target
+`
+}
+
+/** Quotes a word for ExecStart: systemd replaces % and $ there. */
+function unitWord(word: string): string {
+  const escaped = unitPath(word).replaceAll('$', '$$$$')
+  return /^[A-Za-z0-9_./:=%$-]+$/.test(escaped)
+    ? escaped
+    : `"${escaped.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+}
+
+function unitPath(path: string): string {
+  return path.replaceAll('%', '%%')
+}
+
+/** Returns a Compose file that mounts the folder under its own path, so that the settings fit. */
+export function composeText({ choices, files, user }: ServiceInputs): string {
+  const { home, host, port } = choices
+  const address = host.includes(':') ? `[${host}]` : host
+  const service = {
+    image: '${CHANCERY_IMAGE:?name the image by digest}',
+    user: `${user.uid}:${user.gid}`,
+    command: ['authority', 'start', `--env-file=${escaped(files.settings)}`, '--host=0.0.0.0'],
+    environment: { CHANCERY_PROBE_URL: `http://127.0.0.1:${port}/healthz` },
+    volumes: [{ type: 'bind', source: escaped(home), target: escaped(home) }],
+    ports: [`${address}:${port}:${port}`],
+    read_only: true,
+    cap_drop: ['ALL'],
+    security_opt: ['no-new-privileges:true'],
+    tmpfs: ['/tmp:size=16m,mode=1777'],
+    ulimits: { core: 0 },
+    pids_limit: 256,
+    mem_limit: '1g',
+    restart: 'unless-stopped',
+    stop_grace_period: '40s',
+    logging: { driver: 'json-file', options: { 'max-size': '10m', 'max-file': '5' } },
+  }
+  const name = `chancery-${choices.network.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '-')}`
+  const head = `# The authority of ${choices.network}. Start it with: docker compose -f ${join(home, 'compose.yaml')} up -d\n`
+  return `${head}${stringify({ name, services: { authority: service } })}`
+}
+
+/** Compose replaces $ in values. */
+function escaped(path: string): string {
+  return path.replaceAll('$', '$$$$')
+}
+
+export function serviceFile(files: HomeFiles, kind: 'systemd' | 'compose'): string {
+  return join(dirname(files.settings), kind === 'systemd' ? UNIT_NAME : 'compose.yaml')
+}

@@ -1,0 +1,167 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { userInfo } from 'node:os'
+import { addressOf } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { OWNER_ONLY, typed, writeNewFile } from '../../files/files.ts'
+import { genesisFingerprint } from '../../files/genesis-file.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { waitUntilReady } from '../demo/demo-start.ts'
+import { report } from '../doctor/report.ts'
+import { checkMachine } from './check-machine.ts'
+import { planData, prepareNetwork, readPlan } from './plan.ts'
+import type { Plan } from './plan.ts'
+import { recoverySheet } from './recovery-sheet.ts'
+import { UNIT_NAME, composeText, serviceFile, unitText } from './service-files.ts'
+
+/** Runs `up`: checks the machine, creates a network with its recovery sheet, and starts its authority. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const plan = await readPlan(context, options)
+  const checks = await requireMachine(context, plan)
+  const { genesis, operatorKey } = await prepareNetwork(context, plan)
+  const sheet = recoverySheet({ genesis, files: plan.files, operatorKey, now: context.now() })
+  if (plan.sheetFile !== undefined) await writeNewFile(plan.sheetFile, sheet, OWNER_ONLY)
+  const service = await writeService(context, plan)
+  const next = nextSteps(context, plan)
+  const url = addressOf(plan.choices.host, plan.choices.port)
+  const data = {
+    ...planData(plan),
+    genesis_fingerprint: genesisFingerprint(genesis),
+    console: `${url}/`,
+    service_file: service ?? null,
+    next: next.map(({ line }) => line),
+  }
+  const head = `${checks}\n\n${madeLine(context, plan)}\n\n${describeSheet(context, plan, sheet)}`
+  const end = describeEnd(context, plan, { url, next })
+  if (plan.mode !== 'foreground') return { data, text: `${head}\n\n${end}` }
+  if (!context.json) context.stdout.write(`${head}\n`)
+  return startHere(context, plan, () => (context.json ? `${JSON.stringify(data)}\n` : `\n${end}\n`))
+}
+
+/** Throws with every problem of the machine, so that nothing is created on it. */
+async function requireMachine(context: CommandContext, { choices }: Plan): Promise<string> {
+  const { home, host, port } = choices
+  const findings = await checkMachine({ home, host, port: Number(port), now: context.now() })
+  const bad = findings.filter(({ status }) => status === 'bad')
+  if (bad.length === 0) return report(findings, context.style).text ?? ''
+  throw new CommandError({
+    code: 'machine_not_ready',
+    message: 'This machine is not ready. Nothing was created.',
+    problems: bad.map(({ check, found, fix }) => `${check}: ${found}. ${fix ?? ''}`.trim()),
+    hint: 'Fix each listed problem, then run the same command again.',
+  })
+}
+
+function madeLine({ cwd, style }: CommandContext, { choices, isNew }: Plan): string {
+  const at = `${choices.network} in ${typed(cwd, choices.home)}`
+  return isNew
+    ? `${style.good('Made')} network ${at}.`
+    : `${style.good('Found')} network ${at}. Its keys were not changed.`
+}
+
+function describeSheet({ cwd }: CommandContext, { sheetFile }: Plan, sheet: string): string {
+  return sheetFile === undefined ? sheet.trimEnd() : `The recovery sheet is in ${typed(cwd, sheetFile)}. Print it.`
+}
+
+/** Writes the file for systemd or Compose. Returns its path. */
+async function writeService(context: CommandContext, { mode, choices, files }: Plan): Promise<string | undefined> {
+  if (mode !== 'systemd' && mode !== 'compose') return undefined
+  const { username, uid, gid } = userInfo()
+  const inputs = { choices, files, user: { name: username, uid, gid } }
+  const file = serviceFile(files, mode)
+  if (uid === 0)
+    context.note(
+      `the service will run as root; create a user with useradd --system, give it ${typed(context.cwd, choices.home)}, and change the user in ${typed(context.cwd, file)}`,
+    )
+  await writeNewFile(file, mode === 'systemd' ? unitText(inputs) : composeText(inputs), OWNER_ONLY)
+  return file
+}
+
+/** The command that starts the authority, where `up` does not start it itself. */
+function startLines({ cwd }: CommandContext, { mode, files }: Plan): readonly string[] {
+  if (mode === 'systemd') {
+    const file = typed(cwd, serviceFile(files, mode))
+    return [
+      `sudo install -m 0644 ${file} /etc/systemd/system/`,
+      'sudo systemctl daemon-reload',
+      `sudo systemctl enable --now ${UNIT_NAME}`,
+    ]
+  }
+  if (mode === 'compose')
+    return [
+      'export CHANCERY_IMAGE=<image by digest; docs/operate/deploy.md builds one>',
+      `docker compose -f ${typed(cwd, serviceFile(files, mode))} up -d`,
+    ]
+  return mode === 'none' ? [`chancery authority start --env-file ${typed(cwd, files.settings)}`] : []
+}
+
+interface NextStep {
+  readonly title: string
+  readonly line: string
+}
+
+function nextSteps({ cwd }: CommandContext, { files, choices }: Plan): readonly NextStep[] {
+  const at = (path: string): string => typed(cwd, path)
+  const root = `${files.root}.key`
+  const steps: readonly NextStep[] = [
+    ...(existsSync(root) ? [{ title: 'Move the root key offline', line: `mv ${at(root)} <offline storage>` }] : []),
+    {
+      title: 'Invite the first node',
+      line: `chancery invite --role role:client --out invite.token --config ${at(files.config)}`,
+    },
+    {
+      title: 'Make the first backup',
+      line: `chancery authority backup --env-file ${at(files.settings)} --to ${at(`${choices.home}-backup`)}`,
+    },
+    {
+      title: 'Protect a service with a gateway',
+      line: `chancery gateway init --home ${at(choices.home)} --out ${at(`${choices.home}-gateway`)}`,
+    },
+  ]
+  return steps.slice(0, 3)
+}
+
+function describeEnd(
+  context: CommandContext,
+  plan: Plan,
+  { url, next }: { readonly url: string; readonly next: readonly NextStep[] },
+): string {
+  const { cwd, style } = context
+  const start = startLines(context, plan)
+  const isLocal = /^(?:127\.|localhost$|::1$)/.test(plan.choices.host)
+  const lines = [
+    ...(start.length === 0 ? [] : [style.title('Start it:'), ...start.map((line) => `  ${line}`), '']),
+    `${style.title('Console:')} ${url}/`,
+    `  operator page: ${url}/operator, with the key ${typed(cwd, `${plan.files.operator}.key`)}`,
+    ...(isLocal ? [] : ['  This is plain HTTP. Put a proxy with TLS in front: docs/operate/deploy.md']),
+    '',
+    style.title('Next three steps:'),
+    ...next.flatMap(({ title, line }, index) => [`  ${index + 1}. ${title}`, `     ${line}`]),
+  ]
+  if (plan.mode === 'foreground')
+    lines.push('', `The authority runs until you press Ctrl-C. Its log is ${typed(cwd, logFile(plan))}.`)
+  return lines.join('\n')
+}
+
+function logFile({ choices }: Plan): string {
+  return join(choices.home, 'authority.log')
+}
+
+/** Starts the authority in this process and prints the last part when it is ready. */
+async function startHere(context: CommandContext, plan: Plan, end: () => string): Promise<Result> {
+  const { commands } = await import('@chancery/authority')
+  const ended = commands.start({ flags: {}, envFile: plan.files.settings, logFile: logFile(plan) })
+  const early = ended.then(() => {
+    throw new CommandError({
+      code: 'authority_ended',
+      message: 'The authority ended during its start. The network and its keys are complete.',
+      hint: `Read ${typed(context.cwd, logFile(plan))}, fix the cause, and run the same command again: it keeps the keys.`,
+    })
+  })
+  await Promise.race([waitUntilReady(addressOf(plan.choices.host, plan.choices.port)), early])
+  early.catch(() => undefined)
+  context.stdout.write(end())
+  return { exitCode: await ended }
+}
