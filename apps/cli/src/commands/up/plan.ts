@@ -66,7 +66,10 @@ async function findEarlier({ cwd, ...context }: CommandContext, options: Options
     })
   for (const name of ['host', 'port'])
     if (options.isSet(name))
-      throw usageError(`--${name} is only for a new network.`, `Change it in ${typed(cwd, files.settings)}.`)
+      throw usageError(
+        `--${name} is only for a new network.`,
+        `Change it in ${typed(cwd, files.settings)} and ${typed(cwd, files.config)}.`,
+      )
   return { home, network, host: config.na.host ?? '127.0.0.1', port: config.na.port ?? '8443' }
 }
 

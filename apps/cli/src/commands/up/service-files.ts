@@ -91,9 +91,9 @@ export function composeText({ choices, files, user }: ServiceInputs): string {
   const service = {
     image: '${CHANCERY_IMAGE:?name the image by digest}',
     user: `${user.uid}:${user.gid}`,
-    command: ['authority', 'start', `--env-file=${escaped(files.settings)}`, '--host=0.0.0.0'],
+    command: ['authority', 'start', `--env-file=${composePath(files.settings)}`, '--host=0.0.0.0'],
     environment: { CHANCERY_PROBE_URL: `http://127.0.0.1:${port}/healthz` },
-    volumes: [{ type: 'bind', source: escaped(home), target: escaped(home) }],
+    volumes: [{ type: 'bind', source: composePath(home), target: composePath(home) }],
     ports: [`${address}:${port}:${port}`],
     read_only: true,
     cap_drop: ['ALL'],
@@ -112,7 +112,7 @@ export function composeText({ choices, files, user }: ServiceInputs): string {
 }
 
 /** Compose replaces $ in values. */
-function escaped(path: string): string {
+function composePath(path: string): string {
   return path.replaceAll('$', '$$$$')
 }
 

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { userInfo } from 'node:os'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createClient } from '@chancery/sdk'
 import { addressOf } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
@@ -8,7 +10,6 @@ import { OWNER_ONLY, typed, writeNewFile } from '../../files/files.ts'
 import { genesisFingerprint } from '../../files/genesis-file.ts'
 import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { waitUntilReady } from '../demo/demo-start.ts'
 import { report } from '../doctor/report.ts'
 import { checkMachine } from './check-machine.ts'
 import { planData, prepareNetwork, readPlan } from './plan.ts'
@@ -149,19 +150,39 @@ function logFile({ choices }: Plan): string {
   return join(choices.home, 'authority.log')
 }
 
+const READY_SECONDS = 60
+
 /** Starts the authority in this process and prints the last part when it is ready. */
 async function startHere(context: CommandContext, plan: Plan, end: () => string): Promise<Result> {
   const { commands } = await import('@chancery/authority')
   const ended = commands.start({ flags: {}, envFile: plan.files.settings, logFile: logFile(plan) })
-  const early = ended.then(() => {
+  const early = ended.then((): 'ended' => 'ended')
+  const outcome = await Promise.race([waitUntilReady(addressOf(plan.choices.host, plan.choices.port)), early])
+  if (outcome === 'late') {
+    // The authority runs in this process: without a signal the command would not end.
+    process.kill(process.pid, 'SIGTERM')
+    await ended
+  }
+  if (outcome !== 'ready')
     throw new CommandError({
-      code: 'authority_ended',
-      message: 'The authority ended during its start. The network and its keys are complete.',
-      hint: `Read ${typed(context.cwd, logFile(plan))}, fix the cause, and run the same command again: it keeps the keys.`,
+      code: 'authority_not_ready',
+      message: `The authority ${outcome === 'ended' ? 'ended during its start' : `was not ready after ${READY_SECONDS} s`}. The network and its keys are complete.`,
+      hint: `Read ${typed(context.cwd, logFile(plan))} and fix the cause. Then run the same command with --home only: the keys stay.`,
     })
-  })
-  await Promise.race([waitUntilReady(addressOf(plan.choices.host, plan.choices.port)), early])
-  early.catch(() => undefined)
   context.stdout.write(end())
   return { exitCode: await ended }
+}
+
+async function waitUntilReady(url: string): Promise<'ready' | 'late'> {
+  const client = createClient({ url, retry: false, timeoutMs: 2000 })
+  const last = performance.now() + READY_SECONDS * 1000
+  while (performance.now() < last) {
+    const isReady = await client.health.readyz().then(
+      () => true,
+      () => false,
+    )
+    if (isReady) return 'ready'
+    await pause(100)
+  }
+  return 'late'
 }
