@@ -4,6 +4,7 @@ import type { Audit } from './audit/record.ts'
 import type { NonceQueue } from './auth/nonces.ts'
 import type { Limits } from './auth/parts.ts'
 import type { OperatorKeysCheck } from './auth/operator-keys-check.ts'
+import type { OperatorsFileReader } from './auth/operators-file.ts'
 import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
 import type { ClockCheck } from './clock/clock-check.ts'
 import type { PurgeClock } from './clock/purge-clock.ts'
@@ -45,6 +46,7 @@ export interface Core extends FeatureBase {
   readonly recordFaults: RecordFaults
   readonly nonces: NonceQueue
   readonly operators: OperatorKeyring
+  readonly operatorsFile: OperatorsFileReader | undefined
   readonly revokedOperatorKeys: RevokedOperatorKeys
   readonly operatorKeysCheck: OperatorKeysCheck
   readonly limits: Limits

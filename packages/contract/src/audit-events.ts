@@ -46,6 +46,10 @@ export const AUDIT_EVENTS = {
     when: 'An operator key was revoked.',
     details: ['key_id', 'reason', 'revoked_by', 'forced'],
   },
+  operator_keys_changed: {
+    when: 'The operators file named other operators than before; cause is start or reload. Each entry is key id, tier and key fingerprint.',
+    details: ['cause', 'added', 'removed', 'operators', 'instance'],
+  },
   invite_created: {
     when: 'An invite was created.',
     details: ['token_fingerprint', 'roles', 'recipient_public_key'],

@@ -71,6 +71,8 @@ type FailureParts = Pick<AuthParts, 'audit' | 'limits' | 'operators'>
  * may have been revoked in between.
  */
 export async function screenOperator(call: BodylessCall, parts: AuthParts): Promise<Screened> {
+  // Before the key is looked up: a removed operator is refused from the next request on.
+  await parts.operatorsFile?.refresh()
   const credentials = await readCredentials(call, parts)
   if (isLarge(call)) await refuseLargeForger(call, parts)
   await refuseThrottledKey(call, parts, credentials.key_id)

@@ -24,6 +24,8 @@ export interface AuthParts {
   readonly limits: Limits
   readonly nonces: NonceQueue
   readonly operators: OperatorKeyring
+  /** Reads the operators again when their file has changed; undefined when the settings list them. */
+  readonly operatorsFile: { refresh(): Promise<void> } | undefined
   readonly revokedOperatorKeys: RevokedOperatorKeys
   readonly rollback: RollbackCheck
   readonly database: Database

@@ -240,6 +240,8 @@ export interface AuthoritySettings
     > {
   readonly limits: Readonly<Record<LimiterName, number>>
   readonly operators: OperatorKeyring
+  /** The file that lists the operators; undefined when the settings do. */
+  readonly operatorsFile: string | undefined
   readonly keySource: KeySource
   /** The last former key, which signs its own list. */
   readonly formerKeySource: KeySource | undefined
@@ -252,7 +254,13 @@ export function readAuthoritySettings(sources: SettingSources): SettingsResult<A
   const definitions = { ...AUTHORITY_SETTINGS, ...LIMIT_SETTINGS, ...seedSettings(seedName) }
   const reading = readSettings(definitions, sources, { prefixes: ['NA_'], extraNames: ['--env-file'] })
   const { seed: _seed, seedFile: _seedFile, ...values } = reading.values
-  const operators = buildKeyring(values.operatorPublicKeys, values.operatorKeyTiers)
+  const { keys: operatorKeys, tiers: fileTiers, file: operatorsFile } = values.operatorPublicKeys
+  const operators = buildKeyring(operatorKeys, fileTiers ?? values.operatorKeyTiers)
+  if (operatorsFile !== undefined && values.operatorKeyTiers.size > 0)
+    reading.addProblems(
+      ['operatorPublicKeys', 'operatorKeyTiers'],
+      ['OPERATOR_KEY_TIERS_JSON: the operators file has the tiers; remove this setting'],
+    )
   const { keySource, formerKeySource, ...keys } = chooseKeys(reading.values, seedName)
   const database = chooseDatabase(values)
   reading.addProblems(
@@ -268,6 +276,7 @@ export function readAuthoritySettings(sources: SettingSources): SettingsResult<A
         ...database.choice,
         limits: Object.fromEntries(LIMITER_NAMES.map((name) => [name, values[name]])) as Record<LimiterName, number>,
         operators: operators.ring,
+        operatorsFile,
         keySource,
         formerKeySource,
         drainSeconds: values.drainSeconds ?? (values.haMode ? 5 : 0),

@@ -31,6 +31,20 @@ describe('settings of operators', () => {
     expect(operators.get('ops-1')).toMatchObject({ publicKey: key, tier: 'privileged' })
   })
 
+  it('take keys and tiers from an operators file', async () => {
+    const file = join(folder, 'operators.json')
+    const listed = { key_id: 'ops-1', public_key: key, tier: 'standard' }
+    await writeFile(file, JSON.stringify({ operators: [listed] }))
+    const { operators, operatorsFile } = read({ OPERATOR_PUBLIC_KEYS_JSON: file })
+    expect(operatorsFile).toBe(file)
+    expect(operators.get('ops-1')).toMatchObject({ publicKey: key, tier: 'standard' })
+    const withTiers = { OPERATOR_PUBLIC_KEYS_JSON: file, OPERATOR_KEY_TIERS_JSON: '{"ops-1":"privileged"}' }
+    expect(problemsOf(() => read(withTiers)).join()).toContain('the operators file has the tiers')
+    await writeFile(file, JSON.stringify({ operators: [{ ...listed, tier: 'root' }] }))
+    expect(problemsOf(() => read({ OPERATOR_PUBLIC_KEYS_JSON: file })).join()).toContain('no operators file')
+    expect(problemsOf(() => read({ OPERATOR_PUBLIC_KEYS_JSON: join(folder, 'gone') })).join()).toContain('can be read')
+  })
+
   it('take repeated flags with base64 or a .pub file', async () => {
     const other = (await testSigner('other')).publicKey
     const { operators } = withFlags(

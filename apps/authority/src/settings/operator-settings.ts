@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { ALL_ROUTES } from '@chancery/contract'
+import { ALL_ROUTES, isOperatorsFileError, readOperatorsFile } from '@chancery/contract'
 import { readPublicKeyFile } from '@chancery/protocol'
 import { SettingError, jsonTextMap, oneOf, setting } from '@chancery/service-kit'
 import type { Reader } from '@chancery/service-kit'
@@ -31,6 +31,34 @@ function operatorPairs(texts: readonly string[], kind: 'key' | 'tier'): Readonly
   return pairs
 }
 
+/** Where operator keys come from: the setting itself, or a file that is read again when it changes. */
+export interface OperatorKeySource {
+  readonly keys: ReadonlyMap<string, string>
+  /** Tiers of the file. Without a file they are a separate setting. */
+  readonly tiers?: ReadonlyMap<string, string>
+  readonly file?: string
+}
+
+/** Reads a JSON object, or the operators file with this path. */
+const operatorKeys: Reader<OperatorKeySource> = (value) => {
+  if (value.trimStart().startsWith('{')) return { keys: jsonTextMap(value) }
+  try {
+    return { ...toKeyMaps(readFileSync(value, 'utf8')), file: value }
+  } catch (error) {
+    if (isOperatorsFileError(error)) throw new SettingError(`names a file that is no operators file: ${error.message}`)
+    throw new SettingError('must be a JSON object, or the path of an operators file that can be read')
+  }
+}
+
+/** Returns the keys and tiers of an operators file. */
+export function toKeyMaps(text: string): Required<Pick<OperatorKeySource, 'keys' | 'tiers'>> {
+  const { operators } = readOperatorsFile(text)
+  return {
+    keys: new Map(operators.map(({ key_id, public_key }) => [key_id, public_key])),
+    tiers: new Map(operators.map(({ key_id, tier }) => [key_id, tier])),
+  }
+}
+
 function keyText(value: string): string {
   if (!existsSync(value)) return value
   const file = readPublicKeyFile(readFileSync(value, 'utf8'))
@@ -38,21 +66,23 @@ function keyText(value: string): string {
   return file.value
 }
 
+const NO_OPERATORS: OperatorKeySource = { keys: new Map() }
+
 /** Settings of operator keys and of the keys that a route needs. */
 export const OPERATOR_SETTINGS = {
   operatorPublicKeys: setting({
     name: 'OPERATOR_PUBLIC_KEYS_JSON',
     flag: '--operator-public-key',
-    help: 'Object key id → base64 public key; the flag takes <key-id>=<base64 or .pub file> and may be repeated.',
-    read: jsonTextMap,
-    readFlags: (texts) => operatorPairs(texts, 'key'),
-    default: new Map(),
+    help: 'Object key id → base64 public key, or the path of an operators file with keys and tiers, which is read again when it changes; the flag takes <key-id>=<base64 or .pub file> and may be repeated.',
+    read: operatorKeys,
+    readFlags: (texts): OperatorKeySource => ({ keys: operatorPairs(texts, 'key') }),
+    default: NO_OPERATORS,
     defaultText: '{}',
   }),
   operatorKeyTiers: setting({
     name: 'OPERATOR_KEY_TIERS_JSON',
     flag: '--operator-key-tier',
-    help: 'Object key id → standard or privileged; the flag takes <key-id>=<tier> and may be repeated.',
+    help: 'Object key id → standard or privileged; not with an operators file, which has the tiers; the flag takes <key-id>=<tier> and may be repeated.',
     read: jsonTextMap,
     readFlags: (texts) => operatorPairs(texts, 'tier'),
     default: new Map(),

@@ -16,6 +16,9 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
     { name: 'clock-check', everySeconds: 30, run: () => clockCheck.check() },
     { name: 'high-water', everySeconds: 5, run: () => core.rollback.writeMark() },
     { name: 'key-owner-check', everySeconds: 5, run: () => core.keyOwnerCheck.check() },
+    ...(core.operatorsFile === undefined
+      ? []
+      : [{ name: 'operators-file', everySeconds: 5, run: () => core.operatorsFile?.refresh() ?? Promise.resolve() }]),
     { name: 'operator-keys-check', everySeconds: 60, run: () => core.operatorKeysCheck.run(core) },
     {
       name: 'purge-nonces',

@@ -5,6 +5,8 @@ import { OperatorKeysCheck } from '../auth/operator-keys-check.ts'
 import { Audit } from '../audit/record.ts'
 import { Signing } from '../signing/sign-record.ts'
 import { openNonceQueue } from '../auth/nonces.ts'
+import { LiveKeyring } from '../auth/live-keyring.ts'
+import { OperatorsFileReader } from '../auth/operators-file.ts'
 import { RevokedOperatorKeys } from '../auth/operator-keys.ts'
 import { loadGenesis } from './genesis.ts'
 import { checkDurability } from './check-durability.ts'
@@ -75,21 +77,23 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   const recordFaults = new RecordFaults(log)
   const local = new MemoryLimiter(clock)
   const halts = parts.isRecovering === true || isSucceeding ? [clockCheck] : [clockCheck, rollback, keyOwnerCheck]
+  const instance = settings.instanceId ?? ids.hex(12)
+  const audit = new Audit({ database, clock, ids, log, metrics, processLimiter: local })
   const core: Core = {
     network,
-    instance: settings.instanceId ?? ids.hex(12),
+    instance,
     keys,
     database,
     versions: versionReader(database, (versions) => rollback.see(versions)),
     nonces: openNonceQueue(database),
-    operators: settings.operators,
+    ...openOperators(settings, { network, signer, instance, database, audit, log, rollback }),
     revokedOperatorKeys: new RevokedOperatorKeys(),
     limits: {
       shared: await chooseLimiter(settings, { database, publicKey: signer.publicKey, clock, log, metrics }),
       local,
       perMinute: settings.limits,
     },
-    audit: new Audit({ database, clock, ids, log, metrics, processLimiter: local }),
+    audit,
     signing: new Signing({ signer, network, clock, log, settings, halts }),
     clock,
     ids,
@@ -109,6 +113,22 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     isServing: parts.isServing ?? (() => true),
   }
   return { core, close: () => closeCore(core) }
+}
+
+type OperatorParts = Pick<Core, 'audit' | 'database' | 'instance' | 'log' | 'network' | 'rollback'> & {
+  readonly signer: AuthoritySigner
+}
+
+/** The operators of the settings, or of a file that is read again when it changes. */
+function openOperators(
+  { operators, operatorsFile: path }: AuthoritySettings,
+  { network, signer, rollback, ...parts }: OperatorParts,
+): Pick<Core, 'operators' | 'operatorsFile'> {
+  if (path === undefined) return { operators, operatorsFile: undefined }
+  const ring = new LiveKeyring(operators)
+  const reserved = [network.genesis.root_public_key, signer.publicKey]
+  const operatorsFile = new OperatorsFileReader({ ...parts, path, ring, reserved, isHalted: () => rollback.isHalted() })
+  return { operators: ring, operatorsFile }
 }
 
 interface Identity {

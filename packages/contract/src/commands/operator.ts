@@ -1,7 +1,58 @@
-import type { Command } from './command.ts'
+import { OPERATOR_TIERS } from '../operators-file.ts'
+import type { Command, CommandOption } from './command.ts'
 import { REVOKING_OPTIONS } from './revoking.ts'
 
+const FILE_OPTION: CommandOption = {
+  flags: '--file <file>',
+  summary: 'Operators file of the authority; default: operators.json in its home folder',
+}
+
 export const operatorCommands: readonly Command[] = [
+  {
+    path: ['operator', 'list'],
+    summary: 'List the operators of an authority',
+    description:
+      'Lists the operators file of an authority, on its host. --check also asks the authority which of the keys are revoked, with the configured operator key.',
+    arguments: [],
+    options: [FILE_OPTION, { flags: '--check', summary: 'Ask the authority for the state of each key' }],
+    examples: [
+      { line: 'chancery operator list', summary: 'List key ids, tiers and public keys' },
+      { line: 'chancery operator list --check', summary: 'Show revoked keys, too' },
+    ],
+    needs: 'authority-host',
+  },
+  {
+    path: ['operator', 'add'],
+    summary: 'Add an operator',
+    description:
+      'Adds a public key to the operators file of an authority, on its host. A running authority accepts the key from its next request on and writes an audit event. A key id that was revoked stays refused.',
+    arguments: [{ name: 'key_id', summary: 'New id of the key at this authority', required: true }],
+    options: [
+      { flags: '--key <key>', summary: 'Public key of the operator: a .pub file or base64', required: true },
+      { flags: '--tier <tier>', summary: 'Rights of the key', choices: OPERATOR_TIERS, default: 'standard' },
+      FILE_OPTION,
+      { flags: '--again', summary: 'Also add an id or key that was removed before' },
+    ],
+    examples: [
+      { line: 'chancery operator add ops-2 --key ./ops-2.pub', summary: 'Add a standard operator' },
+      { line: 'chancery operator add ops-2 --key ./ops-2.pub --tier privileged', summary: 'Add one who may revoke' },
+    ],
+    needs: 'authority-host',
+  },
+  {
+    path: ['operator', 'remove'],
+    summary: 'Remove an operator',
+    description:
+      'Removes a key from the operators file of an authority, on its host. A running authority refuses the key from its next request on and writes an audit event. Revoke a stolen key first, because only operator revoke is permanent and can withdraw its invites.',
+    arguments: [{ name: 'key_id', summary: 'Id of the key', required: true }],
+    options: [
+      FILE_OPTION,
+      { flags: '--force', summary: 'Also remove the last privileged key' },
+      { flags: '--yes', summary: 'Do not ask for confirmation' },
+    ],
+    examples: [{ line: 'chancery operator remove ops-2', summary: 'Ask, then remove' }],
+    needs: 'authority-host',
+  },
   {
     path: ['operator', 'revoke'],
     summary: 'Revoke an operator key',

@@ -4,6 +4,7 @@ import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { CommandError } from '../../errors/failure.ts'
 import { errorCode, toFailure } from '../../files/files.ts'
+import { OPERATORS_FILE } from '../../files/operators-file.ts'
 
 /** The files of one network, all below its home. */
 export function homeFiles(home: string): HomeFiles {
@@ -13,6 +14,7 @@ export function homeFiles(home: string): HomeFiles {
     operator: join(home, 'keys', 'operator'),
     genesis: join(home, 'genesis.json'),
     settings: join(home, 'authority.env'),
+    operators: join(home, OPERATORS_FILE),
     config: join(home, 'chancery.toml'),
     database: join(home, 'authority.db'),
   }
@@ -25,6 +27,7 @@ export interface HomeFiles {
   readonly operator: string
   readonly genesis: string
   readonly settings: string
+  readonly operators: string
   readonly config: string
   readonly database: string
 }

@@ -49,6 +49,7 @@ function describe({ cwd, style }: CommandContext, choices: Choices, { files, key
     ['root key', `${typed(cwd, keys.root.privateFile)} (move it offline; the authority never needs it)`],
     ['authority key', typed(cwd, keys.authority.privateFile)],
     ['operator key', `${typed(cwd, keys.operator.privateFile)} (${KEY_IDS.operator}, privileged)`],
+    ['operators', `${typed(cwd, files.operators)} (add more with: chancery operator add)`],
     ['settings', typed(cwd, files.settings)],
     ['configuration', typed(cwd, files.config)],
   ]

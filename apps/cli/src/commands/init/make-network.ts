@@ -8,7 +8,7 @@ import type { MadeKey } from '../../files/keys.ts'
 import { validity } from '../genesis/create.ts'
 import type { Choices } from './choices.ts'
 import type { HomeFiles } from './home.ts'
-import { KEY_IDS, configText, settingsText } from './settings-files.ts'
+import { KEY_IDS, configText, operatorsText, settingsText } from './settings-files.ts'
 
 // protocol/core 4: the usual lifetime of an authority key.
 export const VALID_DAYS = 90
@@ -37,7 +37,8 @@ export async function makeNetwork(
   const seed = readPrivateKeyFile(await readText(root.privateFile))?.value ?? ''
   const signed = await signList(block, await seedSigner(KEY_IDS.root, seed))
   await writeNewFile(files.genesis, writeGenesisText(signed), FOR_ALL)
-  await writeNewFile(files.settings, settingsText(choices, files, operator.publicKey), OWNER_ONLY)
+  await writeNewFile(files.settings, settingsText(choices, files), OWNER_ONLY)
+  await writeNewFile(files.operators, operatorsText(operator.publicKey, now()), OWNER_ONLY)
   await writeNewFile(files.config, configText(choices, files), FOR_ALL)
   // Reads the block back from disk, so that the checked block is the one that the authority reads.
   const genesis = await loadVerifiedGenesis(files.genesis)

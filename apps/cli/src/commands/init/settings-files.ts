@@ -1,3 +1,6 @@
+import { writeOperatorsFile } from '@chancery/contract'
+import { writeInstant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import { stringify } from 'smol-toml'
 import { addressOf } from '../../connection/connection.ts'
 import type { Choices } from './choices.ts'
@@ -7,13 +10,12 @@ import type { HomeFiles } from './home.ts'
 export const KEY_IDS = { root: 'rs-local', authority: 'na-local', operator: 'operator-local' } as const
 
 /** Settings of the service, for `authority start --env-file`: literal values, absolute paths. */
-export function settingsText(choices: Choices, files: HomeFiles, operatorPublicKey: string): string {
+export function settingsText(choices: Choices, files: HomeFiles, operatorPublicKey?: string): string {
   const values: readonly (readonly [string, string])[] = [
     ['GENESIS_FILE', files.genesis],
     ['NA_PRIVATE_KEY_FILE', `${files.authority}.key`],
     ['NA_KEY_ID', KEY_IDS.authority],
-    ['OPERATOR_PUBLIC_KEYS_JSON', JSON.stringify({ [KEY_IDS.operator]: operatorPublicKey })],
-    ['OPERATOR_KEY_TIERS_JSON', JSON.stringify({ [KEY_IDS.operator]: 'privileged' })],
+    ...operatorSettings(files, operatorPublicKey),
     ['DB_PATH', files.database],
     ['HOST', choices.host],
     ['PORT', choices.port],
@@ -22,6 +24,21 @@ export function settingsText(choices: Choices, files: HomeFiles, operatorPublicK
   ]
   const head = `# Settings of the authority of ${choices.network}. One NAME=value per line; values are literal, without quotes.`
   return `${[head, ...values.map(([name, value]) => `${name}=${value}`)].join('\n')}\n`
+}
+
+/** The operators file, or one key in the settings themselves. */
+function operatorSettings(files: HomeFiles, publicKey: string | undefined): readonly (readonly [string, string])[] {
+  if (publicKey === undefined) return [['OPERATOR_PUBLIC_KEYS_JSON', files.operators]]
+  return [
+    ['OPERATOR_PUBLIC_KEYS_JSON', JSON.stringify({ [KEY_IDS.operator]: publicKey })],
+    ['OPERATOR_KEY_TIERS_JSON', JSON.stringify({ [KEY_IDS.operator]: 'privileged' })],
+  ]
+}
+
+/** Returns the operators of a new authority: one, with all rights. */
+export function operatorsText(public_key: string, now: Instant): string {
+  const first = { key_id: KEY_IDS.operator, public_key, tier: 'privileged', added_at: writeInstant(now) } as const
+  return writeOperatorsFile({ operators: [first], removed: [] })
 }
 
 /** Returns the configuration for other commands; its genesis block pins the authority. */
