@@ -41,7 +41,7 @@ describe.runIf(existsSync(join(CLI, 'dist', 'main.js')))('the first minute', () 
     const env = {
       ...options.env,
       PORT: '1',
-      OPERATOR_KEY_TIERS_JSON: '{"operator-local": "privileged"}',
+      GENESIS_FILE: join(folder, 'na', 'genesis.json').replace('/na/', '/./na/'),
       NA_X_SERVICE_HOST: 'x',
     }
     const stdio = ['ignore', 'pipe', 'ignore'] as const
@@ -64,7 +64,7 @@ describe.runIf(existsSync(join(CLI, 'dist', 'main.js')))('the first minute', () 
       service.kill('SIGTERM')
       expect((await exited)[0]).toBe(0)
       expect(log).toContain('PORT: the environment is not used')
-      expect(log).toContain('OPERATOR_KEY_TIERS_JSON: the environment overrules the settings file')
+      expect(log).toContain('GENESIS_FILE: the environment overrules the settings file')
       expect(log).toContain('NA_X_SERVICE_HOST: is in the environment, and there is no such setting')
     } finally {
       service.kill('SIGKILL')

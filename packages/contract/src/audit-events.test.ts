@@ -3,7 +3,7 @@ import { AUDIT_EVENTS, auditEventOf, type AuditEventType } from './audit-events.
 
 // protocol/core 26
 const CORE = `
-  admin_auth_failed admin_authz_denied admin_auth_throttled node_auth_failed authority_key_succeeded authority_key_announced authority_key_retired operator_key_revoked invite_created invites_created invites_withdrawn node_label_set
+  admin_auth_failed admin_authz_denied admin_auth_throttled node_auth_failed authority_key_succeeded authority_key_announced authority_key_retired operator_key_revoked operator_keys_changed invite_created invites_created invites_withdrawn node_label_set
   certificate_adopted certificate_issued join_rejected heartbeat_rejected renewal_rejected certificate_renewed certificate_revoked certificates_removed audit_events_removed
   crl_published policy_published policy_rolled_back agent_registered agent_deregistered membership_attestation_issued
   membership_attestation_revoked recognition_policy_saved recognition_treaty_issued recognition_treaty_revoked

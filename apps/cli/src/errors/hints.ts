@@ -37,8 +37,8 @@ const OPERATORS: Readonly<Record<string, Hint>> = {
     'that the key is configured there and not revoked, and that paths.genesis is the block of that network (after a key succession: chancery genesis follow).',
   admin_auth_throttled: wait,
   insufficient_operator_tier: () =>
-    'Use an operator key with the tier privileged (OPERATOR_KEY_TIERS_JSON of the authority).',
-  unknown_operator_key: () => 'Add the key to OPERATOR_PUBLIC_KEYS_JSON of the authority and restart it.',
+    'Use an operator key with the tier privileged. On the host of the authority, see: chancery operator list',
+  unknown_operator_key: () => 'Check the key id. On the host of the authority, see: chancery operator list',
   last_active_operator_key: () =>
     'Configure another operator key at the authority first, restart it, then revoke this one.',
 }

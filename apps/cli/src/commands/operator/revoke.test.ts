@@ -260,7 +260,7 @@ describe('operator revoke', () => {
 
   it.each([
     ['last_active_operator_key', 'Configure another operator key'],
-    ['unknown_operator_key', 'OPERATOR_PUBLIC_KEYS_JSON'],
+    ['unknown_operator_key', 'chancery operator list'],
     ['insufficient_operator_tier', 'tier privileged'],
   ] as const)('explains %s', async (code, hint) => {
     reply = () => refused(code)
