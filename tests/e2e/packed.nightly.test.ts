@@ -98,6 +98,14 @@ describe.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))('packed', () => 
     }
   })
 
+  it('declares the servers whose types it extends as optional', async () => {
+    const text = await readFile(join(folder, 'node_modules/@chancery/sdk/package.json'), 'utf8')
+    expect(JSON.parse(text)).toMatchObject({
+      peerDependencies: { fastify: '>=5', hono: '>=4' },
+      peerDependenciesMeta: { fastify: { optional: true }, hono: { optional: true } },
+    })
+  })
+
   it('has exports that can all be imported', async () => {
     const entries = await readEntries(join(folder, 'node_modules/@chancery'))
     // Importing the command runs it: the next test does.

@@ -69,10 +69,18 @@ function isPublished(path: string): boolean {
   return !/\.(map|tsbuildinfo)$|\/dist\/faults\.js$/.test(path)
 }
 
+/** Servers whose types an entry point extends. In the tree these peers would make npm install fastify with the product. */
+const OPTIONAL_PEERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '@chancery/sdk': { fastify: '>=5', hono: '>=4' },
+}
+
 function toPublished(about: PackageFile): object {
   const { exports, imports } = about
+  const peers = OPTIONAL_PEERS[about.name]
+  const optional = Object.fromEntries(Object.keys(peers ?? {}).map((name) => [name, { optional: true }]))
   return {
     ...about,
+    ...(peers === undefined ? {} : { peerDependencies: peers, peerDependenciesMeta: optional }),
     ...(exports === undefined ? {} : { exports: withoutSources(exports) }),
     ...(imports === undefined ? {} : { imports: withoutSources(imports) }),
   }

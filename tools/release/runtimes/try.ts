@@ -29,7 +29,7 @@ const RUNTIMES = [
     name: 'Deno',
     install: ['@deno/linux-x64-glibc@2.9.6'],
     binary: '@deno/linux-x64-glibc/deno',
-    args: ['run', '-A', '--node-modules-dir=manual'],
+    args: ['run', '--allow-net', '--allow-env', '--allow-read', '--allow-write', '--node-modules-dir=manual'],
   },
 ] as const
 const WORKERD = {
@@ -151,7 +151,7 @@ function toRow(name: string, output: string, problems: string): readonly string[
   if (line === undefined)
     return [
       name,
-      `did not run: ${problems.split('\n').find((each) => each.includes('Error')) ?? problems.slice(0, 200)}`,
+      `did not run: ${problems.split('\n').find((each) => /^\w*Error\b/.test(each)) ?? problems.slice(0, 200)}`,
     ]
   const result = JSON.parse(line.slice(line.indexOf('{'))) as TrialResult
   return [name, ...COLUMNS.map((column) => result[column] ?? 'not offered')]
