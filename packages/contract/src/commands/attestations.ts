@@ -17,6 +17,11 @@ export const attestationCommands: readonly Command[] = [
       },
       { flags: '--validity-hours <n>', summary: 'Validity in hours, 1 to 26280', default: '168' },
       { flags: '--public-key <key>', summary: 'Key bound to the subject: a .pub file or base64' },
+      {
+        flags: '--capability <name>',
+        summary: 'Capability that decisions may allow, for example invoice.pay or invoice.*',
+        repeatable: true,
+      },
       { flags: '--claim <name=value>', summary: 'Claim about the member, as text', repeatable: true },
       { flags: '--claims <file>', summary: 'JSON file with claims' },
       { flags: '--out <file>', summary: 'Write the signed record to a new file' },
@@ -24,8 +29,8 @@ export const attestationCommands: readonly Command[] = [
     examples: [
       { line: 'chancery attestation issue alice@example --role role:client', summary: 'Valid for a week' },
       {
-        line: 'chancery attestation issue agent-7 --role role:service --public-key agent-7.pub --out agent-7.json',
-        summary: 'Bind it to a key and save it to a file',
+        line: 'chancery attestation issue agent-7 --role role:client --capability invoice.pay --public-key agent-7.pub --out agent-7.json',
+        summary: 'Give the holder of a key one capability, and save the record',
       },
     ],
     needs: 'operator',

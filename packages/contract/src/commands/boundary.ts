@@ -37,7 +37,7 @@ export const boundaryCommands: readonly Command[] = [
     arguments: [{ name: 'capability', summary: 'Requested capability', required: true }],
     options: [
       { flags: '--agreement <file>', summary: 'Agreement to use: a JSON file' },
-      { flags: '--attestation <id>', summary: 'Attestation of this network to use' },
+      { flags: '--attestation <id|file>', summary: 'Attestation of this network to use: its id or its file' },
       ...PRESENTED_OPTIONS,
       { flags: '--context <file>', summary: 'JSON or YAML file with the context of the request' },
       { flags: '--out <file>', summary: 'Write decision and justification to a new file, for chancery verify' },
@@ -62,7 +62,7 @@ export const boundaryCommands: readonly Command[] = [
     arguments: [{ name: 'capability', summary: 'Requested capability', required: true }],
     options: [
       NODE_HOME_OPTION,
-      { flags: '--attestation <id>', summary: 'Attestation of this node key' },
+      { flags: '--attestation <id|file>', summary: 'Attestation of this node key: its id or its file' },
       { flags: '--key <file>', summary: 'Key of a member of a partner, which has no certificate here' },
       ...PRESENTED_OPTIONS,
       { flags: '--context <file>', summary: 'JSON or YAML file with the context of the request' },

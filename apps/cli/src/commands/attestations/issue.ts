@@ -39,5 +39,10 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
 async function readClaims(cwd: string, options: Options): Promise<JsonObject> {
   const file = options.text('claims')
   const fromFile = file === undefined ? {} : await loadJsonObject(cwd, file)
-  return { ...fromFile, ...readPairs(options, 'claim') }
+  const capabilities = options.list('capability')
+  return {
+    ...fromFile,
+    ...readPairs(options, 'claim'),
+    ...(capabilities.length === 0 ? {} : { capabilities }),
+  }
 }

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import type { JsonObject } from '@chancery/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNetwork } from '../../testing/real-authority.suite.ts'
@@ -10,8 +10,8 @@ beforeAll(async () => {
   network = await openNetwork({ NA_NODE_DECISIONS: 'own' })
   const { json } = await network.join('node', '--json')
   const key = String((json()['certificate'] as JsonObject)['node_public_key'])
-  await writeFile(network.setup.path('claims.json'), '{"capabilities":["ledger.read"]}')
-  const issued = await network.asOperator(`attestation issue ${key} --role role:client --claims claims.json --json`)
+  const line = `attestation issue ${key} --role role:client --capability ledger.read --out member.json --json`
+  const issued = await network.asOperator(line)
   attestation = String(issued.json()['attestation_id'])
 })
 afterAll(() => network.close())
@@ -22,6 +22,14 @@ describe('ask', () => {
     expect([allowed.code, allowed.stderr]).toEqual([0, ''])
     expect(allowed.stdout).toContain('Allowed.')
     expect(await readFile(network.setup.path('decision.json'), 'utf8')).toContain('"authorized":true')
+  })
+
+  it('reads the id of the attestation from its file', async () => {
+    const allowed = await network.run('ask ledger.read --home node --attestation member.json')
+    expect([allowed.code, allowed.stderr]).toEqual([0, ''])
+    const missing = await network.run('ask ledger.read --home node --attestation absent.json')
+    expect([missing.code, missing.stdout]).toEqual([2, ''])
+    expect(missing.stderr).toContain('absent.json')
   })
 
   it('exits with 1 for a denial only', async () => {

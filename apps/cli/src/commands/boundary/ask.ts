@@ -12,12 +12,22 @@ import { saveRecord } from '../../files/save-record.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadStructured } from '../../files/structured-file.ts'
 import { decisionResult } from './describe.ts'
-import { loadPresented } from './presented.ts'
+import { attestationId, loadPresented } from './presented.ts'
 
 /** Runs `ask`. The exit code is 1 only for a verified denial, and 2 for everything that gives no decision. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  try {
+    return await askForDecision(context, args, options)
+  } catch (error) {
+    const { code, message, hint } = explain(error)
+    throw new CommandError({ code, message, hint, exitCode: 2 }, { cause: error })
+  }
+}
+
+async function askForDecision(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const [attestation, file, resource] = [options.text('attestation'), options.text('context'), options.text('resource')]
+  const [file, resource] = [options.text('context'), options.text('resource')]
+  const attestation = await attestationId(cwd, options)
   const presented = await loadPresented(cwd, options)
   if ((attestation === undefined) === (presented === undefined))
     throw usageError('Give exactly one of --attestation and --presented.')
@@ -58,15 +68,10 @@ async function openCaller(context: CommandContext, options: Options): Promise<Ca
 
 async function ask(context: CommandContext, caller: Caller, request: NodeDecisionRequest): Promise<NodeDecision> {
   const { connection, publicKey } = caller
-  try {
-    return await connection.ask(async (client) => {
-      const response = await client.boundary.request(request)
-      const authorityKeys = caller.keys ?? [(await client.sovereign.genesis()).network_authority.public_key]
-      await requireNodeDecision(response, { request, publicKey, authorityKeys, now: context.now() })
-      return response
-    })
-  } catch (error) {
-    const { code, message, hint } = explain(error)
-    throw new CommandError({ code, message, hint, exitCode: 2 }, { cause: error })
-  }
+  return connection.ask(async (client) => {
+    const response = await client.boundary.request(request)
+    const authorityKeys = caller.keys ?? [(await client.sovereign.genesis()).network_authority.public_key]
+    await requireNodeDecision(response, { request, publicKey, authorityKeys, now: context.now() })
+    return response
+  })
 }

@@ -7,16 +7,13 @@ import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadStructured } from '../../files/structured-file.ts'
 import { loadAgreement } from '../agreements/records.ts'
 import { decisionResult } from './describe.ts'
-import { loadPresented } from './presented.ts'
+import { attestationId, loadPresented } from './presented.ts'
 
 /** Runs `evaluate`; the exit code is 1 for a denial, so that a script stops. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const [agreement, attestation, file] = [
-    options.text('agreement'),
-    options.text('attestation'),
-    options.text('context'),
-  ]
+  const [agreement, file] = [options.text('agreement'), options.text('context')]
+  const attestation = await attestationId(cwd, options)
   const presented = await loadPresented(cwd, options)
   if ([agreement, attestation, presented].filter((basis) => basis !== undefined).length !== 1)
     throw usageError('Give exactly one of --agreement, --attestation and --presented.')
