@@ -48,7 +48,15 @@ export const sidebar = [
   { label: 'Start here', link: '/' },
   group(
     'Tutorials',
-    folder('tutorial', ['first-network', 'two-networks', 'two-companies', 'gateway', 'boundary-policies', 'evidence']),
+    folder('tutorial', [
+      'demo',
+      'first-network',
+      'two-networks',
+      'two-companies',
+      'gateway',
+      'boundary-policies',
+      'evidence',
+    ]),
     false,
   ),
   group('How do I …?', ['how-to', ...folder('how-to')], false),
