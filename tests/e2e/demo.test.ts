@@ -36,6 +36,7 @@ describe('chancery demo --static', () => {
     const second = await startDemoWith(home, ['--static'], demo)
     expect([await textOf(second, '/genesis'), await treatyOf(second)]).toEqual([genesis, treaty])
     expect((await viewOf(second))['certificates']).toMatchObject({ issued: 41 })
+    await expect(startDemoWith(home, ['--reset'])).rejects.toThrow('is running already')
     const keys = await publicKeys(url)
     expect(await second.stop()).toBe(0)
 

@@ -1,5 +1,6 @@
 import { DAY, MINUTE } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
+import { RefusedError } from '@chancery/sdk'
 import type { Client, Node } from '@chancery/sdk'
 import { CAPABILITY, askedAmount, attestAskers, pay } from './decisions.ts'
 import { nodeName } from './demo-nodes.ts'
@@ -60,7 +61,9 @@ class Activity {
       await work()
       this.#hasFailed = false
     } catch (error) {
-      if (signal.aborted || this.#hasFailed) return
+      // An operator revoked the node. It stops at its next heartbeat.
+      const isRevoked = error instanceof RefusedError && error.status === 403
+      if (signal.aborted || isRevoked || this.#hasFailed) return
       this.#hasFailed = true
       note(`the demo could not continue its activity: ${error instanceof Error ? error.message : String(error)}`)
     }

@@ -103,7 +103,20 @@ function refuseRunning(home: string, folder: string, { port }: DemoState): void 
   release()
 }
 
-/** Locks the folder until the process ends, so that two demos never use one database. Undefined when it is locked. */
+/** Locks the folder until the process ends, so that two demos never use one database. */
+export function holdDemo(home: string): void {
+  const release = lockDemo(home)
+  if (release === undefined)
+    throw new CommandError({
+      code: 'demo_running',
+      message: `Another process uses ${home}.`,
+      hint: 'Stop it first, or choose another folder with --home.',
+    })
+  // The listener also refers to the lock, which would end with its garbage collection.
+  process.once('exit', release)
+}
+
+/** Locks the folder until the returned function is called. Undefined when another process has the lock. */
 export function lockDemo(home: string): (() => void) | undefined {
   const lock = new DatabaseSync(join(home, 'demo.lock'), { timeout: 500 })
   try {

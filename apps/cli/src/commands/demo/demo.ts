@@ -16,7 +16,7 @@ import type { DemoKeys } from './demo-folder.ts'
 import { startDemoGateway } from './demo-gateway.ts'
 import { NodesFolder, runNodes } from './demo-nodes.ts'
 import { readNumber, requireFreePorts, waitUntilReady } from './demo-start.ts'
-import { checkDemoFolder, lockDemo, makeDemoFolder, writeDemoState } from './demo-state.ts'
+import { checkDemoFolder, holdDemo, makeDemoFolder, writeDemoState } from './demo-state.ts'
 import type { DemoState } from './demo-state.ts'
 import { PAST, createPast } from './history.ts'
 import { runTwo } from './two.ts'
@@ -85,7 +85,7 @@ async function openDemo(context: CommandContext, options: Options): Promise<OneD
 async function createDemo(context: CommandContext, { home, state, nodes, isStatic }: OneDemo): Promise<DemoKeys> {
   const files = homeFiles(home)
   const undo = await makeDemoFolder(home, state)
-  lockDemo(home)
+  holdDemo(home)
   const choices = { home, network: NETWORK, host: HOST, port: String(state.port) }
   // The first records are older than the demo, and a key must be valid before its first signature.
   const validFrom = state.createdAt - PAST - HOUR
@@ -102,7 +102,7 @@ async function createDemo(context: CommandContext, { home, state, nodes, isStati
 }
 
 async function continueDemo({ home, state }: OneDemo): Promise<DemoKeys> {
-  lockDemo(home)
+  holdDemo(home)
   await changeDemoPort({ home, network: NETWORK, host: HOST, port: String(state.port) }, homeFiles(home))
   return demoKeys()
 }

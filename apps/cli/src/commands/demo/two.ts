@@ -9,7 +9,7 @@ import { typed } from '../../files/files.ts'
 import { homeFiles, prepareHome } from '../init/home.ts'
 import { demoKeys, writeDemoHome } from './demo-folder.ts'
 import { readNumber, requireFreePorts, waitUntilReady } from './demo-start.ts'
-import { checkDemoFolder, lockDemo, makeDemoFolder, writeDemoState } from './demo-state.ts'
+import { checkDemoFolder, holdDemo, makeDemoFolder, writeDemoState } from './demo-state.ts'
 import type { DemoState } from './demo-state.ts'
 import { BANK, FREIGHT, connectCompanies, joinCompany, loadAttestation, startService } from './two-companies.ts'
 import type { Company } from './two-companies.ts'
@@ -36,7 +36,7 @@ export async function runTwo(context: CommandContext, options: Options): Promise
   ])
   const state = found ?? { kind: 'two', port, createdAt: context.now(), isComplete: false }
   const undo = found === undefined ? await makeDemoFolder(home, state) : undefined
-  lockDemo(home)
+  holdDemo(home)
   try {
     if (found === undefined) for (const network of [BANK, FREIGHT] as const) await writeCompany(state, home, network)
   } catch (error) {
