@@ -5,6 +5,7 @@ import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import { CommandError } from '../../errors/failure.ts'
 import { OWNER_ONLY, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import { prepareHome } from '../init/home.ts'
+import { toToolError } from './maintain.ts'
 
 /** The files of one gateway, all below its folder except a token file that the operator chose. */
 export function gatewayFiles(folder: string): GatewayFiles {
@@ -76,7 +77,9 @@ export async function makeGatewayFolder(options: GatewayFolderOptions): Promise<
     await writeNewFile(files.policy, policyText(options, token_sha256), OWNER_ONLY)
     await writeNewFile(files.settings, settingsText(files, options), OWNER_ONLY)
     await mkdir(files.stateFolder, { mode: 0o700 })
-    await commands.createState(files.settings)
+    await commands.createState(files.settings).catch((error: unknown) => {
+      throw toToolError(error, commands)
+    })
     if (tokenFile !== undefined) await writeNewFile(tokenFile, `${token}\n`, OWNER_ONLY)
     hasToken = tokenFile !== undefined
     return { files, token, undo }

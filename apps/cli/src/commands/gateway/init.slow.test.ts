@@ -105,6 +105,8 @@ describe('gateway init', () => {
     await run('init --home other --network OTHER-NET --port 9')
     const found = errorOf(await run(`gateway init --json --home other --authority ${na.url} --out gateway`))
     expect(found.code).toBe('root_key_mismatch')
+    const missing = errorOf(await run('gateway init --json --home nowhere --out gateway'))
+    expect([missing.code, missing.hint]).toEqual(['file_error', expect.stringContaining('chancery init')])
     const unreachable = errorOf(await run('gateway init --json --home other --out gateway'))
     expect([unreachable.code, unreachable.message]).toEqual([
       'authority_unreachable',

@@ -51,17 +51,24 @@ async function readHome(
   options: Options,
 ): Promise<NetworkSource> {
   const folder = resolve(context.cwd, home)
-  const { network } = await loadConfig({ ...context, given: join(folder, CONFIG_FILE) })
+  const { network } = await loadConfig({ ...context, given: join(folder, CONFIG_FILE) }).catch(withHomeHint)
   const address = url ?? network.na_endpoint
   if (address === undefined)
     throw usageError(`${home} does not name the address of its authority.`, 'Add --authority with the address.')
-  const block = await loadVerifiedGenesis(join(folder, 'genesis.json'))
+  const block = await loadVerifiedGenesis(join(folder, 'genesis.json')).catch(withHomeHint)
   return {
     url: address,
     rootKey: block.root_public_key,
     network: block.network_name,
     allowHttp: isHttpAllowed(address, options),
   }
+}
+
+function withHomeHint(error: unknown): never {
+  if (!(error instanceof CommandError)) throw error
+  const { code, message } = error
+  const hint = 'Give --home the folder that chancery init made, or give --authority and --root-key.'
+  throw new CommandError({ code, message, hint }, { cause: error })
 }
 
 /** Plain HTTP to this machine needs no flag, because it does not leave the machine. */
