@@ -32,13 +32,14 @@ const SLOW = ['{packages,apps}/*/src/**/*.slow.test.ts', 'tools/**/*.slow.test.t
 /** End-to-end tests that run in `check:nightly` only. CONTRIBUTING.md lists them. */
 const NIGHTLY = 'tests/e2e/**/*.nightly.test.ts'
 
+const TEST_DATABASES = 'tools/check/test-databases.ts'
 const onPostgres = {
   ...together,
   env: { ...COMPILE_CACHE, CHANCERY_TEST_DATABASE: 'postgres' },
-  globalSetup: ['tools/check/test-databases.ts'],
+  globalSetup: [TEST_DATABASES],
 }
 // Hooks start whole networks and browsers.
-const endToEnd = { ...base, testTimeout: 60_000, hookTimeout: 120_000 }
+const endToEnd = { ...base, globalSetup: [TEST_DATABASES], testTimeout: 60_000, hookTimeout: 120_000 }
 
 /** CONTRIBUTING.md, Test tiers: which command runs which project. */
 export default defineConfig({

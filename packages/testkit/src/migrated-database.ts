@@ -4,7 +4,7 @@ import { copyFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { prepareDatabase } from '@chancery/authority'
 import { systemClock } from '@chancery/service-kit'
-import { SERVER, createPostgres, createSqlite, currentBackend, runOnServer } from './test-database.ts'
+import { createPostgres, createSqlite, currentBackend, postgresServer, runOnServer } from './test-database.ts'
 import type { Backend, TestDatabase } from './test-database.ts'
 
 /** Names the database that {@link makeTemplate} made for a whole run; without it each database is migrated by its authority. */
@@ -22,7 +22,7 @@ export async function createMigratedDatabase(backend: Backend = currentBackend()
 export async function makeTemplate(): Promise<() => Promise<void>> {
   const name = `chancery_template_${randomBytes(8).toString('hex')}`
   await runOnServer(`create database ${name}`)
-  const url = new URL(SERVER)
+  const url = new URL(postgresServer())
   url.pathname = `/${name}`
   await prepareDatabase({ kind: 'postgres', url: url.href }, () => systemClock.now())
   process.env[TEMPLATE] = name

@@ -18,7 +18,10 @@ export function currentBackend(): Backend {
   return process.env['CHANCERY_TEST_DATABASE'] === 'postgres' ? 'postgres' : 'sqlite'
 }
 
-export const SERVER: string = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
+/** Returns the URL of the server that tests create databases on. */
+export function postgresServer(): string {
+  return process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
+}
 
 export async function createTestDatabase(backend: Backend = currentBackend()): Promise<TestDatabase> {
   return backend === 'postgres' ? createPostgres() : createSqlite()
@@ -35,7 +38,7 @@ export async function createSqlite(): Promise<TestDatabase> {
 export async function createPostgres(template = 'template1'): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`
   await runOnServer(`create database ${name} template ${template}`)
-  const url = new URL(SERVER)
+  const url = new URL(postgresServer())
   url.pathname = `/${name}`
   return {
     settings: { DATABASE_URL: url.href },
@@ -44,7 +47,7 @@ export async function createPostgres(template = 'template1'): Promise<TestDataba
 }
 
 export async function runOnServer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: SERVER })
+  const client = new pg.Client({ connectionString: postgresServer() })
   await client.connect()
   try {
     await client.query(statement)

@@ -7,14 +7,15 @@ import { HOUR, draftAgentDescriptor, signAgentDelete, signList, writeInstant, wr
 import type { JsonObject } from '@chancery/protocol'
 import { silentLog } from '@chancery/service-kit'
 import {
-  ManualClock,
   accepted,
   createInvite,
   createTestDatabase,
   currentBackend,
   enroll,
   foreignSovereign,
+  ManualClock,
   nodeCaller,
+  postgresServer,
   refused,
   startTestAuthority,
   testSigner,
@@ -32,7 +33,7 @@ import type { Recovery } from './recover.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
 import { readVersions } from '../database/locks/versions.ts'
 
-const SERVER = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
+const SERVER = postgresServer()
 
 /** Copies the database while there are no connections, and restores it. */
 async function backUp({ settings }: TestDatabase): Promise<() => Promise<void>> {

@@ -11,6 +11,7 @@ import {
   currentBackend,
   enroll,
   nodeCaller,
+  postgresServer,
   refused,
   startTestAuthority,
   testSigner,
@@ -31,7 +32,7 @@ import { rowsOf } from '../testing/rows.suite.ts'
 
 const SERVED = ['/crl', '/sovereign-revocation-feed', '/policy', '/recognition-policy', '/data-usage/policy']
 const SETTINGS = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
-const SERVER = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
+const SERVER = postgresServer()
 const QUIET = { flags: {}, onProgress: () => undefined }
 
 /** `chancery authority backup`, `restore` and `rehearse`: reliability 12. */

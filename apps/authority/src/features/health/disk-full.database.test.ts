@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { currentBackend, startTestAuthority } from '@chancery/testkit'
+import { currentBackend, postgresServer, startTestAuthority } from '@chancery/testkit'
 import type { TestResponse, TestAuthority, TestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -16,7 +16,7 @@ import { openDatabase } from '../../database/open.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 const run = promisify(execFile)
-const SERVER = process.env['CHANCERY_TEST_POSTGRES'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
+const SERVER = postgresServer()
 const MEBIBYTE = 1 << 20
 
 /** A separate file system needs root. PostgreSQL must run on this machine, as the user of Debian's package. */

@@ -169,7 +169,7 @@ describe('GET /readyz', () => {
         db_path: expect.any(String),
       })
       if (postgres)
-        expect(document['db_path']).toMatch(/^postgresql:\/\/postgres@127\.0\.0\.1:5432\/test_[0-9a-f]{16}$/)
+        expect(document['db_path']).toMatch(/^postgresql:\/\/postgres@127\.0\.0\.1:\d+\/test_[0-9a-f]{16}$/)
       else expect(existsSync(String(document['db_path']))).toBe(true)
     })
 
@@ -209,7 +209,7 @@ describe('GET /readyz', () => {
       url.searchParams.set('options', '-c application_name=canary-query')
       na = await startTestAuthority({ database: { settings: { DATABASE_URL: url.href }, drop: () => database.drop() } })
       const { text } = await na.request('GET', '/readyz')
-      expect(text).toContain(`postgresql://postgres@127.0.0.1:5432${url.pathname}"`)
+      expect(text).toContain(`postgresql://postgres@127.0.0.1:${url.port}${url.pathname}"`)
       expect(text).not.toContain('canary')
       const { stop } = na
       na = { ...na, stop: () => stop().then(() => database.drop()) }
