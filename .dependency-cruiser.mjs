@@ -128,6 +128,7 @@ export default {
           '^$1/$2/',
           '/src/(index|main)[.]ts$',
           '^packages/sdk/src/(compat|nodejs|verify)/index[.]ts$',
+          '^packages/service-kit/src/threads/index[.]ts$',
           '/src/vectors/',
         ],
       },

@@ -86,8 +86,9 @@ export default defineConfig({
       },
       {
         ...shared,
-        test: { ...endToEnd, name: 'e2e', include: ['tests/e2e/**/*.test.ts', ...SLOW], exclude: [NIGHTLY] },
+        test: { ...endToEnd, name: 'e2e', include: ['tests/e2e/**/*.test.ts'], exclude: [NIGHTLY] },
       },
+      { ...shared, test: { ...endToEnd, isolate: false, name: 'slow', include: SLOW } },
       { ...shared, test: { ...endToEnd, name: 'nightly', include: [NIGHTLY] } },
     ],
   },

@@ -24,9 +24,9 @@ describe('campaigns before each merge', () => {
       1,
       async () => ({ run: (options) => runTracks({ ...options, callers: 10 }, ONE_WINNER, [retention]) }),
     ],
-    ['replay', 40, () => import('../campaigns/faults/replay.ts')],
+    ['replay', 16, () => import('../campaigns/faults/replay.ts')],
     // The seed chooses the patterns. All 720 cases run at night.
-    ['clock', 60, () => import('../campaigns/clock/clock.ts')],
+    ['clock', 24, () => import('../campaigns/clock/clock.ts')],
     ['restore', 1, () => import('../campaigns/faults/restore.ts')],
     ['federation-model', 200, async () => ({ run: (options) => runFederation(options, 'sqlite') })],
   ])(

@@ -69,8 +69,7 @@ export function stepsOf(name: string, folder: string): Tier | undefined {
   }
   if (name === 'check') {
     const packages = ['--project=packages', '--project=sqlite', WORKERS]
-    // They start whole services and browsers and mostly wait for them: two at a time use the cores well.
-    const e2e = ['--project=console', '--project=e2e', '--maxWorkers=2']
+    const e2e = ['--project=console', '--project=e2e', '--project=slow', WORKERS]
     return {
       limitSeconds: 900,
       steps: [
@@ -80,12 +79,12 @@ export function stepsOf(name: string, folder: string): Tier | undefined {
           command: ['node', 'tools/docs/docs.ts', 'build', 'check'],
           repeat: 'npm run docs:build && npm run docs:check',
         },
-        { ...vitest('tests', packages, 'npx vitest run <file>   (all: npm test)'), limitSeconds: 330 },
+        { ...vitest('tests', packages, 'npx vitest run <file>   (all: npm test)'), limitSeconds: 180 },
         {
           ...vitest('database', ['--project=postgres', WORKERS], 'npx vitest run --project postgres <file>'),
           limitSeconds: 180,
         },
-        vitest('e2e', e2e, 'npx vitest run --project e2e --project console <file>'),
+        vitest('e2e', e2e, 'npx vitest run --project e2e --project slow --project console <file>'),
         {
           name: 'browser',
           command: ['node', SOURCES, 'tools/check/test-browser.ts'],

@@ -1,4 +1,4 @@
-import { serveCalls, lowerThreadPriority } from '@chancery/service-kit'
+import { serveCalls, lowerThreadPriority } from '@chancery/service-kit/threads'
 import { checkList } from './check-list.ts'
 import type { ListTask } from './check-list.ts'
 

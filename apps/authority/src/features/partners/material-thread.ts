@@ -1,4 +1,4 @@
-import { lowerThreadPriority, serveCalls } from '@chancery/service-kit'
+import { lowerThreadPriority, serveCalls } from '@chancery/service-kit/threads'
 import { CHECKS } from './checks.ts'
 
 // Reads and verifies large documents of partners, so that no request waits for it.

@@ -1,4 +1,4 @@
-import { serveCalls, lowerThreadPriority } from '@chancery/service-kit'
+import { serveCalls, lowerThreadPriority } from '@chancery/service-kit/threads'
 import { NetworkCollector } from './collect.ts'
 import type { PageTask, SingleDocuments } from './collect.ts'
 import type { Facts } from './project.ts'

@@ -1,4 +1,4 @@
-import { serveCalls, lowerThreadPriority } from '@chancery/service-kit'
+import { serveCalls, lowerThreadPriority } from '@chancery/service-kit/threads'
 import { hasForm, kindOfBody } from './json-checks.ts'
 import type { ResponseForm, BodyKind } from './json-checks.ts'
 

@@ -1,5 +1,5 @@
 import type { JoinCertificate, NetworkTrust } from '@chancery/protocol'
-import { Transfer, serveCalls, lowerThreadPriority } from '@chancery/service-kit'
+import { Transfer, serveCalls, lowerThreadPriority } from '@chancery/service-kit/threads'
 import { toNetworkTrusts } from '../../trust/snapshot.ts'
 import { toAuditedBatch } from './audited-decision.ts'
 import type { BatchRequest, BatchResult, CheckResult, VerifyRequest, RefusedResult } from './batch-calls.ts'

@@ -1,4 +1,4 @@
-import { serveCalls } from '@chancery/service-kit'
+import { serveCalls } from '@chancery/service-kit/threads'
 import type { BatchRequest, CheckResult, CertificateResult, RefusedResult, SingleRequest } from './batch-calls.ts'
 import { verifyWithCallerTrust } from './verify-development.ts'
 import type { DevelopmentVerdict, CallerRequest } from './verify-development.ts'
