@@ -29,8 +29,8 @@ const AUTHORITY = 'apps/authority/src/**/*.test.ts'
 const DATABASE = 'apps/authority/src/**/*.database.test.ts'
 /** Tests next to the code that take over 2 s: they run with the end-to-end tests. */
 const SLOW = ['{packages,apps}/*/src/**/*.slow.test.ts', 'tools/**/*.slow.test.ts']
-/** End-to-end tests that run in `check:nightly` only. CONTRIBUTING.md lists them. */
-const NIGHTLY = 'tests/e2e/**/*.nightly.test.ts'
+/** Tests that run in `check:nightly` only. CONTRIBUTING.md lists them. */
+const NIGHTLY = ['tests/e2e/**/*.nightly.test.ts', '{packages,apps}/*/src/**/*.nightly.test.ts']
 
 const TEST_DATABASES = 'tools/check/test-databases.ts'
 const onPostgres = {
@@ -58,7 +58,7 @@ export default defineConfig({
             'apps/cli/src/**/*.test.ts',
             'tools/**/*.test.ts',
           ],
-          exclude: SLOW,
+          exclude: [...SLOW, ...NIGHTLY],
         },
       },
       {
@@ -67,7 +67,7 @@ export default defineConfig({
           ...together,
           name: 'sqlite',
           include: [AUTHORITY],
-          exclude: SLOW,
+          exclude: [...SLOW, ...NIGHTLY],
           env: { ...COMPILE_CACHE, CHANCERY_TEST_DATABASE: 'sqlite' },
         },
       },
@@ -86,10 +86,10 @@ export default defineConfig({
       },
       {
         ...shared,
-        test: { ...endToEnd, name: 'e2e', include: ['tests/e2e/**/*.test.ts'], exclude: [NIGHTLY] },
+        test: { ...endToEnd, name: 'e2e', include: ['tests/e2e/**/*.test.ts'], exclude: NIGHTLY },
       },
       { ...shared, test: { ...endToEnd, isolate: false, name: 'slow', include: SLOW } },
-      { ...shared, test: { ...endToEnd, name: 'nightly', include: [NIGHTLY] } },
+      { ...shared, test: { ...endToEnd, name: 'nightly', include: NIGHTLY } },
     ],
   },
 })

@@ -21,7 +21,7 @@ export async function setup(): Promise<void> {
 }
 
 export async function teardown(): Promise<void> {
-  for (const step of undo.splice(0).reverse()) await step()
+  for (const step of undo.splice(0).toReversed()) await step()
 }
 
 /** The same server with the same settings, but a flush costs nothing in memory: the tests take half the time. */
