@@ -168,8 +168,7 @@ describe('GET /readyz', () => {
         rate_limiter: postgres ? 'database' : 'memory',
         db_path: expect.any(String),
       })
-      if (postgres)
-        expect(document['db_path']).toMatch(/^postgresql:\/\/postgres@127\.0\.0\.1:\d+\/test_[0-9a-f]{16}$/)
+      if (postgres) expect(document['db_path']).toMatch(/^postgresql:\/\/postgres@127\.0\.0\.1:\d+\/test_[0-9a-f]{16}$/)
       else expect(existsSync(String(document['db_path']))).toBe(true)
     })
 
