@@ -4,6 +4,7 @@ import { HOUR } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
 import { addressOf } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
+import { withProgress } from '../../output/progress.ts'
 import type { Result } from '../../output/result.ts'
 import { typed } from '../../files/files.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
@@ -71,6 +72,10 @@ async function openDemo(context: CommandContext, options: Options): Promise<OneD
     { port: port + 2, use: 'service' },
   ]
   await requireFreePorts(HOST, [{ port, use: 'authority' }, ...(hasGateway ? gateway : [])])
+  if (found !== undefined) {
+    context.note(`continuing ${NETWORK} in ${typed(context.cwd, home)}`)
+    if (options.isSet('nodes')) context.note('--nodes is used for a new demo only; add --reset to make one')
+  }
   const state = found ?? { kind: 'one', port, createdAt: context.now(), isComplete: false }
   return {
     home,
@@ -92,8 +97,11 @@ async function createDemo(context: CommandContext, { home, state, nodes, isStati
   try {
     const keys = await writeDemoHome(choices, files, validFrom)
     context.note(`creating ${NETWORK} with ${nodes} nodes${isStatic ? '' : ' and their activity of the last 12 hours'}`)
+    const past = { keys, nodes, folder: new NodesFolder(home), settings: files.settings }
     if (!isStatic)
-      await createPast({ keys, nodes, folder: new NodesFolder(home), settings: files.settings }, state.createdAt)
+      await withProgress(context, 'Creating past activity', (progress) =>
+        createPast(past, state.createdAt, (percent) => progress.update(`Creating past activity: ${percent} %`)),
+      )
     return keys
   } catch (error) {
     await undo()

@@ -37,7 +37,7 @@ export type PastTarget = Omit<DemoTarget, 'url' | 'now'> & {
  * minutes. Nodes join, send heartbeats and ask for decisions through the usual routes, and the authority counts
  * them with its usual job.
  */
-export async function createPast(given: PastTarget, now: Instant): Promise<void> {
+export async function createPast(given: PastTarget, now: Instant, report: (percent: number) => void): Promise<void> {
   const clock = new PastClock(now - PAST)
   const authority = await startPastAuthority(given.settings, clock)
   try {
@@ -47,6 +47,7 @@ export async function createPast(given: PastTarget, now: Instant): Promise<void>
       clock.moveTo(now - PAST + BigInt(step + 1) * STEP)
       await past.run(step)
       await authority.countNodes()
+      report(Math.round(((step + 1) * 100) / STEPS))
     }
   } finally {
     await authority.close()
