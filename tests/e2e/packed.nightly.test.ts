@@ -14,6 +14,8 @@ const ROOT = join(import.meta.dirname, '../..')
 
 /** Web servers of the documented middlewares, with their types. */
 const SERVERS = ['@types/express@5', 'fastify@5', 'hono@4', '@types/node@26']
+/** Each declares its own `fetch`. */
+const RUNTIME_TYPES = ['node', 'bun', '@cloudflare/workers-types']
 const NO_TRACES = { OTEL_SDK_DISABLED: 'true' }
 /** No collector listens there. */
 const NO_SERVER = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }
@@ -70,7 +72,10 @@ describe.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))('packed', () => 
     const tarballs = await packAll(join(folder, 'tarballs'))
     await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
     const options = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
-    await run('npm', ['install', ...options, ...tarballs, ...SERVERS], { cwd: folder, env })
+    await run('npm', ['install', ...options, ...tarballs, ...SERVERS, '@types/bun@1', '@cloudflare/workers-types@4'], {
+      cwd: folder,
+      env,
+    })
   }, 240_000)
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -136,6 +141,18 @@ describe.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))('packed', () => 
     const ended = await run(tsc, [...options, ...modules, ...files], { cwd: project }).catch(
       (error: { stdout: string }) => error,
     )
+    expect(ended.stdout).toBe('')
+  })
+
+  it.each(RUNTIME_TYPES)('has a fetchAs that is a typeof fetch with the types of %s', async (types) => {
+    const source = `import type { Node } from '@chancery/sdk'
+export const own = (node: Node): typeof fetch => node.fetchAs('https://print.example.org', { fetch })`
+    await writeFile(join(folder, 'fetch-as.ts'), source)
+    const options = ['--ignoreConfig', '--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck']
+    const modules = ['--module', 'nodenext', '--target', 'es2024', '--lib', 'es2024', '--types', types]
+    const ended = await run(join(ROOT, 'node_modules/.bin/tsc'), [...options, ...modules, 'fetch-as.ts'], {
+      cwd: folder,
+    }).catch((error: { stdout: string }) => error)
     expect(ended.stdout).toBe('')
   })
 

@@ -81,12 +81,12 @@ export interface ProvingFetchOptions extends ProofIdentity {
   readonly fetch?: Fetch
 }
 
-/** What `fetch` takes: an address as text or URL with or without init, or a Request. */
-export type SigningFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+/** The `fetch` of the runtime: an address as text or URL with or without init, or a Request. */
+export type SigningFetch = typeof globalThis.fetch
 
 /** A `fetch` that proves every request. A body is read whole first: what is signed must be known before it is sent. */
 export function signingFetch(identity: () => ProvingFetchOptions): SigningFetch {
-  return async (input, init) => {
+  const proving = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const { audience, clock = systemClock, fetch = globalThis.fetch, ...caller } = identity()
     // The platform's own reading of its arguments, so that nothing is understood in two ways.
     const request = new Request(input, init)
@@ -106,6 +106,9 @@ export function signingFetch(identity: () => ProvingFetchOptions): SigningFetch 
       signal,
     })
   }
+  // Bun's `fetch` also opens connections ahead, which needs no proof.
+  const { preconnect } = globalThis.fetch as { readonly preconnect?: unknown }
+  return preconnect === undefined ? proving : Object.assign(proving, { preconnect })
 }
 
 function carriedOver(request: Request): RequestInit {
