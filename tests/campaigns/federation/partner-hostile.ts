@@ -102,13 +102,17 @@ class MovedClock {
 
 export type Call = (method: 'GET' | 'POST', target: string, body?: JsonObject) => Promise<TestResponse>
 
-/** The clock of the authority follows a little later: such a response is asked for again. */
+const MAX_OVERLOADS = 20
+
+/** The clock of the authority follows a little later, and a busy machine exceeds deadlines: the request is repeated. */
 function callerOf(na: AuthorityProcess, network: TestNetwork, clock: MovedClock): Call {
   const signed = operatorCaller(na.url, network.operators.privileged, network.authority.publicKey, () => clock.now())
   return async (method, target, body) => {
-    for (;;) {
+    for (let overloads = 0; ;) {
       const answer = await (method === 'GET' ? signed(method, target) : signed(method, target, body ?? {}))
-      if (answer.status !== 429 && answer.status !== 409) return answer
+      if (answer.status === 503) overloads += 1
+      else if (answer.status !== 429 && answer.status !== 409) return answer
+      if (overloads === MAX_OVERLOADS) return answer
       if (answer.status === 409 && !answer.text.includes('pull_in_progress')) return answer
       await pause(20)
     }
