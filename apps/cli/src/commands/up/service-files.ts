@@ -108,7 +108,8 @@ export function composeText({ choices, files, user }: ServiceInputs): string {
   }
   const name = `chancery-${choices.network.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '-')}`
   const head = `# The authority of ${choices.network}. Start it with: docker compose -f ${join(home, 'compose.yaml')} up -d\n`
-  return `${head}${stringify({ name, services: { authority: service } })}`
+  // Version 1.1 quotes texts such as 22:22, which older readers take for numbers.
+  return `${head}${stringify({ name, services: { authority: service } }, { version: '1.1' })}`
 }
 
 /** Compose replaces $ in values. */
