@@ -46,18 +46,19 @@ export function effort(typed: readonly string[]): string {
   return `${typed.length}, ${typed.reduce((sum, command) => sum + command.replaceAll('\n', '').length, 0)}`
 }
 
-export function firstHourPage(seconds: readonly number[], conditions: string): string {
+/** `seconds` has the shortest and the longest time of each task, as text: `3.1 to 7.8`. */
+export function firstHourPage(seconds: readonly string[], conditions: string): string {
   const { projects, tasks } = data()
   const rows = tasks.map(({ task, typed, others }, index) => [
     task,
     effort(typed),
-    (seconds[index] ?? 0).toFixed(1),
+    seconds[index] ?? '',
     ...projects.map((project) => otherCell(others[project])),
   ])
   return `${[
     '# The first hour',
     'How much a person types for ten tasks, here and with four related projects. Use it to see where Chancery needs more commands than others. It does not compare features: an identity of SPIRE is an X.509 certificate, one of Chancery is not.',
-    `We ran our commands with \`npm run docs:first-hour\` ${conditions}, while other programs ran on the same machine. We did not run the other projects. Their commands are from stored copies of their public documentation, which can be older than the current pages. Where the pages state no seconds, the table has none: seconds are not stated for any of them, with one exception.`,
+    `We ran our commands with \`npm run docs:first-hour\` ${conditions}, while other programs used the same machine. Seconds are the shortest and the longest of three runs; the load causes most of the difference. We did not run the other projects. Their commands are from stored copies of their public documentation, which can be older than the current pages. Where the pages state no seconds, the table has none: seconds are not stated for any of them, with one exception.`,
     table(['Task', 'Chancery: commands, characters', 'Seconds', ...projects], rows),
     '## How it is counted',
     [
@@ -69,6 +70,7 @@ export function firstHourPage(seconds: readonly number[], conditions: string): s
       '- Seconds include the time until the server is ready.',
       '- "No command in the pages read" means that we did not find one in the pages below. The project may have one.',
       '- Accepting a second organisation: one direction only. SPIRE: the configuration of both servers, and the trust bundle and entry of one side.',
+      '- The decision of OPA is not signed, so its column has no offline verification.',
       '- Revocation differs. step-ca refuses the renewal and the certificate stays valid until it expires, one day by default. SPIRE evicts the agent.',
     ].join('\n'),
     '## What we type',

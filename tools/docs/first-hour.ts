@@ -9,7 +9,7 @@ import type { Task } from './first-hour-page.ts'
 
 /**
  * `npm run docs:first-hour`: runs the commands of first-hour.json in one shell against the built program, measures the
- * seconds of each task and writes docs/evidence/first-hour.md.
+ * seconds of each task in three runs and writes docs/evidence/first-hour.md.
  */
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -59,7 +59,11 @@ function runScript(script: string, cwd: string): Promise<{ readonly code: number
 }
 
 const tasks = readTasks()
-const seconds = await measure(tasks)
+const runs = [await measure(tasks), await measure(tasks), await measure(tasks)]
+const seconds = tasks.map((_, index) => {
+  const times = runs.map((run) => run[index] ?? 0)
+  return `${Math.min(...times).toFixed(1)} to ${Math.max(...times).toFixed(1)}`
+})
 const day = new Date().toISOString().slice(0, 10)
 writeFileSync(PAGE, firstHourPage(seconds, `on ${day}, Node.js ${process.version}, ${cpus().length} shared cores`))
 console.log(readFileSync(PAGE, 'utf8'))
