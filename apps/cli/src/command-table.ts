@@ -137,6 +137,7 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   canonical: () => import('./commands/canonical/canonical.ts'),
   'evidence status': () => import('./commands/evidence/status.ts'),
   'evidence search': () => import('./commands/evidence/search.ts'),
+  'evidence show': () => import('./commands/evidence/show.ts'),
   'evidence export': () => import('./commands/evidence/export.ts'),
   'evidence verify': () => import('./commands/evidence/verify.ts'),
   'evidence prove': () => import('./commands/evidence/prove.ts'),

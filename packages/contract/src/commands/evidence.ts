@@ -42,6 +42,19 @@ export const evidenceCommands: readonly Command[] = [
     needs: 'operator',
   },
   {
+    path: ['evidence', 'show'],
+    summary: 'Show a decision and its evidence',
+    description:
+      'Prints a decision, its gates, and every stored entry about it: justification, executions and rejections. Verifies the signature of the decision with the configured genesis block.',
+    arguments: [{ name: 'decision', summary: 'Id of the decision', required: true }],
+    options: [],
+    examples: [
+      { line: 'chancery evidence show decision-5f0c', summary: 'Show one decision' },
+      { line: 'chancery evidence show decision-5f0c --json', summary: 'Print its entries as stored' },
+    ],
+    needs: 'operator',
+  },
+  {
     path: ['evidence', 'export'],
     summary: 'Export the evidence store',
     description: 'Writes every entry as one JSON line to a new file, exactly as stored.',

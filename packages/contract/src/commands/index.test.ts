@@ -138,6 +138,7 @@ const PATHS = [
   'canonical',
   'evidence status',
   'evidence search',
+  'evidence show',
   'evidence export',
   'evidence verify',
   'evidence prove',
@@ -242,6 +243,7 @@ describe('commands', () => {
       // Reading the store is an operator's matter, too: it names members.
       'evidence status',
       'evidence search',
+      'evidence show',
       'evidence export',
       'evidence prove',
       'evidence anchor',

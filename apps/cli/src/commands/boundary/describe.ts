@@ -9,14 +9,15 @@ export function decisionResult(
   decision: BoundaryDecision,
   { data, saved, style }: { readonly data: JsonObject; readonly saved: string; readonly style: Style },
 ): Result {
+  const text = `${decisionText(decision, style)}${saved}`
+  return { data, ids: [decision.decision_id], text, exitCode: decision.authorized ? 0 : 1 }
+}
+
+/** Returns a decision as text: the outcome, then its fields and gates. */
+export function decisionText(decision: BoundaryDecision, style: Style): string {
   const { authorized, denial_reason } = decision
   const title = authorized ? style.good('Allowed.') : style.bad(`Denied: ${visible(denial_reason ?? '')}`)
-  return {
-    data,
-    ids: [decision.decision_id],
-    text: `${title}\n${describeDecision(decision, style)}${saved}`,
-    exitCode: authorized ? 0 : 1,
-  }
+  return `${title}\n${describeDecision(decision, style)}`
 }
 
 /** Returns a decision as text, with its gates. */

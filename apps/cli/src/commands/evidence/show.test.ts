@@ -1,0 +1,35 @@
+import { accepted } from '@chancery/testkit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+
+let network: RealNetwork
+beforeAll(async () => {
+  network = await openNetwork({ EVIDENCE_STORE: 'on' })
+})
+afterAll(() => network.close())
+
+async function decide(capability: string): Promise<string> {
+  const request = { subject_id: 'vendor-1', roles: ['role:client'], claims: { capabilities: ['secret.rotate'] } }
+  const { attestation_id } = accepted(await network.na.as('privileged')('POST', '/admin/attestations', request), 201)
+  const asked = await network.asOperator(`evaluate ${capability} --attestation ${String(attestation_id)} --quiet`)
+  return asked.stdout.trim()
+}
+
+it('evidence show prints a decision with its entries and verifies its signature', async () => {
+  const id = await decide('secret.rotate')
+  const { code, stdout, stderr } = await network.asOperator(`evidence show ${id}`)
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toContain('Allowed.')
+  expect(stdout).toContain('signature: valid')
+  for (const kind of ['decision', 'justification']) expect(stdout).toMatch(new RegExp(` ${kind} `))
+  expect(stdout).toContain('chancery evidence prove 1 --out proof.json')
+  const denied = await network.asOperator(`evidence show ${await decide('secret.read')}`)
+  expect(denied.code).toBe(0)
+  expect(denied.stdout).toContain('Denied:')
+})
+
+it('evidence show names the search for an unknown decision', async () => {
+  const { code, stderr } = await network.asOperator('evidence show nothing')
+  expect([code, stderr]).toEqual([1, expect.stringContaining('chancery evidence search')])
+})
