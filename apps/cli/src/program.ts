@@ -7,7 +7,7 @@ import type { CommandContext, Context, ProcessContext } from './context.ts'
 import type { Result } from './output/result.ts'
 import { explain } from './errors/explain.ts'
 import type { ErrorText } from './errors/explain.ts'
-import { usageError } from './errors/failure.ts'
+import { CommandError, usageError } from './errors/failure.ts'
 import { packageVersion } from './process.ts'
 import { COMMAND_TABLE } from './command-table.ts'
 import { Arguments, Options, flagName } from './arguments/options.ts'
@@ -51,6 +51,7 @@ export async function runProgram(argv: readonly string[], processContext: Proces
     }
     await parser.parseAsync([...argv], { from: 'user' })
     if (outcome === undefined) return 0
+    refuseSilentFailure(outcome.result, line)
     printResult(context.stdout, outcome.result, outcome.form)
     return outcome.result.exitCode ?? 0
   } catch (error) {
@@ -106,6 +107,17 @@ function toCommandContext(command: Command, options: Options, context: Context):
     },
     showProgress: context.stderr.isTTY && !isQuiet && !json,
   }
+}
+
+/** A service prints its own problems, without a next step. */
+function refuseSilentFailure({ exitCode, text, data }: Result, line: readonly string[]): void {
+  if (exitCode !== 1 || text !== undefined || data !== undefined) return
+  const doctor = line[0] === 'gateway' ? 'chancery gateway doctor' : 'chancery doctor'
+  throw new CommandError({
+    code: 'service_failed',
+    message: 'The command failed. The lines above name the reason.',
+    hint: `Check the settings with: ${doctor} --env-file <file>`,
+  })
 }
 
 /** Every error names a next step; without a better one it is the help of the command. */

@@ -1,3 +1,4 @@
+import { FormError, JsonError } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { ResponseError, DryRunUnsupportedError, RefusedError, RequestError, UnreachableError } from '@chancery/sdk'
 import { hintFor } from './hints.ts'
@@ -34,11 +35,25 @@ export function explain(error: unknown, isDebugging = false): ErrorText {
     const hint = 'Check --url or network.na_endpoint: another server may answer at this address.'
     return { code: 'unusable_answer', message: `${error.message}.`, hint, requestId: error.requestId, exitCode: 1 }
   }
+  return explainOther(error, isDebugging)
+}
+
+/** Explains errors that no command expected. Input and system errors are not defects. */
+function explainOther(error: unknown, isDebugging: boolean): ErrorText {
+  if (!isDebugging && (error instanceof JsonError || error instanceof FormError)) {
+    const message = `The input is not valid: ${error.message}.`
+    return { code: 'invalid_input', message, hint: 'Check the files that you gave.', exitCode: 1 }
+  }
+  const code = systemCode(error)
+  if (!isDebugging && code !== undefined) {
+    const hint = 'Check paths, permissions and ports, then try again.'
+    return { code: 'system_error', message: `The system refused the operation (${code}).`, hint, exitCode: 1 }
+  }
   const shown =
     error instanceof Error
       ? isDebugging
         ? (error.stack ?? error.message)
-        : `${error.name}: ${error.message}`
+        : withoutPaths(`${error.name}: ${error.message}`)
       : 'unknown error'
   const hint = 'This is a defect. Run the command again with CHANCERY_DEBUG=1 and report the output.'
   return {
@@ -47,6 +62,17 @@ export function explain(error: unknown, isDebugging = false): ErrorText {
     hint: isDebugging ? undefined : hint,
     exitCode: 1,
   }
+}
+
+/** Returns the code of an error of the operating system, such as EACCES. */
+function systemCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}
+
+/** Leaves out where the program is installed. */
+function withoutPaths(text: string): string {
+  return text.replaceAll(/file:\/\/\S+|\S*[/\\](?:node_modules|dist|src)[/\\]\S+/g, '…')
 }
 
 function explainRefusal(error: RefusedError): ErrorText {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import {
+  JsonError,
   consistencyProof,
   cosignNote,
   fromBase64,
@@ -11,6 +12,7 @@ import {
   writeJson,
   writeNote,
 } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import { connect } from '../../connection/connection.ts'
 import type { Connection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
@@ -97,8 +99,7 @@ async function loadStored(file: string): Promise<Cached | undefined> {
     throw error
   })
   if (text === undefined) return undefined
-  const value = readJson(text)
-  const { origin, size, root, note } = isJsonObject(value) ? value : {}
+  const { origin, size, root, note } = readObject(text)
   const bytes = typeof root === 'string' ? fromBase64(root) : undefined
   const isWhole = typeof origin === 'string' && typeof size === 'number' && typeof note === 'string'
   // A state that cannot be read is an error. A fresh start would accept a forged history.
@@ -106,9 +107,19 @@ async function loadStored(file: string): Promise<Cached | undefined> {
     throw new CommandError({
       code: 'invalid_state',
       message: `${file} is not the state of a witness.`,
-      hint: 'Restore it.',
+      hint: 'Restore the file from a backup, or give another one with --state.',
     })
   return { origin, size, root: bytes, note }
+}
+
+function readObject(text: string): JsonObject {
+  try {
+    const value = readJson(text)
+    return isJsonObject(value) ? value : {}
+  } catch (error) {
+    if (error instanceof JsonError) return {}
+    throw error
+  }
 }
 
 async function save(
