@@ -44,7 +44,7 @@ function explainOther(error: unknown, isDebugging: boolean): ErrorText {
     const message = `The input is not valid: ${error.message}.`
     return { code: 'invalid_input', message, hint: 'Check the files that you gave.', exitCode: 1 }
   }
-  const code = systemCode(error)
+  const code = codeOfSystem(error)
   if (!isDebugging && code !== undefined) {
     const hint = 'Check paths, permissions and ports, then try again.'
     return { code: 'system_error', message: `The system refused the operation (${code}).`, hint, exitCode: 1 }
@@ -65,7 +65,7 @@ function explainOther(error: unknown, isDebugging: boolean): ErrorText {
 }
 
 /** Returns the code of an error of the operating system, such as EACCES. */
-function systemCode(error: unknown): string | undefined {
+function codeOfSystem(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined
 }
