@@ -60,6 +60,7 @@ export function firstHourPage(seconds: readonly string[], conditions: string): s
     'How much a person types for ten tasks, here and with four related projects. Use it to see where Chancery needs more commands than others. It does not compare features: an identity of SPIRE is an X.509 certificate, one of Chancery is not.',
     `We ran our commands with \`npm run docs:first-hour\` ${conditions}, while other programs used the same machine. Seconds are the shortest and the longest of three runs; the load causes most of the difference. We did not run the other projects. Their commands are from stored copies of their public documentation, which can be older than the current pages. Where the pages state no seconds, the table has none: seconds are not stated for any of them, with one exception.`,
     table(['Task', 'Chancery: commands, characters', 'Seconds', ...projects], rows),
+    'A demo that was left alone for 30 minutes is measured on its own page: [the demo](demo.md).',
     '## How it is counted',
     [
       '- A cell has the number of commands, then the characters of these commands without line ends. Placeholders and paths count as printed.',

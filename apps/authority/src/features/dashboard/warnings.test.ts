@@ -39,6 +39,13 @@ describe('findWarnings', () => {
     expect(found).toEqual([expect.stringContaining(said)])
   })
 
+  it('counts one treaty in the singular', () => {
+    const treaty_summary = { ...QUIET.treaty_summary, warning_count: 1 }
+    expect(findWarnings({ ...QUIET, treaty_summary })).toEqual([
+      '1 treaty is expired or ends within 72 hours: renew or replace it.',
+    ])
+  })
+
   it('names partners with alarms, stale ones, and treaties without a current key with the command', () => {
     const states = { ...QUIET.partners.states, alarm: 1, stale: 2 }
     const outdatedTreaties = ['t-1', 't-2', 't-3', 't-4', 't-5', 't-6']
