@@ -13,7 +13,11 @@ export async function loadJsonObject(cwd: string, file: string, limits?: ReadLim
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
     throw new CommandError(
-      { code: 'invalid_json', message: `${file} is not JSON: ${error.message}.` },
+      {
+        code: 'invalid_json',
+        message: `${file} is not JSON: ${error.message}.`,
+        hint: 'Give a JSON file, as its issuer or a command wrote it.',
+      },
       { cause: error },
     )
   }

@@ -5,7 +5,7 @@ export const verifyCommands: readonly Command[] = [
     path: ['verify'],
     summary: 'Verify any signed record, offline',
     description:
-      'Detects the kind of a record, verifies its form, signature and time on this machine, and prints what that proves and what it does not prove. The keys come from a genesis block or from flags. Exit code 1 if the record is not valid.',
+      'Detects the kind of a record, verifies its form, signature and time on this machine, and prints what that proves and what it does not prove. The keys come from a genesis block or from flags. Exit code 1 if the record is not valid, 2 if a key is missing.',
     arguments: [{ name: 'file', summary: 'JSON file with the record, unchanged', required: true }],
     options: [
       { flags: '--key <key>', summary: 'Key of the signer: a .pub file or base64', repeatable: true },

@@ -14,6 +14,7 @@ import {
 import type { ForeignObject } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { CommandRun } from '../../testing/run-command.suite.ts'
 import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 import { KIND_WORDS } from './kinds.ts'
 
@@ -27,6 +28,12 @@ afterAll(() => network.close())
 /** Writes a record to a file of the test setup. */
 async function file(name: string, record: ForeignObject): Promise<void> {
   await writeFile(network.setup.path(name), wireText(record))
+}
+
+/** The code of a call that lacks an input: exit code 2, and no verdict on standard output. */
+function neededBy({ code, stdout, errorJson }: CommandRun): unknown {
+  expect([code, stdout]).toEqual([2, ''])
+  return (errorJson()['error'] as JsonObject)['code']
 }
 
 describe('verify', () => {
@@ -65,7 +72,7 @@ describe('verify', () => {
     expect(await verdict({ ...index, sequence: 99 })).toEqual([1, 'feed-index', 'invalid_signature'])
     expect(await verdict({ ...index, total_ids: 5 })).toEqual([1, 'feed-index', 'malformed'])
     expect(await verdict({ ...index, signatures: [] })).toEqual([1, 'feed-index', 'missing_signature'])
-    expect(await verdict(index, '')).toEqual([1, 'feed-index', 'keys_needed'])
+    expect(neededBy(await network.run('verify index.json --json'))).toBe('keys_needed')
   })
 
   it('takes what evaluate --out writes: the decision holds only with its own justification', async () => {
@@ -100,8 +107,12 @@ describe('verify', () => {
     expect([changed.code, changed.stdout]).toEqual([1, expect.stringContaining('(invalid_signature)')])
     const foreign = await network.run(`verify alice.json --key ${partner.publicKey} --json`)
     expect([foreign.code, foreign.json()]).toMatchObject([1, { valid: false, reason: 'invalid_signature' }])
-    const blind = await network.run('verify alice.json --json')
-    expect([blind.code, blind.json()['reason']]).toEqual([1, 'keys_needed'])
+    // A missing key is a wrong call and gives no verdict.
+    expect(neededBy(await network.run('verify alice.json --json'))).toBe('keys_needed')
+    const blind = await network.run('verify alice.json')
+    expect([blind.code, blind.stdout]).toEqual([2, ''])
+    expect(blind.stderr).toContain('The record was not verified: no key was given.')
+    expect(blind.stderr).toContain('Add --key or --genesis.')
     await writeFile(network.setup.path('broken.json'), writeJson({ ...alice, roles: 'role:client' }))
     const broken = await network.run('verify broken.json --genesis genesis.json')
     expect([broken.code, broken.stdout.includes('roles: an array is needed')]).toEqual([1, true])
@@ -133,13 +144,16 @@ describe('verify', () => {
     expect(await reasonOf([offerer], parties)).toBe('missing_responder_signature')
     expect(await reasonOf([offerer, offerer], parties)).toBe('invalid_responder_signature')
     const listed = `--key ${offerer.publicKey} --key ${partner.publicKey}`
-    expect(await reasonOf([partner, offerer], listed)).toBe('party_keys_needed')
-    expect(await reasonOf([offerer], listed)).toBe('party_keys_needed')
+    for (const signers of [[partner, offerer], [offerer]]) {
+      const parties = { offerer: offerer.sovereign_id, responder: partner.sovereign_id }
+      await file('agreement.json', signAgreed(foreignAgreement(parties, now), ...signers))
+      expect(neededBy(await network.run(`verify agreement.json ${listed} --json`))).toBe('party_keys_needed')
+    }
     expect(await reasonOf([partner, offerer], `${parties} --offerer-key ${partner.publicKey}`)).toBe(
       'overlapping_party_keys',
     )
-    const { stdout } = await network.run(`verify agreement.json ${listed}`)
-    expect(stdout).toContain('Add --offerer-key and --responder-key.')
+    const { stderr } = await network.run(`verify agreement.json ${listed}`)
+    expect(stderr).toContain('Add --offerer-key and --responder-key.')
   })
 
   it('says what a record that holds does not prove', async () => {
@@ -156,7 +170,7 @@ describe('verify', () => {
     await file('commitment.json', commitment)
     await file('proof.json', foreignProof(commitment, now, ['a', 'b', 'c'], 'b'))
     const line = `verify proof.json --key ${partner.publicKey}`
-    expect((await network.run(`${line} --json`)).json()['reason']).toBe('commitment_needed')
+    expect(neededBy(await network.run(`${line} --json`))).toBe('commitment_needed')
     expect((await network.run(`${line} --commitment commitment.json`)).code).toBe(0)
     await file('forged.json', { ...foreignProof(commitment, now, ['a', 'b', 'c'], 'b'), revealed_capability: 'z' })
     const forged = await network.run(`verify forged.json --key ${partner.publicKey} --commitment commitment.json`)
@@ -170,7 +184,7 @@ describe('verify', () => {
     const votes = validators.map((each, i) => foreignVote(each, about, now - BigInt(i) * 120_000_000n))
     await file('consensus.json', foreignConsensus(partner, about, now, { votes }))
     const line = `verify consensus.json --key ${partner.publicKey} --json`
-    expect((await network.run(line)).json()['reason']).toBe('validator_keys_needed')
+    expect(neededBy(await network.run(line))).toBe('validator_keys_needed')
     const flags = validators.map((each) => `--validator-key ${each.sovereign_id}=${each.publicKey}`)
     expect((await network.run(`${line} ${flags[0] ?? ''}`)).json()['reason']).toBe('unknown_validator_key')
     expect((await network.run(`${line} ${flags.join(' ')}`)).json()['reason']).toBe('valid')

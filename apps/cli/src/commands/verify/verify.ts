@@ -3,7 +3,7 @@ import { isJsonObject, detectRecordKind, verifyRecordOfKind, visible } from '@ch
 import type { JsonObject, JsonValue, OfflineTrust, OfflineVerdict, RecordKindName } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
-import { usageError } from '../../errors/failure.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
 import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import { loadJsonObject, loadRecord } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
@@ -37,6 +37,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const verified: OfflineVerdict & { readonly result?: string } = await (files === undefined
     ? verify(kind, value, trust, evaluated)
     : verifyForeignFile(cwd, evaluated, { files, trust }))
+  requireInputs(verified)
   const { result } = verified
   const verdict = { valid: verified.ok, reason: verified.ok ? 'valid' : verified.reason }
   const words = { ...OFFLINE_REASONS, valid: proves }
@@ -60,6 +61,18 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ...(result === undefined ? {} : { result }),
   }
   return { data, text, exitCode: verified.ok ? 0 : 1 }
+}
+
+/** A missing key is a wrong call, not a verdict: the record may be valid. */
+function requireInputs(verified: OfflineVerdict): void {
+  if (verified.ok || !verified.reason.endsWith('_needed')) return
+  const [problem = '', hint = ''] = (OFFLINE_REASONS[verified.reason] ?? '').split(/(?<=\.) (?=Add )/)
+  throw new CommandError({
+    code: verified.reason,
+    message: `The record was not verified: ${problem}`,
+    hint,
+    exitCode: 2,
+  })
 }
 
 type VerifiedKind = RecordKindName | 'feed-index'
