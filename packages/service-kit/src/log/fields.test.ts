@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { StartError } from '../settings/start-error.ts'
 import { toError, toLogRecord } from './fields.ts'
 
 describe('toLogRecord', () => {
@@ -74,6 +75,16 @@ describe('toLogRecord', () => {
       expect(stack).toMatch(/^at /)
       expect(message).toBe('x\\u000a    at forged (evil.ts:1:1)')
     }
+  })
+
+  it('shows an expected error with its causes and without frames', () => {
+    const cause = new RangeError('address in use')
+    expect(toLogRecord('fatal', { error: new StartError('PORT: in use', { cause }) })).toEqual({
+      error: 'StartError',
+      message: 'PORT: in use',
+      stack: 'caused by RangeError: address in use',
+    })
+    expect(toLogRecord('fatal', { error: new StartError('alone') })).not.toHaveProperty('stack')
   })
 
   it('limits the stack', () => {

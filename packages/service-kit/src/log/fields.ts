@@ -87,7 +87,8 @@ function describeError(level: LogLevel, error: Error): LogRecord {
   if (code !== undefined) record['error_code'] = visible(code, { maxLength: MAX_TEXT })
   if (level === 'error' || level === 'fatal') {
     record['message'] = visible(error.message, { maxLength: MAX_TEXT })
-    record['stack'] = describeStack(error)
+    const stack = describeStack(error)
+    if (stack !== '') record['stack'] = stack
   }
   return record
 }
@@ -110,9 +111,11 @@ function causes(error: Error): Error[] {
 
 /** Returns the frames, then each cause with its message, so that no message text looks like a frame. */
 function describeStack(error: Error): string {
-  const lines = frames(error)
+  // An expected error is no defect, so the place in the program says nothing to its reader.
+  const framesOf = 'isExpected' in error && error.isExpected === true ? (): string[] => [] : frames
+  const lines = framesOf(error)
   for (const cause of causes(error)) {
-    lines.push(`caused by ${visible(`${cause.name}: ${cause.message}`, { maxLength: MAX_TEXT })}`, ...frames(cause))
+    lines.push(`caused by ${visible(`${cause.name}: ${cause.message}`, { maxLength: MAX_TEXT })}`, ...framesOf(cause))
   }
   return lines.join('\n').slice(0, MAX_STACK)
 }
