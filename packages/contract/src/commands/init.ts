@@ -26,7 +26,7 @@ export const initCommands: readonly Command[] = [
     path: ['up'],
     summary: 'Check this machine, create a network and start it',
     description:
-      'Checks Node.js, port, disk, clock and write permission, creates a network with a recovery sheet, and runs its authority until it is stopped. In a folder with a network it keeps the keys and only starts. Prints no private key; creates nothing if a check fails.',
+      'Checks Node.js, port, disk, clock and write permission, creates a network with a recovery sheet and an evidence store, and runs its authority until it is stopped. In a folder with a network it keeps the keys and only starts. Prints no private key; creates nothing if a check fails.',
     arguments: [],
     options: [
       // Not required: on a terminal the command asks for the two; elsewhere it reports the missing one.
@@ -37,6 +37,7 @@ export const initCommands: readonly Command[] = [
       { flags: '--sheet <file>', summary: 'Write the recovery sheet to a new file instead of the screen' },
       { flags: '--systemd', summary: 'Write a systemd unit for this network and print how to start it' },
       { flags: '--compose', summary: 'Write a Compose file for this network and print how to start it' },
+      { flags: '--detach', summary: 'Run the authority in the background and return when it is ready' },
       { flags: '--create-only', summary: 'Create the network only' },
     ],
     examples: [

@@ -1,3 +1,4 @@
+import { appendFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { GenesisBlock, JsonObject } from '@chancery/protocol'
 import { readPublicKeyFile } from '@chancery/protocol'
@@ -14,7 +15,7 @@ import type { HomeFiles } from '../init/home.ts'
 import { makeNetwork } from '../init/make-network.ts'
 import { serviceFile } from './service-files.ts'
 
-export type StartMode = 'foreground' | 'systemd' | 'compose' | 'none'
+export type StartMode = 'foreground' | 'background' | 'systemd' | 'compose' | 'none'
 
 /** What `up` will do, read before anything is created. */
 export interface Plan {
@@ -39,10 +40,11 @@ export async function readPlan(context: CommandContext, options: Options): Promi
 }
 
 function readMode(options: Options): StartMode {
-  const given = (['systemd', 'compose', 'create-only'] as const).filter((name) => options.isSet(name))
+  const given = (['systemd', 'compose', 'detach', 'create-only'] as const).filter((name) => options.isSet(name))
   const [first, second] = given
   if (second !== undefined) throw usageError(`Give --${first ?? ''} or --${second}, not both.`)
-  return first === undefined ? 'foreground' : first === 'create-only' ? 'none' : first
+  if (first === 'create-only') return 'none'
+  return first === 'detach' ? 'background' : (first ?? 'foreground')
 }
 
 /** The network of an earlier run in this folder, so that a second run continues with its keys. */
@@ -88,6 +90,8 @@ export async function prepareNetwork(context: CommandContext, plan: Plan): Promi
   const { undo } = await prepareHome(choices.home, false, context.now())
   try {
     const { genesis, operator } = await makeNetwork(context, choices, files)
+    // A real network must be able to prove its decisions later.
+    await appendFile(files.settings, 'EVIDENCE_STORE=on\n')
     return { genesis, operatorKey: operator.publicKey }
   } catch (error) {
     await undo()

@@ -1,8 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { userInfo } from 'node:os'
-import { setTimeout as pause } from 'node:timers/promises'
-import { createClient } from '@chancery/sdk'
 import { addressOf } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
@@ -15,6 +12,7 @@ import { checkMachine } from './check-machine.ts'
 import { planData, prepareNetwork, readPlan } from './plan.ts'
 import type { Plan } from './plan.ts'
 import { recoverySheet } from './recovery-sheet.ts'
+import { logFile, pidFile, startHere, startInBackground } from './start-authority.ts'
 import { UNIT_NAME, composeText, serviceFile, unitText } from './service-files.ts'
 
 /** Runs `up`: checks the machine, creates a network with its recovery sheet, and starts its authority. */
@@ -36,6 +34,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   }
   const head = `${checks}\n\n${madeLine(context, plan)}\n\n${describeSheet(context, plan, sheet)}`
   const end = describeEnd(context, plan, { url, next })
+  if (plan.mode === 'background') await startInBackground(context, plan)
   if (plan.mode !== 'foreground') return { data, text: `${head}\n\n${end}` }
   if (!context.json) context.stdout.write(`${head}\n`)
   return startHere(context, plan, () => (context.json ? `${JSON.stringify(data)}\n` : `\n${end}\n`))
@@ -143,46 +142,10 @@ function describeEnd(
   ]
   if (plan.mode === 'foreground')
     lines.push('', `The authority runs until you press Ctrl-C. Its log is ${typed(cwd, logFile(plan))}.`)
-  return lines.join('\n')
-}
-
-function logFile({ choices }: Plan): string {
-  return join(choices.home, 'authority.log')
-}
-
-const READY_SECONDS = 60
-
-/** Starts the authority in this process and prints the last part when it is ready. */
-async function startHere(context: CommandContext, plan: Plan, end: () => string): Promise<Result> {
-  const { commands } = await import('@chancery/authority')
-  const ended = commands.start({ flags: {}, envFile: plan.files.settings, logFile: logFile(plan) })
-  const early = ended.then((): 'ended' => 'ended')
-  const outcome = await Promise.race([waitUntilReady(addressOf(plan.choices.host, plan.choices.port)), early])
-  if (outcome === 'late') {
-    // The authority runs in this process: without a signal the command would not end.
-    process.kill(process.pid, 'SIGTERM')
-    await ended
-  }
-  if (outcome !== 'ready')
-    throw new CommandError({
-      code: 'authority_not_ready',
-      message: `The authority ${outcome === 'ended' ? 'ended during its start' : `was not ready after ${READY_SECONDS} s`}. The network and its keys are complete.`,
-      hint: `Read ${typed(context.cwd, logFile(plan))} and fix the cause. Then run the same command with --home only: the keys stay.`,
-    })
-  context.stdout.write(end())
-  return { exitCode: await ended }
-}
-
-async function waitUntilReady(url: string): Promise<'ready' | 'late'> {
-  const client = createClient({ url, retry: false, timeoutMs: 2000 })
-  const last = performance.now() + READY_SECONDS * 1000
-  while (performance.now() < last) {
-    const isReady = await client.health.readyz().then(
-      () => true,
-      () => false,
+  if (plan.mode === 'background')
+    lines.push(
+      '',
+      `The authority runs. Its log is ${typed(cwd, logFile(plan))}. Stop it with: kill $(cat ${typed(cwd, pidFile(plan))})`,
     )
-    if (isReady) return 'ready'
-    await pause(100)
-  }
-  return 'late'
+  return lines.join('\n')
 }
