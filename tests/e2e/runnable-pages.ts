@@ -130,7 +130,8 @@ export async function runPages(pages: readonly string[], atOnce = 2): Promise<Re
   return ran
 }
 
-async function runPage(page: string): Promise<Ran> {
+/** Runs one page with the programs of `bin`: those of the workspace, or of an installation. */
+export async function runPage(page: string, bin = join(ROOT, 'node_modules/.bin')): Promise<Ran> {
   if (!existsSync(join(ROOT, 'apps/cli/dist/main.js'))) throw new Error('build first: npm run build')
   const markdown = readFileSync(join(ROOT, page), 'utf8')
   const steps = allSteps(page, markdown)
@@ -138,7 +139,7 @@ async function runPage(page: string): Promise<Ran> {
   for (const port of PORTS) ports.set(port, String(await freePort()))
   const folder = await mkdtemp(join(tmpdir(), 'chancery-page-'))
   const script = replaceAll(toScript(steps), ports)
-  const { code, output, errors } = await runScript(script, folder)
+  const { code, output, errors } = await runScript(script, folder, bin)
   const named = replaceAll(output, new Map([...ports].map(([from, to]) => [to, from])))
   const printed = named.split(new RegExp(`^${MARK}\\d+\\n`, 'm')).slice(1)
   const outputs = printed.filter((_, index) => steps[index]?.isOwn === true)
@@ -151,7 +152,8 @@ const MARK = '::: step '
 function toScript(steps: readonly Step[]): string {
   const body = steps.map(({ commands }, index) => `echo '${MARK}${index}'\n${commands}`)
   // A program can outlive its pipe: each one that still runs at the end is ended, by its id.
-  const head = "set -euo pipefail\ntrap 'kill $(jobs -p) 2> /dev/null || true' EXIT"
+  // `up --detach` leaves the id of its process in a file.
+  const head = "set -euo pipefail\ntrap 'kill $(jobs -p) $(cat */authority.pid 2> /dev/null) 2> /dev/null || true' EXIT"
   return [head, ...body].join('\n')
 }
 
@@ -167,9 +169,9 @@ async function freePort(): Promise<number> {
   return port
 }
 
-function runScript(script: string, folder: string): Promise<Pick<Ran, 'code' | 'output' | 'errors'>> {
+function runScript(script: string, folder: string, bin: string): Promise<Pick<Ran, 'code' | 'output' | 'errors'>> {
   return new Promise((resolve, reject) => {
-    const path = [join(ROOT, 'node_modules/.bin'), process.env['PATH'] ?? ''].join(delimiter)
+    const path = [bin, process.env['PATH'] ?? ''].join(delimiter)
     // A separate home: the configuration of the person who runs the test must not be read.
     const env = { PATH: path, HOME: folder, NO_COLOR: '1', NODE_COMPILE_CACHE: COMPILED }
     // Alone in its group, so that nothing it started is left behind when it takes too long.
