@@ -3,7 +3,8 @@ import { isOperatorsFileError, readOperatorsFile } from '@chancery/contract'
 import { sha256Hex, toUtf8 } from '@chancery/protocol'
 import type { Log } from '@chancery/service-kit'
 import type { Audit } from '../audit/record.ts'
-import type { Database, Reader } from '../database/database.ts'
+import { recordedOperators } from '../audit/recorded-operators.ts'
+import type { Database } from '../database/database.ts'
 import type { LiveKeyring } from './live-keyring.ts'
 import { buildKeyring } from './operator-keys.ts'
 import type { OperatorKeyring } from './operator-keys.ts'
@@ -89,7 +90,7 @@ export class OperatorsFileReader {
     const operators = describeRing(ring)
     await database.write(async (tx) => {
       await tx.lock('operator-keys')
-      const before = new Set(await lastRecorded(tx.query))
+      const before = new Set(await recordedOperators(tx.query))
       const after = new Set(operators)
       const added = operators.filter((each) => !before.has(each))
       const removed = [...before].filter((each) => !after.has(each))
@@ -114,18 +115,4 @@ function describeRing(ring: OperatorKeyring): readonly string[] {
   return [...ring.values()]
     .map(({ key_id, tier, publicKey }) => `${key_id} ${tier} ${sha256Hex(toUtf8(publicKey)).slice(0, 16)}`)
     .sort()
-}
-
-async function lastRecorded(db: Reader): Promise<readonly string[]> {
-  const row = await db
-    .selectFrom('audit_events')
-    .select('event_json')
-    .where('event_type', '=', 'operator_keys_changed')
-    .orderBy('created_at', 'desc')
-    .orderBy('event_id', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  if (row === undefined) return []
-  const { details } = JSON.parse(row.event_json) as { readonly details: { readonly operators?: readonly string[] } }
-  return details.operators ?? []
 }
