@@ -53,7 +53,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _chancery; printf '%s
     ],
     [
       ['--config', 'genesis', 'operator', ''],
-      ['revoke', 'activity'],
+      ['list', 'add', 'remove', 'revoke', 'activity'],
     ],
     [['network-policy', 'show', '--his'], ['--history']],
     [['network-policy', 'show', '--j'], ['--json']],

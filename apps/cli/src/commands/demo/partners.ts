@@ -4,7 +4,7 @@ import type { Client, TreatyRow } from '@chancery/sdk'
 import { PARTNERS, demoSigner } from './demo-data.ts'
 import type { Partner } from './demo-data.ts'
 
-/** A treaty with less time left is renewed. Partners with short treaties stay in the warning of the console. */
+/** A treaty with less time left is renewed. Partners with short treaties stay in its warning. */
 const RENEW_HOURS = 96n
 const RENEW_SHORT_HOURS = 6n
 const FEED_HOURS = 6
