@@ -76,7 +76,7 @@ export default defineConfig({
       {
         ...shared,
         test: {
-          ...base,
+          ...together,
           name: 'console',
           include: ['apps/console/src/**/*.test.ts', 'tests/console/**/*.test.ts'],
           globalSetup: ['tools/check/test-console.ts'],

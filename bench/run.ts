@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { agentList } from './authority/agent-list.ts'
 import { adminRead } from './authority/admin-read.ts'
 import { discovery } from './authority/discovery.ts'
 import { evaluate } from './authority/evaluate.ts'
@@ -21,6 +22,7 @@ import { DEFAULT_ROUNDS, DEFAULT_ROUND_SECONDS } from './lib/conditions.ts'
 import { listMemory } from './gateway/list-memory.ts'
 import { metricsScrape } from './authority/metrics-scrape.ts'
 import { nodeDecisions } from './authority/node-decisions.ts'
+import { nodeList } from './authority/node-list.ts'
 import { partnerPulls } from './authority/partners.ts'
 import { publishedDocuments } from './authority/public-material.ts'
 import { trustPath } from './authority/trust-path.ts'
@@ -49,6 +51,8 @@ const BENCHES: readonly Bench[] = [
   listMemory,
   hostileShare,
   metricsScrape,
+  nodeList,
+  agentList,
 ]
 
 const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY] [--entries N]

@@ -1,10 +1,8 @@
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { DAY, readInstant, writeSortable } from '@chancery/protocol'
-import pg from 'pg'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { HOST } from '../lib/conditions.ts'
-import { createPostgres, createSqlite } from '../lib/databases.ts'
+import { createPostgres, createSqlite, onDatabase } from '../lib/databases.ts'
 import type { Database } from '../lib/databases.ts'
 import { createNetwork } from '../lib/network.ts'
 import { startAuthority } from '../lib/servers.ts'
@@ -94,19 +92,4 @@ async function fill(database: Database, certificates: number): Promise<void> {
     )
     await execute('analyze')
   })
-}
-
-async function onDatabase(
-  { kind, url }: Database,
-  work: (execute: (text: string) => Promise<void>) => Promise<void>,
-): Promise<void> {
-  if (kind === 'postgres') {
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    await work(async (text) => void (await client.query(text)))
-    return client.end()
-  }
-  const file = new DatabaseSync(url.slice('sqlite://'.length), { timeout: 10_000 })
-  await work(async (text) => file.exec(text))
-  file.close()
 }

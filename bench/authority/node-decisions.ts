@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { hours, seedSigner, signList, writeInstant } from '@chancery/protocol'
+import { draftRevocationFeed, hours, seedSigner, signList, writeInstant } from '@chancery/protocol'
 import type { JsonObject, Signer } from '@chancery/protocol'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { createPostgres } from '../lib/databases.ts'
@@ -91,9 +91,15 @@ async function presentMembers(send: Send): Promise<readonly Question[]> {
     subject_public_keys: [partner.publicKey],
     scope: { allowed_roles: MEMBER.roles, claims: { capabilities: ['ledger.*'] } },
   })
-  const feed = { feed_id: randomUUID(), issuer_sovereign_id: PARTNER, sequence: 1, revoked_attestation_ids: [] }
-  const signed = await signList({ ...feed, issued_at: timeAt(0), issued_by: partner.keyId, signatures: [] }, partner)
-  await send('/admin/sovereign-revocation-feeds/import', { feed: signed })
+  const feed = draftRevocationFeed({
+    feed_id: randomUUID(),
+    issuer_sovereign_id: PARTNER,
+    sequence: 1,
+    issued_at: timeAt(0),
+    issued_by: partner.keyId,
+    reasons: new Map(),
+  })
+  await send('/admin/sovereign-revocation-feeds/import', { feed: await signList(feed, partner) })
   return Promise.all(makeNodes(NODES).map((node) => presentMember(node, partner)))
 }
 

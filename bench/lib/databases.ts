@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import type { Cleanup } from './cleanup.ts'
 import { POSTGRES_SERVER } from './conditions.ts'
@@ -32,4 +33,27 @@ async function command(text: string): Promise<void> {
   } finally {
     await client.end()
   }
+}
+
+/** Whole numbers as rows with the column n, to insert many rows with one statement. */
+export function numbersFrom({ kind }: Database, from: number, to: number): string {
+  return kind === 'postgres'
+    ? `(select n from generate_series(${from}, ${to}) as t(n)) as numbered`
+    : `(with recursive t(n) as (select ${from} union all select n + 1 from t where n < ${to}) select n from t) as numbered`
+}
+
+/** Runs statements on a separate connection. */
+export async function onDatabase(
+  { kind, url }: Database,
+  work: (execute: (text: string) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  if (kind === 'postgres') {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await work(async (text) => void (await client.query(text)))
+    return client.end()
+  }
+  const file = new DatabaseSync(url.slice('sqlite://'.length), { timeout: 10_000 })
+  await work(async (text) => file.exec(text))
+  file.close()
 }

@@ -1,11 +1,10 @@
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { LIMITERS } from '@chancery/contract'
+import { freePort } from '@chancery/testkit'
 import type { BaselineTask } from './baseline-task.ts'
 import type { Cleanup } from './cleanup.ts'
 import { HOST, RAISED_LIMIT } from './conditions.ts'
@@ -171,14 +170,4 @@ async function stop(child: ChildProcess): Promise<void> {
   const limit = setTimeout(() => child.kill('SIGKILL'), STOP_SECONDS * 1000)
   await exited
   clearTimeout(limit)
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  probe.listen(0, HOST)
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }

@@ -5,7 +5,30 @@ import { chromium } from 'playwright-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 
 const CHROMIUM = '/usr/bin/chromium'
+/** Chromium uses the last list of features only, so the first part repeats that of Playwright. */
+const DISABLED_FEATURES = [
+  'AimEnabled',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsFirstBalancedModeAutoEnable',
+  'HttpsUpgrades',
+  'LensOverlay',
+  'MediaRouter',
+  'NetworkTimeServiceQuerying',
+  'OptimizationHints',
+  'PaintHolding',
+  'PreconnectToSearch',
+  'ThirdPartyStoragePartitioning',
+  // Each window loads the pages of its address bar: over one second of processor time for every context.
+  'WebUIOmniboxPopup',
+  'WebUIOmniboxAimPopup',
+  'WebUIOmniboxFullPopup',
+  // A second process for each page, which no test uses.
+  'SpareRendererForSitePerProcess',
+]
 const ARGS = [
+  `--disable-features=${DISABLED_FEATURES.join(',')}`,
   '--no-sandbox',
   '--disable-dev-shm-usage',
   '--disable-quic',
@@ -17,6 +40,18 @@ const ARGS = [
 const OUTPUT = join(import.meta.dirname, '..', '..', 'test-output', 'console')
 /** Pictures for people (CONTRIBUTING.md). No test reads them, and drawing whole pages takes seconds. */
 const HAS_SCREENSHOTS = process.env['CHANCERY_SCREENSHOTS'] === 'on'
+
+let shared: Promise<Browser> | undefined
+
+/** The browser of this worker, for all its test files. It ends with the worker. */
+export function sharedBrowser(): Promise<Browser> {
+  return (shared ??= openBrowser())
+}
+
+/** Closes what a test file left open in the shared browser. */
+export async function closePages(browser: Browser): Promise<void> {
+  for (const context of browser.contexts()) await context.close()
+}
 
 export function openBrowser(): Promise<Browser> {
   // Fails instead of skipping: a check that could not run has failed.
@@ -87,28 +122,58 @@ interface Finding {
   readonly nodes: readonly { readonly html: string }[]
 }
 
+/** Set at night: every screen and every part of a page is checked. */
+export const HAS_ALL_SCREENS = process.env['CHANCERY_ALL_SCREENS'] === 'on'
+
 /** axe results depend on the width or on the colours, so two of the four screens run before a merge, and all at night. */
 export function isAxeScreen(width: number, colorScheme: 'light' | 'dark'): boolean {
-  return process.env['CHANCERY_ALL_SCREENS'] === 'on' || (width === 1440) === (colorScheme === 'light')
+  return HAS_ALL_SCREENS || (width === 1440) === (colorScheme === 'light')
 }
 
-/** The part of the page to check, and parts to omit because they repeat checked ones. */
+/** The part of the page to check, and parts to omit before a merge because they repeat checked ones. */
 export interface AxeScope {
   readonly within?: string
   readonly without?: string
 }
 
+/** Waits for transitions: after a change of the colour scheme, a contrast is measured between two colours. */
+async function waitForAnimations(page: Page): Promise<void> {
+  await page.evaluate(`(async () => {
+    const isFinite = ({ effect, playState }) =>
+      playState === 'running' && Number.isFinite(effect?.getComputedTiming().endTime)
+    for (;;) {
+      const running = document.getAnimations().filter(isFinite)
+      if (running.length === 0) return
+      await Promise.allSettled(running.map(({ finished }) => finished))
+    }
+  })()`)
+}
+
 /**
  * Returns serious and critical findings, each with its first element. Runs in the driver, so the content policy stays
- * active.
+ * active. Of the other results axe lists one element each, which takes less time.
  */
 export async function axeFindings(page: Page, { within = 'html', without }: AxeScope = {}): Promise<readonly string[]> {
-  await page.evaluate(AXE)
-  const scope = { include: [[within]], ...(without === undefined ? {} : { exclude: [[without]] }) }
+  await waitForAnimations(page)
+  // It stays in its document until a navigation.
+  if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(AXE)
+  const omitted = without === undefined || HAS_ALL_SCREENS ? [] : [without]
+  // Parts to omit leave the document meanwhile: axe also measures what it excludes.
   const { violations, passes } = await page.evaluate<{
     violations: readonly Finding[]
     passes: readonly unknown[]
-  }>(`axe.run(${JSON.stringify(scope)})`)
+  }>(`(async () => {
+    const places = ${JSON.stringify(omitted)}.flatMap((selector) => [...document.querySelectorAll(selector)]).map((part) => {
+      const place = document.createComment('')
+      part.replaceWith(place)
+      return { place, part }
+    })
+    try {
+      return await axe.run({ include: [[${JSON.stringify(within)}]] }, { resultTypes: ['violations'] })
+    } finally {
+      for (const { place, part } of places) place.replaceWith(part)
+    }
+  })()`)
   if (passes.length === 0) throw new Error('axe checked nothing')
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -6,7 +6,8 @@ import type { Client } from '@chancery/sdk'
 import { startDemo } from '@chancery/testkit'
 import type { DemoProcess } from '@chancery/testkit'
 import type { Browser } from 'playwright-core'
-import { openBrowser } from './browser.ts'
+import { afterAll, beforeAll } from 'vitest'
+import { closePages, sharedBrowser } from './browser.ts'
 
 /** The network of `chancery demo`, a browser, and a client for direct requests. */
 export interface ConsoleSetup {
@@ -16,11 +17,19 @@ export interface ConsoleSetup {
   close(): Promise<void>
 }
 
-export const NODES = 200
+/** Opens a setup before the tests of a file, and closes it after them. */
+export function useSetup(nodes: number): () => ConsoleSetup {
+  let setup: ConsoleSetup
+  beforeAll(async () => {
+    setup = await openSetup(nodes)
+  })
+  afterAll(() => setup.close())
+  return () => setup
+}
 
-export async function openSetup(): Promise<ConsoleSetup> {
+async function openSetup(nodes: number): Promise<ConsoleSetup> {
   const folder = await mkdtemp(join(tmpdir(), 'chancery-stage-'))
-  const [demo, browser] = await Promise.all([startDemo(join(folder, 'na'), NODES), openBrowser()])
+  const [demo, browser] = await Promise.all([startDemo(join(folder, 'na'), nodes), sharedBrowser()])
   const file = readPrivateKeyFile(await readFile(demo.keyFile, 'utf8'))
   const { network_authority } = await createClient({ url: demo.url }).sovereign.genesis()
   const signer = await seedSigner(file?.keyId ?? '', file?.value ?? '')
@@ -29,7 +38,7 @@ export async function openSetup(): Promise<ConsoleSetup> {
     browser,
     operator: createClient({ url: demo.url, operator: { signer, audience: network_authority.public_key } }),
     async close() {
-      await browser.close()
+      await closePages(browser)
       await demo.stop()
       await rm(folder, { recursive: true, force: true })
     },

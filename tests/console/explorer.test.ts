@@ -5,7 +5,7 @@ import { accepted, testSeed } from '@chancery/testkit'
 import type { Browser, Page, Request } from 'playwright-core'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { axeFindings, isAxeScreen, openBrowser, openPage, screenshot, visit } from './browser.ts'
+import { axeFindings, closePages, isAxeScreen, openPage, screenshot, sharedBrowser, visit } from './browser.ts'
 import type { CheckedPage } from './browser.ts'
 import { startMeshSetup } from './mesh-setup.ts'
 import type { MeshSetup } from './mesh-setup.ts'
@@ -15,10 +15,10 @@ let browser: Browser
 let checkedPage: CheckedPage
 let page: Page
 beforeAll(async () => {
-  ;[setup, browser] = await Promise.all([startMeshSetup(), openBrowser()])
+  ;[setup, browser] = await Promise.all([startMeshSetup(), sharedBrowser()])
 })
 afterAll(async () => {
-  await browser.close()
+  await closePages(browser)
   await setup.stop()
 })
 

@@ -1,5 +1,4 @@
-import { createClient } from '@chancery/sdk'
-import { foreignSovereign, testSigner } from '@chancery/testkit'
+import { foreignSovereign } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { axeFindings, isAxeScreen, screenshotOf } from './browser.ts'
 import { card, openOperatorPage } from './operator-page.ts'
@@ -29,42 +28,12 @@ export function describeOperatorPage(setup: () => ConsoleSetup): void {
             '#operator section:nth-of-type(2)',
             `operator-work-${width}-${colorScheme}`,
           )
-          // A few of two hundred equal rows are enough.
+          // A few of the equal rows are enough.
           const without = '#operator tbody tr:nth-child(n+4)'
           if (isAxeScreen(width, colorScheme)) expect(await axeFindings(operatorPage.page, { without })).toEqual([])
           expect(await operatorPage.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
         }
       }
-    })
-
-    it('invite a node, which then joins', async () => {
-      const { demo, operator } = setup()
-      await operatorPage.write('invite', { roles: 'role:client role:service' })
-      const invite = await operatorPage.send('invite')
-      const { network_authority } = await operator.sovereign.genesis()
-      const signer = await testSigner('n', 'invited on the operator page')
-      const node = createClient({ url: demo.url, node: { signer, audience: network_authority.public_key } })
-      const { roles } = await node.enrollment.join({ invite_token: String(invite['token_id']) })
-      expect(roles).toEqual(['role:client', 'role:service'])
-      expect(operatorPage.trouble).toEqual([])
-    })
-
-    it('list issued certificates by state and label', async () => {
-      const { demo, operator } = setup()
-      const { page } = operatorPage
-      const { network_authority } = await operator.sovereign.genesis()
-      const signer = await testSigner('n', 'labelled on the operator page')
-      const node = createClient({ url: demo.url, node: { signer, audience: network_authority.public_key } })
-      const { token_id } = await operator.enrollment.invite({ label: 'Berlin 3' })
-      const { cert_id } = await node.enrollment.join({ invite_token: token_id })
-      await page.waitForSelector('[data-issued]')
-      await page.selectOption('#inventory-state', 'valid')
-      await page.fill('#inventory-label', 'BERLIN 3')
-      await page.click('[data-inventory] form >> text=Search')
-      await page.waitForSelector('[data-issued="1"]')
-      expect(await page.textContent('[data-issued]')).toContain(cert_id)
-      expect(await axeFindings(page, { within: '[data-inventory]' })).toEqual([])
-      expect(operatorPage.trouble).toEqual([])
     })
 
     it('list partners, pull one, and remove it after showing the treaties that stay', async () => {

@@ -17,13 +17,12 @@ export const card = (id: string): string => `[data-action="${id}"]`
 
 export async function signIn(page: Page, keyFile: string): Promise<void> {
   await page.setInputFiles('#key-file', keyFile)
-  await page.click('text=Use this key here')
 }
 
 export async function openOperatorPage(browser: Browser, url: string, keyFile: string): Promise<OperatorPageHandle> {
   const checkedPage = await openPage(browser, url)
   const { page } = checkedPage
-  await visit(checkedPage, `${url}/operator`)
+  await visit(checkedPage, `${url}/operator/all-actions`)
   await signIn(page, keyFile)
   await page.waitForSelector('.action')
   const review = async (id: string): Promise<void> => {

@@ -2,16 +2,16 @@ import { accepted } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openBrowser, openPage, screenshotOf, visit } from './browser.ts'
+import { closePages, openPage, screenshotOf, sharedBrowser, visit } from './browser.ts'
 import { NETWORK, issueTreaty, startNetwork } from './network.ts'
 
 let na: TestAuthority
 let browser: Browser
 beforeAll(async () => {
-  ;[na, browser] = await Promise.all([startNetwork(), openBrowser()])
+  ;[na, browser] = await Promise.all([startNetwork(), sharedBrowser()])
 })
 afterAll(async () => {
-  await browser.close()
+  await closePages(browser)
   await na.stop()
 })
 

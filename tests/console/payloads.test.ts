@@ -6,7 +6,7 @@ import { startTestAuthority, testSeed } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openBrowser, openPage, visit } from './browser.ts'
+import { closePages, openPage, sharedBrowser, visit } from './browser.ts'
 import { card, openOperatorPage } from './operator-page.ts'
 import { FRAMES, SAFE_NETWORK, payload, seedPayloads, visitPayloads } from './payloads.ts'
 
@@ -16,11 +16,11 @@ const COUNT = 200
 let na: TestAuthority
 let browser: Browser
 beforeAll(async () => {
-  ;[na, browser] = await Promise.all([startTestAuthority({ network: SAFE_NETWORK }), openBrowser()])
+  ;[na, browser] = await Promise.all([startTestAuthority({ network: SAFE_NETWORK }), sharedBrowser()])
   await seedPayloads(na, COUNT)
 })
 afterAll(async () => {
-  await browser.close()
+  await closePages(browser)
   await na.stop()
 })
 

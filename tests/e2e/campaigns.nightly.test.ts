@@ -37,6 +37,7 @@ describe('campaigns with small counts', () => {
     ['gateway-proxy', GATEWAY_OPERATIONS.length * 5, () => import('../campaigns/gateway/proxy.ts')],
     ['hostile', 300, () => import('../campaigns/hostile/hostile.ts')],
     ['outside-reader', 2, () => import('../campaigns/faults/outside-reader.ts')],
+    ['partner-hostile', 40, () => import('../campaigns/federation/partner-hostile.ts')],
     ['partition', 3, () => import('../campaigns/faults/partition.ts')],
     ['paused-lease', 1, () => import('../campaigns/faults/paused-lease.ts')],
     ['policy-differential', 100_000, () => import('../campaigns/trust/policy-differential.ts')],

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { commands } from '@chancery/authority'
 import { GATEWAY_SETTINGS } from '@chancery/gateway'
 import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
-import { TestCa, startTestAuthority, testSeed } from '@chancery/testkit'
+import { TestCa, freePort, startTestAuthority, testSeed } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { parse, parseAllDocuments } from 'yaml'
 import { describe, expect, it, vi } from 'vitest'
@@ -252,15 +252,6 @@ async function openDoor(upstream: string): Promise<Door> {
       await rm(folder, { recursive: true })
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function ownSettings(na: TestAuthority, folder: string): Promise<Record<string, string>> {

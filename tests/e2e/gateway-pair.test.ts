@@ -39,6 +39,7 @@ beforeAll(async () => {
   gateway = await startTestGateway({ policy, state: 'new' })
 })
 afterAll(async () => {
+  vi.restoreAllMocks()
   await gateway.stop()
   await na.stop()
 })

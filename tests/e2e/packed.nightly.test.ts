@@ -113,9 +113,8 @@ describe.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))('packed', () => 
 
   it('has exports that can all be imported', async () => {
     const entries = await readEntries(join(folder, 'node_modules/@chancery'))
-    // Importing the command runs it: the next test does.
-    const imports = entries.filter((entry) => entry !== '@chancery/cli').map((entry) => `await import('${entry}')`)
-    expect(imports).toHaveLength(16)
+    const imports = entries.map((entry) => `await import('${entry}')`)
+    expect(imports).toHaveLength(17)
     await writeFile(join(folder, 'entries.js'), `${imports.join('\n')}\nconsole.log('imported')\n`)
     const { stdout } = await run(process.execPath, ['entries.js'], { cwd: folder, env: { ...env, ...NO_TRACES } })
     expect(stdout).toBe('imported\n')

@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { freePort } from '@chancery/testkit'
 
 /**
  * Blocks of a page that begin with ```sh run are run, in their order, in one shell, as a reader would type them; the
@@ -39,12 +38,10 @@ export function isNightlyPage(page: string): boolean {
   return page === 'docs/operate/incidents.md' || page === 'docs/operate/rehearse.md' || page.startsWith('docs/how-to/')
 }
 
-/** Pages with a separate test file in this folder. */
-export function hasOwnTest(page: string): boolean {
-  return page === GATEWAY_PAGE
-}
-
 export const GATEWAY_PAGE = 'docs/tutorial/gateway.md'
+
+/** Pages that first-hour.test.ts runs with an installation of the packed files. */
+export const FIRST_HOUR_PAGES: readonly string[] = ['README.md', GATEWAY_PAGE]
 
 /** Every `sh run` block with the `text` block that follows it before the next one. Blocks of a list are indented. */
 export function readSteps(markdown: string): readonly Step[] {
@@ -151,22 +148,22 @@ const MARK = '::: step '
 /** One shell for all steps: what runs in the background stays, and a failure ends it. */
 function toScript(steps: readonly Step[]): string {
   const body = steps.map(({ commands }, index) => `echo '${MARK}${index}'\n${commands}`)
-  // A program can outlive its pipe: each one that still runs at the end is ended, by its id.
-  // `up --detach` leaves the id of its process in a file.
-  const head = "set -euo pipefail\ntrap 'kill $(jobs -p) $(cat */authority.pid 2> /dev/null) 2> /dev/null || true' EXIT"
-  return [head, ...body].join('\n')
+  // A program can outlive its pipe: each one that still runs at the end is ended, by its id. Programs in the background
+  // leave their ids in files. They write until they have ended, so the folder is free only then.
+  const head = [
+    'set -euo pipefail',
+    'stop_all() {',
+    '  ids=$(cat */authority.pid */gateway.pid 2> /dev/null || true)',
+    '  kill $(jobs -p) $ids 2> /dev/null || true',
+    '  while [ -n "$ids" ] && kill -0 $ids 2> /dev/null; do sleep 0.1; done',
+    '}',
+    'trap stop_all EXIT',
+  ]
+  return [...head, ...body].join('\n')
 }
 
 function replaceAll(text: string, words: ReadonlyMap<string, string>): string {
   return [...words].reduce((out, [from, to]) => out.replaceAll(from, to), text)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 function runScript(script: string, folder: string, bin: string): Promise<Pick<Ran, 'code' | 'output' | 'errors'>> {

@@ -15,6 +15,9 @@ export interface ServedRoute {
   readonly file: string
 }
 
+/** Handlers whose files are not named like the route. */
+const FILE_NAMES: Readonly<Record<string, string>> = { index: 'feed-index', operatorPage: 'operator' }
+
 /** Every route of both services. */
 export const SERVED_ROUTES: readonly ServedRoute[] = [
   ...ALL_ROUTES.map((route) => {
@@ -26,11 +29,14 @@ export const SERVED_ROUTES: readonly ServedRoute[] = [
   }),
 ]
 
-/** Feature and member name of the route table in kebab-case; the fixed files of the console share one handler, and index.ts is no handler. */
+/**
+ * Feature and member name of the route table in kebab-case. The fixed files of the console share one handler, and so do
+ * the pages of the operator console. index.ts is no handler.
+ */
 function authorityFile(route: Route): string {
   const feature = featureOf(route)
   const member = Object.entries<Route>({ ...ROUTES[feature] }).find(([, each]) => each.id === route.id)?.[0] ?? ''
-  const name = route.response === 'static' ? 'static' : member === 'index' ? 'feed-index' : toKebabCase(member)
+  const name = route.response === 'static' ? 'static' : (FILE_NAMES[member] ?? toKebabCase(member))
   return `apps/authority/src/features/${toKebabCase(feature)}/${name}.ts`
 }
 

@@ -28,7 +28,18 @@ export interface Task {
   readonly others: Readonly<Record<string, OtherTask>>
 }
 
+/** A page that a new user follows from the first command to the last. */
+export interface FollowedPage {
+  readonly page: string
+  /** As the reader reads it. */
+  readonly title: string
+  /** Commands and characters, with `npm install`. tests/e2e/first-hour.test.ts compares them with the page. */
+  readonly typed: string
+  readonly seconds: string
+}
+
 interface FirstHour {
+  readonly pages: readonly FollowedPage[]
   readonly projects: readonly string[]
   readonly sources: Readonly<Record<string, string>>
   readonly tasks: readonly Task[]
@@ -48,7 +59,7 @@ export function effort(typed: readonly string[]): string {
 
 /** `seconds` has the shortest and the longest time of each task, as text: `3.1 to 7.8`. */
 export function firstHourPage(seconds: readonly string[], conditions: string): string {
-  const { projects, tasks } = data()
+  const { pages, projects, tasks } = data()
   const rows = tasks.map(({ task, typed, others }, index) => [
     task,
     effort(typed),
@@ -61,6 +72,12 @@ export function firstHourPage(seconds: readonly string[], conditions: string): s
     `We ran our commands with \`npm run docs:first-hour\` ${conditions}, while other programs used the same machine. Seconds are the shortest and the longest of three runs; the load causes most of the difference. We did not run the other projects. Their commands are from stored copies of their public documentation, which can be older than the current pages. Where the pages state no seconds, the table has none: seconds are not stated for any of them, with one exception.`,
     table(['Task', 'Chancery: commands, characters', 'Seconds', ...projects], rows),
     'A demo that was left alone for 30 minutes is measured on its own page: [the demo](demo.md).',
+    '## Whole pages',
+    'These pages lead a new user from nothing to an allowed and a refused request. The numbers include one command for `npm install`, and leave out the commands that stop everything. `tests/e2e/first-hour.test.ts` runs both pages from packed files and fails from 12 commands on. The seconds are without the installation, with the built program of a checkout, on 2026-11-16. They include the stop. Other programs used both cores at a higher priority (load 13 to 17). We did not measure an idle machine.',
+    table(
+      ['Page', 'Commands, characters', 'Seconds'],
+      pages.map(({ page, title, typed, seconds: measured }) => [`[${title}](${linkTo(page)})`, typed, measured]),
+    ),
     '## How it is counted',
     [
       '- A cell has the number of commands, then the characters of these commands without line ends. Placeholders and paths count as printed.',
@@ -79,6 +96,11 @@ export function firstHourPage(seconds: readonly string[], conditions: string): s
     '## What their documentation says',
     ...projects.map((project) => projectSection(project)),
   ].join('\n\n')}\n`
+}
+
+/** From docs/evidence. */
+function linkTo(page: string): string {
+  return page.startsWith('docs/') ? `../${page.slice('docs/'.length)}` : `../../${page}`
 }
 
 function otherCell(other: OtherTask | undefined): string {

@@ -67,8 +67,12 @@ function optionTable(options: readonly CommandOption[]): string {
   )
 }
 
+/** Joins the parts to one text. A summary has no full stop, so a part that follows it needs one. */
 function sentences(...parts: readonly string[]): string {
-  return parts.filter((part) => part !== '').join(' ')
+  return parts
+    .filter((part) => part !== '')
+    .join('. ')
+    .replaceAll('.. ', '. ')
 }
 
 function oneOf(choices: readonly string[] | undefined): string {

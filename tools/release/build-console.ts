@@ -1,6 +1,7 @@
 import { cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'vite'
+import { buildOperator } from './build-operator.ts'
 
 /** Part of `npm run build`: bundles apps/console to the fixed files each service serves, next to its build. */
 
@@ -14,6 +15,8 @@ interface Bundle {
   /** Files taken as they are. */
   readonly files: readonly string[]
   readonly target: string
+  /** Set for the service that serves the operator console too. */
+  readonly hasOperator?: true
 }
 
 const BUNDLES: readonly Bundle[] = [
@@ -22,6 +25,7 @@ const BUNDLES: readonly Bundle[] = [
     script: 'console.js',
     files: ['favicon.ico', 'favicon.svg', 'logo.svg'],
     target: join(ROOT, 'apps', 'authority', 'dist', 'console'),
+    hasOperator: true,
   },
   {
     entry: join('explorer', 'main.tsx'),
@@ -35,7 +39,7 @@ export async function buildConsole(): Promise<void> {
   for (const bundle of BUNDLES) await buildBundle(bundle)
 }
 
-async function buildBundle({ entry, script, files, target }: Bundle): Promise<void> {
+async function buildBundle({ entry, script, files, target, hasOperator }: Bundle): Promise<void> {
   // Built in another folder and moved: a reader finds either the old files or the new ones.
   const fresh = `${target}-${process.pid}`
   await mkdir(fresh, { recursive: true })
@@ -60,6 +64,7 @@ async function buildBundle({ entry, script, files, target }: Bundle): Promise<vo
     },
   })
   for (const name of files) await cp(join(CONSOLE, 'static', name), join(fresh, name))
+  if (hasOperator === true) await buildOperator(CONSOLE, join(fresh, 'operator'))
   await rm(target, { recursive: true, force: true })
   await rename(fresh, target)
 }

@@ -10,6 +10,7 @@ import { openBoundaryPolicies } from './features/boundary-policies/index.ts'
 import type { BoundaryPolicies } from './features/boundary-policies/index.ts'
 import { openBoundary } from './features/boundary/index.ts'
 import type { Boundary } from './features/boundary/index.ts'
+import { openChanges } from './features/changes/index.ts'
 import { openConnectome } from './features/connectome/index.ts'
 import type { Connectome } from './features/connectome/index.ts'
 import { openConsensus } from './features/consensus/index.ts'
@@ -24,10 +25,12 @@ import { openEvidenceLog } from './features/evidence-log/index.ts'
 import type { EvidenceLog } from './features/evidence-log/index.ts'
 import { openEvidence } from './features/evidence/index.ts'
 import type { Evidence } from './features/evidence/index.ts'
+import { openFindings } from './features/findings/index.ts'
 import { openHealth } from './features/health/index.ts'
 import type { Health } from './features/health/index.ts'
 import { openKeySuccession } from './features/key-succession/index.ts'
 import type { KeySuccession } from './features/key-succession/index.ts'
+import { openAuditList } from './features/audit/index.ts'
 import { openOperatorKeys } from './features/operator-keys/index.ts'
 import { openPartners } from './features/partners/index.ts'
 import type { Partners } from './features/partners/index.ts'
@@ -40,6 +43,8 @@ import type { RecognitionTreaties } from './features/recognition-treaties/index.
 import { openReference } from './features/reference/index.ts'
 import { openRevocationFeeds } from './features/revocation-feeds/index.ts'
 import type { RevocationFeeds } from './features/revocation-feeds/index.ts'
+import { openRoster } from './features/roster/index.ts'
+import type { Roster } from './features/roster/index.ts'
 import { openSovereign } from './features/sovereign/index.ts'
 import { openTrustEvidence } from './features/trust-evidence/index.ts'
 import type { TrustEvidenceIssuer } from './features/trust-evidence/index.ts'
@@ -63,15 +68,19 @@ export interface Features {
   readonly enrollment: Enrollment
   readonly evidence: Evidence
   readonly evidenceLog: EvidenceLog
+  readonly findings: Feature
   readonly health: Health
   readonly keySuccession: KeySuccession
   readonly operatorKeys: Feature
+  readonly auditList: Feature
+  readonly changes: Feature
   readonly partners: Partners
   readonly policy: Policy
   readonly recognitionPolicy: RecognitionPolicy
   readonly recognitionTreaties: RecognitionTreaties
   readonly reference: Feature
   readonly revocationFeeds: RevocationFeeds
+  readonly roster: Roster
   readonly sovereign: Feature
   readonly trustEvidence: TrustEvidenceIssuer
 }
@@ -87,8 +96,11 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
   const agents = openAgents(parts)
   const crl = openCrl(parts)
   const enrollment = openEnrollment(parts)
+  const roster = openRoster(parts)
   const policy = openPolicy(parts)
   const operatorKeys = openOperatorKeys({ ...parts, enrollment })
+  const auditList = openAuditList(parts)
+  const changes = openChanges(parts)
   const recognitionPolicy = openRecognitionPolicy(parts)
   const recognitionTreaties = openRecognitionTreaties({ ...parts, connectome })
   const revocationFeeds = openRevocationFeeds({ ...parts, recognitionTreaties })
@@ -108,6 +120,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     agreements,
     attestations,
     boundaryPolicies,
+    enrollment,
     evidence,
     partners,
     recognitionPolicy,
@@ -134,6 +147,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     health,
     keySuccession,
   })
+  const findings = openFindings({ ...parts, boundary, boundaryPolicies, enrollment, health, roster })
   const features: Features = {
     publishedDocuments,
     evidence,
@@ -142,8 +156,11 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     agents,
     crl,
     enrollment,
+    roster,
     policy,
     operatorKeys,
+    auditList,
+    changes,
     recognitionPolicy,
     recognitionTreaties,
     revocationFeeds,
@@ -157,6 +174,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     keySuccession,
     health,
     dashboard,
+    findings,
     consensus: openConsensus({ ...parts, partners, recognitionTreaties }),
     dataUsage: openDataUsage(parts),
     sovereign: openSovereign(parts),
@@ -185,10 +203,14 @@ function inDocumentOrder(features: Features): readonly Feature[] {
     features.reference,
     features.sovereign,
     features.enrollment,
+    features.roster,
     features.crl,
     features.agents,
     features.policy,
     features.operatorKeys,
+    features.auditList,
+    features.findings,
+    features.changes,
     features.attestations,
     features.recognitionPolicy,
     features.recognitionTreaties,

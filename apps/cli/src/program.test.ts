@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { COMMANDS, COMMAND_GROUPS } from '@chancery/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TestContext } from './testing/run-command.suite.ts'
@@ -7,6 +10,13 @@ beforeAll(async () => {
   setup = await TestContext.make()
 })
 afterAll(() => setup.remove())
+
+it('the package can be imported without running a command', async () => {
+  const script = "console.log(Object.keys(await import('@chancery/cli')).join())"
+  const args = ['--conditions=development', '--input-type=module', '--eval', script, 'version']
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: join(import.meta.dirname, '..') })
+  expect([stdout, stderr]).toEqual(['runProgram\n', ''])
+})
 
 describe('help', () => {
   it('lists every first word when nothing is asked', async () => {

@@ -3,7 +3,6 @@ import { autoRefresh } from './live.ts'
 import { mountAtlas } from './pages/atlas/export.ts'
 import { mountConnectome } from './pages/connectome/mount.tsx'
 import { serveLayouts } from './pages/connectome/run-layout.ts'
-import { mountOperator } from './pages/operator/mount.tsx'
 import { mountReference } from './pages/reference/try-it.tsx'
 import './styles.css'
 
@@ -12,7 +11,6 @@ const ENRICH: Readonly<Record<string, (root: Document) => Promise<void> | void>>
   '/connectome': mountConnectome,
   '/atlas': mountAtlas,
   '/api-reference': mountReference,
-  '/operator': mountOperator,
 }
 
 async function main(root: Document): Promise<void> {

@@ -1,3 +1,4 @@
+import { checkInstance } from './commands/doctor/check-instance.ts'
 import { diagnose } from './commands/doctor/diagnose.ts'
 import type { DoctorOptions } from './commands/doctor/diagnose.ts'
 import { expectedLines, loadSettings, packageVersion, readSettings, start } from './commands/start.ts'
@@ -29,6 +30,8 @@ export const commands = {
   checkFiles,
   createState,
   diagnoseFiles,
+  /** Checks the gateway with these settings on this machine, as doctor does. */
+  checkInstance,
   diagnose: async (envFile: string | undefined, options: DoctorOptions) =>
     diagnose(await readSettings(envFile), options),
   audit: { verify: verifyAudit, export: exportAudit },

@@ -219,6 +219,7 @@ const BETA_ERRORS = {
   partner_not_found: { status: 404, message: 'There is no partner with this name.' },
   partners_disabled: { status: 404, message: 'Partners are off at this authority (NA_PARTNERS).' },
   alarm_not_found: { status: 404, message: 'The partner has no alarm with this id.' },
+  treaty_ended: { status: 409, message: 'The recognition treaty has ended already.' },
   partner_exists: { status: 409, message: 'There is a partner with this name already.' },
   partner_limit: { status: 409, message: 'No more partners can be added here (NA_PARTNERS_MAX).' },
   pull_in_progress: { status: 409, message: 'Another pull of this partner runs. Try again later.' },

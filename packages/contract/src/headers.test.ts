@@ -34,6 +34,7 @@ describe('headers', () => {
     expect(CACHE_CONTROL.publishedDocuments).toBe('public, max-age=30, must-revalidate')
     expect(CACHE_CONTROL.genesis).toBe('public, max-age=300, must-revalidate')
     expect(CACHE_CONTROL.staticFile).toBe('max-age=300')
+    expect(CACHE_CONTROL.fileWithDigest).toBe('public, max-age=31536000, immutable')
   })
 
   it.each([

@@ -32,12 +32,28 @@ export const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
 } as const
 
+/**
+ * On the pages of the operator console, in place of the policy of SECURITY_HEADERS (protocol/core 3): these pages hold
+ * a signing key, so nothing may be loaded, framed or posted that they do not need.
+ */
+export const OPERATOR_PAGE_HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types chancery-worker",
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Permissions-Policy':
+    'publickey-credentials-get=(self), publickey-credentials-create=(self), clipboard-write=(self), clipboard-read=()',
+  'Referrer-Policy': 'no-referrer',
+} as const
+
 /** For answers that carry a strong ETag, so that a CDN can serve them (protocol/core 3). */
 export const CACHE_CONTROL = {
   /** /policy, /crl, /sovereign-revocation-feed */
   publishedDocuments: 'public, max-age=30, must-revalidate',
   genesis: 'public, max-age=300, must-revalidate',
   staticFile: 'max-age=300',
+  /** The digest of the content is in the name of the file, so a name never gets other content. */
+  fileWithDigest: 'public, max-age=31536000, immutable',
 } as const
 
 /** Content types by kind of answer; a static file has the type of its name. */
@@ -49,3 +65,6 @@ export const CONTENT_TYPES: Readonly<Record<Exclude<ResponseKind, 'static'>, str
   note: 'text/plain; charset=utf-8',
   tile: 'application/octet-stream',
 }
+
+/** Of a route with the fact `stream`. */
+export const EVENT_STREAM_TYPE = 'text/event-stream'

@@ -26,6 +26,9 @@ export const WINDOW_SECONDS = 60
 /** Sent with every 429 (protocol/core 3), unless the end of a longer window is known. */
 export const RETRY_AFTER_SECONDS = 60
 
+/** Largest policy file of a gateway (protocol/gateway 3). It contains the first revocation list of each network. */
+export const GATEWAY_POLICY_BYTES = 16_777_216
+
 /** protocol/core 21. The window is WINDOW_SECONDS unless stated otherwise. */
 export const LIMITERS = {
   admin: {
@@ -34,6 +37,16 @@ export const LIMITERS = {
     minimum: 1,
     store: 'shared',
     keys: ['address'],
+    perRoute: false,
+  },
+  // Reads of operators that protocol/core does not have. Counted after signature and nonce were accepted, so that
+  // only the owner of the key can spend it. A call that does not verify counts as a failure of its address.
+  operator_read: {
+    setting: 'NA_RATE_LIMIT_OPERATOR_READ_PER_MINUTE',
+    default: 300,
+    minimum: 1,
+    store: 'shared',
+    keys: ['operator-key'],
     perRoute: false,
   },
   // A revocation spends this when the admin limit of its address is used up. It is spent only after the signature and the

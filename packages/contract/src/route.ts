@@ -18,6 +18,7 @@ export type Access =
 export type Limit =
   | 'none'
   | 'admin'
+  | 'operator_read'
   | 'verify'
   | 'evidence'
   | 'read'
@@ -96,6 +97,8 @@ export interface RouteFacts {
   readonly repeatable?: true
   /** Absent for routes that read none. */
   readonly body?: BodyFacts
+  /** Also answers as an event stream, to a caller whose Accept names text/event-stream. */
+  readonly stream?: true
   /** Answer of success: the name of a record schema, or its members with possible values. Absent: any object. */
   readonly answer?: string | JsonObject
   /** Where this route answers a code with another status than the usual one of errors.ts. */
@@ -117,6 +120,8 @@ export interface RouteFacts {
   readonly records?: Readonly<Record<string, RefusalCode>>
   /** A revocation. When the admin limit is used up, it counts against the limiter `revocation`, see limits.ts. */
   readonly reserve?: 'revocation'
+  /** With `dry_run: true` an operator of the standard tier may call this privileged route. */
+  readonly dryRun?: 'operator:standard'
   /** The last path parameter takes everything that is left, slashes included. */
   readonly tail?: true
   /** Seconds for a handler that reads from other services; see SERVER_LIMITS for the usual ones. */

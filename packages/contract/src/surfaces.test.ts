@@ -43,6 +43,7 @@ describe('commandSurface', () => {
 describe('rateLimitText', () => {
   it.each([
     ['admin', '30 per 60 s per address'],
+    ['operator_read', '300 per 60 s per operator key'],
     ['verify', '60 per 60 s per address'],
     ['evidence', '120 per 60 s per address'],
     ['join', '10 per 60 s per address'],
@@ -88,14 +89,14 @@ describe('mapSurfaces', () => {
   })
 
   it('counts what it lists', () => {
-    expect(map.counts).toEqual({ http: 124, cli: COMMANDS.length, browser_safe: group('safe').length })
-    // 124 routes without 62 operator, 6 node and 1 executor routes.
-    expect(map.counts.browser_safe).toBe(55)
+    expect(map.counts).toEqual({ http: ALL_ROUTES.length, cli: COMMANDS.length, browser_safe: group('safe').length })
+    // Without 6 node and 1 executor routes.
+    expect(map.counts.browser_safe).toBe(ALL_ROUTES.length - group('operator').length - 7)
   })
 
   it('shows the settings in force', () => {
     const raised = mapSurfaces(ALL_ROUTES, [], () => 7)
     const texts = new Set(raised.groups.flatMap((entry) => entry.surfaces.map((line) => line.rate_limit)))
-    expect([...texts].toSorted()).toEqual(['7 per 60 s per address', null])
+    expect([...texts].toSorted()).toEqual(['7 per 60 s per address', '7 per 60 s per operator key', null])
   })
 })

@@ -95,7 +95,8 @@ export function authHint(access: Access): string {
 export function rateLimitText(limit: Limit, perWindow: PerWindow = defaultPerWindow): string | null {
   if (limit === 'none') return null
   const calls = perWindow(limit)
-  return calls === 0 ? null : `${calls} per ${WINDOW_SECONDS} s per address`
+  const key = limiterOf(limit).keys[0] === 'operator-key' ? 'operator key' : 'address'
+  return calls === 0 ? null : `${calls} per ${WINDOW_SECONDS} s per ${key}`
 }
 
 /** A route as a line of the map. */

@@ -20,6 +20,8 @@ import { dataUsageApi } from './api/data-usage.ts'
 import type { DataUsageApi } from './api/data-usage.ts'
 import { disclosureApi } from './api/disclosure.ts'
 import type { DisclosureApi } from './api/disclosure.ts'
+import { rosterApi } from './api/roster.ts'
+import type { RosterApi } from './api/roster.ts'
 import { enrollmentApi } from './api/enrollment.ts'
 import type { EnrollmentApi } from './api/enrollment.ts'
 import { evidenceLogApi } from './api/evidence-log.ts'
@@ -28,6 +30,12 @@ import { evidenceApi } from './api/evidence.ts'
 import type { EvidenceApi } from './api/evidence.ts'
 import { healthApi } from './api/health.ts'
 import type { HealthApi } from './api/health.ts'
+import { auditApi } from './api/audit.ts'
+import type { AuditApi } from './api/audit.ts'
+import { findingsApi } from './api/findings.ts'
+import type { FindingsApi } from './api/findings.ts'
+import { changesApi } from './api/changes.ts'
+import type { ChangesApi } from './api/changes.ts'
 import { operatorKeysApi } from './api/operator-keys.ts'
 import type { OperatorKeysApi } from './api/operator-keys.ts'
 import { partnersApi } from './api/partners.ts'
@@ -67,6 +75,7 @@ export interface Client {
   readonly health: HealthApi
   readonly sovereign: SovereignApi
   readonly enrollment: EnrollmentApi
+  readonly roster: RosterApi
   readonly crl: CrlApi
   readonly agents: AgentsApi
   readonly policy: PolicyApi
@@ -87,6 +96,9 @@ export interface Client {
   readonly connectome: ConnectomeApi
   readonly dashboard: DashboardApi
   readonly operatorKeys: OperatorKeysApi
+  readonly audit: AuditApi
+  readonly findings: FindingsApi
+  readonly changes: ChangesApi
   readonly reference: ReferenceApi
 }
 
@@ -117,6 +129,7 @@ export function toAreas(connection: Connection): Client {
     health: healthApi(connection),
     sovereign: sovereignApi(connection),
     enrollment: enrollmentApi(connection),
+    roster: rosterApi(connection),
     crl: crlApi(connection),
     agents: agentsApi(connection),
     policy: policyApi(connection),
@@ -137,6 +150,9 @@ export function toAreas(connection: Connection): Client {
     connectome: connectomeApi(connection),
     dashboard: dashboardApi(connection),
     operatorKeys: operatorKeysApi(connection),
+    audit: auditApi(connection),
+    findings: findingsApi(connection),
+    changes: changesApi(connection),
     reference: referenceApi(connection),
   }
 }

@@ -54,6 +54,14 @@ export type { EvidenceStoreNames, ResourceState } from './compat/sub-clients.ts'
 export { RETRY_DEFAULTS, isContention, canFailOver, canRetry } from './http/retry.ts'
 export type { RetryDelay, RetryOptions } from './http/retry.ts'
 export type { Fetch } from './http/transport.ts'
+export type {
+  AgentFilter,
+  AgentListApi,
+  CapabilityCount,
+  CapabilityPage,
+  ListedAgent,
+  ListedAgentPage,
+} from './api/agent-list.ts'
 export type { AgentFacts, AgentPage, AgentRegistration, AgentsApi } from './api/agents.ts'
 export type {
   AttestationFilter,
@@ -104,8 +112,8 @@ export type {
   BoundaryPolicyVerdict,
   BoundaryPolicyVersion,
   PolicyActivation,
-  PolicySimulation,
 } from './api/boundary-policies.ts'
+export type { PolicySimulation, SimulationRequest } from './api/policy-simulation.ts'
 export type { Atlas, Connectome, ConnectomeApi, RevokedPage } from './api/connectome.ts'
 export type { BlastRadius } from '@chancery/protocol'
 export type { AssemblyRequest, ConsensusApi, ConsensusVerdict } from './api/consensus.ts'
@@ -126,6 +134,16 @@ export type {
   Roster,
   RosterEntry,
 } from './api/enrollment.ts'
+export type {
+  BoundedCount,
+  NodeDetails,
+  NodeAuditEvents,
+  NodeFilter,
+  NodePage,
+  NodeState,
+  NodeSummary,
+  RosterApi,
+} from './api/roster.ts'
 export type {
   InviteBatch,
   InviteBatchRequest,
@@ -157,12 +175,30 @@ export type {
   RecordedEvidence,
   RetentionResult,
 } from './api/evidence.ts'
+export type { AuditApi, AuditPage, AuditQuery } from './api/audit.ts'
+export type { FindingsApi, FirstSteps, NetworkFinding, NetworkFindings } from './api/findings.ts'
+export type { Changes, ChangesApi } from './api/changes.ts'
+export type {
+  DecisionCountQuery,
+  DecisionCounts,
+  DecisionGroup,
+  DecisionGroupPage,
+  DecisionSearchApi,
+  NewestFilter,
+  NewestPage,
+  RejectedEvidence,
+  RejectionPage,
+  StoredDecisionCount,
+} from './api/decision-search.ts'
 export type { EvidenceLogApi } from './api/evidence-log.ts'
 export type { ClockReading, EndpointState, Health, HealthApi, Liveness, Readiness } from './api/health.ts'
 export type {
+  OperatorIdentity,
   OperatorKeyActivity,
+  OperatorKeyList,
   OperatorKeyPreview,
   OperatorKeyRevocation,
+  OperatorKeyRow,
   OperatorKeysApi,
 } from './api/operator-keys.ts'
 export type { PageQuery, Paging } from './api/page.ts'
@@ -189,6 +225,7 @@ export type { PartnersApi } from './api/partners.ts'
 export type { PolicyApi, PolicyHistory, PolicyRequest, PolicyVersion, PublishedPolicy } from './api/policy.ts'
 export type { RecognitionPolicyApi, SavedRecognitionPolicy } from './api/recognition-policy.ts'
 export type {
+  RenewedTreaty,
   RecognitionTreatiesApi,
   TreatyFilter,
   TreatyPreview,
@@ -245,3 +282,16 @@ export { Governor, provingFetch, verifyPaper } from './former-names.ts'
 // Helpers of the protocol, for callers that sign by hand.
 export { readPrivateKeyFile, seedSigner, signAgentDelete, signNodeProof, signOperatorRequest } from '@chancery/protocol'
 export type { Signer } from '@chancery/protocol'
+
+export {
+  DECISION_FILE_FORMAT,
+  DECISION_FILE_VERSION,
+  DecisionFileError,
+  isDecisionFile,
+  readDecisionFile,
+  writeDecisionFile,
+} from './decision-file/format.ts'
+export type { DecisionFile, DecisionFileLog } from './decision-file/format.ts'
+export { checkDecisionFile } from './decision-file/check.ts'
+export type { DecisionFileReport, DecisionFileTrust, FileCheck, FileCheckName } from './decision-file/check.ts'
+export { collectDecisionFile } from './decision-file/collect.ts'

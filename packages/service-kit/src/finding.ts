@@ -7,18 +7,27 @@ export interface Finding {
   readonly found: string
   /** What to do, in one sentence. Always set for `warn` and `bad`. */
   readonly fix?: string
+  /** What happens because of it, in one sentence. */
+  readonly effect?: string
+  /** The id of what it is about, such as a partner or a policy. */
+  readonly about?: string
+  /** When it ends, or since when it holds. */
+  readonly at?: string
 }
+
+/** Members of a finding that not every check has. */
+export type FindingFacts = Pick<Finding, 'effect' | 'about' | 'at'>
 
 export function good(check: string, found: string): Finding {
   return { check, status: 'good', found }
 }
 
-export function warn(check: string, found: string, fix: string): Finding {
-  return { check, status: 'warn', found, fix }
+export function warn(check: string, found: string, fix: string, facts: FindingFacts = {}): Finding {
+  return { check, status: 'warn', found, fix, ...facts }
 }
 
-export function bad(check: string, found: string, fix: string): Finding {
-  return { check, status: 'bad', found, fix }
+export function bad(check: string, found: string, fix: string, facts: FindingFacts = {}): Finding {
+  return { check, status: 'bad', found, fix, ...facts }
 }
 
 export function skipped(check: string, found: string): Finding {

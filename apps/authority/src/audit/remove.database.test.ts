@@ -1,4 +1,5 @@
 import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
+import { sql } from 'kysely'
 import { silentLog } from '@chancery/service-kit'
 import { ManualClock, accepted, foreignSovereign, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
@@ -75,6 +76,8 @@ describe('removeForwardedEvents', () => {
     // One reader has everything, the other all but the last.
     await remove()
     expect(await published()).toHaveLength(2)
+    const orphans = sql`select 1 from audit_subjects where event_id not in (select event_id from audit_events)`
+    expect((await orphans.execute(db())).rows).toEqual([])
     const [removal] = await na.auditEvents('audit_events_removed')
     const details = removal?.['details'] as { count: number; first_sequence: number; last_sequence: number }
     expect(details).toMatchObject({ first_sequence: 1, created_before: writeInstant(clock.now() - 366n * DAY) })

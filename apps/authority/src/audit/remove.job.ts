@@ -2,6 +2,7 @@ import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
 import type { AuditEventType } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import type { Audit } from './record.ts'
+import { subjectsOf } from './subjects.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { withLease } from '../database/locks/leases.ts'
 import type { LeaseParts } from '../database/locks/leases.ts'
@@ -64,6 +65,7 @@ interface NumberedRow {
   readonly sequence: number
   readonly event_id: string
   readonly event_type: string
+  readonly event_json: string
   readonly created_at: string
 }
 
@@ -76,7 +78,7 @@ async function listStoredElsewhere(tx: Reader, after: number): Promise<readonly 
   return tx
     .selectFrom('audit_numbers as n')
     .innerJoin('audit_events as e', 'e.event_id', 'n.event_id')
-    .select(['n.sequence', 'n.event_id', 'e.event_type', 'e.created_at'])
+    .select(['n.sequence', 'n.event_id', 'e.event_type', 'e.event_json', 'e.created_at'])
     .where('n.sequence', '>', after)
     .where('n.sequence', '<', Number(least?.sequence ?? 0))
     .orderBy('n.sequence')
@@ -87,6 +89,26 @@ async function listStoredElsewhere(tx: Reader, after: number): Promise<readonly 
 async function removeEvents(tx: Transaction, rows: readonly NumberedRow[]): Promise<void> {
   if (rows.length === 0) return
   const [ids, numbers] = [rows.map(({ event_id }) => event_id), rows.map(({ sequence }) => sequence)]
+  await removeSubjects(tx, rows)
   await tx.query.deleteFrom('audit_numbers').where('sequence', 'in', numbers).execute()
   await tx.query.deleteFrom('audit_events').where('event_id', 'in', ids).execute()
+}
+
+/** The subjects of an event follow from its text, so no index by event is needed. */
+async function removeSubjects(tx: Transaction, rows: readonly NumberedRow[]): Promise<void> {
+  const subjects = [...new Set(rows.flatMap(subjectsOf))]
+  const times = rows.map(({ created_at }) => created_at).sort()
+  const [first, last] = [times[0], times.at(-1)]
+  if (subjects.length === 0 || first === undefined || last === undefined) return
+  await tx.query
+    .deleteFrom('audit_subjects')
+    .where('subject', 'in', subjects)
+    .where('created_at', '>=', first)
+    .where('created_at', '<=', last)
+    .where(
+      'event_id',
+      'in',
+      rows.map(({ event_id }) => event_id),
+    )
+    .execute()
 }

@@ -9,7 +9,10 @@ import { auditedTreaty } from '../database/migrations/0021-revoked-treaties.ts'
  * so that the planner may use the index of such events alone.
  */
 export function isRevokedInAudit(engine: Database['engine']): RawBuilder<boolean | number> {
-  return sql<
-    boolean | number
-  >`exists (select 1 from audit_events where event_type = 'recognition_treaty_revoked' and ${sql.raw(auditedTreaty(engine))} = recognition_treaties.treaty_id)`
+  return sql.raw<boolean | number>(revokedInAudit(engine))
+}
+
+/** The same as text. */
+export function revokedInAudit(engine: Database['engine']): string {
+  return `exists (select 1 from audit_events where event_type = 'recognition_treaty_revoked' and ${auditedTreaty(engine)} = recognition_treaties.treaty_id)`
 }

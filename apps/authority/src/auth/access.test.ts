@@ -55,6 +55,61 @@ describe('the admin limit', () => {
   })
 })
 
+describe('the limit of operator reads', () => {
+  const clock = new ManualClock('2026-03-01T12:00:00Z')
+  const settings = {
+    NA_CLOCK_CHECK: 'off',
+    NA_RATE_LIMIT_ADMIN_PER_MINUTE: '2',
+    NA_RATE_LIMIT_OPERATOR_READ_PER_MINUTE: '3',
+    NA_RATE_LIMIT_ADMIN_AUTH_FAILURES_PER_MINUTE: '4',
+  }
+  let na: TestAuthority
+  beforeAll(async () => {
+    na = await startTestAuthority({
+      clock,
+      settings,
+      operators: { privileged: 'privileged', second: 'standard', standard: 'standard' },
+    })
+  })
+  afterAll(() => na.stop())
+  const whoami = (from: string, as = 'standard', options: JsonObject = {}): Promise<TestResponse> =>
+    na.as(as)('GET', '/admin/whoami', undefined, { from, ...options })
+
+  it('counts by key from any address, apart from the admin limit, and resets after the window', async () => {
+    for (const from of ['127.7.0.1', '127.7.0.2', '127.7.0.1']) accepted(await whoami(from))
+    refused(await whoami('127.7.0.3'), 429, 'rate_limit_exceeded')
+    accepted(await whoami('127.7.0.1', 'second'))
+    for (let i = 0; i < 2; i += 1)
+      accepted(await na.as('standard')('GET', '/admin/policy/history', undefined, { from: '127.7.0.1' }))
+    clock.advance(120)
+    accepted(await whoami('127.7.0.1'))
+  })
+
+  it('is not used up by forged and repeated calls, which use up the failures of their address', async () => {
+    clock.advance(120)
+    const from = '127.7.1.1'
+    const nonce = 'read-once'
+    accepted(await whoami('127.7.1.9', 'standard', { nonce }))
+    refused(await whoami(from, 'standard', { nonce }), 401, 'admin_auth_failed')
+    for (let i = 0; i < 2; i += 1)
+      refused(await whoami(from, 'standard', { signedPath: '/admin/invite' }), 401, 'admin_auth_failed')
+    refused(await na.request('GET', '/admin/whoami', { from }), 401, 'admin_auth_failed')
+    refused(await whoami(from), 429, 'admin_auth_throttled')
+    for (let i = 0; i < 2; i += 1) accepted(await whoami('127.7.1.9'))
+    refused(await whoami('127.7.1.9'), 429, 'rate_limit_exceeded')
+  })
+
+  it('refuses an address that calls more often than ten keys may', async () => {
+    clock.advance(120)
+    const from = '127.7.2.1'
+    const answers = []
+    for (let i = 0; i < 31; i += 1) answers.push((await na.request('GET', '/admin/whoami', { from })).status)
+    expect(answers.slice(0, 4)).toEqual([401, 401, 401, 401])
+    refused(await whoami(from), 429, 'rate_limit_exceeded')
+    accepted(await whoami('127.7.2.2'))
+  })
+})
+
 describe('the revocation reserve', () => {
   const clock = new ManualClock('2026-03-01T12:00:00Z')
   const settings = {

@@ -18,7 +18,7 @@ import type { AccessParts } from './parts.ts'
 import { authenticateOperator, hasOperatorHeaders, refuseThrottledAddress, screenOperator } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
 import type { Tier } from './operator-keys.ts'
-import { callOnReserve } from './reserve.ts'
+import { countByKey } from './key-limits.ts'
 
 /** The call that a handler gets, by the access of its route. A wrong combination does not compile. */
 export type CallFor<A extends Access> = A extends 'operator:standard' | 'operator:privileged'
@@ -81,6 +81,7 @@ function countCall(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): 
   const name = isOperatorCall ? 'admin' : route.limit
   const facts = limiterOfRoute(name)
   if (facts === undefined || name === 'none') return undefined
+  if (name === 'operator_read') return countRead(call, parts)
   const limit = parts.limits.perMinute[name]
   if (limit === 0) return undefined
   const counter = facts.perRoute ? route.id : name
@@ -89,6 +90,21 @@ function countCall(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): 
   // Limits of this process are checked synchronously: most calls need not wait here.
   if (isWithin === true && name !== 'admin') return undefined
   return checkCount(call, parts, isWithin, { isAdmin: name === 'admin', hasReserve: route.reserve !== undefined })
+}
+
+/** Calls of one address, as a multiple of the limit of a key: several operators may share an address. */
+const KEYS_PER_ADDRESS = 10
+
+/**
+ * The key is counted after its signature (key-limits.ts). Before it only the address counts, in this process, and one
+ * with too many failures is refused.
+ */
+function countRead(call: Omit<Call, 'body'>, parts: AccessParts): Promise<void> {
+  const { local, perMinute } = parts.limits
+  const bucket = `operator_read ${limitAddress(call.remoteAddress)}`
+  const isWithin = local.hit(bucket, perMinute.operator_read * KEYS_PER_ADDRESS)
+  countByKey(call, 'operator_read')
+  return checkCount(call, parts, isWithin, { isAdmin: true, hasReserve: false })
 }
 
 async function checkCount(
@@ -101,7 +117,7 @@ async function checkCount(
     if (!(await isWithin)) {
       // The call uses the reserve of its key after it has proved possession of the key.
       if (!hasReserve) throw new Refusal('rate_limit_exceeded')
-      callOnReserve(call)
+      countByKey(call, 'revocation')
     }
     if (isAdmin) await refuseThrottledAddress(call, parts)
   } catch (error) {
@@ -146,7 +162,7 @@ function authorize(call: Call, route: Route, parts: AccessParts): MaybePromise<C
     case 'operator:standard':
       return authenticateOperator(call, parts, standardOrRaised(route, parts))
     case 'operator:privileged':
-      return authenticateOperator(call, parts, 'privileged')
+      return authenticateOperator(call, parts, isDryRun(call, route) ? 'standard' : 'privileged')
     case 'public-or-operator:standard':
       return hasOperatorHeaders(call) ? authenticateOperator(call, parts, 'standard') : call
     // Nodes and executors prove themselves in the body. Their routes verify it in the order of their own tables.
@@ -156,6 +172,11 @@ function authorize(call: Call, route: Route, parts: AccessParts): MaybePromise<C
     case 'internal':
       return call
   }
+}
+
+/** Nothing is changed, so a standard key may see what a privileged one would do. Only the signed `true` counts. */
+function isDryRun({ body }: Call, route: Route): boolean {
+  return route.dryRun !== undefined && body['dry_run'] === true
 }
 
 /** Routes of the standard tier that need a privileged key by NA_PRIVILEGED_ROUTES. */

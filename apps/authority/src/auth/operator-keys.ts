@@ -1,5 +1,5 @@
 import { readTrustedPublicKey } from '@chancery/protocol'
-import type { Database } from '../database/database.ts'
+import type { Database, Reader } from '../database/database.ts'
 import type { Versions } from '../database/locks/versions.ts'
 
 export type Tier = 'standard' | 'privileged'
@@ -43,7 +43,7 @@ export function buildKeyring(
   return { ring, problems }
 }
 
-/** Two ids for one key: revoking one of them leaves the key usable under the other. */
+/** Two ids for one key: revoking one of them revokes all of them. */
 export function sharedPublicKeys(ring: OperatorKeyring): readonly string[] {
   const byKey = Map.groupBy(ring.values(), (key) => key.publicKey)
   return [...byKey.values()]
@@ -51,20 +51,44 @@ export function sharedPublicKeys(ring: OperatorKeyring): readonly string[] {
     .map((group) => group.map((key) => key.key_id).join(', '))
 }
 
+export interface RevokedKey {
+  readonly key_id: string
+  readonly revoked_at: string
+  readonly reason: string
+  readonly revoked_by: string
+  /** Null when an earlier release revoked the key. */
+  readonly public_key: string | null
+}
+
+export function listRevokedKeys(db: Reader): Promise<readonly RevokedKey[]> {
+  return db.selectFrom('revoked_operator_keys').selectAll().orderBy('key_id').execute()
+}
+
+type RevocationCheck = (key: Pick<OperatorKey, 'key_id' | 'publicKey'>) => boolean
+
+/**
+ * Returns a check of an id and its public key. A stolen key must not return under another id, and a revoked id must not
+ * return with another key.
+ */
+export function checkRevoked(rows: readonly RevokedKey[]): RevocationCheck {
+  const ids = new Set(rows.map(({ key_id }) => key_id))
+  const keys = new Set(rows.map(({ public_key }) => public_key))
+  return ({ key_id, publicKey }) => ids.has(key_id) || keys.has(publicKey)
+}
+
 /** The revoked keys, cached with the version of their domain row. */
 export class RevokedOperatorKeys {
   #version: number | undefined
-  #ids: ReadonlySet<string> = new Set()
+  #isRevoked: RevocationCheck = () => false
 
   /** True when the key is revoked as of a version read for this request, so no instance accepts a revoked key. */
-  async has({ database }: { readonly database: Database }, key_id: string, versions: Versions): Promise<boolean> {
+  async has({ database }: { readonly database: Database }, key: OperatorKey, versions: Versions): Promise<boolean> {
     const version = versions.versions.get('operator-keys')
     if (version === undefined || version !== this.#version) {
-      const rows = await database.read.selectFrom('revoked_operator_keys').select('key_id').execute()
-      this.#ids = new Set(rows.map((row) => row.key_id))
+      this.#isRevoked = checkRevoked(await listRevokedKeys(database.read))
       // The rows may be newer than the version, never older: the next request with a newer version reads them again.
       this.#version = version
     }
-    return this.#ids.has(key_id)
+    return this.#isRevoked(key)
   }
 }

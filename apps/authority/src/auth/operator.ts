@@ -8,7 +8,8 @@ import type { AuthParts } from './parts.ts'
 import { consumeNonce } from './nonces.ts'
 import { satisfiesTier } from './operator-keys.ts'
 import type { OperatorKey, Tier } from './operator-keys.ts'
-import { refuseSpentReserve, spendReserve } from './reserve.ts'
+import { noteUse } from './key-use.ts'
+import { countKey, refuseSpentKey } from './key-limits.ts'
 import { refuseBelowFloor } from './replay-floor.ts'
 
 type BodylessCall = Omit<Call, 'body'>
@@ -49,10 +50,11 @@ export async function authenticateOperator(call: Call, parts: AuthParts, require
   await checkSignature(call, parts, credentials, operator)
   // Only a caller with a valid signature learns of the recovery. A forged call counts as a failure.
   refuseBelowFloor(parts, signedAt)
-  await refuseSpentReserve(call, parts, operator.key_id)
+  await refuseSpentKey(call, parts, operator.key_id)
   await spendNonce(call, parts, credentials, signedAt)
   noteCaller(call, 'operator')
-  await spendReserve(call, parts, operator.key_id)
+  await countKey(call, parts, operator.key_id)
+  await noteUse(parts, operator.key_id)
   await requireTier(call, parts, operator, required)
   return Object.assign(call, { operator })
 }
@@ -130,7 +132,7 @@ async function findUsableKey(call: BodylessCall, parts: AuthParts, key_id: strin
   const key = parts.operators.get(key_id)
   if (key === undefined) return fail(call, parts, key_id, 'unknown_key')
   const versions = await parts.versions.read()
-  if (await parts.revokedOperatorKeys.has(parts, key_id, versions)) return fail(call, parts, key_id, 'revoked_key')
+  if (await parts.revokedOperatorKeys.has(parts, key, versions)) return fail(call, parts, key_id, 'revoked_key')
   return key
 }
 

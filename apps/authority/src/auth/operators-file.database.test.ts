@@ -104,8 +104,21 @@ describe('an operators file', () => {
     refused(await ping('c'), 401, 'admin_auth_failed')
   })
 
+  it('cannot make the public key of a revoked key usable under another id', async () => {
+    const stolen = await testSigner('op-c')
+    await put((await textOf({ a: 'privileged', c: 'privileged' })).replace('op-c', 'op-new'))
+    const signer = { ...stolen, keyId: 'op-new', sign: (bytes: Uint8Array) => stolen.sign(bytes) }
+    refused(await na.as('c')('GET', '/admin/policy/history', undefined, { signer }), 401, 'admin_auth_failed')
+    expect((await na.auditEvents('admin_auth_failed')).at(-1)?.['details']).toMatchObject({ reason: 'revoked_key' })
+    expect(accepted(await na.as('a')('GET', '/admin/operator-keys/op-new/activity'))['revoked']).toBe(true)
+    const listed = accepted(await na.as('a')('GET', '/admin/operator-keys'))['operator_keys']
+    expect(listed).toContainEqual(expect.objectContaining({ key_id: 'op-new', usable: false, reason: 'stolen' }))
+    refused(await na.as('a')('POST', '/admin/operator-keys/op-a/revoke', {}), 409, 'last_active_operator_key')
+  })
+
   it.each<[string, () => Promise<string>]>([
     ['no JSON', () => Promise.resolve('{"operators": [')],
+    ['too many bytes', async () => (await textOf({ a: 'privileged' })) + ' '.repeat(1_048_576)],
     ['an unknown tier', async () => (await textOf({ a: 'privileged' })).replace('privileged', 'root')],
     ['one id twice', async () => (await textOf({ a: 'privileged', b: 'standard' })).replace('op-b', 'op-a')],
     [

@@ -2,9 +2,9 @@ import { readFile, stat } from 'node:fs/promises'
 import { isOperatorsFileError, readOperatorsFile } from '@chancery/contract'
 import { sha256Hex, toUtf8 } from '@chancery/protocol'
 import type { Log } from '@chancery/service-kit'
+import { listNewestEvents } from '../audit/newest.ts'
 import type { Audit } from '../audit/record.ts'
-import { recordedOperators } from '../audit/recorded-operators.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Reader } from '../database/database.ts'
 import type { LiveKeyring } from './live-keyring.ts'
 import { buildKeyring } from './operator-keys.ts'
 import type { OperatorKeyring } from './operator-keys.ts'
@@ -22,11 +22,14 @@ export interface OperatorsFileParts {
   readonly isHalted: () => boolean
 }
 
+/** Enough for 1000 operators and 1000 former ones. */
+const MAX_BYTES = 1_048_576
+
 /**
  * Reads the operators file again when it has changed. The state of the file is compared for every operator request, so
  * a removed operator is refused from the next request on. The audit event is stored before the new operators apply. A
  * file that cannot be used leaves the former operators in place, because an incomplete edit must not lock out all
- * operators. Revoked key ids stay refused, whatever the file lists: they are checked after the keyring.
+ * operators. Revoked ids and public keys stay refused, whatever the file lists: they are checked after the keyring.
  */
 export class OperatorsFileReader {
   readonly #parts: OperatorsFileParts
@@ -69,6 +72,9 @@ export class OperatorsFileReader {
 
   async #load(): Promise<{ readonly ring: OperatorKeyring } | { readonly problem: string }> {
     try {
+      // The read of a pipe would never end, and every operator request waits for it.
+      const found = await stat(this.#parts.path)
+      if (!found.isFile() || found.size > MAX_BYTES) return { problem: `it is not a file of up to ${MAX_BYTES} bytes` }
       const { operators } = readOperatorsFile(await readFile(this.#parts.path, 'utf8'))
       const { ring, problems } = buildKeyring(
         new Map(operators.map(({ key_id, public_key }) => [key_id, public_key])),
@@ -99,6 +105,14 @@ export class OperatorsFileReader {
       await audit.record(tx, { type: 'operator_keys_changed', details: { cause, added, removed, operators, instance } })
     })
   }
+}
+
+/** Returns the operators of the newest event that recorded a change of their keys. */
+async function recordedOperators(db: Reader): Promise<readonly string[]> {
+  const [text] = await listNewestEvents(db, ['operator_keys_changed'], 1)
+  if (text === undefined) return []
+  const { details } = JSON.parse(text) as { readonly details: { readonly operators?: readonly string[] } }
+  return details.operators ?? []
 }
 
 /** Equal as long as the file is the same. A missing file has a state, too. */

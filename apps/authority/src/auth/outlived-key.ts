@@ -1,5 +1,6 @@
 import type { AuthParts } from './parts.ts'
 import type { Transaction } from '../database/database.ts'
+import { checkRevoked, listRevokedKeys } from './operator-keys.ts'
 import { refuseRevokedKey } from './operator.ts'
 import type { OperatorCall } from './operator.ts'
 
@@ -22,11 +23,7 @@ export async function transactWithKey<Result>(
     return await database.write(async (tx) => {
       const done = await work(tx)
       await tx.lock('operator-keys')
-      const revoked = tx.query
-        .selectFrom('revoked_operator_keys')
-        .select('key_id')
-        .where('key_id', '=', call.operator.key_id)
-      if ((await revoked.executeTakeFirst()) !== undefined) throw new RevokedMeanwhile()
+      if (checkRevoked(await listRevokedKeys(tx.query))(call.operator)) throw new RevokedMeanwhile()
       return done
     })
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { LimiterName } from '@chancery/contract'
-import type { Clock, Limiter, SharedRead } from '@chancery/service-kit'
+import type { Clock, Limiter, Log, SharedRead } from '@chancery/service-kit'
 import type { Audit } from '../audit/record.ts'
 import type { Database } from '../database/database.ts'
 import type { Versions } from '../database/locks/versions.ts'
@@ -21,6 +21,7 @@ export interface AuthParts {
   readonly audit: Audit
   readonly clock: Clock
   readonly keys: OwnKeys
+  readonly log: Log
   readonly limits: Limits
   readonly nonces: NonceQueue
   readonly operators: OperatorKeyring

@@ -12,9 +12,14 @@ export async function storeTime(tx: Pick<Transaction, 'query'>, name: string, wh
     .execute()
 }
 
+/** Returns the time of the last backup that a command recorded. */
+export async function findStoredBackup(db: Reader): Promise<string | undefined> {
+  return (await db.selectFrom('moments').select('at').where('name', '=', 'backup').executeTakeFirst())?.at
+}
+
 /** Returns the stored time of the last backup, or when the database was created. */
 export async function findLastBackup(db: Reader): Promise<string | undefined> {
-  const noted = await db.selectFrom('moments').select('at').where('name', '=', 'backup').executeTakeFirst()
-  if (noted !== undefined) return noted.at
+  const noted = await findStoredBackup(db)
+  if (noted !== undefined) return noted
   return (await db.selectFrom('authority_identity').select('created_at').executeTakeFirst())?.created_at
 }

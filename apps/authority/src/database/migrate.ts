@@ -34,6 +34,13 @@ import { partners } from './migrations/0027-partners.ts'
 import { nodeLabels } from './migrations/0028-node-labels.ts'
 import { decisionMinutes } from './migrations/0029-decision-minutes.ts'
 import { newestImports } from './migrations/0030-newest-imports.ts'
+import { auditSubjects } from './migrations/0031-audit-subjects.ts'
+import { decisionFacts } from './migrations/0032-decision-facts.ts'
+import { revokedPublicKeys } from './migrations/0033-revoked-public-keys.ts'
+import { newestRejections } from './migrations/0034-newest-rejections.ts'
+import { treatyLists } from './migrations/0035-treaty-lists.ts'
+import { silentNodes } from './migrations/0036-silent-nodes.ts'
+import { capabilityLists } from './migrations/0037-capability-lists.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -68,6 +75,13 @@ const MIGRATIONS: readonly Migration[] = [
   nodeLabels,
   decisionMinutes,
   newestImports,
+  auditSubjects,
+  decisionFacts,
+  revokedPublicKeys,
+  newestRejections,
+  treatyLists,
+  silentNodes,
+  capabilityLists,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

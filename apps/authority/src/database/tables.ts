@@ -1,19 +1,29 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { DecisionTables } from './decision-tables.ts'
 import type { PartnerTables } from './partner-tables.ts'
 
 /**
  * One schema for both engines. Times are fixed-width UTC text with six digits, so they sort alike in both; flags are
  * 0 or 1; `*_json` holds a record as it was signed, so that its canonical form reproduces the signed bytes.
  */
-export interface Tables extends PartnerTables {
+export interface Tables extends DecisionTables, PartnerTables {
   schema_version: { version: number; applied_at: string; serves_from?: number | null }
   authority_identity: { id: number; network_name: string; public_key: string; created_at: string }
   heads: { name: string; version: ColumnType<number, number, number> }
   nonces: { claim: Uint8Array; expires_at: string }
   audit_events: { event_id: string; event_type: string; event_json: string; created_at: string }
+  /** Ids that an event names; see audit/subjects.ts. */
+  audit_subjects: { subject: string; created_at: string; event_id: string }
   audit_numbers: { sequence: number; event_id: string }
   audit_forwards: { name: string; sequence: number; event_id: string; updated_at: string }
-  revoked_operator_keys: { key_id: string; revoked_at: string; reason: string; revoked_by: string }
+  revoked_operator_keys: {
+    key_id: string
+    revoked_at: string
+    reason: string
+    revoked_by: string
+    /** Null in rows that an earlier release wrote. */
+    public_key: ColumnType<string | null, string | null | undefined, string | null>
+  }
   policy_versions: { position: number; policy_id: string; policy_json: string; active: number; created_at: string }
   crl_versions: {
     sequence: number
@@ -90,6 +100,8 @@ export interface Tables extends PartnerTables {
     revoke_after: string | null
     /** Of the genesis block the node holds; null when it did not say. */
     genesis_digest: string | null
+    /** The last heartbeat of a node that is silent, in a large network; see features/roster. */
+    silent_since: ColumnType<string | null, string | null | undefined, string | null>
   }
   agent_registrations: {
     node_public_key: string
@@ -100,6 +112,8 @@ export interface Tables extends PartnerTables {
     registered_at: string
     expires_at: string
     listed: number
+    /** Of the endpoint. Null of a registration that an earlier release stored. */
+    host: ColumnType<string | null, string | null | undefined, string | null>
   }
   agent_capabilities: { capability: string; node_public_key: string }
   agent_capability_counts: { capability: string; agents: number }

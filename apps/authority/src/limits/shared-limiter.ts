@@ -50,8 +50,12 @@ export class SharedLimiter implements Limiter {
   }
 
   async isOver(bucket: string, limit: number): Promise<boolean> {
+    return (await this.used(bucket)) >= limit
+  }
+
+  async used(bucket: string): Promise<number> {
     try {
-      return (await this.#counts.read(bucket, this.#windowStart())) >= limit
+      return await this.#counts.read(bucket, this.#windowStart())
     } catch (error) {
       throw new LimiterUnavailableError(this.name, { cause: error })
     }

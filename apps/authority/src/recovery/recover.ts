@@ -121,7 +121,8 @@ async function isRolledBack(db: Reader, mark: HighWater): Promise<boolean> {
 async function revokeKeysAgain(tx: Transaction, mark: HighWater): Promise<number> {
   let added = 0
   for (const key of mark.revoked_operator_keys) {
-    const row = { key_id: key.key_id, revoked_at: key.revoked_at, reason: key.reason, revoked_by: key.revoked_by }
+    const { key_id, revoked_at, reason, revoked_by, public_key = null } = key
+    const row = { key_id, revoked_at, reason, revoked_by, public_key }
     const inserted = await tx.query
       .insertInto('revoked_operator_keys')
       .values(row)

@@ -1,6 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import { DAY, digestOf, writeSortable } from '@chancery/protocol'
-import type { Call } from '@chancery/service-kit'
+import { jsonText } from '@chancery/service-kit'
+import type { Call, HttpResponse } from '@chancery/service-kit'
 import type { Database, Reader, Transaction } from '../database/database.ts'
 
 export const IDEMPOTENCY_KEY: RegExp = /^[A-Za-z0-9._:-]{1,128}$/
@@ -70,6 +71,20 @@ export async function findStoredResponse(
   if (row === undefined || row.body_digest !== attempt.bodyDigest || row.answer_json === null)
     throw new Refusal('conflict')
   return { status: row.status, text: row.answer_json }
+}
+
+/** Runs the work and stores its response with it; a repeated attempt gets the stored response instead. */
+export async function respondOnce(
+  tx: Transaction,
+  attempt: Attempt | undefined,
+  now: string,
+  work: () => Promise<StoredResponse>,
+): Promise<HttpResponse> {
+  const earlier = attempt && (await findStoredResponse(tx, attempt, now))
+  if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
+  const answer = await work()
+  if (attempt !== undefined) await storeResponse(tx, attempt, answer)
+  return jsonText(answer.text, answer.status)
 }
 
 /** Reads the response to an earlier identical call, without claiming the key. */

@@ -36,6 +36,8 @@ export type RevokedKey = {
   readonly revoked_at: string
   readonly reason: string
   readonly revoked_by: string
+  /** Older marks lack it. */
+  readonly public_key?: string | null
 }
 
 /** The file exists and is not a mark of this authority. An operator must check it; it is never overwritten. */

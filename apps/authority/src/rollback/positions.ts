@@ -48,7 +48,7 @@ export async function readHeads(db: Reader): Promise<Heads> {
     .executeTakeFirst()
   const keys = await db
     .selectFrom('revoked_operator_keys')
-    .select(['key_id', 'revoked_at', 'reason', 'revoked_by'])
+    .select(['key_id', 'revoked_at', 'reason', 'revoked_by', 'public_key'])
     .orderBy('key_id')
     .execute()
   const versions = await db.selectFrom('heads').select(['name', 'version']).orderBy('name').execute()

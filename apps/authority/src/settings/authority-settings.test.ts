@@ -50,6 +50,7 @@ describe('settings of the authority', () => {
   it('have the limits of protocol/core 21', () => {
     expect(read().limits).toEqual({
       admin: 30,
+      operator_read: 300,
       revocation: 120,
       admin_auth_failed: 30,
       verify: 60,

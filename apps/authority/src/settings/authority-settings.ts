@@ -131,6 +131,13 @@ const AUTHORITY_SETTINGS = {
     read: integer({ min: 1, max: 1440 }),
     default: 15,
   }),
+  passkeys: setting({
+    name: 'NA_CONSOLE_PASSKEYS',
+    help: 'on lets operators store their key in the browser, encrypted under a passkey. off: the key file is read each time.',
+    read: onOff,
+    default: true,
+    defaultText: 'on',
+  }),
   allowedRoles: setting({
     name: 'NA_ALLOWED_ROLES',
     help: 'Comma list of the roles that may be granted.',

@@ -41,7 +41,7 @@ export async function checkStartKeys(
       throw new StartError(`OPERATOR_PUBLIC_KEYS_JSON: ${operator.key_id} is the root or authority key`)
   }
   for (const ids of sharedPublicKeys(settings.operators)) {
-    log.warn('operator key ids share one public key: revoking one leaves the others usable', { key_ids: ids })
+    log.warn('operator key ids share one public key: revoking one revokes all of them', { key_ids: ids })
   }
   if (!isInsideWindow(genesis, now)) {
     if (settings.genesisWindow === 'enforce')

@@ -1,5 +1,6 @@
 import { writeSortable } from '@chancery/protocol'
 import type { Job } from '@chancery/service-kit'
+import { indexOldSubjects } from '../audit/index-subjects.job.ts'
 import { removeForwardedEvents } from '../audit/remove.job.ts'
 import { purgeNonces } from '../auth/nonces.ts'
 import { storePurgeClocks } from '../clock/purge-clock.job.ts'
@@ -37,6 +38,7 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
       everySeconds: 600,
       run: whenClockIsCorrect(clockCheck, (signal) => removeForwardedEvents({ ...core, settings }, signal)),
     },
+    { name: 'audit-subjects', everySeconds: 60, run: (signal) => indexOldSubjects(core, signal) },
     { name: 'purge-limiter-windows', everySeconds: 60, run: () => purgeLimiterWindows(database, core.clock) },
   ]
 }

@@ -15,7 +15,16 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { recordActivity } from '../features/dashboard/activity.ts'
 import { rowsOf } from './rows.suite.ts'
 
-const PAGES = ['/', '/dashboard', '/connectome', '/atlas', '/api-reference', '/cli-reference', '/operator']
+const PAGES = [
+  '/',
+  '/dashboard',
+  '/connectome',
+  '/atlas',
+  '/api-reference',
+  '/cli-reference',
+  '/operator',
+  '/operator/nodes',
+]
 const EVIL = `<img src=x onerror="alert(1)">'"&\u202e`
 let clock: ManualClock
 let na: TestAuthority
@@ -45,7 +54,9 @@ describe('every page', () => {
       await seedTreaties(na.parts, [{ treaty_id: EVIL, from: EVIL, to: `${EVIL}2`, revokedBecause: EVIL }])
       const page = await text(`${path}?q=${encodeURIComponent(EVIL)}&from=${encodeURIComponent(EVIL)}&to=x`)
       expect(page).toMatch(/^<!doctype html>/)
-      expect(page).not.toMatch(/<script(?![^>]*\bsrc="\/operator-console-static\/console\.js")/)
+      expect(page).not.toMatch(
+        /<script(?![^>]*\bsrc="\/operator-console-static\/(?:console|operator\/operator-[\w-]+)\.js")/,
+      )
       // A quoted value is a value, whatever it contains.
       const tags = page.replaceAll(/="[^"]*"/g, '=""')
       expect(tags).not.toMatch(/<style\b|<[^>]*\s(?:style|on[a-z]+)=/i)

@@ -146,6 +146,7 @@ const RECOGNITION: Readonly<Record<string, Hint>> = {
     'Fix the policy: each issuer once, with 1 to 16 public keys and the accepted roles.',
   recognition_policy_not_configured: () =>
     'An operator sets one with POST /admin/recognition-policy; treaties work without it.',
+  treaty_ended: () => 'List the treaties with: chancery treaty list',
   treaty_not_found: () => 'Find the id with: chancery treaty list',
   invalid_recognition_treaty: () => 'A network cannot recognise itself. Give a treaty file unchanged.',
   missing_treaty_subject: () => 'Give the partner network, and its key with --key <file>.',

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, open, readFile, rename, rm } from 'node:fs/promises'
+import { lstat, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { CommandError } from '../errors/failure.ts'
 import { shellWord } from '../output/shell-word.ts'
@@ -8,17 +9,35 @@ import { shellWord } from '../output/shell-word.ts'
 export const OWNER_ONLY = 0o600
 export const FOR_ALL = 0o644
 
+export interface FileOwner {
+  readonly uid: number
+  readonly gid: number
+}
+
 /** Creates a file that must not exist. The mode applies from the first byte, so a key is never readable by others. */
-export async function writeNewFile(path: string, content: string | readonly Uint8Array[], mode: number): Promise<void> {
+export async function writeNewFile(
+  path: string,
+  content: string | readonly Uint8Array[],
+  mode: number,
+  owner?: FileOwner,
+): Promise<void> {
   const handle = await open(path, 'wx', mode).catch((error: unknown) => {
     throw toFailure(error, path, 'written')
   })
   try {
     await handle.writeFile(content)
+    // On the open file, because another process could replace the name with a link.
+    if (owner !== undefined) await setOwner(handle, owner, mode)
     await handle.sync()
   } finally {
     await handle.close()
   }
+}
+
+async function setOwner(handle: FileHandle, { uid, gid }: FileOwner, mode: number): Promise<void> {
+  const made = await handle.stat()
+  if (made.uid !== uid || made.gid !== gid) await handle.chown(uid, gid)
+  await handle.chmod(mode)
 }
 
 /** Checks before any change that the file does not exist; {@link writeNewFile} checks again. */
@@ -33,16 +52,32 @@ export async function refuseExisting(
 }
 
 /** Replaces a file atomically: after a crash the old or the new content is there. */
-export async function replaceFile(path: string, content: string | readonly Uint8Array[], mode: number): Promise<void> {
+export async function replaceFile(
+  path: string,
+  content: string | readonly Uint8Array[],
+  mode: number,
+  owner?: FileOwner,
+): Promise<void> {
   const draft = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
-  await writeNewFile(draft, content, mode)
   try {
+    await writeNewFile(draft, content, mode, owner)
     await rename(draft, path)
   } catch (error) {
     await rm(draft, { force: true })
-    throw toFailure(error, path, 'replaced')
+    throw error instanceof CommandError ? error : toFailure(error, path, 'replaced')
   }
   await syncFolder(dirname(path))
+}
+
+/**
+ * Replaces a file that a service reads. Owner, group and mode stay: with a file that the service cannot read, it would
+ * continue with the former content. A new file of root gets the owner of its folder.
+ */
+export async function replaceServiceFile(path: string, content: string): Promise<void> {
+  const before = await stat(path).catch(() => undefined)
+  const mode = before === undefined ? OWNER_ONLY : before.mode & 0o755
+  const isRoot = process.getuid?.() === 0
+  await replaceFile(path, content, mode, before ?? (isRoot ? await stat(dirname(path)) : undefined))
 }
 
 /** Makes the new name survive a power failure. Where folders cannot be synced, the system does it later. */

@@ -24,6 +24,16 @@ export async function loadJsonObject(cwd: string, file: string, limits?: ReadLim
   throw new CommandError({ code: 'invalid_json_object', message: `${file} must contain a JSON object.` })
 }
 
+/** Parses a file that a command wrote itself. Returns undefined for a text that is not a JSON object. */
+export function parseJsonObject(text: string): JsonObject | undefined {
+  try {
+    const value = readJson(text)
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
 export interface RecordKind<Value> {
   /** With its article, for messages. */
   readonly name: string

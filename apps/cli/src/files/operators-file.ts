@@ -2,10 +2,15 @@ import { dirname, join, resolve } from 'node:path'
 import { isOperatorsFileError, readOperatorsFile, writeOperatorsFile } from '@chancery/contract'
 import type { ListedOperator, OperatorsFile } from '@chancery/contract'
 import { CommandError, usageError } from '../errors/failure.ts'
-import { OWNER_ONLY, errorCode, readText, replaceFile } from './files.ts'
+import { JsonError, isJsonObject, readJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { errorCode, readText, replaceServiceFile } from './files.ts'
 
 /** Its name in the home folder of an authority. */
 export const OPERATORS_FILE = 'operators.json'
+
+const KEYS = 'OPERATOR_PUBLIC_KEYS_JSON='
+const TIERS = 'OPERATOR_KEY_TIERS_JSON='
 
 /** Returns the path of --file, or of the file in the home of the configured authority. */
 export function operatorsPath(cwd: string, given: string | undefined, home: string | undefined): string {
@@ -38,13 +43,54 @@ function parseOperators(path: string, text: string): OperatorsFile {
   }
 }
 
-/** Replaces the file atomically. The authority reads it again with its next request. */
-export async function saveOperators(path: string, content: OperatorsFile): Promise<void> {
-  await replaceFile(path, writeOperatorsFile(content), OWNER_ONLY)
+/**
+ * Replaces the file atomically. The authority reads it again with its next request. A file that has changed since it was
+ * loaded is not replaced: a person may answer a question late, and a key that was removed meanwhile would return.
+ */
+export async function saveOperators(path: string, before: OperatorsFile, content: OperatorsFile): Promise<void> {
+  const text = await readIfExists(path)
+  const current = text === undefined ? NO_OPERATORS : parseOperators(path, text)
+  if (writeOperatorsFile(current) !== writeOperatorsFile(before))
+    throw new CommandError({
+      code: 'file_changed',
+      message: `${path} was changed by another process. Nothing was written.`,
+      hint: 'Check it with: chancery operator list. Then run the same command again.',
+    })
+  await replaceServiceFile(path, writeOperatorsFile(content))
 }
 
-const KEYS = 'OPERATOR_PUBLIC_KEYS_JSON='
-const TIERS = 'OPERATOR_KEY_TIERS_JSON='
+export const NO_OPERATORS: OperatorsFile = { operators: [], removed: [] }
+
+/** Returns the text of a file, or undefined when there is none. */
+export async function readIfExists(path: string): Promise<string | undefined> {
+  return readText(path).catch((error: unknown) => {
+    if (error instanceof CommandError && errorCode(error.cause) === 'ENOENT') return undefined
+    throw error
+  })
+}
+
+/** The settings of the authority in the folder of an operators file. */
+export function settingsPath(path: string): string {
+  return join(dirname(path), 'authority.env')
+}
+
+/** Throws when the settings next to the file list operators themselves: the authority then ignores the file. */
+export async function refuseUnusedFile(path: string): Promise<void> {
+  const settings = settingsPath(path)
+  const text = await readIfExists(settings)
+  if (text === undefined || inlineKeys(text) === undefined) return
+  throw new CommandError({
+    code: 'operators_in_settings',
+    message: `${settings} lists operators itself, so the authority does not read ${path}. Nothing was changed.`,
+    hint: `Set ${KEYS}${path} there, delete the line ${TIERS}…, and restart the authority. Then run the same command again.`,
+  })
+}
+
+function inlineKeys(settings: string): string | undefined {
+  const keys = settings.split('\n').find((line) => line.startsWith(KEYS))
+  const value = keys?.slice(KEYS.length)
+  return value?.trimStart().startsWith('{') === true ? value : undefined
+}
 
 export interface MovedSettings {
   readonly operators: readonly ListedOperator[]
@@ -55,12 +101,10 @@ export interface MovedSettings {
 /** Returns the operators that a settings file lists, and the settings that name the operators file instead. */
 export function moveFromSettings(settings: string, path: string): MovedSettings | undefined {
   const lines = settings.split('\n')
-  const value = (name: string): string | undefined => lines.find((line) => line.startsWith(name))?.slice(name.length)
-  const keys = value(KEYS)
-  if (keys === undefined || !keys.trimStart().startsWith('{')) return undefined
-  const parsed: unknown = JSON.parse(keys)
-  const tiers = JSON.parse(value(TIERS) ?? '{}') as Readonly<Record<string, unknown>>
-  const listed = Object.entries(parsed as Readonly<Record<string, unknown>>).map(([key_id, public_key]) => {
+  const keys = inlineKeys(settings)
+  if (keys === undefined) return undefined
+  const tiers = readSetting(TIERS, lines.find((line) => line.startsWith(TIERS))?.slice(TIERS.length) ?? '{}')
+  const listed = Object.entries(readSetting(KEYS, keys)).map(([key_id, public_key]) => {
     return { key_id, public_key, tier: tiers[key_id], added_at: null }
   })
   const { operators } = parseOperators('authority.env', JSON.stringify({ operators: listed }))
@@ -69,4 +113,18 @@ export function moveFromSettings(settings: string, path: string): MovedSettings 
     .map((line) => (line.startsWith(KEYS) ? `${KEYS}${path}` : line))
     .join('\n')
   return { operators, text }
+}
+
+function readSetting(name: string, text: string): JsonObject {
+  try {
+    const value = readJson(text)
+    if (isJsonObject(value)) return value
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+  }
+  throw new CommandError({
+    code: 'invalid_settings',
+    message: `${name.slice(0, -1)} in authority.env is not a JSON object. Nothing was changed.`,
+    hint: 'Fix the line, and check it with: chancery doctor --env-file <file>',
+  })
 }

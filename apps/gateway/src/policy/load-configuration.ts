@@ -1,3 +1,4 @@
+import { GATEWAY_POLICY_BYTES } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { Problems } from './form.ts'
@@ -32,7 +33,6 @@ export interface LoadedConfiguration {
   readonly warnings: readonly string[]
 }
 
-const POLICY_BYTES = 16_777_216
 const OIDC_BYTES = 1_048_576
 const SECRET_BYTES = 65_536
 
@@ -65,7 +65,7 @@ class ConfigurationLoader {
   }
 
   policy(): Policy | undefined {
-    const bytes = this.#read('GATEWAY_POLICY_FILE', this.#settings.policyFile, POLICY_BYTES)
+    const bytes = this.#read('GATEWAY_POLICY_FILE', this.#settings.policyFile, GATEWAY_POLICY_BYTES)
     if (bytes === undefined) return undefined
     return this.#collect('GATEWAY_POLICY_FILE', (problems) => {
       const { policy, warnings } = readPolicy(bytes, problems, (file) => this.#readPem(file))

@@ -237,6 +237,8 @@ describe('damage', () => {
     ['an event that will not be delivered', 'delete from outbox where sequence = 2'],
     ['changed sealed values', 'update ledger set head_sequence = 2'],
     ['no sealed values', 'delete from ledger'],
+    ['a renamed column', 'alter table outbox rename column attempts to attemptt'],
+    ['a further table', 'create table other (value text)'],
   ]
   it.each(edits)('%s is detected', (_name, sql) => {
     createStateFile(file, fill)

@@ -56,12 +56,40 @@ export const agentCommands: readonly Command[] = [
     path: ['agent', 'list'],
     summary: 'List registered agents',
     description:
-      'Lists the agents of all nodes with a valid certificate, newest certificate first. Checks every signature. Asks the authority once for each node; --limit ends the search early.',
+      'Lists registered agents, newest first, or those that match the filters. Checks every signature. Agents registered with an earlier release have no host in searches until they register again.',
     arguments: [],
-    options: [...LIST_OPTIONS],
+    options: [
+      { flags: '--search <text>', summary: 'Only agents whose id, host or capability begins with this text' },
+      { flags: '--capability <tag>', summary: 'Only agents with exactly this capability' },
+      { flags: '--host <name>', summary: 'Only agents whose endpoint has exactly this host' },
+      { flags: '--node-key <key>', summary: 'Only the agent of this node key: a .pub file or base64' },
+      {
+        flags: '--state <state>',
+        summary: 'Only agents of nodes in this state',
+        choices: ['active', 'ends_soon', 'silent', 'superseded', 'revoked', 'expired'],
+      },
+      { flags: '--expires-before <time>', summary: 'Only registrations that end before this time' },
+      ...LIST_OPTIONS,
+    ],
     examples: [
-      { line: 'chancery agent list', summary: 'The first 50 agents' },
+      { line: 'chancery agent list', summary: 'The 50 newest agents' },
+      { line: 'chancery agent list --search pay --state silent', summary: 'Agents of silent nodes, by prefix' },
       { line: 'chancery agent list --all --quiet', summary: 'The ids of all agents' },
+    ],
+    needs: 'operator',
+  },
+  {
+    path: ['agent', 'capabilities'],
+    summary: 'List capabilities of agents',
+    description: 'Lists capabilities with their number of agents, the most common first.',
+    arguments: [],
+    options: [
+      { flags: '--search <text>', summary: 'Only capabilities that begin with this text, by name' },
+      ...LIST_OPTIONS,
+    ],
+    examples: [
+      { line: 'chancery agent capabilities', summary: 'The 50 most common capabilities' },
+      { line: 'chancery agent capabilities --search pay', summary: 'Capabilities that begin with pay' },
     ],
     needs: 'operator',
   },

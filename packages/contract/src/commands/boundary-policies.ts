@@ -52,7 +52,7 @@ export const boundaryPolicyCommands: readonly Command[] = [
     arguments: [POLICY_FILE],
     options: [
       { flags: '--contexts <file>', summary: 'JSON or YAML file with contexts, or a file with cases' },
-      { flags: '--decisions', summary: 'Use the first 1000 decisions of the evidence store' },
+      { flags: '--decisions', summary: 'Use the newest 1000 decisions of the evidence store' },
     ],
     examples: [
       {
@@ -107,7 +107,7 @@ export const boundaryPolicyCommands: readonly Command[] = [
     arguments: [POLICY_ID, VERSION],
     options: [
       { flags: '--contexts <file>', summary: 'JSON or YAML file with contexts or cases to simulate first' },
-      { flags: '--decisions', summary: 'Simulate with the first 1000 decisions of the evidence store' },
+      { flags: '--decisions', summary: 'Simulate with the newest 1000 decisions of the evidence store' },
       { flags: '--dry-run', summary: 'Only show the changes' },
       { flags: '--yes', summary: 'Do not ask for confirmation' },
     ],

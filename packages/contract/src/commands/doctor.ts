@@ -26,6 +26,16 @@ export const doctorCommands: readonly Command[] = [
     needs: 'authority-host',
   },
   {
+    path: ['findings'],
+    summary: 'List what needs attention in a network',
+    description:
+      'Asks a running authority for its findings, in the words of doctor: lists, partners, policies, nodes, anchors, backup and operator keys. Checks of settings, files and the machine need doctor on its host. Exit code 1 if a check fails.',
+    arguments: [],
+    options: [],
+    examples: [{ line: 'chancery findings', summary: 'List problems with their fixes' }],
+    needs: 'operator',
+  },
+  {
     path: ['watch'],
     summary: 'Monitor what an authority publishes, from outside',
     description:

@@ -42,14 +42,71 @@ export const evidenceCommands: readonly Command[] = [
     needs: 'operator',
   },
   {
+    path: ['evidence', 'decisions'],
+    summary: 'List decisions, newest first',
+    description: 'Lists stored decisions with their number of executions, newest first. All given filters apply.',
+    arguments: [],
+    options: [
+      { flags: '--requester <sovereign>', summary: 'Only requests of this sovereign' },
+      { flags: '--failed-gate <name>', summary: 'Only decisions in which this gate failed first' },
+      { flags: '--vendor <id>', summary: 'Only decisions of this vendor' },
+      { flags: '--capability <name>', summary: 'Only decisions about this capability' },
+      { flags: '--outcome <word>', summary: 'Only this outcome', choices: ['authorized', 'denied'] },
+      { flags: '--since <time>', summary: 'Recorded at this time or later (ISO 8601)' },
+      { flags: '--until <time>', summary: 'Recorded before this time (ISO 8601)' },
+      { flags: '--before <sequence>', summary: 'Before this store sequence' },
+      { flags: '--limit <n>', summary: 'Maximum number of decisions, 1 to 100', default: '50' },
+    ],
+    examples: [
+      {
+        line: 'chancery evidence decisions --requester BETA --outcome denied',
+        summary: 'List the newest denied requests of a partner',
+      },
+    ],
+    needs: 'operator',
+  },
+  {
+    path: ['evidence', 'count'],
+    summary: 'Count decisions',
+    description: 'Counts stored decisions of the last 24 hours or of a given range.',
+    arguments: [],
+    options: [
+      {
+        flags: '--by <word>',
+        summary: 'One count for each hour, or for the range',
+        default: 'range',
+        choices: ['hour', 'range'],
+      },
+      {
+        flags: '--split <word>',
+        summary: 'Count apart; outcome with one of the others',
+        repeatable: true,
+        choices: ['outcome', 'capability', 'policy'],
+      },
+      { flags: '--since <time>', summary: 'From this hour on (ISO 8601)' },
+      { flags: '--until <time>', summary: 'Up to this hour (ISO 8601)' },
+    ],
+    examples: [
+      {
+        line: 'chancery evidence count --by hour --split outcome',
+        summary: 'Count allowed and denied requests by hour',
+      },
+    ],
+    needs: 'operator',
+  },
+  {
     path: ['evidence', 'show'],
     summary: 'Show a decision and its evidence',
     description:
       'Prints a decision, its gates, and every stored entry about it: justification, executions and rejections. Verifies the signature of the decision with the configured genesis block.',
     arguments: [{ name: 'decision', summary: 'Id of the decision', required: true }],
-    options: [],
+    options: [{ flags: '--out <file>', summary: 'Write a decision file for an auditor, who verifies it offline' }],
     examples: [
       { line: 'chancery evidence show decision-5f0c', summary: 'Show one decision' },
+      {
+        line: 'chancery evidence show decision-5f0c --out decision-file.json',
+        summary: 'Write everything about it to one file',
+      },
       { line: 'chancery evidence show decision-5f0c --json', summary: 'Print its entries as stored' },
     ],
     needs: 'operator',

@@ -35,9 +35,13 @@ export const gatewaySetup: readonly Command[] = [
       { flags: '--show-token', summary: 'Print the token once instead of writing a file' },
       { flags: '--token-days <n>', summary: 'Days until the token expires', default: '365' },
       { flags: '--metrics', summary: 'Let the token also read /metrics' },
+      { flags: '--start', summary: 'Also run the gateway in the background and return when it is ready' },
     ],
     examples: [
-      { line: 'chancery gateway init --home ./na --out ./gateway', summary: 'For an authority on this machine' },
+      {
+        line: 'chancery gateway init --home ./na --out ./gateway --start',
+        summary: 'For an authority on this machine; starts the gateway',
+      },
       {
         line: 'chancery gateway init --authority https://na.example.org --root-key root.pub --out ./gateway',
         summary: 'For an authority elsewhere',

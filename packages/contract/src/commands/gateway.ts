@@ -14,7 +14,7 @@ const running: readonly Command[] = [
     path: ['gateway', 'start'],
     summary: 'Run the trust gateway',
     description:
-      'Starts the gateway and runs until it is stopped. SIGHUP reloads all files. With --check-config or --init-state it does only that and exits.',
+      'Starts the gateway and runs until it is stopped. SIGHUP reloads all files. With --check-config or --init-state it does only that and exits; --detach leaves a log and a process id next to the settings file.',
     arguments: [],
     options: [
       {
@@ -23,6 +23,7 @@ const running: readonly Command[] = [
       },
       { flags: '--online', summary: 'With --check-config: also call the configured addresses' },
       { flags: '--init-state', summary: 'Create the durable state once, from the verified policy' },
+      { flags: '--detach', summary: 'Run the gateway in the background and return when it is ready' },
       { flags: '--version', summary: 'Print the version' },
       ENV_FILE,
     ],
@@ -30,6 +31,10 @@ const running: readonly Command[] = [
       { line: 'chancery gateway start --check-config', summary: 'Check before a rollout or a reload' },
       { line: 'chancery gateway start --init-state', summary: 'Run once per replica, before its first start' },
       { line: 'chancery gateway start', summary: 'Start with the GATEWAY_ settings of the environment' },
+      {
+        line: 'chancery gateway start --env-file ./gateway/gateway.env --detach',
+        summary: 'Start in the background; stop it with kill $(cat ./gateway/gateway.pid)',
+      },
     ],
     needs: 'nothing',
   },

@@ -32,6 +32,7 @@ const PATHS = [
   'authority public-key',
   'authority key-succession',
   'doctor',
+  'findings',
   'watch',
   'audit export',
   'audit forward',
@@ -50,6 +51,7 @@ const PATHS = [
   'agent register',
   'agent find',
   'agent list',
+  'agent capabilities',
   'agent show',
   'agent remove',
   'operator list',
@@ -138,6 +140,8 @@ const PATHS = [
   'canonical',
   'evidence status',
   'evidence search',
+  'evidence decisions',
+  'evidence count',
   'evidence show',
   'evidence export',
   'evidence verify',
@@ -192,6 +196,7 @@ describe('commands', () => {
   it('ask for an operator key only where the authority does', () => {
     const signing = COMMANDS.filter((command) => command.needs === 'operator').map((command) => command.path.join(' '))
     expect(signing).toEqual([
+      'findings',
       'invite',
       'invite list',
       'invite withdraw',
@@ -199,6 +204,7 @@ describe('commands', () => {
       'certs',
       'revoke',
       'agent list',
+      'agent capabilities',
       'operator revoke',
       'operator activity',
       'network-policy publish',
@@ -243,6 +249,8 @@ describe('commands', () => {
       // Reading the store is an operator's matter, too: it names members.
       'evidence status',
       'evidence search',
+      'evidence decisions',
+      'evidence count',
       'evidence show',
       'evidence export',
       'evidence prove',

@@ -115,14 +115,24 @@ export const treatyCommands: readonly Command[] = [
   {
     path: ['treaty', 'list'],
     summary: 'List treaties',
-    description: 'Lists the treaties of this authority with their state, oldest first.',
+    description: 'Lists the treaties of this authority with their state, oldest first or by their end.',
     arguments: [],
     options: [
       { flags: '--subject <id>', summary: 'Only treaties with this network' },
       { flags: '--status <word>', summary: 'Only entries with this status', choices: ['active', 'revoked'] },
+      {
+        flags: '--state <word>',
+        summary: 'Only treaties in this state',
+        choices: ['active', 'expiring_soon', 'expired', 'revoked', 'replaced'],
+      },
+      { flags: '--prefix <text>', summary: 'Only networks whose name begins with this text' },
+      { flags: '--by-end', summary: 'Order by the end of the treaties' },
       ...LIST_OPTIONS,
     ],
-    examples: [{ line: 'chancery treaty list --status active', summary: 'List recognised networks and expiry' }],
+    examples: [
+      { line: 'chancery treaty list --status active', summary: 'List recognised networks and expiry' },
+      { line: 'chancery treaty list --state expiring_soon --by-end', summary: 'List what ends next' },
+    ],
     needs: 'nothing',
   },
   {

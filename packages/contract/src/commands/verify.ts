@@ -5,7 +5,7 @@ export const verifyCommands: readonly Command[] = [
     path: ['verify'],
     summary: 'Verify any signed record, offline',
     description:
-      'Detects the kind of a record, verifies its form, signature and time on this machine, and prints what that proves and what it does not prove. The keys come from a genesis block or from flags. Exit code 1 if the record is not valid, 2 if a key is missing.',
+      'Detects the kind of a record, verifies its form, signature and time on this machine, and prints what that proves and what it does not prove. The keys come from a genesis block or from flags; a decision file (evidence show --out) needs a trusted genesis block only. Exit code 1 if the record is not valid, 2 if a key is missing.',
     arguments: [{ name: 'file', summary: 'JSON file with the record, unchanged', required: true }],
     options: [
       { flags: '--key <key>', summary: 'Key of the signer: a .pub file or base64', repeatable: true },
@@ -32,6 +32,10 @@ export const verifyCommands: readonly Command[] = [
       { flags: '--treaty <file>', summary: 'Treaty by which the authority recognises the partner' },
     ],
     examples: [
+      {
+        line: 'chancery verify decision-file.json --genesis genesis.json',
+        summary: 'Verify everything in a decision file',
+      },
       { line: 'chancery verify crl.json --genesis genesis.json', summary: 'Check that this network signed the list' },
       { line: 'chancery verify treaty.json --key partner.pub --json', summary: 'Print the verdict in JSON' },
       {

@@ -3,6 +3,7 @@ import type { RouteId } from '../route.ts'
 const PAGE = 'A page for people; the gateway has its own.'
 const FILE = 'A file of the pages.'
 const PROCESS = 'Describes one process of the authority, not the network.'
+const BETA = 'Ours alone and beta; operation ids are permanent, so it waits until stable.'
 const LOG = 'A transparency log is read by its own clients, straight from its public address, and is not JSON.'
 
 /**
@@ -13,6 +14,7 @@ export const EXCLUDED_ROUTES: Readonly<Partial<Record<RouteId, string>>> = {
   'GET /': PAGE,
   'GET /dashboard': PAGE,
   'GET /operator': PAGE,
+  'GET /operator/{page}': PAGE,
   'GET /connectome': PAGE,
   'GET /atlas': PAGE,
   'GET /api-reference': PAGE,
@@ -22,20 +24,32 @@ export const EXCLUDED_ROUTES: Readonly<Partial<Record<RouteId, string>>> = {
   'GET /operator-console-static/styles.css': FILE,
   'GET /operator-console-static/console.js': FILE,
   'GET /operator-console-static/logo.svg': FILE,
+  'GET /operator-console-static/operator/{file}': FILE,
   'GET /metrics': PROCESS,
   'GET /healthz': PROCESS,
   'GET /swagger.json': PROCESS,
   'GET /surfaces': PROCESS,
-  'POST /admin/boundary-policies/simulate':
-    'Ours alone and beta; operation ids are permanent, so it waits until stable.',
+  'POST /admin/boundary-policies/simulate': BETA,
   'GET /crl/keys/{key_id}': 'Ours alone and beta; gateways read it themselves.',
-  'GET /key-succession': 'Ours alone and beta; operation ids are permanent, so it waits until stable.',
-  'GET /key-history': 'Ours alone and beta; operation ids are permanent, so it waits until stable.',
-  'POST /admin/invites': 'Ours alone and beta; operation ids are permanent, so it waits until stable.',
-  'GET /admin/invites': 'Ours alone and beta; operation ids are permanent, so it waits until stable.',
-  'POST /admin/invites/withdraw': 'Ours alone and beta; operation ids are permanent, so it waits until stable.',
-  'GET /admin/operator-keys/{key_id}/activity':
-    'Ours alone and beta; operation ids are permanent, so it waits until stable.',
+  'GET /key-succession': BETA,
+  'GET /key-history': BETA,
+  'POST /admin/invites': BETA,
+  'GET /admin/invites': BETA,
+  'POST /admin/invites/withdraw': BETA,
+  'GET /admin/agents': BETA,
+  'GET /admin/agents/capabilities': BETA,
+  'GET /admin/nodes': BETA,
+  'GET /admin/nodes/{node_public_key}': BETA,
+  'GET /admin/nodes/{node_public_key}/events': BETA,
+  'GET /admin/operator-keys': BETA,
+  'GET /admin/whoami': BETA,
+  'GET /admin/operator-keys/{key_id}/activity': BETA,
+  'GET /admin/audit': BETA,
+  'GET /admin/findings': BETA,
+  'GET /admin/changes': BETA,
+  'GET /admin/evidence/counts': BETA,
+  'GET /admin/evidence/rejections': BETA,
+  'POST /admin/recognition-treaties/{treaty_id}/renew': BETA,
   'GET /evidence-log/checkpoint': LOG,
   'GET /evidence-log/tile/{tile}': LOG,
   'GET /admin/evidence-log/entries/{tile}': LOG,

@@ -91,6 +91,37 @@ const facts = {
     tail: true,
     gateway: { operation: 'discovery-delete-agent', group: 'discovery' },
   },
+  list: {
+    id: 'GET /admin/agents',
+    access: 'operator:standard',
+    limit: 'operator_read',
+    stability: 'beta',
+    success: 200,
+    response: 'json',
+    summary: 'Agents',
+    purpose:
+      'Lists registered agents with the label and state of their nodes: all, newest first, or those that match the filters.',
+    errors: ['invalid_input', 'invalid_page', 'invalid_public_key', 'invalid_timestamps', 'unexpected_field'],
+    query: ['capability', 'cursor', 'expires_before', 'host', 'limit', 'node_public_key', 'q', 'state'],
+    answer: {
+      count: 1,
+      agents: [{ descriptor: { paste: '<agent descriptor>' }, node_label: 'Berlin 3', node_state: 'active' }],
+    },
+  },
+  capabilities: {
+    id: 'GET /admin/agents/capabilities',
+    access: 'operator:standard',
+    limit: 'operator_read',
+    stability: 'beta',
+    success: 200,
+    response: 'json',
+    summary: 'Capabilities of agents',
+    purpose:
+      'Lists capabilities with their number of agents, the most common first, or by name those that begin with a text.',
+    errors: ['invalid_input', 'invalid_page', 'unexpected_field'],
+    query: ['cursor', 'limit', 'q'],
+    answer: { count: 1, capabilities: [{ capability: 'payments.read', agents: 1 }] },
+  },
 } as const
 
 /**

@@ -65,6 +65,7 @@ const facts = {
   revoke: {
     id: 'POST /admin/attestations/{attestation_id}/revoke',
     access: 'operator:privileged',
+    dryRun: 'operator:standard',
     limit: 'admin',
     reserve: 'revocation',
     stability: 'stable',

@@ -42,7 +42,7 @@ const facts = {
         contexts: [{ attributes: {}, request_parameters: { amount: 100 }, requested_capability: 'payments.transfer' }],
       },
       optional: ['contexts'],
-      more: { decisions: { after_sequence: 0, limit: 100 } },
+      more: { decisions: { after_sequence: 0, limit: 100 }, sample_limit: 20, sample_cursor: '<cursor>' },
       closed: true,
     } as BodyFacts,
     readLimit: 'large',

@@ -32,6 +32,7 @@ const facts = {
   revoke: {
     id: 'POST /admin/revoke',
     access: 'operator:privileged',
+    dryRun: 'operator:standard',
     limit: 'admin',
     reserve: 'revocation',
     stability: 'stable',

@@ -15,12 +15,16 @@ import { evidence } from './evidence.ts'
 import { evidenceLog } from './evidence-log.ts'
 import { health } from './health.ts'
 import { operatorKeys } from './operator-keys.ts'
+import { audit } from './audit.ts'
+import { findings } from './findings.ts'
+import { changes } from './changes.ts'
 import { partners } from './partners.ts'
 import { policy } from './policy.ts'
 import { recognitionPolicy } from './recognition-policy.ts'
 import { recognitionTreaties } from './recognition-treaties.ts'
 import { reference } from './reference.ts'
 import { revocationFeeds } from './revocation-feeds.ts'
+import { roster } from './roster.ts'
 import { sovereign } from './sovereign.ts'
 import { trustEvidence } from './trust-evidence.ts'
 
@@ -32,9 +36,13 @@ export interface RouteTable {
   readonly connectome: typeof connectome
   readonly sovereign: typeof sovereign
   readonly enrollment: typeof enrollment
+  readonly roster: typeof roster
   readonly crl: typeof crl
   readonly policy: typeof policy
   readonly operatorKeys: typeof operatorKeys
+  readonly audit: typeof audit
+  readonly findings: typeof findings
+  readonly changes: typeof changes
   readonly agents: typeof agents
   readonly attestations: typeof attestations
   readonly recognitionPolicy: typeof recognitionPolicy
@@ -59,9 +67,13 @@ export const ROUTES: RouteTable = {
   connectome,
   sovereign,
   enrollment,
+  roster,
   crl,
   policy,
   operatorKeys,
+  audit,
+  findings,
+  changes,
   agents,
   attestations,
   recognitionPolicy,

@@ -14,6 +14,8 @@ import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { RequestError } from '../errors.ts'
 import { requireNode } from '../http/node-signing.ts'
+import { agentListApi } from './agent-list.ts'
+import type { AgentListApi } from './agent-list.ts'
 import { paging } from './page.ts'
 import type { PageQuery, Paging } from './page.ts'
 import { allRows } from './pages.ts'
@@ -42,7 +44,7 @@ export interface AgentPage extends Paging {
   readonly agents: readonly AgentDescriptor[]
 }
 
-export interface AgentsApi {
+export interface AgentsApi extends AgentListApi {
   /** Registers the agent of this node or refreshes its registration; every attempt signs a new descriptor. */
   register(facts: AgentFacts, options?: CallOptions): Promise<AgentRegistration>
   /** One page of the agents that have exactly this tag. */
@@ -79,7 +81,8 @@ const readPage = known({
   ...paging,
 })
 
-export function agentsApi({ call, node }: Connection): AgentsApi {
+export function agentsApi(connection: Connection): AgentsApi {
+  const { call, node } = connection
   const search: AgentsApi['search'] = async (capability, { limit, offset, cursor } = {}, options) => {
     // Without a tag the route returns only the number.
     if (capability === '') throw new RequestError('a capability is required')
@@ -91,6 +94,7 @@ export function agentsApi({ call, node }: Connection): AgentsApi {
     })
   }
   return {
+    ...agentListApi(connection),
     register: async (facts, options) => {
       const { signer } = requireNode(node, 'register')
       let descriptor: AgentDescriptor | undefined

@@ -8,6 +8,8 @@ import type { RecordOrText } from '../http/record-texts.ts'
 import { signedRecord } from '../http/signed-record.ts'
 import { paging } from './page.ts'
 import type { PageQuery, Paging } from './page.ts'
+import { readSimulation } from './policy-simulation.ts'
+import type { PolicySimulation, SimulationRequest } from './policy-simulation.ts'
 
 /** protocol/trust-operations 5.3: why an intent cannot be published. */
 export type BoundaryPolicyIssue = {
@@ -81,30 +83,7 @@ export type PolicyActivation = {
   readonly active: boolean
 }
 
-type SimulatedVerdict = { readonly authorized: boolean; readonly denial_reason: string | null }
-
 /** Compares decisions with a policy in force to current decisions. */
-export type PolicySimulation = {
-  readonly policy_id: string
-  readonly version: number
-  readonly active_set_healthy: boolean
-  readonly candidate_set_healthy: boolean
-  readonly total: number
-  readonly unchanged: number
-  readonly newly_allowed: number
-  readonly newly_denied: number
-  /** Where a range of stored decisions ended; continue from here. */
-  readonly last_sequence: number | null
-  /** Some of the changes, by the index of the request. */
-  readonly sample: readonly {
-    readonly index: number
-    readonly store_sequence: number | null
-    readonly change: string
-    readonly active: SimulatedVerdict
-    readonly candidate: SimulatedVerdict
-  }[]
-}
-
 export type BoundaryPolicyVerdict = {
   readonly valid: boolean
   readonly reason: string
@@ -122,13 +101,7 @@ export interface BoundaryPoliciesApi {
    * Beta. Up to 1000 simulated requests, or requests of stored decisions, under the active set and under the set with
    * this policy in force.
    */
-  simulate(
-    request: { readonly intent: JsonObject } & (
-      | { readonly contexts: readonly JsonObject[] }
-      | { readonly decisions: { readonly after_sequence?: number; readonly limit?: number } }
-    ),
-    options?: CallOptions,
-  ): Promise<PolicySimulation>
+  simulate(request: SimulationRequest, options?: CallOptions): Promise<PolicySimulation>
   list(page?: PageQuery, options?: CallOptions): Promise<BoundaryPolicyPage>
   active(options?: CallOptions): Promise<ActiveBoundaryPolicies>
   history(policyId: string, page?: PageQuery, options?: CallOptions): Promise<BoundaryPolicyHistory>
@@ -206,31 +179,6 @@ const done = { policy_id: word, version: whole, active: flag } as const
 const readActivation = known({ ...done, previous_version: wholeOrNull })
 const readDeactivation = known(done)
 const readVerdict = known({ valid: flag, reason: word, policy_id: word, version: whole, policy_digest: word })
-
-const readSimulated = known({ authorized: flag, denial_reason: wordOrNull })
-const readSimulation = known({
-  policy_id: word,
-  version: whole,
-  active_set_healthy: flag,
-  candidate_set_healthy: flag,
-  total: whole,
-  unchanged: whole,
-  newly_allowed: whole,
-  newly_denied: whole,
-  last_sequence: wholeOrNull,
-  sample: shape.required(
-    shape.arrayOf(
-      known({
-        index: whole,
-        store_sequence: wholeOrNull,
-        change: word,
-        active: shape.required(readSimulated),
-        candidate: shape.required(readSimulated),
-      }),
-      { max: 1000 },
-    ),
-  ),
-})
 
 export function boundaryPoliciesApi({ call }: Connection): BoundaryPoliciesApi {
   const r = boundaryPolicies

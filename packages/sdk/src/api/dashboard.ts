@@ -59,11 +59,15 @@ export interface DashboardApi {
   page(options?: CallOptions): Promise<string>
   /** Returns the HTML of the operator page. The operator key stays in that page. */
   operator(options?: CallOptions): Promise<string>
+  /** Returns the HTML frame of a page below /operator, for example `nodes`. */
+  operatorPage(page: string, options?: CallOptions): Promise<string>
   faviconIco(options?: CallOptions): Promise<Uint8Array>
   faviconSvg(options?: CallOptions): Promise<Uint8Array>
   consoleStyles(options?: CallOptions): Promise<Uint8Array>
   consoleScript(options?: CallOptions): Promise<Uint8Array>
   consoleLogo(options?: CallOptions): Promise<Uint8Array>
+  /** A file of the operator console, by its name with digest. */
+  consoleFile(file: string, options?: CallOptions): Promise<Uint8Array>
 }
 
 const word = shape.required(shape.string)
@@ -135,10 +139,12 @@ export function dashboardApi({ call }: Connection): DashboardApi {
     home: (options) => call({ route: dashboard.home, read: text, options }),
     page: (options) => call({ route: dashboard.page, read: text, options }),
     operator: (options) => call({ route: dashboard.operator, read: text, options }),
+    operatorPage: (page, options) => call({ route: dashboard.operatorPage, params: { page }, read: text, options }),
     faviconIco: (options) => call({ route: dashboard.faviconIco, read: bytes, options }),
     faviconSvg: (options) => call({ route: dashboard.faviconSvg, read: bytes, options }),
     consoleStyles: (options) => call({ route: dashboard.consoleStyles, read: bytes, options }),
     consoleScript: (options) => call({ route: dashboard.consoleScript, read: bytes, options }),
     consoleLogo: (options) => call({ route: dashboard.consoleLogo, read: bytes, options }),
+    consoleFile: (file, options) => call({ route: dashboard.consoleFile, params: { file }, read: bytes, options }),
   }
 }

@@ -20,27 +20,11 @@ import { json, known, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
 import type { RecordOrText } from '../http/record-texts.ts'
+import { decisionSearchApi, readEvent } from './decision-search.ts'
+import type { DecisionSearchApi } from './decision-search.ts'
+import type { EvidenceEvent, EvidenceFilter } from './evidence-entries.ts'
 
-/** A stored record with its position in the chain (protocol/trust-operations 6.7). */
-export type EvidenceEvent = {
-  readonly entry: EvidenceStoreEntry
-  readonly entry_digest: string
-  readonly payload: JsonObject
-}
-
-export interface EvidenceFilter {
-  readonly vendor_id?: string
-  readonly attestation_id?: string
-  readonly capability?: string
-  readonly resource_id?: string
-  readonly outcome?: string
-  readonly entry_kind?: string
-  readonly decision_id?: string
-  readonly since?: string
-  readonly until?: string
-  readonly after_sequence?: number
-  readonly limit?: number
-}
+export type { EvidenceEvent, EvidenceFilter } from './evidence-entries.ts'
 
 export interface EvidencePage {
   readonly count: number
@@ -82,7 +66,7 @@ export interface RetentionResult {
   readonly stopped_by: string | null
 }
 
-export interface EvidenceApi {
+export interface EvidenceApi extends DecisionSearchApi {
   /** Signed by a registered executor key. May be repeated: the same record is then a duplicate. */
   submit(record: RecordOrText<ExecutionEvidence | JsonObject>, options?: CallOptions): Promise<RecordedEvidence>
   page(filter?: EvidenceFilter, options?: CallOptions): Promise<EvidencePage>
@@ -119,12 +103,6 @@ const count = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 const place = shape.required(shape.nullable(shape.integer(0, Number.MAX_SAFE_INTEGER)))
 const MAX_PAGE = 1000
 
-/** Envelopes are closed records: one with another member is not valid. */
-const readEvent = known({
-  entry: shape.required((value: JsonValue, field: string) => shape.object(value, field) as EvidenceStoreEntry),
-  entry_digest: word,
-  payload: shape.required(shape.object),
-})
 const readPage = known({
   count,
   next_after_sequence: place,
@@ -174,6 +152,7 @@ export function evidenceApi(connection: Connection): EvidenceApi {
       options,
     })
   return {
+    ...decisionSearchApi(connection),
     ...readingMethods(connection),
     ...keepingMethods(connection),
     lines: (since, limit = MAX_PAGE, options) => lines(since, limit, options),

@@ -55,7 +55,58 @@ export interface OperatorKeyActivity {
   readonly open_invites: number
 }
 
+/** A key that is configured or was revoked. Key and tier are null when it is no longer configured. */
+export interface OperatorKeyRow {
+  readonly key_id: string
+  readonly public_key: string | null
+  readonly tier: string | null
+  readonly usable: boolean
+  readonly revoked_at: string | null
+  readonly reason: string | null
+  readonly revoked_by: string | null
+  /** A day, YYYY-MM-DD; null when no use is stored. */
+  readonly last_used: string | null
+}
+
+export interface OperatorKeyList {
+  readonly count: number
+  readonly operator_keys: readonly OperatorKeyRow[]
+}
+
+export interface OperatorLimit {
+  readonly limit: number
+  readonly left: number
+  readonly window_seconds: number
+  /** `operator key` or `address`. */
+  readonly counted_by: string
+}
+
+/** The key that signed the request, and the settings that operators work with. */
+export interface OperatorIdentity {
+  readonly key_id: string
+  readonly public_key: string
+  readonly tier: string
+  readonly network: string
+  readonly server_time: string
+  readonly limits: {
+    readonly operator_read: OperatorLimit
+    readonly admin: OperatorLimit
+    readonly revocation: OperatorLimit
+  }
+  /** Empty when any role may be invited. */
+  readonly allowed_roles: readonly string[]
+  readonly heartbeat_seconds: number
+  readonly silent_after_seconds: number
+  readonly renewal_grace_seconds: number
+  readonly console_key_idle_minutes: number
+  readonly passkeys: boolean
+}
+
 export interface OperatorKeysApi {
+  /** Lists configured and revoked operator keys, by id. */
+  list(options?: CallOptions): Promise<OperatorKeyList>
+  /** Returns the key that signs the requests of this client, with its tier and what is left of its limits. */
+  whoami(options?: CallOptions): Promise<OperatorIdentity>
   /** Previews how many keys would be left; refused as the revocation itself would be. */
   revoke(keyId: string, request: OperatorKeyRequest & DryRun, options?: CallOptions): Promise<OperatorKeyPreview>
   /** Permanent, and in force from the next request on. A repeat changes nothing. */
@@ -102,6 +153,45 @@ const readActivity = known({
   open_invites: shape.required(count),
 })
 
+const words = shape.required(shape.nullable(shape.string))
+const number = shape.required(count)
+
+const readList = known({
+  count: number,
+  operator_keys: shape.required(
+    shape.arrayOf(
+      known({
+        key_id: word,
+        public_key: words,
+        tier: words,
+        usable: shape.required(shape.boolean),
+        revoked_at: words,
+        reason: words,
+        revoked_by: words,
+        last_used: words,
+      }),
+      { max: 100_000 },
+    ),
+  ),
+})
+
+const limit = shape.required(known({ limit: number, left: number, window_seconds: number, counted_by: word }))
+
+const readIdentity = known({
+  key_id: word,
+  public_key: word,
+  tier: word,
+  network: word,
+  server_time: word,
+  limits: shape.required(known({ operator_read: limit, admin: limit, revocation: limit })),
+  allowed_roles: shape.required(shape.arrayOf(shape.string, { max: 10_000 })),
+  heartbeat_seconds: number,
+  silent_after_seconds: number,
+  renewal_grace_seconds: number,
+  console_key_idle_minutes: number,
+  passkeys: shape.required(shape.boolean),
+})
+
 export function operatorKeysApi(connection: Connection): OperatorKeysApi {
   const { call } = connection
   function revoke(
@@ -133,6 +223,8 @@ export function operatorKeysApi(connection: Connection): OperatorKeysApi {
     })
   }
   return {
+    list: (options) => call({ route: operatorKeys.list, read: json((value) => readList(value, '')), options }),
+    whoami: (options) => call({ route: operatorKeys.whoami, read: json((value) => readIdentity(value, '')), options }),
     revoke,
     activity: (keyId, query = {}, options) =>
       call({

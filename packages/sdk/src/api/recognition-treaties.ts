@@ -38,6 +38,12 @@ export interface TreatyFilter {
   readonly issuer_sovereign_id?: string
   readonly subject_sovereign_id?: string
   readonly status?: string
+  /** Beta. */
+  readonly lifecycle?: TreatyLifecycle['state']
+  /** Beta: first characters of the subject. */
+  readonly q?: string
+  /** Beta; by time of issue when absent. */
+  readonly sort?: 'issued_at' | 'expires_at'
 }
 
 export interface TreatyPage extends Paging {
@@ -77,9 +83,25 @@ export type TreatyVerdict = {
   readonly subject_sovereign_id: string
 }
 
+/** The new treaty, and what became of the old one. */
+export interface RenewedTreaty {
+  readonly treaty: RecognitionTreaty
+  readonly previous: { readonly treaty_id: string; readonly status: string; readonly revocation_reason: string }
+}
+
 export interface RecognitionTreatiesApi {
   /** As operator. After an unknown outcome it is repeated only with an idempotency key. */
   issue(request: TreatyRequest, options?: WriteOptions): Promise<RecognitionTreaty>
+  /**
+   * Beta. Signs the next treaty with the terms of the old one, apart from the given ones, and ends the old treaty, in one
+   * transaction. After an unknown outcome it is repeated only with an idempotency key.
+   */
+  renew(
+    id: string,
+    changes?: Omit<TreatyRequest, 'subject_sovereign_id' | 'subject_public_keys'> &
+      Partial<Pick<TreatyRequest, 'subject_public_keys'>>,
+    options?: WriteOptions,
+  ): Promise<RenewedTreaty>
   /** Previews which paths between networks would be lost. */
   revoke(id: string, request: { readonly reason?: string } & DryRun, options?: CallOptions): Promise<TreatyPreview>
   /** Revokes the treaty. A repeat does not change the first time and reason. */
@@ -133,6 +155,11 @@ const readPage = known({
   count: shape.required(whole),
   recognition_treaties: shape.required(shape.arrayOf(readRow, { max: LIMITS.listPageRows })),
   ...paging,
+})
+
+const readRenewed = known({
+  treaty: shape.required((value): RecognitionTreaty => readRecognitionTreaty(value)),
+  previous: shape.required(known({ treaty_id: word, status: word, revocation_reason: word })),
 })
 
 const readDone = known({ treaty_id: word, status: word })
@@ -203,6 +230,16 @@ export function recognitionTreatiesApi(connection: Connection): RecognitionTreat
         idempotencyKey: options?.idempotencyKey,
         repeatable: options?.idempotencyKey !== undefined,
         read: json(readRecognitionTreaty),
+        options,
+      }),
+    renew: (id, { scope, ...changes } = {}, options) =>
+      call({
+        route: recognitionTreaties.renew,
+        params: { treaty_id: id },
+        body: omitUndefined({ ...changes, scope: scope === undefined ? undefined : omitUndefined({ ...scope }) }),
+        idempotencyKey: options?.idempotencyKey,
+        repeatable: options?.idempotencyKey !== undefined,
+        read: json((value) => readRenewed(value, '')),
         options,
       }),
     revoke,

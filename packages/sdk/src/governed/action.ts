@@ -45,7 +45,10 @@ export interface GovernedAction<Value> extends Expectations {
   readonly request: GovernedRequest
   /** What is done, as metadata for the evidence. */
   readonly parameters?: JsonObject
-  /** The resource whose chain the evidence continues. */
+  /**
+   * The resource whose chain the evidence continues. With `ask: 'node'` the response of the decision has the head of
+   * the chain. If another executor continued the chain since then, the record is signed again with the new head.
+   */
   readonly resource?: GovernedResource
   /** Done only on a verified ALLOW. */
   readonly run: (decision: BoundaryDecision, report: (said: ActionReport) => void) => Promise<Value>

@@ -122,7 +122,8 @@ it('close ends a refresh that waits for the authority, without an error report',
   expect(errors).toEqual([])
 })
 
-it('refuses an interval below one second', async () => {
+it('refuses an interval below one second, and one that is too long for a timer', async () => {
+  await expect(open({ refreshSeconds: 3_000_000 })).rejects.toThrow(RequestError)
   await expect(open({ refreshSeconds: 0 })).rejects.toThrow(RequestError)
   await expect(open({ refreshSeconds: Number.NaN })).rejects.toThrow(RequestError)
 })

@@ -9,7 +9,7 @@ import { FollowedParty } from './followed-party.ts'
 import type { FollowedPartyOptions, Refreshed } from './followed-party.ts'
 
 export interface RefreshingRelyingPartyOptions extends Omit<FollowedPartyOptions, 'client'>, ConnectionOptions {
-  /** Time between two refreshes, from 1; 30 when not given. After a failure the pause is 5 s, then doubles up to 60 s. */
+  /** Time between two refreshes, from 1 to 86400; 30 when not given. After a failure the pause is 5 s, then doubles up to 60 s. */
   readonly refreshSeconds?: number
   /** Called after every refresh, with the outcome for the keys and for each list. */
   readonly onRefresh?: (result: Refreshed) => void
@@ -31,6 +31,7 @@ export interface RefreshState {
 }
 
 const USUAL_SECONDS = 30
+const LONGEST_SECONDS = 86_400
 
 /**
  * Verifies certificates like {@link FollowedParty} and refreshes keys and lists in the background until
@@ -56,7 +57,9 @@ export class RefreshingRelyingParty {
   /** Opens as {@link FollowedParty.open} does, with a client for `url`, and starts the refreshes. */
   static async open(options: RefreshingRelyingPartyOptions): Promise<RefreshingRelyingParty> {
     const { refreshSeconds = USUAL_SECONDS } = options
-    if (!(refreshSeconds >= 1)) throw new RequestError('refreshSeconds must be at least 1')
+    // A timer of more than 24.8 days ends at once, and the party would ask without a pause.
+    if (!(refreshSeconds >= 1 && refreshSeconds <= LONGEST_SECONDS))
+      throw new RequestError(`refreshSeconds must be from 1 to ${LONGEST_SECONDS}`)
     const party = await FollowedParty.open({ ...options, client: createClient(options) })
     return new RefreshingRelyingParty(party, options)
   }

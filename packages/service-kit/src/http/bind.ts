@@ -3,8 +3,9 @@ import type { JsonObject } from '@chancery/protocol'
 import type { MaybePromise } from '../async/maybe-promise.ts'
 import type { HttpResponse, CachedDocument } from './response.ts'
 import type { Call } from './call.ts'
+import type { StreamResponse } from './streams.ts'
 
-export type HandlerResult = JsonObject | HttpResponse | CachedDocument
+export type HandlerResult = JsonObject | HttpResponse | CachedDocument | StreamResponse
 
 /** A route of the table and its handler. */
 export interface Binding {

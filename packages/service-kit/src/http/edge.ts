@@ -103,13 +103,23 @@ export class Edge<Binding extends EdgeBinding> {
     return this.#router.methodsOf(target)
   }
 
-  /** Makes every response end its connection, so that callers use another instance before the listener is closed. */
+  /**
+   * Ends open streams and makes every response end its connection, so that callers use another instance before the
+   * listener is closed.
+   */
   stopKeepAlive(): void {
     this.gate.stopKeepAlive()
+    this.#sender.streams.stop()
+  }
+
+  /** Responses that stay open. They use no slot. */
+  get streams(): number {
+    return this.#sender.streams.size
   }
 
   /** Stops listening, finishes open requests, then closes idle connections. */
   stopAccepting(): Promise<void> {
+    this.stopKeepAlive()
     for (const other of this.#others) other.close()
     return this.gate.drain(this.listener)
   }

@@ -71,7 +71,7 @@ export class CachedDocument {
     this.contentType = contentType
     this.etag = etag
     this.text = bytes.length <= SHORT_BYTES ? toAscii(bytes) : undefined
-    this.isLarge = bytes.length > SHORT_BYTES
+    this.isLarge = bytes.length > SHORT_BYTES && !('Content-Encoding' in more)
     const vary = this.isLarge ? { Vary: 'Accept-Encoding' } : {}
     const named = { ...SECURITY_HEADERS, 'Cache-Control': cacheControl, ...vary, ...more }
     this.#named = Object.entries(named).flat()

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { REQUEST_ID_HEADER, SERVER_LIMITS } from '@chancery/contract'
 import { HttpResponse, CachedDocument, json } from './response.ts'
 import type { HandlerResult } from './bind.ts'
+import { StreamResponse, Streams } from './streams.ts'
 
 /** Options of a response besides its result. */
 export interface Envelope {
@@ -16,8 +17,9 @@ export interface Envelope {
 /** after-rest: a body is still arriving. It is read and dropped for a moment, so that the caller can read the response. */
 export type Closing = 'now' | 'after-rest'
 
-/** Writes whole responses, with the headers that all of them have. */
+/** Writes responses, with the headers that all of them have. */
 export class Sender {
+  readonly streams: Streams = new Streams()
   readonly #fixed: Readonly<Record<string, string>>
   /** Alternating names and values, the fastest form for Node. */
   readonly #fixedPairs: readonly string[]
@@ -28,6 +30,7 @@ export class Sender {
   }
 
   send(response: ServerResponse, result: HandlerResult, envelope: Envelope): void {
+    if (result instanceof StreamResponse) return this.#sendStream(response, result, envelope)
     if (result instanceof CachedDocument) sendCached(response, result, envelope)
     else this.#send(response, result instanceof HttpResponse ? result : json(result), envelope)
     cutSlowReader(response)
@@ -43,6 +46,14 @@ export class Sender {
     response.writeHead(envelope.status, pairs)
     if (envelope.closing === 'after-rest') endAfterRest(response, body)
     else endWith(response, body, length)
+  }
+
+  #sendStream(response: ServerResponse, stream: StreamResponse, { requestId, status, closing }: Envelope): void {
+    const pairs = this.#pairsWith({ ...stream.headers, 'Content-Type': stream.contentType })
+    pairs.push(REQUEST_ID_HEADER, requestId)
+    if (closing !== undefined) pairs.push('Connection', 'close')
+    response.writeHead(status, pairs)
+    this.streams.open(response, stream)
   }
 
   /** A response's own header replaces the fixed one of the same name. */

@@ -43,6 +43,8 @@ export interface ServerLoad {
   readonly inFlight: number
   readonly verifications: number
   readonly connections: number
+  /** Responses that stay open. */
+  readonly streams: number
   readonly bodyBytes: Readonly<Record<BudgetName, number>>
 }
 
@@ -51,7 +53,7 @@ export interface HttpServer {
   load(): ServerLoad
   /** Returns its URL. */
   listen(host: string, port: number): Promise<string>
-  /** Makes every response end its connection, so that callers use another instance before the listener is closed. */
+  /** Ends open streams and makes every response end its connection, so that callers use another instance. */
   stopKeepAlive(): void
   /** Stops listening, finishes open requests, then closes idle connections. */
   stopAccepting(): Promise<void>
@@ -105,6 +107,7 @@ export function createServer(options: ServerOptions): HttpServer {
     load: () => ({
       inFlight: gate.inFlight + verifications.taken + revocations.taken,
       connections: gate.connections,
+      streams: edge.streams,
       verifications: verifications.taken,
       bodyBytes: budgets.reserved,
     }),

@@ -13,6 +13,8 @@ export interface Limiter {
   hit(bucket: string, limit: number): MaybePromise<boolean>
   /** Checks without counting: true when a hit now would be refused. For limits that count failures only. */
   isOver(bucket: string, limit: number): MaybePromise<boolean>
+  /** Hits counted in the window that ends now. */
+  used(bucket: string): MaybePromise<number>
   /** Resolves when the limiter can count now; rejects with {@link LimiterUnavailableError} otherwise. */
   probe(): Promise<void>
   /** Releases its resources. */

@@ -28,6 +28,16 @@ describe('MemoryLimiter', () => {
     expect(await limiter.isOver('login', 3)).toBe(false)
   })
 
+  it('gives the hits in the window', async () => {
+    const { limiter, time } = start()
+    expect(await limiter.used('a')).toBe(0)
+    await limiter.hit('a', 5)
+    await limiter.hit('a', 5)
+    expect(await limiter.used('a')).toBe(2)
+    time.ms = 60_000
+    expect([await limiter.used('a'), await limiter.used('b')]).toEqual([0, 0])
+  })
+
   it('stores no key that was only checked', async () => {
     const { limiter } = start()
     expect(await limiter.isOver('a', 1)).toBe(false)

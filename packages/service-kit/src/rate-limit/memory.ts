@@ -44,6 +44,10 @@ export class MemoryLimiter implements Limiter {
     return this.#windows.get(bucket)?.isOver(this.#clock.monotonicMs(), limit) ?? limit < 1
   }
 
+  used(bucket: string): MaybePromise<number> {
+    return this.#windows.get(bucket)?.used(this.#clock.monotonicMs()) ?? 0
+  }
+
   async probe(): Promise<void> {}
 
   async close(): Promise<void> {

@@ -51,8 +51,13 @@ export class SlidingWindow {
 
   /** Whether the next hit would be refused; counts nothing. */
   isOver(nowMs: number, limit: number): boolean {
+    return this.used(nowMs) >= limit
+  }
+
+  /** Hits in the window that ends now. */
+  used(nowMs: number): number {
     this.#forget(nowMs)
-    return this.#total >= limit
+    return this.#total
   }
 
   /** True when every hit has left the window, so that deleting this key changes no result. */

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { countSyncStandbys, readServerSettings } from '../../database/postgres/server-settings.ts'
 import { DURABILITY } from '../../startup/check-durability.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import { NO_STANDBY, SYNC_CLOCK } from '../../features/findings/index.ts'
 import { readServerClock } from '../../clock/clock-check.ts'
 import { DiskFull } from '../../database/database.ts'
 import type { Database } from '../../database/database.ts'
@@ -95,13 +96,7 @@ export async function checkDurability(database: Database, { haMode }: AuthorityS
           'Stop the server and run pg_checksums --enable.',
         ),
     await checkRole(database),
-    standbys > 0 || !haMode
-      ? good('sync-standby', `${standbys}`)
-      : warn(
-          'sync-standby',
-          'none: a failover may lose acknowledged writes',
-          "Set up a standby and synchronous_standby_names = '*'.",
-        ),
+    standbys > 0 || !haMode ? good('sync-standby', `${standbys}`) : NO_STANDBY,
   ]
 }
 
@@ -129,9 +124,8 @@ export async function checkClock(
   const after = now()
   const ahead = Number(server < before ? before - server : server > after ? after - server : 0n) / Number(SECOND)
   const found = `${Math.abs(ahead).toFixed(3)} s ${ahead < 0 ? 'behind' : 'ahead of'} the database`
-  const fix = 'Run a time service (chrony, systemd-timesyncd) here and on the database server.'
-  if (Math.abs(ahead) > 30) return bad('clock', found, fix)
-  if (Math.abs(ahead) > 2) return warn('clock', found, fix)
+  if (Math.abs(ahead) > 30) return bad('clock', found, SYNC_CLOCK)
+  if (Math.abs(ahead) > 2) return warn('clock', found, SYNC_CLOCK)
   if (!clockCheck)
     return warn(
       'clock',

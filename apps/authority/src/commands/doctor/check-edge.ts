@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { GenesisBlock } from '@chancery/protocol'
 import { isJsonObject, readJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
+import { notReady } from '../../features/findings/index.ts'
 import { listNewestEvents } from '../../audit/newest.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Database } from '../../database/database.ts'
@@ -24,20 +25,15 @@ export async function checkInstance(settings: AuthoritySettings): Promise<Findin
   if (answer === undefined)
     return bad('ready', `no response from ${own}`, 'Start the authority; its first log lines show what stops it.')
   if (answer.status === 200) return good('ready', own)
-  const reasons = readReasons(answer.body)
-  return bad(
-    'ready',
-    reasons === '' ? 'not ready' : `not ready: ${reasons}`,
-    'GET /readyz names the check that fails; docs/operate/monitoring.md says what to do.',
-  )
+  return notReady(readReasons(answer.body))
 }
 
 /** The reasons in a refusal of /readyz. Empty where it has none. */
-function readReasons(body: JsonObject | undefined): string {
+function readReasons(body: JsonObject | undefined): readonly string[] {
   const error = body?.['error']
   const details = isJsonObject(error) ? error['details'] : undefined
   const reasons = isJsonObject(details) ? details['reasons'] : undefined
-  return Array.isArray(reasons) ? reasons.join(', ') : ''
+  return Array.isArray(reasons) ? reasons.map(String) : []
 }
 
 function ownAddress({ host, port }: Pick<AuthoritySettings, 'host' | 'port'>): string {

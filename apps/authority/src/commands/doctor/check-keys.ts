@@ -1,9 +1,9 @@
 import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { DAY, instantOf } from '@chancery/protocol'
 import type { GenesisBlock, Instant } from '@chancery/protocol'
 import { silentLog, StartError } from '@chancery/service-kit'
+import { checkWindow } from '../../features/findings/index.ts'
 import { sharedPublicKeys } from '../../auth/operator-keys.ts'
 import { loadGenesis } from '../../startup/genesis.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
@@ -15,9 +15,6 @@ import type { OwnKeys } from '../../signing/own-keys.ts'
 import type { AuthoritySigner } from '../../signing/signer.ts'
 import { bad, good, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
-
-/** Creating, signing and rolling out a new block takes weeks. */
-const WINDOW_WARNING = 30n * DAY
 
 export interface Keys {
   readonly findings: readonly Finding[]
@@ -80,15 +77,6 @@ async function readSigner({ keySource, keyId }: AuthoritySettings): Promise<Auth
     if (!(error instanceof KeyUnavailableError)) throw error
     return bad('key', error.message, `Fix ${keySource.setting}: docs/operate/keys.md.`)
   }
-}
-
-function checkWindow({ network_authority }: GenesisBlock, now: Instant): Finding {
-  const [from, to] = [instantOf(network_authority.valid_from), instantOf(network_authority.valid_to)]
-  const fix = 'Make and sign a genesis block with a new window: chancery genesis create, then sign.'
-  if (now < from || now >= to)
-    return bad('key-window', `outside ${network_authority.valid_from} to ${network_authority.valid_to}`, fix)
-  if (to - now < WINDOW_WARNING) return warn('key-window', `ends ${network_authority.valid_to}`, fix)
-  return good('key-window', `until ${network_authority.valid_to}`)
 }
 
 function checkSigner(

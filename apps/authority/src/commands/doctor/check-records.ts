@@ -1,6 +1,7 @@
 import type { GenesisBlock, Instant } from '@chancery/protocol'
 import { bad, good, silentLog } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
+import { RESTORE_ROWS } from '../../features/findings/index.ts'
 import { findListFault } from '../../features/crl/index.ts'
 import { findLogFault } from '../../features/evidence-log/index.ts'
 import { findFeedFault } from '../../features/revocation-feeds/index.ts'
@@ -9,8 +10,6 @@ import type { OwnKeys } from '../../signing/own-keys.ts'
 import { RecordFaults } from '../../signing/record-faults.ts'
 import { VerifiedTreaties } from '../../signing/verified-treaties.ts'
 import type { Database } from '../../database/database.ts'
-
-const RESTORE = 'Find out who wrote to the database. Then chancery authority recover puts back what was signed.'
 
 /** Checks that the rows of the next signatures agree with the last signed records. */
 export async function checkRecords(
@@ -27,8 +26,12 @@ export async function checkRecords(
     ? await findLogFault(db, { keys: ownKeys, network: { name: genesis.network_name } })
     : undefined
   return [
-    list === undefined ? good('crl-entries', 'name all that the last list names') : bad('crl-entries', list, RESTORE),
-    feed === undefined ? good('feed-entries', 'name all that the last feed names') : bad('feed-entries', feed, RESTORE),
+    list === undefined
+      ? good('crl-entries', 'name all that the last list names')
+      : bad('crl-entries', list, RESTORE_ROWS),
+    feed === undefined
+      ? good('feed-entries', 'name all that the last feed names')
+      : bad('feed-entries', feed, RESTORE_ROWS),
     await checkTreaties(database, ownKeys),
     ...(log === undefined
       ? []

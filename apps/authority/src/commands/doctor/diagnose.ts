@@ -5,13 +5,16 @@ import { readAuthoritySettings } from '../../settings/authority-settings.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Database } from '../../database/database.ts'
 import { openExistingDatabase, translateDatabaseError } from '../../database/open.ts'
+import { openActivePolicies } from '../../features/boundary-policies/index.ts'
+import { NO_REDIS, checkNetwork } from '../../features/findings/index.ts'
+import { countNodeStates } from '../../features/roster/index.ts'
 import { openRedisCounts } from '../../limits/redis-counts.ts'
 import { checkClock, checkDatabase, checkDurability, checkWrites } from './check-database.ts'
 import { checkBalancer, checkInstance } from './check-edge.ts'
 import { checkEnvFile, checkKeys } from './check-keys.ts'
 import type { Keys } from './check-keys.ts'
+import { checkMarks } from './check-marks.ts'
 import { checkRecords } from './check-records.ts'
-import { checkMarks, checkState } from './check-state.ts'
 
 export interface DoctorArguments extends CommandArguments {
   /** The public address of the authority. Without it the public address is not checked. */
@@ -57,7 +60,7 @@ async function checkStore(
     findings.push(await checkWrites(database))
     if (keys.ownKeys !== undefined)
       findings.push(...(await checkMarks(database, settings, keys.ownKeys.all, clock.now())))
-    findings.push(...(await checkState(database, settings, clock.now())))
+    findings.push(...(await checkState(database, settings, keys, clock)))
     if (keys.ownKeys !== undefined && keys.genesis !== undefined)
       findings.push(...(await checkRecords(database, settings, keys.ownKeys, keys.genesis, clock.now())))
     if (url !== undefined && keys.genesis !== undefined)
@@ -80,6 +83,25 @@ async function checkStore(
   }
 }
 
+/** Runs the checks that the console shows, too. */
+async function checkState(
+  database: Database,
+  settings: AuthoritySettings,
+  { genesis, ownKeys }: Keys,
+  clock: Clock,
+): Promise<readonly Finding[]> {
+  const now = clock.now()
+  return checkNetwork({
+    database,
+    settings,
+    operators: settings.operators,
+    now,
+    name: genesis?.network_name,
+    policies: ownKeys === undefined ? undefined : await openActivePolicies({ database, keys: ownKeys }).read(),
+    nodes: await countNodeStates(database.read, now),
+  })
+}
+
 async function checkRedis({ limiterStore, redisUrl }: AuthoritySettings): Promise<readonly Finding[]> {
   if (limiterStore !== 'redis' || redisUrl === undefined) return [good('rate-limiter', limiterStore)]
   const counts = await openRedisCounts(redisUrl, 'chancery:doctor')
@@ -87,13 +109,7 @@ async function checkRedis({ limiterStore, redisUrl }: AuthoritySettings): Promis
     await counts.read('probe', 0)
     return [good('rate-limiter', 'redis')]
   } catch {
-    return [
-      bad(
-        'rate-limiter',
-        'Redis does not answer: the database counts every call',
-        'Fix REDIS_URL, or remove it to let the database count.',
-      ),
-    ]
+    return [NO_REDIS]
   } finally {
     await counts.close()
   }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { endOfLoopTurn } from '@chancery/service-kit'
 import type { KyselyPlugin } from 'kysely'
 
 const LONG_TURN_MS = 10
@@ -20,7 +20,7 @@ export class LoopTurns {
       })
       return undefined
     }
-    return performance.now() - this.#start > LONG_TURN_MS ? nextTurn() : undefined
+    return performance.now() - this.#start > LONG_TURN_MS ? endOfLoopTurn() : undefined
   }
 
   /** For statements of the query builder. */

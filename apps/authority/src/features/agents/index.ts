@@ -3,7 +3,9 @@ import { bind } from '../../auth/access.ts'
 import type { Feature } from '../../core.ts'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import { openAgentBatches } from './batches.ts'
+import { capabilities } from './capabilities.ts'
 import { find } from './find.ts'
+import { list } from './list.ts'
 import type { AgentsParts } from './parts.ts'
 import { purgeAgents } from './purge.job.ts'
 import { register } from './register.ts'
@@ -21,6 +23,8 @@ export function openAgents(parts: AgentsParts): Feature {
       bind(agents.search, (call) => search(call, own)),
       bind(agents.find, (call) => find(call, own)),
       bind(agents.remove, (call) => remove(call, own)),
+      bind(agents.list, (call) => list(call, own)),
+      bind(agents.capabilities, (call) => capabilities(call, own)),
     ],
     jobs: [
       {

@@ -71,6 +71,7 @@ function toRow(call: Call, parts: AgentsParts, descriptor: AgentDescriptor): Reg
   return {
     node_public_key,
     agent_id,
+    host: descriptor.endpoint.host,
     // Stored as received, because it must verify under the node's own signature.
     descriptor_json: writeJson(call.body),
     capabilities,

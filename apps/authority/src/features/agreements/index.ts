@@ -1,6 +1,12 @@
-import { Refusal } from '@chancery/contract'
+import { Refusal, agreements } from '@chancery/contract'
 import { agreementRecordForm, readReceived, trustAgreement } from '@chancery/protocol'
 import type { AgreementRecord, JsonValue, Received } from '@chancery/protocol'
+import { bind } from '../../auth/access.ts'
+import { accept } from './accept.ts'
+import { cosign } from './cosign.ts'
+import { counter } from './counter.ts'
+import { offer } from './offer.ts'
+import { verify } from './verify.ts'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { AgreementsParts } from './parts.ts'
@@ -8,7 +14,6 @@ import { readOrRefuse } from '../../requests/read-fields.ts'
 import type { Feature } from '../../core.ts'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import { purgeOfferMakers } from './queries.ts'
-import { agreementRoutes } from './routes.ts'
 import { writeSortable } from '@chancery/protocol'
 
 /**
@@ -42,7 +47,13 @@ export interface Agreements extends Feature {
 export function openAgreements(parts: AgreementsParts): Agreements {
   const { clockCheck, database, purgeClock } = parts
   return {
-    routes: agreementRoutes(parts),
+    routes: [
+      bind(agreements.offer, (call) => offer(call, parts)),
+      bind(agreements.counter, (call) => counter(call, parts)),
+      bind(agreements.accept, (call) => accept(call, parts)),
+      bind(agreements.cosign, (call) => cosign(call, parts)),
+      bind(agreements.verify, (call) => verify(call, parts)),
+    ],
     jobs: [
       {
         name: 'purge-offer-makers',

@@ -1,9 +1,9 @@
 import { checkAttestationText } from '@chancery/protocol'
 import type { CheckedAttestation, StoredAttestation } from '@chancery/protocol'
-import { Batcher, endOfLoopTurn } from '@chancery/service-kit'
 import type { AttestationsParts } from './parts.ts'
+import { BatchedRead } from '../../database/batched-read.ts'
 import { CachedByText } from '../../database/cached-by-text.ts'
-import { readAttestationStates } from './queries/attestation-state.ts'
+import { READ_STATES } from './queries/attestation-state.ts'
 import type { AttestationStateRow } from './queries/attestation-state.ts'
 
 /** Maximum size, in characters, of the cache of verified texts. */
@@ -21,24 +21,20 @@ export interface AttestationState {
  */
 export class AttestationReader {
   readonly #parts: Pick<AttestationsParts, 'database' | 'keys' | 'log'>
-  readonly #reads: Batcher<string, AttestationStateRow | undefined>
+  readonly #reads: BatchedRead<AttestationStateRow>
   readonly #checked = new CachedByText<CheckedAttestation>(MAX_CACHED_CHARACTERS)
 
   constructor(parts: Pick<AttestationsParts, 'database' | 'keys' | 'log'>) {
     this.#parts = parts
-    this.#reads = new Batcher(
-      async (ids) => {
-        const rows = await readAttestationStates(parts.database, [...new Set(ids)])
-        const byId = new Map(rows.map((row) => [row.attestation_id, row]))
-        return ids.map((id) => byId.get(id))
-      },
-      { maxItems: 200, maxWaiting: 5000, delay: endOfLoopTurn },
+    this.#reads = new BatchedRead(
+      (ids) => parts.database.run(READ_STATES, ids),
+      (row) => row.attestation_id,
     )
   }
 
   /** Returns an attestation of this authority with its revocations, or undefined. */
   async find(attestation_id: string): Promise<AttestationState | undefined> {
-    const row = await this.#reads.add(attestation_id)
+    const row = await this.#reads.find(attestation_id)
     if (row === undefined) return undefined
     const { attestation_json, issuer_sovereign_id, status, revoked_at } = row
     const isRevoked = revoked_at !== null || status === 'revoked' || Number(row.listed) > 0

@@ -17,6 +17,7 @@ import { simulate } from './simulate.ts'
 import { validate } from './validate.ts'
 import { verify } from './verify.ts'
 
+export { openActivePolicies } from './active-set.ts'
 export type { PolicySetView } from './policy-health.ts'
 
 export interface BoundaryPolicies extends Feature {

@@ -8,14 +8,13 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { BoundaryPolicyIntent, Instant } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
 import type { HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { BoundaryPoliciesState } from './state.ts'
 import type { BoundaryPoliciesParts } from './parts.ts'
 import type { Transaction } from '../../database/database.ts'
-import { findStoredResponse, storeResponse, readAttempt } from '../../requests/idempotency.ts'
+import { readAttempt, respondOnce } from '../../requests/idempotency.ts'
 import { changePolicies } from './change.ts'
 import { readGoodIntent } from './requests.ts'
 import { insertVersion, lastVersion } from './queries.ts'
@@ -33,17 +32,16 @@ export async function publish(call: OperatorCall, parts: BoundaryPoliciesState):
   const now = parts.clock.now()
   const attempt = readAttempt(call, now)
   // Publishers queue, so that versions have no gaps and no publisher has to retry.
-  return changePolicies(parts, async (tx) => {
-    const earlier = attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(now))
-    if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
-    const { text, version, policy_digest } = await storeNext(tx, parts, intent, now)
-    const warnings = findPolicyWarnings(intent).map(({ code }) => code)
-    const warned = warnings.length === 0 ? {} : { warnings }
-    const details = { policy_id: intent.policy_id, version, policy_digest, ...warned, ...requestDetails(call) }
-    await parts.audit.record(tx, { type: 'boundary_policy_published', details })
-    if (attempt !== undefined) await storeResponse(tx, attempt, { status: 201, text })
-    return jsonText(text, 201)
-  })
+  return changePolicies(parts, (tx) =>
+    respondOnce(tx, attempt, writeSortable(now), async () => {
+      const { text, version, policy_digest } = await storeNext(tx, parts, intent, now)
+      const warnings = findPolicyWarnings(intent).map(({ code }) => code)
+      const warned = warnings.length === 0 ? {} : { warnings }
+      const details = { policy_id: intent.policy_id, version, policy_digest, ...warned, ...requestDetails(call) }
+      await parts.audit.record(tx, { type: 'boundary_policy_published', details })
+      return { status: 201, text }
+    }),
+  )
 }
 
 interface StoredVersion {

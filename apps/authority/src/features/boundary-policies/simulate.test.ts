@@ -37,6 +37,7 @@ describe('POST /admin/boundary-policies/simulate', () => {
       sample: [
         { index: 2, change: 'newly_denied', active: { authorized: true, denial_reason: null }, candidate: denied },
       ],
+      next_sample_cursor: null,
     })
     expect(answer.text).not.toContain('4242')
   })
@@ -113,9 +114,76 @@ describe('POST /admin/boundary-policies/simulate', () => {
       expect(changed).toMatchObject({ index: 1, change: 'newly_denied', store_sequence: 3 })
       expect(accepted(await ask({ after_sequence: 3 }))).toMatchObject({ total: 1, last_sequence: 5, newly_denied: 0 })
       refused(await ask({ limit: 1001 }), 400, 'invalid_page')
+      const newest = accepted(await ask({ newest: 2 }))
+      expect(newest).toMatchObject({ total: 2, first_sequence: 3, last_sequence: 5, newly_denied: 1 })
+      expect(newest['sample']).toMatchObject([{ index: 1, store_sequence: 3 }])
+      refused(await ask({ newest: 1001 }), 400, 'invalid_page')
+      refused(await ask({ newest: 0 }), 400, 'invalid_page')
+      refused(await ask({ newest: 1, limit: 1 }), 400, 'invalid_input')
+      refused(await ask({ newest: 1, after_sequence: 1 }), 400, 'invalid_input')
     } finally {
       await other.stop()
     }
+  })
+
+  it('200: pages of the sample have every change once, also when decisions are stored in between', async () => {
+    const other = await startTestAuthority({ settings: { EVIDENCE_STORE: 'on' } })
+    try {
+      const { attestation_id = null } = accepted(
+        await other.as('privileged')('POST', '/admin/attestations', {
+          subject_id: 'vendor',
+          roles: ['role:client'],
+          claims: { capabilities: ['pay'] },
+        }),
+        201,
+      )
+      const decide = async (amount: number): Promise<void> => {
+        const context = { request_parameters: { amount } }
+        const body = { attestation_id, requested_capability: 'pay', context }
+        accepted(await other.as('standard')('POST', '/admin/boundary/evaluate', body), 201)
+      }
+      for (let amount = 1; amount <= 7; amount += 1) await decide(amount)
+      const ask = async (members: JsonObject): Promise<JsonObject> => {
+        const body = { intent: limit(2), decisions: { newest: 7 }, sample_limit: 2, ...members }
+        return accepted(await other.as('standard')('POST', '/admin/boundary-policies/simulate', body))
+      }
+      const seen: unknown[] = []
+      for (let page = await ask({}); ;) {
+        expect(page).toMatchObject({ total: 7, newly_denied: 5, last_sequence: 13 })
+        seen.push(...(page['sample'] as readonly JsonObject[]).map((each) => each['store_sequence']))
+        const sample_cursor = page['next_sample_cursor'] ?? null
+        if (sample_cursor === null) break
+        await decide(9)
+        page = await ask({ sample_cursor })
+      }
+      expect(seen).toEqual([13, 11, 9, 7, 5])
+    } finally {
+      await other.stop()
+    }
+  })
+
+  it.each<[string, JsonObject]>([
+    ['0', { sample_limit: 0 }],
+    ['201', { sample_limit: 201 }],
+    ['a text', { sample_limit: '20' }],
+    ['a number as cursor', { sample_cursor: 1 }],
+    ['an empty cursor', { sample_cursor: '' }],
+    ['a cursor beyond the numbers', { sample_cursor: '99999999999999999999.1' }],
+    ['a cursor with more', { sample_cursor: '1.1.1' }],
+  ])('400: a sample of %s', async (_name, members) => {
+    refused(await simulate({ intent: limit(1), contexts: [spend(1)], ...members }), 400, 'invalid_page')
+  })
+
+  it('200: shows up to 200 changes of given requests, and continues after them', async () => {
+    const contexts = Array.from({ length: 300 }, () => spend(900))
+    const first = accepted(await simulate({ intent: limit(1), contexts, sample_limit: 200 }))
+    expect(first['sample']).toHaveLength(200)
+    const sample_cursor = first['next_sample_cursor'] ?? null
+    const second = accepted(await simulate({ intent: limit(1), contexts, sample_limit: 200, sample_cursor }))
+    expect((second['sample'] as readonly JsonObject[]).map((each) => each['index'])).toEqual(
+      Array.from({ length: 100 }, (_, at) => 200 + at),
+    )
+    expect(second['next_sample_cursor']).toBeNull()
   })
 
   it('404: has no decisions to simulate while the evidence store is disabled', async () => {

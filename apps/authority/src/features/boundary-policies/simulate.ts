@@ -7,12 +7,10 @@ import type { BoundaryPoliciesState } from './state.ts'
 import type { BoundaryPoliciesParts } from './parts.ts'
 import { refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { readGoodIntent } from './requests.ts'
-import { readSimulatedRequests } from './simulated-requests.ts'
-import type { SimulationInput } from './simulated-requests.ts'
+import { readSample, readSimulatedRequests } from './simulated-requests.ts'
+import type { SampleRange, SimulationInput } from './simulated-requests.ts'
 import { lastVersion } from './queries.ts'
 
-/** Number of changed results that are returned. All are counted. */
-const SAMPLE = 20
 /** Number of requests evaluated before the event loop continues. */
 const CASES_PER_LOOP_TURN = 25
 
@@ -21,24 +19,24 @@ const CASES_PER_LOOP_TURN = 25
  * Compares decisions under this policy with decisions under the active policies. Signs and stores nothing.
  */
 export async function simulate(call: OperatorCall, parts: BoundaryPoliciesState): Promise<JsonObject> {
-  refuseUnknownMembers(call.body, ['intent', 'contexts', 'decisions'])
+  refuseUnknownMembers(call.body, ['intent', 'contexts', 'decisions', 'sample_limit', 'sample_cursor'])
   const given = call.body['intent']
   if (!isJsonObject(given)) throw new Refusal('missing_policy')
   const intent = readGoodIntent(given)
   const now = parts.clock.now()
-  const requests = await readSimulatedRequests(call.body, parts)
+  const sample = readSample(call.body)
+  const requests = await readSimulatedRequests(call.body, parts, sample)
   const version = (await lastVersion(parts.database.read, intent.policy_id)) + 1
   const active = await parts.active.read()
   const candidate = candidateSet(active, draftCandidate(parts, intent, version))
-  const last = requests.at(-1)?.store_sequence
-  const counted = await countChanges({ active, candidate }, requests)
+  const counted = await countChanges({ active, candidate }, requests, sample)
   return {
     policy_id: intent.policy_id,
     version,
     active_set_healthy: findSetProblems(active, now).length === 0,
     candidate_set_healthy: findSetProblems(candidate, now).length === 0,
     total: requests.length,
-    ...(last === undefined ? {} : { last_sequence: last }),
+    ...rangeOf(requests),
     ...counted,
   }
 }
@@ -49,20 +47,34 @@ function draftCandidate(parts: BoundaryPoliciesParts, intent: BoundaryPolicyInte
   return draftBoundaryPolicy(intent, facts)
 }
 
+/** The decisions looked at, in store order or newest first; nothing for contexts. */
+function rangeOf(requests: readonly SimulationInput[]): { first_sequence?: number; last_sequence?: number } {
+  const [first, last] = [requests.at(0)?.store_sequence, requests.at(-1)?.store_sequence]
+  if (first === undefined || last === undefined) return {}
+  return { first_sequence: Math.min(first, last), last_sequence: Math.max(first, last) }
+}
+
+/** All changes are counted; those of the sample are returned. */
 async function countChanges(
   sets: { readonly active: readonly CheckedPolicy[]; readonly candidate: readonly CheckedPolicy[] },
   requests: readonly SimulationInput[],
+  { limit, after }: SampleRange,
 ): Promise<JsonObject> {
   const counts = { unchanged: 0, newly_allowed: 0, newly_denied: 0 }
   const sample: JsonObject[] = []
+  let next: string | null = null
+  let shown = after
   for (const [index, { facts, at, store_sequence }] of requests.entries()) {
     if (index % CASES_PER_LOOP_TURN === CASES_PER_LOOP_TURN - 1) await setImmediate()
     const result = simulateCase(sets, facts, at)
     counts[result.change] += 1
-    if (result.change !== 'unchanged' && sample.length < SAMPLE)
+    if (result.change === 'unchanged' || index <= after) continue
+    if (sample.length < limit) {
       sample.push(describe({ index, ...(store_sequence === undefined ? {} : { store_sequence }) }, result))
+      shown = index
+    } else next ??= `${requests[0]?.store_sequence ?? 0}.${shown}`
   }
-  return { ...counts, sample }
+  return { ...counts, sample, next_sample_cursor: next }
 }
 
 /** Identified by position, so that no fact of the request is repeated. */

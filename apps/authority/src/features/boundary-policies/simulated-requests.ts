@@ -4,6 +4,7 @@ import type { AttestationFacts, Facts, Instant, JsonObject, JsonValue } from '@c
 import type { BoundaryPoliciesParts } from './parts.ts'
 import { readMember } from '../../requests/read-fields.ts'
 import { listDecidedContexts } from '../evidence/index.ts'
+import type { DecisionRange } from '../evidence/index.ts'
 
 /** Maximum number of requests in one simulation. Each costs two evaluations. */
 const MAX_REQUESTS = 1000
@@ -16,15 +17,35 @@ export interface SimulationInput {
   readonly store_sequence?: number
 }
 
+/** The changed results to return: a number of them after a position, over the newest decisions of the first page. */
+export interface SampleRange {
+  readonly limit: number
+  readonly after: number
+  /** Position of the newest decision of the first page; undefined on the first page. */
+  readonly through: number | undefined
+}
+
+const MAX_SAMPLE = 200
+
+export function readSample(body: JsonObject): SampleRange {
+  const limit = readMember(body['sample_limit'], 20, shape.integer(1, MAX_SAMPLE), 'invalid_page')
+  const cursor = readMember(body['sample_cursor'], undefined, shape.string, 'invalid_page')
+  if (cursor === undefined) return { limit, after: -1, through: undefined }
+  const [, through, after] = /^(0|[1-9][0-9]{0,14})\.(0|[1-9][0-9]{0,2})$/.exec(cursor) ?? []
+  if (through === undefined || after === undefined) throw new Refusal('invalid_page', { field: 'sample_cursor' })
+  return { limit, after: Number(after), through: Number(through) }
+}
+
 /** The requests of a simulation: `contexts` as sent, or the `decisions` of a range of the evidence store. */
 export async function readSimulatedRequests(
   body: JsonObject,
   parts: BoundaryPoliciesParts,
+  sample: SampleRange,
 ): Promise<readonly SimulationInput[]> {
   const [contexts, decisions] = [body['contexts'], body['decisions']]
   if (decisions === undefined) return readContexts(contexts, parts)
   if (contexts !== undefined || !isJsonObject(decisions)) throw new Refusal('invalid_input', { field: 'decisions' })
-  return readDecisions(decisions, parts)
+  return readDecisions(readRange(decisions, sample), parts)
 }
 
 function readContexts(value: JsonValue | undefined, parts: BoundaryPoliciesParts): readonly SimulationInput[] {
@@ -41,12 +62,24 @@ function readContexts(value: JsonValue | undefined, parts: BoundaryPoliciesParts
   })
 }
 
+/** A range that begins at a position, or the newest decisions. */
+function readRange(range: JsonObject, sample: SampleRange): DecisionRange {
+  const limit = (name: string): number =>
+    readMember(range[name], MAX_REQUESTS, shape.integer(1, MAX_REQUESTS), 'invalid_page')
+  if (range['newest'] === undefined) {
+    const after = readMember(range['after_sequence'], 0, shape.integer(0, Number.MAX_SAFE_INTEGER), 'invalid_page')
+    return { after, limit: limit('limit') }
+  }
+  if (range['after_sequence'] !== undefined || range['limit'] !== undefined)
+    throw new Refusal('invalid_input', { field: 'decisions' })
+  // Later pages of the sample are about the same decisions, whatever was decided in the meantime.
+  return { through: sample.through ?? Number.MAX_SAFE_INTEGER, limit: limit('newest') }
+}
+
 /** Returns stored decisions as requests under the current policies. Claims come from the attestations as stored now. */
-async function readDecisions(range: JsonObject, parts: BoundaryPoliciesParts): Promise<readonly SimulationInput[]> {
+async function readDecisions(range: DecisionRange, parts: BoundaryPoliciesParts): Promise<readonly SimulationInput[]> {
   if (!parts.settings.evidenceStore) throw new Refusal('evidence_store_disabled')
-  const after = readMember(range['after_sequence'], 0, shape.integer(0, Number.MAX_SAFE_INTEGER), 'invalid_page')
-  const limit = readMember(range['limit'], MAX_REQUESTS, shape.integer(1, MAX_REQUESTS), 'invalid_page')
-  const found = await listDecidedContexts(parts.database.read, { after, limit })
+  const found = await listDecidedContexts(parts.database.read, range)
   const attested = new Map<string, AttestationFacts | undefined>()
   const at = parts.clock.now()
   const out: SimulationInput[] = []

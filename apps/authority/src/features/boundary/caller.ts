@@ -2,7 +2,7 @@ import { Refusal } from '@chancery/contract'
 import { verifyCallerProof, writeSortable } from '@chancery/protocol'
 import type { AskedAttestation, JoinCertificate, ProvenCaller } from '@chancery/protocol'
 import type { BoundaryParts } from './parts.ts'
-import { findCertificate, isKeyCompromised, whyUnusable } from '../enrollment/index.ts'
+import { isKeyCompromised, whyUnusable } from '../enrollment/index.ts'
 import type { NodeRequest } from './requests.ts'
 
 /** Refuses a certificate that cannot be used now: checks 6 to 12 of protocol/core 7. Returns its roles. */
@@ -11,7 +11,7 @@ export async function requireCertificate(
   cert_id: string,
   node_public_key: string,
 ): Promise<readonly string[]> {
-  const certificate = await findCertificate(parts.database.read, cert_id)
+  const certificate = await parts.enrollment.findCertificate(cert_id)
   const reason = whyUnusable(certificate, node_public_key, writeSortable(parts.clock.now()))
   if (reason !== undefined || certificate === undefined) throw new Refusal(reason ?? 'certificate_not_found')
   return JSON.parse(certificate.roles_json) as string[]
@@ -38,9 +38,8 @@ export async function requireCaller(parts: BoundaryParts, { on_behalf_of, asked 
  */
 async function isTrusted(parts: BoundaryParts, certificate: JoinCertificate, isPresented: boolean): Promise<boolean> {
   const { cert_id, node_public_key, network_name } = certificate
-  const db = parts.database.read
-  const stored = await findCertificate(db, cert_id)
+  const stored = await parts.enrollment.findCertificate(cert_id)
   if (network_name === parts.network.name)
     return whyUnusable(stored, node_public_key, writeSortable(parts.clock.now())) === undefined
-  return isPresented && stored === undefined && !(await isKeyCompromised(db, node_public_key))
+  return isPresented && stored === undefined && !(await isKeyCompromised(parts.database.read, node_public_key))
 }

@@ -3,6 +3,7 @@ import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Agreements } from '../agreements/index.ts'
 import type { Attestations } from '../attestations/index.ts'
 import type { BoundaryPolicies } from '../boundary-policies/index.ts'
+import type { Enrollment } from '../enrollment/index.ts'
 import type { Evidence } from '../evidence/index.ts'
 import type { Partners } from '../partners/index.ts'
 import type { RecognitionPolicy } from '../recognition-policy/index.ts'
@@ -23,6 +24,7 @@ export interface BoundaryParts extends FeatureBase, Pick<Core, 'limits' | 'nonce
   readonly agreements: Agreements
   readonly attestations: Attestations
   readonly boundaryPolicies: BoundaryPolicies
+  readonly enrollment: Pick<Enrollment, 'findCertificate'>
   readonly evidence: Evidence
   readonly partners: Pick<Partners, 'maxFeedAge'>
   readonly recognitionPolicy: RecognitionPolicy

@@ -1,12 +1,15 @@
+import { crl } from '@chancery/contract'
+import { bind } from '../../auth/access.ts'
+import { revoke } from './revoke.ts'
 import type { Feature } from '../../core.ts'
 import type { Crl as CrlRecord } from '@chancery/protocol'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import type { Transaction } from '../../database/database.ts'
-import { serveList } from './current.ts'
+import { current, serveList } from './current.ts'
 import { EntriesCache } from './entries-cache.ts'
 import { draftFirstList, runKeySuccession } from './key-succession.ts'
 import type { Succession } from './key-succession.ts'
-import { cacheFormerList } from './keys.ts'
+import { cacheFormerList, keys } from './keys.ts'
 import type { CrlParts } from './parts.ts'
 import type { CrlVersion } from './queries.ts'
 import { refreshList } from './refresh.job.ts'
@@ -14,7 +17,6 @@ import { removeOldLists } from './remove.job.ts'
 import { resignList, restoreDropped, restoreEntries } from './restore-entries.ts'
 import { RevocationBatch } from './revocation-batch.ts'
 import type { Revocation, RevocationOutcome } from './revocation.ts'
-import { crlRoutes } from './routes.ts'
 
 export { FIRST_LIST_HOURS, KeySuccessionError } from './key-succession.ts'
 export type { Succession } from './key-succession.ts'
@@ -42,8 +44,13 @@ export interface Crl extends Feature {
 export function openCrl(parts: CrlParts): Crl {
   const own = { ...parts, entries: new EntriesCache() }
   const batch = new RevocationBatch(own)
+  const handlerParts = { ...own, batch }
   return {
-    routes: crlRoutes({ ...own, batch }),
+    routes: [
+      bind(crl.current, (call) => current(call, handlerParts)),
+      bind(crl.keys, (call) => keys(call, handlerParts)),
+      bind(crl.revoke, (call) => revoke(call, handlerParts)),
+    ],
     jobs: [
       { name: 'crl-refresh', everySeconds: 60, run: () => refreshList(own) },
       {

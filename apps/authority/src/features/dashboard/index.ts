@@ -7,7 +7,7 @@ import { GrantedPatterns } from './granted-patterns.ts'
 import { home } from './home.ts'
 import { operator } from './operator.ts'
 import { page } from './page.ts'
-import { staticFile } from './static.ts'
+import { consoleFile, staticFile } from './static.ts'
 import { view } from './view.ts'
 
 export function openDashboard(given: DashboardParts): Feature {
@@ -18,11 +18,13 @@ export function openDashboard(given: DashboardParts): Feature {
       bind(dashboard.page, (call) => page(call, parts)),
       bind(dashboard.view, (call) => view(call, parts)),
       bind(dashboard.operator, (call) => operator(call, parts)),
+      bind(dashboard.operatorPage, (call) => operator(call, parts)),
       bind(dashboard.faviconIco, (call) => staticFile(call, parts)),
       bind(dashboard.faviconSvg, (call) => staticFile(call, parts)),
       bind(dashboard.consoleStyles, (call) => staticFile(call, parts)),
       bind(dashboard.consoleScript, (call) => staticFile(call, parts)),
       bind(dashboard.consoleLogo, (call) => staticFile(call, parts)),
+      bind(dashboard.consoleFile, (call) => consoleFile(call)),
     ],
     jobs: [
       // Twice a minute, so that no minute is missed when a run is late.

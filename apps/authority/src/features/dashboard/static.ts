@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
 import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
+import { operatorFile, readBuilt } from './console-files.ts'
 import type { DashboardParts } from './parts.ts'
-
-/** The output of `npm run build` for apps/console, in the same folder for sources and for the built authority. */
-const FOLDER = new URL('../../../dist/console/', import.meta.url)
 
 /** The complete list. A path is never used as a file name. */
 const FILES: Readonly<Record<string, { readonly name: string; readonly contentType: string }>> = {
@@ -35,10 +32,10 @@ export function staticFile(call: Call, parts: DashboardParts): CachedDocument {
   return document
 }
 
-function readBuilt(name: string): Uint8Array {
-  try {
-    return readFileSync(new URL(name, FOLDER))
-  } catch (error) {
-    throw new Refusal('asset_not_found', {}, { cause: error })
-  }
+/**
+ * GET /operator-console-static/operator/{file}
+ * Serves a file of the operator console. Its name contains the digest of its content, so a browser loads it once.
+ */
+export function consoleFile(call: Call): CachedDocument {
+  return operatorFile(call.params['file'] ?? '', call.headers.get('accept-encoding') ?? '')
 }

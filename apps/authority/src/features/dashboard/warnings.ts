@@ -1,3 +1,5 @@
+import type { Finding } from '@chancery/service-kit'
+import { denialFindings, partnerFindings, policyProblems } from '../findings/index.ts'
 import type { DashboardView } from './model.ts'
 
 /** Inputs of the warnings. */
@@ -35,10 +37,7 @@ export function findWarnings(watched: Watched): string[] {
     )
   if (watched.revocation_list?.overdue === true)
     out.push('The revocation list is past its next update: check the crl-refresh job in /metrics and the key window.')
-  if (!policies.healthy)
-    out.push(
-      `${count(policies.problem_count, 'problem')} in the active boundary policies: all decisions are denied until you fix them.`,
-    )
+  if (!policies.healthy) out.push(toWarning(policyProblems(policies.problem_count)))
   if (treaties.warning_count > 0)
     out.push(
       treaties.warning_count === 1
@@ -47,11 +46,8 @@ export function findWarnings(watched: Watched): string[] {
     )
   if (feeds.stale_count > 0)
     out.push(`${feeds.stale_count} revocation feeds were not imported for over 72 hours: import them again.`)
-  out.push(...partnerWarnings(watched))
-  if (watched.deniedForFreshness > 0)
-    out.push(
-      `${count(watched.deniedForFreshness, 'decision')} on members of partners denied in the last hour, because no recent revocation feed of the partner is imported: import it, or set import_feeds of the partner to on.`,
-    )
+  out.push(...partnerFindings(watched.partners, watched.outdatedTreaties).map(toWarning))
+  out.push(...denialFindings(watched.deniedForFreshness).map(toWarning))
   if (watched.recent_changes.some((change) => change.details['differs_from_pinned'] === true))
     out.push(
       'A revocation feed or a justification was verified under other keys than a treaty pins: check which operator supplied the keys.',
@@ -64,25 +60,10 @@ export function findWarnings(watched: Watched): string[] {
   return out
 }
 
-const NAMED_TREATIES = 5
-
-function partnerWarnings({ partners, outdatedTreaties }: Watched): readonly string[] {
-  const { alarm, stale } = partners.states
-  const shown = outdatedTreaties.slice(0, NAMED_TREATIES).map((id) => `chancery treaty replace ${id}`)
-  const more = outdatedTreaties.length > NAMED_TREATIES ? `, and ${outdatedTreaties.length - NAMED_TREATIES} more` : ''
-  return [
-    ...(alarm > 0
-      ? [`${count(alarm, 'partner')} with an alarm: find the cause with chancery partner list --state alarm.`]
-      : []),
-    ...(stale > 0
-      ? [`${count(stale, 'partner')} not read for over 24 hours: see chancery partner list --state stale.`]
-      : []),
-    ...(shown.length > 0
-      ? [
-          `${count(outdatedTreaties.length, 'treaty', 'treaties')} without a current key of the partner, so its members are refused: run ${shown.join(', ')}${more}.`,
-        ]
-      : []),
-  ]
+/** One line for the public page, in the words of doctor. */
+function toWarning({ found, effect, fix = '' }: Finding): string {
+  const next = effect ?? fix
+  return `${found}: ${next.charAt(0).toLowerCase()}${next.slice(1)}`
 }
 
 function count(number: number, word: string, many = `${word}s`): string {

@@ -1,10 +1,13 @@
 import { writeSortable } from '@chancery/protocol'
 import { Batcher, SharedRead, endOfLoopTurn } from '@chancery/service-kit'
 import type { Clock } from '@chancery/service-kit'
+import { BatchedRead } from '../../database/batched-read.ts'
 import { AdaptiveCount } from '../../database/cached-count.ts'
 import { readCertificateCounts } from '../../database/certificate-counts.ts'
 import type { CertificateCounts } from '../../database/certificate-counts.ts'
 import type { Database } from '../../database/database.ts'
+import { READ_CERTIFICATES, toStoredCertificate } from './queries/certificate-states.ts'
+import type { StoredCertificate } from './queries/certificate-states.ts'
 import { recordHeartbeats } from './queries/heartbeats.ts'
 import type { HeartbeatOutcome, HeartbeatRow } from './queries/heartbeats.ts'
 import { findInvites } from './queries/invites.ts'
@@ -24,6 +27,8 @@ export interface EnrollmentBatches {
   readonly invites: Batcher<InviteLookup, InviteDetails | undefined>
   readonly joins: Batcher<JoinRow, JoinOutcome>
   readonly heartbeats: Batcher<HeartbeatRow, HeartbeatOutcome>
+  /** The certificate with its state by the row and by the revocation list. */
+  findCertificate(cert_id: string): Promise<StoredCertificate | undefined>
   /** Number of active nodes, which is public. */
   readonly count: AdaptiveCount
   /** Uses counters, so it is fast for any number of certificates. */
@@ -45,7 +50,15 @@ export function openEnrollmentBatches(database: Database, clock: Clock): Enrollm
     async (rows) => [...(await recordHeartbeats(database, rows, now()))],
     LIMITS,
   )
+  const certificates = new BatchedRead(
+    (ids) => database.run(READ_CERTIFICATES, ids),
+    (row) => row.cert_id,
+  )
   return {
+    async findCertificate(cert_id) {
+      const row = await certificates.find(cert_id)
+      return row && toStoredCertificate(row)
+    },
     invites,
     joins,
     heartbeats,
@@ -56,7 +69,7 @@ export function openEnrollmentBatches(database: Database, clock: Clock): Enrollm
     ),
     certificates: new SharedRead(() => readCertificateCounts(database.read)),
     async close() {
-      await Promise.all([invites.close(), joins.close(), heartbeats.close()])
+      await Promise.all([invites.close(), joins.close(), heartbeats.close(), certificates.close()])
     },
   }
 }

@@ -1,11 +1,12 @@
 import { LIMITS, Refusal } from '@chancery/contract'
-import { readInstant, readJson, writeSortable } from '@chancery/protocol'
+import { readJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Query } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { readIssuePosition, toWireTime, writeIssuePosition } from '../../requests/list-position.ts'
 import { readPage, writeCursor } from '../../requests/paging.ts'
 import { refuseUnknownParameters } from '../../requests/read-fields.ts'
+import { readTimeFilter } from '../../requests/read-filters.ts'
 import { readLabel } from './labels.ts'
 import type { EnrollmentParts } from './parts.ts'
 import { CERTIFICATE_STATES, countInventory, inventoryState, readInventory } from './queries/inventory.ts'
@@ -44,9 +45,9 @@ function readFilter(query: Query, now: string): InventoryFilter {
     node_public_key: readText(query, 'node_public_key'),
     role: readText(query, 'role'),
     label: label === undefined ? undefined : readLabel(label),
-    issued_since: readTime(query, 'issued_since'),
-    issued_until: readTime(query, 'issued_until'),
-    expires_before: readTime(query, 'expires_before'),
+    issued_since: readTimeFilter(query, 'issued_since'),
+    issued_until: readTimeFilter(query, 'issued_until'),
+    expires_before: readTimeFilter(query, 'expires_before'),
     now,
   }
 }
@@ -59,15 +60,6 @@ function readText(query: Query, name: string): string | undefined {
   const text = query.first(name)
   if (text === '') throw new Refusal('invalid_input', { field: name })
   return text
-}
-
-/** A plus that a form encoder replaced by a blank is read as a plus. */
-function readTime(query: Query, name: string): string | undefined {
-  const text = query.first(name)
-  if (text === undefined) return undefined
-  const instant = readInstant(text.replace(/ (?=\d\d:\d\d$)/, '+'))
-  if (instant === undefined) throw new Refusal('invalid_timestamps', { field: name })
-  return writeSortable(instant)
 }
 
 function viewOf(row: InventoryRow, now: string): JsonObject {

@@ -1,3 +1,14 @@
+import { enrollment } from '@chancery/contract'
+import { bind } from '../../auth/access.ts'
+import { certificates } from './certificates.ts'
+import { heartbeat } from './heartbeat.ts'
+import { inviteBatch } from './invite-batch.ts'
+import { inviteList } from './invite-list.ts'
+import { invite } from './invite.ts'
+import { join } from './join.ts'
+import { labelNode } from './label-node.ts'
+import { nodes } from './nodes.ts'
+import { renew } from './renew.ts'
 import type { Feature } from '../../core.ts'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import { foldCertificateCounts } from '../../database/certificate-counts.ts'
@@ -5,12 +16,11 @@ import type { Transaction } from '../../database/database.ts'
 import { openEnrollmentBatches } from './batches.ts'
 import type { EnrollmentBatches } from './batches.ts'
 import { readCountedNodes } from './counted-nodes.ts'
-import { withdrawInvites } from './invite-withdraw.ts'
+import { inviteWithdraw, withdrawInvites } from './invite-withdraw.ts'
 import type { InviteWithdrawal } from './invite-withdraw.ts'
 import type { EnrollmentParts } from './parts.ts'
 import { removeCertificates } from './remove-certificates.job.ts'
 import { removeEnded } from './retention.job.ts'
-import { enrollmentRoutes } from './routes.ts'
 import { supersedeUsed } from './supersede-used.job.ts'
 
 export {
@@ -22,12 +32,13 @@ export {
   markRevoked,
   raiseReason,
 } from './queries/certificates.ts'
+export { foldLabel } from './labels.ts'
 export { whyUnusable } from './certificate-state.ts'
-export { findCertificate, isKeyCompromised } from './queries/renewals.ts'
+export { isKeyCompromised } from './queries/renewals.ts'
 export { countOpen as countOpenInvites } from './queries/invite-rows.ts'
 export type { RevocableCertificate } from './queries/certificates.ts'
 
-export interface Enrollment extends Feature, Pick<EnrollmentBatches, 'count' | 'certificates'> {
+export interface Enrollment extends Feature, Pick<EnrollmentBatches, 'count' | 'certificates' | 'findCertificate'> {
   readCountedNodes(): Promise<number>
   withdrawInvites(tx: Transaction, withdrawal: InviteWithdrawal): Promise<number>
   /** Removes invites and certificates whose retention period is over. */
@@ -39,7 +50,18 @@ export function openEnrollment(parts: EnrollmentParts): Enrollment {
   const batches = openEnrollmentBatches(database, clock)
   const own = { ...parts, batches }
   return {
-    routes: enrollmentRoutes(own),
+    routes: [
+      bind(enrollment.invite, (call) => invite(call, own)),
+      bind(enrollment.inviteBatch, (call) => inviteBatch(call, own)),
+      bind(enrollment.inviteList, (call) => inviteList(call, own)),
+      bind(enrollment.inviteWithdraw, (call) => inviteWithdraw(call, own)),
+      bind(enrollment.join, (call) => join(call, own)),
+      bind(enrollment.heartbeat, (call) => heartbeat(call, own)),
+      bind(enrollment.renew, (call) => renew(call, own)),
+      bind(enrollment.nodes, (call) => nodes(call, own)),
+      bind(enrollment.certificates, (call) => certificates(call, own)),
+      bind(enrollment.labelNode, (call) => labelNode(call, own)),
+    ],
     jobs: [
       { name: 'supersede-used', everySeconds: 60, run: whenClockIsCorrect(clockCheck, () => supersedeUsed(own)) },
       {
@@ -50,6 +72,7 @@ export function openEnrollment(parts: EnrollmentParts): Enrollment {
       { name: 'certificate-counts', everySeconds: 60, run: (signal) => foldCertificateCounts(database, signal) },
     ],
     count: batches.count,
+    findCertificate: (cert_id) => batches.findCertificate(cert_id),
     certificates: batches.certificates,
     readCountedNodes: () => readCountedNodes(own),
     withdrawInvites: (tx, withdrawal) => withdrawInvites(tx, own, withdrawal),

@@ -115,6 +115,7 @@ describe('POST /join', () => {
           heartbeat_status: 'joined',
           remote_addr: '127.0.0.1',
           revoke_after: null,
+          silent_since: null,
           genesis_digest: null,
         },
       ])

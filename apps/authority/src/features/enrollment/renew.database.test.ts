@@ -88,6 +88,7 @@ describe('POST /renew', () => {
           heartbeat_status: 'joined',
           remote_addr: '127.4.0.1',
           revoke_after: null,
+          silent_since: null,
           genesis_digest: null,
         },
       ])

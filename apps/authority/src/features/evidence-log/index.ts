@@ -1,8 +1,12 @@
+import { evidenceLog } from '@chancery/contract'
+import { bind } from '../../auth/access.ts'
+import { checkpoint } from './checkpoint.ts'
+import { entries } from './entries.ts'
+import { tile } from './tile.ts'
 import type { Feature } from '../../core.ts'
 import type { Transaction } from '../../database/database.ts'
 import { LogWriter } from './log-writer.ts'
 import type { EvidenceLogParts } from './parts.ts'
-import { evidenceLogRoutes } from './routes.ts'
 import { signCheckpointAgain } from './sign-again.ts'
 
 export { findLogFault } from './continuity.ts'
@@ -19,15 +23,19 @@ export function openEvidenceLog(parts: EvidenceLogParts): EvidenceLog {
     if (parts.settings.evidenceStore) await writer.grow(parts)
   }
   parts.evidence.subscribe({
-    onAppended: (entries) => {
+    onAppended: (added) => {
       // Entries appended by this process need not be read again before they enter the log.
-      writer.appended.add(entries)
+      writer.appended.add(added)
       writer.schedule(parts)
     },
     beforeRemoval: append,
   })
   return {
-    routes: evidenceLogRoutes(parts),
+    routes: [
+      bind(evidenceLog.checkpoint, (call) => checkpoint(call, parts)),
+      bind(evidenceLog.tile, (call) => tile(call, parts)),
+      bind(evidenceLog.entries, (call) => entries(call, parts)),
+    ],
     // For entries that were appended while the log could not be extended.
     jobs: [{ name: 'evidence-log', everySeconds: 60, run: append }],
     append,

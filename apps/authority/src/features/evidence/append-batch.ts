@@ -21,6 +21,7 @@ import type {
 } from '@chancery/protocol'
 import type { AuditEvent } from '../../audit/record.ts'
 import { faultPoint } from '#faults'
+import type { DecisionFacts } from './decision-facts.ts'
 import type { EvidenceState } from './state.ts'
 import { isInFuture, reportInFuture } from '../../clock/date-after.ts'
 import type { Transaction } from '../../database/database.ts'
@@ -66,8 +67,9 @@ export class AppendBatch {
     return writeSortable(this.#parts.clock.now())
   }
 
-  append(subject: EntrySubject, payload: string, record_digest: string | null): NewEntry {
-    const chained = { ...chainEntry(this.#head, subject, payload, writeInstant(this.#recordedAt)), record_digest }
+  append(subject: EntrySubject, payload: string, record_digest: string | null, facts?: DecisionFacts): NewEntry {
+    const linked = chainEntry(this.#head, subject, payload, writeInstant(this.#recordedAt))
+    const chained = { ...linked, record_digest, ...(facts === undefined ? {} : { facts }) }
     this.#head = { store_sequence: chained.entry.store_sequence, entry_digest: chained.entry_digest }
     this.#entries.push(chained)
     return chained

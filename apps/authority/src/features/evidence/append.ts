@@ -6,6 +6,7 @@ import type { AuditEvent } from '../../audit/record.ts'
 import { spendNonceInside } from '../../auth/nonces.ts'
 import type { NonceClaim } from '../../auth/nonces.ts'
 import { faultPoint } from '#faults'
+import { decisionFacts } from './decision-facts.ts'
 import type { EvidenceState } from './state.ts'
 import type { Transaction } from '../../database/database.ts'
 import { lockEvidenceHead } from './queries/chain.ts'
@@ -124,7 +125,8 @@ async function appendDecision(
   if (item.attempt !== undefined) await storeResponse(tx, item.attempt, item.answer)
   const { decision, context, proof } = item
   const subject = decisionSubject({ decision, context })
-  const { entry } = batch.append(subject, canonicalJson(asJson({ decision, context })), null)
+  const payload = canonicalJson(asJson({ decision, context }))
+  const { entry } = batch.append(subject, payload, null, decisionFacts(decision, context))
   if (proof !== undefined) batch.append({ ...subject, entry_kind: 'justification' }, canonicalJson(asJson(proof)), null)
   const { decision_id } = decision
   batch.addEvent({ type: 'decision_stored', details: { decision_id, store_sequence: entry.store_sequence } })

@@ -8,19 +8,24 @@ export interface DecidedContext {
   readonly context: ContextRecord
 }
 
-/** Returns the contexts of stored decisions after a position, in store order. */
-export async function listDecidedContexts(
-  db: Reader,
-  range: { readonly after: number; readonly limit: number },
-): Promise<readonly DecidedContext[]> {
-  const rows = await db
+/** A range of decisions: after a position in store order, or the newest up to one. */
+export type DecisionRange = { readonly limit: number } & (
+  | { readonly after: number }
+  /** Not after this position, newest first. */
+  | { readonly through: number }
+)
+
+/** Returns the contexts of stored decisions. */
+export async function listDecidedContexts(db: Reader, range: DecisionRange): Promise<readonly DecidedContext[]> {
+  const decisions = db
     .selectFrom('evidence_entries')
     .select(['store_sequence', 'line'])
-    .where('store_sequence', '>', range.after)
     .where('entry_kind', '=', 'decision')
-    .orderBy('store_sequence')
-    .limit(range.limit)
-    .execute()
+  const page =
+    'after' in range
+      ? decisions.where('store_sequence', '>', range.after).orderBy('store_sequence')
+      : decisions.where('store_sequence', '<=', range.through).orderBy('store_sequence', 'desc')
+  const rows = await page.limit(range.limit).execute()
   return rows.map(({ store_sequence, line }) => ({
     store_sequence: Number(store_sequence),
     context: readReceived(contextRecordForm, part(part(readJson(line), 'payload'), 'context')).record,

@@ -87,6 +87,11 @@ export interface DecisionWishes {
   readonly authorized?: boolean
   readonly parameters?: JsonObject
   readonly withProof?: boolean
+  /** Gates that do not pass, in their order. */
+  readonly failed?: readonly string[]
+  readonly requester?: string
+  /** Ids of applied policies. */
+  readonly policies?: readonly string[]
 }
 
 /** Signed here with the authority's own key, because the deciding routes belong to another feature. */
@@ -96,13 +101,20 @@ export async function makeDecision(
   wishes: DecisionWishes,
 ): Promise<MadeForTest> {
   const { vendor = 'vendor-1', capability = CAPABILITY, authorized = true, parameters = {} } = wishes
+  const { requester = vendor, failed = authorized ? [] : ['capability_check'] } = wishes
+  const policies = (wishes.policies ?? []).map((policy_id) => ({
+    policy_id,
+    version: 1,
+    policy_digest: 'd'.repeat(64),
+    signed_by: 'op',
+  }))
   const made = writeInstant(clock.now())
   const attestation_id = randomUUID()
   const context: ContextRecord = {
     context_id: randomUUID(),
     agreement_id: attestation_id,
     parent_kind: 'attestation',
-    requester_sovereign_id: vendor,
+    requester_sovereign_id: requester,
     provider_sovereign_id: na.genesis.network_name,
     requested_capability: capability,
     request_parameters: parameters,
@@ -117,14 +129,18 @@ export async function makeDecision(
     agreement_id: attestation_id,
     authorized,
     denial_reason: authorized ? null : 'capability out of scope',
-    gate_results: [{ gate_name: 'capability_check', passed: authorized, detail: 'by hand' }],
+    gate_results: ['freshness_check', ...(failed.length === 0 ? ['capability_check'] : failed)].map((gate_name) => ({
+      gate_name,
+      passed: !failed.includes(gate_name),
+      detail: 'by hand',
+    })),
     decision_made_at: made,
     decision_valid_until: writeInstant(clock.now() + seconds(300)),
     operator_sovereign_id: na.genesis.network_name,
     freshness_proof: null,
     policy_binding: {
-      policies: [],
-      policy_set_digest: policySetDigest([]),
+      policies,
+      policy_set_digest: policySetDigest(policies),
       gate_evaluations: [],
       context_digest: contextDigest(context),
       registry_gate_types: [],

@@ -1,5 +1,23 @@
+import { evidence } from '@chancery/contract'
 import type { BoundaryDecision, ContextRecord, Instant, JustificationProof } from '@chancery/protocol'
 import { writeSortable } from '@chancery/protocol'
+import { bind } from '../../auth/access.ts'
+import { anchor } from './anchor.ts'
+import { anchors } from './anchors.ts'
+import { counts } from './counts.ts'
+import { execution } from './execution.ts'
+import { executorKeys } from './executor-keys.ts'
+import { exportLines } from './export.ts'
+import { rejected } from './rejected.ts'
+import { registerKey } from './register-key.ts'
+import { resourceHeads } from './resource-heads.ts'
+import { resources } from './resources.ts'
+import { retention } from './retention.ts'
+import { retireKey } from './retire-key.ts'
+import { search } from './search.ts'
+import { status } from './status.ts'
+import { vendors } from './vendors.ts'
+import { verify } from './verify.ts'
 import type { AuditEvent } from '../../audit/record.ts'
 import type { EvidenceState } from './state.ts'
 import { findStoredResponse, storeResponse } from '../../requests/idempotency.ts'
@@ -13,15 +31,16 @@ import type { AppendListener } from './append-listeners.ts'
 import { callerReplayed } from './append.ts'
 import type { AppendItem } from './append.ts'
 import { ExecutorKeyCache } from './executor-key-cache.ts'
+import { describeStored } from './describe-decisions.job.ts'
 import type { EvidenceParts } from './parts.ts'
 import { findResourceHeads } from './queries/lookups.ts'
 import { RejectionBook } from './rejections.ts'
 import { removeOldRejections } from './rejections.job.ts'
-import { evidenceRoutes } from './routes.ts'
 import { StoreVerifier } from './store-verifier.ts'
 import { sweepRemoved } from './sweep.job.ts'
 
 export { listDecidedContexts } from './decision-contexts.ts'
+export type { DecisionRange } from './decision-contexts.ts'
 export { measureUnanchored } from './unanchored.ts'
 export { readEvidenceHead } from './queries/chain.ts'
 
@@ -88,11 +107,30 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     listeners: new AppendListeners(),
   }
   const appender = new EvidenceAppender(own)
+  const handlerParts = { ...own, appender }
   return {
-    routes: evidenceRoutes({ ...own, appender }),
+    routes: [
+      bind(evidence.execution, (call) => execution(call, handlerParts)),
+      bind(evidence.search, (call) => search(call, handlerParts)),
+      bind(evidence.counts, (call) => counts(call, handlerParts)),
+      bind(evidence.rejected, (call) => rejected(call, handlerParts)),
+      bind(evidence.resources, (call) => resources(call, handlerParts)),
+      bind(evidence.resourceHeads, (call) => resourceHeads(call, handlerParts)),
+      bind(evidence.vendors, (call) => vendors(call, handlerParts)),
+      bind(evidence.export, (call) => exportLines(call, handlerParts)),
+      bind(evidence.verify, (call) => verify(call, handlerParts)),
+      bind(evidence.status, (call) => status(call, handlerParts)),
+      bind(evidence.executorKeys, (call) => executorKeys(call, handlerParts)),
+      bind(evidence.registerKey, (call) => registerKey(call, handlerParts)),
+      bind(evidence.retireKey, (call) => retireKey(call, handlerParts)),
+      bind(evidence.retention, (call) => retention(call, handlerParts)),
+      bind(evidence.anchors, (call) => anchors(call, handlerParts)),
+      bind(evidence.anchor, (call) => anchor(call, handlerParts)),
+    ],
     jobs: [
       { name: 'evidence-anchor', everySeconds: 60, run: () => appender.anchorNow() },
       { name: 'evidence-rejections', everySeconds: 15, run: () => appender.appendSummaries() },
+      { name: 'evidence-facts', everySeconds: 60, run: (signal) => describeStored(own, signal) },
       { name: 'evidence-sweep', everySeconds: 60, run: (signal) => sweepRemoved(own, signal) },
     ],
     recordDecision: (made) => recordDecision(own, appender, made),

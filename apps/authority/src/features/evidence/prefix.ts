@@ -9,7 +9,14 @@ const SLICE = 1000
 export const MAX_RESOURCE_HEADS = 50_000
 
 /** Why the prefix ends where it ends. */
-export type StoppedBy = 'end' | 'too_young' | 'open_decision' | 'split_decision' | 'resource_head_limit'
+export type StoppedBy =
+  | 'end'
+  | 'too_young'
+  | 'open_decision'
+  | 'split_decision'
+  | 'resource_head_limit'
+  /** A preview reads no further. */
+  | 'entry_limit'
 
 /** The end of the removable prefix, and the last entry that was read to find it. */
 export interface Prefix {
@@ -24,6 +31,8 @@ export interface PrefixLimits {
   /** The resources whose heads are in the latest checkpoint. */
   readonly heads: Iterable<string>
   readonly maxHeads?: number
+  /** Of a preview: entries to read at most. */
+  readonly maxEntries?: number
 }
 
 /**
@@ -78,6 +87,7 @@ async function walk(
       last = row.store_sequence
     }
     if (rows.length < SLICE) return { last, stoppedBy: 'end' }
+    if (last - after >= (limits.maxEntries ?? Number.POSITIVE_INFINITY)) return { last, stoppedBy: 'entry_limit' }
   }
 }
 

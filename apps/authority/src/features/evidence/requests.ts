@@ -18,28 +18,73 @@ export const FILTERS = [
 ] as const
 export type Filter = (typeof FILTERS)[number]
 
+/** Filters that match the facts of decisions, so they find decisions only. */
+export const FACT_FILTERS = ['requester_sovereign_id', 'failed_gate'] as const
+export type FactFilter = (typeof FACT_FILTERS)[number]
+
 /** Kinds that a later release may write (protocol/trust-operations 6.2). A search for one finds nothing. */
 const RESERVED_KINDS = ['observation', 'break_glass', 'judgement', 'quarantine', 'registry']
 const KINDS: readonly string[] = [...ENTRY_KINDS, ...RESERVED_KINDS]
 
 export interface SearchRequest {
-  readonly filters: Partial<Readonly<Record<Filter, string>>>
+  readonly filters: Partial<Readonly<Record<Filter | FactFilter, string>>>
   readonly since: string | undefined
   readonly until: string | undefined
+  readonly isNewestFirst: boolean
+  /** Entries after this position, oldest first; or before this one, newest first. */
   readonly after: number
+  readonly before: number
+  readonly isGrouped: boolean
   readonly limit: number
 }
 
+const FIRST_PAGE = Number.MAX_SAFE_INTEGER
+/** Groups have several lines each. */
+const MAX_GROUPS = 100
+
 export function readSearch(query: Query): SearchRequest {
-  refuseUnknownParameters(query, [...FILTERS, 'since', 'until', 'after_sequence', 'limit'])
-  const given = FILTERS.map((name) => [name, readFilter(query, name)] as const)
+  const filters = [...FILTERS, ...FACT_FILTERS] as const
+  refuseUnknownParameters(query, [
+    ...filters,
+    'since',
+    'until',
+    'after_sequence',
+    'before_sequence',
+    'order',
+    'group',
+    'limit',
+  ])
+  const given = filters.map((name) => [name, readFilter(query, name)] as const)
+  const isNewestFirst = readChoice(query, 'order', ['oldest', 'newest']) === 'newest'
+  const isGrouped = readChoice(query, 'group', ['decision']) === 'decision'
+  // A position of the other direction would be ignored, and its page would begin at the wrong end.
+  refuseGiven(query, isNewestFirst ? ['after_sequence'] : ['before_sequence'])
+  // Groups are found by their decision, which is never of another kind and names no resource.
+  if (isGrouped) refuseGiven(query, ['entry_kind', 'resource_id'])
+  if (isGrouped && !isNewestFirst) throw new Refusal('invalid_input', { field: 'order' })
   return {
     filters: Object.fromEntries(given.filter(([, value]) => value !== undefined)),
     since: readTime(readFilter(query, 'since')),
     until: readTime(readFilter(query, 'until')),
+    isNewestFirst,
     after: readWhole(query.first('after_sequence'), 0, Number.MAX_SAFE_INTEGER, 0),
-    limit: readWhole(query.first('limit'), 1, MAX_PAGE, 100),
+    before: readWhole(query.first('before_sequence'), 1, Number.MAX_SAFE_INTEGER, FIRST_PAGE),
+    isGrouped,
+    limit: isGrouped
+      ? readWhole(query.first('limit'), 1, MAX_GROUPS, 50)
+      : readWhole(query.first('limit'), 1, MAX_PAGE, 100),
   }
+}
+
+export function readChoice(query: Query, name: string, choices: readonly string[]): string | undefined {
+  const value = query.first(name)
+  if (value !== undefined && !choices.includes(value)) throw new Refusal('invalid_input', { field: name })
+  return value
+}
+
+function refuseGiven(query: Query, names: readonly string[]): void {
+  const field = names.find((name) => query.first(name) !== undefined)
+  if (field !== undefined) throw new Refusal('invalid_input', { field })
 }
 
 function readFilter(query: Query, name: string): string | undefined {
@@ -67,7 +112,7 @@ function readWhole(text: string | undefined, min: number, max: number, absent: n
 }
 
 /** In the form of stored columns. A plus that a form encoder replaced by a blank is read as a plus. */
-function readTime(text: string | undefined): string | undefined {
+export function readTime(text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const instant = readInstant(text.replace(/ (?=\d\d:\d\d$)/, '+'))
   if (instant === undefined) throw new Refusal('invalid_timestamps')

@@ -1,15 +1,18 @@
 import { Refusal } from '@chancery/contract'
 import { DAY, shape, writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import { json, jsonText } from '@chancery/service-kit'
 import type { HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { EvidenceState } from './state.ts'
-import { readOrRefuse } from '../../requests/read-fields.ts'
+import { readDryRun, readOrRefuse } from '../../requests/read-fields.ts'
 import { LeaseLostError, withLease } from '../../database/locks/leases.ts'
 import { removePrefix } from './removal.ts'
 import { deleteOldRejections } from './queries/entries.ts'
+import { readEvidenceHead } from './queries/chain.ts'
+import { findPrefix } from './prefix.ts'
+import { readBoundary } from './verify-store.ts'
 
 /** A hundred years. A larger value would exceed the years of a timestamp. */
 const MAX_DAYS = 36_500
@@ -21,6 +24,7 @@ const LEASE_SECONDS = 300
  */
 export async function retention(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
   const days = readDays(call.body)
+  if (readDryRun(call.body)) return json(await preview(parts, parts.clock.now() - BigInt(days) * DAY))
   // Its checkpoint is an entry. If the store lost its end, the entry would use a sequence that was already used.
   if (parts.rollback.isEvidenceBehind) throw new Refusal('evidence_store_unavailable', { reason: 'evidence_missing' })
   let answer: string | undefined
@@ -37,6 +41,27 @@ export async function retention(call: OperatorCall, parts: EvidenceState): Promi
   }
   if (answer === undefined) throw new Refusal('retention_in_progress')
   return jsonText(answer)
+}
+
+/** A preview of a large store must not read all of it. */
+const MAX_PREVIEWED = 100_000
+
+/** Returns what would be removed. The entries are verified only when they are removed. */
+async function preview(parts: EvidenceState, cutoff: Instant): Promise<JsonObject> {
+  const db = parts.database.read
+  const head = await readEvidenceHead(db)
+  const heads = Object.keys((await readBoundary(db))?.resource_heads ?? {})
+  const limits = { cutoff, now: parts.clock.now(), heads, maxEntries: MAX_PREVIEWED }
+  const { through, stoppedBy } = await findPrefix(db, head, limits)
+  const removed_count = Math.max(through - head.removed_through, 0)
+  return {
+    dry_run: true,
+    would_change: removed_count > 0,
+    removed_count,
+    removed_through_sequence: removed_count > 0 ? through : null,
+    stopped_by: stoppedBy,
+    complete: stoppedBy !== 'entry_limit',
+  }
 }
 
 function readDays(body: JsonObject): number {

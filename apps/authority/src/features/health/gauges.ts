@@ -126,6 +126,11 @@ export function registerLoadGauges({ registry }: Core['metrics'], load: () => Se
     help: 'Open connections.',
     collect: () => load().connections,
   })
+  registry.gauge({
+    name: 'chancery_http_streams',
+    help: 'Open event streams.',
+    collect: () => load().streams,
+  })
   registry.rows({
     name: 'chancery_http_body_bytes',
     help: 'Bytes of request bodies in memory, by kind of route.',

@@ -1,3 +1,9 @@
+import { health as routes } from '@chancery/contract'
+import { bind } from '../../auth/access.ts'
+import { health } from './health.ts'
+import { healthz } from './healthz.ts'
+import { metrics } from './metrics.ts'
+import { readyz, readyzInBrief } from './readyz.ts'
 import type { Feature } from '../../core.ts'
 import { ReadinessEvents, SharedRead } from '@chancery/service-kit'
 import type { Binding } from '@chancery/service-kit'
@@ -9,19 +15,21 @@ import { cacheDocuments } from './public-reads.ts'
 import { checkReadiness } from './readiness.ts'
 import type { Readiness } from './readiness.ts'
 import { HealthReports } from './report.ts'
-import { briefHealthRoutes, healthRoutes } from './routes.ts'
 import type { HealthState } from './state.ts'
+
+export { CONDITIONS } from './conditions.ts'
 
 export interface Health extends Feature {
   /** Routes of the public listener when a management listener serves the others. */
   readonly briefRoutes: readonly Binding[]
   readonly readiness: SharedRead<Readiness>
+  /** The content of GET /health. */
+  readonly reports: HealthReports
   registerGauges(): void
 }
 
 export function openHealth(parts: HealthParts): Health {
-  const { metrics, log, clock } = parts
-  const events = new ReadinessEvents(log, clock)
+  const events = new ReadinessEvents(parts.log, parts.clock)
   const readiness = new SharedRead(async () => {
     const found = await checkReadiness(parts)
     events.see(found.reasons)
@@ -31,12 +39,21 @@ export function openHealth(parts: HealthParts): Health {
     ...parts,
     readiness,
     reports: new HealthReports({ ...parts, readiness }),
-    metricsText: new SharedRead(() => metrics.registry.render()),
+    metricsText: new SharedRead(() => parts.metrics.registry.render()),
   }
   const healthCheck = new HealthCheck()
   return {
-    routes: healthRoutes(own),
-    briefRoutes: briefHealthRoutes(own),
+    routes: [
+      bind(routes.healthz, healthz),
+      bind(routes.readyz, (call) => readyz(call, own)),
+      bind(routes.health, (call) => health(call, own)),
+      bind(routes.metrics, (call) => metrics(call, own)),
+    ],
+    briefRoutes: [
+      bind(routes.healthz, healthz),
+      bind(routes.readyz, (call) => readyzInBrief(call, own)),
+      bind(routes.health, (call) => health(call, own)),
+    ],
     jobs: [
       // At the start, so that an edited row is reported before it is requested.
       { name: 'record-check', everySeconds: 60, run: () => checkRecords(own) },
@@ -46,6 +63,7 @@ export function openHealth(parts: HealthParts): Health {
       { name: 'health-check', everySeconds: 30, run: () => healthCheck.run(own) },
     ],
     readiness,
+    reports: own.reports,
     registerGauges: () => registerGauges(own),
     close: () => Promise.resolve(),
   }

@@ -3,18 +3,10 @@ import type { AddressInfo } from 'node:net'
 import { ALL_ROUTES } from '@chancery/contract'
 import { isJsonObject, readJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { accepted, refused, startTestAuthority } from '@chancery/testkit'
+import { accepted, freePort, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { bindingsOf } from '../../features.ts'
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => probe.once('listening', resolve))
-  const { port } = probe.address() as AddressInfo
-  await new Promise((resolve) => probe.close(resolve))
-  return port
-}
 
 const postgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
 

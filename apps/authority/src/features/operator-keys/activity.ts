@@ -3,10 +3,10 @@ import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { countEventsOf } from '../../audit/key-activity.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
+import { checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'
 import type { OperatorKeysParts } from './parts.ts'
 import { toWireTime } from '../../requests/list-position.ts'
 import { countOpenInvites } from '../enrollment/index.ts'
-import { listRevokedKeys } from './queries.ts'
 
 const DEFAULT_DAYS = 30
 const MAX_DAYS = 3650
@@ -24,8 +24,9 @@ export async function activity(call: OperatorCall, parts: OperatorKeysParts): Pr
   const days = readDays(call.query.first('days'))
   const key_id = call.params['key_id'] ?? ''
   const db = parts.database.read
-  const isRevoked = (await listRevokedKeys(db)).some((row) => row.key_id === key_id)
-  if (!isRevoked && !parts.operators.has(key_id)) throw new Refusal('unknown_operator_key')
+  const configured = parts.operators.get(key_id)
+  const isRevoked = checkRevoked(await listRevokedKeys(db))({ key_id, publicKey: configured?.publicKey ?? '' })
+  if (!isRevoked && configured === undefined) throw new Refusal('unknown_operator_key')
   const now = parts.clock.now()
   const asked = writeSortable(now - BigInt(days) * DAY)
   const endMs = parts.clock.monotonicMs() + CHECK_MS

@@ -1,6 +1,14 @@
 import type { Core } from '../../core.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Enrollment } from '../enrollment/index.ts'
 
-export interface OperatorKeysParts extends Pick<Core, 'audit' | 'clock' | 'database' | 'operators'> {
+export interface OperatorKeysParts extends Pick<
+  Core,
+  'audit' | 'clock' | 'database' | 'limits' | 'network' | 'operators'
+> {
   readonly enrollment: Enrollment
+  readonly settings: Pick<
+    AuthoritySettings,
+    'allowedRoles' | 'consoleKeyIdleMinutes' | 'heartbeatSeconds' | 'passkeys' | 'renewalGraceSeconds'
+  >
 }

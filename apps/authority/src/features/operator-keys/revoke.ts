@@ -3,10 +3,11 @@ import { shape, writeInstant, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
+import { checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'
 import type { OperatorKeysParts } from './parts.ts'
 import { readDryRun, readMember, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
 import { countOpenInvites } from '../enrollment/index.ts'
-import { insertRevokedKey, listRevokedKeys } from './queries.ts'
+import { insertRevokedKey } from './queries.ts'
 
 /**
  * POST /admin/operator-keys/{key_id}/revoke
@@ -27,6 +28,7 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
   const made = { by: 'maker', created_by: key_id } as const
   const stored = parts.operators.get(key_id)
   if (stored === undefined) throw new Refusal('unknown_operator_key')
+  const { publicKey: public_key } = stored
 
   return parts.database.write(async (tx) => {
     /** Also when the key was revoked before, so that its invites can still be ended. */
@@ -36,15 +38,17 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
         : {}
     // Counted under the lock, so that two keys that revoke each other concurrently leave one.
     await tx.lock('operator-keys')
-    const revoked = new Set((await listRevokedKeys(tx.query)).map((row) => row.key_id))
+    const rows = await listRevokedKeys(tx.query)
+    const isRevoked = checkRevoked(rows)
     // The caller itself may have been revoked between its authentication and this lock.
-    if (revoked.has(call.operator.key_id)) throw new Refusal('admin_auth_failed', {}, { message: 'Unknown admin key' })
-    if (revoked.has(key_id)) {
+    if (isRevoked(call.operator)) throw new Refusal('admin_auth_failed', {}, { message: 'Unknown admin key' })
+    if (rows.some((row) => row.key_id === key_id)) {
       return isDryRun
         ? { dry_run: true, key_id, would_change: false }
         : { key_id, revoked: true, already_revoked: true, ...(await endInvites()) }
     }
-    const left = [...parts.operators.values()].filter((key) => key.key_id !== key_id && !revoked.has(key.key_id))
+    // Other ids of the same public key are revoked with it.
+    const left = [...parts.operators.values()].filter((key) => key.publicKey !== public_key && !isRevoked(key))
     const remaining = {
       remaining_active_keys: left.length,
       remaining_privileged_keys: left.filter((key) => key.tier === 'privileged').length,
@@ -57,14 +61,15 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
       const open_invites = await countOpenInvites(tx.query, made, writeSortable(now))
       return { dry_run: true, key_id, would_change: true, ...remaining, open_invites }
     }
-    await insertRevokedKey(tx, { key_id, revoked_at: writeSortable(now), reason, revoked_by: call.operator.key_id })
+    const revoked_by = call.operator.key_id
+    await insertRevokedKey(tx, { key_id, public_key, revoked_at: writeSortable(now), reason, revoked_by })
     await tx.raiseVersion('operator-keys')
     // Here key_id is the revoked key; revoked_by is the operator.
     const details = {
       ...requestDetails(call),
       key_id,
       reason,
-      revoked_by: call.operator.key_id,
+      revoked_by,
       forced: isLastPrivileged,
     }
     await parts.audit.record(tx, { type: 'operator_key_revoked', details })

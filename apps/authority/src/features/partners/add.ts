@@ -4,7 +4,7 @@ import { jsonText } from '@chancery/service-kit'
 import type { HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import { findStoredResponse, peekStoredResponse, readAttempt, storeResponse } from '../../requests/idempotency.ts'
+import { peekStoredResponse, readAttempt, respondOnce } from '../../requests/idempotency.ts'
 import { introduce } from './introduce.ts'
 import { countRows } from '../../database/count-rows.ts'
 import { findPartner, insertPartner } from './queries/partners.ts'
@@ -31,43 +31,43 @@ export async function add(call: OperatorCall, parts: PartnersState): Promise<Htt
   return parts.database.write(async (tx) => {
     await tx.lock('partners')
     const now = parts.clock.now()
-    const earlier = attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(now))
-    if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
-    if ((await findPartner(tx.query, sovereign_id)) !== undefined) throw new Refusal('partner_exists', { sovereign_id })
-    if ((await countRows(tx.query, 'partners')) >= parts.settings.partnersMax) throw new Refusal('partner_limit')
-    const row: PartnerRow = {
-      ...columnsOf(request),
-      sovereign_id,
-      pin_json: JSON.stringify(request.pin),
-      added_at: writeSortable(now),
-      added_by: call.operator.key_id,
-      open_alarms: 0,
-      last_pull_at: null,
-      last_outcome: null,
-      last_duration_ms: null,
-      last_good_pull_at: null,
-      next_pull_at: writeSortable(nextPull(request.interval_seconds, 0, now)),
-      failures: 0,
-      pull_token: null,
-      pull_until: null,
-      asked_at: null,
-      treaties_as_of: null,
-      stored_json: writeFacts(facts),
-    }
-    await insertPartner(tx, row)
-    await tx.raiseVersion('partners')
-    const details = {
-      sovereign_id,
-      pin_kind: request.pin.kind,
-      import_feeds: request.import_feeds,
-      interval_seconds: request.interval_seconds,
-      allow_http: request.allow_http,
-      ...requestDetails(call),
-    }
-    await parts.audit.record(tx, { type: 'partner_added', details })
-    const text = writeJson(await showPartner(parts, row, tx.query))
-    if (attempt !== undefined) await storeResponse(tx, attempt, { status: 201, text })
-    return jsonText(text, 201)
+    return respondOnce(tx, attempt, writeSortable(now), async () => {
+      if ((await findPartner(tx.query, sovereign_id)) !== undefined)
+        throw new Refusal('partner_exists', { sovereign_id })
+      if ((await countRows(tx.query, 'partners')) >= parts.settings.partnersMax) throw new Refusal('partner_limit')
+      const row: PartnerRow = {
+        ...columnsOf(request),
+        sovereign_id,
+        pin_json: JSON.stringify(request.pin),
+        added_at: writeSortable(now),
+        added_by: call.operator.key_id,
+        open_alarms: 0,
+        last_pull_at: null,
+        last_outcome: null,
+        last_duration_ms: null,
+        last_good_pull_at: null,
+        next_pull_at: writeSortable(nextPull(request.interval_seconds, 0, now)),
+        failures: 0,
+        pull_token: null,
+        pull_until: null,
+        asked_at: null,
+        treaties_as_of: null,
+        stored_json: writeFacts(facts),
+      }
+      await insertPartner(tx, row)
+      await tx.raiseVersion('partners')
+      const details = {
+        sovereign_id,
+        pin_kind: request.pin.kind,
+        import_feeds: request.import_feeds,
+        interval_seconds: request.interval_seconds,
+        allow_http: request.allow_http,
+        ...requestDetails(call),
+      }
+      await parts.audit.record(tx, { type: 'partner_added', details })
+      const text = writeJson(await showPartner(parts, row, tx.query))
+      return { status: 201, text }
+    })
   })
 }
 

@@ -1,44 +1,24 @@
 import { digestOf, readJson, seconds, writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import {
-  ManualClock,
-  accepted,
-  currentBackend,
-  detailsOf,
-  foreignSovereign,
-  refused,
-  startTestAuthority,
-  wireText,
-} from '@chancery/testkit'
-import type { ForeignObject, TestAuthority } from '@chancery/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { accepted, currentBackend, detailsOf, foreignSovereign, refused, wireText } from '@chancery/testkit'
+import type { ForeignObject } from '@chancery/testkit'
+import { describe, expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
-import { isImportedRevocation } from '../revocation-feeds/index.ts'
-import { LOOPBACK, PartnerCalls, requestOf } from './partner-calls.suite.ts'
+import { openPartnerCalls, requestOf } from './partner-calls.suite.ts'
 import type { StubPartner } from './stub-partner.suite.ts'
 
 const FEED = '/sovereign-revocation-feed'
-const clock = new ManualClock('2026-01-02T03:04:05Z')
-let na: TestAuthority
-const calls = new PartnerCalls(() => na, clock)
-beforeAll(async () => {
-  na = await startTestAuthority({ clock, settings: LOOPBACK })
-})
-afterAll(async () => {
-  await na.stop()
-  await calls.stop()
-})
+const calls = openPartnerCalls()
+const { clock } = calls
 
-const isRevoked = (stub: StubPartner, id: string): Promise<boolean> =>
-  isImportedRevocation(na.core.database.read, stub.name, id)
 const areRevoked = (stub: StubPartner, ...ids: readonly string[]): Promise<readonly boolean[]> =>
-  Promise.all(ids.map((id) => isRevoked(stub, id)))
+  Promise.all(ids.map((id) => calls.isRevoked(stub, id)))
 const act = (stub: StubPartner, name: string, body: JsonObject = {}) =>
   calls.admin('POST', `/${stub.name}/${name}`, { reason: 'a test', ...body })
 
 /** The imports of a sovereign in the audit, oldest first. */
 async function importsOf(stub: StubPartner): Promise<readonly JsonObject[]> {
-  const events = await na.auditEvents('sovereign_revocation_feed_imported')
+  const events = await calls.na.auditEvents('sovereign_revocation_feed_imported')
   return events.map(detailsOf).filter((details) => details['issuer_sovereign_id'] === stub.name)
 }
 
@@ -98,7 +78,7 @@ describe('a feed in parts', () => {
     })
     stub.show(FEED, stub.feed(4, ['later']))
     expect(await calls.pull(stub)).toMatchObject({ outcome: 'ok', partner: { feed: { imported_sequence: 4 } } })
-    expect(await isRevoked(stub, 'later')).toBe(true)
+    expect(await calls.isRevoked(stub, 'later')).toBe(true)
   }, 120_000)
 })
 
@@ -153,7 +133,7 @@ describe('a feed that is not above the imported sequence', () => {
       feed: readJson(wireText(stub.feed(3, ['by-hand']))),
       issuer_public_keys: [stub.key.publicKey],
     }
-    accepted(await na.as('privileged')('POST', '/admin/sovereign-revocation-feeds/import', body))
+    accepted(await calls.na.as('privileged')('POST', '/admin/sovereign-revocation-feeds/import', body))
     stub.show(FEED, stub.feed(3, ['pulled']))
     expect(await calls.pull(stub)).toMatchObject({ partner: { feed: { imported_sequence: 3, complete: true } } })
     expect(await areRevoked(stub, 'by-hand', 'pulled')).toEqual([true, true])
@@ -167,7 +147,7 @@ describe('a feed that is not above the imported sequence', () => {
   it('is as recent as its newest date', async () => {
     const stub = await calls.newPartner()
     const date = async (): Promise<string | null | undefined> =>
-      (await na.features.revocationFeeds.issuerStates.read(stub.name, 'a')).feed?.issued_at
+      (await calls.na.features.revocationFeeds.issuerStates.read(stub.name, 'a')).feed?.issued_at
     const dates = [0, 20, 10].map((more) => writeInstant(clock.now() + seconds(more)))
     const seen: unknown[] = []
     for (const issued_at of dates) {
@@ -199,13 +179,13 @@ describe('a pull that an operator ends', () => {
     stub.show(FEED, after(changes[change] ?? (() => Promise.reject(new Error(change))), stub.feed(4, ['too-late'])))
     clock.advance(11)
     refused(await calls.admin('POST', `/${stub.name}/pull`), 409, 'pull_in_progress')
-    expect(await isRevoked(stub, 'too-late')).toBe(false)
+    expect(await calls.isRevoked(stub, 'too-late')).toBe(false)
   })
 })
 
 describe('the maximum number of imported ids', () => {
   const setIds = (issuer_sovereign_id: string, ids: number) =>
-    rowsOf(na.core.database)
+    rowsOf(calls.na.core.database)
       .insertInto('imported_issuers')
       .values({ issuer_sovereign_id, ids })
       .onConflict((conflict) => conflict.column('issuer_sovereign_id').doUpdateSet({ ids }))
@@ -224,7 +204,7 @@ describe('the maximum number of imported ids', () => {
       outcome: 'store_failed',
       partner: { feed: { imported_sequence: 2 }, crl: { sequence: 7 }, alarms: [{ kind: 'import_capacity' }] },
     })
-    expect(await isRevoked(stub, 'b')).toBe(false)
+    expect(await calls.isRevoked(stub, 'b')).toBe(false)
     await setIds(stub.name, 1)
   })
 
@@ -234,7 +214,7 @@ describe('the maximum number of imported ids', () => {
     const stub = await calls.newPartner()
     stub.show(FEED, stub.feed(1, ['a']))
     expect(await calls.pull(stub)).toMatchObject({ outcome: 'ok' })
-    expect(await isRevoked(stub, 'a')).toBe(true)
+    expect(await calls.isRevoked(stub, 'a')).toBe(true)
     await setIds(stub.name, 10_000)
     stub.show(FEED, stub.feed(2, ['a', 'b']))
     expect(await calls.pull(stub)).toMatchObject({ outcome: 'store_failed' })
@@ -253,7 +233,7 @@ describe('the maximum number of imported ids', () => {
       const isEnding = new Promise<void>((resolve) => {
         end = resolve
       })
-      const other = na.core.database.write(async (tx) => {
+      const other = calls.na.core.database.write(async (tx) => {
         await tx.lock('imports')
         await isEnding
       })

@@ -2,6 +2,7 @@ import { partners } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
 import type { Feature } from '../../core.ts'
 import { bind } from '../../auth/access.ts'
+import { BatchedRead } from '../../database/batched-read.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { add } from './add.ts'
 import { clearAlarm } from './clear-alarm.ts'
@@ -14,7 +15,7 @@ import { pull } from './pull.ts'
 import { pullDue } from './pull.job.ts'
 import { remove } from './remove.ts'
 import { repin } from './repin.ts'
-import { findFeedAge } from './queries/partners.ts'
+import { READ_FEED_AGES } from './queries/partners.ts'
 import type { PartnersState } from './state.ts'
 import { treaties } from './treaties.ts'
 import { update } from './update.ts'
@@ -34,6 +35,10 @@ export interface Partners extends Feature {
 /** Other sovereigns whose published material is read (protocol/partners). */
 export function openPartners(given: PartnersParts): Partners {
   const checks = new MaterialChecks()
+  const feedAges = new BatchedRead(
+    (ids) => given.database.run(READ_FEED_AGES, ids),
+    (row) => row.sovereign_id,
+  )
   const parts: PartnersState = { ...given, checks }
   const own =
     <Value>(handle: (call: OperatorCall, parts: PartnersState) => Promise<Value>) =>
@@ -53,7 +58,10 @@ export function openPartners(given: PartnersParts): Partners {
     ],
     jobs: [{ name: 'partner-pull', everySeconds: 5, run: (signal) => pullDue(parts, signal) }],
     acceptedKeys: (sovereign_id, date) => findAcceptedKeys(parts, sovereign_id, date),
-    maxFeedAge: (sovereign_id) => findFeedAge(parts.database.read, sovereign_id),
-    close: () => checks.close(),
+    maxFeedAge: (sovereign_id) => feedAges.find(sovereign_id).then((row) => row?.max_feed_age_seconds ?? null),
+    async close() {
+      await feedAges.close()
+      await checks.close()
+    },
   }
 }

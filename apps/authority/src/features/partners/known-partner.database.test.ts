@@ -1,7 +1,6 @@
 import { readJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import {
-  ManualClock,
   accepted,
   detailsOf,
   eventsOf,
@@ -9,28 +8,19 @@ import {
   foreignJustification,
   foreignSovereign,
   refused,
-  startTestAuthority,
   wireText,
 } from '@chancery/testkit'
-import type { ForeignSovereign, TestAuthority, TestResponse } from '@chancery/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LOOPBACK, PartnerCalls } from './partner-calls.suite.ts'
+import type { ForeignSovereign, TestResponse } from '@chancery/testkit'
+import { describe, expect, it } from 'vitest'
+import { openPartnerCalls } from './partner-calls.suite.ts'
 import type { StubPartner } from './stub-partner.suite.ts'
 
-const clock = new ManualClock('2026-01-02T03:04:05Z')
-let na: TestAuthority
-const calls = new PartnerCalls(() => na, clock)
-beforeAll(async () => {
-  na = await startTestAuthority({ clock, settings: LOOPBACK })
-})
-afterAll(async () => {
-  await na.stop()
-  await calls.stop()
-})
+const calls = openPartnerCalls()
+const { clock } = calls
 
-const post = (path: string, body: JsonObject): Promise<TestResponse> => na.as('privileged')('POST', path, body)
+const post = (path: string, body: JsonObject): Promise<TestResponse> => calls.na.as('privileged')('POST', path, body)
 const voteOn = (issuer: ForeignSovereign): Promise<TestResponse> =>
-  na.as('standard')('POST', '/admin/consensus/vote', {
+  calls.na.as('standard')('POST', '/admin/consensus/vote', {
     vote: true,
     justification_proof: readJson(wireText(foreignJustification(issuer, clock.now()))) as JsonObject,
   })
@@ -40,7 +30,7 @@ describe('votes on a proof of a partner', () => {
     const stub = await calls.newPartner()
     const answer = await voteOn(stub.key)
     accepted(answer, 201)
-    expect(detailsOf((await eventsOf(na, answer))[0])).toMatchObject({ trust_basis: 'partner_pinned_keys' })
+    expect(detailsOf((await eventsOf(calls.na, answer))[0])).toMatchObject({ trust_basis: 'partner_pinned_keys' })
     const next = foreignSovereign(stub.name, `${stub.name}-next`)
     refused(await voteOn(next), 422, 'justification_untrusted')
     const network_authority = {
@@ -66,7 +56,7 @@ describe('votes on a proof of a partner', () => {
 describe('the age of a feed in decisions', () => {
   async function denial(stub: StubPartner): Promise<unknown> {
     const record = foreignAttestation(stub.key, clock.now(), { claims: { capabilities: ['ledger.read'] } })
-    const answer = await na.as('standard')('POST', '/admin/boundary/evaluate', {
+    const answer = await calls.na.as('standard')('POST', '/admin/boundary/evaluate', {
       presented: { attestation: readJson(wireText(record)), issuer_sovereign_id: stub.name },
       requested_capability: 'ledger.read',
     })
@@ -117,7 +107,7 @@ describe('the age of a feed in decisions', () => {
   })
 
   async function importedEvents(stub: StubPartner): Promise<number> {
-    const events = await na.core.database.read
+    const events = await calls.na.core.database.read
       .selectFrom('audit_events')
       .selectAll()
       .where('event_type', '=', 'sovereign_revocation_feed_imported')

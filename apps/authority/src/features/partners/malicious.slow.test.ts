@@ -1,24 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { JsonObject } from '@chancery/protocol'
-import { ManualClock, accepted, foreignSovereign, foreignTreaty, startTestAuthority, wireText } from '@chancery/testkit'
-import type { ForeignObject, TestAuthority } from '@chancery/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isImportedRevocation } from '../revocation-feeds/index.ts'
-import { LOOPBACK, PartnerCalls, treatyRows } from './partner-calls.suite.ts'
+import { accepted, foreignSovereign, foreignTreaty, wireText } from '@chancery/testkit'
+import type { ForeignObject } from '@chancery/testkit'
+import { describe, expect, it } from 'vitest'
+import { openPartnerCalls, treatyRows } from './partner-calls.suite.ts'
 import type { StubPartner } from './stub-partner.suite.ts'
 
-const clock = new ManualClock('2026-01-02T03:04:05Z')
-let na: TestAuthority
-const calls = new PartnerCalls(() => na, clock)
-beforeAll(async () => {
-  na = await startTestAuthority({ clock, settings: LOOPBACK })
-})
-afterAll(async () => {
-  await na.stop()
-  await calls.stop()
-})
-const isRevoked = (stub: StubPartner, id: string): Promise<boolean> =>
-  isImportedRevocation(na.core.database.read, stub.name, id)
+const calls = openPartnerCalls()
+const { clock } = calls
 const treatyTo = (stub: StubPartner, name: string, changes: ForeignObject = {}): ForeignObject =>
   foreignTreaty(stub.key, foreignSovereign(name), clock.now(), changes)
 
@@ -36,7 +25,7 @@ describe('a malicious partner', () => {
       'unauthentic',
       { feed: null, crl: null, treaties: { active: 1, refused: 1 } },
     ])
-    expect(await isRevoked(stub, 'x')).toBe(false)
+    expect(await calls.isRevoked(stub, 'x')).toBe(false)
   })
 
   it('shows two revocation lists with one number, and two treaties with one id in one page', async () => {
@@ -116,7 +105,7 @@ describe('a malicious partner', () => {
       outcome: 'ok',
       partner: { state: 'fresh', reasons: ['clock_offset'], failures: 0, alarms: [], treaties: { active: 0 } },
     })
-    expect([await isRevoked(stub, 'early'), await isRevoked(stub, 'late')]).toEqual([true, true])
+    expect([await calls.isRevoked(stub, 'early'), await calls.isRevoked(stub, 'late')]).toEqual([true, true])
   })
 })
 

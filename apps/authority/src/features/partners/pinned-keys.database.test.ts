@@ -1,20 +1,11 @@
 import type { JsonObject } from '@chancery/protocol'
-import { ManualClock, accepted, foreignSovereign, refused, startTestAuthority } from '@chancery/testkit'
-import type { ForeignObject, TestAuthority } from '@chancery/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LOOPBACK, PartnerCalls, requestOf } from './partner-calls.suite.ts'
+import { accepted, foreignSovereign, refused } from '@chancery/testkit'
+import type { ForeignObject } from '@chancery/testkit'
+import { describe, expect, it } from 'vitest'
+import { openPartnerCalls, requestOf } from './partner-calls.suite.ts'
 import type { StubPartner } from './stub-partner.suite.ts'
 
-const clock = new ManualClock('2026-01-02T03:04:05Z')
-let na: TestAuthority
-const calls = new PartnerCalls(() => na, clock)
-beforeAll(async () => {
-  na = await startTestAuthority({ clock, settings: LOOPBACK })
-})
-afterAll(async () => {
-  await na.stop()
-  await calls.stop()
-})
+const calls = openPartnerCalls()
 
 const keyFrom = (stub: StubPartner, valid_from: string, key = stub.key): ForeignObject => ({
   network_authority: { public_key: key.publicKey, valid_from, valid_to: '9999-12-31T00:00:00Z' },

@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { wireText, ManualClock, accepted, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { LOOPBACK, PartnerCalls, requestOf } from './partner-calls.suite.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { LOOPBACK, PartnerCalls, openPartnerCalls, requestOf } from './partner-calls.suite.ts'
 import type { StubPartner } from './stub-partner.suite.ts'
 
-const clock = new ManualClock('2026-01-02T03:04:05Z')
 const TIMEOUT = { timeout: 20_000, interval: 20 }
 
 /** Requests for a genesis block that wait until they are released. */
@@ -44,15 +43,8 @@ const isPulled = async (calls: PartnerCalls, stub: StubPartner): Promise<boolean
   (await calls.show(stub))['last_pull'] !== null
 
 describe('the job that pulls', () => {
-  let na: TestAuthority
-  const calls = new PartnerCalls(() => na, clock)
-  beforeAll(async () => {
-    na = await startTestAuthority({ clock, settings: LOOPBACK })
-  })
-  afterAll(async () => {
-    await na.stop()
-    await calls.stop()
-  })
+  const calls = openPartnerCalls()
+  const { clock } = calls
 
   it('pulls a partner when its interval is over, and no paused one', async () => {
     const [due, paused, later] = [
@@ -61,11 +53,11 @@ describe('the job that pulls', () => {
       await calls.newPartner({ interval_seconds: 3600 }),
     ]
     accepted(await calls.admin('POST', `/${paused.name}`, { paused: true }))
-    await runJob(na)
+    await runJob(calls.na)
     expect(await isPulled(calls, due)).toBe(false)
     clock.advance(67)
     await vi.waitFor(async () => {
-      await runJob(na)
+      await runJob(calls.na)
       expect(await isPulled(calls, due)).toBe(true)
     }, TIMEOUT)
     expect([await isPulled(calls, paused), await isPulled(calls, later)]).toEqual([false, false])
@@ -78,7 +70,7 @@ describe('the job that pulls', () => {
     for (let i = 0; i < 12; i += 1) stubs.push(await calls.newPartner({ interval_seconds: 60 }))
     for (const stub of stubs) gate.close(stub)
     clock.advance(67)
-    const running = runJob(na)
+    const running = runJob(calls.na)
     await vi.waitFor(() => expect(gate.waiting).toBe(8), TIMEOUT)
     const refusedPull = await calls.admin('POST', `/${stubs.find((stub) => readsOf(stub) > 1)?.name ?? ''}/pull`)
     refused(refusedPull, 409, 'pull_in_progress')
@@ -97,7 +89,7 @@ describe('the job that pulls', () => {
     gate.close(stub)
     clock.advance(67)
     const stop = new AbortController()
-    const running = runJob(na, stop.signal)
+    const running = runJob(calls.na, stop.signal)
     await vi.waitFor(() => expect(gate.waiting).toBe(1), TIMEOUT)
     stop.abort()
     await running
@@ -123,6 +115,7 @@ describe('the job that pulls', () => {
 })
 
 describe.runIf(process.env['CHANCERY_TEST_DATABASE'] === 'postgres')('two instances on one database', () => {
+  const clock = new ManualClock('2026-01-02T03:04:05Z')
   let [a, b] = [] as unknown as [TestAuthority, TestAuthority]
   const calls = new PartnerCalls(() => a, clock)
   const others = new PartnerCalls(() => b, clock)

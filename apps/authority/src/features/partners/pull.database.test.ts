@@ -1,38 +1,19 @@
 import type { JsonObject } from '@chancery/protocol'
-import {
-  ManualClock,
-  accepted,
-  detailsOf,
-  eventsOf,
-  foreignSovereign,
-  foreignTreaty,
-  refused,
-  startTestAuthority,
-} from '@chancery/testkit'
-import type { ForeignObject, TestAuthority } from '@chancery/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isImportedRevocation } from '../revocation-feeds/index.ts'
-import { LOOPBACK, PartnerCalls, requestOf, treatyRows } from './partner-calls.suite.ts'
+import { accepted, detailsOf, eventsOf, foreignSovereign, foreignTreaty, refused } from '@chancery/testkit'
+import type { ForeignObject } from '@chancery/testkit'
+import { describe, expect, it } from 'vitest'
+import { openPartnerCalls, requestOf, treatyRows } from './partner-calls.suite.ts'
+import type { PartnerCalls } from './partner-calls.suite.ts'
 import { StubPartner } from './stub-partner.suite.ts'
 
-const clock = new ManualClock('2026-01-02T03:04:05Z')
-let na: TestAuthority
-const calls = new PartnerCalls(() => na, clock)
-beforeAll(async () => {
-  na = await startTestAuthority({ clock, settings: LOOPBACK })
-})
-afterAll(async () => {
-  await na.stop()
-  await calls.stop()
-})
+const calls = openPartnerCalls()
+const { clock } = calls
 
 const admin: PartnerCalls['admin'] = (method, path, body) => calls.admin(method, path, body)
 const newStub = (): Promise<StubPartner> => calls.newStub()
 const newPartner = (changes: JsonObject = {}): Promise<StubPartner> => calls.newPartner(changes)
 const pull = (stub: StubPartner): Promise<JsonObject> => calls.pull(stub)
 const partnerOf = (stub: StubPartner): Promise<JsonObject> => calls.show(stub)
-const isRevoked = (stub: StubPartner, id: string): Promise<boolean> =>
-  isImportedRevocation(na.core.database.read, stub.name, id)
 
 describe('POST /admin/partners', () => {
   it('reads genesis block and metadata, stores the partner and audits it', async () => {
@@ -41,7 +22,7 @@ describe('POST /admin/partners', () => {
     const partner = accepted(answer, 201)
     expect(partner).toMatchObject({ sovereign_id: stub.name, state: 'new', label: 'neighbour', alarms: [] })
     expect(stub.seen).toEqual(['/genesis', '/sovereign.json'])
-    const [event] = await eventsOf(na, answer)
+    const [event] = await eventsOf(calls.na, answer)
     expect(event?.['event_type']).toBe('partner_added')
     expect(detailsOf(event)).toMatchObject({ sovereign_id: stub.name, pin_kind: 'root', import_feeds: true })
     refused(await admin('POST', '', requestOf(stub)), 409, 'partner_exists')
@@ -90,7 +71,7 @@ describe('a pull', () => {
       feed: { sequence: 3, ids: 1, imported_sequence: 3, complete: true },
       treaties: { active: 1, refused: 1, truncated: false },
     })
-    expect(await isRevoked(stub, 'gone-1')).toBe(true)
+    expect(await calls.isRevoked(stub, 'gone-1')).toBe(true)
     expect(await pull(stub)).toMatchObject({ outcome: 'unchanged', changed: [] })
   })
 
@@ -126,7 +107,7 @@ describe('a pull', () => {
       stub.show('/crl', stub.crl(sequence, []))
       expect(await pull(stub)).toMatchObject({ outcome, partner: { crl: { sequence } } })
     }
-    expect(await isRevoked(stub, 'forged')).toBe(false)
+    expect(await calls.isRevoked(stub, 'forged')).toBe(false)
     expect(await partnerOf(stub)).toMatchObject({ alarms: [] })
   })
 
@@ -137,14 +118,14 @@ describe('a pull', () => {
     stub.show('/sovereign-revocation-feed', stub.feed(5, ['b']))
     const { outcome, partner } = (await pull(stub)) as { outcome: string; partner: { alarms: { alarm_id: string }[] } }
     expect([outcome, partner]).toMatchObject(['equivocation', { state: 'alarm', alarms: [{ kind: 'equivocation' }] }])
-    expect([await isRevoked(stub, 'a'), await isRevoked(stub, 'b')]).toEqual([true, true])
+    expect([await calls.isRevoked(stub, 'a'), await calls.isRevoked(stub, 'b')]).toEqual([true, true])
     await pull(stub)
     const alarm_id = partner.alarms[0]?.alarm_id ?? ''
     expect((await partnerOf(stub))['alarms']).toHaveLength(1)
     refused(await admin('POST', `/${stub.name}/clear-alarm`, { alarm_id: 'x', reason: 'y' }), 404, 'alarm_not_found')
     accepted(await admin('POST', `/${stub.name}/clear-alarm`, { alarm_id, reason: 'asked them' }))
     expect(await pull(stub)).toMatchObject({ outcome: 'ok', partner: { state: 'fresh' } })
-    expect(await isRevoked(stub, 'a')).toBe(true)
+    expect(await calls.isRevoked(stub, 'a')).toBe(true)
   })
 
   it('raises an alarm for the second lower sequence in a row, also after removal', async () => {
@@ -157,7 +138,7 @@ describe('a pull', () => {
     accepted(await admin('POST', '', requestOf(stub)), 201)
     expect(await pull(stub)).toMatchObject({ outcome: 'rollback', partner: { state: 'new' } })
     expect(await pull(stub)).toMatchObject({ partner: { state: 'alarm', alarms: [{ kind: 'rollback' }] } })
-    expect(await isRevoked(stub, 'a')).toBe(true)
+    expect(await calls.isRevoked(stub, 'a')).toBe(true)
   })
 
   it('hides a treaty that was shown in two forms', async () => {
@@ -183,7 +164,7 @@ describe('a pull', () => {
     stub.show('/genesis', stub.genesis(stub.root, { network_authority }))
     stub.show('/sovereign-revocation-feed', next.sign({ ...stub.feed(1, ['by-next']), signatures: [] }))
     await pull(stub)
-    expect(await isRevoked(stub, 'by-next')).toBe(true)
+    expect(await calls.isRevoked(stub, 'by-next')).toBe(true)
     expect(await partnerOf(stub)).toMatchObject({ reasons: expect.arrayContaining(['key_changed']) })
     stub.show('/genesis', (_request, response) => void response.writeHead(503).end())
     const waits: number[] = []

@@ -1,27 +1,19 @@
 import type { JsonObject } from '@chancery/protocol'
-import { ManualClock, accepted, foreignSovereign, foreignTreaty, refused, startTestAuthority } from '@chancery/testkit'
-import type { ForeignObject, TestAuthority } from '@chancery/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LOOPBACK, PartnerCalls, treatyRows } from './partner-calls.suite.ts'
+import { accepted, foreignSovereign, foreignTreaty, refused, startTestAuthority } from '@chancery/testkit'
+import type { ForeignObject } from '@chancery/testkit'
+import { describe, expect, it } from 'vitest'
+import { LOOPBACK, openPartnerCalls, treatyRows } from './partner-calls.suite.ts'
 import type { StubPartner } from './stub-partner.suite.ts'
 
-const clock = new ManualClock('2026-01-02T03:04:05Z')
-let na: TestAuthority
-const calls = new PartnerCalls(() => na, clock)
-beforeAll(async () => {
-  na = await startTestAuthority({ clock, settings: LOOPBACK })
-})
-afterAll(async () => {
-  await na.stop()
-  await calls.stop()
-})
+const calls = openPartnerCalls()
+const { clock } = calls
 
 const treaty = (stub: StubPartner, treaty_id: string, subject: string): ForeignObject =>
   foreignTreaty(stub.key, foreignSovereign(subject), clock.now(), { treaty_id })
 const list = (stub: StubPartner, ...treaties: readonly ForeignObject[]): void =>
   stub.show('/recognition-treaties', treatyRows(...treaties))
 const storedRows = (stub: StubPartner) =>
-  na.core.database.read
+  calls.na.core.database.read
     .selectFrom('reported_treaties')
     .select(['treaty_id', 'hidden', 'treaty_json'])
     .where('sovereign_id', '=', stub.name)
@@ -85,7 +77,7 @@ describe('treaties in two forms', () => {
 
   it('use up the room of their partner only', async () => {
     const stub = await calls.newPartner()
-    await na.core.database.write(async ({ query }) => {
+    await calls.na.core.database.write(async ({ query }) => {
       for (let at = 0; at < 9999; at += 909)
         await query
           .insertInto('reported_treaties')
@@ -142,6 +134,6 @@ describe('NA_PARTNERS=off', () => {
     } finally {
       await off.stop()
     }
-    refused(await na.request('GET', '/admin/partners'), 401, 'admin_auth_failed')
+    refused(await calls.na.request('GET', '/admin/partners'), 401, 'admin_auth_failed')
   })
 })

@@ -1,8 +1,12 @@
+import { policy } from '@chancery/contract'
+import { bind } from '../../auth/access.ts'
+import { history } from './history.ts'
+import { publish } from './publish.ts'
+import { rollback } from './rollback.ts'
 import type { Feature } from '../../core.ts'
 import type { Transaction } from '../../database/database.ts'
-import { servePolicy } from './current.ts'
+import { current, servePolicy } from './current.ts'
 import type { PolicyParts } from './parts.ts'
-import { policyRoutes } from './routes.ts'
 import { signPolicyAgain } from './sign-again.ts'
 
 export interface Policy extends Feature {
@@ -13,7 +17,12 @@ export interface Policy extends Feature {
 
 export function openPolicy(parts: PolicyParts): Policy {
   return {
-    routes: policyRoutes(parts),
+    routes: [
+      bind(policy.current, (call) => current(call, parts)),
+      bind(policy.history, (call) => history(call, parts)),
+      bind(policy.publish, (call) => publish(call, parts)),
+      bind(policy.rollback, (call) => rollback(call, parts)),
+    ],
     jobs: [],
     serveCurrent: () => servePolicy(parts, {}),
     signPolicyAgain: (tx) => signPolicyAgain(tx, parts),

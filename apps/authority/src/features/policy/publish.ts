@@ -1,12 +1,11 @@
 import { Refusal } from '@chancery/contract'
 import { draftPolicyManifest, isSamePolicy, writeSortable } from '@chancery/protocol'
 import type { PolicyTerms } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
 import type { HttpResponse } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { PolicyParts } from './parts.ts'
-import { findStoredResponse, storeResponse, readAttempt } from '../../requests/idempotency.ts'
+import { readAttempt, respondOnce } from '../../requests/idempotency.ts'
 import { readPublishRequest } from './requests.ts'
 import { requireSentSignatures } from './sent-signatures.ts'
 import { findActivePolicy, findPolicy } from './queries.ts'
@@ -26,25 +25,19 @@ export async function publish(call: OperatorCall, parts: PolicyParts): Promise<H
   const attempt = readAttempt(call, parts.clock.now())
   return parts.database.write(async (tx) => {
     await tx.lock('policy')
-    const earlier =
-      attempt === undefined ? undefined : await findStoredResponse(tx, attempt, writeSortable(parts.clock.now()))
-    if (earlier !== undefined) return jsonText(earlier.text, earlier.status)
-    const previous = await findActivePolicy(tx.query)
-    const stored = await findPolicy(tx.query, id)
-    if (stored !== undefined) await requireSameTerms(parts, stored, terms)
-    if (stored?.active === 1) return keep(stored.policy_json, 200)
-    const text =
-      stored === undefined
-        ? await publishVersion(tx, parts, { policy_id: id, terms, previous })
-        : await activateStored(tx, parts, { stored, previous })
-    const details = { policy_id: id, previous_policy_id: previous?.policy_id ?? null, ...requestDetails(call) }
-    await parts.audit.record(tx, { type: 'policy_published', details })
-    return keep(text, stored === undefined ? 201 : 200)
-
-    async function keep(answer: string, status: number): Promise<HttpResponse> {
-      if (attempt !== undefined) await storeResponse(tx, attempt, { status, text: answer })
-      return jsonText(answer, status)
-    }
+    return respondOnce(tx, attempt, writeSortable(parts.clock.now()), async () => {
+      const previous = await findActivePolicy(tx.query)
+      const stored = await findPolicy(tx.query, id)
+      if (stored !== undefined) await requireSameTerms(parts, stored, terms)
+      if (stored?.active === 1) return { status: 200, text: stored.policy_json }
+      const text =
+        stored === undefined
+          ? await publishVersion(tx, parts, { policy_id: id, terms, previous })
+          : await activateStored(tx, parts, { stored, previous })
+      const details = { policy_id: id, previous_policy_id: previous?.policy_id ?? null, ...requestDetails(call) }
+      await parts.audit.record(tx, { type: 'policy_published', details })
+      return { status: stored === undefined ? 201 : 200, text }
+    })
   })
 }
 

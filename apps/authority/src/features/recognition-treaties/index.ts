@@ -7,8 +7,9 @@ import { issue } from './issue.ts'
 import { list } from './list.ts'
 import type { RecognitionTreatiesParts } from './parts.ts'
 import { findPartyKeys } from './party-keys.ts'
+import { renew } from './renew.ts'
 import { revoke } from './revoke.ts'
-import { findTreatiesWith } from './treaties-with.ts'
+import { TreatiesWith } from './treaties-with.ts'
 import { pinnedKeys, verifyPostedTreaty } from './verify-posted.ts'
 import type { TreatyQuestion, TreatyResult } from './verify-posted.ts'
 import { verify } from './verify.ts'
@@ -32,19 +33,21 @@ export interface RecognitionTreaties extends Feature {
 }
 
 export function openRecognitionTreaties(parts: RecognitionTreatiesParts): RecognitionTreaties {
+  const treatiesWith = new TreatiesWith(parts)
   return {
     routes: [
       bind(recognitionTreaties.list, (call) => list(call, parts)),
       bind(recognitionTreaties.find, (call) => find(call, parts)),
       bind(recognitionTreaties.issue, (call) => issue(call, parts)),
+      bind(recognitionTreaties.renew, (call) => renew(call, parts)),
       bind(recognitionTreaties.revoke, (call) => revoke(call, parts)),
       bind(recognitionTreaties.verify, (call) => verify(call, parts)),
     ],
     jobs: [],
     findPartyKeys: (sovereign_id) => findPartyKeys(parts, sovereign_id),
-    findTreatiesWith: (subject, treaty_id) => findTreatiesWith(parts, subject, treaty_id),
+    findTreatiesWith: (subject, treaty_id) => treatiesWith.find(subject, treaty_id),
     pinnedKeys: (subject) => pinnedKeys(parts, subject),
     verifyPostedTreaty: (...posted) => verifyPostedTreaty(parts, ...posted),
-    close: () => Promise.resolve(),
+    close: () => treatiesWith.close(),
   }
 }

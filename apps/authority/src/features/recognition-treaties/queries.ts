@@ -1,9 +1,12 @@
-import type { Database, Reader, Transaction } from '../../database/database.ts'
+import type { Instant, TreatyLifecycle } from '@chancery/protocol'
+import { sql } from 'kysely'
+import type { Database, Reader, Statement, Transaction } from '../../database/database.ts'
 import { countUpTo } from '../../database/large-table.ts'
 import { assertStored } from '../../database/assert-stored.ts'
-import { isRevokedInAudit } from '../../audit/revoked-treaties.ts'
-import { isAfter } from '../../requests/list-position.ts'
-import type { IssuePosition } from '../../requests/list-position.ts'
+import { isRevokedInAudit, revokedInAudit } from '../../audit/revoked-treaties.ts'
+import { lifecycleIs } from './conditions.ts'
+import type { Condition } from './conditions.ts'
+import type { TreatyPosition, TreatySort } from './requests.ts'
 
 export interface TreatyRow {
   readonly treaty_id: string
@@ -20,10 +23,16 @@ export interface TreatyRow {
   readonly revoked_in_audit: boolean | number
 }
 
+type TreatyLifecycleState = TreatyLifecycle['state']
+
 export interface TreatyFilter {
   readonly issuer_sovereign_id: string | undefined
   readonly subject_sovereign_id: string | undefined
   readonly status: string | undefined
+  readonly lifecycle: TreatyLifecycleState | undefined
+  /** First characters of the subject. */
+  readonly prefix: string | undefined
+  readonly now: Instant
 }
 
 export async function insertTreaty(
@@ -71,28 +80,46 @@ export async function markTreatyRevoked(
   return row !== undefined
 }
 
+export interface TreatyPage {
+  readonly limit: number
+  readonly offset: number
+  readonly sort: TreatySort
+  readonly after: TreatyPosition | undefined
+}
+
 export async function listTreaties(
   { engine, read }: TreatyReader,
   filter: TreatyFilter,
-  page: { readonly limit: number; readonly offset: number; readonly after: IssuePosition | undefined },
+  { limit, offset, sort, after }: TreatyPage,
 ): Promise<readonly TreatyRow[]> {
-  let query = filtered(read, filter).selectAll().select(isRevokedInAudit(engine).as('revoked_in_audit'))
-  if (page.after !== undefined) query = query.where(isAfter('treaty_id', page.after))
-  return query.orderBy('issued_at').orderBy('treaty_id').offset(page.offset).limit(page.limit).execute()
+  let query = filtered({ engine, read }, filter).selectAll().select(isRevokedInAudit(engine).as('revoked_in_audit'))
+  if (after !== undefined)
+    query = query
+      .where(sort, '>=', after.at)
+      .where((eb) => eb.or([eb(sort, '>', after.at), eb('treaty_id', '>', after.id)]))
+  return query.orderBy(sort).orderBy('treaty_id').offset(offset).limit(limit).execute()
 }
 
-export function countTreaties(db: Reader, filter: TreatyFilter, bound: number): Promise<number | null> {
-  return countUpTo(db, filtered(db, filter).select('treaty_id'), bound)
+export function countTreaties(reader: TreatyReader, filter: TreatyFilter, bound: number): Promise<number | null> {
+  return countUpTo(reader.read, filtered(reader, filter).select('treaty_id'), bound)
 }
 
-function filtered(db: Reader, filter: TreatyFilter) {
-  let query = db.selectFrom('recognition_treaties')
+function filtered({ engine, read }: TreatyReader, filter: TreatyFilter) {
+  let query = read.selectFrom('recognition_treaties')
   if (filter.issuer_sovereign_id !== undefined)
     query = query.where('issuer_sovereign_id', '=', filter.issuer_sovereign_id)
   if (filter.subject_sovereign_id !== undefined)
     query = query.where('subject_sovereign_id', '=', filter.subject_sovereign_id)
   if (filter.status !== undefined) query = query.where('status', '=', filter.status)
+  if (filter.lifecycle !== undefined) query = query.where(lifecycleIs(filter.lifecycle, filter.now))
+  if (filter.prefix !== undefined) query = query.where(subjectBegins(engine, filter.prefix))
   return query
+}
+
+/** One range of the index by subject, whose order is that of the bytes on both engines. */
+function subjectBegins(engine: Database['engine'], prefix: string): Condition {
+  const subject = engine === 'postgres' ? sql`subject_sovereign_id collate "C"` : sql`subject_sovereign_id`
+  return sql<boolean>`(${subject} >= ${prefix} and ${subject} < ${`${prefix}\u{10FFFF}`})`
 }
 
 /** Own, unrevoked treaties for a sovereign. The caller checks whether they are in force now. */
@@ -111,20 +138,54 @@ export function listTreatiesFor(
     .execute()
 }
 
-/** Own treaties for a sovereign, newest first: all of them, or the unrevoked ones that have not ended. */
+/** The newest own treaties with a subject, ended ones included. */
 export function listNewestFor(
   { engine: backend, read: db }: TreatyReader,
   own: string,
   subject: string,
-  page: { readonly limit: number; readonly unendedAt: string | undefined },
+  limit: number,
 ): Promise<readonly TreatyRow[]> {
-  let query = db
+  return db
     .selectFrom('recognition_treaties')
     .selectAll()
     .select(isRevokedInAudit(backend).as('revoked_in_audit'))
     .where('issuer_sovereign_id', '=', own)
     .where('subject_sovereign_id', '=', subject)
-  if (page.unendedAt !== undefined)
-    query = query.where('status', '=', 'active').where('expires_at', '>', page.unendedAt)
-  return query.orderBy('issued_at', 'desc').orderBy('treaty_id').limit(page.limit).execute()
+    .orderBy('issued_at', 'desc')
+    .orderBy('treaty_id')
+    .limit(limit)
+    .execute()
+}
+
+interface UnendedRequest {
+  readonly own: string
+  readonly subjects: readonly string[]
+  readonly now: string
+  /** Of each subject. */
+  readonly limit: number
+}
+
+const selectUnended = (engine: Database['engine'], own: string, subject: string, now: string, limit: string): string =>
+  `select *, ${revokedInAudit(engine)} as revoked_in_audit from recognition_treaties
+  where issuer_sovereign_id = ${own} and subject_sovereign_id = ${subject} and status = 'active' and expires_at > ${now}
+  order by issued_at desc, treaty_id limit ${limit}`
+
+/** The newest own treaties with each subject that are active and have not ended. Read for decisions on partners. */
+const LIST_UNENDED: Statement<UnendedRequest, TreatyRow> = {
+  name: 'list-unended-treaties',
+  isRead: true,
+  postgres: {
+    text: `select r.* from unnest($2::text[]) as t(subject)
+      cross join lateral (${selectUnended('postgres', '$1', 't.subject', '$3', '$4')}) as r
+      order by r.issued_at desc, r.treaty_id`,
+    values: ({ own, subjects, now, limit }) => [own, subjects, now, limit],
+  },
+  sqlite: (prepare, { own, subjects, now, limit }) =>
+    subjects.flatMap(
+      (subject) => prepare(selectUnended('sqlite', '?', '?', '?', '?')).all(own, subject, now, limit) as never,
+    ),
+}
+
+export function listUnended(database: Pick<Database, 'run'>, request: UnendedRequest): Promise<readonly TreatyRow[]> {
+  return database.run(LIST_UNENDED, request)
 }

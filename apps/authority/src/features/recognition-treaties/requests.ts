@@ -1,6 +1,9 @@
 import { Refusal } from '@chancery/contract'
 import { field, isIssuableScope, isPlainText, readTreatyScope } from '@chancery/protocol'
-import type { JsonObject, TreatyScope } from '@chancery/protocol'
+import type { JsonObject, TreatyLifecycle, TreatyScope } from '@chancery/protocol'
+import type { Query } from '@chancery/service-kit'
+import { readIssuePosition, writeIssuePosition } from '../../requests/list-position.ts'
+import type { Page } from '../../requests/paging.ts'
 import {
   isPublicKeyText,
   readGrantedRoles,
@@ -16,6 +19,9 @@ export interface IssueRequest {
   readonly validityHours: number
   readonly metadata: JsonObject
 }
+
+/** Three years. */
+export const MAX_VALIDITY_HOURS = 26_280
 
 const MEMBERS = [
   'subject_sovereign_id',
@@ -33,7 +39,7 @@ export function readIssueRequest(body: JsonObject, own: string, allowedRoles: re
   if (typeof subject !== 'string' || !isPlainText(subject, 128)) throw new Refusal('missing_treaty_subject')
   const subject_public_keys = readSubjectKeys(body)
   const scope = readScope(body, allowedRoles)
-  const validityHours = readValidityHours(body['validity_hours'], 168, 26_280)
+  const validityHours = readValidityHours(body['validity_hours'], 168, MAX_VALIDITY_HOURS)
   const issuer = body['issuer_sovereign_id']
   if (issuer !== undefined && issuer !== own) throw new Refusal('wrong_issuer')
   const metadata = readOrRefuse('invalid_input', () => field.freeForm(16_384)(body['metadata'] ?? {}, 'metadata'))
@@ -56,4 +62,47 @@ function readScope(body: JsonObject, allowedRoles: readonly string[]): TreatySco
   readGrantedRoles(scope.allowed_roles, 0, allowedRoles)
   if (!isIssuableScope(scope)) throw new Refusal('invalid_treaty_scope', { field: 'claims' })
   return scope
+}
+
+export type TreatySort = 'issued_at' | 'expires_at'
+
+/** A position in a list that is ordered by one of the times, then id. */
+export interface TreatyPosition {
+  readonly at: string
+  readonly id: string
+}
+
+export interface TreatyListRequest {
+  readonly sort: TreatySort
+  readonly lifecycle: TreatyLifecycle['state'] | undefined
+  readonly prefix: string | undefined
+}
+
+const STATES = ['active', 'expiring_soon', 'expired', 'revoked', 'replaced'] as const
+
+/** The members of a list that are beta; an unreadable one must not return everything. */
+export function readTreatyList(query: Query): TreatyListRequest {
+  const [sort, lifecycle, prefix] = [query.first('sort'), query.first('lifecycle'), query.first('q')]
+  if (sort !== undefined && sort !== 'issued_at' && sort !== 'expires_at')
+    throw new Refusal('invalid_input', { field: 'sort' })
+  const state = STATES.find((each) => each === lifecycle)
+  if (lifecycle !== undefined && state === undefined) throw new Refusal('invalid_input', { field: 'lifecycle' })
+  if (prefix !== undefined && !isPlainText(prefix, 128)) throw new Refusal('invalid_input', { field: 'q' })
+  return { sort: sort ?? 'issued_at', lifecycle: state, prefix }
+}
+
+/** The position of a cursor; one of the other order is refused. */
+export function readTreatyPosition(page: Page, sort: TreatySort): TreatyPosition | undefined {
+  if (sort === 'issued_at') {
+    const place = readIssuePosition(page)
+    return place === undefined ? undefined : { at: place.issued_at, id: place.id }
+  }
+  if (page.after === undefined) return undefined
+  const match = /^end\|(\d{4}-\d\d-\d\dT[0-9:.]{8,15}Z)\|(.{1,256})$/su.exec(page.after)
+  if (match === null || !isPlainText(match[2] ?? '', 256)) throw new Refusal('invalid_page')
+  return { at: match[1] ?? '', id: match[2] ?? '' }
+}
+
+export function writeTreatyPosition(sort: TreatySort, { at, id }: TreatyPosition): string {
+  return sort === 'issued_at' ? writeIssuePosition({ issued_at: at, id }) : `end|${at}|${id}`
 }

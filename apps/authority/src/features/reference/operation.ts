@@ -1,6 +1,7 @@
 import {
   CONTENT_TYPES,
   ERRORS,
+  EVENT_STREAM_TYPE,
   OPERATOR_HEADERS,
   authHint,
   errorCodesOf,
@@ -80,8 +81,9 @@ function errorResponses(route: Route): JsonObject {
   )
 }
 
-function successContent({ response, answer }: Route): JsonObject {
-  if (response === 'json') return { [JSON_TYPE]: { schema: answerSchema(answer) } }
+function successContent({ response, answer, stream }: Route): JsonObject {
+  const events: JsonObject = stream === undefined ? {} : { [EVENT_STREAM_TYPE]: { schema: { type: 'string' } } }
+  if (response === 'json') return { [JSON_TYPE]: { schema: answerSchema(answer) }, ...events }
   const isBinary = response === 'static' || response === 'tile'
   const type = response === 'static' ? '*/*' : CONTENT_TYPES[response]
   return { [type]: { schema: isBinary ? { type: 'string', format: 'binary' } : { type: 'string' } } }

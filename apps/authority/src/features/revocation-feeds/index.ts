@@ -1,11 +1,14 @@
+import { revocationFeeds } from '@chancery/contract'
+import { bind } from '../../auth/access.ts'
+import { importFeed } from './import.ts'
 import type { Feature } from '../../core.ts'
 import type { FeedIndex } from '@chancery/protocol'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { serveFeed } from './current.ts'
-import { serveIndex } from './feed-index.ts'
+import { current, serveFeed } from './current.ts'
+import { index, serveIndex } from './feed-index.ts'
 import type { RevocationFeedsParts } from './feed-parts.ts'
 import { IssuerStates } from './issuer-state.ts'
-import { cacheParts } from './part.ts'
+import { cacheParts, part } from './part.ts'
 import {
   addPartnerIds,
   completePartnerFeed,
@@ -20,7 +23,6 @@ import { findLastImported, listNewestFeeds, listStoredParts } from './queries/im
 import { findOwnFeedTotal } from './queries/own.ts'
 import type { OwnFeed } from './queries/own.ts'
 import { refreshFeed } from './refresh.job.ts'
-import { revocationFeedRoutes } from './routes.ts'
 
 export { findFeedFault, findSignedFeed } from './continuity.ts'
 export { ImportStopped } from './import-partner.ts'
@@ -58,23 +60,29 @@ export interface RevocationFeeds extends Feature {
 }
 
 export function openRevocationFeeds(parts: RevocationFeedsParts): RevocationFeeds {
+  const issuerStates = new IssuerStates(parts.database)
   return {
-    routes: revocationFeedRoutes(parts),
+    routes: [
+      bind(revocationFeeds.current, (call) => current(call, parts)),
+      bind(revocationFeeds.index, (call) => index(call, parts)),
+      bind(revocationFeeds.part, (call) => part(call, parts)),
+      bind(revocationFeeds.import, (call) => importFeed(call, parts)),
+    ],
     jobs: [{ name: 'feed-refresh', everySeconds: 60, run: () => refreshFeed(parts) }],
     publishOwnFeed: (tx, cause, least) => publishOwnFeed(tx, parts, cause, least),
-    issuerStates: new IssuerStates(parts.database),
+    issuerStates,
     findImported: (issuer, db = parts.database.read) => findLastImported(db, issuer),
     listImported: async () =>
       new Map((await listNewestFeeds(parts.database.read)).map((feed) => [feed.issuer_sovereign_id, feed.sequence])),
     listStoredParts: (issuer, part_bits) => listStoredParts(parts.database.read, issuer, part_bits),
     importFeed: (feed, isCurrent) => importPartnerFeed(parts, feed, isCurrent),
     addIds: (feed, isCurrent) => addPartnerIds(parts, feed, isCurrent),
-    importPart: (index, part, isCurrent) => importPartnerPart(parts, index, part, isCurrent),
-    concludeIndex: (index, isCurrent) => concludePartnerIndex(parts, index, isCurrent),
+    importPart: (feedIndex, feedPart, isCurrent) => importPartnerPart(parts, feedIndex, feedPart, isCurrent),
+    concludeIndex: (feedIndex, isCurrent) => concludePartnerIndex(parts, feedIndex, isCurrent),
     completeWithoutIndex: (issuer, sequence, isCurrent) => completePartnerFeed(parts, issuer, sequence, isCurrent),
     serveFeed: () => serveFeed(parts),
     serveIndex: () => serveIndex(parts),
     cacheParts: () => cacheParts(parts),
-    close: () => Promise.resolve(),
+    close: () => issuerStates.close(),
   }
 }

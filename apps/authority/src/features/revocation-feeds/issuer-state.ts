@@ -1,6 +1,10 @@
 import type { ImportedFeed } from '@chancery/protocol'
-import { findFeedText, isImportedRevocation } from './queries/imported.ts'
+import { findFeedText } from './queries/imported.ts'
 import type { FeedDatabase } from './queries/imported.ts'
+import { READ_LISTED, READ_NEWEST_FEEDS, listedKey } from './queries/issuer-states.ts'
+import type { ListedRow, NewestFeedRow } from './queries/issuer-states.ts'
+import type { Database } from '../../database/database.ts'
+import { BatchedRead } from '../../database/batched-read.ts'
 
 /** What imported feeds state about an attestation of an issuer. */
 export interface IssuerState {
@@ -17,41 +21,36 @@ const MAX_CACHED = 2000
 export class IssuerStates {
   readonly #database: FeedDatabase
   readonly #dates = new Map<string, string | null>()
+  readonly #feeds: BatchedRead<NewestFeedRow>
+  readonly #listed: BatchedRead<ListedRow>
 
-  constructor(database: FeedDatabase) {
+  constructor(database: FeedDatabase & Pick<Database, 'run'>) {
     this.#database = database
+    this.#feeds = new BatchedRead(
+      (issuers) => database.run(READ_NEWEST_FEEDS, issuers),
+      (row) => row.issuer_sovereign_id,
+    )
+    this.#listed = new BatchedRead((keys) => database.run(READ_LISTED, keys), listedKey)
   }
 
   async read(issuer: string, attestation_id: string): Promise<IssuerState> {
-    const db = this.#database.read
-    const rows = await db
-      .selectFrom('sovereign_revocation_feeds')
-      .select((eb) => [
-        eb.fn.max('sequence').as('sequence'),
-        eb.fn.max(eb.case().when('complete', '=', 1).then(eb.ref('sequence')).end()).as('complete'),
-      ])
-      .where('issuer_sovereign_id', '=', issuer)
-      .executeTakeFirst()
+    const newest = await this.#feeds.find(issuer)
+    const feed = newest === undefined ? undefined : await this.#dateFeed(newest)
     // Read last: a feed that is imported now must not count as fresh without its ids.
-    const complete = rows?.complete ?? null
-    const feed = complete === null ? undefined : await this.#readFeed(issuer, Number(complete))
-    return {
-      sequence: Number(rows?.sequence ?? 0),
-      feed,
-      isListed: await isImportedRevocation(db, issuer, attestation_id),
-    }
+    const listed = await this.#listed.find(listedKey({ issuer_sovereign_id: issuer, attestation_id }))
+    return { sequence: Number(newest?.sequence ?? 0), feed, isListed: listed !== undefined }
   }
 
-  async #readFeed(issuer: string, sequence: number): Promise<ImportedFeed> {
-    const row = await this.#database.read
-      .selectFrom('sovereign_revocation_feeds as f')
-      .leftJoin('imported_issuers as i', 'i.issuer_sovereign_id', 'f.issuer_sovereign_id')
-      .select(['f.feed_id', 'f.digest', 'i.confirmed_at'])
-      .where('f.issuer_sovereign_id', '=', issuer)
-      .where('f.sequence', '=', sequence)
-      .executeTakeFirst()
+  async close(): Promise<void> {
+    await this.#feeds.close()
+    await this.#listed.close()
+  }
+
+  async #dateFeed(row: NewestFeedRow): Promise<ImportedFeed | undefined> {
+    if (row.complete === null) return undefined
+    const [issuer, sequence] = [row.issuer_sovereign_id, Number(row.complete)]
     // The text of an old feed is no longer stored, and with it its date.
-    if (row === undefined || row.digest !== null) return { sequence, issued_at: null }
+    if (row.digest !== null) return { sequence, issued_at: null }
     // A feed that was signed again has another date, and was confirmed later.
     const key = `${issuer}\n${sequence}\n${row.feed_id}\n${row.confirmed_at ?? ''}`
     const known = this.#dates.get(key)

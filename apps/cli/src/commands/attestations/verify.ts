@@ -31,7 +31,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
 
 /** The text must show that the caller chose the keys, not the authority. */
 function trustText(verdict: TreatyAttestationVerdict): string {
-  const trust = `\nGround: treaty ${visible(verdict.treaty_id)}, ${visible(verdict.trust_basis)}`
+  const trust = `\nBasis: treaty ${visible(verdict.treaty_id)}, ${visible(verdict.trust_basis)}`
   if (!verdict.accepted || verdict.counts_here) return trust
   return `${trust}\nThis verdict uses the keys you gave. The authority does not accept the attestation.`
 }

@@ -36,10 +36,12 @@ export async function chooseRequests(cwd: string, options: Options): Promise<Sim
   const file = options.text('contexts')
   if (file !== undefined && options.isSet('decisions')) throw usageError('Give --contexts or --decisions, not both.')
   if (file !== undefined) return { contexts: await loadContexts(cwd, file) }
-  return options.isSet('decisions') ? { decisions: {} } : undefined
+  return options.isSet('decisions') ? { decisions: { newest: 1000 } } : undefined
 }
 
-type SimulatedRequests = { readonly contexts: readonly JsonObject[] } | { readonly decisions: JsonObject }
+type SimulatedRequests =
+  | { readonly contexts: readonly JsonObject[] }
+  | { readonly decisions: { readonly newest: number } }
 
 /** The request of a test case, in the form a simulation takes. */
 export function toContext(testCase: JsonValue): JsonValue {

@@ -22,12 +22,11 @@ export async function loadPresented(cwd: string, options: Options): Promise<Pres
   }
 }
 
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const isFileName = (text: string): boolean => text.endsWith('.json') || text.includes('/')
 
 /** Reads --attestation: an id, or a file with the signed record. */
 export async function attestationId(cwd: string, options: Options): Promise<string | undefined> {
   const given = options.text('attestation')
-  if (given === undefined || ID.test(given) || !isFileName(given)) return given
+  if (given === undefined || !isFileName(given)) return given
   return (await loadRecord(cwd, given, ATTESTATION)).attestation_id
 }

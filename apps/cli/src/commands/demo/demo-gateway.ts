@@ -4,6 +4,7 @@ import { DAY, SECOND, writeJson } from '@chancery/protocol'
 import { createClient, createGatewayClient } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
+import { CommandError } from '../../errors/failure.ts'
 import { FOR_ALL, readText, replaceFile, typed } from '../../files/files.ts'
 import { gatewayFiles, makeGatewayFolder } from '../gateway/gateway-folder.ts'
 import { pinNetwork } from '../gateway/network-source.ts'
@@ -32,6 +33,7 @@ const REVOKED_NODE = 'berth-closed'
 /** Starts a gateway and a service that asks it, and prints one request that is refused and one that is allowed. */
 export async function startDemoGateway(context: CommandContext, options: DemoGatewayOptions): Promise<void> {
   const { home, host, port } = options
+  refuseOverrides(context)
   const callers = await prepareCallers(options)
   const folder = join(home, 'gateway')
   if (!(await isGatewayOf(folder, options))) await makeFolder(context, folder, options)
@@ -54,6 +56,17 @@ export async function startDemoGateway(context: CommandContext, options: DemoGat
     'Each file has the signed headers of one request. The demo writes them again after each use.',
   ]
   for (const line of lines) context.note(line)
+}
+
+/** A variable such as GATEWAY_ADDR would override the settings, and could open the demo to other machines. */
+function refuseOverrides({ env }: CommandContext): void {
+  const names = Object.keys(env).filter((name) => name.startsWith('GATEWAY_'))
+  if (names.length === 0) return
+  throw new CommandError({
+    code: 'settings_overridden',
+    message: `${names.join(', ')} in this shell would override the settings of the demo gateway.`,
+    hint: `Start the demo without them: env ${names.map((name) => `-u ${name}`).join(' ')} chancery demo --gateway`,
+  })
 }
 
 /** True when the folder has a gateway with these addresses. */

@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from '@chancery/sdk'
 import { findPortProblem } from '../../connection/ports.ts'
 import type { PortProblem } from '../../connection/ports.ts'
+import { waitUntilPassed } from '../../connection/wait-until.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 
 const READY_SECONDS = 30
@@ -59,23 +59,10 @@ export async function waitUntil(service: string, check: () => Promise<unknown>, 
       hint: 'See its log above. Start the demo again with --reset if its files are damaged.',
     })
   }
-  await Promise.race([poll(service, check), ended.then(refuseEarlyEnd)])
-}
-
-async function poll(service: string, check: () => Promise<unknown>): Promise<void> {
-  const end = performance.now() + READY_SECONDS * 1000
-  for (;;) {
-    const isReady = await check().then(
-      () => true,
-      () => false,
-    )
-    if (isReady) return
-    if (performance.now() > end)
-      throw new CommandError({
-        code: 'demo_not_ready',
-        message: `The ${service} did not become ready within ${READY_SECONDS} s.`,
-        hint: 'See its log above, and start the demo again.',
-      })
-    await pause(100)
-  }
+  if (await Promise.race([waitUntilPassed(check, READY_SECONDS), ended.then(refuseEarlyEnd)])) return
+  throw new CommandError({
+    code: 'demo_not_ready',
+    message: `The ${service} did not become ready within ${READY_SECONDS} s.`,
+    hint: 'See its log above, and start the demo again.',
+  })
 }

@@ -1,11 +1,13 @@
 import { readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { isJsonObject, readInstant, readJson, writeInstant, writeJson } from '@chancery/protocol'
-import type { Instant, JsonObject } from '@chancery/protocol'
+import { readInstant, writeInstant, writeJson } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
-import { CommandError } from '../../errors/failure.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
 import { FOR_ALL, replaceFile, typed } from '../../files/files.ts'
+import { parseJsonObject } from '../../files/json-file.ts'
+import { homeProblem } from '../init/choices.ts'
 import { prepareHome } from '../init/home.ts'
 
 export type DemoKind = 'one' | 'two'
@@ -19,6 +21,9 @@ export interface DemoState {
   readonly isComplete: boolean
 }
 
+/** A demo uses up to three ports in a row. */
+export const MAX_PORT = 65_533
+
 const fileOf = (home: string): string => join(home, 'demo.json')
 
 export async function writeDemoState(home: string, { createdAt, ...state }: DemoState): Promise<void> {
@@ -28,21 +33,14 @@ export async function writeDemoState(home: string, { createdAt, ...state }: Demo
 /** Returns the state of the demo in this folder, or undefined when the folder has no demo. */
 export async function findDemoState(home: string): Promise<DemoState | undefined> {
   const text = await readFile(fileOf(home), 'utf8').catch(() => undefined)
-  const value = text === undefined ? undefined : parse(text)
+  const value = text === undefined ? undefined : parseJsonObject(text)
   const written = value?.['createdAt']
   const createdAt = typeof written === 'string' ? readInstant(written) : undefined
-  if (value === undefined || createdAt === undefined) return undefined
+  const port = Number(value?.['port'])
+  const isPort = Number.isInteger(port) && port >= 1 && port <= MAX_PORT
+  if (value === undefined || createdAt === undefined || !isPort) return undefined
   const kind = value['kind'] === 'two' ? 'two' : 'one'
-  return { kind, port: Number(value['port']), createdAt, isComplete: value['isComplete'] === true }
-}
-
-function parse(text: string): JsonObject | undefined {
-  try {
-    const value = readJson(text)
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  return { kind, port, createdAt, isComplete: value['isComplete'] === true }
 }
 
 const NAMES: Readonly<Record<DemoKind, string>> = { one: 'one network', two: 'two companies' }
@@ -53,6 +51,8 @@ export async function checkDemoFolder(
   home: string,
   { kind, isReset }: { readonly kind: DemoKind; readonly isReset: boolean },
 ): Promise<DemoState | undefined> {
+  const problem = homeProblem(home)
+  if (problem !== undefined) throw usageError(problem)
   const state = await findDemoState(home)
   const folder = typed(context.cwd, home)
   if (state === undefined) {
@@ -60,8 +60,10 @@ export async function checkDemoFolder(
     return undefined
   }
   refuseRunning(home, folder, state)
-  if (isReset) return undefined
-  if (!state.isComplete) return undefined
+  if (isReset || !state.isComplete) {
+    await refuseAddedFiles(home, folder)
+    return undefined
+  }
   if (state.kind !== kind)
     throw new CommandError({
       code: 'demo_exists',
@@ -82,14 +84,46 @@ async function refuseOtherFiles(home: string, folder: string): Promise<void> {
   })
 }
 
+const LOCK = 'demo.lock'
+/** Names of everything that a demo creates in its folder, with drafts of replaced files. */
+const MADE: readonly RegExp[] = [
+  /^(?:keys|nodes|gateway|callers|service|agent|demo-bank|demo-freight)$/,
+  /^(?:genesis|operators|agent|demo)\.json$/,
+  /^authority\.[a-z.-]+$/,
+  /^(?:chancery\.toml|demo\.lock(?:-journal)?|\.[a-z.]+\.[0-9a-f]{12})$/,
+]
+
+/** A person may have put files into the folder. They are never deleted. */
+async function refuseAddedFiles(home: string, folder: string): Promise<void> {
+  const names = await readdir(home)
+  const [first, ...more] = names.filter((name) => !MADE.some((pattern) => pattern.test(name))).sort()
+  if (first === undefined) return
+  throw new CommandError({
+    code: 'folder_in_use',
+    message: `${folder} contains files that the demo did not make: ${[first, ...more.slice(0, 4)].join(', ')}.`,
+    hint: 'Nothing was deleted. Move these files away, or choose another folder with --home.',
+  })
+}
+
 /**
- * Makes the folder of a new demo. An earlier demo that is not continued is deleted.
+ * Makes the folder of a new demo, and locks it. An earlier demo that is not continued is deleted, after the lock, so that
+ * a demo that starts at the same time is never deleted.
  */
 export async function makeDemoFolder(home: string, state: DemoState): Promise<() => Promise<void>> {
-  if ((await findDemoState(home)) !== undefined) await rm(home, { recursive: true, force: true })
-  const { undo } = await prepareHome(home, false, state.createdAt)
-  await writeDemoState(home, state)
-  return undo
+  if ((await findDemoState(home)) === undefined) {
+    const { undo } = await prepareHome(home, false, state.createdAt)
+    await writeDemoState(home, state)
+    holdDemo(home)
+    return undo
+  }
+  holdDemo(home)
+  // The state stays, and is incomplete: the next start completes an interrupted deletion.
+  await writeDemoState(home, { ...state, isComplete: false })
+  const kept = ['demo.json', LOCK, `${LOCK}-journal`]
+  for (const name of await readdir(home))
+    if (!kept.includes(name) && MADE.some((pattern) => pattern.test(name)))
+      await rm(join(home, name), { recursive: true, force: true })
+  return () => Promise.resolve()
 }
 
 function refuseRunning(home: string, folder: string, { port }: DemoState): void {
@@ -118,12 +152,21 @@ export function holdDemo(home: string): void {
 
 /** Locks the folder until the returned function is called. Undefined when another process has the lock. */
 export function lockDemo(home: string): (() => void) | undefined {
-  const lock = new DatabaseSync(join(home, 'demo.lock'), { timeout: 500 })
+  const lock = openLock(home)
   try {
     lock.exec('pragma locking_mode = exclusive; begin exclusive')
     return () => lock.close()
   } catch {
     lock.close()
     return undefined
+  }
+}
+
+function openLock(home: string): DatabaseSync {
+  try {
+    return new DatabaseSync(join(home, LOCK), { timeout: 500 })
+  } catch (error) {
+    const hint = 'Check the owner and the permissions of the folder, or choose another one with --home.'
+    throw new CommandError({ code: 'file_error', message: `${home} cannot be written.`, hint }, { cause: error })
   }
 }

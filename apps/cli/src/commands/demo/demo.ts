@@ -17,13 +17,12 @@ import type { DemoKeys } from './demo-folder.ts'
 import { startDemoGateway } from './demo-gateway.ts'
 import { NodesFolder, runNodes } from './demo-nodes.ts'
 import { readNumber, requireFreePorts, waitUntilReady } from './demo-start.ts'
-import { checkDemoFolder, holdDemo, makeDemoFolder, writeDemoState } from './demo-state.ts'
+import { MAX_PORT, checkDemoFolder, holdDemo, makeDemoFolder, writeDemoState } from './demo-state.ts'
 import type { DemoState } from './demo-state.ts'
 import { PAST, createPast } from './history.ts'
 import { runTwo } from './two.ts'
 
 const HOST = '127.0.0.1'
-const MAX_PORT = 65_533
 
 interface OneDemo {
   readonly home: string
@@ -90,7 +89,6 @@ async function openDemo(context: CommandContext, options: Options): Promise<OneD
 async function createDemo(context: CommandContext, { home, state, nodes, isStatic }: OneDemo): Promise<DemoKeys> {
   const files = homeFiles(home)
   const undo = await makeDemoFolder(home, state)
-  holdDemo(home)
   const choices = { home, network: NETWORK, host: HOST, port: String(state.port) }
   // The first records are older than the demo, and a key must be valid before its first signature.
   const validFrom = state.createdAt - PAST - HOUR

@@ -45,10 +45,14 @@ export async function startProtectedService(options: ProtectedServiceOptions): P
   }
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     // A proof serves once. The files have new ones before this caller has its response.
-    void signAll().then(() => serve(request, response))
+    void signAll().then(
+      () => serve(request, response),
+      () => response.writeHead(503).end(),
+    )
   })
   await signAll()
-  setInterval(() => void signAll(), SIGN_AGAIN_MS).unref()
+  // A failure, for example of a full disk, must not end the demo. The next round writes the files again.
+  setInterval(() => void signAll().catch(() => undefined), SIGN_AGAIN_MS).unref()
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)

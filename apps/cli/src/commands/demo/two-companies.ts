@@ -111,7 +111,10 @@ export async function startService(
       }
     }),
   )
-  await new Promise<void>((resolve) => server.listen(port, host, resolve))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
   return {
     url,
     close: () => {

@@ -9,13 +9,12 @@ import { typed } from '../../files/files.ts'
 import { homeFiles, prepareHome } from '../init/home.ts'
 import { demoKeys, writeDemoHome } from './demo-folder.ts'
 import { readNumber, requireFreePorts, waitUntilReady } from './demo-start.ts'
-import { checkDemoFolder, holdDemo, makeDemoFolder, writeDemoState } from './demo-state.ts'
+import { MAX_PORT, checkDemoFolder, holdDemo, makeDemoFolder, writeDemoState } from './demo-state.ts'
 import type { DemoState } from './demo-state.ts'
 import { BANK, FREIGHT, connectCompanies, joinCompany, loadAttestation, startService } from './two-companies.ts'
 import type { Company } from './two-companies.ts'
 
 const HOST = '127.0.0.1'
-const MAX_PORT = 65_533
 const CALL_SECONDS = 10
 const SETTINGS = {
   [BANK]: 'NA_NODE_DECISIONS=partners\nNA_DECISION_RELAY_ROLES=role:relay\nNA_PARTNER_ADDRESSES=loopback\n',
@@ -36,7 +35,7 @@ export async function runTwo(context: CommandContext, options: Options): Promise
   ])
   const state = found ?? { kind: 'two', port, createdAt: context.now(), isComplete: false }
   const undo = found === undefined ? await makeDemoFolder(home, state) : undefined
-  holdDemo(home)
+  if (found !== undefined) holdDemo(home)
   try {
     if (found === undefined) for (const network of [BANK, FREIGHT] as const) await writeCompany(state, home, network)
   } catch (error) {

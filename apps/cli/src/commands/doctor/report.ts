@@ -1,4 +1,5 @@
 import { visible } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import type { Result } from '../../output/result.ts'
 import type { Style } from '../../output/style.ts'
 
@@ -8,10 +9,16 @@ interface Finding {
   readonly status: 'good' | 'warn' | 'bad' | 'skipped'
   readonly found: string
   readonly fix?: string
+  readonly effect?: string
+  readonly about?: string
+  readonly at?: string
 }
 
 /** Returns the findings, the most severe first, and the exit code. */
-export function report(findings: readonly Finding[], style: Style): Result {
+export function report(
+  findings: readonly Finding[],
+  style: Style,
+): Result & { readonly data: JsonObject; readonly text: string; readonly exitCode: number } {
   const count = (status: Finding['status']): number => findings.filter((finding) => finding.status === status).length
   const [bad, warnings] = [count('bad'), count('warn')]
   const text = [...sorted(findings).map((finding) => line(finding, style)), summary(bad, warnings)].join('\n')
@@ -30,8 +37,9 @@ function sorted(findings: readonly Finding[]): readonly Finding[] {
   return [...findings].sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status))
 }
 
-function line({ check, status, found, fix }: Finding, style: Style): string {
-  const head = `${style[TONES[status]](status.padEnd(7))}  ${check.padEnd(18)}  ${visible(found)}`
+function line({ check, status, found, fix, effect }: Finding, style: Style): string {
+  const what = visible(effect === undefined ? found : `${found}. ${effect}`)
+  const head = `${style[TONES[status]](status.padEnd(7))}  ${check.padEnd(18)}  ${what}`
   return fix === undefined ? head : `${head}\n${' '.repeat(29)}${style.title('fix:')} ${visible(fix)}`
 }
 

@@ -4,28 +4,27 @@ import { isJsonObject, visible, writeInstant } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
-import { OWNER_ONLY, replaceFile, typed, writeNewFile } from '../../files/files.ts'
+import { OWNER_ONLY, typed, writeNewFile } from '../../files/files.ts'
 import { genesisFingerprint } from '../../files/genesis-file.ts'
-import { loadJsonObject } from '../../files/json-file.ts'
 import type { Result } from '../../output/result.ts'
 import { fields } from '../../output/table.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { checkPolicy, noteOverrides } from './check-folder.ts'
-import { gatewayFiles, indented } from './gateway-folder.ts'
+import { gatewayFiles, policyFileText } from './gateway-folder.ts'
 import { readRules } from './init.ts'
 import { pinNetwork, readSource } from './network-source.ts'
-
-const POLICY_LIMITS = { maxDepth: 32, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
+import { loadPolicyFile, replacePolicy } from './policy-file.ts'
 
 /** Runs `gateway add-network`: adds a verified network to the policy in a gateway folder. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const folder = resolve(cwd, options.required('gateway'))
   const files = gatewayFiles(folder)
-  const policy = await loadPolicy(cwd, folder)
-  const client = chooseClient(policy, options.text('client'))
+  const client = chooseClient(await loadPolicy(cwd, folder), options.text('client'))
   const pinned = await pinNetwork(context, await readSource(context, options))
   const network = pinned.genesis.network_name
+  // Again, because the requests took time: a key that was followed meanwhile must stay pinned.
+  const policy = await loadPolicy(cwd, folder)
   if (Object.hasOwn(policy.networks, network))
     throw new CommandError({
       code: 'network_exists',
@@ -38,7 +37,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     entry: { ...pinned.entry, ...readRules(options) },
     revision: writeInstant(context.now()),
   })
-  await replaceChecked(context, folder, indented(next))
+  await replaceChecked(context, folder, policy, policyFileText(next))
   noteOverrides(context)
   const rows: [string, string][] = [
     ['genesis block', `${genesisFingerprint(pinned.genesis)} (signed by the given root key)`],
@@ -61,7 +60,7 @@ interface LoadedPolicy {
 async function loadPolicy(cwd: string, folder: string): Promise<LoadedPolicy> {
   const { policy } = gatewayFiles(folder)
   const hint = `Create a gateway with: chancery gateway init --out ${typed(cwd, folder)} --authority <url> --root-key <file>`
-  const all = await loadJsonObject(cwd, policy, POLICY_LIMITS).catch((error: unknown) => {
+  const all = await loadPolicyFile(cwd, policy).catch((error: unknown) => {
     if (!(error instanceof CommandError)) throw error
     throw new CommandError({ code: error.code, message: error.message, hint }, { cause: error })
   })
@@ -98,7 +97,12 @@ function withNetwork(policy: LoadedPolicy, { network, client, entry, revision }:
 }
 
 /** Replaces the policy only after a draft of it has passed the checks of a start. */
-async function replaceChecked(context: CommandContext, folder: string, text: string): Promise<void> {
+async function replaceChecked(
+  context: CommandContext,
+  folder: string,
+  before: LoadedPolicy,
+  text: string,
+): Promise<void> {
   const files = gatewayFiles(folder)
   const draft = join(folder, `.policy-${context.now()}.json`)
   await writeNewFile(draft, text, OWNER_ONLY)
@@ -107,5 +111,5 @@ async function replaceChecked(context: CommandContext, folder: string, text: str
   } finally {
     await rm(draft, { force: true })
   }
-  await replaceFile(files.policy, text, OWNER_ONLY)
+  await replacePolicy(context.cwd, files.policy, before.all, text)
 }

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { isJsonObject, verifyList, writeJson } from '@chancery/protocol'
 import type { Crl } from '@chancery/protocol'
@@ -8,14 +7,12 @@ import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { readText, replaceFile, typed } from '../../files/files.ts'
+import { readText, typed } from '../../files/files.ts'
 import { keysFileOf, openFollowedKeys } from '../../connection/followed-keys.ts'
 import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
-import { loadJsonObject } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { followNetwork, issuerOf, issuersOf } from './follow-policy.ts'
-
-const POLICY_LIMITS = { maxDepth: 32, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
+import { loadPolicyFile, replacePolicy } from './policy-file.ts'
 
 /** Runs `gateway follow`: adds the newest key of a network that the root of the given block signed. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
@@ -25,7 +22,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     string,
   ]
   const network = options.required('network')
-  const policy = await loadJsonObject(cwd, policyFile, POLICY_LIMITS)
+  const policy = await loadPolicyFile(cwd, policyFile)
   const networks = policy['networks'] ?? null
   const entry = isJsonObject(networks) && Object.hasOwn(networks, network) ? networks[network] : undefined
   if (entry === undefined || !isJsonObject(entry) || !isJsonObject(networks))
@@ -57,9 +54,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const isWide = (await readText(policyFile)).includes('\n  ')
   const written = { ...policy, networks: { ...networks, [network]: next } }
   const text = isWide ? JSON.stringify(JSON.parse(writeJson(written)), undefined, 2) : writeJson(written)
-  // With the earlier file mode, because the file contains digests of tokens.
-  const { mode } = await stat(policyFile)
-  await replaceFile(policyFile, `${text}\n`, mode & 0o777)
+  await replacePolicy(cwd, policyFile, policy, `${text}\n`)
   const over = others.filter((id) => withoutList.has(id)).join(', ')
   const report = {
     added: `${style.good('Added')} ${list.issuer} to ${network}: the gateway accepts certificates of both keys.`,

@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { GATEWAY_POLICY_BYTES } from '@chancery/contract'
 import { writeInstant, writeJson } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import { CommandError } from '../../errors/failure.ts'
@@ -109,7 +110,7 @@ export async function refuseUsedFolder(cwd: string, folder: string): Promise<voi
 }
 
 function policyText({ networks, client, now }: GatewayFolderOptions, digest: string): string {
-  return indented({
+  return policyFileText({
     revision: writeInstant(now),
     networks: { ...networks },
     clients: [
@@ -125,9 +126,11 @@ function policyText({ networks, client, now }: GatewayFolderOptions, digest: str
   })
 }
 
-/** Returns a policy as text, indented for people and version control. */
-export function indented(value: JsonValue): string {
-  return `${JSON.stringify(JSON.parse(writeJson(value)), undefined, 2)}\n`
+/** Returns a policy as text, indented for people and version control. Without indentation where it would be too large. */
+export function policyFileText(value: JsonValue): string {
+  const compact = writeJson(value)
+  const indented = `${JSON.stringify(JSON.parse(compact), undefined, 2)}\n`
+  return Buffer.byteLength(indented) <= GATEWAY_POLICY_BYTES ? indented : `${compact}\n`
 }
 
 function settingsText(files: GatewayFiles, { networks, address }: GatewayFolderOptions): string {

@@ -43,6 +43,8 @@ describe('gateway start', () => {
     expect((await setup.run('gateway start --version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
     expect((await setup.run('gateway start --check-config --init-state')).code).toBe(2)
     expect((await setup.run('gateway start --online')).code).toBe(2)
+    expect((await setup.run('gateway start --detach')).code).toBe(2)
+    expect((await setup.run('gateway start --detach --env-file x.env --check-config')).code).toBe(2)
   })
 
   it('says which file of settings cannot be read', async () => {

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto'
 import { readFile, readdir, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { GATEWAY_POLICY_BYTES } from '@chancery/contract'
 import { writePublicKeyFile } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { startTestAuthority, testSigner } from '@chancery/testkit'
+import { startTestAuthority, testList, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { TestContext } from '../../testing/run-command.suite.ts'
 import type { CommandRun, TestContextOptions } from '../../testing/run-command.suite.ts'
+import { policyFileText } from './gateway-folder.ts'
 
 let na: TestAuthority
 let setup: TestContext
@@ -82,6 +86,7 @@ describe('gateway init', () => {
       [`${at} --authority ${na.url}`, 'usage'],
       [`${at} --authority ${na.url} --root-key root.pub --host localhost`, 'usage'],
       [`${at} --authority ${na.url} --root-key root.pub --home na`, 'usage'],
+      [`${at} --authority ${na.url} --root-key root.pub --start --show-token`, 'usage'],
     ] as const
     for (const [line, code] of refusals) {
       const ran = await run(line)
@@ -119,6 +124,60 @@ describe('gateway init', () => {
     expect(made.code).toBe(0)
     expect(made.stderr).toContain('GATEWAY_STATE_FILE in this shell override the settings file')
     expect((await readdir(setup.folder)).sort()).toEqual(['gateway', 'root.pub'])
+  })
+})
+
+describe('gateway init with a large revocation list', () => {
+  /** Serves the documents of the authority, with a signed list of this many entries. Returns the result of init. */
+  async function initWith(count: number): Promise<{ readonly ran: CommandRun; readonly bytes: number }> {
+    const signer = await testSigner('na-test', 'na')
+    const entries = Array.from({ length: count }, (_, n) => ({ certificate_id: `cert-${String(n).padStart(31, '0')}` }))
+    const by = { network: 'TEST-NET', keyId: 'na-test', signer }
+    const list = JSON.stringify(await testList(by, systemClock.now(), { entries }))
+    const server = createServer((request, response) => {
+      if (request.url === '/crl') response.end(list)
+      else
+        void fetch(`${na.url}${request.url}`).then(async (answer) =>
+          response.writeHead(answer.status).end(await answer.text()),
+        )
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    try {
+      const ran = await run(
+        `gateway init --authority http://127.0.0.1:${port} --root-key root.pub --json --out gateway`,
+      )
+      return { ran, bytes: list.length }
+    } finally {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    }
+  }
+
+  it('accepts a list of more than 2 MiB', async () => {
+    const { ran, bytes } = await initWith(20_000)
+    expect([ran.code, ran.stderr]).toEqual([0, ''])
+    expect(bytes).toBeGreaterThan(2 * 1024 * 1024)
+    const text = await readFile(setup.path('gateway/policy.json'), 'utf8')
+    expect(text.match(/"certificate_id"/g)).toHaveLength(20_000)
+  })
+
+  it('writes a policy without indentation where the indented text would be too large', () => {
+    const policy = { items: Array.from({ length: 230_000 }, () => ({ a: 'x'.repeat(50) })) }
+    const text = policyFileText(policy)
+    expect(text.split('\n')).toHaveLength(2)
+    expect(text.length).toBeLessThan(GATEWAY_POLICY_BYTES)
+    expect(JSON.stringify(policy, undefined, 2).length).toBeGreaterThan(GATEWAY_POLICY_BYTES)
+    expect(policyFileText({ a: 1 })).toBe('{\n  "a": 1\n}\n')
+  })
+
+  it('names a list that is larger than a policy file, and writes nothing', async () => {
+    const { ran } = await initWith(125_000)
+    expect(errorOf(ran)).toMatchObject({
+      code: 'document_too_large',
+      message: expect.stringMatching(/^\/crl of .+ is larger than 16777216 bytes\.$/),
+    })
+    expect(await readdir(setup.folder)).toEqual(['root.pub'])
   })
 })
 

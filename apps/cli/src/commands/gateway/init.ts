@@ -3,7 +3,6 @@ import { resolve } from 'node:path'
 import { DAY, SECOND, writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
-import { findPortProblem } from '../../connection/ports.ts'
 import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
 import { typed } from '../../files/files.ts'
@@ -11,30 +10,40 @@ import { genesisFingerprint } from '../../files/genesis-file.ts'
 import type { Result } from '../../output/result.ts'
 import { fields } from '../../output/table.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { homeProblem } from '../init/choices.ts'
 import { checkGateway, noteOverrides } from './check-folder.ts'
 import { gatewayFiles, makeGatewayFolder, refuseUsedFolder } from './gateway-folder.ts'
 import type { GatewayFolderOptions, MadeGateway } from './gateway-folder.ts'
 import { pinNetwork, readSource } from './network-source.ts'
 import type { PinnedNetwork } from './network-source.ts'
+import { describeStarted, isPortInUse, refuseUsedPort, startGatewayInBackground } from './start-in-background.ts'
+import type { StartedGateway } from './start-in-background.ts'
 
 const REQUESTS_PER_MINUTE = 600
 
-/** Runs `gateway init`: writes all files of a gateway for one network, and checks them as a start does. */
+/** Runs `gateway init`: writes all files of a gateway for one network, checks them, and starts it with --start. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const place = readPlace(context, options)
   await refuseUsedFolder(context.cwd, place.folder)
+  const isStarted = options.isSet('start')
+  if (isStarted) await refuseUsedPort(readListener(place.address))
   const source = await readSource(context, options)
   const pinned = await pinNetwork(context, source)
   const network = pinned.genesis.network_name
-  await noteUsedPort(context, place.address)
+  if (!isStarted) await noteUsedPort(context, place.address)
   const networks = { [network]: { ...pinned.entry, ...readRules(options) } }
   const made = await makeGatewayFolder({ ...place, networks, now: context.now(), cwd: context.cwd })
+  const checks = await checkOrUndo(context, made)
+  noteOverrides(context)
+  const started = isStarted ? await startGatewayInBackground(context, made.files.settings) : undefined
+  return describe(context, { pinned, made, place, checks: pinned.passed + checks, started })
+}
+
+async function checkOrUndo(context: CommandContext, { files, undo }: MadeGateway): Promise<number> {
   try {
-    const checks = pinned.passed + (await checkGateway(context, made.files.settings))
-    noteOverrides(context)
-    return describe(context, { pinned, made, place, checks })
+    return await checkGateway(context, files.settings)
   } catch (error) {
-    await made.undo()
+    await undo()
     throw error
   }
 }
@@ -43,9 +52,14 @@ type Place = Omit<GatewayFolderOptions, 'networks' | 'now' | 'cwd'>
 
 function readPlace(context: CommandContext, options: Options): Place {
   const folder = resolve(context.cwd, options.required('out'))
+  // A line end would start another setting in the settings file.
+  const problem = homeProblem(folder)
+  if (problem !== undefined) throw usageError(problem)
   const tokenFile = options.text('token-file')
   if (tokenFile !== undefined && options.isSet('show-token'))
     throw usageError('Give --token-file or --show-token, not both.')
+  // A failed start would lose the token.
+  if (options.isSet('start') && options.isSet('show-token')) throw usageError('Give --start or --show-token, not both.')
   const id = options.textOrDefault('client')
   if (!/^[A-Za-z0-9._:-]{1,128}$/.test(id)) throw usageError('--client is 1 to 128 characters of A-Z a-z 0-9 . _ : -')
   const days = wholeNumberOrDefault(options, 'token-days', 1, 3650)
@@ -79,12 +93,17 @@ export function readRules(options: Options): JsonObject {
   }
 }
 
+function readListener(address: string): { readonly host: string; readonly port: number } {
+  const [, host = '', port = ''] = /^\[?([^\]]+)\]?:(\d+)$/.exec(address) ?? []
+  return { host, port: Number(port) }
+}
+
 /** A note, not an error: the gateway may run on another machine. */
 async function noteUsedPort(context: CommandContext, address: string): Promise<void> {
-  const [, host = '', port = ''] = /^\[?([^\]]+)\]?:(\d+)$/.exec(address) ?? []
-  if ((await findPortProblem(host, Number(port))) !== 'in_use') return
+  const listener = readListener(address)
+  if (!(await isPortInUse(listener))) return
   context.note(
-    `another program on this machine uses port ${port}; stop it before you start the gateway, or change GATEWAY_ADDR`,
+    `another program on this machine uses port ${listener.port}; stop it before you start the gateway, or change GATEWAY_ADDR`,
   )
 }
 
@@ -93,14 +112,18 @@ interface Described {
   readonly made: MadeGateway
   readonly place: Place
   readonly checks: number
+  /** Undefined without --start. */
+  readonly started: StartedGateway | undefined
 }
 
-function describe({ cwd, style }: CommandContext, { pinned, made, place, checks }: Described): Result {
+function describe(context: CommandContext, { pinned, made, place, checks, started }: Described): Result {
+  const { cwd, style } = context
   const { files, token } = made
   const { genesis } = pinned
   const isShown = place.tokenFile === undefined
   const own = `http://${place.address.replace(/^0\.0\.0\.0/, '127.0.0.1').replace(/^\[::\]/, '[::1]')}`
-  const next = [`chancery gateway start --env-file ${typed(cwd, files.settings)}`, `curl ${own}/ready`]
+  const command = started === undefined ? 'start' : 'doctor'
+  const next = [`chancery gateway ${command} --env-file ${typed(cwd, files.settings)}`, `curl ${own}/ready`]
   const until = writeInstant(place.client.expiresAt)
   const fingerprint = genesisFingerprint(genesis)
   const secret = isShown ? `${token} (shown once; store it now)` : `${typed(cwd, files.token)} (a secret)`
@@ -121,9 +144,11 @@ function describe({ cwd, style }: CommandContext, { pinned, made, place, checks 
     client: { id: place.client.id, expires_at: until },
     ...(isShown ? { token } : { token_file: files.token }),
     checks_passed: checks,
+    started: started === undefined ? null : { ...started },
     next,
   }
   const head = `${style.good('Made')} a gateway for ${genesis.network_name} in ${typed(cwd, place.folder)}.`
+  const running = started === undefined ? '' : `\n\n${describeStarted(context, started)}`
   const steps = next.map((line) => `  ${line}`).join('\n')
-  return { data, text: `${head}\n${fields(rows, style)}\n\n${style.title('Next:')}\n${steps}` }
+  return { data, text: `${head}\n${fields(rows, style)}${running}\n\n${style.title('Next:')}\n${steps}` }
 }

@@ -103,6 +103,7 @@ function withUrlHint(error: unknown, url: string): unknown {
 
 type PinProblem =
   | { readonly code: 'no_genesis' }
+  | { readonly code: 'document_too_large'; readonly path: string; readonly maxBytes: number }
   | { readonly code: 'genesis_invalid'; readonly reason: string }
   | { readonly code: 'root_key_mismatch' | 'other_network'; readonly found: string }
   | { readonly code: 'preflight_failed'; readonly failed: readonly string[]; readonly note: string | undefined }
@@ -136,6 +137,11 @@ function explain(problem: PinProblem, source: NetworkSource): { readonly message
       return {
         message: `The genesis block of ${at} does not verify (${visible(problem.reason)}).`,
         hint: 'Ask the operator of the authority to run: chancery genesis verify <file>',
+      }
+    case 'document_too_large':
+      return {
+        message: `${problem.path} of ${at} is larger than ${problem.maxBytes} bytes.`,
+        hint: 'A policy cannot contain such a list. Write the policy with an earlier, smaller list: docs/operate/capacity.md.',
       }
     case 'other_network':
       return {

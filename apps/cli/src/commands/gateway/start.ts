@@ -1,7 +1,9 @@
+import { resolve } from 'node:path'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { usageError } from '../../errors/failure.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { describeStarted, startGatewayInBackground } from './start-in-background.ts'
 
 export interface GatewayStart {
   readonly action: 'start' | 'check-config' | 'init-state'
@@ -14,7 +16,18 @@ export interface GatewayStart {
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const { commands } = await import('@chancery/gateway')
   if (options.isSet('version')) return { text: commands.version(), data: { version: commands.version() } }
+  if (options.isSet('detach')) return startDetached(context, options)
   return { exitCode: await commands.start(toGatewayStart(context, options)) }
+}
+
+async function startDetached(context: CommandContext, options: Options): Promise<Result> {
+  for (const name of ['check-config', 'init-state', 'online'])
+    if (options.isSet(name)) throw usageError(`Give --detach or --${name}, not both.`)
+  const envFile = options.text('env-file')
+  if (envFile === undefined)
+    throw usageError('--detach needs --env-file.', 'The log and the process id are written next to that file.')
+  const started = await startGatewayInBackground(context, resolve(context.cwd, envFile))
+  return { data: { ...started }, text: describeStarted(context, started) }
 }
 
 export function toGatewayStart({ json }: Pick<CommandContext, 'json'>, options: Options): GatewayStart {

@@ -42,7 +42,7 @@ export async function readChoices(context: CommandContext, options: Options): Pr
 }
 
 /** A line end in a path would start another setting in the settings file. */
-function homeProblem(home: string): string | undefined {
+export function homeProblem(home: string): string | undefined {
   return isPlainText(home, 2048) ? undefined : 'The folder must have a name without control characters.'
 }
 

@@ -25,6 +25,7 @@ export async function makeNetwork(
   { now }: Pick<CommandContext, 'now'>,
   choices: Choices,
   files: HomeFiles,
+  moreSettings = '',
 ): Promise<NetworkKeys & { readonly genesis: GenesisBlock }> {
   const root = await makeKeyPair({ base: files.root, keyId: KEY_IDS.root })
   const authority = await makeKeyPair({ base: files.authority, keyId: KEY_IDS.authority })
@@ -37,7 +38,7 @@ export async function makeNetwork(
   const seed = readPrivateKeyFile(await readText(root.privateFile))?.value ?? ''
   const signed = await signList(block, await seedSigner(KEY_IDS.root, seed))
   await writeNewFile(files.genesis, writeGenesisText(signed), FOR_ALL)
-  await writeNewFile(files.settings, settingsText(choices, files), OWNER_ONLY)
+  await writeNewFile(files.settings, settingsText(choices, files) + moreSettings, OWNER_ONLY)
   await writeNewFile(files.operators, operatorsText(operator.publicKey, now()), OWNER_ONLY)
   await writeNewFile(files.config, configText(choices, files), FOR_ALL)
   // Reads the block back from disk, so that the checked block is the one that the authority reads.

@@ -6,6 +6,7 @@ import type { Result } from '../../output/result.ts'
 import { checkKeyId } from '../../files/keys.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { plural } from '../../output/plural.ts'
 import { table } from '../../output/table.ts'
 
 /** Runs `operator activity`: shows the actions of a key from the audit log. */
@@ -28,7 +29,7 @@ export function activityLines(found: OperatorKeyActivity): readonly string[] {
   const span = `from ${found.from} to ${found.until}`
   const key = visible(found.key_id)
   return [
-    sum === 0 ? `${key} did nothing that is audited ${span}.` : `${key} did ${sum} audited things ${span}.`,
+    sum === 0 ? `${key} did nothing that is audited ${span}.` : `${key} did ${plural(sum, 'audited thing')} ${span}.`,
     ...(found.complete ? [] : ['There are too many earlier events. Use chancery audit export for them.']),
     ...(found.open_invites === 0
       ? []

@@ -1,13 +1,21 @@
-import { dirname, join } from 'node:path'
 import { writeInstant } from '@chancery/protocol'
 import type { OperatorTier, OperatorsFile } from '@chancery/contract'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { findConfig } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { OWNER_ONLY, errorCode, readText, replaceFile, typed } from '../../files/files.ts'
+import { replaceServiceFile, typed } from '../../files/files.ts'
 import { checkKeyId, loadPublicKey } from '../../files/keys.ts'
-import { loadOperators, moveFromSettings, operatorsPath, saveOperators } from '../../files/operators-file.ts'
+import {
+  NO_OPERATORS,
+  loadOperators,
+  moveFromSettings,
+  operatorsPath,
+  readIfExists,
+  refuseUnusedFile,
+  saveOperators,
+  settingsPath,
+} from '../../files/operators-file.ts'
 import type { Result } from '../../output/result.ts'
 
 /** Runs `operator add`: the authority reads the changed file with its next request. */
@@ -19,11 +27,11 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const public_key = await loadPublicKey(context.cwd, '--key', options.required('key'))
   refuseListed(content, key_id, public_key, options.isSet('again'))
   const tier = options.textOrDefault('tier') as OperatorTier
-  await saveOperators(path, {
+  await saveOperators(path, moved === undefined ? content : NO_OPERATORS, {
     operators: [...content.operators, { key_id, public_key, tier, added_at: writeInstant(context.now()) }],
     removed: content.removed.filter((each) => each.key_id !== key_id && each.public_key !== public_key),
   })
-  if (moved !== undefined) await replaceFile(moved.settings, moved.text, OWNER_ONLY)
+  if (moved !== undefined) await replaceServiceFile(moved.settings, moved.text)
   const { style, cwd } = context
   const effect =
     moved === undefined
@@ -44,16 +52,15 @@ interface Loaded {
 
 async function loadOrMove(path: string): Promise<Loaded> {
   try {
-    return { content: await loadOperators(path) }
+    const content = await loadOperators(path)
+    await refuseUnusedFile(path)
+    return { content }
   } catch (error) {
     if (!(error instanceof CommandError) || error.code !== 'no_operators_file') throw error
-    const settings = join(dirname(path), 'authority.env')
-    const text = await readText(settings).catch((problem: unknown) => {
-      if (problem instanceof CommandError && errorCode(problem.cause) === 'ENOENT') return undefined
-      throw problem
-    })
+    const settings = settingsPath(path)
+    const text = await readIfExists(settings)
     const moved = text === undefined ? undefined : moveFromSettings(text, path)
-    if (moved === undefined) return { content: { operators: [], removed: [] } }
+    if (moved === undefined) return { content: NO_OPERATORS }
     return { content: { operators: moved.operators, removed: [] }, moved: { settings, text: moved.text } }
   }
 }

@@ -1,4 +1,5 @@
-import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { chmod, chown, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { writeOperatorsFile } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import { testSigner } from '@chancery/testkit'
@@ -64,6 +65,33 @@ describe('operator list, add and remove', () => {
     expect((await run('remove operator-local --yes --force')).code).toBe(0)
   })
 
+  it('do not undo a change that another process made during the question', async () => {
+    const file = setup.path('shared.json')
+    for (const name of ['ops-2', 'ops-3', 'ops-4'])
+      await run(`add ${name} --key ${name}.pub --tier privileged --file shared.json`)
+    const confirm = async (): Promise<boolean> => {
+      expect((await run('remove ops-3 --yes --file shared.json')).code).toBe(0)
+      return true
+    }
+    const late = await setup.run('operator remove ops-2 --file shared.json', { isTTY: true, prompts: { confirm } })
+    expect(late.code).toBe(1)
+    expect(late.stderr).toContain('was changed by another process')
+    expect(await readFile(file, 'utf8')).toMatch(/"removed": \[\s+\{\s+"key_id": "ops-3"/)
+  })
+
+  it('keep owner, group and mode of the file, so that the service can still read it', async () => {
+    const file = setup.path('mode.json')
+    await run('add ops-2 --key ops-2.pub --file mode.json')
+    await chmod(file, 0o640)
+    const isRoot = process.getuid?.() === 0
+    if (isRoot) await chown(file, 12_345, 12_346)
+    const owner = ({ uid, gid, mode }: Stats): readonly number[] => [uid, gid, mode & 0o777]
+    const before = owner(await stat(file))
+    expect((await run('add ops-3 --key ops-3.pub --file mode.json')).code).toBe(0)
+    expect(owner(await stat(file))).toEqual(before)
+    expect(before[2]).toBe(0o640)
+  })
+
   it('name a damaged file', async () => {
     await writeFile(setup.path('bad.json'), '{"operators":[{}]}')
     const { code, stderr } = await run('list --file bad.json')
@@ -78,7 +106,12 @@ describe('operator list, add and remove', () => {
     const inline = `OPERATOR_PUBLIC_KEYS_JSON={"op-old":"${publicKey}"}\nOPERATOR_KEY_TIERS_JSON={"op-old":"privileged"}`
     const before = (await readFile(env, 'utf8')).replace(`OPERATOR_PUBLIC_KEYS_JSON=${file}`, inline)
     await writeFile(env, before)
+    const unused = await run('remove operator-local --yes --force --config old/chancery.toml')
+    expect(unused.stderr).toContain('the authority does not read')
     await rm(file)
+    await writeFile(env, before.replace('{"op-old"', '{op-old'))
+    expect((await run('add ops-4 --key ops-4.pub --config old/chancery.toml')).stderr).toContain('is not a JSON object')
+    await writeFile(env, before)
     const added = await run('add ops-4 --key ops-4.pub --config old/chancery.toml')
     expect(added.stdout).toContain('Restart the authority once')
     const after = await readFile(env, 'utf8')

@@ -4,7 +4,7 @@ import { findConfig } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { checkKeyId } from '../../files/keys.ts'
-import { loadOperators, operatorsPath, saveOperators } from '../../files/operators-file.ts'
+import { loadOperators, operatorsPath, refuseUnusedFile, saveOperators } from '../../files/operators-file.ts'
 import { plural } from '../../output/plural.ts'
 import type { Result } from '../../output/result.ts'
 import { requireConsent } from '../../prompts/confirm.ts'
@@ -14,7 +14,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const key_id = checkKeyId(args.required('key_id'))
   const { paths } = await findConfig(context, options)
   const path = operatorsPath(context.cwd, options.text('file'), paths.home)
-  const { operators, removed } = await loadOperators(path)
+  const before = await loadOperators(path)
+  const { operators, removed } = before
   const found = operators.find((each) => each.key_id === key_id)
   if (found === undefined)
     throw new CommandError({
@@ -22,6 +23,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
       message: `${key_id} is not an operator.`,
       hint: 'List the operators with: chancery operator list',
     })
+  await refuseUnusedFile(path)
   const left = operators.filter((each) => each.key_id !== key_id)
   const isLast = found.tier === 'privileged' && !left.some(({ tier }) => tier === 'privileged')
   if (isLast && !options.isSet('force'))
@@ -33,7 +35,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   await requireConsent(context, options, `Remove operator ${key_id} from ${path}?`)
   const { public_key, tier } = found
   const removed_at = writeInstant(context.now())
-  await saveOperators(path, { operators: left, removed: [...removed, { key_id, public_key, removed_at }] })
+  await saveOperators(path, before, { operators: left, removed: [...removed, { key_id, public_key, removed_at }] })
   const effect = 'A running authority refuses its key from the next request on.'
   return {
     data: { key_id, public_key, tier, file: path, operators: left.length },

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { refused, startFakeAuthority } from '../../testing/fake-authority.suite.ts'
 import type { RecordedCall, Reply, FakeAuthority } from '../../testing/fake-authority.suite.ts'
 import { TestContext } from '../../testing/run-command.suite.ts'
+import { activityLines } from './activity.ts'
 
 let setup: TestContext
 let server: FakeAuthority
@@ -225,6 +226,12 @@ describe('operator revoke', () => {
     expect(questions[1]).toBe('Also withdraw the 3 of its invites that can still be used?')
     expect(server.asked.at(-1)?.body['withdraw_invites']).toBe(isWanted ? true : undefined)
     expect(stdout.includes('invites withdrawn')).toBe(isWanted)
+  })
+
+  it('names one audited thing in the singular', () => {
+    const [event] = ACTIVITY.events
+    const one = { ...ACTIVITY, events: event === undefined ? [] : [{ ...event, count: 1 }] }
+    expect(activityLines(one)[0]).toMatch(/^ops-2 did 1 audited thing from /)
   })
 
   it('withdraws them in a script only with --withdraw-invites', async () => {

@@ -27,7 +27,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const title = verdict.accepted ? style.good('Valid:') : style.bad('Not valid:')
   const text =
     `${title} ${treatyReasonText(verdict.reason)}\n${describeTreaty(treaty, style, row?.lifecycle)}` +
-    `\nGround: ${visible(verdict.trust_basis)}` +
+    `\nBasis: ${visible(verdict.trust_basis)}` +
     (verdict.accepted && !verdict.counts_here ? '\nIt lets no member in here: only own treaties do.' : '') +
     saved
   const data = { ...verdict, treaty, ...(row === undefined ? {} : { lifecycle: row.lifecycle }) }

@@ -19,15 +19,24 @@ interface Found {
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const limit = wholeNumberOrDefault(options, 'limit', 1, 1000)
   if (options.isSet('all') && options.isSet('limit')) throw usageError('Give --all or --limit, not both.')
-  const [subject, status] = [options.text('subject'), options.text('status')]
-  const filter = {
-    ...(subject === undefined ? {} : { subject_sovereign_id: subject }),
-    ...(status === undefined ? {} : { status }),
-  }
+  const filter = readFilter(options)
   const connection = await connect(context, options)
   const isAll = options.isSet('all')
   const found = await connection.ask((client) => (isAll ? fetchAll(client, filter) : fetchSome(client, filter, limit)))
   return describe(context, found)
+}
+
+function readFilter(options: Options): TreatyFilter {
+  const [subject, status, prefix] = [options.text('subject'), options.text('status'), options.text('prefix')]
+  // The parser allows these words only.
+  const state = options.text('state') as TreatyFilter['lifecycle']
+  return {
+    ...(subject === undefined ? {} : { subject_sovereign_id: subject }),
+    ...(status === undefined ? {} : { status }),
+    ...(prefix === undefined ? {} : { q: prefix }),
+    ...(state === undefined ? {} : { lifecycle: state }),
+    ...(options.isSet('by-end') ? { sort: 'expires_at' } : {}),
+  }
 }
 
 async function fetchAll(client: Client, filter: TreatyFilter): Promise<Found> {

@@ -38,7 +38,7 @@ export function reasonText(reason: string): string {
 }
 
 export function treatyReasonText(reason: string): string {
-  return reason === 'accepted' ? 'it is valid.' : withCode(reason, '', TREATY[reason])
+  return reason === 'accepted' ? 'signature, status and dates are correct.' : withCode(reason, '', TREATY[reason])
 }
 
 function withCode(code: string, start: string, words: string | undefined): string {

@@ -8,7 +8,7 @@ import { TestContext } from '../../testing/run-command.suite.ts'
 
 let setup: TestContext
 let server: FakeAuthority
-let [newStatus, revokeFails] = ['active', false]
+let [newStatus, renewFails] = ['active', false]
 
 const TREATY = {
   issuer_sovereign_id: 'EXAMPLE-NET',
@@ -43,8 +43,9 @@ beforeEach(async () => {
   server = await startFakeAuthority(keys, ({ route }) => {
     if (route === 'GET /recognition-treaties/old') return { json: row('old', 'active') }
     if (route === 'GET /recognition-treaties/new') return { json: row('new', newStatus) }
-    if (route === 'POST /admin/recognition-treaties') return { status: 201, json: { ...TREATY, treaty_id: 'new' } }
-    return revokeFails ? refused('insufficient_operator_tier') : { json: { treaty_id: 'old', status: 'revoked' } }
+    if (renewFails) return refused('insufficient_operator_tier')
+    const previous = { treaty_id: 'old', status: 'revoked', revocation_reason: 'renewed_by:new' }
+    return { status: 201, json: { treaty: { ...TREATY, treaty_id: 'new' }, previous } }
   })
 })
 afterEach(async () => {
@@ -56,29 +57,26 @@ function renew(): ReturnType<TestContext['run']> {
   return setup.run(`treaty renew old --config na/chancery.toml --url ${server.url}`)
 }
 
-it('issues first and ends the old treaty last', async () => {
-  ;[newStatus, revokeFails] = ['active', false]
+it('renews in one request, with the lifetime of the old treaty', async () => {
+  ;[newStatus, renewFails] = ['active', false]
   expect((await renew()).code).toBe(0)
   expect(server.asked.map(({ route }) => route)).toEqual([
     'GET /recognition-treaties/old',
-    'POST /admin/recognition-treaties',
+    'POST /admin/recognition-treaties/old/renew',
     'GET /recognition-treaties/new',
-    'POST /admin/recognition-treaties/old/revoke',
   ])
-  expect(server.asked[1]?.body).toMatchObject({ validity_hours: 168, scope: TREATY.scope })
-  expect(server.asked[3]?.body).toEqual({ reason: 'renewed_by:new' })
+  expect(server.asked[1]?.body).toEqual({ validity_hours: 168 })
 })
 
-it('says what is left to do when the old one could not be ended', async () => {
-  ;[newStatus, revokeFails] = ['active', true]
+it('fails when the authority refuses, and asks for nothing else', async () => {
+  ;[newStatus, renewFails] = ['active', true]
+  expect((await renew()).code).toBe(1)
+  expect(server.asked).toHaveLength(2)
+})
+
+it('fails when the new treaty was revoked since', async () => {
+  ;[newStatus, renewFails] = ['revoked', false]
   const { code, stderr } = await renew()
   expect(code).toBe(1)
-  expect(stderr).toContain('Treaty new is issued, but the old one was not ended')
-  expect(stderr).toContain('chancery treaty revoke old --reason renewed_by:new')
-})
-
-it('does not end the old one for a new one that is revoked itself', async () => {
-  ;[newStatus, revokeFails] = ['revoked', false]
-  expect((await renew()).code).toBe(1)
-  expect(server.asked.some(({ route }) => route.endsWith('/revoke'))).toBe(false)
+  expect(stderr).toContain('was revoked since')
 })

@@ -2,7 +2,6 @@ import { HOUR, canonicalJson, instantOf, sha256Hex, toUtf8, visible } from '@cha
 import type { RecognitionTreaty } from '@chancery/protocol'
 import type { TreatyRequest, TreatyRow } from '@chancery/sdk'
 import type { Connection } from '../../connection/connection.ts'
-import { explain } from '../../errors/explain.ts'
 import { CommandError } from '../../errors/failure.ts'
 
 export type Succession = 'renewed_by' | 'replaced_by'
@@ -32,8 +31,8 @@ export function sameAs(treaty: RecognitionTreaty, validityHours = hoursOf(treaty
 }
 
 /**
- * Issues the new treaty before it revokes the earlier one, so recognition is not interrupted. The idempotency key is
- * derived from both, so that a retry after a lost response does not issue a third treaty.
+ * Signs the new treaty and ends the old one in one request. The idempotency key is derived from both, so that a retry
+ * after a lost response does not issue a third treaty.
  */
 export async function succeed(
   connection: Connection,
@@ -43,24 +42,18 @@ export async function succeed(
 ): Promise<RecognitionTreaty> {
   const text = canonicalJson({ ...request, scope: { ...request.scope } })
   const idempotencyKey = `${succession}:${sha256Hex(toUtf8(`${old.treaty_id}\n${text}`))}`
-  const made = await connection.ask((client) => client.recognitionTreaties.issue(request, { idempotencyKey }))
-  const reason = `${succession}:${made.treaty_id}`
-  try {
-    const stored = await connection.ask((client) => client.recognitionTreaties.find(made.treaty_id))
-    // A stored response may name a treaty that was revoked later.
-    if (stored.status !== 'active')
-      throw new CommandError({ code: 'treaty_ended', message: `treaty ${visible(made.treaty_id)} was revoked since` })
-    await connection.ask((client) => client.recognitionTreaties.revoke(old.treaty_id, { reason }))
-  } catch (error) {
-    const { code, message } = explain(error)
-    throw new CommandError(
-      {
-        code,
-        message: `Treaty ${made.treaty_id} is issued, but the old one was not ended: ${message}`,
-        hint: `Check both with chancery treaty list, then: chancery treaty revoke ${visible(old.treaty_id)} --reason ${reason}`,
-      },
-      { cause: error },
-    )
-  }
-  return made
+  const { validity_hours, subject_public_keys, scope } = request
+  const changes = succession === 'renewed_by' ? { validity_hours } : { validity_hours, subject_public_keys, scope }
+  const { treaty } = await connection.ask((client) =>
+    client.recognitionTreaties.renew(old.treaty_id, changes, { idempotencyKey }),
+  )
+  const { status } = await connection.ask((client) => client.recognitionTreaties.find(treaty.treaty_id))
+  // A stored response may name a treaty that was revoked later.
+  if (status !== 'active')
+    throw new CommandError({
+      code: 'treaty_ended',
+      message: `Treaty ${visible(treaty.treaty_id)}, which followed, was revoked since.`,
+      hint: 'Issue a new treaty: chancery treaty issue, or chancery federation bootstrap.',
+    })
+  return treaty
 }

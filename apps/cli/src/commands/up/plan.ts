@@ -1,4 +1,3 @@
-import { appendFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { GenesisBlock, JsonObject } from '@chancery/protocol'
 import { readPublicKeyFile } from '@chancery/protocol'
@@ -8,7 +7,7 @@ import { CONFIG_FILE, loadConfig } from '../../files/config.ts'
 import { readText, refuseExisting, typed } from '../../files/files.ts'
 import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import type { Options } from '../../arguments/options.ts'
-import { readChoices } from '../init/choices.ts'
+import { homeProblem, readChoices } from '../init/choices.ts'
 import type { Choices } from '../init/choices.ts'
 import { homeFiles, prepareHome } from '../init/home.ts'
 import type { HomeFiles } from '../init/home.ts'
@@ -31,12 +30,21 @@ export async function readPlan(context: CommandContext, options: Options): Promi
   const mode = readMode(options)
   const earlier = await findEarlier(context, options)
   const choices = earlier ?? (await readChoices(context, options))
+  refuseFolderName(choices.home, mode)
   const files = homeFiles(choices.home)
   const sheet = options.text('sheet')
   const sheetFile = sheet === undefined ? undefined : resolve(context.cwd, sheet)
   if (sheetFile !== undefined) await refuseExisting([sheetFile], 'Choose another file with --sheet.')
   if (mode === 'systemd' || mode === 'compose') await refuseExisting([serviceFile(files, mode)])
   return { mode, choices, files, isNew: earlier === undefined, sheetFile }
+}
+
+/** The name is written to settings and service files. systemd joins lines at a backslash. */
+function refuseFolderName(home: string, mode: StartMode): void {
+  const problem = homeProblem(home)
+  if (problem !== undefined) throw usageError(problem)
+  if (mode === 'systemd' && home.includes('\\'))
+    throw usageError('The folder of a systemd service must have a name without backslashes.')
 }
 
 function readMode(options: Options): StartMode {
@@ -89,9 +97,8 @@ export async function prepareNetwork(context: CommandContext, plan: Plan): Promi
   }
   const { undo } = await prepareHome(choices.home, false, context.now())
   try {
-    const { genesis, operator } = await makeNetwork(context, choices, files)
     // A real network must be able to prove its decisions later.
-    await appendFile(files.settings, 'EVIDENCE_STORE=on\n')
+    const { genesis, operator } = await makeNetwork(context, choices, files, 'EVIDENCE_STORE=on\n')
     return { genesis, operatorKey: operator.publicKey }
   } catch (error) {
     await undo()

@@ -36,7 +36,7 @@ StartLimitBurst=5
 [Service]
 Type=exec
 User=${user.name}
-ExecStart=${words.map(unitWord).join(' ')}
+ExecStart=${words.map((word) => unitWord(word.replaceAll('$', '$$$$'))).join(' ')}
 WorkingDirectory=${unitPath(choices.home)}
 Restart=on-failure
 RestartSec=2
@@ -72,9 +72,9 @@ WantedBy=multi-user.target
 `
 }
 
-/** Quotes a word for ExecStart: systemd replaces % and $ there. */
+/** Quotes a word of a list. systemd replaces % everywhere, and $ only in ExecStart. */
 function unitWord(word: string): string {
-  const escaped = unitPath(word).replaceAll('$', '$$$$')
+  const escaped = unitPath(word)
   return /^[A-Za-z0-9_./:=%$-]+$/.test(escaped)
     ? escaped
     : `"${escaped.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`

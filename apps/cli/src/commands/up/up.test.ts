@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { readPrivateKeyFile } from '@chancery/protocol'
+import { freePort } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { NOW, TestContext } from '../../testing/run-command.suite.ts'
@@ -19,15 +20,6 @@ beforeEach(async () => {
   up = `up --home na --network TEAM-NET --port ${await freePort()}`
 })
 afterEach(() => setup.remove())
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 const read = (...names: string[]): Promise<string> => readFile(setup.path(...names), 'utf8')
 const seeds = (): Promise<string[]> =>
@@ -113,6 +105,20 @@ describe('up', () => {
   })
 })
 
+describe('the name of the folder', () => {
+  it.each([
+    ['a line end', 'a\nHOST=0.0.0.0', '--create-only', 'without control characters'],
+    ['a backslash, for systemd', 'a\\', '--systemd', 'without backslashes'],
+  ])('with %s is refused before anything is made', async (_what, home, flag, problem) => {
+    const words = ['up', '--home', home, '--network', 'TEAM-NET', flag]
+    const { code, stderr } = await setup.run(words)
+    expect([code, stderr]).toEqual([2, expect.stringContaining(problem)])
+    const gateway = ['gateway', 'init', '--out', 'a\nGATEWAY_ADDR=0.0.0.0:1', '--authority', 'http://127.0.0.1:1']
+    expect((await setup.run([...gateway, '--root-key', 'x'])).stderr).toContain('without control characters')
+    expect(await readdir(setup.folder)).toEqual([])
+  })
+})
+
 describe('service files', () => {
   const inputs = (home: string, host = '127.0.0.1') => ({
     choices: { home, network: 'TEAM-NET', host, port: '8443' },
@@ -125,6 +131,8 @@ describe('service files', () => {
     expect(text).toContain(
       'ExecStart=/opt/node -- /opt/chancery.mjs authority start --env-file "/srv/my 100%% $$net/authority.env"',
     )
+    expect(text).toContain('WorkingDirectory=/srv/my 100%% $net\n')
+    expect(text).toContain('ReadWritePaths="/srv/my 100%% $net"\n')
     expect(text).toContain('ProtectHome=yes\nPrivateTmp=yes')
     expect(unitText(inputs('/home/team/na'), ['/opt/node'])).toContain('ProtectHome=no')
     expect(unitText(inputs('/tmp/na'), ['/opt/node'])).toContain('PrivateTmp=no')

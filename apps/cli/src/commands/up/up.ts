@@ -8,11 +8,12 @@ import { genesisFingerprint } from '../../files/genesis-file.ts'
 import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { report } from '../doctor/report.ts'
+import { describeBackground, logFile, startInBackground } from './background.ts'
 import { checkMachine } from './check-machine.ts'
 import { planData, prepareNetwork, readPlan } from './plan.ts'
 import type { Plan } from './plan.ts'
 import { recoverySheet } from './recovery-sheet.ts'
-import { logFile, pidFile, startHere, startInBackground } from './start-authority.ts'
+import { authorityOf, startHere } from './start-authority.ts'
 import { UNIT_NAME, composeText, serviceFile, unitText } from './service-files.ts'
 
 /** Runs `up`: checks the machine, creates a network with its recovery sheet, and starts its authority. */
@@ -34,7 +35,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   }
   const head = `${checks}\n\n${madeLine(context, plan)}\n\n${describeSheet(context, plan, sheet)}`
   const end = describeEnd(context, plan, { url, next })
-  if (plan.mode === 'background') await startInBackground(context, plan)
+  if (plan.mode === 'background') await startInBackground(context, authorityOf(plan))
   if (plan.mode !== 'foreground') return { data, text: `${head}\n\n${end}` }
   if (!context.json) context.stdout.write(`${head}\n`)
   return startHere(context, plan, () => (context.json ? `${JSON.stringify(data)}\n` : `\n${end}\n`))
@@ -140,12 +141,9 @@ function describeEnd(
     style.title('Next three steps:'),
     ...next.flatMap(({ title, line }, index) => [`  ${index + 1}. ${title}`, `     ${line}`]),
   ]
+  const service = authorityOf(plan)
   if (plan.mode === 'foreground')
-    lines.push('', `The authority runs until you press Ctrl-C. Its log is ${typed(cwd, logFile(plan))}.`)
-  if (plan.mode === 'background')
-    lines.push(
-      '',
-      `The authority runs. Its log is ${typed(cwd, logFile(plan))}. Stop it with: kill $(cat ${typed(cwd, pidFile(plan))})`,
-    )
+    lines.push('', `The authority runs until you press Ctrl-C. Its log is ${typed(cwd, logFile(service))}.`)
+  if (plan.mode === 'background') lines.push('', describeBackground(context, service))
   return lines.join('\n')
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { isJsonObject, detectRecordKind, verifyRecordOfKind, visible } from '@chancery/protocol'
 import type { JsonObject, JsonValue, OfflineTrust, OfflineVerdict, RecordKindName } from '@chancery/protocol'
+import { isDecisionFile } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
@@ -11,6 +12,7 @@ import { fields } from '../../output/table.ts'
 import { loadPublicKeys } from '../../files/public-keys.ts'
 import { loadValidatorKeys } from '../../files/validator-keys.ts'
 import { COMMITMENT } from '../disclosure/records.ts'
+import { verifyDecisionFile } from './decision-file.ts'
 import { findEvaluated, verifyEvaluated } from './evaluated.ts'
 import type { EvaluatedFile } from './evaluated.ts'
 import { FEED_INDEX_WORDS, isFeedIndex, verifyFeedIndex } from './feed-index.ts'
@@ -23,6 +25,7 @@ import { verdictText } from '../../output/verdict-text.ts'
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const file = await loadJsonObject(cwd, args.required('file'))
+  if (isDecisionFile(file)) return verifyDecisionFile(context, options, file)
   const evaluated = findEvaluated(file)
   const value = evaluated?.decision ?? file
   const trust = await loadTrustInputs(context, options)

@@ -1,7 +1,8 @@
-import { isJsonObject, readInstant, readJson, writeInstant, writeJson } from '@chancery/protocol'
+import { isJsonObject, readInstant, writeInstant, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { CommandError } from '../../errors/failure.ts'
 import { FOR_ALL, errorCode, readText, replaceFile } from '../../files/files.ts'
+import { parseJsonObject } from '../../files/json-file.ts'
 import type { FeedPosition, StoredPosition } from './check-lists.ts'
 
 /** Last accepted positions. A refused list never replaces them. */
@@ -24,7 +25,7 @@ export async function readWatchState(path: string | undefined, authorities: read
     if (isMissing(error)) return none
     throw error
   }
-  const value = parse(text)
+  const value = parseJsonObject(text)
   const saved = value?.['authority']
   if (value === undefined || typeof saved !== 'string' || !authorities.includes(saved)) throw unusable(path)
   const [crl, feed] = [readPosition(value['crl'], path), readPosition(value['feed'], path)]
@@ -44,15 +45,6 @@ export async function writeWatchState(path: string, { authority, crl, feed }: Wa
 
 function isMissing(error: unknown): boolean {
   return errorCode(error) === 'ENOENT' || (error instanceof Error && errorCode(error.cause) === 'ENOENT')
-}
-
-function parse(text: string): JsonObject | undefined {
-  try {
-    const value = readJson(text)
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** Returns a stored position, or undefined before the first check. A damaged position is an error. */

@@ -136,14 +136,12 @@ function Review(props: {
         Will be signed and sent: <code>{visible(drafted.target)}</code>
       </p>
       <dl class="facts">
-        {action.fields
-          .filter((field) => field.isAside !== true)
-          .map((field) => (
-            <div key={field.name}>
-              <dt>{field.label}</dt>
-              <dd>{visible(values[field.name] ?? '') || 'default'}</dd>
-            </div>
-          ))}
+        {action.fields.map((field) => (
+          <div key={field.name}>
+            <dt>{field.label}</dt>
+            <dd>{visible(values[field.name] ?? '') || 'default'}</dd>
+          </div>
+        ))}
       </dl>
       <pre tabIndex={0} data-body>
         {visible(pretty(drafted.body), { keepLineBreaks: true })}
@@ -190,13 +188,6 @@ function Entry(props: {
             <option key={choice}>{choice}</option>
           ))}
         </select>
-      ) : field.kind === 'json' ? (
-        <textarea
-          {...shared}
-          rows={field.rows ?? 8}
-          spellcheck={false}
-          onInput={(event) => set(event.currentTarget.value)}
-        />
       ) : (
         <input
           {...shared}

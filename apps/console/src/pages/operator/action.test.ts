@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { jsonObject, optionalNumber, optionalText, text, words } from './action.ts'
+import { optionalNumber, optionalText, text, words } from './action.ts'
 
 describe('values of a form', () => {
   it('are separated by spaces, commas and lines', () => {
@@ -16,12 +16,5 @@ describe('values of a form', () => {
 
   it.each(['1.5', '-1', '1e3', 'many', '9999999999'])('refuse %s as a number', (given) => {
     expect(() => optionalNumber({ hours: given }, 'hours')).toThrow('hours must be a whole number.')
-  })
-
-  it('are JSON, parsed as strictly as by the authority', () => {
-    expect(jsonObject({ intent: '{"a":1}' }, 'intent')).toEqual({ a: 1 })
-    expect(() => jsonObject({ intent: '[1]' }, 'intent')).toThrow('intent must be a JSON object.')
-    // Two parsers could use different values of a repeated name.
-    expect(() => jsonObject({ intent: '{"a":1,"a":2}' }, 'intent')).toThrow(/./)
   })
 })

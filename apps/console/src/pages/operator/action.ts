@@ -1,20 +1,15 @@
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { isJsonObject, readJson } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
 import type { Preview } from './preview.ts'
 
 export interface Field {
   readonly name: string
   readonly label: string
-  readonly kind: 'text' | 'number' | 'words' | 'choice' | 'json'
+  readonly kind: 'text' | 'number' | 'words' | 'choice'
   readonly required?: true
   readonly help?: string
   readonly initial?: string
   readonly choices?: readonly string[]
-  /** Used for the preview only, not sent. */
-  readonly isAside?: true
-  /** Height of a JSON field. */
-  readonly rows?: number
 }
 
 export type Values = Readonly<Record<string, string>>
@@ -62,11 +57,4 @@ export function optionalNumber<Name extends string>(values: Values, name: Name):
 export function optionalText<Name extends string>(values: Values, name: Name): { [Key in Name]?: string } {
   const given = text(values, name)
   return given === '' ? {} : ({ [name]: given } as { [Key in Name]?: string })
-}
-
-/** Parses as strictly as the authority. */
-export function jsonObject(values: Values, name: string): JsonObject {
-  const value = readJson(text(values, name))
-  if (!isJsonObject(value)) throw new Error(`${name} must be a JSON object.`)
-  return value
 }

@@ -8,7 +8,6 @@ const KEY = 'F8t5+ytBIPKx7GXkGY1uCLKOgT/rAeSkAIObheGAgM4='
 
 /** Input for every action, with every optional value given once and omitted once. */
 const WRITTEN: Readonly<Record<string, readonly Values[]>> = {
-  invite: [{ roles: 'role:a, role:b' }, { roles: 'role:a', max_validity_hours: '5', token_expiry_hours: '2' }],
   revoke: [
     { cert_id: ' c-1 ', reason: 'superseded', ends: 'this certificate' },
     { cert_id: 'c-1', reason: 'key_compromise', ends: 'every certificate of its node key' },
@@ -23,9 +22,6 @@ const WRITTEN: Readonly<Record<string, readonly Values[]>> = {
     { subject_id: 'm', roles: 'role:a', validity_hours: '3' },
   ],
   'attestation-revoke': [{ attestation_id: 'a-1' }, { attestation_id: 'a-1', reason: 'over' }],
-  'policy-publish': [{ intent: '{"policy_id":"p","gates":[],"limit":1.0}' }],
-  'policy-activate': [{ policy_id: 'p', version: '2' }],
-  'policy-deactivate': [{ policy_id: 'p', version: '2' }],
   'partner-add': [
     { url: 'https://na.b.example', root_public_key: KEY, import_feeds: 'on', interval_seconds: '', label: '' },
     {
@@ -42,7 +38,6 @@ const WRITTEN: Readonly<Record<string, readonly Values[]>> = {
     { sovereign_id: 'B', authority_public_keys: KEY, reason: 'new key' },
   ],
   'partner-remove': [{ sovereign_id: 'B', reason: 'over' }],
-  anchor: [{}],
 }
 
 it('every action has test input', () => {

@@ -4,8 +4,7 @@ import type { Client } from '@chancery/sdk'
 import { optionalNumber, optionalText, text, words } from './action.ts'
 import type { Action, Field } from './action.ts'
 import { PARTNER_ACTIONS } from './partner-actions.ts'
-import { previewAnchor, previewedEnd, previewedRevocation, previewedWithdrawal } from './previewed-action.ts'
-import { POLICY_ACTIONS } from './policy-actions.ts'
+import { previewedEnd, previewedRevocation, previewedWithdrawal } from './previewed-action.ts'
 
 const ROLES: Field = { name: 'roles', label: 'Roles', kind: 'words', help: 'For example role:client' }
 const REASON: Field = { name: 'reason', label: 'Reason', kind: 'text' }
@@ -15,27 +14,6 @@ const ONE = 'this certificate'
 const ALL_OF_KEY = 'every certificate of its node key'
 
 export const ACTIONS: readonly Action[] = [
-  {
-    id: 'invite',
-    title: 'Invite a node',
-    purpose: 'Makes a token that lets one node join. The token is shown once.',
-    fields: [
-      { ...ROLES, required: true, initial: 'role:client' },
-      { name: 'max_validity_hours', label: 'Maximum certificate validity, hours', kind: 'number' },
-      { name: 'token_expiry_hours', label: 'Token validity, hours', kind: 'number' },
-      { name: 'label', label: 'Label of the node', kind: 'text' },
-    ],
-    draft(values) {
-      const body = {
-        roles: words(values, 'roles'),
-        ...optionalNumber(values, 'max_validity_hours'),
-        ...optionalNumber(values, 'token_expiry_hours'),
-        ...optionalText(values, 'label'),
-      }
-      const send = async (client: Client): Promise<JsonValue> => ({ ...(await client.enrollment.invite(body)) })
-      return { target: 'POST /admin/invite', body, send }
-    },
-  },
   {
     id: 'revoke',
     title: 'Revoke a certificate',
@@ -137,20 +115,4 @@ export const ACTIONS: readonly Action[] = [
     },
   },
   ...PARTNER_ACTIONS,
-  ...POLICY_ACTIONS,
-  {
-    id: 'anchor',
-    title: 'Anchor the evidence',
-    purpose: 'Signs the head of the evidence store. Save the anchor elsewhere: it detects later changes of the store.',
-    fields: [],
-    draft: () => ({
-      target: 'POST /admin/evidence/anchors',
-      body: {},
-      preview: previewAnchor,
-      send: async (client) => {
-        const { status, anchor } = await client.evidence.anchor()
-        return { status, anchor }
-      },
-    }),
-  },
 ]

@@ -1,14 +1,8 @@
-import type { PolicySimulation } from '@chancery/sdk'
-import type { DiffLine } from './diff.ts'
-
 /** The effect of an action, computed before it runs. */
 export interface Preview {
   readonly lines: readonly string[]
   /** Lost records and paths, for the drawing. */
   readonly impact?: Impact
-  /** The active text and the new text. */
-  readonly diff?: readonly DiffLine[]
-  readonly simulation?: PolicySimulation
 }
 
 /** The ending record, and everything affected by it. */

@@ -1,5 +1,4 @@
-import type { AttestationPreview, Client, RevocationPreview, TreatyPreview } from '@chancery/sdk'
-import { plain } from '../../components/plain.ts'
+import type { AttestationPreview, RevocationPreview, TreatyPreview } from '@chancery/sdk'
 import { SIGNED_OUT, counted, named } from './preview.ts'
 import type { Preview } from './preview.ts'
 
@@ -76,16 +75,5 @@ export function previewedWithdrawal(preview: AttestationPreview): Preview {
         count: others.count,
       },
     },
-  }
-}
-
-export async function previewAnchor(client: Client): Promise<Preview> {
-  const { unanchored_entries, last_store_sequence } = await client.evidence.status()
-  return {
-    lines: [
-      unanchored_entries === 0
-        ? 'Nothing would change: the head is already anchored.'
-        : `Entries up to #${plain(last_store_sequence)} are checked and their head is signed.`,
-    ],
   }
 }

@@ -1,3 +1,4 @@
+import { GATEWAY_POLICY_BYTES } from '@chancery/contract'
 import { JsonError, isJsonObject, readJsonBytes } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { OutboundError, callUrl } from '@chancery/service-kit'
@@ -13,11 +14,20 @@ export interface PublishedDocuments {
   readonly history: JsonObject | undefined
   /** Clock of the authority, from the first response. */
   readonly theirClock: Instant | undefined
+  /** Paths of documents that are larger than `maxBytesOf` allows. */
+  readonly tooLarge: readonly string[]
 }
 
-const CALL_MS = 8000
+const CALL_MS = 10_000
 const MAX_BYTES = 2 * 1024 * 1024
-const LIMITS = { maxDepth: 64, maxValues: 500_000, maxNames: 100_000 }
+/** Values and names are bounded by the bytes: a list of 16 MiB has about 115,000 entries. */
+const LIMITS = { maxDepth: 64, maxValues: 4_000_000, maxNames: 100_000 }
+const LISTS = ['/crl', '/sovereign-revocation-feed']
+
+/** A list goes into the policy file, so a larger one could not be used. */
+export function maxBytesOf(path: string): number {
+  return LISTS.includes(path) || path.startsWith('/crl/keys/') ? GATEWAY_POLICY_BYTES : MAX_BYTES
+}
 
 /**
  * Fetches the documents without credentials. A response that is not a JSON object counts as not published. A name may
@@ -26,9 +36,9 @@ const LIMITS = { maxDepth: 64, maxValues: 500_000, maxNames: 100_000 }
 export async function fetchPublished(origin: URL, allowPrivate: boolean): Promise<PublishedDocuments> {
   const get = (path: string): Promise<FetchResult> => fetchObject(new URL(path, origin), allowPrivate)
   const genesis = await get('/genesis')
-  const [crl, feed, treaties, metadata, history] = await Promise.all(
-    ['/crl', '/sovereign-revocation-feed', '/recognition-treaties', '/sovereign.json', '/key-history'].map(get),
-  )
+  const paths = [...LISTS, '/recognition-treaties', '/sovereign.json', '/key-history']
+  const found = await Promise.all(paths.map(get))
+  const [crl, feed, treaties, metadata, history] = found
   return {
     genesis: genesis.value,
     crl: crl?.value,
@@ -37,6 +47,7 @@ export async function fetchPublished(origin: URL, allowPrivate: boolean): Promis
     metadata: metadata?.value,
     history: history?.value,
     theirClock: genesis.date,
+    tooLarge: paths.filter((_, index) => found[index]?.isTooLarge === true),
   }
 }
 
@@ -48,15 +59,18 @@ export async function fetchKeyList(origin: URL, keyId: string, allowPrivate: boo
 interface FetchResult {
   readonly value: JsonObject | undefined
   readonly date: Instant | undefined
+  readonly isTooLarge?: true
 }
 
 async function fetchObject(url: URL, allowPrivate: boolean): Promise<FetchResult> {
   try {
-    const call = { url, timeoutMs: CALL_MS, maxBytes: MAX_BYTES, allowPrivate }
+    const call = { url, timeoutMs: CALL_MS, maxBytes: maxBytesOf(url.pathname), allowPrivate, takesGzip: true }
     const { status, body, headers } = await callUrl({ ...call, headers: { accept: 'application/json' } })
     const value = status === 200 ? readJsonBytes(body, LIMITS) : undefined
     return { value: isJsonObject(value) ? value : undefined, date: readHttpDate(headers['date']) }
   } catch (error) {
+    if (error instanceof OutboundError && error.kind === 'too_large')
+      return { value: undefined, date: undefined, isTooLarge: true }
     if (error instanceof OutboundError || error instanceof JsonError) return { value: undefined, date: undefined }
     throw error
   }

@@ -1,7 +1,7 @@
 import { FormError, readGenesisBlock, verifyGenesisBlock } from '@chancery/protocol'
 import type { GenesisBlock, JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { fetchPublished } from './documents.ts'
+import { fetchPublished, maxBytesOf } from './documents.ts'
 import { toNetworkEntry } from './network-entry.ts'
 import { checkAuthority, readOrigin } from './preflight.ts'
 
@@ -25,6 +25,7 @@ export interface PinnedNetwork {
 
 export type PinProblem =
   | { readonly code: 'no_genesis' }
+  | { readonly code: 'document_too_large'; readonly path: string; readonly maxBytes: number }
   | { readonly code: 'genesis_invalid'; readonly reason: string }
   | { readonly code: 'root_key_mismatch' | 'other_network'; readonly found: string }
   | { readonly code: 'preflight_failed'; readonly failed: readonly string[]; readonly note: string | undefined }
@@ -43,6 +44,8 @@ export async function pinNetwork(args: PinArguments): Promise<PinnedNetwork | Pi
   const { network_name: network, network_authority: authority, root_public_key: found } = genesis
   if (found !== rootKey) return { code: 'root_key_mismatch', found }
   if (args.network !== undefined && args.network !== network) return { code: 'other_network', found: network }
+  const [path] = published.tooLarge
+  if (path !== undefined) return { code: 'document_too_large', path, maxBytes: maxBytesOf(path) }
   // Read after the responses, because a list may have been signed for this request.
   const now = systemClock.now()
   const expected = { network, authorityKey: authority.public_key, rootKey, now }

@@ -53,6 +53,7 @@ function newRow(node_public_key: string, second = 0, tags: readonly string[] = [
   return {
     node_public_key,
     agent_id: `agent-${second}`,
+    host: 'agent.example',
     descriptor_json: JSON.stringify({ second, capabilities }),
     capabilities,
     capabilities_json: JSON.stringify(capabilities),

@@ -8,6 +8,7 @@ import { LOCK_NODE_KEYS } from '../../../database/locks/node-keys.ts'
 export interface RegistrationRow {
   readonly node_public_key: string
   readonly agent_id: string
+  readonly host: string
   readonly descriptor_json: string
   readonly capabilities: readonly string[]
   readonly capabilities_json: string
@@ -150,10 +151,10 @@ const READ_KEY_STATES: Statement<{ readonly keys: readonly string[]; readonly no
 }
 
 const UPSERT =
-  'insert into agent_registrations (node_public_key, agent_id, descriptor_json, capabilities_json, registered_at, expires_at, listed)'
+  'insert into agent_registrations (node_public_key, agent_id, descriptor_json, capabilities_json, registered_at, expires_at, host, listed)'
 const ON_CONFLICT =
   'on conflict (node_public_key) do update set agent_id = excluded.agent_id, descriptor_json = excluded.descriptor_json, ' +
-  'capabilities_json = excluded.capabilities_json, registered_at = excluded.registered_at, expires_at = excluded.expires_at, listed = 1'
+  'capabilities_json = excluded.capabilities_json, registered_at = excluded.registered_at, expires_at = excluded.expires_at, host = excluded.host, listed = 1'
 
 const COLUMNS = [
   'node_public_key',
@@ -162,16 +163,17 @@ const COLUMNS = [
   'capabilities_json',
   'registered_at',
   'expires_at',
+  'host',
 ] as const satisfies (keyof RegistrationRow)[]
 
 const UPSERT_AGENTS: Statement<readonly RegistrationRow[], never> = {
   name: 'upsert-agents',
   postgres: {
-    text: `${UPSERT} select *, 1 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) ${ON_CONFLICT}`,
+    text: `${UPSERT} select *, 1 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) ${ON_CONFLICT}`,
     values: (rows) => COLUMNS.map((name) => rows.map((row) => row[name])),
   },
   sqlite(prepare, rows) {
-    const upsert = prepare(`${UPSERT} values (?, ?, ?, ?, ?, ?, 1) ${ON_CONFLICT}`)
+    const upsert = prepare(`${UPSERT} values (?, ?, ?, ?, ?, ?, ?, 1) ${ON_CONFLICT}`)
     for (const row of rows) upsert.run(...COLUMNS.map((name) => row[name]))
     return []
   },

@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../../../database/database.ts'
+import { selectByIds } from '../../../database/batched-read.ts'
 
 /** An attestation as it is stored, with everything in the database that can revoke it. */
 export interface AttestationStateRow {
@@ -22,20 +22,8 @@ const SELECT =
   '(select count(*) from own_feed_ids f where f.attestation_id = a.attestation_id) as listed ' +
   'from membership_attestations a where a.attestation_id'
 
-const READ_STATES: Statement<readonly string[], AttestationStateRow> = {
-  name: 'read-attestation-states',
-  isRead: true,
-  postgres: { text: `${SELECT} = any($1::text[])`, values: (ids) => [ids] },
-  sqlite: (prepare, ids) =>
-    prepare(`${SELECT} in (select value from json_each(?))`).all(
-      JSON.stringify(ids),
-    ) as unknown as AttestationStateRow[],
-}
-
-/** Returns the states of these attestations, in no order; unknown ids have none. */
-export function readAttestationStates(
-  database: Pick<Database, 'run'>,
-  ids: readonly string[],
-): Promise<readonly AttestationStateRow[]> {
-  return database.run(READ_STATES, ids)
-}
+/** The states of these attestations, in no order; unknown ids have none. */
+export const READ_STATES = selectByIds<AttestationStateRow>(
+  'read-attestation-states',
+  (isOneOf) => `${SELECT} ${isOneOf}`,
+)

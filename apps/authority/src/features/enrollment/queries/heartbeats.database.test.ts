@@ -90,6 +90,7 @@ describe('recordHeartbeats', () => {
       remote_addr: '192.0.2.1',
       revoke_after: null,
       genesis_digest: 'ab'.repeat(32),
+      silent_since: null,
     })
     expect(await isSpent(row)).toBe(true)
   })

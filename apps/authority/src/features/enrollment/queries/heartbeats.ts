@@ -95,7 +95,7 @@ with input as materialized (
   select n, cert_id, heartbeat_status, remote_addr, genesis_digest, claim in (select claim from claimed) as fresh from usable
 ), touched as (
   update node_liveness l set last_heartbeat = $7, heartbeat_status = j.heartbeat_status, remote_addr = j.remote_addr,
-    genesis_digest = j.genesis_digest
+    genesis_digest = j.genesis_digest, silent_since = null
   from (select distinct on (cert_id) * from checked where fresh order by cert_id, n desc) j
   where l.cert_id = j.cert_id
 ), refused as (
@@ -157,9 +157,17 @@ function recordOne(prepare: Prepare, row: HeartbeatRow, now: string): Certificat
   if (!isUsable(certificate, row.node_public_key, now)) return { ...state, cert_key }
   const claim = prepare('insert into nonces (claim, expires_at) values (?, ?) on conflict do nothing')
   if (claim.run(row.claim, row.claim_expires_at).changes !== 1) return { ...state, cert_key }
+  // SQLite writes the index of every column that a statement sets, so usual heartbeats do not set indexed ones.
+  const usual = prepare(
+    'update node_liveness set last_heartbeat = ?, heartbeat_status = ?, genesis_digest = ? ' +
+      'where cert_id = ? and remote_addr = ? and silent_since is null',
+  )
+  const { heartbeat_status, genesis_digest, cert_id, remote_addr } = row
+  if (usual.run(now, heartbeat_status, genesis_digest, cert_id, remote_addr).changes === 1) return 'recorded'
   prepare(
-    'update node_liveness set last_heartbeat = ?, heartbeat_status = ?, remote_addr = ?, genesis_digest = ? where cert_id = ?',
-  ).run(now, row.heartbeat_status, row.remote_addr, row.genesis_digest, row.cert_id)
+    'update node_liveness set last_heartbeat = ?, heartbeat_status = ?, remote_addr = ?, genesis_digest = ?, ' +
+      'silent_since = null where cert_id = ?',
+  ).run(now, heartbeat_status, remote_addr, genesis_digest, cert_id)
   return 'recorded'
 }
 

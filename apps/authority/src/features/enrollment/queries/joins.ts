@@ -1,5 +1,5 @@
 import { faultAfterAudit } from '#faults'
-import { auditInsertFrom, insertAuditRows } from '../../../audit/insert.ts'
+import { auditInsertFrom, insertAuditRows, subjectsText } from '../../../audit/insert.ts'
 import type { Database, Prepare, Statement, Transaction } from '../../../database/database.ts'
 import { SHARE_NODE_KEYS } from '../../../database/locks/node-keys.ts'
 
@@ -78,14 +78,16 @@ function findRefusal(row: RefusedRow): JoinOutcome {
   return row.nonce_spent ? 'nonce_spent' : 'invite_spent'
 }
 
+const EVENT = 'certificate_issued'
+
 // Memberships are in the select list, or with `is true`: there they are hashed. As joins of parts of unknown size they
 // become nested loops, and a batch of twice the size costs four times as much.
 const ISSUE = `
 with input as materialized (
   select * from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-    $10::int[], $11::text[], $12::text[], $13::text[], $15::text[], $16::text[])
+    $10::int[], $11::text[], $12::text[], $13::text[], $15::text[], $16::text[], $17::text[])
     with ordinality as t(token_digest, claim, claim_expires_at, cert_id, node_public_key, cert_json, roles_json, issued_at, expires_at,
-      max_validity_hours, remote_addr, event_id, event_json, label, folded, n)
+      max_validity_hours, remote_addr, event_id, event_json, label, folded, subjects, n)
 ), open as materialized (
   select i.*, exists (select 1 from issued_certs k where k.node_public_key = i.node_public_key and k.revocation_reason = 'key_compromise') as compromised
   from input i
@@ -116,9 +118,9 @@ with input as materialized (
   select distinct on (node_public_key) node_public_key, label, folded from issued where fresh and label is not null
   order by node_public_key, n desc
   on conflict (node_public_key) do update set label = excluded.label, folded = excluded.folded
-), audited as (
-  ${auditInsertFrom("select event_id, 'certificate_issued', event_json, issued_at from issued where fresh")}
-)
+), ${auditInsertFrom(
+  `select event_id, '${EVENT}' as event_type, event_json, issued_at as created_at, subjects from issued where fresh`,
+)}
 select n::int as n, compromised, n in (select n from consumed) as consumed,
   exists (select 1 from nonces s where s.claim = open.claim) as nonce_spent
 from open where n not in (select n from issued where fresh)`
@@ -146,6 +148,7 @@ const ISSUE_CERTIFICATES: Statement<{ readonly rows: readonly JoinRow[]; readonl
         now,
         column('label'),
         column('folded'),
+        rows.map(({ event_json }) => subjectsText({ event_type: EVENT, event_json })),
       ]
     },
   },
@@ -190,6 +193,6 @@ function issueOne(prepare: Prepare, row: JoinRow, now: string): JoinOutcome {
         'on conflict (node_public_key) do update set label = excluded.label, folded = excluded.folded',
     ).run(row.node_public_key, row.label, row.folded)
   const { event_id, event_json, issued_at } = row
-  insertAuditRows(prepare, [{ event_id, event_type: 'certificate_issued', event_json, created_at: issued_at }])
+  insertAuditRows(prepare, [{ event_id, event_type: EVENT, event_json, created_at: issued_at }])
   return 'issued'
 }

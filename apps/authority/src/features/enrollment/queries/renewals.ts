@@ -10,20 +10,14 @@ export interface RenewableCertificate extends CertificateState {
   readonly max_validity_hours: number
 }
 
-/** The certificate with its row locked, so that renew against revoke and renew against renew have one order. */
-export function loadForRenewal(
+/**
+ * The certificate with its state by the rows and by the revocation list. Its row is locked, so that renew against revoke
+ * and renew against renew have one order.
+ */
+export async function loadForRenewal(
   { engine }: Pick<Database, 'engine'>,
   tx: Reader,
   cert_id: string,
-): Promise<RenewableCertificate | undefined> {
-  return findCertificate(tx, cert_id, engine === 'postgres')
-}
-
-/** The certificate with its state by the rows and by the revocation list. */
-export async function findCertificate(
-  tx: Reader,
-  cert_id: string,
-  isLocked = false,
 ): Promise<RenewableCertificate | undefined> {
   const query = tx
     .selectFrom('issued_certs')
@@ -39,7 +33,7 @@ export async function findCertificate(
       'revoke_after',
     ])
     .where('cert_id', '=', cert_id)
-  const row = await (isLocked ? query.forUpdate() : query).executeTakeFirst()
+  const row = await (engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
   if (row === undefined) return undefined
   const { isListed, isBurnt } = await findListed(tx, row)
   const compromised = isBurnt || (await isRevokedAsCompromised(tx, row.node_public_key))

@@ -1,11 +1,13 @@
 import { faultAfterAudit } from '#faults'
 import type { ChainedEntry, StoreHead } from '@chancery/protocol'
 import { readInstant, writeSortable } from '@chancery/protocol'
-import { auditInsertFrom, insertAuditRows } from '../../../audit/insert.ts'
+import { auditInsertFrom, insertAuditRows, subjectsText } from '../../../audit/insert.ts'
 import type { AuditRow } from '../../../audit/insert.ts'
 import type { Reader, Statement, Transaction } from '../../../database/database.ts'
 import { assertStored } from '../../../database/assert-stored.ts'
 import type { Tables } from '../../../database/tables.ts'
+import type { DecisionFacts } from '../decision-facts.ts'
+import { factsInsertFrom, factsValues, insertFacts } from './decision-facts.ts'
 
 export type EvidenceHeadRow = Tables['evidence_head']
 export type EvidenceEntryRow = Tables['evidence_entries']
@@ -37,6 +39,8 @@ export function toStoreHead(row: Pick<EvidenceHeadRow, 'last_sequence' | 'last_d
 /** A linked entry on its way into the table. */
 export interface NewEntry extends ChainedEntry {
   readonly record_digest: string | null
+  /** Of a decision; a job finds out those of an imported one. */
+  readonly facts?: DecisionFacts
 }
 
 /** Everything one transaction adds after the head. */
@@ -109,44 +113,44 @@ const INSERT_ENTRIES = `insert into evidence_entries (${COLUMNS.join(', ')}, lin
 const RETURNING = 'returning store_sequence, entry_digest, line'
 
 // No line contains a line feed, so all lines are sent as one text without escapes.
-const WRITE_CHAIN: Statement<Omit<ChainWrite, 'entries'> & { readonly rows: readonly EvidenceEntryRow[] }, StoredRow> =
-  {
-    name: 'evidence-write',
-    postgres: {
-      text: `with head as (
+const WRITE_CHAIN: Statement<ChainWrite & { readonly rows: readonly EvidenceEntryRow[] }, StoredRow> = {
+  name: 'evidence-write',
+  postgres: {
+    text: `with head as (
     update evidence_head set last_sequence = $1::bigint, last_digest = $2, last_recorded_at = $3,
       rejections = rejections + $4::bigint where id = 1),
-  audited as (
-    ${auditInsertFrom(`select * from unnest($5::text[], $6::text[], string_to_array($7, E'\\n'), $8::text[]) as a(id, type, json, at)
-    where id is not null`)})
+  ${auditInsertFrom(`select * from unnest($5::text[], $6::text[], string_to_array($7, E'\\n'), $8::text[], $24::text[])
+    as a(event_id, event_type, event_json, created_at, subjects) where event_id is not null`)},
+  ${factsInsertFrom(25)}
   ${INSERT_ENTRIES}
   select * from unnest($9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
     $16::text[], $17::text[], $18::text[], $19::bigint[], $20::text[], $21::bigint[], $22::text[],
     string_to_array($23, E'\\n'))
   ${RETURNING}`,
-      values: ({ head, rejected, audits, rows }) => [
-        head.last_sequence,
-        head.last_digest,
-        head.last_recorded_at,
-        rejected,
-        audits.map((row) => row.event_id),
-        audits.map((row) => row.event_type),
-        audits.map((row) => row.event_json).join('\n'),
-        audits.map((row) => row.created_at),
-        ...COLUMNS.map((name) => rows.map((row) => row[name])),
-        rows.map((row) => row.line).join('\n'),
-      ],
-    },
-    sqlite(prepare, { head, rejected, audits, rows }) {
-      const values = [...COLUMNS, 'line'].map(() => '?').join(', ')
-      const insert = prepare(`${INSERT_ENTRIES} values (${values}) ${RETURNING}`)
-      const stored = rows.map(
-        (row) => insert.get(...COLUMNS.map((name) => row[name]), row.line) as unknown as StoredRow,
-      )
-      prepare(
-        'update evidence_head set last_sequence = ?, last_digest = ?, last_recorded_at = ?, rejections = rejections + ? where id = 1',
-      ).run(head.last_sequence, head.last_digest, head.last_recorded_at, rejected)
-      insertAuditRows(prepare, audits)
-      return stored
-    },
-  }
+    values: ({ entries, head, rejected, audits, rows }) => [
+      head.last_sequence,
+      head.last_digest,
+      head.last_recorded_at,
+      rejected,
+      audits.map((row) => row.event_id),
+      audits.map((row) => row.event_type),
+      audits.map((row) => row.event_json).join('\n'),
+      audits.map((row) => row.created_at),
+      ...COLUMNS.map((name) => rows.map((row) => row[name])),
+      rows.map((row) => row.line).join('\n'),
+      audits.map(subjectsText),
+      ...factsValues(entries),
+    ],
+  },
+  sqlite(prepare, { entries, head, rejected, audits, rows }) {
+    const values = [...COLUMNS, 'line'].map(() => '?').join(', ')
+    const insert = prepare(`${INSERT_ENTRIES} values (${values}) ${RETURNING}`)
+    const stored = rows.map((row) => insert.get(...COLUMNS.map((name) => row[name]), row.line) as unknown as StoredRow)
+    prepare(
+      'update evidence_head set last_sequence = ?, last_digest = ?, last_recorded_at = ?, rejections = rejections + ? where id = 1',
+    ).run(head.last_sequence, head.last_digest, head.last_recorded_at, rejected)
+    insertFacts(prepare, entries)
+    insertAuditRows(prepare, audits)
+    return stored
+  },
+}

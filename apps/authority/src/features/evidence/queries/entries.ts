@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../../database/database.ts'
 import { assertStored } from '../../../database/assert-stored.ts'
 import type { Tables } from '../../../database/tables.ts'
+import { deleteFactsThrough } from './decision-facts.ts'
 import type { ExecutorKeyRow } from './lookups.ts'
 
 export type RejectionRow = Tables['evidence_rejections']
@@ -176,6 +177,7 @@ export async function deleteThrough(tx: Transaction, removedThrough: number, lim
     .executeTakeFirst()
   if (first === undefined || first.store_sequence > removedThrough) return 0
   const through = Math.min(removedThrough, first.store_sequence + limit - 1)
+  await deleteFactsThrough(tx, through)
   const done = await tx.query.deleteFrom('evidence_entries').where('store_sequence', '<=', through).executeTakeFirst()
   return Number(done.numDeletedRows)
 }

@@ -1,27 +1,47 @@
+import { sql } from 'kysely'
+import type { RawBuilder } from 'kysely'
 import type { Reader } from '../../../database/database.ts'
-import { FILTERS } from '../requests.ts'
+import { FACT_FILTERS } from '../requests.ts'
 import type { SearchRequest } from '../requests.ts'
 import type { EntryRow } from './entries.ts'
 
 type Found = Pick<EntryRow, 'store_sequence' | 'line'>
 
+export interface FoundDecision extends Found {
+  readonly decision_id: string | null
+}
+
 /**
- * A page in store order. Times never decrease, so they become bounds of the sequence. Each filter has its own index in
- * store order, so the cost of a page does not depend on its position.
+ * A page in store order, or from the newest entry on. Times never decrease, so they become bounds of the sequence. Each
+ * filter has its own index in store order, so the cost of a page does not depend on its position.
  */
-export async function searchEntries(db: Reader, request: SearchRequest): Promise<readonly Found[]> {
+export async function searchEntries(db: Reader, request: SearchRequest): Promise<readonly FoundDecision[]> {
   const [first, end] = [await firstAt(db, request.since), await firstAt(db, request.until)]
   if (first === 'none') return []
+  const until = end === 'none' || request.until === undefined ? Number.MAX_SAFE_INTEGER : end
+  const isByFacts = FACT_FILTERS.some((name) => request.filters[name] !== undefined)
+  const position = sql.ref<number>(isByFacts ? 'f.store_sequence' : 'e.store_sequence')
   let query = db
-    .selectFrom('evidence_entries')
-    .select(['store_sequence', 'line'])
-    .where('store_sequence', '>', Math.max(request.after, first - 1))
-  if (end !== 'none' && request.until !== undefined) query = query.where('store_sequence', '<', end)
-  for (const name of FILTERS) {
-    const value = request.filters[name]
-    if (value !== undefined) query = query.where(name, '=', value)
-  }
-  return query.orderBy('store_sequence').limit(request.limit).execute()
+    .selectFrom('evidence_entries as e')
+    .select(['e.store_sequence', 'e.decision_id', 'e.line'])
+    .$if(isByFacts, (joined) => joined.innerJoin('decision_facts as f', 'f.store_sequence', 'e.store_sequence'))
+    .where(position, '>', Math.max(request.after, first - 1))
+    .where(position, '<', Math.min(request.before, until))
+  for (const [name, value] of Object.entries(request.filters)) query = query.where(columnOf(name, request), '=', value)
+  return query
+    .orderBy(position, request.isNewestFirst ? 'desc' : 'asc')
+    .limit(request.limit)
+    .execute()
+}
+
+/**
+ * Most entries are of a few kinds, so with another filter the index of kinds would be the wrong one. An expression
+ * cannot use it.
+ */
+function columnOf(name: string, { filters }: SearchRequest): RawBuilder<string> {
+  if ((FACT_FILTERS as readonly string[]).includes(name)) return sql.ref(`f.${name}`)
+  const isAlone = Object.keys(filters).length === 1
+  return name === 'entry_kind' && !isAlone ? sql<string>`e.entry_kind || ''` : sql.ref(`e.${name}`)
 }
 
 /** The first entry not before a time; 'none' when all are. */

@@ -1,6 +1,7 @@
 import { readInstant, readJson, writeSortable } from '@chancery/protocol'
 import type { Instant, RecognitionTreaty } from '@chancery/protocol'
 import type { Selectable } from 'kysely'
+import { selectByIds } from '../../../database/batched-read.ts'
 import type { Reader, Transaction } from '../../../database/database.ts'
 import type { Tables } from '../../../database/tables.ts'
 
@@ -10,14 +11,14 @@ export function findPartner(db: Reader, sovereign_id: string): Promise<PartnerRo
   return db.selectFrom('partners').selectAll().where('sovereign_id', '=', sovereign_id).executeTakeFirst()
 }
 
-export async function findFeedAge(db: Reader, sovereign_id: string): Promise<number | null> {
-  const row = await db
-    .selectFrom('partners')
-    .select('max_feed_age_seconds')
-    .where('sovereign_id', '=', sovereign_id)
-    .executeTakeFirst()
-  return row?.max_feed_age_seconds ?? null
-}
+/** How old the feeds of these partners may be. */
+export const READ_FEED_AGES = selectByIds<{
+  readonly sovereign_id: string
+  readonly max_feed_age_seconds: number | null
+}>(
+  'read-feed-ages',
+  (isOneOf) => `select sovereign_id, max_feed_age_seconds from partners where sovereign_id ${isOneOf}`,
+)
 
 /** Facts of the partners that had another key before. */
 export async function listKeyChanges(db: Reader): Promise<readonly string[]> {

@@ -1,0 +1,3 @@
+import type { Core } from '../../core.ts'
+
+export type AuditListParts = Pick<Core, 'database'>

@@ -1,0 +1,25 @@
+import { DAY, instantOf } from '@chancery/protocol'
+import type { GenesisBlock, Instant } from '@chancery/protocol'
+import { bad, good, warn } from '@chancery/service-kit'
+import type { Finding } from '@chancery/service-kit'
+
+/** Creating, signing and rolling out a new block takes weeks. */
+const WINDOW_WARNING = 30n * DAY
+
+/** Checks how long the root key allows the authority key to be used. */
+export function checkWindow({ network_authority }: GenesisBlock, now: Instant): Finding {
+  const { valid_from, valid_to } = network_authority
+  const [from, to] = [instantOf(valid_from), instantOf(valid_to)]
+  const fix = 'Make and sign a genesis block with a new window: chancery genesis create, then sign.'
+  if (now < from || now >= to)
+    return bad('key-window', `The time is outside the key window ${valid_from} to ${valid_to}`, fix, {
+      effect: 'The authority signs nothing.',
+      at: now < from ? valid_from : valid_to,
+    })
+  if (to - now < WINDOW_WARNING)
+    return warn('key-window', `The key window of the genesis block ends ${valid_to}`, fix, {
+      effect: 'Then the authority signs nothing.',
+      at: valid_to,
+    })
+  return good('key-window', `until ${valid_to}`)
+}

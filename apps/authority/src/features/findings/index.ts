@@ -1,0 +1,16 @@
+import { findings } from '@chancery/contract'
+import { bind } from '../../auth/access.ts'
+import type { Feature } from '../../core.ts'
+import { list } from './list.ts'
+import type { FindingsParts } from './parts.ts'
+
+export { denialFindings, partnerFindings } from './check-partners.ts'
+export { policyProblems } from './check-policies.ts'
+export { checkWindow } from './check-window.ts'
+export { checkNetwork } from './network-checks.ts'
+export { NO_REDIS, NO_STANDBY, RESTORE_ROWS, SYNC_CLOCK, notReady } from './running.ts'
+
+/** What needs attention, for doctor and for the console. */
+export function openFindings(parts: FindingsParts): Feature {
+  return { routes: [bind(findings.list, (call) => list(call, parts))], jobs: [], close: () => Promise.resolve() }
+}

@@ -1,0 +1,26 @@
+import type { Finding } from '@chancery/service-kit'
+import { checkLists } from './check-lists.ts'
+import { checkNodes } from './check-nodes.ts'
+import { checkOperatorKeys } from './check-operators.ts'
+import { checkPartners } from './check-partners.ts'
+import { checkPolicies } from './check-policies.ts'
+import { checkAnchors, checkBackup, checkInstances } from './check-storage.ts'
+import type { CheckedNetwork } from './parts.ts'
+
+/**
+ * Checks the state of a network in its database. `chancery doctor` and the console report the same findings, because
+ * both run this function.
+ */
+export async function checkNetwork(network: CheckedNetwork): Promise<readonly Finding[]> {
+  const { policies, nodes, now } = network
+  return [
+    ...(await checkLists(network)),
+    ...(await checkPartners(network)),
+    ...(policies === undefined ? [] : checkPolicies(policies, now)),
+    ...(nodes === undefined ? [] : checkNodes(nodes)),
+    ...(await checkAnchors(network)),
+    await checkBackup(network),
+    ...(await checkOperatorKeys(network)),
+    ...(await checkInstances(network)),
+  ]
+}

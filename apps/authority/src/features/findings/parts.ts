@@ -1,0 +1,34 @@
+import type { CheckedPolicy, Instant } from '@chancery/protocol'
+import type { OperatorKeyring } from '../../auth/operator-keys.ts'
+import type { Core } from '../../core.ts'
+import type { Database } from '../../database/database.ts'
+import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import type { Boundary } from '../boundary/index.ts'
+import type { BoundaryPolicies } from '../boundary-policies/index.ts'
+import type { Enrollment } from '../enrollment/index.ts'
+import type { Health } from '../health/index.ts'
+import type { NodeCounts, Roster } from '../roster/index.ts'
+
+type CheckedSettings = Pick<AuthoritySettings, 'anchorIntervalSeconds' | 'evidenceStore' | 'haMode' | 'listReaderBytes'>
+
+/** Inputs of the checks. Undefined members are unknown, and their checks are left out. */
+export interface CheckedNetwork {
+  readonly database: Database
+  readonly settings: CheckedSettings
+  readonly operators: OperatorKeyring
+  readonly now: Instant
+  /** The name of the network. */
+  readonly name: string | undefined
+  /** The policies in force, verified. */
+  readonly policies: readonly CheckedPolicy[] | undefined
+  readonly nodes: NodeCounts | undefined
+}
+
+export interface FindingsParts extends Pick<Core, 'clock' | 'database' | 'network' | 'operators'> {
+  readonly settings: CheckedSettings
+  readonly boundary: Boundary
+  readonly boundaryPolicies: BoundaryPolicies
+  readonly enrollment: Enrollment
+  readonly health: Health
+  readonly roster: Roster
+}

@@ -1,0 +1,54 @@
+import { roster } from '@chancery/contract'
+import type { Instant } from '@chancery/protocol'
+import { bind } from '../../auth/access.ts'
+import { whenClockIsCorrect } from '../../clock/when-correct.ts'
+import type { Feature } from '../../core.ts'
+import type { Reader } from '../../database/database.ts'
+import { isLargeTable } from '../../database/large-table.ts'
+import { events } from './events.ts'
+import { find } from './find.ts'
+import { list } from './list.ts'
+import { markSilent } from './mark-silent.job.ts'
+import { NodeCounter } from './node-counter.ts'
+import { momentOf } from './node-state.ts'
+import type { RosterParts } from './parts.ts'
+import { countNodes } from './queries/counts.ts'
+import type { NodeCounts } from './queries/counts.ts'
+
+export { NODE_STATES, momentOf } from './node-state.ts'
+export type { NodeState } from './node-state.ts'
+export { readNodes } from './queries/rows.ts'
+export type { NodeRow } from './queries/rows.ts'
+export type { NodeCounts } from './queries/counts.ts'
+
+export interface Roster extends Feature {
+  /** Undefined when the counts of a large network are not ready. */
+  countNodes(): Promise<NodeCounts | undefined>
+}
+
+/** Counts nodes by state, bounded. */
+export async function countNodeStates(db: Reader, now: Instant): Promise<NodeCounts> {
+  return countNodes(db, momentOf(now), await isLargeTable(db, 'node_liveness'))
+}
+
+export function openRoster(parts: RosterParts): Roster {
+  const { clock, clockCheck, database } = parts
+  const counter = new NodeCounter(clock, () => countNodeStates(database.read, clock.now()))
+  const own = { ...parts, counter }
+  return {
+    routes: [
+      bind(roster.list, (call) => list(call, own)),
+      bind(roster.find, (call) => find(call, own)),
+      bind(roster.events, (call) => events(call, own)),
+    ],
+    jobs: [
+      {
+        name: 'mark-silent',
+        everySeconds: 10,
+        run: whenClockIsCorrect(clockCheck, (signal) => markSilent(own, signal)),
+      },
+    ],
+    countNodes: async () => counter.read(await isLargeTable(database.read, 'node_liveness')),
+    close: () => Promise.resolve(),
+  }
+}

@@ -1,0 +1,129 @@
+import type { JsonObject } from '@chancery/protocol'
+import type { Query } from '@chancery/service-kit'
+import type { OperatorCall } from '../../auth/operator.ts'
+import { isLargeTable } from '../../database/large-table.ts'
+import { readPage } from '../../requests/paging.ts'
+import { refuseUnknownParameters } from '../../requests/read-fields.ts'
+import { readChoiceFilter, readTextFilter, readTimeFilter } from '../../requests/read-filters.ts'
+import { readWalkPosition, writeWalkCursor } from '../../requests/walk-segments.ts'
+import { foldLabel } from '../enrollment/index.ts'
+import { NODE_STATES, momentOf } from './node-state.ts'
+import type { NodeState } from './node-state.ts'
+import type { NodeCounts } from './queries/counts.ts'
+import { viewNode } from './queries/rows.ts'
+import type { NodeRow } from './queries/rows.ts'
+import { beginsId } from './queries/segments.ts'
+import type { SegmentName } from './queries/segments.ts'
+import type { RosterState } from './state.ts'
+import { walkNodes } from './walk.ts'
+
+const SORTS = ['attention', 'newest', 'ends', 'label'] as const
+type Sort = (typeof SORTS)[number]
+const NAMES = ['state', 'role', 'q', 'has_agent', 'joined_since', 'sort', 'cursor', 'limit']
+
+/** Rows when the caller does not say how many. */
+const DEFAULT_ROWS = 50
+
+interface Filter {
+  readonly state: NodeState | undefined
+  readonly role: string | undefined
+  readonly q: string | undefined
+  readonly hasAgent: boolean | undefined
+  readonly joinedSince: string | undefined
+  readonly sort: Sort
+}
+
+/**
+ * GET /admin/nodes
+ * Lists node keys by their newest certificate. Every order and search is served by an index; other filters are applied
+ * to a bounded number of nodes, so such a page may have fewer rows, and its cursor continues.
+ */
+export async function list(call: OperatorCall, parts: RosterState): Promise<JsonObject> {
+  refuseUnknownParameters(call.query, NAMES)
+  const filter = readFilter(call.query)
+  const page = readPage(call.query)
+  const limit = call.query.first('limit') === undefined ? DEFAULT_ROWS : page.limit
+  const segments = segmentsOf(filter)
+  const after = readWalkPosition(page.after, segments)
+  const isLarge = await isLargeTable(parts.database.read, 'node_liveness')
+  const { q = '', joinedSince } = filter
+  const plan = {
+    moment: momentOf(parts.clock.now()),
+    isLarge,
+    joinedSince,
+    q,
+    folded: foldLabel(q),
+    segments,
+    matches: (row: NodeRow) => matches(row, filter),
+  }
+  const { rows, next } = await walkNodes(parts.database, plan, { limit, after })
+  const counts = await parts.counter.read(isLarge)
+  return {
+    count: rows.length,
+    nodes: rows.map(viewNode),
+    next_cursor: writeWalkCursor(next),
+    total: totalOf(filter, after === undefined && next === undefined ? rows.length : undefined, counts),
+    counts: counts === undefined ? null : viewCounts(counts),
+  }
+}
+
+function totalOf(
+  { state, role, q, hasAgent, joinedSince }: Filter,
+  whole: number | undefined,
+  counts: NodeCounts | undefined,
+): number | null {
+  if (whole !== undefined) return whole
+  const isNarrowed = [role, q, hasAgent, joinedSince].some((value) => value !== undefined)
+  const known = counts?.[state ?? 'all']
+  return isNarrowed || known === undefined || known.more ? null : known.count
+}
+
+function viewCounts(counts: NodeCounts): JsonObject {
+  return Object.fromEntries(Object.entries(counts).map(([name, { count, more }]) => [name, { count, more }]))
+}
+
+function readFilter(query: Query): Filter {
+  const hasAgent = readChoiceFilter(query, 'has_agent', ['true', 'false'])
+  return {
+    state: readChoiceFilter(query, 'state', NODE_STATES),
+    role: readTextFilter(query, 'role'),
+    q: readTextFilter(query, 'q'),
+    hasAgent: hasAgent === undefined ? undefined : hasAgent === 'true',
+    joinedSince: readTimeFilter(query, 'joined_since'),
+    sort: readChoiceFilter(query, 'sort', SORTS) ?? 'attention',
+  }
+}
+
+/** The indexes that give the nodes in the order asked for, with the fewest others. */
+function segmentsOf({ state, q, hasAgent, joinedSince, sort }: Filter): readonly SegmentName[] {
+  if (q !== undefined)
+    return ['q-label', 'q-key', ...(beginsId(q) ? (['q-certificate'] as const) : []), 'q-agent', 'q-address']
+  if (sort === 'label') return ['label', 'newest']
+  if (sort === 'ends') return state === 'expired' ? ['expired'] : ['ending', 'expired']
+  switch (state) {
+    case 'revoked':
+    case 'superseded':
+      return [state]
+    case 'silent':
+    case 'expired':
+      if (sort === 'attention') return [state]
+      break
+    case 'ends_soon':
+      if (sort === 'attention') return ['ends']
+      break
+    case 'active':
+    case undefined:
+  }
+  if (joinedSince !== undefined) return ['newest']
+  if (hasAgent === true) return ['agents']
+  return sort === 'newest' || state !== undefined ? ['newest'] : ['silent', 'ends', 'label', 'newest']
+}
+
+function matches(row: NodeRow, { state, role, hasAgent, joinedSince }: Filter): boolean {
+  return (
+    (state === undefined || row.state === state) &&
+    (role === undefined || row.roles.includes(role)) &&
+    (hasAgent === undefined || (row.agent_id !== null) === hasAgent) &&
+    (joinedSince === undefined || row.joined_at >= joinedSince)
+  )
+}

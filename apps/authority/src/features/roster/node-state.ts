@@ -1,0 +1,39 @@
+import { LIMITS } from '@chancery/contract'
+import { DAY, seconds, writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+
+export const NODE_STATES = ['active', 'ends_soon', 'silent', 'superseded', 'revoked', 'expired'] as const
+export type NodeState = (typeof NODE_STATES)[number]
+
+/** Times that decide the state of a node, as stored texts. */
+export interface Moment {
+  readonly now: string
+  /** A heartbeat at or before it is too old. */
+  readonly silentUntil: string
+  /** A certificate that ends at or before it is in the state ends_soon. */
+  readonly endsSoonUntil: string
+}
+
+export function momentOf(now: Instant): Moment {
+  return {
+    now: writeSortable(now),
+    silentUntil: writeSortable(now - seconds(LIMITS.activeNodeWindowSeconds)),
+    endsSoonUntil: writeSortable(now + DAY),
+  }
+}
+
+export interface StateFacts {
+  readonly status: string
+  readonly revoke_after: string | null
+  readonly expires_at: string
+  readonly last_heartbeat: string | null
+}
+
+/** The state of a node by its newest certificate: how the certificate ended, else what needs a look first. */
+export function nodeState(facts: StateFacts, { now, silentUntil, endsSoonUntil }: Moment): NodeState {
+  if (facts.status === 'revoked') return 'revoked'
+  if (facts.revoke_after !== null && facts.revoke_after <= now) return 'superseded'
+  if (facts.expires_at <= now) return 'expired'
+  if (facts.last_heartbeat === null || facts.last_heartbeat <= silentUntil) return 'silent'
+  return facts.expires_at <= endsSoonUntil ? 'ends_soon' : 'active'
+}

@@ -1,0 +1,35 @@
+import type { DecisionCountQuery, StoredDecisionCount } from '@chancery/sdk'
+import { asJson } from '@chancery/protocol'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { table } from '../../output/table.ts'
+
+const COLUMNS = ['hour', 'capability', 'policy', 'outcome'] as const
+
+/** evidence count */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const [since, until] = [options.text('since'), options.text('until')]
+  const query: DecisionCountQuery = {
+    by: options.textOrDefault('by') === 'hour' ? 'hour' : 'range',
+    // The parser allows these words only.
+    split: options.list('split') as readonly ('outcome' | 'capability' | 'policy')[],
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
+  }
+  const connection = await connectAsOperator(context, options)
+  const answer = await connection.ask((client) => client.evidence.counts(query))
+  const [first] = answer.counts
+  if (first === undefined) return { data: asJson(answer), text: 'No decisions.' }
+  const shown = COLUMNS.filter((name) => first[name] !== null)
+  const toRow = (count: StoredDecisionCount): readonly string[] => [
+    ...shown.map((name) => count[name] ?? '-'),
+    String(count.decisions),
+  ]
+  const head = [...shown, 'decisions'].map((name) => name.toUpperCase())
+  const more = answer.complete
+    ? ''
+    : '\nNot complete: there are more names, or older decisions are still being counted.'
+  return { data: asJson(answer), text: `${table(head, answer.counts.map(toRow), context.style)}${more}` }
+}

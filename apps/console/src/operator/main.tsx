@@ -1,0 +1,113 @@
+import '../visible-text.ts'
+import { render } from 'preact'
+import type { FunctionComponent, JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Frame, networkFact } from './frame.tsx'
+import { isPaletteOpen, startKeyboard } from './keyboard.ts'
+import { clearOnLock, session } from './key.ts'
+import { PAGES } from './pages.ts'
+import type { PageProps } from './pages.ts'
+import { Bar } from './parts/bar.tsx'
+import { Palette, noteVisit } from './parts/palette.tsx'
+import { Blank } from './parts/problem.tsx'
+import { Toasts } from './parts/toast.tsx'
+import { keyFingerprint } from './pin.ts'
+import { address, findPage, followLinks } from './router.ts'
+import type { RouteMatch } from './router.ts'
+import { useStore } from './store.ts'
+import { Unlock } from './unlock.tsx'
+import '../styles/console.css'
+
+/** The operator console: locked, or the frame with the page of the address. */
+function App(): JSX.Element {
+  const { path } = useStore(address)
+  const open = useStore(session)
+  const match = findPage(PAGES, path)
+  if (open?.isAccepted !== true) return <Unlock title={match?.entry.title ?? 'Overview'} />
+  return (
+    <>
+      <Frame current={match?.entry} fingerprint={keyFingerprint(open.audience)}>
+        {match === undefined ? <NotFound path={path} /> : <LoadedPage key={match.entry.path} match={match} />}
+      </Frame>
+      <Palette />
+      <Toasts />
+    </>
+  )
+}
+
+interface PageScript {
+  readonly Page: FunctionComponent<PageProps>
+}
+
+/** The build makes one script of each of them. */
+const SCRIPTS = import.meta.glob<PageScript>('./pages/*/page.tsx')
+const loaded = new Map<string, FunctionComponent<PageProps>>()
+
+async function loadPage(folder: string): Promise<PageScript> {
+  const load = SCRIPTS[`./pages/${folder}/page.tsx`]
+  if (load === undefined) throw new Error(`There is no page ${folder}.`)
+  return load()
+}
+
+/** Loads the script of the page once, and shows the page. */
+function LoadedPage({ match }: { readonly match: RouteMatch }): JSX.Element {
+  const { entry, params } = match
+  const { query } = useStore(address)
+  const [hasFailed, setFailed] = useState(false)
+  const [, setReady] = useState(0)
+  useEffect(() => {
+    if (!entry.path.includes('{'))
+      noteVisit({ text: entry.title, icon: entry.nav?.icon ?? 'right', href: location.pathname + location.search })
+    if (loaded.has(entry.path)) return
+    loadPage(entry.folder).then(
+      ({ Page }) => {
+        loaded.set(entry.path, Page)
+        setReady((count) => count + 1)
+      },
+      () => setFailed(true),
+    )
+  }, [])
+  const Page = loaded.get(entry.path)
+  if (Page !== undefined) return <Page params={params} query={query} />
+  return (
+    <>
+      <Bar title={entry.title} asks={entry.asks} />
+      {hasFailed ? (
+        <Blank
+          icon="help"
+          title="The script of this page did not load"
+          text="Check the connection to the authority, and load the page again."
+        />
+      ) : (
+        <div class="content" aria-busy="true" />
+      )}
+    </>
+  )
+}
+
+function NotFound({ path }: { readonly path: string }): JSX.Element {
+  return (
+    <>
+      <Bar title="Not found" />
+      <Blank icon="search" title="There is no such page" text={`The console has no page at ${path}.`}>
+        <p>
+          <a href="/operator">Overview</a> · <a href="/operator/nodes">Nodes</a> · <a href="/operator/help">Help</a>
+        </p>
+      </Blank>
+    </>
+  )
+}
+
+function main(): void {
+  const root = document.querySelector('#operator')
+  if (root === null) return
+  followLinks(document)
+  startKeyboard()
+  clearOnLock(() => isPaletteOpen.set(false))
+  document.title = networkFact('network')
+  root.replaceChildren()
+  render(<App />, root)
+  document.body.dataset['enriched'] = 'done'
+}
+
+main()

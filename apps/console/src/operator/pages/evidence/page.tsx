@@ -1,0 +1,70 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { at, read } from '../../client.ts'
+import type { PageProps } from '../../pages.ts'
+import { Bar } from '../../parts/bar.tsx'
+import type { Liveness } from '../../parts/bar.tsx'
+import { Tabs } from '../../parts/filters.tsx'
+import { addPaletteSource } from '../../parts/palette.tsx'
+import { useLive } from '../../parts/use-live.ts'
+import { StoreOff, isStoreOff } from '../../proof/store-off.tsx'
+import { Acts, doHref } from '../../signing/review.tsx'
+import { anchorAct, registerAct, retentionAct, retireAct } from './acts.tsx'
+import { Anchors } from './anchors.tsx'
+import { Entries } from './entries.tsx'
+import { ExecutorKeys } from './executor-keys.tsx'
+import { Head } from './head.tsx'
+import { Retention } from './retention.tsx'
+import type { StoreStatus } from './status.ts'
+
+addPaletteSource((text) =>
+  'anchor the evidence'.includes(text.toLowerCase())
+    ? [{ group: 'Do', row: { text: 'Anchor the evidence…', icon: 'seal', href: '/operator/evidence?do=anchor' } }]
+    : [],
+)
+
+const VIEWS = { '': Entries, anchors: Anchors, keys: ExecutorKeys, retention: Retention } as const
+
+/** Is every entry still there, and unchanged? The head of the store, and its parts as tabs. */
+export function Page({ query }: PageProps): JSX.Element {
+  const [live, setLive] = useState<Liveness>({ readAt: undefined, isStale: false })
+  const status = useLive('evidence status', (signal) => read<StoreStatus>(at`/admin/evidence/status`, {}, signal), [
+    'evidence',
+  ])
+  const bar = (
+    <Bar title="Evidence" asks="Is every entry still there, and unchanged?" live={live}>
+      <a class="btn primary" href={doHref('anchor')}>
+        Anchor…
+      </a>
+    </Bar>
+  )
+  if (isStoreOff(status.problem)) return <StoreOff bar={bar} />
+  const view = query.get('view') ?? ''
+  const View = VIEWS[view in VIEWS ? (view as keyof typeof VIEWS) : '']
+  const { value } = status
+  const [key, date] = [query.get('key'), query.get('date')]
+  const acts = [
+    ...(value === undefined ? [] : [anchorAct(value)]),
+    registerAct,
+    ...(key === null ? [] : [retireAct(key)]),
+    ...(date === null ? [] : [retentionAct(date)]),
+  ]
+  return (
+    <>
+      {bar}
+      <div class="content wide">{value === undefined ? null : <Head status={value} />}</div>
+      <Tabs
+        parameter="view"
+        label="Parts of the evidence store"
+        of={[
+          { value: '', text: 'Entries', count: value?.entries },
+          { value: 'anchors', text: 'Anchors', count: value?.latest_anchor?.anchor_sequence ?? 0 },
+          { value: 'keys', text: 'Executor keys', count: value?.active_executor_keys },
+          { value: 'retention', text: 'Retention' },
+        ]}
+      />
+      <View query={query} status={value} onLive={setLive} />
+      <Acts of={acts} query={query} />
+    </>
+  )
+}

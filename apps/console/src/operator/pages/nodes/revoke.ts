@@ -1,0 +1,121 @@
+import { REVOCATION_REASONS } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { plain } from '../../../components/plain.ts'
+import { at } from '../../client.ts'
+import type { Act, Effect, Values } from '../../signing/act.ts'
+import { REASON_WORDS } from '../../words/reasons.ts'
+
+/** A node by its newest certificate. */
+export interface RevokedNode {
+  readonly name: string
+  readonly cert_id: string
+}
+
+const ALL = 'all'
+/** The bound of POST /admin/revoke. */
+export const MOST_REVOKED = 1000
+const MOST_NAMES = 20
+
+/** Revokes nodes in one version of the list. */
+export function revokeAct(nodes: readonly RevokedNode[]): Act {
+  const [first] = nodes
+  const isOne = nodes.length === 1
+  const name = isOne ? (first?.name ?? '') : `${nodes.length} nodes`
+  return {
+    name: 'revoke',
+    title: `Revoke ${name}`,
+    sentence: 'Every instance refuses its requests from the next one on. Gateways refuse it with their next list.',
+    button: 'Sign and revoke',
+    fields: [
+      {
+        name: 'reason',
+        label: 'Why',
+        kind: 'choice',
+        initial: 'cessation_of_operation',
+        choices: REVOCATION_REASONS.map((value) => ({ value, text: `${REASON_WORDS[value]} · ${value}` })),
+      },
+      {
+        name: 'ends',
+        label: 'What ends',
+        kind: 'choice',
+        initial: ALL,
+        choices: [
+          { value: ALL, text: `every certificate of ${isOne ? 'its node key' : 'their node keys'}` },
+          { value: 'one', text: isOne ? 'only its newest certificate' : 'only their newest certificates' },
+        ],
+      },
+    ],
+    isPrivileged: true,
+    hasDryRun: true,
+    final: {
+      warning:
+        'A revocation is permanent. To return, a node needs a new invite, and a new key when its key is compromised.',
+      typed: isOne ? name : `revoke ${name}`,
+    },
+    requests: (values) => [{ target: at`/admin/revoke`, body: toBody(nodes, values), isRepeatable: true }],
+    effects: (values, dryRun) => effectsOf(values, dryRun ?? {}),
+    done: ([answer]) => ({
+      toast: {
+        text: `Revoked ${name}.`,
+        more: `List ${plain(answer?.['crl_sequence'])} has ${plain(answer?.['revoked_count'])} entries.`,
+      },
+    }),
+  }
+}
+
+function toBody(nodes: readonly RevokedNode[], values: Values): JsonObject {
+  if (nodes.length > MOST_REVOKED) throw new Error(`At most ${MOST_REVOKED} nodes can be revoked at once.`)
+  const ids = nodes.map(({ cert_id }) => cert_id)
+  return {
+    ...(ids.length === 1 ? { cert_id: ids[0] ?? '' } : { cert_ids: ids }),
+    reason: values['reason'] ?? 'unspecified',
+    ...(values['ends'] === ALL ? { all_of_key: true } : {}),
+  }
+}
+
+interface Counted {
+  readonly count: number
+  readonly sample: readonly string[]
+}
+
+/** Returns the effect of a revocation from the answer of its dry run. */
+export function effectsOf(values: Values, dryRun: JsonObject): readonly Effect[] {
+  const part = (name: string): Counted => (dryRun[name] as Counted | undefined) ?? { count: 0, sample: [] }
+  const [ended, others, raised, agents] = [
+    part('certificates_revoked'),
+    part('other_certificates'),
+    part('reasons_raised'),
+    part('agents_dropped'),
+  ]
+  const effects: Effect[] = []
+  if (ended.count > 0)
+    effects.push({ shape: 'cross', tone: 'bad', text: `${plural(ended.count, 'certificate')} end`, more: names(ended) })
+  if (agents.count > 0)
+    effects.push({ shape: 'cross', tone: 'bad', text: `${plural(agents.count, 'agent')} removed from the registry` })
+  if (raised.count > 0)
+    effects.push({
+      shape: 'triangle',
+      tone: 'watch',
+      text: `${plural(raised.count, 'earlier revocation')} get the reason key_compromise`,
+    })
+  if (others.count > 0)
+    effects.push({
+      shape: 'triangle',
+      tone: 'urgent',
+      text: `${plural(others.count, 'certificate')} of the same key stay valid`,
+      more: 'The node can go on with them. Choose every certificate of its node key.',
+    })
+  if (values['reason'] === 'key_compromise')
+    effects.push({ shape: 'square', tone: 'bad', text: 'The node key is refused permanently and can never join again' })
+  return effects.length > 0
+    ? effects
+    : [{ shape: 'dash', tone: 'ended', text: 'Nothing changes: it is revoked already' }]
+}
+
+const plural = (count: number, word: string): string => `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
+
+function names({ count, sample }: Counted): string {
+  const shown = sample.slice(0, MOST_NAMES)
+  const rest = count - shown.length
+  return shown.join(', ') + (rest > 0 ? ` and ${rest.toLocaleString('en')} more` : '')
+}

@@ -1,0 +1,36 @@
+import type { JsonObject } from '@chancery/protocol'
+import { at } from '../../client.ts'
+import type { Act } from '../../signing/act.ts'
+
+/** The action on the invite that the address names. */
+export function withdrawActs(query: URLSearchParams): readonly Act[] {
+  const fingerprint = query.get('invite_id')
+  return fingerprint === null ? [] : [withdrawAct(fingerprint)]
+}
+
+/** Ends one unused invite. */
+export function withdrawAct(fingerprint: string): Act {
+  return {
+    name: 'withdraw',
+    title: `Withdraw the invite ${fingerprint.slice(0, 8)}`,
+    sentence: 'No node can join with it from the next request on. Another invite can be made at any time.',
+    button: 'Sign and withdraw',
+    fields: [
+      { name: 'reason', label: 'Why', kind: 'text', isOptional: true, placeholder: 'Sent to the wrong address' },
+    ],
+    hasDryRun: true,
+    requests(values) {
+      const reason = (values['reason'] ?? '').trim()
+      const body: JsonObject = { token_fingerprints: [fingerprint], ...(reason === '' ? {} : { reason }) }
+      return [{ target: at`/admin/invites/withdraw`, body }]
+    },
+    effects: (_values, dryRun) => [
+      dryRun?.['would_change'] === true
+        ? { shape: 'cross', tone: 'bad', text: '1 unused invite ends', more: 'Nodes that joined before stay.' }
+        : { shape: 'dash', tone: 'ended', text: 'Nothing changes: it is not open' },
+    ],
+    done: ([answer]) => ({
+      toast: { text: answer?.['withdrawn'] === 1 ? 'Withdrew the invite.' : 'The invite was not open.' },
+    }),
+  }
+}

@@ -1,0 +1,152 @@
+import type { TreatyRow } from '@chancery/sdk'
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { authorityNow } from '../../client.ts'
+import { dashboard } from '../../dashboard.ts'
+import type { PageProps } from '../../pages.ts'
+import { Bar } from '../../parts/bar.tsx'
+import { Blank, Problem } from '../../parts/problem.tsx'
+import { State } from '../../parts/state.tsx'
+import { absolute } from '../../parts/time.tsx'
+import { useLive } from '../../parts/use-live.ts'
+import { doHref } from '../../signing/review.tsx'
+import { useStore } from '../../store.ts'
+import { importedFeeds } from '../partners/reads.ts'
+import { currentTreaty, isInForce, stateOf } from '../partners/rows.ts'
+import type { FeedRow } from '../partners/rows.ts'
+import { Alarms, Contact, FeedPanel } from './contact.tsx'
+import { DecisionsPanel } from './decisions.tsx'
+import type { DrawersProps } from './drawers.tsx'
+import { IfEnded } from './if-ended.tsx'
+import { latestEnd, loadPartner } from './load.ts'
+import type { PartnerView } from './load.ts'
+import { OverTime } from './over-time.tsx'
+import { OurSide, TheirSide } from './sides.tsx'
+
+/** What is agreed with one network, and what depends on it? */
+export function Page({ params, query }: PageProps): JSX.Element {
+  const id = params['sovereign_id'] ?? ''
+  const live = useLive(`partner ${id}`, (signal) => loadPartner(id, signal), ['partners', 'treaties', 'members'])
+  useStore(dashboard)
+  const { value: view } = live
+  const isUnknown = view !== undefined && view.ours.length === 0 && view.partner === undefined
+  return (
+    <>
+      <Bar title={id} crumbs={[{ href: '/operator/partners', text: 'Partners & treaties' }]} live={live} />
+      {live.problem === undefined ? null : <Problem problem={live.problem} />}
+      {view === undefined ? (
+        <div class="content" aria-busy="true">
+          {live.isSlow ? <span class="bone" /> : null}
+        </div>
+      ) : isUnknown ? (
+        <Blank icon="partners" title="No such partner" text={`There is no treaty with ${id}, and it is not read.`}>
+          <a class="btn" href="/operator/partners">
+            Partners
+          </a>
+        </Blank>
+      ) : (
+        <Shown id={id} view={view} query={query} />
+      )}
+    </>
+  )
+}
+
+interface ShownProps {
+  readonly id: string
+  readonly view: PartnerView
+  readonly query: URLSearchParams
+}
+
+function Shown({ id, view, query }: ShownProps): JSX.Element {
+  const { ours, partner, theirs } = view
+  const feed = importedFeeds().find((row) => row.issuer_sovereign_id === id)
+  const picked = ours.find(({ treaty }) => treaty.treaty_id === query.get('treaty')) ?? currentTreaty(ours)
+  return (
+    <div class="content">
+      <Hero {...{ id, view, picked, feed }} />
+      <div class="split">
+        <div class="stack">
+          {partner === undefined ? null : <Alarms partner={partner} />}
+          <OverTime ours={ours} theirs={theirs} nowMs={authorityNow()} />
+          <div class="half">
+            <OurSide picked={picked} view={view} />
+            <TheirSide id={id} view={view} />
+          </div>
+          <FeedPanel id={id} feed={feed} partner={partner} />
+          <DecisionsPanel id={id} decisions={view.decisions} />
+        </div>
+        <div class="stack">
+          {picked !== undefined && isInForce(picked) ? <IfEnded id={id} treaty={picked} /> : null}
+          <Contact id={id} partner={partner} picked={picked} />
+        </div>
+      </div>
+      <LazyDrawers {...{ id, view, picked, feed, query }} />
+    </div>
+  )
+}
+
+type Drawers = (props: DrawersProps) => JSX.Element | null
+
+/** The drawers are a separate script, loaded when the first one opens. */
+function LazyDrawers(props: DrawersProps): JSX.Element | null {
+  const [loaded, setLoaded] = useState<{ readonly Drawers: Drawers }>()
+  const isAsked = props.query.has('do')
+  useEffect(() => {
+    if (isAsked) void import('./drawers.tsx').then(setLoaded)
+  }, [isAsked])
+  return loaded === undefined ? null : <loaded.Drawers {...props} />
+}
+
+function Hero(props: {
+  readonly id: string
+  readonly view: PartnerView
+  readonly picked: TreatyRow | undefined
+  readonly feed: FeedRow | undefined
+}): JSX.Element {
+  const { id, view, picked, feed } = props
+  const canChange = picked !== undefined && isInForce(picked)
+  return (
+    <div class="hero">
+      <div>
+        <h2>
+          {id} <State {...stateOf(picked, feed, view.partner, authorityNow())} isPill />
+        </h2>
+        <p>{sentenceOf(view, picked)}</p>
+      </div>
+      <div class="end">
+        {canChange ? (
+          <>
+            <a class="btn danger" href={doHref('end')}>
+              End…
+            </a>
+            <a class="btn" href={doHref('replace')}>
+              Replace…
+            </a>
+            <a class="btn primary" href={doHref('renew')}>
+              Renew…
+            </a>
+          </>
+        ) : (
+          <a class="btn primary" href="/operator/partners?do=recognise">
+            Recognise…
+          </a>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function sentenceOf(view: PartnerView, picked: TreatyRow | undefined): string {
+  const ours =
+    picked === undefined || !isInForce(picked)
+      ? 'We do not accept its members.'
+      : `We accept its members with ${picked.treaty.scope.allowed_roles.join(', ') || 'no role'} until ${absolute(Date.parse(picked.treaty.expires_at))}.`
+  const end = latestEnd(view)
+  const theirs =
+    view.partner?.treaties === undefined || view.partner.treaties === null
+      ? 'Whether it accepts ours is not read.'
+      : end === undefined
+        ? 'It does not accept ours.'
+        : `It accepts ours until ${absolute(Date.parse(end))}.`
+  return `${ours} ${theirs}`
+}

@@ -1,0 +1,134 @@
+import { readJson } from '@chancery/protocol'
+import type { BoundaryPolicy, JsonObject, JsonValue } from '@chancery/protocol'
+
+const ASSIGNED: ReadonlySet<string> = new Set(['version', 'issued_at', 'issued_by', 'issuer_sovereign_id', 'signature'])
+
+/** The members that the author sets. The authority adds the others. */
+export function intentOf(policy: BoundaryPolicy): JsonObject {
+  return Object.fromEntries(Object.entries<JsonValue>(policy as JsonObject).filter(([name]) => !ASSIGNED.has(name)))
+}
+
+/** Members in the order in which people read them. Others follow by name. */
+const ORDER = [
+  'policy_id',
+  'description',
+  'valid_from',
+  'valid_until',
+  'selector',
+  'gates',
+  'gate_id',
+  'gate_type',
+  'order',
+  'mode',
+  'config',
+  'disclose_input',
+]
+const SELECTOR_LISTS = [
+  'capabilities',
+  'requester_sovereign_ids',
+  'provider_sovereign_ids',
+  'agreement_ids',
+  'parent_kinds',
+]
+
+/** Writes an intent with its defaults and in one order of names, so that only real differences remain. */
+export function policyText(intent: JsonObject): string {
+  return JSON.stringify(sorted(withDefaults(intent)), null, 2)
+}
+
+function withDefaults(intent: JsonObject): JsonObject {
+  const { selector = {}, gates = [] } = intent
+  return {
+    description: '',
+    ...intent,
+    selector: isObject(selector)
+      ? { ...Object.fromEntries(SELECTOR_LISTS.map((name) => [name, []])), parameter_equals: {}, ...selector }
+      : selector,
+    gates: Array.isArray(gates)
+      ? (gates as readonly JsonValue[]).map((gate) =>
+          isObject(gate) ? { mode: 'enforce', disclose_input: false, ...gate } : gate,
+        )
+      : gates,
+  }
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(sorted)
+  if (!isObject(value)) return value
+  const rank = (name: string): number => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length)
+  const names = Object.keys(value).toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+  return Object.fromEntries(names.map((name) => [name, sorted(value[name] ?? null)]))
+}
+
+export const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A problem of a draft and the line it is at; without a line it is about the whole text. */
+export interface TextProblem {
+  readonly line: number | undefined
+  readonly text: string
+}
+
+export type ReadDraft =
+  | { readonly intent: JsonObject; readonly problem?: undefined }
+  | { readonly intent?: undefined; readonly problem: TextProblem }
+
+/** Reads a text as strictly as the authority: two parsers could use different values of a repeated name. */
+export function readDraft(text: string): ReadDraft {
+  let value: JsonValue
+  try {
+    value = JSON.parse(text) as JsonValue
+  } catch (error) {
+    return { problem: { line: lineOfError(text, error), text: 'This is not JSON. Check quotes, commas and brackets.' } }
+  }
+  if (!isObject(value)) return { problem: { line: 1, text: 'The text is not a JSON object. Begin with {.' } }
+  try {
+    readJson(text)
+  } catch {
+    return { problem: { line: undefined, text: 'A name is repeated, or a number is not exact.' } }
+  }
+  return { intent: value }
+}
+
+/** Browsers name the place of an error in two forms. */
+function lineOfError(text: string, error: unknown): number | undefined {
+  const message = error instanceof Error ? error.message : ''
+  const line = /line ([0-9]+)/.exec(message)?.[1]
+  if (line !== undefined) return Number(line)
+  const position = /position ([0-9]+)/.exec(message)?.[1]
+  return text.slice(0, position === undefined ? text.length : Number(position)).split('\n').length
+}
+
+/** Finds the line of a problem: of its gate when it names one, else of the member that the message begins with. */
+export function lineOfIssue(
+  text: string,
+  issue: { readonly message: string; readonly gate_id: string | null },
+): number {
+  const lines = text.split('\n')
+  const find = (part: string): number => lines.findIndex((line) => line.includes(part)) + 1
+  if (issue.gate_id !== null) {
+    const line = lines.findIndex((each) => each.includes('"gate_id"') && each.includes(JSON.stringify(issue.gate_id)))
+    if (line >= 0) return line + 1
+  }
+  for (const word of issue.message.match(/[a-z_]{4,}/g) ?? []) {
+    const line = find(`"${word}"`)
+    if (line > 0) return line
+  }
+  return find('"gates"') || 1
+}
+
+/** Finds gates[2].config by its last name, in the third gate. */
+export function lineOfField(text: string, field: string): number {
+  const lines = text.split('\n')
+  const gate = /gates\[([0-9]+)\]/.exec(field)?.[1]
+  const starts = lines.flatMap((line, index) => (line.includes('"gate_id"') ? [index] : []))
+  const from = gate === undefined ? 0 : Math.max(0, starts[Number(gate)] ?? 0)
+  const name = `"${
+    field
+      .replaceAll(/\[[0-9]+\]/g, '')
+      .split('.')
+      .at(-1) ?? ''
+  }"`
+  const index = lines.findIndex((line, place) => place >= from && line.includes(name))
+  return (index < 0 ? from : index) + 1
+}

@@ -1,0 +1,110 @@
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import type { BoundaryPolicyValidation } from '@chancery/sdk'
+import { useEffect, useState } from 'preact/hooks'
+import { plain } from '../../../components/plain.ts'
+import { CallError, at, send } from '../../client.ts'
+import { makePayload } from '../../signing/payload.ts'
+import { isObject, lineOfField, lineOfIssue, readDraft } from '../policies/policy-text.ts'
+import type { TextProblem } from '../policies/policy-text.ts'
+
+/** The result for one text: of another text it does not count. */
+export interface Validation {
+  readonly text: string
+  /** Undefined while the text is not JSON. */
+  readonly intent?: JsonObject
+  readonly problems: readonly TextProblem[]
+  /** Set when the authority found no problem. */
+  readonly nextVersion?: number
+  readonly warnings: readonly string[]
+}
+
+const DELAY_MS = 800
+/** Every validation is audited, so there are at most this many in a minute. */
+const MAX_PER_MINUTE = 10
+const MINUTE_MS = 60_000
+let sent: readonly number[] = []
+
+/** Returns how long to wait before the next validation, in milliseconds. */
+export function waitBefore(times: readonly number[], now: number): number {
+  const recent = times.filter((time) => now - time < MINUTE_MS)
+  const oldest = recent.length < MAX_PER_MINUTE ? undefined : recent[recent.length - MAX_PER_MINUTE]
+  return Math.max(DELAY_MS, oldest === undefined ? 0 : oldest + MINUTE_MS - now)
+}
+
+/** Validates a text a short time after its last change. Undefined until the result of this text is there. */
+export function useValidation(text: string, id: string | undefined): Validation | undefined {
+  const [found, setFound] = useState<Validation>()
+  useEffect(() => {
+    const read = readDraft(text)
+    if (read.intent === undefined) {
+      setFound({ text, problems: [read.problem], warnings: [] })
+      return undefined
+    }
+    const other = otherId(text, read.intent, id)
+    if (other !== undefined) {
+      setFound({ text, intent: read.intent, problems: [other], warnings: [] })
+      return undefined
+    }
+    let isCurrent = true
+    const { intent } = read
+    const wait = found === undefined ? 0 : waitBefore(sent, Date.now())
+    const timer = setTimeout(() => {
+      sent = [...sent, Date.now()].slice(-MAX_PER_MINUTE)
+      void validate(text, intent).then((result) => isCurrent && result !== undefined && setFound(result))
+    }, wait)
+    return () => {
+      isCurrent = false
+      clearTimeout(timer)
+    }
+  }, [text])
+  return found?.text === text ? found : undefined
+}
+
+/** A draft of one policy must not be published as another one. */
+function otherId(text: string, intent: JsonObject, id: string | undefined): TextProblem | undefined {
+  if (id === undefined || intent['policy_id'] === id) return undefined
+  const line = text.split('\n').findIndex((each) => each.includes('"policy_id"')) + 1
+  return { line: line || 1, text: `This is the draft of ${id}. Keep its policy_id, or begin a new policy.` }
+}
+
+async function validate(text: string, intent: JsonObject): Promise<Validation | undefined> {
+  const target = at`/admin/boundary-policies/validate`
+  try {
+    const answer = (await send(
+      makePayload({ method: 'POST', target, body: intent }),
+    )) as unknown as BoundaryPolicyValidation
+    const problems = answer.issues.map((issue) => ({
+      line: lineOfIssue(text, { message: issue.message, gate_id: issue.gate_id ?? null }),
+      text: `${issue.gate_id ? `Gate ${issue.gate_id}: ` : ''}${issue.message} (${issue.code})`,
+    }))
+    return {
+      text,
+      intent,
+      problems,
+      warnings: answer.warnings.map(({ message }) => message),
+      ...(answer.valid ? { nextVersion: answer.next_version } : {}),
+    }
+  } catch (error) {
+    if (!(error instanceof CallError)) return undefined
+    return { text, intent, problems: refusalProblems(text, error), warnings: [] }
+  }
+}
+
+/** A refusal names members with a wrong type, or members that a draft does not have. */
+function refusalProblems(text: string, { details, message, code }: CallError): readonly TextProblem[] {
+  const list = (value: JsonValue | undefined): readonly JsonValue[] =>
+    Array.isArray(value) ? (value as readonly JsonValue[]) : []
+  const errors = list(details['errors']).filter(isObject)
+  const named = [
+    ...errors.map((error) => ({
+      field: plain(error['field']),
+      text: `${plain(error['field'])} ${plain(error['message'])}`,
+    })),
+    ...list(details['fields']).map((field) => ({
+      field: plain(field),
+      text: `${plain(field)} is set by the authority or not known. Remove it.`,
+    })),
+  ]
+  if (named.length === 0) return [{ line: undefined, text: `${message} (${code})` }]
+  return named.map((each) => ({ line: lineOfField(text, each.field), text: each.text }))
+}

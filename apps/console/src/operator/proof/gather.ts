@@ -1,0 +1,160 @@
+import { isJsonObject, nodesFromTiles, readJson, tilePath, verifyKeyHistory } from '@chancery/protocol'
+import type {
+  AuthorityKeys,
+  BoundaryDecision,
+  GenesisBlock,
+  JsonObject,
+  JsonValue,
+  KeyHistory,
+  NodeReader,
+  StoreAnchor,
+} from '@chancery/protocol'
+import type { ExecutorKey } from '@chancery/sdk'
+import { CallError, at, read, readPublic, readPublicBytes, readText } from '../client.ts'
+import type { Query, Target } from '../client.ts'
+import { findPin, genesisFingerprint } from '../pin.ts'
+
+/** A part of a proof, or why it is not there. */
+export type Part<Value> = { readonly value: Value } | { readonly missing: string }
+
+/** Everything that the checks of one decision read. Records are as received: nothing is verified here. */
+export interface ProofParts {
+  readonly keys: AuthorityKeys
+  /** The stored lines of the decision, byte for byte. */
+  readonly lines: readonly string[]
+  /** The line before the decision, its own lines, and the line after it. */
+  readonly neighbours: Part<readonly string[]>
+  readonly policies: Part<readonly JsonObject[]>
+  readonly attestation: Part<JsonObject>
+  readonly executors: Part<ReadonlyMap<string, ExecutorKey>>
+  /** Undefined when no anchor is at or after the decision. */
+  readonly anchor: Part<StoreAnchor | undefined>
+  readonly checkpoint: Part<string>
+}
+
+export async function gatherParts(
+  lines: readonly string[],
+  decision: BoundaryDecision,
+  sequence: number,
+): Promise<ProofParts> {
+  const hasExecutions = lines.some((line) => line.includes('"entry_kind":"execution"'))
+  const [genesis, neighbours, policies, attestation, executors, anchor, checkpoint] = await Promise.all([
+    readGenesis(),
+    part(readRun(sequence)),
+    part(readPolicies(decision)),
+    part(readAttestation(decision)),
+    hasExecutions ? part(readExecutors()) : { missing: 'there is no execution' },
+    part(findAnchor(sequence)),
+    part(readPublicBytes('/evidence-log/checkpoint').then((bytes) => new TextDecoder().decode(bytes))),
+  ])
+  const signed = [
+    decision,
+    ...('value' in policies ? policies.value : []),
+    'value' in attestation ? attestation.value : {},
+  ]
+  const keys = await withHistory(genesis, signed)
+  return { keys, lines, neighbours, policies, attestation, executors, anchor, checkpoint }
+}
+
+/** Reads nodes of the tree of the public log. */
+export function logNodes(size: number): NodeReader {
+  return nodesFromTiles(size, (name) => readPublicBytes(`/evidence-log/tile/${tilePath(name)}`))
+}
+
+async function part<Value>(asked: Promise<Value>): Promise<Part<Value>> {
+  try {
+    return { value: await asked }
+  } catch (error) {
+    if (error instanceof CallError) return { missing: `${error.message} (${error.code})` }
+    if (error instanceof NotThereError) return { missing: error.message }
+    throw error
+  }
+}
+
+class NotThereError extends Error {}
+
+/** The pinned genesis block. Another block would be checked with its own keys. */
+export async function readGenesis(): Promise<GenesisBlock> {
+  const genesis = await readPublic<GenesisBlock>(at`/genesis`)
+  if (findPin()?.fingerprint === genesisFingerprint(genesis)) return genesis
+  throw new Error('The genesis block is not the one that this browser pinned. Unlock the console again.')
+}
+
+const DATES = ['decision_made_at', 'issued_at', 'created_at'] as const
+
+/** Adds the former keys when a record is older than the current key. Without a succession there is no key history. */
+export async function withHistory(genesis: GenesisBlock, records: readonly object[]): Promise<AuthorityKeys> {
+  const since = Date.parse(genesis.network_authority.valid_from)
+  const isOlder = records.some((record) =>
+    DATES.some((name) => Date.parse(String((record as Readonly<Record<string, unknown>>)[name])) < since),
+  )
+  const history = isOlder ? await part(readPublic<KeyHistory>(at`/key-history`)) : undefined
+  return history !== undefined && 'value' in history && (await verifyKeyHistory(history.value, genesis)).ok
+    ? { genesis, history: history.value }
+    : { genesis }
+}
+
+/** The spelling of numbers stays, because digests cover it. */
+async function readExact(target: Target, query: Query = {}): Promise<JsonObject> {
+  const value: JsonValue = readJson(await readText(target, query))
+  if (!isJsonObject(value)) throw new NotThereError('The response is not an object.')
+  return value
+}
+
+async function readRun(sequence: number): Promise<readonly string[]> {
+  const text = await readText(at`/admin/evidence/export`, { since_sequence: Math.max(sequence - 2, 0), limit: 4 })
+  return text.split('\n').filter((line) => line !== '')
+}
+
+async function readPolicies({ policy_binding }: BoundaryDecision): Promise<readonly JsonObject[]> {
+  const found: JsonObject[] = []
+  for (const { policy_id, version } of policy_binding?.policies ?? []) {
+    const { versions } = await readExact(at`/admin/boundary-policies/${policy_id}/history`)
+    const rows = Array.isArray(versions) ? (versions as readonly JsonValue[]) : []
+    const row = rows.find((each) => isJsonObject(each) && each['version'] === version)
+    const policy = row !== undefined && isJsonObject(row) ? row['policy'] : undefined
+    if (policy === undefined || !isJsonObject(policy))
+      throw new NotThereError(`Policy ${policy_id} ${version} is not stored.`)
+    found.push(policy)
+  }
+  return found
+}
+
+async function readAttestation({ attestation_binding }: BoundaryDecision): Promise<JsonObject> {
+  if (attestation_binding === undefined)
+    throw new NotThereError('The two parties store the agreement, and the authority does not.')
+  const { attestation } = await readExact(at`/attestations/${attestation_binding.attestation_id}`)
+  if (attestation === undefined || !isJsonObject(attestation)) throw new NotThereError('The attestation is not stored.')
+  return attestation
+}
+
+export async function readExecutors(): Promise<ReadonlyMap<string, ExecutorKey>> {
+  const { executor_keys } = await read<{ readonly executor_keys: readonly ExecutorKey[] }>(
+    at`/admin/evidence/executor-keys`,
+  )
+  return new Map(executor_keys.map((key) => [key.key_id, key]))
+}
+
+const ANCHORS_PER_READ = 1000
+const MAX_READS = 5
+
+interface Status {
+  readonly latest_anchor: { readonly anchor_sequence: number; readonly store_sequence: number } | null
+}
+
+/** The first anchor at or after an entry. Anchors are read from the newest back, because most decisions are recent. */
+async function findAnchor(sequence: number): Promise<StoreAnchor | undefined> {
+  const { latest_anchor } = await read<Status>(at`/admin/evidence/status`)
+  if (latest_anchor === null || latest_anchor.store_sequence < sequence) return undefined
+  let end = latest_anchor.anchor_sequence
+  for (let reads = 0; reads < MAX_READS; reads += 1) {
+    const after_anchor = Math.max(end - ANCHORS_PER_READ, 0)
+    const query = { after_anchor, limit: ANCHORS_PER_READ }
+    const { anchors } = await read<{ readonly anchors: readonly StoreAnchor[] }>(at`/admin/evidence/anchors`, query)
+    const index = anchors.findIndex((anchor) => anchor.store_sequence >= sequence)
+    if (index > 0 || after_anchor === 0) return anchors[index]
+    // The first one may have an earlier one before it.
+    end = after_anchor + 1
+  }
+  throw new NotThereError(`More than ${ANCHORS_PER_READ * MAX_READS} anchors are newer than this decision.`)
+}

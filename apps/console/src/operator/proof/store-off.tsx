@@ -1,0 +1,25 @@
+import type { JSX } from 'preact'
+import { CallError } from '../client.ts'
+import { Blank } from '../parts/problem.tsx'
+
+export function isStoreOff(problem: unknown): boolean {
+  return problem instanceof CallError && problem.code === 'evidence_store_disabled'
+}
+
+/** What a page shows when the authority stores no evidence. */
+export function StoreOff({ bar }: { readonly bar: JSX.Element }): JSX.Element {
+  return (
+    <>
+      {bar}
+      <Blank
+        icon="evidence"
+        title="The evidence store is off"
+        text="It stores every decision and every execution, so that a later change is detectable. Set EVIDENCE_STORE=on and start the authority again."
+      >
+        <p>
+          A decision file can be verified without it: <code class="mono">chancery verify FILE</code>
+        </p>
+      </Blank>
+    </>
+  )
+}

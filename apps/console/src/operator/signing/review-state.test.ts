@@ -1,0 +1,231 @@
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { CallError, at } from '../client.ts'
+import type { Act } from './act.ts'
+import type { Payload, RequestDraft } from './payload.ts'
+import { DRY_RUN_MS, PAYLOAD_MS, Review } from './review-state.ts'
+
+const ACT: Act = {
+  name: 'revoke',
+  title: 'Revoke a certificate',
+  sentence: 'Permanent.',
+  button: 'Sign and revoke',
+  fields: [{ name: 'id', label: 'Certificate', kind: 'text', initial: 'one' }],
+  hasDryRun: true,
+  requests: ({ id = '' }) => {
+    if (id === '') throw new Error('Give a certificate.')
+    return [{ target: at`/admin/revoke`, body: { cert_id: id }, isRepeatable: true }]
+  },
+  effects: () => [],
+  done: () => ({ toast: { text: 'done' } }),
+}
+
+interface Sent {
+  readonly body: JsonObject | undefined
+  readonly nonce: string
+  readonly key: string | undefined
+  answer(value: JsonValue): void
+  fail(error: Error): void
+}
+
+const noResponse = (): CallError =>
+  new CallError({
+    message: 'none',
+    status: 0,
+    code: 'no_response',
+    requestId: undefined,
+    retryAfterSeconds: undefined,
+    details: {},
+  })
+
+let now: number
+let sent: Sent[]
+const isDryRun = ({ body }: Sent): boolean => body?.['dry_run'] === true
+const open = (act: Partial<Act> = {}): Review => {
+  let count = 0
+  const review = new Review(
+    { ...ACT, ...act },
+    {
+      makePayload: (draft: RequestDraft): Payload => {
+        count += 1
+        const text = JSON.stringify({ body: draft.body, nonce: count })
+        const bytes = new TextEncoder().encode(text)
+        return { ...draft, bytes, text, keyId: 'op', timestamp: '', nonce: String(count), madeAt: now }
+      },
+      send: ({ body, nonce, idempotencyKey }) =>
+        new Promise((answer, fail) => void sent.push({ body, nonce, key: idempotencyKey, answer, fail })),
+      now: () => now,
+      newKey: () => `key-${(count += 1)}`,
+      onChange: () => undefined,
+    },
+  )
+  review.open()
+  return review
+}
+/** Answers the newest request and lets the review continue. */
+const reply = async (value: JsonValue): Promise<void> => {
+  sent.at(-1)?.answer(value)
+  await vi.advanceTimersByTimeAsync(0)
+}
+
+/** Presses, and waits until the next request was sent. */
+const press = async (review: Review): Promise<void> => {
+  void review.press()
+  await vi.advanceTimersByTimeAsync(0)
+}
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  now = 0
+  sent = []
+})
+afterEach(() => vi.useRealTimers())
+
+describe('a review', () => {
+  it('cannot be signed before its dry run answered', async () => {
+    const review = open()
+    expect(review.canSign).toBe(false)
+    await review.press()
+    expect(sent.map(isDryRun)).toEqual([true])
+    await reply({ count: 1 })
+    expect(review.canSign).toBe(true)
+  })
+
+  it('signs exactly the payload that it shows', async () => {
+    const review = open()
+    await reply({})
+    const shown = review.payloads[0]
+    await press(review)
+    await reply({ status: 'revoked' })
+    expect(sent.at(-1)).toMatchObject({ nonce: shown?.nonce, body: { cert_id: 'one' } })
+    expect(review.phase).toEqual({ kind: 'done', answers: [{ status: 'revoked' }] })
+  })
+
+  it('drops the dry run of former values that answers after an edit', async () => {
+    const review = open()
+    const first = sent[0]
+    review.edit('id', 'two')
+    await vi.advanceTimersByTimeAsync(1_000)
+    first?.answer({ count: 'of one' })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(review.dryRun).toBeUndefined()
+    expect(review.canSign).toBe(false)
+    expect(sent.at(-1)?.body).toEqual({ cert_id: 'two', dry_run: true })
+    await reply({ count: 'of two' })
+    expect([review.dryRun, review.payloads[0]?.body]).toEqual([{ count: 'of two' }, { cert_id: 'two' }])
+  })
+
+  it('removes confirmation, payload and dry run at an edit', async () => {
+    const review = open({ final: { warning: 'Permanent.', typed: 'berth-1' } })
+    await reply({})
+    review.type('berth-1')
+    expect(review.canSign).toBe(true)
+    review.edit('id', 'two')
+    expect([review.canSign, review.typed, review.payloads, review.dryRun]).toEqual([false, '', [], undefined])
+  })
+
+  it('needs the exact name for a final action', async () => {
+    const review = open({ final: { warning: 'Permanent.', typed: 'berth-1' } })
+    await reply({})
+    for (const typed of ['', 'berth', 'Berth-1', 'berth-1 ']) {
+      review.type(typed)
+      expect(review.canSign, typed).toBe(false)
+    }
+    review.type('berth-1')
+    expect(review.canSign).toBe(true)
+  })
+
+  it('asks for an old dry run again, and signs nothing when its answer differs', async () => {
+    const review = open()
+    await reply({ count: 1 })
+    now = DRY_RUN_MS + 1
+    await press(review)
+    await reply({ count: 2 })
+    expect(sent.map(isDryRun)).toEqual([true, true])
+    expect([review.phase.kind, review.dryRun]).toEqual(['ready', { count: 2 }])
+    expect(review.hint).toContain('Nothing was signed')
+    await press(review)
+    await reply({})
+    expect(sent.map(isDryRun)).toEqual([true, true, false])
+  })
+
+  it('signs after an old dry run gave the same answer again', async () => {
+    const review = open()
+    await reply({ count: 1 })
+    now = DRY_RUN_MS + 1
+    await press(review)
+    await reply({ count: 1 })
+    await reply({ status: 'revoked' })
+    expect(review.phase.kind).toBe('done')
+  })
+
+  it('makes an old payload again and shows it before a press counts', async () => {
+    const review = open()
+    await reply({})
+    const before = review.payloads[0]?.nonce
+    now = PAYLOAD_MS + 1
+    await review.press()
+    expect(sent.map(isDryRun)).toEqual([true])
+    expect(review.payloads[0]?.nonce).not.toBe(before)
+    expect(review.hint).toContain('made again')
+  })
+
+  it('repeats a request without response with another nonce and the same body and idempotency key', async () => {
+    const review = open()
+    await reply({})
+    await press(review)
+    sent.at(-1)?.fail(noResponse())
+    await vi.advanceTimersByTimeAsync(0)
+    expect(review.phase.kind).toBe('unknown')
+    await press(review)
+    await reply({ status: 'revoked' })
+    const [, first, second] = sent
+    expect(second?.body).toEqual(first?.body)
+    expect(second?.key).toBe(first?.key)
+    expect(first?.key).toBeDefined()
+    expect(second?.nonce).not.toBe(first?.nonce)
+    expect(review.phase.kind).toBe('done')
+  })
+
+  it('reports how many requests succeeded before one was refused', async () => {
+    const requests: Act['requests'] = () => [
+      { target: at`/admin/recognition-treaties`, body: { a: 1 } },
+      { target: at`/admin/recognition-treaties/x/revoke`, body: { b: 2 } },
+    ]
+    const { hasDryRun: _none, ...rest } = ACT
+    const review = open({ ...rest, hasDryRun: undefined as never, requests })
+    await vi.advanceTimersByTimeAsync(0)
+    await press(review)
+    await reply({ treaty_id: 'new' })
+    sent.at(-1)?.fail(new CallError({ ...noResponse(), message: 'no', status: 409, code: 'conflict' }))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(review.phase).toMatchObject({ kind: 'failed', done: 1 })
+    expect(review.canSign).toBe(false)
+  })
+
+  it('shows a problem of the values and sends nothing', async () => {
+    const review = open({ fields: [{ name: 'id', label: 'Certificate', kind: 'text' }] })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(review.phase).toMatchObject({ kind: 'problem', problem: { message: 'Give a certificate.' } })
+    expect(sent).toEqual([])
+  })
+
+  it('sends no second request when the answer of the first is not the expected one', async () => {
+    const review = open({
+      hasDryRun: undefined as never,
+      requests: () => [
+        { target: at`/admin/boundary-policies`, body: { policy_id: 'p' } },
+        { target: at`/admin/boundary-policies/${'p'}/activate`, body: { version: 3 } },
+      ],
+      checkAnswers: ([published]) => {
+        if (published?.['version'] !== 3) throw new Error('It was published as another version.')
+      },
+    })
+    await vi.advanceTimersByTimeAsync(0)
+    void review.press()
+    await vi.advanceTimersByTimeAsync(0)
+    await reply({ version: 4 })
+    expect(sent).toHaveLength(1)
+    expect(review.phase).toMatchObject({ kind: 'failed', done: 1 })
+  })
+})

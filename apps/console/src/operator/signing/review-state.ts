@@ -1,0 +1,207 @@
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { CallError } from '../client.ts'
+import type { Act, ActRequest, Values } from './act.ts'
+import type { Payload, RequestDraft } from './payload.ts'
+
+/** A dry run is asked again when it is older than this at the press. */
+export const DRY_RUN_MS = 60_000
+/** A payload is made again when it is older than this. The authority accepts 300 s. */
+export const PAYLOAD_MS = 240_000
+/** Time from the last edit to the payload. */
+const EDIT_DELAY_MS = 300
+
+export type Phase =
+  | { readonly kind: 'editing' | 'preparing' | 'ready' | 'signing' }
+  /** The values do not fit, or the dry run was refused. */
+  | { readonly kind: 'problem'; readonly problem: CallError | Error }
+  /** Refused or partly done: nothing more is sent. */
+  | { readonly kind: 'failed'; readonly problem: CallError | Error; readonly done: number }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'done'; readonly answers: readonly JsonObject[] }
+
+export interface ReviewParts {
+  readonly makePayload: (draft: RequestDraft) => Payload
+  readonly send: (payload: Payload) => Promise<JsonValue>
+  readonly now: () => number
+  readonly newKey: () => string
+  readonly onChange: () => void
+}
+
+/**
+ * The state of one review. Payloads are made once and shown; a press signs exactly these. An edit removes the payloads,
+ * the dry run and the confirmation, and drops the answer of a dry run that is under way.
+ */
+export class Review {
+  values: Values
+  typed = ''
+  phase: Phase = { kind: 'editing' }
+  payloads: readonly Payload[] = []
+  dryRun: JsonObject | undefined
+  dryRunAt = 0
+  /** Set when the review was made again and has to be read again before a press counts. */
+  hint = ''
+  readonly #act: Act
+  readonly #parts: ReviewParts
+  #turn = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+  /** One key per request, chosen when the drawer opens: a repeated press has one effect. */
+  readonly #keys = new Map<number, string>()
+
+  constructor(act: Act, parts: ReviewParts, drafted: Values = {}) {
+    this.#act = act
+    this.#parts = parts
+    this.values = { ...Object.fromEntries(act.fields.map(({ name, initial = '' }) => [name, initial])), ...drafted }
+  }
+
+  open(): void {
+    void this.prepare()
+  }
+
+  close(): void {
+    this.#turn += 1
+    clearTimeout(this.#timer)
+  }
+
+  edit(name: string, value: string): void {
+    if (this.phase.kind === 'signing' || this.phase.kind === 'done') return
+    this.values = { ...this.values, [name]: value }
+    this.#reset()
+    this.#timer = setTimeout(() => void this.prepare(), EDIT_DELAY_MS)
+    this.#parts.onChange()
+  }
+
+  type(text: string): void {
+    this.typed = text
+    this.#parts.onChange()
+  }
+
+  get isConfirmed(): boolean {
+    return this.#act.final === undefined || this.typed === this.#act.final.typed
+  }
+
+  get canSign(): boolean {
+    return (
+      (this.phase.kind === 'ready' || this.phase.kind === 'unknown') && this.payloads.length > 0 && this.isConfirmed
+    )
+  }
+
+  /** Makes the payloads and asks for the dry run. */
+  async prepare(): Promise<void> {
+    this.#reset()
+    const turn = this.#turn
+    this.#set({ kind: 'preparing' })
+    try {
+      if (this.#act.check !== undefined) {
+        await this.#act.check(this.values)
+        if (turn !== this.#turn) return
+      }
+      const requests = this.#act.requests(this.values)
+      this.payloads = requests.map((request, at) => this.#payloadOf(request, at))
+      const dryRun = await this.#askDryRun(requests[0])
+      // Values changed while the dry run was under way: its answer is about other values.
+      if (turn !== this.#turn) return
+      this.dryRun = dryRun
+      this.dryRunAt = this.#parts.now()
+      this.#set({ kind: 'ready' })
+    } catch (error) {
+      if (turn !== this.#turn) return
+      this.payloads = []
+      this.#set({ kind: 'problem', problem: toError(error) })
+    }
+  }
+
+  /** Signs and sends what is shown, unless the dry run or the payload is too old: then it is shown again first. */
+  async press(): Promise<void> {
+    if (!this.canSign) return
+    const turn = this.#turn
+    const wasUnknown = this.phase.kind === 'unknown'
+    this.hint = ''
+    this.#set({ kind: 'signing' })
+    try {
+      if (!wasUnknown && (await this.#isOutdated(turn))) return
+      await this.#sendAll()
+    } catch (error) {
+      if (turn === this.#turn) this.#set({ kind: 'problem', problem: toError(error) })
+    }
+  }
+
+  async #isOutdated(turn: number): Promise<boolean> {
+    const age = this.#parts.now() - (this.payloads[0]?.madeAt ?? 0)
+    const requests = this.#act.requests(this.values)
+    if (age > PAYLOAD_MS) {
+      this.payloads = requests.map((request, at) => this.#payloadOf(request, at))
+      return this.#showAgain('The signed text was too old and was made again. Check it and sign.')
+    }
+    if (this.#act.hasDryRun !== true || this.#parts.now() - this.dryRunAt <= DRY_RUN_MS) return false
+    const fresh = await this.#askDryRun(requests[0])
+    if (turn !== this.#turn) return true
+    const isSame = JSON.stringify(fresh) === JSON.stringify(this.dryRun)
+    this.dryRun = fresh
+    this.dryRunAt = this.#parts.now()
+    return isSame ? false : this.#showAgain('The effect has changed since it was shown. Nothing was signed.')
+  }
+
+  #showAgain(hint: string): true {
+    this.typed = ''
+    this.hint = hint
+    this.#set({ kind: 'ready' })
+    return true
+  }
+
+  async #sendAll(): Promise<void> {
+    const answers: JsonObject[] = []
+    for (const payload of this.payloads) {
+      try {
+        if (answers.length > 0) this.#act.checkAnswers?.(answers)
+        answers.push((await this.#parts.send(payload)) as JsonObject)
+      } catch (error) {
+        this.#fail(error, answers.length)
+        return
+      }
+    }
+    this.#set({ kind: 'done', answers })
+  }
+
+  #fail(error: unknown, done: number): void {
+    if (error instanceof CallError && error.status === 0 && done === 0) {
+      // A nonce works once, so the request is made again, with the same body and the same idempotency key.
+      this.payloads = this.#act.requests(this.values).map((request, at) => this.#payloadOf(request, at))
+      this.#set({ kind: 'unknown' })
+    } else this.#set({ kind: 'failed', problem: toError(error), done })
+  }
+
+  #payloadOf({ method = 'POST', target, body, isRepeatable }: ActRequest, at: number): Payload {
+    if (isRepeatable !== true) return this.#parts.makePayload({ method, target, body })
+    const idempotencyKey = this.#keys.get(at) ?? this.#parts.newKey()
+    this.#keys.set(at, idempotencyKey)
+    return this.#parts.makePayload({ method, target, body, idempotencyKey })
+  }
+
+  async #askDryRun(request: ActRequest | undefined): Promise<JsonObject | undefined> {
+    if (this.#act.hasDryRun !== true || request === undefined) return undefined
+    const { method = 'POST', target, body } = request
+    const payload = this.#parts.makePayload({ method, target, body: { ...body, dry_run: true } })
+    return (await this.#parts.send(payload)) as JsonObject
+  }
+
+  #reset(): void {
+    clearTimeout(this.#timer)
+    this.#turn += 1
+    this.payloads = []
+    this.dryRun = undefined
+    this.typed = ''
+    this.hint = ''
+    // Another body is another request: the former key belongs to the former body.
+    this.#keys.clear()
+    this.phase = { kind: 'editing' }
+  }
+
+  #set(phase: Phase): void {
+    this.phase = phase
+    this.#parts.onChange()
+  }
+}
+
+function toError(error: unknown): CallError | Error {
+  return error instanceof Error ? error : new Error(String(error))
+}

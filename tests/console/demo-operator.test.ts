@@ -1,0 +1,11 @@
+import { describeOperatorPage } from './operator-page.suite.ts'
+import { describeDecisions } from './decisions.suite.ts'
+import { describeKeyboard } from './keyboard.suite.ts'
+import { useSetup } from './console-setup.ts'
+
+// The suites share one demo. Those that change more of its data run later.
+const setup = useSetup(40)
+
+describeDecisions(setup)
+describeOperatorPage(setup)
+describeKeyboard(setup)

@@ -1,0 +1,102 @@
+import { readJson, verifyOperatorRequest } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { accepted, testSigner } from '@chancery/testkit'
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openConsolePage, openFrameSetup } from './frame-setup.ts'
+import type { ConsolePage, FrameSetup } from './frame-setup.ts'
+import { signIn } from './operator-page.ts'
+
+let setup: FrameSetup
+let own: ConsolePage
+let page: Page
+beforeAll(async () => {
+  setup = await openFrameSetup()
+})
+afterAll(() => setup.close())
+beforeEach(async () => {
+  own = await openConsolePage(setup)
+  page = own.page
+})
+afterEach(() => own.close())
+
+describe('the drawer', () => {
+  const open = async (): Promise<void> => {
+    await own.unlock('/operator/nodes?do=invite')
+    await page.waitForSelector('[data-effects=ready]')
+  }
+  const shownText = async (): Promise<JsonObject> =>
+    readJson((await page.textContent('[data-signed] pre')) ?? '') as JsonObject
+
+  it('signs the bytes that it shows', async () => {
+    await open()
+    await page.fill('#field-label', 'Berlin 3')
+    await page.waitForSelector('[data-signed] pre:has-text("Berlin 3")', { state: 'attached' })
+    const shown = await shownText()
+    const [request] = await Promise.all([
+      page.waitForRequest((each) => each.method() === 'POST' && each.url().endsWith('/admin/invite')),
+      page.click('[data-sign]'),
+    ])
+    const headers = await request.allHeaders()
+    const { v: _version, ...covered } = shown
+    expect(readJson(request.postData() ?? '')).toEqual(shown['body'])
+    const isSigned = await verifyOperatorRequest(
+      covered as unknown as Parameters<typeof verifyOperatorRequest>[0],
+      headers['x-admin-signature'] ?? '',
+      (await testSigner('op', 'op-privileged')).publicKey,
+    )
+    expect(isSigned).toBe(true)
+    await page.waitForSelector('[data-token]')
+    const token = (await page.textContent('[data-token]')) ?? ''
+    expect(token.length).toBeGreaterThan(20)
+    expect(await page.textContent('[data-command]')).toMatch(/^chancery join .*--genesis sha256:[0-9a-f]{64} /)
+    // Closing asks once, because the token was neither copied nor saved.
+    await page.click('text=Done')
+    await page.click('text=Close without the token')
+    expect(await page.content()).not.toContain(token)
+  })
+
+  it('removes the signed text at an edit, and makes another one', async () => {
+    await open()
+    const before = await shownText()
+    await page.fill('#field-token_expiry_hours', '0')
+    expect(await page.locator('[data-signed] pre').count()).toBe(0)
+    expect(await page.getAttribute('[data-sign]', 'aria-disabled')).toBe('true')
+    await page.waitForSelector('text=a whole number from 1 to 720')
+    await page.fill('#field-token_expiry_hours', '48')
+    await page.waitForSelector('[data-signed] pre', { state: 'attached' })
+    const after = await shownText()
+    expect(after['nonce']).not.toBe(before['nonce'])
+    expect(after['body']).toMatchObject({ token_expiry_hours: 48 })
+  })
+
+  it('has one effect when the response was lost', async () => {
+    const count = async (): Promise<unknown> =>
+      accepted(await setup.na.as('privileged')('GET', '/admin/invites'))['count']
+    const before = Number(await count())
+    await open()
+    let lost = 0
+    await page.route('**/admin/invite', async (route) => {
+      lost += 1
+      if (lost > 1) return route.continue()
+      await route.fetch()
+      return route.abort()
+    })
+    await page.click('[data-sign]')
+    await page.waitForSelector('[data-outcome=unknown]')
+    await page.click('[data-sign]')
+    // The authority does not send a token twice.
+    await page.waitForSelector('[data-code=conflict]')
+    expect(Number(await count())).toBe(before + 1)
+  })
+
+  it('keeps its fields when the key is removed, and nothing else', async () => {
+    await open()
+    await page.fill('#field-label', 'Hamburg 1')
+    await page.evaluate("new BroadcastChannel('chancery-console').postMessage('locked')")
+    await page.waitForSelector('#key-file')
+    await signIn(page, setup.keyFile)
+    await page.waitForSelector('[data-effects=ready]')
+    expect(await page.inputValue('#field-label')).toBe('Hamburg 1')
+  })
+})

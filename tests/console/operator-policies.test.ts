@@ -1,0 +1,222 @@
+import type { JsonObject } from '@chancery/protocol'
+import { accepted, send } from '@chancery/testkit'
+import type { Page } from 'playwright-core'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { axeFindings, openPage, screenshot, visit } from './browser.ts'
+import type { CheckedPage } from './browser.ts'
+import { useSetup } from './console-setup.ts'
+import { signIn } from './operator-page.ts'
+
+/** The policy of the demo allows amounts up to 1000; version 1 up to 500. Asked were 120, 480, 990, 1500, 75 and 4000. */
+const setup = useSetup(4)
+let checkedPage: CheckedPage
+let page: Page
+let clicks: number
+
+const open = async (path: string): Promise<void> => {
+  const { demo } = setup()
+  await visit(checkedPage, demo.url + path)
+  await signIn(page, demo.keyFile)
+  await page.waitForSelector('.keychip')
+}
+const click = async (selector: string): Promise<void> => {
+  clicks += 1
+  await page.click(selector)
+}
+const sign = async (): Promise<void> => {
+  await page.waitForSelector('[data-sign][aria-disabled=false]')
+  await click('[data-sign]')
+}
+const activeVersions = async (): Promise<JsonObject[]> => {
+  const view = accepted(await send(setup().demo.url, 'GET', '/dashboard.json'))
+  return (view['boundary_policies'] as { active: JsonObject[] }).active
+}
+const expectActive = async (...versions: readonly number[]): Promise<void> => {
+  await expect
+    .poll(async () => (await activeVersions()).map(({ version }) => version), { timeout: 30_000 })
+    .toEqual(versions)
+}
+
+/** Checks the shown page for findings in light and dark, and on a phone. */
+const check = async (name: string): Promise<void> => {
+  for (const [width, colorScheme] of [
+    [1440, 'light'],
+    [1440, 'dark'],
+    [390, 'light'],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.emulateMedia({ colorScheme })
+    await screenshot(page, `${name}-${width}-${colorScheme}`)
+    expect(await axeFindings(page)).toEqual([])
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+  }
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await page.emulateMedia({ colorScheme: 'light' })
+}
+
+beforeEach(async () => {
+  const { browser, demo } = setup()
+  checkedPage = await openPage(browser, demo.url)
+  page = checkedPage.page
+  clicks = 0
+})
+afterEach(() => checkedPage.close())
+
+describe('the list of policies', () => {
+  it('shows the state, version and gates of each policy, and the health of the set', async () => {
+    await open('/operator/policies')
+    const row = 'tbody tr:has-text("spending")'
+    await page.waitForSelector(row)
+    const text = (await page.textContent(row)) ?? ''
+    for (const part of ['In force', 'version 2 of 2', 'every request']) expect(text).toContain(part)
+    expect(await page.textContent('.filters')).toContain('The set in force is healthy')
+    await check('policies')
+    await page.fill('[data-search]', 'no such policy')
+    await page.waitForSelector('text=Nothing matches')
+    expect(checkedPage.trouble).toEqual([])
+  })
+})
+
+describe('the versions of a policy', () => {
+  it('are compared, activated after a replay, and rolled back from the message, in at most 8 clicks', async () => {
+    await open('/operator/policies')
+    await click('a.name:has-text("spending")')
+    await click('a[aria-label="Compare 1"]')
+    await page.waitForSelector('[data-compared="2-1"] .gone:has-text("1000")')
+    expect(await page.textContent('[data-compared] .come')).toContain('500')
+    await check('policy')
+    await click('a[aria-label="Activate 1…"]')
+    // 990 was allowed by version 2.
+    await page.waitForSelector('.effect >> text=1 past request would be newly denied')
+    await check('policy-activate')
+    await sign()
+    await expectActive(1)
+    await click('.toast >> text=Back to 2')
+    await expectActive(2)
+    expect(clicks).toBeLessThanOrEqual(8)
+    expect(checkedPage.trouble).toEqual([])
+  })
+
+  it('are deactivated, and put in force again from the message', async () => {
+    await open('/operator/policies/spending?do=deactivate-2')
+    await page.waitForSelector('.effect >> text=Other policies in force: 0')
+    await sign()
+    await expectActive()
+    await click('.toast >> text=Put 2 in force again')
+    await expectActive(2)
+  })
+
+  it('are not undone after another change', async () => {
+    await open('/operator/policies/spending?do=activate-1')
+    await sign()
+    await expectActive(1)
+    await setup().operator.boundaryPolicies.deactivate('spending', 1)
+    await click('.toast >> text=Back to 2')
+    await page.waitForSelector('.toast >> text=Nothing was undone')
+    await expectActive()
+    await setup().operator.boundaryPolicies.activate('spending', 2)
+  })
+})
+
+describe('the policy editor', () => {
+  const field = 'textarea[aria-label="Policy as JSON"]'
+  const edit = async (change: (text: string) => string): Promise<void> => {
+    await page.waitForSelector('[data-validation="valid"]')
+    await page.fill(field, change(await page.inputValue(field)))
+  }
+
+  it('tests a draft, shows its difference, puts it in force and rolls it back, in at most 8 clicks', async () => {
+    await open('/operator/policies')
+    await click('a.name:has-text("spending")')
+    await click('text=Draft version 3…')
+    await edit((text) => text.replace(/"max": 1000\b/, '"max": 100'))
+    await page.waitForSelector('[data-diff="+1 −1"] .gone:has-text("1000")')
+    await page.waitForSelector('[data-validation="valid"]')
+    await click('.strip button:has-text("Replay")')
+    // 120, 480 and 990 become denied; 75 stays allowed; 1500 and 4000 stay denied.
+    await page.waitForSelector('[data-replay="3/0/3"]')
+    expect(await page.locator('.tightrows tbody tr').count()).toBe(3)
+    await check('policy-draft')
+    await click('text=Publish and activate…')
+    await page.waitForSelector('.effect >> text=3 past requests would be newly denied')
+    await sign()
+    await expectActive(3)
+    await page.waitForSelector('.stages .done:has-text("In force")')
+    await click('.toast >> text=Back to 2')
+    await expectActive(2)
+    expect(clicks).toBeLessThanOrEqual(8)
+    expect(checkedPage.trouble).toEqual([])
+  })
+
+  it('names the line of each problem, and offers no publication', async () => {
+    await open('/operator/policies/spending/draft')
+    await edit((text) => text.replace('"max_value.v1"', '"max_value.v9"'))
+    await page.waitForSelector('[data-validation="problems"]')
+    expect(await page.textContent('#draft-problems')).toContain('gate_type is not registered here')
+    expect(await page.locator('text=Publish and activate…').count()).toBe(0)
+    await page.fill(field, '{\n  "policy_id": "spending",\n  oops\n}')
+    await page.waitForSelector('#draft-problems >> text=Line 3')
+    await page.fill(field, '{"policy_id": "other"}')
+    await page.waitForSelector('#draft-problems >> text=This is the draft of spending')
+  })
+
+  it('saves a draft in this browser until it is published', async () => {
+    await open('/operator/policies/spending/draft')
+    await edit((text) => text.replace(/"max": 1000\b/, '"max": 250'))
+    await page.waitForSelector('text=Draft saved in this browser')
+    await open('/operator/policies')
+    await click('tbody a:has-text("draft")')
+    await page.waitForSelector('[data-validation="valid"]')
+    expect(await page.inputValue(field)).toContain('"max": 250')
+    await click('text=Publish only…')
+    await sign()
+    await page.waitForSelector('.toast:has-text("is published")')
+    await page.waitForSelector('text=No changes')
+    await expectActive(2)
+  })
+
+  it('begins a new policy', async () => {
+    await open('/operator/policies')
+    await click('text=New policy')
+    await edit((text) => text.replace('"policy_id": "spending"', '"policy_id": "berths"'))
+    await page.waitForSelector('.hgroup:has-text("draft of version 1")')
+    await click('text=Publish and activate…')
+    await sign()
+    await expect
+      .poll(async () => (await activeVersions()).map(({ policy_id }) => policy_id), { timeout: 30_000 })
+      .toEqual(['berths', 'spending'])
+    await click('.toast >> text=Deactivate it')
+    await expectActive(2)
+  })
+})
+
+describe('the other policies of the network', () => {
+  it('show the network policy with its history, publish a version and go back', async () => {
+    await open('/operator/policies?tab=network')
+    await page.waitForSelector('[data-record="network"]')
+    await check('policies-network')
+    const versions = (): Promise<number> => page.locator('[aria-label="History"] tbody tr').count()
+    const before = await versions()
+    await click('text=Publish…')
+    const text = await page.inputValue('#field-record')
+    await page.fill('#field-record', text.replace(/"allowed_ports": \[/, '"allowed_ports": [\n    8444,'))
+    await page.waitForSelector('.effect >> text=8444,')
+    await sign()
+    await page.waitForSelector('.toast:has-text("is published")')
+    await expect.poll(versions, { timeout: 30_000 }).toBe(before + 1)
+    await click('.toast >> text=Back to the one before')
+    await page.waitForSelector('.toast:has-text("is the active network policy again")')
+    const { allowed_ports } = accepted(await send(setup().demo.url, 'GET', '/policy'))
+    expect(allowed_ports).not.toContain(8444)
+    expect(checkedPage.trouble).toEqual([])
+  })
+
+  it.each(['recognition', 'data-licence'])('offer the publication of %s', async (tab) => {
+    await open(`/operator/policies?tab=${tab}`)
+    await click('text=Publish…')
+    await page.waitForSelector('[data-drawer="publish"] .effect li')
+    await page.fill('#field-record', '{')
+    await page.waitForSelector('[data-drawer="publish"] [role=alert]:has-text("Line 1")')
+    expect(await page.getAttribute('[data-sign]', 'aria-disabled')).toBe('true')
+  })
+})
