@@ -28,8 +28,16 @@ const RAISE_POLICY: Statement<undefined, never> = {
 const DEATHS = ['before', 'after', 'answer'] as const
 type Death = (typeof DEATHS)[number]
 
+interface Fault {
+  /** Only the COMMIT of a connection that sent this text before: jobs commit, too. */
+  readonly marker?: string
+  /** Runs when the connection dies. */
+  readonly also?: () => void
+}
+
 /** Lets exactly one COMMIT die; the numbers of the links keep other connections out of it. */
-function breakNextCommit(proxy: FaultProxy, death: Death, also: () => void = () => undefined): void {
+function breakNextCommit(proxy: FaultProxy, death: Death, { marker, also = () => undefined }: Fault = {}): void {
+  const marked = new Set<number>()
   let doomed: number | undefined
   let isDone = false
   const die = (fate: FaultAction): FaultAction => {
@@ -40,7 +48,8 @@ function breakNextCommit(proxy: FaultProxy, death: Death, also: () => void = () 
   proxy.decide = (direction, piece, link) => {
     if (isDone) return 'pass'
     if (direction === 'to-client') return link === doomed ? die('cut') : 'pass'
-    if (doomed !== undefined || !piece.includes('commit\0')) return 'pass'
+    if (marker === undefined || piece.includes(marker)) marked.add(link)
+    if (doomed !== undefined || !marked.has(link) || !piece.includes('commit\0')) return 'pass'
     doomed = link
     if (death === 'before') return die('cut')
     return death === 'after' ? die('pass-then-cut') : 'pass'
@@ -109,7 +118,8 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT whose connection dies'
       database: { settings: { DATABASE_URL: proxied }, drop: async () => undefined },
     })
     accepted(await na.as('privileged')('POST', '/admin/policy', { policy_id: 'before' }), 201)
-    breakNextCommit(proxy, 'answer', () => setImmediate(() => proxy.isolate(true)))
+    const also = (): void => void setImmediate(() => proxy.isolate(true))
+    breakNextCommit(proxy, 'answer', { marker: '"policy_id":"cut"', also })
     const answer = await na.as('privileged')('POST', '/admin/policy', { policy_id: 'cut' })
     expect((refused(answer, 503, 'service_unavailable')['details'] as JsonObject)['outcome']).toBe('unknown')
     proxy.isolate(false)
@@ -122,7 +132,7 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT whose connection dies'
     const na = await startTestAuthority({
       database: { settings: { DATABASE_URL: proxied }, drop: async () => undefined },
     })
-    breakNextCommit(proxy, 'answer')
+    breakNextCommit(proxy, 'answer', { marker: '"policy_id":"heard"' })
     const published = await na.as('privileged')('POST', '/admin/policy', { policy_id: 'heard' })
     accepted(published, 201)
     expect((await na.request('GET', '/policy')).text).toBe(published.text)
@@ -149,12 +159,13 @@ describe.runIf(currentBackend() === 'postgres')('a COMMIT during which the serve
       await migrate(database, () => systemClock.now())
       const before = (await readVersions(database)).versions.get('policy') ?? 0
       const restarted = Promise.withResolvers<void>()
-      breakNextCommit(proxy, death, () => {
+      const also = (): void => {
         server
           .stop('immediate')
           .then(() => server.start())
           .then(restarted.resolve, restarted.reject)
-      })
+      }
+      breakNextCommit(proxy, death, { also })
       const outcome = await database
         .write((tx) => tx.raiseVersion('policy'))
         .then(

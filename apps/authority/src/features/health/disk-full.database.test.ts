@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { currentBackend, postgresServer, startTestAuthority } from '@chancery/testkit'
+import { currentBackend, startTemporaryPostgres, startTestAuthority } from '@chancery/testkit'
 import type { TestResponse, TestAuthority, TestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -16,7 +16,6 @@ import { openDatabase } from '../../database/open.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 const run = promisify(execFile)
-const SERVER = postgresServer()
 const MEBIBYTE = 1 << 20
 
 /** A separate file system needs root. PostgreSQL must run on this machine, as the user of Debian's package. */
@@ -99,24 +98,18 @@ function inFolder(folder: string): TestDatabase {
   return { settings: { DB_PATH: join(folder, 'authority.db') }, drop: async () => undefined }
 }
 
+/** On its own server: while the tablespace is full, no checkpoint of the server succeeds. */
 async function inTablespace(folder: string): Promise<TestDatabase> {
+  const server = await startTemporaryPostgres()
   await run('chown', ['postgres', folder])
-  const name = `full_${randomBytes(8).toString('hex')}`
-  await onServer(`create tablespace ${name} location '${folder}'`, `create database ${name} tablespace ${name}`)
-  const url = new URL(SERVER)
-  url.pathname = `/${name}`
-  const drop = [`drop database if exists ${name} with (force)`, `drop tablespace ${name}`]
-  return { settings: { DATABASE_URL: url.href }, drop: () => onServer(...drop) }
-}
-
-async function onServer(...statements: readonly string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: SERVER })
+  const client = new pg.Client({ connectionString: server.url })
   await client.connect()
-  try {
-    for (const statement of statements) await client.query(statement)
-  } finally {
-    await client.end()
-  }
+  await client.query(`create tablespace small location '${folder}'`)
+  await client.query('create database authority tablespace small')
+  await client.end()
+  const url = new URL(server.url)
+  url.pathname = '/authority'
+  return { settings: { DATABASE_URL: url.href }, drop: () => server.remove() }
 }
 
 /** To the last byte that the disk accepts. */
