@@ -1,12 +1,13 @@
 import { LIMITS } from '@chancery/contract'
 import { good, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
-import type { NodeCounts } from '../roster/index.ts'
-
-type Count = NodeCounts['all']
+import { countLateRenewals } from '../roster/index.ts'
+import type { BoundedCount, NodeCounts } from '../roster/index.ts'
+import type { CheckedNetwork } from './parts.ts'
 
 /** Checks nodes without heartbeat, and nodes that do not renew. */
-export function checkNodes({ silent, ends_soon: ending }: NodeCounts): readonly Finding[] {
+export async function checkNodes({ silent }: NodeCounts, network: CheckedNetwork): Promise<readonly Finding[]> {
+  const late = await countLateRenewals(network.database.read, network.now)
   const minutes = LIMITS.activeNodeWindowSeconds / 60
   return [
     silent.count === 0
@@ -17,23 +18,23 @@ export function checkNodes({ silent, ends_soon: ending }: NodeCounts): readonly 
           'Check that they run. The page Nodes of the console lists them.',
           { effect: `No heartbeat for ${minutes} minutes. Their certificates stay valid.` },
         ),
-    ending.count === 0
-      ? good('certificates-ending', 'none within 24 hours')
+    late.count === 0
+      ? good('certificates-ending', 'all are renewed in time')
       : warn(
           'certificates-ending',
-          `${certificates(ending)} within 24 hours`,
-          'A node that runs renews by itself. Check the log of each node that does not.',
-          { effect: 'They were not renewed yet. A node without a certificate is refused.' },
+          lateText(late),
+          'A node renews by itself. Check the log of each node that does not.',
+          { effect: 'A node without a certificate is refused.' },
         ),
   ]
 }
 
-function nodes({ count, more }: Count): string {
+function nodes({ count, more }: BoundedCount): string {
   if (more) return `More than ${count} nodes are`
   return count === 1 ? '1 node is' : `${count} nodes are`
 }
 
-function certificates({ count, more }: Count): string {
-  if (more) return `More than ${count} certificates end`
-  return count === 1 ? '1 certificate ends' : `${count} certificates end`
+function lateText({ count, more }: BoundedCount): string {
+  if (count === 1) return '1 certificate ends soon and was not renewed'
+  return `${more ? 'More than ' : ''}${count} certificates end soon and were not renewed`
 }

@@ -1,5 +1,5 @@
 import { DAY, HOUR, MINUTE, writeSortable } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
 import { ManualClock, accepted, enroll, nodeCaller, refused, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -77,11 +77,21 @@ describe('GET /admin/findings', () => {
   it('200: a silent node and a certificate that is not renewed', async () => {
     await start()
     await enroll(na, await node('a'), { max_validity_hours: 20 })
-    expect(await find('certificates-ending')).toMatchObject({ found: '1 certificate ends within 24 hours' })
+    const setHeartbeat = (at: Instant): Promise<unknown> =>
+      rowsOf(na.core.database)
+        .updateTable('node_liveness')
+        .set({ last_heartbeat: writeSortable(at) })
+        .execute()
+    // The client library renews after 13 h 20 min to 15 h 20 min.
+    clock.advance(16 * 3600 - 1)
+    await setHeartbeat(clock.now())
+    expect(await find('certificates-ending')).toBeUndefined()
+    clock.advance(2)
+    expect(await find('certificates-ending')).toMatchObject({ found: '1 certificate ends soon and was not renewed' })
     expect(await find('nodes-silent')).toBeUndefined()
-    const last_heartbeat = writeSortable(clock.now() - 10n * MINUTE)
-    await rowsOf(na.core.database).updateTable('node_liveness').set({ last_heartbeat }).execute()
+    await setHeartbeat(clock.now() - 10n * MINUTE)
     expect(await find('nodes-silent')).toMatchObject({ status: 'warn', found: '1 node is silent' })
+    expect(await find('certificates-ending')).toBeUndefined()
   })
 
   it('200: a backup is missing after 36 hours, until one is recorded', async () => {

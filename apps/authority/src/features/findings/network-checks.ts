@@ -17,7 +17,7 @@ export async function checkNetwork(network: CheckedNetwork): Promise<readonly Fi
     ...(await checkLists(network)),
     ...(await checkPartners(network)),
     ...(policies === undefined ? [] : checkPolicies(policies, now)),
-    ...(nodes === undefined ? [] : checkNodes(nodes)),
+    ...(nodes === undefined ? [] : await checkNodes(nodes, network)),
     ...(await checkAnchors(network)),
     await checkBackup(network),
     ...(await checkOperatorKeys(network)),

@@ -19,7 +19,8 @@ export { NODE_STATES, momentOf } from './node-state.ts'
 export type { NodeState } from './node-state.ts'
 export { readNodes } from './queries/rows.ts'
 export type { NodeRow } from './queries/rows.ts'
-export type { NodeCounts } from './queries/counts.ts'
+export type { BoundedCount, NodeCounts } from './queries/counts.ts'
+export { countLateRenewals } from './queries/late-renewals.ts'
 
 export interface Roster extends Feature {
   /** Undefined when the counts of a large network are not ready. */

@@ -8,7 +8,7 @@ import { writeGenesisText } from '../../files/genesis-file.ts'
 import { validity } from '../genesis/create.ts'
 import type { Choices } from '../init/choices.ts'
 import type { HomeFiles } from '../init/home.ts'
-import { KEY_IDS, configText, settingsText } from '../init/settings-files.ts'
+import { KEY_IDS, configText, operatorsText, settingsText } from '../init/settings-files.ts'
 import { demoSeed, demoSigner } from './demo-data.ts'
 
 export interface DemoKeys {
@@ -41,6 +41,9 @@ export async function writeDemoHome(
   await writeKey(files.root, keys.root, `${keysOf}root`)
   await writeKey(files.authority, keys.authority, `${keysOf}authority`)
   await writeKey(files.operator, keys.operator, `${keysOf}operator`)
+  // A second operator, so that the loss of one key can be handled.
+  const backup = await demoSigner('operator-backup', `${keysOf}operator backup`)
+  await writeKey(`${files.operator}-backup`, backup, `${keysOf}operator backup`)
   const { root, authority, operator } = keys
   const block = draftGenesisBlock({
     network_name: choices.network,
@@ -49,7 +52,8 @@ export async function writeDemoHome(
   })
   await writeNewFile(files.genesis, writeGenesisText(await signList(block, root)), FOR_ALL)
   const limits = Object.values(LIMITERS).map(({ setting }) => `${setting}=1000000\n`)
-  const written = settingsText(choices, files, operator.publicKey)
+  await writeNewFile(files.operators, operatorsText([operator, backup], now), OWNER_ONLY)
+  const written = settingsText(choices, files)
   const usual = more === '' ? written : written.replace(/^NA_NODE_DECISIONS=.*\n/m, '')
   const settings = `${usual}EVIDENCE_STORE=on\nLOG_LEVEL=warn\n${more}${limits.join('')}`
   await writeNewFile(files.settings, settings, OWNER_ONLY)

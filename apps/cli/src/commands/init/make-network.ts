@@ -39,7 +39,11 @@ export async function makeNetwork(
   const signed = await signList(block, await seedSigner(KEY_IDS.root, seed))
   await writeNewFile(files.genesis, writeGenesisText(signed), FOR_ALL)
   await writeNewFile(files.settings, settingsText(choices, files) + moreSettings, OWNER_ONLY)
-  await writeNewFile(files.operators, operatorsText(operator.publicKey, now()), OWNER_ONLY)
+  await writeNewFile(
+    files.operators,
+    operatorsText([{ keyId: KEY_IDS.operator, publicKey: operator.publicKey }], now()),
+    OWNER_ONLY,
+  )
   await writeNewFile(files.config, configText(choices, files), FOR_ALL)
   // Reads the block back from disk, so that the checked block is the one that the authority reads.
   const genesis = await loadVerifiedGenesis(files.genesis)

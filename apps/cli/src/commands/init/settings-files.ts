@@ -1,6 +1,6 @@
 import { writeOperatorsFile } from '@chancery/contract'
 import { writeInstant } from '@chancery/protocol'
-import type { Instant } from '@chancery/protocol'
+import type { Instant, Signer } from '@chancery/protocol'
 import { stringify } from 'smol-toml'
 import { addressOf } from '../../connection/connection.ts'
 import type { Choices } from './choices.ts'
@@ -10,12 +10,12 @@ import type { HomeFiles } from './home.ts'
 export const KEY_IDS = { root: 'rs-local', authority: 'na-local', operator: 'operator-local' } as const
 
 /** Settings of the service, for `authority start --env-file`: literal values, absolute paths. */
-export function settingsText(choices: Choices, files: HomeFiles, operatorPublicKey?: string): string {
+export function settingsText(choices: Choices, files: HomeFiles): string {
   const values: readonly (readonly [string, string])[] = [
     ['GENESIS_FILE', files.genesis],
     ['NA_PRIVATE_KEY_FILE', `${files.authority}.key`],
     ['NA_KEY_ID', KEY_IDS.authority],
-    ...operatorSettings(files, operatorPublicKey),
+    ['OPERATOR_PUBLIC_KEYS_JSON', files.operators],
     ['DB_PATH', files.database],
     ['HOST', choices.host],
     ['PORT', choices.port],
@@ -26,19 +26,13 @@ export function settingsText(choices: Choices, files: HomeFiles, operatorPublicK
   return `${[head, ...values.map(([name, value]) => `${name}=${value}`)].join('\n')}\n`
 }
 
-/** The operators file, or one key in the settings themselves. */
-function operatorSettings(files: HomeFiles, publicKey: string | undefined): readonly (readonly [string, string])[] {
-  if (publicKey === undefined) return [['OPERATOR_PUBLIC_KEYS_JSON', files.operators]]
-  return [
-    ['OPERATOR_PUBLIC_KEYS_JSON', JSON.stringify({ [KEY_IDS.operator]: publicKey })],
-    ['OPERATOR_KEY_TIERS_JSON', JSON.stringify({ [KEY_IDS.operator]: 'privileged' })],
-  ]
-}
-
-/** Returns the operators of a new authority: one, with all rights. */
-export function operatorsText(public_key: string, now: Instant): string {
-  const first = { key_id: KEY_IDS.operator, public_key, tier: 'privileged', added_at: writeInstant(now) } as const
-  return writeOperatorsFile({ operators: [first], removed: [] })
+/** Returns the operators of a new authority, each with all rights. */
+export function operatorsText(signers: readonly Pick<Signer, 'keyId' | 'publicKey'>[], now: Instant): string {
+  const added_at = writeInstant(now)
+  const operators = signers.map(
+    ({ keyId, publicKey }) => ({ key_id: keyId, public_key: publicKey, tier: 'privileged', added_at }) as const,
+  )
+  return writeOperatorsFile({ operators, removed: [] })
 }
 
 /** Returns the configuration for other commands; its genesis block pins the authority. */

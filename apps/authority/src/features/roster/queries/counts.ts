@@ -15,7 +15,7 @@ export type NodeCounts = Readonly<Record<NodeState | 'all', BoundedCount>>
 const BOUND = LIMITS.listCountMax
 
 /** Only the newest certificate of a key counts. */
-const IS_NEWEST = sql`not exists (select 1 from issued_certs k where k.node_public_key = c.node_public_key
+export const IS_NEWEST = sql`not exists (select 1 from issued_certs k where k.node_public_key = c.node_public_key
   and (k.issued_at > c.issued_at or (k.issued_at = c.issued_at and k.cert_id > c.cert_id)))`
 
 const COLUMNS = sql`cert_id, node_public_key, issued_at, expires_at`
