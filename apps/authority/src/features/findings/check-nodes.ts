@@ -35,6 +35,6 @@ function nodes({ count, more }: BoundedCount): string {
 }
 
 function lateText({ count, more }: BoundedCount): string {
-  if (count === 1) return '1 certificate ends soon and was not renewed'
-  return `${more ? 'More than ' : ''}${count} certificates end soon and were not renewed`
+  if (count === 1) return '1 certificate ends within 24 hours and was not renewed'
+  return `${more ? 'More than ' : ''}${count} certificates end within 24 hours and were not renewed`
 }

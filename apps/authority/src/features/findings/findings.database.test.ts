@@ -87,7 +87,9 @@ describe('GET /admin/findings', () => {
     await setHeartbeat(clock.now())
     expect(await find('certificates-ending')).toBeUndefined()
     clock.advance(2)
-    expect(await find('certificates-ending')).toMatchObject({ found: '1 certificate ends soon and was not renewed' })
+    expect(await find('certificates-ending')).toMatchObject({
+      found: '1 certificate ends within 24 hours and was not renewed',
+    })
     expect(await find('nodes-silent')).toBeUndefined()
     await setHeartbeat(clock.now() - 10n * MINUTE)
     expect(await find('nodes-silent')).toMatchObject({ status: 'warn', found: '1 node is silent' })
