@@ -16,7 +16,9 @@ import { address, findPage, followLinks } from './router.ts'
 import type { RouteMatch } from './router.ts'
 import { useStore } from './store.ts'
 import { Unlock } from './unlock.tsx'
+import '../styles/shared.css'
 import '../styles/console.css'
+import '../styles/phone.css'
 
 /** The operator console: locked, or the frame with the page of the address. */
 function App(): JSX.Element {
