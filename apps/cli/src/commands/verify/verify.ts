@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue, OfflineTrust, OfflineVerdict, RecordKindNam
 import { isDecisionFile } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
-import { CommandError, usageError } from '../../errors/failure.ts'
+import { usageError } from '../../errors/failure.ts'
 import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import { loadJsonObject, loadRecord } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
@@ -40,7 +40,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const verified: OfflineVerdict & { readonly result?: string } = await (files === undefined
     ? verify(kind, value, trust, evaluated)
     : verifyForeignFile(cwd, evaluated, { files, trust }))
-  requireInputs(verified)
+  if (!verified.ok && verified.reason.endsWith('_needed')) return notVerified(kind, verified.reason, context)
   const { result } = verified
   const verdict = { valid: verified.ok, reason: verified.ok ? 'valid' : verified.reason }
   const words = { ...OFFLINE_REASONS, valid: proves }
@@ -66,16 +66,11 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   return { data, text, exitCode: verified.ok ? 0 : 1 }
 }
 
-/** A missing key is a wrong call, not a verdict: the record may be valid. */
-function requireInputs(verified: OfflineVerdict): void {
-  if (verified.ok || !verified.reason.endsWith('_needed')) return
-  const [problem = '', hint = ''] = (OFFLINE_REASONS[verified.reason] ?? '').split(/(?<=\.) (?=Add )/)
-  throw new CommandError({
-    code: verified.reason,
-    message: `The record was not verified: ${problem}`,
-    hint,
-    exitCode: 2,
-  })
+/** A missing key is a wrong call: the record may be valid. A program that reads only `valid` does not accept it. */
+function notVerified(kind: VerifiedKind, reason: string, { style }: CommandContext): Result {
+  const explanation = OFFLINE_REASONS[reason] ?? reason
+  const data = { valid: false, reason, kind, explanation, problem: null, unproven: [] }
+  return { data, text: `${style.warn('Not verified:')} ${explanation}`, exitCode: 2 }
 }
 
 type VerifiedKind = RecordKindName | 'feed-index'
