@@ -60,6 +60,11 @@ export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ARGS })
 }
 
+/** What the content policy or Trusted Types refused, for each page. */
+const refusals = new WeakMap<Page, string[]>()
+
+export const policyReports = (page: Page): readonly string[] => refusals.get(page) ?? []
+
 export interface CheckedPage {
   readonly page: Page
   /** Errors, warnings of the content policy, dialogs, requests to other origins. */
@@ -77,9 +82,13 @@ export async function openPage(
   const page = await context.newPage()
   const trouble: string[] = []
   page.on('pageerror', (error) => trouble.push(`error: ${error.message}`))
+  const refused: string[] = []
+  refusals.set(page, refused)
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.text().includes('Content Security Policy'))
-      trouble.push(`console: ${message.text()}`)
+    const text = message.text()
+    const isRefusal = /Content Security Policy|Trusted(?:HTML|Script|ScriptURL|Type)/.test(text)
+    if (isRefusal) refused.push(text)
+    if (isRefusal || message.type() === 'error') trouble.push(`console: ${text}`)
   })
   page.on('dialog', (dialog) => {
     trouble.push(`dialog: ${dialog.message()}`)
@@ -134,6 +143,8 @@ export function isAxeScreen(width: number, colorScheme: 'light' | 'dark'): boole
 export interface AxeScope {
   readonly within?: string
   readonly without?: string
+  /** Set when the same page was checked in other colours. */
+  readonly onlyColours?: boolean
 }
 
 /** Waits for transitions: after a change of the colour scheme, a contrast is measured between two colours. */
@@ -150,13 +161,18 @@ async function waitForAnimations(page: Page): Promise<void> {
 }
 
 /**
- * Returns serious and critical findings, each with its first element. Runs in the driver, so the content policy stays
- * active. Of the other results axe lists one element each, which takes less time.
+ * Returns findings of any impact, each with its first element. Runs in the driver, so the content policy stays active.
+ * Of the other results axe lists one element each, which takes less time.
  */
-export async function axeFindings(page: Page, { within = 'html', without }: AxeScope = {}): Promise<readonly string[]> {
+export async function axeFindings(
+  page: Page,
+  { within = 'html', without, onlyColours = false }: AxeScope = {},
+): Promise<readonly string[]> {
   await waitForAnimations(page)
   // It stays in its document until a navigation.
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(AXE)
+  const rules = onlyColours ? { runOnly: ['color-contrast', 'link-in-text-block'] } : {}
+  const options = JSON.stringify({ resultTypes: ['violations'], ...rules })
   const omitted = without === undefined || HAS_ALL_SCREENS ? [] : [without]
   // Parts to omit leave the document meanwhile: axe also measures what it excludes.
   const { violations, passes } = await page.evaluate<{
@@ -169,13 +185,11 @@ export async function axeFindings(page: Page, { within = 'html', without }: AxeS
       return { place, part }
     })
     try {
-      return await axe.run({ include: [[${JSON.stringify(within)}]] }, { resultTypes: ['violations'] })
+      return await axe.run({ include: [[${JSON.stringify(within)}]] }, ${options})
     } finally {
       for (const { place, part } of places) place.replaceWith(part)
     }
   })()`)
   if (passes.length === 0) throw new Error('axe checked nothing')
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200) ?? ''}`)
+  return violations.map(({ id, impact, nodes }) => `${id} (${impact}): ${nodes[0]?.html.slice(0, 200) ?? ''}`)
 }

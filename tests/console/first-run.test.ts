@@ -6,8 +6,9 @@ import type { TestAuthority } from '@chancery/testkit'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { TestContext } from '../../apps/cli/src/testing/run-command.suite.ts'
-import { axeFindings, openBrowser, openPage, screenshot, visit } from './browser.ts'
+import { closePages, openPage, sharedBrowser, visit } from './browser.ts'
 import type { CheckedPage } from './browser.ts'
+import { checkScreens } from './check-screens.ts'
 import { signIn } from './operator-page.ts'
 
 /** An authority of one operator, without node, policy, partner or backup. */
@@ -32,13 +33,13 @@ beforeAll(async () => {
         OPERATOR_KEY_TIERS_JSON: '{}',
       },
     }),
-    openBrowser(),
+    sharedBrowser(),
   ])
   checkedPage = await openPage(browser, na.url)
   page = checkedPage.page
 })
 afterAll(async () => {
-  await browser.close()
+  await closePages(browser)
   await na.stop()
   await host.remove()
 })
@@ -61,28 +62,13 @@ const sign = async (): Promise<void> => {
   await page.waitForSelector('[data-sign][aria-disabled=false]')
   await page.click('[data-sign]')
 }
-const checkScreens = async (name: string): Promise<void> => {
-  for (const [width, colorScheme] of [
-    [1440, 'light'],
-    [1440, 'dark'],
-    [360, 'light'],
-  ] as const) {
-    await page.setViewportSize({ width, height: 900 })
-    await page.emulateMedia({ colorScheme })
-    await screenshot(page, `${name}-${width}-${colorScheme}`)
-    expect(await axeFindings(page), `${name} ${width} ${colorScheme}`).toEqual([])
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-  }
-  await page.setViewportSize({ width: 1440, height: 900 })
-  await page.emulateMedia({ colorScheme: 'light' })
-}
 
 it('shows the first steps in place of the overview, until they are hidden, and Help shows them again', async () => {
   await open('/operator')
   for (const name of ['founded', 'signed-in']) await page.waitForSelector(step(name, 'yes'))
   for (const name of ['root-key', 'invite', 'join', 'operator', 'policy', 'partner', 'gateway', 'backup', 'watch'])
     await page.waitForSelector(step(name, 'no'))
-  await checkScreens('first-steps')
+  await checkScreens(page, 'first-steps')
   await page.click('text=Hide the steps')
   await page.waitForSelector('.headline:has-text("No problems.")')
   // One operator key only can wait, and is listed.

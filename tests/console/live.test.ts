@@ -1,19 +1,15 @@
 import { createInvite, enroll, newNodeCaller } from '@chancery/testkit'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { axeFindings } from './browser.ts'
-import { openConsolePage, openFrameSetup } from './frame-setup.ts'
+import { useFrame } from './frame-setup.ts'
 import type { ConsolePage, FrameSetup } from './frame-setup.ts'
 
 let setup: FrameSetup
 let opened: ConsolePage
-beforeAll(async () => {
-  setup = await openFrameSetup()
+useFrame((own, shared) => {
+  setup = shared
+  opened = own
 })
-afterAll(() => setup.close())
-beforeEach(async () => {
-  opened = await openConsolePage(setup)
-})
-afterEach(() => opened.close())
 
 const FOLLOWING = '.live[title^="Read again after each change"]'
 const rows = (): Promise<number> => opened.page.locator('tbody tr').count()

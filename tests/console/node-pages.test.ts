@@ -9,8 +9,9 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { keyToPath } from '../../apps/console/src/operator/node-key.ts'
 import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'
-import { axeFindings, closePages, openPage, screenshot, sharedBrowser, visit } from './browser.ts'
+import { axeFindings, closePages, openPage, sharedBrowser, visit } from './browser.ts'
 import type { CheckedPage } from './browser.ts'
+import { checkScreens } from './check-screens.ts'
 import { registerAgent } from './frame-setup.ts'
 import { signIn } from './operator-page.ts'
 
@@ -57,22 +58,6 @@ const open = async (path: string): Promise<void> => {
   await signIn(page, join(home, 'op.key'))
 }
 
-/** Light and dark on a wide screen, and a phone. */
-async function expectAccessible(name: string): Promise<void> {
-  for (const [width, colorScheme] of [
-    [1440, 'light'],
-    [1440, 'dark'],
-    [360, 'light'],
-  ] as const) {
-    await page.setViewportSize({ width, height: 900 })
-    await page.emulateMedia({ colorScheme })
-    await screenshot(page, `${name}-${width}-${colorScheme}`)
-    expect(await axeFindings(page)).toEqual([])
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-  }
-  await page.setViewportSize({ width: 1440, height: 900 })
-}
-
 /** Presses what is shown, and counts. */
 function counter(): { readonly click: (selector: string) => Promise<void>; count: number } {
   const clicks = {
@@ -93,16 +78,16 @@ const revoked = async (): Promise<readonly unknown[]> => {
 it('finds a silent node and revokes it with its siblings in at most 8 clicks', async () => {
   await open('/operator/nodes')
   await page.waitForSelector('tbody tr:nth-child(4)')
-  await expectAccessible('nodes')
+  await checkScreens(page, 'nodes')
   const clicks = counter()
   await clicks.click('.tabs >> text=Silent')
   await page.waitForSelector('tbody tr:only-child')
   await clicks.click('td >> text=Berlin 3')
   await page.waitForSelector('.timeline >> text=Silent')
-  await expectAccessible('node')
+  await checkScreens(page, 'node')
   await clicks.click('[data-revoke]')
   await page.waitForSelector('[data-effects=ready] >> text=2 certificates end')
-  await expectAccessible('node-revoke')
+  await checkScreens(page, 'node-revoke')
   expect(await page.getAttribute('[data-sign]', 'aria-disabled')).toBe('true')
   await clicks.click('#typed-confirmation')
   await page.keyboard.type('Berlin 3')
@@ -133,7 +118,7 @@ it('withdraws an open invite, with which no node joins then', async () => {
   const token = await createInvite(na)
   await open('/operator/nodes?tab=invites')
   await page.waitForSelector('td >> text=Withdraw…')
-  await expectAccessible('invites')
+  await checkScreens(page, 'invites')
   await page.click('td >> text=Withdraw…')
   await page.waitForSelector('[data-effects=ready] >> text=1 unused invite ends')
   await page.click('[data-sign]')
@@ -163,7 +148,7 @@ it('finds an agent by its capability in 2 clicks, and verifies its signature', a
   await page.keyboard.press('R')
   await page.waitForSelector('tbody tr:nth-child(2) >> text=Verified here')
   await page.waitForSelector('.pager >> text=1 to 2 of 2, newest first')
-  await expectAccessible('agents')
+  await checkScreens(page, 'agents')
   const clicks = counter()
   await clicks.click('[data-capability="pay.invoice"] >> text=1')
   await page.waitForSelector('tbody tr:only-child >> text=https://payer.example.org:443')
@@ -172,7 +157,7 @@ it('finds an agent by its capability in 2 clicks, and verifies its signature', a
   await page.waitForSelector('h1 >> text=payer')
   await page.waitForSelector('text=Verified here')
   expect(clicks.count).toBe(2)
-  await expectAccessible('agent')
+  await checkScreens(page, 'agent')
   await page.goBack()
   await page.waitForSelector('tbody tr:only-child')
   await page.click('td >> text=node ')
@@ -216,13 +201,13 @@ it('finds nodes and agents in the palette', async () => {
 it('lists audit events by kind, and opens one', async () => {
   await open('/operator/audit')
   await page.waitForSelector('tbody .name')
-  await expectAccessible('audit')
+  await checkScreens(page, 'audit')
   await page.click('.tabs >> text=Nodes')
   await page.waitForSelector('td >> text=A node was named Berlin 3.')
   expect(await page.locator('td >> text=crl_published').count()).toBe(0)
   await page.click('td >> text=A node was named Berlin 3.')
   await page.waitForSelector('[data-drawer=event] >> text=node_label_set')
-  await expectAccessible('audit-event')
+  await checkScreens(page, 'audit-event')
   await page.keyboard.press('Escape')
   await page.waitForSelector('[data-drawer=event]', { state: 'detached' })
   expect(checkedPage.trouble).toEqual([])
@@ -231,7 +216,7 @@ it('lists audit events by kind, and opens one', async () => {
 it('revokes an operator key after its id was typed', async () => {
   await open('/operator/keys')
   await page.waitForSelector('[data-key=op-standard]')
-  await expectAccessible('keys')
+  await checkScreens(page, 'keys')
   await page.click('[data-key=op-standard] >> text=Revoke…')
   await page.waitForSelector('[data-effects=ready] >> text=remain')
   await page.fill('#typed-confirmation', 'op-standard')

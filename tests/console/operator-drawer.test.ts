@@ -2,23 +2,19 @@ import { readJson, verifyOperatorRequest } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { accepted, testSigner } from '@chancery/testkit'
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openConsolePage, openFrameSetup } from './frame-setup.ts'
+import { describe, expect, it } from 'vitest'
+import { useFrame } from './frame-setup.ts'
 import type { ConsolePage, FrameSetup } from './frame-setup.ts'
 import { signIn } from './operator-page.ts'
 
 let setup: FrameSetup
 let own: ConsolePage
 let page: Page
-beforeAll(async () => {
-  setup = await openFrameSetup()
+useFrame((opened, shared) => {
+  setup = shared
+  own = opened
+  page = opened.page
 })
-afterAll(() => setup.close())
-beforeEach(async () => {
-  own = await openConsolePage(setup)
-  page = own.page
-})
-afterEach(() => own.close())
 
 describe('the drawer', () => {
   const open = async (): Promise<void> => {

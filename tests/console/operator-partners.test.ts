@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { canonicalJson, fromBase64, readJson, sha256Hex, verifyOperatorRequest, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
 import { accepted, foreignSovereign, testSigner } from '@chancery/testkit'
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { STATES } from '../../apps/authority/src/features/partners/partner-state.ts'
 import { StubPartner } from '../../apps/authority/src/features/partners/stub-partner.suite.ts'
 import { PULL_OUTCOMES } from '../../apps/authority/src/metrics.ts'
@@ -16,22 +17,15 @@ import {
   READING_WORDS,
   wordOf,
 } from '../../apps/console/src/operator/words/partners.ts'
-import { axeFindings, screenshot } from './browser.ts'
-import { openConsolePage, openFrameSetup } from './frame-setup.ts'
+import { axeFindings } from './browser.ts'
+import { checkScreens } from './check-screens.ts'
+import { useFrame } from './frame-setup.ts'
 import type { ConsolePage, FrameSetup } from './frame-setup.ts'
 
 let setup: FrameSetup
 let stub: StubPartner
 let own: ConsolePage
 let page: Page
-beforeAll(async () => {
-  setup = await openFrameSetup({ NA_PARTNER_ADDRESSES: 'loopback' })
-  stub = await new StubPartner('FJORD-BANK', () => setup.na.core.clock.now()).listen()
-})
-afterAll(async () => {
-  await stub.stop()
-  await setup.close()
-})
 /** A network that is not added as a partner is a 404 of its route, which the browser reports. */
 const trouble = (): readonly string[] => own.trouble.filter((each) => !each.includes('status of 404'))
 const admin = async (target: string, body: JsonObject, status = 201): Promise<JsonObject> =>
@@ -71,29 +65,19 @@ async function sign(path: string): Promise<JsonObject> {
   return shown['body'] as JsonObject
 }
 
-/** No finding in light, in dark and on a phone, and nothing wider than the phone. */
-async function checkScreens(name: string): Promise<void> {
-  for (const [width, colorScheme] of [
-    [1440, 'light'],
-    [1440, 'dark'],
-    [360, 'dark'],
-  ] as const) {
-    await page.setViewportSize({ width, height: 900 })
-    await page.emulateMedia({ colorScheme })
-    await screenshot(page, `${name}-${width}-${colorScheme}`)
-    expect(await axeFindings(page), `${name} ${width} ${colorScheme}`).toEqual([])
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-  }
-  await page.setViewportSize({ width: 1440, height: 900 })
-  await page.emulateMedia({ colorScheme: 'light' })
-}
-
 describe('partners', () => {
-  beforeEach(async () => {
-    own = await openConsolePage(setup)
-    page = own.page
+  useFrame(
+    (opened, shared) => {
+      setup = shared
+      own = opened
+      page = opened.page
+    },
+    { NA_PARTNER_ADDRESSES: 'loopback' },
+  )
+  beforeAll(async () => {
+    stub = await new StubPartner('FJORD-BANK', () => systemClock.now()).listen()
   })
-  afterEach(() => own.close())
+  afterAll(() => stub.stop())
 
   it('adds a partner with its fingerprint, which the authority then reads', async () => {
     await own.unlock('/operator/partners')
@@ -171,7 +155,7 @@ describe('partners', () => {
     await page.waitForSelector('[data-effects="ready"]:has-text("TEST-NET → OLD-LIGHTHOUSE")')
     await page.fill('#typed-confirmation', 'OLD-LIGHTHOUS')
     expect(await page.getAttribute('[data-sign]', 'aria-disabled')).toBe('true')
-    await checkScreens('partner-end')
+    await checkScreens(page, 'partner-end')
     await page.fill('#typed-confirmation', 'OLD-LIGHTHOUSE')
     expect(await sign(`/admin/recognition-treaties/${id}/revoke`)).toEqual({ reason: 'relationship_ended' })
     expect(await read(`/recognition-treaties/${id}`)).toMatchObject({ status: 'revoked' })
@@ -215,7 +199,7 @@ describe('partners', () => {
     await sign('/admin/attestations')
     await page.click('a.name:has-text("captain-4")')
     await page.waitForSelector('text=verified here')
-    await checkScreens('attestation')
+    await checkScreens(page, 'attestation')
     await page.click('text=Withdraw…')
     await page.waitForSelector('[data-effects="ready"]:has-text("The attestation ends now")')
     await page.fill('#typed-confirmation', 'captain-4')
@@ -256,7 +240,7 @@ describe('partners', () => {
     await own.unlock('/operator/partners')
     await page.waitForSelector('td:has-text("HURRY")')
     expect(await page.locator('tbody tr').first().textContent()).toContain('HURRY')
-    await checkScreens('partners')
+    await checkScreens(page, 'partners')
     await page.click('summary:has-text("State")')
     await page.click('text=Ended or no treaty')
     await page.waitForSelector('tbody tr:has-text("GONE")')
@@ -264,13 +248,13 @@ describe('partners', () => {
     expect(page.url()).toContain('state=ended')
     await page.click('.tabs >> text=Treaties')
     await page.waitForSelector('tbody tr:has-text("Replaced")')
-    await checkScreens('treaties')
+    await checkScreens(page, 'treaties')
     await page.click('a.name:has-text("HURRY")')
     await page.waitForSelector('[data-if-ended="ready"]')
-    await checkScreens('partner')
+    await checkScreens(page, 'partner')
     await page.click('text=Renew…')
     await page.waitForSelector('[data-sign][aria-disabled="false"]')
-    await checkScreens('partner-renew')
+    await checkScreens(page, 'partner-renew')
     expect(trouble()).toEqual([])
   })
 })

@@ -2,8 +2,9 @@ import type { JsonObject } from '@chancery/protocol'
 import { accepted, send } from '@chancery/testkit'
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { axeFindings, openPage, screenshot, visit } from './browser.ts'
+import { openPage, visit } from './browser.ts'
 import type { CheckedPage } from './browser.ts'
+import { checkScreens } from './check-screens.ts'
 import { useSetup } from './console-setup.ts'
 import { signIn } from './operator-page.ts'
 
@@ -37,23 +38,6 @@ const expectActive = async (...versions: readonly number[]): Promise<void> => {
     .toEqual(versions)
 }
 
-/** Checks the shown page for findings in light and dark, and on a phone. */
-const check = async (name: string): Promise<void> => {
-  for (const [width, colorScheme] of [
-    [1440, 'light'],
-    [1440, 'dark'],
-    [390, 'light'],
-  ] as const) {
-    await page.setViewportSize({ width, height: 900 })
-    await page.emulateMedia({ colorScheme })
-    await screenshot(page, `${name}-${width}-${colorScheme}`)
-    expect(await axeFindings(page)).toEqual([])
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-  }
-  await page.setViewportSize({ width: 1440, height: 900 })
-  await page.emulateMedia({ colorScheme: 'light' })
-}
-
 beforeEach(async () => {
   const { browser, demo } = setup()
   checkedPage = await openPage(browser, demo.url)
@@ -70,7 +54,7 @@ describe('the list of policies', () => {
     const text = (await page.textContent(row)) ?? ''
     for (const part of ['In force', 'version 2 of 2', 'every request']) expect(text).toContain(part)
     expect(await page.textContent('.filters')).toContain('The set in force is healthy')
-    await check('policies')
+    await checkScreens(page, 'policies')
     await page.fill('[data-search]', 'no such policy')
     await page.waitForSelector('text=Nothing matches')
     expect(checkedPage.trouble).toEqual([])
@@ -84,11 +68,11 @@ describe('the versions of a policy', () => {
     await click('a[aria-label="Compare 1"]')
     await page.waitForSelector('[data-compared="2-1"] .gone:has-text("1000")')
     expect(await page.textContent('[data-compared] .come')).toContain('500')
-    await check('policy')
+    await checkScreens(page, 'policy')
     await click('a[aria-label="Activate 1…"]')
     // 990 was allowed by version 2.
     await page.waitForSelector('.effect >> text=1 past request would be newly denied')
-    await check('policy-activate')
+    await checkScreens(page, 'policy-activate')
     await sign()
     await expectActive(1)
     await click('.toast >> text=Back to 2')
@@ -136,7 +120,7 @@ describe('the policy editor', () => {
     // 120, 480 and 990 become denied; 75 stays allowed; 1500 and 4000 stay denied.
     await page.waitForSelector('[data-replay="3/0/3"]')
     expect(await page.locator('.tightrows tbody tr').count()).toBe(3)
-    await check('policy-draft')
+    await checkScreens(page, 'policy-draft')
     await click('text=Publish and activate…')
     await page.waitForSelector('.effect >> text=3 past requests would be newly denied')
     await sign()
@@ -194,7 +178,7 @@ describe('the other policies of the network', () => {
   it('show the network policy with its history, publish a version and go back', async () => {
     await open('/operator/policies?tab=network')
     await page.waitForSelector('[data-record="network"]')
-    await check('policies-network')
+    await checkScreens(page, 'policies-network')
     const versions = (): Promise<number> => page.locator('[aria-label="History"] tbody tr').count()
     const before = await versions()
     await click('text=Publish…')

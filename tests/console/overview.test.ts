@@ -1,25 +1,21 @@
 import { DAY, MINUTE, readJson, writeSortable } from '@chancery/protocol'
 import { accepted, foreignFeed, foreignSovereign, wireText } from '@chancery/testkit'
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { storeTime } from '../../apps/authority/src/database/latest-times.ts'
 import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'
-import { axeFindings, screenshot } from './browser.ts'
-import { openConsolePage, openFrameSetup } from './frame-setup.ts'
+import { checkScreens } from './check-screens.ts'
+import { useFrame } from './frame-setup.ts'
 import type { ConsolePage, FrameSetup } from './frame-setup.ts'
 
 let setup: FrameSetup
 let own: ConsolePage
 let page: Page
-beforeAll(async () => {
-  setup = await openFrameSetup()
+useFrame((opened, shared) => {
+  setup = shared
+  own = opened
+  page = opened.page
 })
-afterAll(() => setup.close())
-beforeEach(async () => {
-  own = await openConsolePage(setup)
-  page = own.page
-})
-afterEach(() => own.close())
 
 /** A network that is not added as a partner is a 404 of its route, which the browser reports. */
 const trouble = (): readonly string[] => own.trouble.filter((each) => !each.includes('status of 404'))
@@ -113,18 +109,7 @@ it('shows at most eight rows and then all of them, with figures that open their 
   await own.unlock('/operator')
   await page.waitForSelector('.headline:has-text("Six treaties end within three days.")')
   expect(await page.locator('.inbox li').count()).toBe(8)
-  for (const [width, colorScheme] of [
-    [1440, 'light'],
-    [1440, 'dark'],
-    [360, 'light'],
-  ] as const) {
-    await page.setViewportSize({ width, height: 900 })
-    await page.emulateMedia({ colorScheme })
-    await screenshot(page, `overview-${width}-${colorScheme}`)
-    expect(await axeFindings(page)).toEqual([])
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-  }
-  await page.setViewportSize({ width: 1440, height: 900 })
+  await checkScreens(page, 'overview')
   await page.click('text=and 5 more')
   await page.waitForSelector('.inbox li:nth-child(13)')
   for (const href of ['/operator/nodes', '/operator/decisions', '/operator/nodes?state=revoked', '/operator/evidence'])

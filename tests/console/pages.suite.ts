@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { axeFindings, isAxeScreen, openPage, screenshot, visit } from './browser.ts'
+import { openPage, visit } from './browser.ts'
+import { checkScreens } from './check-screens.ts'
 import type { ConsoleSetup } from './console-setup.ts'
 
 const PAGES = [
@@ -12,36 +13,22 @@ const PAGES = [
   '/operator/nodes',
 ] as const
 
-const SCREENS = [
-  [1440, 'light'],
-  [1440, 'dark'],
-  [360, 'light'],
-  [360, 'dark'],
-] as const
 /** The references list hundreds of equal entries; three of each section are enough before a merge. */
 const REPEATED = 'details.route:nth-of-type(n+4)'
 
 /** Every page in every width and colour scheme, and without script. */
 export function describePages(setup: () => ConsoleSetup): void {
-  for (const [width, colorScheme] of SCREENS.filter(([width, colors]) => isAxeScreen(width, colors)))
-    describe(`at ${width} px, ${colorScheme}`, () => {
-      it.each(PAGES)('%s has no errors, is accessible, and fits the screen in both colour schemes', async (path) => {
-        const { browser, demo } = setup()
-        const screen = { viewport: { width, height: 900 }, colorScheme, reducedMotion: 'reduce' } as const
-        const checkedPage = await openPage(browser, demo.url, screen)
-        const { page } = checkedPage
-        await visit(checkedPage, demo.url + path)
-        expect(await page.evaluate('document.body.dataset.enriched')).toBe('done')
-        expect(await axeFindings(page, { without: REPEATED })).toEqual([])
-        for (const scheme of [colorScheme, colorScheme === 'light' ? 'dark' : 'light'] as const) {
-          await page.emulateMedia({ colorScheme: scheme })
-          await screenshot(page, `${path === '/' ? 'overview' : path.slice(1).replace('/', '-')}-${width}-${scheme}`)
-          expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-        }
-        expect(checkedPage.trouble).toEqual([])
-        await checkedPage.close()
-      })
-    })
+  it.each(PAGES)('%s has no errors and no findings on any screen', async (path) => {
+    const { browser, demo } = setup()
+    const checkedPage = await openPage(browser, demo.url, { reducedMotion: 'reduce' })
+    const { page } = checkedPage
+    await visit(checkedPage, demo.url + path)
+    expect(await page.evaluate('document.body.dataset.enriched')).toBe('done')
+    const name = path === '/' ? 'overview' : path.slice(1).replace('/', '-')
+    await checkScreens(page, name, { without: REPEATED })
+    expect(checkedPage.trouble).toEqual([])
+    await checkedPage.close()
+  })
 
   describe('without script', () => {
     it.each([

@@ -42,7 +42,7 @@ export function Blank(props: {
   return (
     <div class="blank">
       <Icon name={props.icon} />
-      <h3>{props.title}</h3>
+      <h2>{props.title}</h2>
       <p>{props.text}</p>
       {props.children}
     </div>

@@ -1,0 +1,95 @@
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { axeFindings, policyReports, screenshot } from './browser.ts'
+import type { AxeScope } from './browser.ts'
+
+interface Screen {
+  readonly name: string
+  readonly width: number
+  readonly height: number
+  readonly colorScheme: 'light' | 'dark'
+  /** What axe checks. Between light and dark, only the colours differ. */
+  readonly axe: 'all' | 'colours' | 'nothing'
+}
+
+const LIGHT: Screen = { name: 'light', width: 1440, height: 900, colorScheme: 'light', axe: 'all' }
+
+/** `zoom` is a window of 1280 by 800 pixels at 200 %. Dark comes first: the change of the colours starts transitions. */
+const SCREENS: readonly Screen[] = [
+  { name: 'dark', width: 1440, height: 900, colorScheme: 'dark', axe: 'colours' },
+  { name: 'phone', width: 360, height: 900, colorScheme: 'light', axe: 'all' },
+  { name: 'zoom', width: 640, height: 400, colorScheme: 'light', axe: 'nothing' },
+  LIGHT,
+]
+
+/**
+ * Checks the shown page in light, in dark, on a phone and at 200 %: no finding of axe, nothing wider than the screen, no
+ * control that is cut off or cannot be reached, and no motion for a reader who wants none. The page is then as before.
+ */
+export async function checkScreens(page: Page, name: string, scope: AxeScope = {}): Promise<void> {
+  const found = await screenFindings(page, name, scope)
+  expect([...found, ...policyReports(page)]).toEqual([])
+}
+
+export async function screenFindings(page: Page, name: string, scope: AxeScope = {}): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const screen of SCREENS) {
+    await page.setViewportSize({ width: screen.width, height: screen.height })
+    await page.emulateMedia({ colorScheme: screen.colorScheme, reducedMotion: 'reduce' })
+    const findings = [
+      ...(await page.evaluate<readonly string[]>(MOTION)),
+      ...(await page.evaluate<readonly string[]>(LAYOUT)),
+      ...(screen.axe === 'nothing' ? [] : await axeFindings(page, { ...scope, onlyColours: screen.axe === 'colours' })),
+    ]
+    found.push(...findings.map((finding) => `${name}, ${screen.name}: ${finding}`))
+    await screenshot(page, `${name}-${screen.name}`)
+  }
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'no-preference' })
+  return found
+}
+
+/** What is wider than the screen, and which controls are cut off. */
+export async function layoutFindings(page: Page): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(LAYOUT)
+}
+
+/** Animations and transitions over 10 ms that run now. */
+const MOTION = `document.getAnimations()
+  .filter(({ playState, effect }) => playState === 'running' && effect.getComputedTiming().duration > 10)
+  .map(({ effect, transitionProperty, animationName }) =>
+    'moves: ' + (transitionProperty ?? animationName) + ' of ' + effect.target.outerHTML.slice(0, 120))`
+
+/**
+ * A control is cut off when a part that hides its overflow ends before it, or when no scrolling can bring it into the
+ * window. Text may end with an ellipsis.
+ */
+const LAYOUT = `(() => {
+  const width = document.documentElement.clientWidth
+  const height = window.innerHeight
+  const show = (element) => element.outerHTML.slice(0, 120)
+  const isScroller = (value) => value === 'auto' || value === 'scroll'
+  const isCutOff = (control) => {
+    let { left, right, top, bottom } = control.getBoundingClientRect()
+    let inner = control
+    for (let outer = control.parentElement; outer !== null; inner = outer, outer = outer.parentElement) {
+      // A fixed part is placed in the window.
+      if (getComputedStyle(inner).position === 'fixed') return left < -1 || right > width + 1 || top < -1 || bottom > height + 1
+      if (outer === document.body) break
+      const style = getComputedStyle(outer)
+      if (style.textOverflow === 'ellipsis') return false
+      const box = outer.getBoundingClientRect()
+      if (isScroller(style.overflowX)) ({ left, right } = box)
+      else if (style.overflowX !== 'visible' && (left < box.left - 1 || right > box.right + 1)) return true
+      if (isScroller(style.overflowY)) ({ top, bottom } = box)
+      else if (style.overflowY !== 'visible' && (top < box.top - 1 || bottom > box.bottom + 1)) return true
+    }
+    return left < -1 || right > width + 1
+  }
+  const controls = [...document.querySelectorAll('a[href], button, input, select, textarea, summary')].filter((control) =>
+    control.checkVisibility({ visibilityProperty: true, opacityProperty: true }) &&
+    !control.closest('.skip, .vh, [inert]') && control.getBoundingClientRect().width > 1)
+  const found = controls.filter(isCutOff).map((control) => 'cut off: ' + show(control))
+  const wide = document.documentElement.scrollWidth
+  if (wide > width) found.unshift('wider than the screen: ' + wide + ' of ' + width)
+  return found
+})()`
