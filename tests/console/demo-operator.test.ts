@@ -1,4 +1,3 @@
-import { describeOperatorPage } from './operator-page.suite.ts'
 import { describeDecisions } from './decisions.suite.ts'
 import { describeKeyboard } from './keyboard.suite.ts'
 import { useSetup } from './console-setup.ts'
@@ -7,5 +6,4 @@ import { useSetup } from './console-setup.ts'
 const setup = useSetup(40)
 
 describeDecisions(setup)
-describeOperatorPage(setup)
 describeKeyboard(setup)

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { openPage, visit } from './browser.ts'
-import { card, signIn } from './operator-page.ts'
+import { signIn } from './operator-page.ts'
 import type { ConsoleSetup } from './console-setup.ts'
 
 const MAX_TABS = 120
@@ -67,25 +67,19 @@ export function describeKeyboard(setup: () => ConsoleSetup): void {
       await page.waitForSelector('[data-drawer=invited]', { state: 'detached' })
       await page.keyboard.press('Control+k')
       await page.waitForSelector('.palette input:focus')
-      await page.keyboard.type('All actions')
+      await page.keyboard.type('end the treaty with OSPREY')
+      await page.waitForSelector('.palette [role=option]:has-text("OSPREY-GRID")')
       await page.keyboard.press('Enter')
-      await page.waitForSelector('.action')
 
       const treaties = (await operator.recognitionTreaties.page({ subject_sovereign_id: 'OSPREY-GRID' }))
         .recognition_treaties
       const id = treaties[0]?.treaty.treaty_id ?? ''
-      await tabTo(page, `${card('treaty-revoke')} summary`)
+      await page.waitForSelector('[data-drawer=end] [data-effects=ready]')
+      await tabTo(page, '#typed-confirmation')
+      await page.keyboard.type('OSPREY-GRID')
+      await tabTo(page, '[data-sign][aria-disabled=false]')
       await page.keyboard.press('Enter')
-      await tabTo(page, '#treaty-revoke-treaty_id')
-      await page.keyboard.type(id)
-      await tabTo(page, `${card('treaty-revoke')} form > button`)
-      await page.keyboard.press('Enter')
-      await page.waitForSelector(`${card('treaty-revoke')} [data-impact]`)
-      await tabTo(page, `${card('treaty-revoke')} input[type=checkbox]`)
-      await page.keyboard.press('Space')
-      await tabTo(page, `${card('treaty-revoke')} button.danger`)
-      await page.keyboard.press('Enter')
-      await page.waitForSelector(`${card('treaty-revoke')} [data-done]`)
+      await page.waitForSelector('.toast:has-text("The treaty with OSPREY-GRID has ended.")')
       expect(await operator.recognitionTreaties.find(id)).toMatchObject({ status: 'revoked' })
       await checkedPage.close()
     })

@@ -35,6 +35,7 @@ beforeAll(async () => {
   silent = await newNode('silent')
   // Two certificates of one key: a revocation with siblings ends both.
   for (let i = 0; i < 2; i += 1) certificates.push((await enroll(na, silent)).cert_id)
+  await registerAgent(na, 'silent', 'sleeper', 'sleep.well')
   accepted(await na.as('standard')('POST', '/admin/nodes/label', { node_public_key: silent.key, label: 'Berlin 3' }))
   await rowsOf(na.core.database)
     .updateTable('node_liveness')
@@ -87,7 +88,10 @@ it('finds a silent node and revokes it with its siblings in at most 8 clicks', a
   await checkScreens(page, 'node')
   await clicks.click('[data-revoke]')
   await page.waitForSelector('[data-effects=ready] >> text=2 certificates end')
+  await page.waitForSelector('[data-effects=ready] >> text=1 agent removed from the registry')
   await checkScreens(page, 'node-revoke')
+  // The dry run changed nothing.
+  expect(await revoked()).toEqual([])
   expect(await page.getAttribute('[data-sign]', 'aria-disabled')).toBe('true')
   await clicks.click('#typed-confirmation')
   await page.keyboard.type('Berlin 3')

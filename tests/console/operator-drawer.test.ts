@@ -1,8 +1,9 @@
 import { readJson, verifyOperatorRequest } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { accepted, testSigner } from '@chancery/testkit'
+import { accepted, enroll, nodeCaller, testSigner } from '@chancery/testkit'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { keyToPath } from '../../apps/console/src/operator/node-key.ts'
 import { useFrame } from './frame-setup.ts'
 import type { ConsolePage, FrameSetup } from './frame-setup.ts'
 import { signIn } from './operator-page.ts'
@@ -64,6 +65,39 @@ describe('the drawer', () => {
     const after = await shownText()
     expect(after['nonce']).not.toBe(before['nonce'])
     expect(after['body']).toMatchObject({ token_expiry_hours: 48 })
+  })
+
+  it('drops the dry run of former values when a field changed while it was under way', async () => {
+    const node = nodeCaller(setup.na.url, await testSigner('n', 'race'), () => setup.na.core.clock.now())
+    for (let i = 0; i < 2; i += 1) await enroll(setup.na, node)
+    const waiting: (() => void)[] = []
+    await page.route('**/admin/revoke', async (route) => {
+      await new Promise<void>((go) => waiting.push(go))
+      await route.continue()
+    })
+    await own.unlock(`/operator/nodes/${keyToPath(node.key)}?do=revoke`)
+    await expect.poll(() => waiting.length, { timeout: 30_000 }).toBe(1)
+    // Every text that the drawer shows from now on.
+    await page.evaluate(`(() => {
+      window.shown = []
+      const effects = document.querySelector('[data-effects]')
+      const note = () => window.shown.push(effects.getAttribute('data-effects') + effects.textContent)
+      new MutationObserver(note).observe(effects, { subtree: true, childList: true, characterData: true, attributes: true })
+    })()`)
+    await page.selectOption('#field-ends', 'one')
+    const late = page.waitForResponse((each) => each.url().endsWith('/admin/revoke'))
+    waiting[0]?.()
+    await late
+    await expect.poll(() => waiting.length, { timeout: 30_000 }).toBe(2)
+    expect(await page.getAttribute('[data-effects]', 'data-effects')).toBe('waiting')
+    expect(await page.getAttribute('[data-sign]', 'aria-disabled')).toBe('true')
+    waiting[1]?.()
+    await page.waitForSelector('[data-effects=ready]:has-text("1 certificate of the same key stay valid")')
+    expect((await page.evaluate<string[]>('window.shown')).join('\n')).not.toContain('2 certificates end')
+    expect((await shownText())['body']).toEqual({
+      cert_id: expect.any(String),
+      reason: 'cessation_of_operation',
+    })
   })
 
   it('has one effect when the response was lost', async () => {

@@ -13,7 +13,7 @@ import { signIn } from './operator-page.ts'
 
 const BUILT = join(import.meta.dirname, '..', '..', 'apps', 'authority', 'dist', 'console', 'operator')
 const SOURCE = join(import.meta.dirname, '..', '..', 'apps', 'console', 'src', 'operator')
-const PAGES = ['/operator', '/operator/nodes', '/operator/keys', '/operator/all-actions', '/operator/help'] as const
+const PAGES = ['/operator', '/operator/nodes', '/operator/keys', '/operator/help'] as const
 
 let setup: FrameSetup
 let own: ConsolePage
@@ -62,8 +62,7 @@ describe('the frame', () => {
       names.map(async (name) => [name, await readFile(join(SOURCE, name), 'utf8')] as const),
     )
     const users = texts.filter(([, text]) => /\bopenSigner\b|\.sign\(/.test(text)).map(([name]) => name)
-    // The former forms sign with the library, until their actions have drawers.
-    expect(users.toSorted()).toEqual(['key.ts', 'pages/all-actions/page.tsx', 'signing/payload.ts'])
+    expect(users.toSorted()).toEqual(['key.ts', 'signing/payload.ts'])
   })
 
   it('keeps the key during 20 moves between pages, without loading a document', async () => {

@@ -1,22 +1,11 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { canonicalJson, fromBase64, readJson, sha256Hex, verifyOperatorRequest, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import { accepted, foreignSovereign, testSigner } from '@chancery/testkit'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { STATES } from '../../apps/authority/src/features/partners/partner-state.ts'
 import { StubPartner } from '../../apps/authority/src/features/partners/stub-partner.suite.ts'
-import { PULL_OUTCOMES } from '../../apps/authority/src/metrics.ts'
 import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'
-import {
-  ALARM_WORDS,
-  ATTENTION_WORDS,
-  PULL_WORDS,
-  READING_WORDS,
-  wordOf,
-} from '../../apps/console/src/operator/words/partners.ts'
 import { axeFindings } from './browser.ts'
 import { checkScreens } from './check-screens.ts'
 import { useFrame } from './frame-setup.ts'
@@ -233,6 +222,34 @@ describe('partners', () => {
     await other.stop()
   })
 
+  it('adds a partner by its authority keys, pins its root key, and removes it', async () => {
+    const other = await new StubPartner('FAR-NET', () => setup.na.core.clock.now()).listen()
+    await signTreaty('FAR-NET', other.key.publicKey)
+    await own.unlock('/operator/partners?do=add')
+    await page.click('#field-how >> text=Its authority keys')
+    await page.fill('#field-keys', other.key.publicKey)
+    await page.fill('#field-url', other.url)
+    await page.click('#field-allow_http >> text="http"')
+    expect(await sign('/admin/partners')).toMatchObject({ authority_public_keys: [other.key.publicKey] })
+    await page.click('a.name:has-text("FAR-NET")')
+    await page.click('text=Pin other keys…')
+    await page.fill('#field-keys', other.root.publicKey)
+    await page.fill('#field-reason', 'its root key is known now')
+    // An edit removes the confirmation, so it is typed after the effect is shown.
+    await page.waitForSelector('[data-effects="ready"]')
+    await page.fill('#typed-confirmation', 'FAR-NET')
+    expect(await sign('/admin/partners/FAR-NET/repin')).toMatchObject({ root_public_key: other.root.publicKey })
+    await other.stop()
+    await page.waitForSelector('dd:has-text("its root key")')
+    await page.click('.panel >> text=Remove…')
+    await page.waitForSelector('[data-effects="ready"]:has-text("Its members stay accepted: end the treaty too")')
+    expect(await axeFindings(page)).toEqual([])
+    await page.fill('#typed-confirmation', 'FAR-NET')
+    await sign('/admin/partners/FAR-NET/remove')
+    await page.waitForSelector('text=The authority does not read FAR-NET.')
+    expect(trouble()).toEqual([])
+  })
+
   it('lists partners by urgency, with filters in the address and no finding', async () => {
     await signTreaty('HURRY', undefined, 5)
     const gone = await signTreaty('GONE')
@@ -256,26 +273,5 @@ describe('partners', () => {
     await page.waitForSelector('[data-sign][aria-disabled="false"]')
     await checkScreens(page, 'partner-renew')
     expect(trouble()).toEqual([])
-  })
-})
-
-describe('words', () => {
-  it('has a sentence for every outcome of a pull', () => {
-    expect(Object.keys(PULL_WORDS)).toEqual([...PULL_OUTCOMES])
-  })
-
-  it('has a sentence for every state of a partner', () => {
-    expect(Object.keys(READING_WORDS)).toEqual([...STATES])
-  })
-
-  it('has a sentence for every reason and alarm that the protocol names', async () => {
-    const text = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'protocol', 'partners.md'), 'utf8')
-    const kinds = /kind is ([a-z_, ]+?) or ([a-z_]+)/.exec(text)
-    expect(Object.keys(ALARM_WORDS)).toEqual([...(kinds?.[1]?.split(', ') ?? []), kinds?.[2]])
-    for (const reason of Object.keys(ATTENTION_WORDS)) expect(text).toContain(reason)
-  })
-
-  it('shows a code of a newer authority as it is', () => {
-    expect(wordOf(ALARM_WORDS, 'new_kind')).toBe('new_kind')
   })
 })

@@ -7,7 +7,7 @@ import type { TestAuthority } from '@chancery/testkit'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closePages, openPage, sharedBrowser, visit } from './browser.ts'
-import { card, openOperatorPage } from './operator-page.ts'
+import { signIn } from './operator-page.ts'
 import { FRAMES, SAFE_NETWORK, payload, seedPayloads, visitPayloads } from './payloads.ts'
 
 /** The campaign console-payloads uses 5,000. */
@@ -45,20 +45,30 @@ describe(`${COUNT} script payloads in every displayed field`, () => {
     await checkedPage.close()
   })
 
-  it('are shown as text on the operator page, in the preview of a revocation', async () => {
+  it('are shown as text in the drawer that ends a treaty', async () => {
     const home = await mkdtemp(join(tmpdir(), 'chancery-payloads-'))
     const keyFile = join(home, 'op.key')
     await writeFile(keyFile, writePrivateKeyFile(testSeed('op-privileged'), 'op-privileged'), { mode: 0o600 })
-    const operatorPage = await openOperatorPage(browser, na.url, keyFile)
+    const checkedPage = await openPage(browser, na.url, { reducedMotion: 'reduce' })
+    const { page } = checkedPage
+    await visit(checkedPage, `${na.url}/operator/help`)
+    await signIn(page, keyFile)
+    await page.waitForSelector('.keychip')
     // Even numbers are treaties of this network; every third one has ended.
     for (const i of [44, 46, 50, 52, 56, 58, 62, 64, 68, 70]) {
-      await operatorPage.write('treaty-revoke', { treaty_id: `id-${payload(i)}`, reason: payload(i) })
-      expect(await operatorPage.page.textContent(`${card('treaty-revoke')} .review`)).toContain(`to-${payload(i)}`)
-      expect(await operatorPage.page.evaluate('window.ran')).toBeUndefined()
+      const path = `/operator/partners/${encodeURIComponent(`to-${payload(i)}`)}?do=end`
+      await page.evaluate(
+        `history.pushState({}, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
+      )
+      const drawer = page.locator('[data-drawer=end]', { hasText: `to-${payload(i)}` })
+      await drawer.locator('[data-effects=ready]').waitFor()
+      await drawer.locator('#field-reason').fill(payload(i))
+      await drawer.locator('[data-effects=ready]', { hasText: `→ to-${payload(i)}` }).waitFor()
+      expect(await page.evaluate('window.ran')).toBeUndefined()
     }
-    // The evidence store is off here, so the browser logs the refused request of the page.
-    expect(operatorPage.trouble.filter((text) => !text.includes('status of 404'))).toEqual([])
-    await operatorPage.close()
+    // Networks that are not added as partners, and the evidence store, which is off, are refused requests of the page.
+    expect(checkedPage.trouble.filter((text) => !text.includes('status of 404'))).toEqual([])
+    await checkedPage.close()
     await rm(home, { recursive: true, force: true })
   })
 })

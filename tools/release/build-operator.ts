@@ -14,7 +14,6 @@ import { build } from 'vite'
 export const BUDGETS = { core: 45_000, page: 8_000, style: 12_000 } as const
 /** Scripts with another limit, each with its reason. */
 const OTHER_LIMITS: Readonly<Record<string, { readonly bytes: number; readonly reason: string }>> = {
-  'all-actions': { bytes: 90_000, reason: 'the former operator page with the whole library, until its actions moved' },
   verify: { bytes: 35_000, reason: 'the verification code of the protocol, loaded when a record is verified' },
 }
 

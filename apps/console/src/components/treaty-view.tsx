@@ -111,6 +111,6 @@ export async function verifyRow(row: TreatyRow, own: AuthorityKeys, now: Instant
   return { tone: 'bad', word: 'not valid', text: REASONS[reason] ?? reason, reason }
 }
 
-export function pretty(value: JsonValue): string {
+function pretty(value: JsonValue): string {
   return JSON.stringify(JSON.parse(writeJson(value)), null, 2)
 }

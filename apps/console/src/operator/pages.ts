@@ -159,13 +159,6 @@ export const PAGES: readonly PageEntry[] = [
     folder: 'keys',
   },
   {
-    path: '/operator/all-actions',
-    title: 'All actions',
-    asks: 'Actions that have no page yet',
-    nav: { group: '', icon: 'list', isLast: true },
-    folder: 'all-actions',
-  },
-  {
     path: '/operator/help',
     title: 'Help',
     asks: 'How do I…?',

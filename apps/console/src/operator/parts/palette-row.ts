@@ -17,6 +17,3 @@ export interface PaletteMatch {
   readonly group: PaletteGroup['name']
   readonly row: PaletteRow
 }
-
-/** Pages add their rows here: actions («Do», with the seal), things to open, and lists filtered by the text. */
-export type PaletteSource = (text: string) => readonly PaletteMatch[]

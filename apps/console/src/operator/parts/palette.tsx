@@ -6,15 +6,9 @@ import { PAGES } from '../pages.ts'
 import { navigate } from '../router.ts'
 import { createStore, useStore } from '../store.ts'
 import { Icon, Seal } from './icon.tsx'
-import type { PaletteGroup, PaletteMatch, PaletteRow, PaletteSource } from './palette-row.ts'
+import { findActions } from './palette-actions.ts'
+import type { PaletteGroup, PaletteMatch, PaletteRow } from './palette-row.ts'
 import { findLists, searchNetwork } from './palette-search.ts'
-
-export type { PaletteRow, PaletteSource } from './palette-row.ts'
-
-const sources = new Set<PaletteSource>()
-export function addPaletteSource(source: PaletteSource): void {
-  sources.add(source)
-}
 
 const recent = createStore<readonly PaletteRow[]>([])
 clearOnLock(() => recent.set([]))
@@ -31,7 +25,6 @@ const SEARCH_DELAY_MS = 120
 export function findRows(text: string, read: readonly PaletteMatch[] = []): readonly PaletteGroup[] {
   const words = text.trim().toLowerCase()
   if (words === '') return [{ name: 'Open', rows: recent.get() }]
-  const found = [...sources].flatMap((source) => source(text.trim()))
   const pages = PAGES.filter((page) => !page.path.includes('{') && page.title.toLowerCase().includes(words)).map(
     (page) => ({
       group: 'Open' as const,
@@ -46,7 +39,7 @@ export function findRows(text: string, read: readonly PaletteMatch[] = []): read
         },
       ]
     : []
-  const all = [...lock, ...pages, ...found, ...read, ...findLists(text.trim())]
+  const all = [...lock, ...pages, ...findActions(words), ...read, ...findLists(text.trim())]
   return (['Do', 'Open', 'Find'] as const)
     .map((name) => ({
       name,

@@ -5,7 +5,6 @@ import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
 import type { Liveness } from '../../parts/bar.tsx'
 import { Tabs } from '../../parts/filters.tsx'
-import { addPaletteSource } from '../../parts/palette.tsx'
 import { useLive } from '../../parts/use-live.ts'
 import { StoreOff, isStoreOff } from '../../proof/store-off.tsx'
 import { Acts, doHref } from '../../signing/review.tsx'
@@ -16,12 +15,6 @@ import { ExecutorKeys } from './executor-keys.tsx'
 import { Head } from './head.tsx'
 import { Retention } from './retention.tsx'
 import type { StoreStatus } from './status.ts'
-
-addPaletteSource((text) =>
-  'anchor the evidence'.includes(text.toLowerCase())
-    ? [{ group: 'Do', row: { text: 'Anchor the evidence…', icon: 'seal', href: '/operator/evidence?do=anchor' } }]
-    : [],
-)
 
 const VIEWS = { '': Entries, anchors: Anchors, keys: ExecutorKeys, retention: Retention } as const
 

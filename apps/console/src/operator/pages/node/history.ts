@@ -39,6 +39,10 @@ export interface AuditEvent {
   readonly details: JsonObject
 }
 
+/** Returns whether a certificate is neither revoked nor expired. */
+export const isUsable = ({ revoked_at, expires_at }: HistoryCertificate, nowMs: number): boolean =>
+  revoked_at === null && Date.parse(expires_at) > nowMs
+
 /** Shown from the certificates and the invite, which an authority stores longer than events. */
 const FROM_RECORDS = new Set(['certificate_issued', 'certificate_renewed', 'certificate_revoked', 'invite_created'])
 const REFUSED = /_(?:rejected|refused|failed|denied)$/

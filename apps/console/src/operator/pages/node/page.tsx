@@ -11,12 +11,14 @@ import { Blank, Problem } from '../../parts/problem.tsx'
 import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useLive } from '../../parts/use-live.ts'
-import { Acts, doHref } from '../../signing/review.tsx'
+import { withQuery } from '../../router.ts'
+import { Acts } from '../../signing/review.tsx'
 import { nodeState } from '../nodes/node-state.ts'
 import { revokeAct } from '../nodes/revoke.ts'
+import type { RevokedNode } from '../nodes/revoke.ts'
 import { labelAct } from './label.ts'
 import { Side } from './side.tsx'
-import { byDay, historyOf } from './history.ts'
+import { byDay, historyOf, isUsable } from './history.ts'
 import type { AuditEvent, HistoryEvent, NodeView } from './history.ts'
 
 const CRUMBS = [{ href: '/operator/nodes', text: 'Nodes' }]
@@ -65,12 +67,18 @@ function Node({ path, query }: { readonly path: string; readonly query: URLSearc
               <Timeline events={events} />
               <Side node={node} />
             </div>
-            <Acts of={[revokeAct([{ name, cert_id: node.cert_id }]), labelAct(node)]} query={query} />
+            <Acts of={[revokeAct([toRevoke(node, query.get('cert'))]), labelAct(node)]} query={query} />
           </>
         )}
       </div>
     </>
   )
+}
+
+/** The certificate that the address names, or the newest one. */
+function toRevoke(node: NodeView, chosen: string | null): RevokedNode {
+  const earlier = node.certificates.find(({ cert_id }) => cert_id === chosen && cert_id !== node.cert_id)
+  return { name: nodeName(node), cert_id: earlier?.cert_id ?? node.cert_id, isEarlier: earlier !== undefined }
 }
 
 function NoNode({ text }: { readonly text: string }): JSX.Element {
@@ -89,9 +97,7 @@ function NoNode({ text }: { readonly text: string }): JSX.Element {
 function Hero({ node, events }: { readonly node: NodeView; readonly events: readonly HistoryEvent[] }): JSX.Element {
   const name = nodeName(node)
   const now = authorityNow()
-  const canRevoke = node.certificates.some(
-    ({ revoked_at, expires_at }) => revoked_at === null && Date.parse(expires_at) > now,
-  )
+  const canRevoke = node.certificates.some((each) => isUsable(each, now))
   const save = (): void => {
     const history = events.map(({ at: time, title, text }) => ({ at: time, title, text }))
     offerFile(`${name}.history.json`, JSON.stringify({ node, history }, null, 2))
@@ -121,7 +127,7 @@ function Hero({ node, events }: { readonly node: NodeView; readonly events: read
           History as file
         </button>
         {canRevoke ? (
-          <a class="btn danger" href={doHref('revoke')} data-revoke>
+          <a class="btn danger" href={withQuery({ do: 'revoke', cert: undefined })} data-revoke>
             Revoke…
           </a>
         ) : null}

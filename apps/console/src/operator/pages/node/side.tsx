@@ -1,12 +1,15 @@
 import type { JSX } from 'preact'
+import { authorityNow } from '../../client.ts'
 import { keyToPath } from '../../node-key.ts'
 import { Facts, Roles } from '../../parts/facts.tsx'
 import { Id, shortId } from '../../parts/id.tsx'
 import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
+import { withQuery } from '../../router.ts'
 import { doHref } from '../../signing/review.tsx'
 import { reasonText } from '../../words/reasons.ts'
 import { nodeState } from '../nodes/node-state.ts'
+import { isUsable } from './history.ts'
 import type { NodeView } from './history.ts'
 
 /** Identity and certificates of a node. */
@@ -74,11 +77,19 @@ function Certificate({ node }: { readonly node: NodeView }): JSX.Element {
               Earlier certificates <small>{earlier.length}</small>
             </summary>
             <ul>
-              {earlier.map(({ cert_id, issued_at, expires_at, revoked_at }) => (
-                <li class="quiet small" key={cert_id}>
-                  <code title={cert_id}>{shortId(cert_id)}</code> · {issued_at.slice(0, 10)} to{' '}
-                  {expires_at.slice(0, 10)}
-                  {revoked_at === null ? '' : ' · revoked'}
+              {earlier.map((each) => (
+                <li class="quiet small" key={each.cert_id}>
+                  <code title={each.cert_id}>{shortId(each.cert_id)}</code> · {each.issued_at.slice(0, 10)} to{' '}
+                  {each.expires_at.slice(0, 10)}
+                  {each.revoked_at === null ? '' : ' · revoked'}{' '}
+                  {isUsable(each, authorityNow()) ? (
+                    <a
+                      href={withQuery({ do: 'revoke', cert: each.cert_id })}
+                      aria-label={`Revoke certificate ${shortId(each.cert_id)}`}
+                    >
+                      Revoke…
+                    </a>
+                  ) : null}
                 </li>
               ))}
             </ul>

@@ -16,6 +16,13 @@ it('sends one certificate with its siblings by default, and only it when that is
   expect(act.final?.typed).toBe('Berlin 3')
 })
 
+it('ends only an earlier certificate that was chosen, unless every certificate is', () => {
+  const act = revokeAct([{ name: 'Berlin 3', cert_id: '12345678-abcd', isEarlier: true }])
+  const values = Object.fromEntries(act.fields.map(({ name, initial = '' }) => [name, initial]))
+  expect(act.requests(values)[0]?.body).toEqual({ cert_id: '12345678-abcd', reason: 'cessation_of_operation' })
+  expect(act.fields[1]?.choices?.[1]?.text).toContain('only the certificate 12345678')
+})
+
 it('sends many certificates in one request, and asks to type their number', () => {
   const act = revokeAct([NODE, { name: 'Berlin 4', cert_id: 'c-2' }])
   expect(act.requests({ reason: 'superseded', ends: 'one' })).toHaveLength(1)

@@ -2,13 +2,15 @@ import { REVOCATION_REASONS } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { plain } from '../../../components/plain.ts'
 import { at } from '../../client.ts'
+import { shortId } from '../../parts/short-id.ts'
 import type { Act, Effect, Values } from '../../signing/act.ts'
 import { REASON_WORDS } from '../../words/reasons.ts'
 
-/** A node by its newest certificate. */
+/** A node by one of its certificates: the newest, unless the operator chose another. */
 export interface RevokedNode {
   readonly name: string
   readonly cert_id: string
+  readonly isEarlier?: boolean
 }
 
 const ALL = 'all'
@@ -20,6 +22,8 @@ const MOST_NAMES = 20
 export function revokeAct(nodes: readonly RevokedNode[]): Act {
   const [first] = nodes
   const isOne = nodes.length === 1
+  const which =
+    first?.isEarlier === true ? `only the certificate ${shortId(first.cert_id)}` : 'only its newest certificate'
   const name = isOne ? (first?.name ?? '') : `${nodes.length} nodes`
   return {
     name: 'revoke',
@@ -38,10 +42,10 @@ export function revokeAct(nodes: readonly RevokedNode[]): Act {
         name: 'ends',
         label: 'What ends',
         kind: 'choice',
-        initial: ALL,
+        initial: first?.isEarlier === true ? 'one' : ALL,
         choices: [
           { value: ALL, text: `every certificate of ${isOne ? 'its node key' : 'their node keys'}` },
-          { value: 'one', text: isOne ? 'only its newest certificate' : 'only their newest certificates' },
+          { value: 'one', text: isOne ? which : 'only their newest certificates' },
         ],
       },
     ],

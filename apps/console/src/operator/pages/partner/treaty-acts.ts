@@ -1,11 +1,11 @@
 import type { TreatyPreview, TreatyRow } from '@chancery/sdk'
 import type { JsonObject } from '@chancery/protocol'
 import { at } from '../../client.ts'
-import { shortId } from '../../parts/id.tsx'
+import { shortId } from '../../parts/short-id.ts'
 import type { Act, ActRequest, Effect, Values } from '../../signing/act.ts'
 import { keysOf } from '../partners/material.ts'
 import { reasonBody } from '../partners/member-acts.ts'
-import { partnerHref } from '../partners/reads.ts'
+import { partnerHref } from '../partners/links.ts'
 import { SCOPE_FIELDS, TERM_FIELDS, scopeOf, termEnd, termHours } from '../partners/terms.ts'
 import { endEffects } from './end-effects.ts'
 

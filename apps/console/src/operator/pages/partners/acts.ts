@@ -1,8 +1,9 @@
+import type { JsonObject } from '@chancery/protocol'
 import { plain } from '../../../components/plain.ts'
 import { at } from '../../client.ts'
 import type { Act, ActField, Values } from '../../signing/act.ts'
 import { checkGenesis, givenRootKey, isFingerprint, keysOf, readGenesis, textOf } from './material.ts'
-import { partnerHref } from './reads.ts'
+import { partnerHref } from './links.ts'
 import { SCOPE_FIELDS, TERM_FIELDS, scopeOf, termEnd, termHours } from './terms.ts'
 
 const GENESIS: ActField = {
@@ -17,6 +18,14 @@ const GIVEN: ActField = {
   kind: 'text',
   isMono: true,
   hint: 'By telephone, by post or in a signed message. Never from the same address.',
+}
+
+const KEYS: ActField = {
+  name: 'keys',
+  label: 'Its authority keys, received another way',
+  kind: 'text',
+  isMono: true,
+  hint: '44 characters of base64 each, separated by spaces.',
 }
 
 const isByKey = (values: Values): boolean => values['how'] === 'key'
@@ -42,14 +51,7 @@ export const recogniseAct: Act = {
     { ...GENESIS, isShown: (values) => !isByKey(values) },
     { ...GIVEN, isShown: (values) => !isByKey(values) },
     { name: 'name', label: 'Name of its network', kind: 'text', placeholder: 'FJORD-BANK', isShown: isByKey },
-    {
-      name: 'keys',
-      label: 'Its authority keys, received another way',
-      kind: 'text',
-      isMono: true,
-      hint: '44 characters of base64 each, separated by spaces.',
-      isShown: isByKey,
-    },
+    { ...KEYS, isShown: isByKey },
     ...SCOPE_FIELDS(['role:client'], ['active']),
     ...TERM_FIELDS,
   ],
@@ -119,8 +121,19 @@ export const addAct: Act = {
   isPrivileged: true,
   fields: [
     { name: 'url', label: 'Address of its authority', kind: 'text', placeholder: 'https://na.fjord-bank.example' },
-    GIVEN,
-    { ...GENESIS, isShown: (values) => isFingerprint(values['given'] ?? '') },
+    {
+      name: 'how',
+      label: 'You have',
+      kind: 'few',
+      initial: 'root',
+      choices: [
+        { value: 'root', text: 'Its root key' },
+        { value: 'key', text: 'Its authority keys' },
+      ],
+    },
+    { ...GIVEN, isShown: (values) => !isByKey(values) },
+    { ...GENESIS, isShown: (values) => !isByKey(values) && isFingerprint(values['given'] ?? '') },
+    { ...KEYS, isShown: isByKey },
     {
       name: 'import_feeds',
       label: 'Its revocations',
@@ -152,7 +165,9 @@ export const addAct: Act = {
       shape: 'tick',
       tone: 'good',
       text: `The authority reads ${textOf(values, 'url')} now, and stops when another key responds`,
-      more: `The genesis block there must have the signature of ${givenRootKey(values['given'], values['genesis'])}.`,
+      more: isByKey(values)
+        ? `Records there must have the signature of ${keysOf(values['keys']).join(' or ')}.`
+        : `The genesis block there must have the signature of ${givenRootKey(values['given'], values['genesis'])}.`,
     },
     values['import_feeds'] === 'on'
       ? { shape: 'circle', tone: 'good', text: 'Members that it revokes are refused here from the next pull on' }
@@ -165,7 +180,7 @@ export const addAct: Act = {
   unknown: { text: 'The partner may be added.', href: '/operator/partners', link: 'Partners' },
 }
 
-function addBody(values: Values): Readonly<Record<string, string | number | boolean>> {
+function addBody(values: Values): JsonObject {
   const [url, label] = [textOf(values, 'url'), textOf(values, 'label')]
   if (!/^https?:\/\/\S+$/.test(url)) throw new Error('Give the address, for example https://na.fjord-bank.example.')
   if (url.startsWith('http:') && values['allow_http'] !== 'yes')
@@ -175,7 +190,9 @@ function addBody(values: Values): Readonly<Record<string, string | number | bool
     throw new Error('Time between two pulls: 60 to 86400 seconds.')
   return {
     url,
-    root_public_key: givenRootKey(values['given'], values['genesis']),
+    ...(isByKey(values)
+      ? { authority_public_keys: keysOf(values['keys']) }
+      : { root_public_key: givenRootKey(values['given'], values['genesis']) }),
     import_feeds: values['import_feeds'] === 'on' ? 'on' : 'off',
     interval_seconds: interval,
     ...(label === '' ? {} : { label }),

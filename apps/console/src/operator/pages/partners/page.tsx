@@ -5,18 +5,14 @@ import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
 import type { Liveness } from '../../parts/bar.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { addPaletteSource } from '../../parts/palette.tsx'
 import { Acts, doHref } from '../../signing/review.tsx'
 import { useStore } from '../../store.ts'
 import { addAct, recogniseAct } from './acts.ts'
 import { MemberList } from './member-list.tsx'
 import { attestAct } from './member-acts.ts'
-import { findPaletteRows } from './palette-rows.ts'
 import { PartnerList } from './partner-list.tsx'
 import { TreatyList } from './treaty-list.tsx'
 import { WithdrawnList } from './withdrawn-list.tsx'
-
-addPaletteSource(findPaletteRows)
 
 /** Whose members are accepted? One row per other network; tabs for treaties, own members and imported revocations. */
 export function Page({ query }: PageProps): JSX.Element {

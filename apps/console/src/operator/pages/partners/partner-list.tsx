@@ -8,7 +8,8 @@ import type { Column, ListPage, ListProps, ListRequest } from '../../parts/list.
 import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { doHref } from '../../signing/review.tsx'
-import { importedFeeds, partnerHref, readListed, readOwnTreaties, readTheirTreaties } from './reads.ts'
+import { partnerHref } from './links.ts'
+import { importedFeeds, readListed, readOwnTreaties, readTheirTreaties } from './reads.ts'
 import { endState, filterRows, isInForce, partnerRows } from './rows.ts'
 import type { PartnerRow } from './rows.ts'
 

@@ -13,9 +13,6 @@ export interface TreatyPage {
   readonly next_cursor?: string | null
 }
 
-export const partnerHref = (id: string): string => `/operator/partners/${encodeURIComponent(id)}`
-export const treatyHref = (id: string): string => `/operator/treaties/${encodeURIComponent(id)}`
-
 /** Reads the treaties that this network issued, for one partner or for all, up to a bound. */
 export async function readOwnTreaties(subject: string | undefined, signal: AbortSignal): Promise<readonly TreatyRow[]> {
   const rows: TreatyRow[] = []

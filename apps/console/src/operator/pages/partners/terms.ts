@@ -1,5 +1,5 @@
 import { authorityNow } from '../../client.ts'
-import { absolute } from '../../parts/time.tsx'
+import { absolute } from '../../parts/duration.ts'
 import type { ActField, Values } from '../../signing/act.ts'
 import { wordsOf } from './material.ts'
 

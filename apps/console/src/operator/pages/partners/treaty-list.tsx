@@ -8,7 +8,7 @@ import type { Column, ListPage, ListProps, ListRequest } from '../../parts/list.
 import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { doHref } from '../../signing/review.tsx'
-import { treatyHref } from './reads.ts'
+import { treatyHref } from './links.ts'
 import type { TreatyPage } from './reads.ts'
 import { treatyState } from './rows.ts'
 

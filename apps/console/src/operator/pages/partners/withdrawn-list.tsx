@@ -6,7 +6,7 @@ import { List } from '../../parts/list.tsx'
 import type { Column, ListPage, ListProps, ListRequest } from '../../parts/list.tsx'
 import { Time } from '../../parts/time.tsx'
 import { doHref } from '../../signing/review.tsx'
-import { partnerHref } from './reads.ts'
+import { partnerHref } from './links.ts'
 
 const SHOWN = 3
 
