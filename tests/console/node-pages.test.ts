@@ -85,6 +85,7 @@ it('finds a silent node and revokes it with its siblings in at most 8 clicks', a
   await page.waitForSelector('tbody tr:only-child')
   await clicks.click('td >> text=Berlin 3')
   await page.waitForSelector('.timeline >> text=Silent')
+  await page.waitForSelector('.panel >> text=verified in this browser')
   await checkScreens(page, 'node')
   await clicks.click('[data-revoke]')
   await page.waitForSelector('[data-effects=ready] >> text=2 certificates end')
@@ -135,7 +136,19 @@ it('withdraws an open invite, with which no node joins then', async () => {
 it('opens the node of a certificate, and names the node', async () => {
   const node = await newNode('unnamed')
   const { cert_id } = await enroll(na, node)
-  await open(`/operator/certificates/${cert_id}`)
+  await open('/operator/help')
+  await page.waitForSelector('.keychip')
+  // A certificate with another role than the signed one does not verify.
+  await page.route('**/admin/nodes/*', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, body: (await response.text()).replaceAll('"role:', '"role:x') })
+  })
+  const show = `history.pushState({}, '', '/operator/certificates/${cert_id}'); dispatchEvent(new PopStateEvent('popstate'))`
+  await page.evaluate(show)
+  await page.waitForSelector('.panel >> text=The certificate does not verify (invalid_signature).')
+  await page.unroute('**/admin/nodes/*')
+  await page.keyboard.press('R')
+  await page.waitForSelector('.panel >> text=verified in this browser')
   await page.click('text=Name it')
   await page.fill('#field-label', 'Hamburg 1')
   await page.waitForSelector('[data-effects=ready] >> text=Hamburg 1')

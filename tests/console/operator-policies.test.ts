@@ -81,6 +81,19 @@ describe('the versions of a policy', () => {
     expect(checkedPage.trouble).toEqual([])
   })
 
+  it('are verified in this browser, which names a changed version', async () => {
+    await open('/operator/policies/spending')
+    await page.waitForSelector('tbody tr:nth-child(2) >> text=verified in this browser')
+    expect(await page.locator('[data-not-verified]').count()).toBe(0)
+    await page.route('**/admin/boundary-policies/*/history*', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, body: (await response.text()).replace('"max":1000', '"max":1001') })
+    })
+    await page.keyboard.press('R')
+    await page.waitForSelector('[data-not-verified]:has-text("Version 2: The digest computed here is")')
+    await page.waitForSelector('tbody tr:nth-child(2) >> text=verified in this browser')
+  })
+
   it('are deactivated, and put in force again from the message', async () => {
     await open('/operator/policies/spending?do=deactivate-2')
     await page.waitForSelector('.effect >> text=Other policies in force: 0')

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { NodeSummary } from '@chancery/sdk'
 import type { IconName, Tone } from '../../parts/icons.ts'
 import { absolute, duration } from '../../parts/duration.ts'
@@ -23,6 +23,8 @@ export interface HistoryCertificate {
   readonly renewed_from: string | null
   readonly revoked_at: string | null
   readonly revocation_reason: string | null
+  /** The signed record. */
+  readonly certificate?: JsonValue
 }
 
 /** GET /admin/nodes/{key}, as far as the page shows it. */

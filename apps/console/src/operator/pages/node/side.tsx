@@ -5,6 +5,7 @@ import { Facts, Roles } from '../../parts/facts.tsx'
 import { Id, shortId } from '../../parts/id.tsx'
 import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
+import { VerifiedHere, useCheck } from '../../proof/verified-here.tsx'
 import { withQuery } from '../../router.ts'
 import { doHref } from '../../signing/review.tsx'
 import { reasonText } from '../../words/reasons.ts'
@@ -52,6 +53,11 @@ export function Side({ node }: { readonly node: NodeView }): JSX.Element {
 }
 
 function Certificate({ node }: { readonly node: NodeView }): JSX.Element {
+  const record = node.certificates.find(({ cert_id }) => cert_id === node.cert_id)?.certificate
+  const finding = useCheck(`${node.cert_id} ${JSON.stringify(record)}`, async () => {
+    const { checkCertificate } = await import('../../proof/check-record.ts')
+    return checkCertificate(record ?? null, node)
+  })
   const earlier = node.certificates.filter(({ cert_id }) => cert_id !== node.cert_id)
   return (
     <section class="panel">
@@ -65,6 +71,7 @@ function Certificate({ node }: { readonly node: NodeView }): JSX.Element {
         <Facts
           of={[
             ['Id', <Id id={node.cert_id} what="the certificate id" whole />],
+            ['Signature', <VerifiedHere finding={finding} />],
             ['Issued', <Time at={node.issued_at} both />],
             ['Ends', <Time at={node.expires_at} both />],
             ['Revoked', node.revoked_at === null ? undefined : <Time at={node.revoked_at} both />],

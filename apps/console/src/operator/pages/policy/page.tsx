@@ -1,6 +1,6 @@
 import type { ActiveBoundaryPolicies, BoundaryPolicyVersion } from '@chancery/sdk'
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { at, authorityNow, read } from '../../client.ts'
 import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
@@ -10,6 +10,7 @@ import { List } from '../../parts/list.tsx'
 import type { Column, ListPage, ListRequest } from '../../parts/list.tsx'
 import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
+import { VerifiedHere, useCheck } from '../../proof/verified-here.tsx'
 import { withQuery } from '../../router.ts'
 import { Acts, doHref } from '../../signing/review.tsx'
 import { activateAct, deactivateAct } from '../policies/acts.ts'
@@ -30,6 +31,20 @@ const NONE = (
     –
   </span>
 )
+
+type Findings = ReadonlyMap<number, string> | Error | undefined
+
+const findingOf = (findings: Findings, version: number): string | Error | undefined =>
+  findings instanceof Error ? findings : findings?.get(version)
+
+/** Verifies the versions when what is shown of them changes. */
+function useFindings(id: string, page: VersionsPage | undefined): Findings {
+  const shown = useMemo(() => JSON.stringify(page?.rows ?? []), [page])
+  return useCheck(`${id} ${shown}`, async () => {
+    const { checkPolicyVersions } = await import('../../proof/check-record.ts')
+    return shown === '[]' ? new Map<number, string>() : checkPolicyVersions(id)
+  })
+}
 
 const COLUMNS: readonly Column<BoundaryPolicyVersion>[] = [
   {
@@ -65,6 +80,16 @@ const COLUMNS: readonly Column<BoundaryPolicyVersion>[] = [
   { head: 'Actions', phone: 'd', cell: (row) => <Actions {...row} /> },
 ]
 
+const columnsOf = (findings: Findings): readonly Column<BoundaryPolicyVersion>[] => [
+  ...COLUMNS.slice(0, -1),
+  {
+    head: 'Signature',
+    low: 'low2',
+    cell: ({ version }) => <VerifiedHere finding={findingOf(findings, version)} />,
+  },
+  ...COLUMNS.slice(-1),
+]
+
 function Actions({ version, active, policy }: BoundaryPolicyVersion): JSX.Element {
   return (
     <span class="nowrap">
@@ -96,6 +121,7 @@ export function Page({ params, query }: PageProps): JSX.Element {
   const [live, setLive] = useState<Liveness>({ readAt: undefined, isStale: false })
   const [page, setPage] = useState<VersionsPage>()
   const newest = page?.rows[0]?.version
+  const findings = useFindings(id, page)
   return (
     <>
       <Bar
@@ -108,10 +134,11 @@ export function Page({ params, query }: PageProps): JSX.Element {
           {newest === undefined ? 'Draft…' : `Draft version ${newest + 1}…`}
         </a>
       </Bar>
+      <NotVerified findings={findings} />
       <List<BoundaryPolicyVersion>
         name="Versions"
         topics={['policies']}
-        columns={COLUMNS}
+        columns={columnsOf(findings)}
         rowId={({ policy_digest }) => policy_digest}
         rowName={({ version }) => `version ${version}`}
         load={(request) => load(id, request)}
@@ -129,6 +156,17 @@ export function Page({ params, query }: PageProps): JSX.Element {
         </>
       )}
     </>
+  )
+}
+
+/** A version that does not verify is reported on every screen. */
+function NotVerified({ findings }: { readonly findings: Findings }): JSX.Element | null {
+  if (findings === undefined || findings instanceof Error) return null
+  const failed = [...findings].filter(([, finding]) => finding !== '')
+  return failed.length === 0 ? null : (
+    <p class="banner bad" role="alert" data-not-verified>
+      {failed.map(([version, finding]) => `Version ${version}: ${finding}`).join(' ')}
+    </p>
   )
 }
 

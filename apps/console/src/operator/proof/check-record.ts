@@ -1,0 +1,87 @@
+import {
+  BOUNDARY_POLICY_FORM,
+  FormError,
+  isJsonObject,
+  readJoinCertificate,
+  readJson,
+  readReceived,
+  receivedDigest,
+  signersOf,
+  verifyJoinCertificate,
+  verifyReceived,
+  windowOf,
+} from '@chancery/protocol'
+import type { AuthorityKeys, JsonObject, JsonValue } from '@chancery/protocol'
+import { at, readText } from '../client.ts'
+import { readGenesis, withHistory } from './gather.ts'
+
+/** Why a record does not verify; empty when it does. */
+export type Finding = string
+
+/** What a page shows of a certificate. The signed record must state the same. */
+export interface ShownCertificate {
+  readonly cert_id: string
+  readonly node_public_key: string
+  readonly expires_at: string
+  readonly roles: readonly string[]
+}
+
+/** Verifies a certificate under the pinned genesis block: signature, network, and that the page shows its values. */
+export async function checkCertificate(value: JsonValue, shown: ShownCertificate): Promise<Finding> {
+  const certificate = orUndefined(() => readJoinCertificate(value))
+  const window = certificate === undefined ? undefined : windowOf(certificate)
+  if (certificate === undefined || window === undefined) return 'The certificate cannot be read.'
+  const keys = await withHistory(await readGenesis(), [certificate])
+  const against = {
+    network_name: keys.genesis.network_name,
+    authorityKey: signersOf(keys, certificate),
+    // The page shows separately whether it has expired.
+    now: window.issuedAt,
+  }
+  const verdict = await verifyJoinCertificate(certificate, against)
+  if (!verdict.ok) return `The certificate does not verify (${verdict.reason}).`
+  const isShown =
+    certificate.cert_id === shown.cert_id &&
+    certificate.node_public_key === shown.node_public_key &&
+    Date.parse(certificate.expires_at) === Date.parse(shown.expires_at) &&
+    certificate.roles.toSorted().join(' ') === shown.roles.toSorted().join(' ')
+  return isShown ? '' : 'The signed certificate has other values than this page.'
+}
+
+/** Verifies every stored version of a policy: digest and signature. Returns the findings by version. */
+export async function checkPolicyVersions(policyId: string): Promise<ReadonlyMap<number, Finding>> {
+  const [text, genesis] = await Promise.all([
+    // As sent: a digest covers the spelling of numbers.
+    readText(at`/admin/boundary-policies/${policyId}/history`, { limit: 1000 }),
+    readGenesis(),
+  ])
+  const page = readJson(text)
+  const rows = isJsonObject(page) && Array.isArray(page['versions']) ? page['versions'].filter(isJsonObject) : []
+  const keys = await withHistory(
+    genesis,
+    rows.flatMap(({ policy }) => (isJsonObject(policy) ? [policy] : [])),
+  )
+  const findings = new Map<number, Finding>()
+  for (const row of rows) findings.set(Number(row['version']), await checkVersion(row, policyId, keys))
+  return findings
+}
+
+async function checkVersion(row: JsonObject, policyId: string, keys: AuthorityKeys): Promise<Finding> {
+  const policy = orUndefined(() => readReceived(BOUNDARY_POLICY_FORM, row['policy'] ?? null))
+  if (policy === undefined) return 'The stored policy cannot be read.'
+  const found = receivedDigest(policy)
+  if (found !== row['policy_digest']) return `The digest computed here is ${found}.`
+  const { policy_id, version } = policy.record
+  if (policy_id !== policyId || version !== row['version']) return `The signed policy is ${policy_id} ${version}.`
+  const verdict = await verifyReceived(policy, signersOf(keys, policy.record))
+  return verdict.ok ? '' : `The signature does not verify (${verdict.reason}).`
+}
+
+function orUndefined<Value>(read: () => Value): Value | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof FormError) return undefined
+    throw error
+  }
+}
