@@ -8,6 +8,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['ci', () => import('./ci.ts')],
   ['clock', () => import('./clock/clock.ts')],
   ['consensus-model', () => import('./trust/consensus-model.ts')],
+  ['console-hostile', () => import('./console/malicious.ts')],
   ['console-map', () => import('./console/map.ts')],
   ['console-payloads', () => import('./console/payloads.ts')],
   ['crl-large', () => import('./enrollment/crl-large.ts')],

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { axeFindings, policyReports, screenshot } from './browser.ts'
 import type { AxeScope } from './browser.ts'
+import { layoutFindings } from './layout-findings.ts'
 
 interface Screen {
   readonly name: string
@@ -38,7 +39,7 @@ export async function screenFindings(page: Page, name: string, scope: AxeScope =
     await page.emulateMedia({ colorScheme: screen.colorScheme, reducedMotion: 'reduce' })
     const findings = [
       ...(await page.evaluate<readonly string[]>(MOTION)),
-      ...(await page.evaluate<readonly string[]>(LAYOUT)),
+      ...(await layoutFindings(page)),
       ...(screen.axe === 'nothing' ? [] : await axeFindings(page, { ...scope, onlyColours: screen.axe === 'colours' })),
     ]
     found.push(...findings.map((finding) => `${name}, ${screen.name}: ${finding}`))
@@ -48,48 +49,8 @@ export async function screenFindings(page: Page, name: string, scope: AxeScope =
   return found
 }
 
-/** What is wider than the screen, and which controls are cut off. */
-export async function layoutFindings(page: Page): Promise<readonly string[]> {
-  return page.evaluate<readonly string[]>(LAYOUT)
-}
-
 /** Animations and transitions over 10 ms that run now. */
 const MOTION = `document.getAnimations()
   .filter(({ playState, effect }) => playState === 'running' && effect.getComputedTiming().duration > 10)
   .map(({ effect, transitionProperty, animationName }) =>
     'moves: ' + (transitionProperty ?? animationName) + ' of ' + effect.target.outerHTML.slice(0, 120))`
-
-/**
- * A control is cut off when a part that hides its overflow ends before it, or when no scrolling can bring it into the
- * window. Text may end with an ellipsis.
- */
-const LAYOUT = `(() => {
-  const width = document.documentElement.clientWidth
-  const height = window.innerHeight
-  const show = (element) => element.outerHTML.slice(0, 120)
-  const isScroller = (value) => value === 'auto' || value === 'scroll'
-  const isCutOff = (control) => {
-    let { left, right, top, bottom } = control.getBoundingClientRect()
-    let inner = control
-    for (let outer = control.parentElement; outer !== null; inner = outer, outer = outer.parentElement) {
-      // A fixed part is placed in the window.
-      if (getComputedStyle(inner).position === 'fixed') return left < -1 || right > width + 1 || top < -1 || bottom > height + 1
-      if (outer === document.body) break
-      const style = getComputedStyle(outer)
-      if (style.textOverflow === 'ellipsis') return false
-      const box = outer.getBoundingClientRect()
-      if (isScroller(style.overflowX)) ({ left, right } = box)
-      else if (style.overflowX !== 'visible' && (left < box.left - 1 || right > box.right + 1)) return true
-      if (isScroller(style.overflowY)) ({ top, bottom } = box)
-      else if (style.overflowY !== 'visible' && (top < box.top - 1 || bottom > box.bottom + 1)) return true
-    }
-    return left < -1 || right > width + 1
-  }
-  const controls = [...document.querySelectorAll('a[href], button, input, select, textarea, summary')].filter((control) =>
-    control.checkVisibility({ visibilityProperty: true, opacityProperty: true }) &&
-    !control.closest('.skip, .vh, [inert]') && control.getBoundingClientRect().width > 1)
-  const found = controls.filter(isCutOff).map((control) => 'cut off: ' + show(control))
-  const wide = document.documentElement.scrollWidth
-  if (wide > width) found.unshift('wider than the screen: ' + wide + ' of ' + width)
-  return found
-})()`

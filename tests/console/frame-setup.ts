@@ -6,7 +6,6 @@ import { createClient } from '@chancery/sdk'
 import { enroll, nodeCaller, startTestAuthority, testSeed, testSigner } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { closePages, openPage, sharedBrowser, visit } from './browser.ts'
 import type { CheckedPage } from './browser.ts'
 import { signIn } from './operator-page.ts'
@@ -74,22 +73,4 @@ export async function openConsolePage({ na, browser, keyFile }: FrameSetup): Pro
       await checkedPage.page.waitForSelector('.keychip')
     },
   }
-}
-
-/** Opens a setup for the tests of a file, and a page for each test, which is handed to `each`. */
-export function useFrame(
-  each: (own: ConsolePage, setup: FrameSetup) => void,
-  settings: Readonly<Record<string, string>> = {},
-): void {
-  let setup: FrameSetup
-  let own: ConsolePage
-  beforeAll(async () => {
-    setup = await openFrameSetup(settings)
-  })
-  afterAll(() => setup.close())
-  beforeEach(async () => {
-    own = await openConsolePage(setup)
-    each(own, setup)
-  })
-  afterEach(() => own.close())
 }

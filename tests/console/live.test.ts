@@ -1,8 +1,8 @@
 import { createInvite, enroll, newNodeCaller } from '@chancery/testkit'
 import { expect, it } from 'vitest'
 import { axeFindings } from './browser.ts'
-import { useFrame } from './frame-setup.ts'
 import type { ConsolePage, FrameSetup } from './frame-setup.ts'
+import { useFrame } from './use-frame.ts'
 
 let setup: FrameSetup
 let opened: ConsolePage

@@ -4,8 +4,8 @@ import { accepted, enroll, nodeCaller, testSigner } from '@chancery/testkit'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { keyToPath } from '../../apps/console/src/operator/node-key.ts'
-import { useFrame } from './frame-setup.ts'
 import type { ConsolePage, FrameSetup } from './frame-setup.ts'
+import { useFrame } from './use-frame.ts'
 import { signIn } from './operator-page.ts'
 
 let setup: FrameSetup

@@ -7,8 +7,8 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { visit } from './browser.ts'
 import { checkScreens } from './check-screens.ts'
-import { useFrame } from './frame-setup.ts'
 import type { ConsolePage, FrameSetup } from './frame-setup.ts'
+import { useFrame } from './use-frame.ts'
 import { signIn } from './operator-page.ts'
 
 const BUILT = join(import.meta.dirname, '..', '..', 'apps', 'authority', 'dist', 'console', 'operator')

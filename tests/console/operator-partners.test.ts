@@ -8,8 +8,8 @@ import { StubPartner } from '../../apps/authority/src/features/partners/stub-par
 import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'
 import { axeFindings } from './browser.ts'
 import { checkScreens } from './check-screens.ts'
-import { useFrame } from './frame-setup.ts'
 import type { ConsolePage, FrameSetup } from './frame-setup.ts'
+import { useFrame } from './use-frame.ts'
 
 let setup: FrameSetup
 let stub: StubPartner

@@ -5,8 +5,8 @@ import { expect, it } from 'vitest'
 import { storeTime } from '../../apps/authority/src/database/latest-times.ts'
 import { rowsOf } from '../../apps/authority/src/testing/rows.suite.ts'
 import { checkScreens } from './check-screens.ts'
-import { useFrame } from './frame-setup.ts'
 import type { ConsolePage, FrameSetup } from './frame-setup.ts'
+import { useFrame } from './use-frame.ts'
 
 let setup: FrameSetup
 let own: ConsolePage

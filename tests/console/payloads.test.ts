@@ -9,19 +9,32 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closePages, openPage, sharedBrowser, visit } from './browser.ts'
 import { signIn } from './operator-page.ts'
 import { FRAMES, SAFE_NETWORK, payload, seedPayloads, visitPayloads } from './payloads.ts'
+import { visitMalicious } from './visit-malicious.ts'
 
 /** The campaign console-payloads uses 5,000. */
 const COUNT = 200
 
+/** The campaign console-hostile uses 5,000. */
+const MALICIOUS = 40
+
 let na: TestAuthority
 let browser: Browser
+let home: string
+let keyFile: string
 beforeAll(async () => {
-  ;[na, browser] = await Promise.all([startTestAuthority({ network: SAFE_NETWORK }), sharedBrowser()])
+  ;[na, browser] = await Promise.all([
+    startTestAuthority({ network: SAFE_NETWORK, settings: { NA_RATE_LIMIT_ADMIN_PER_MINUTE: '100000' } }),
+    sharedBrowser(),
+  ])
+  home = await mkdtemp(join(tmpdir(), 'chancery-payloads-'))
+  keyFile = join(home, 'op.key')
+  await writeFile(keyFile, writePrivateKeyFile(testSeed('op-privileged'), 'op-privileged'), { mode: 0o600 })
   await seedPayloads(na, COUNT)
 })
 afterAll(async () => {
   await closePages(browser)
   await na.stop()
+  await rm(home, { recursive: true, force: true })
 })
 
 describe(`${COUNT} script payloads in every displayed field`, () => {
@@ -46,9 +59,6 @@ describe(`${COUNT} script payloads in every displayed field`, () => {
   })
 
   it('are shown as text in the drawer that ends a treaty', async () => {
-    const home = await mkdtemp(join(tmpdir(), 'chancery-payloads-'))
-    const keyFile = join(home, 'op.key')
-    await writeFile(keyFile, writePrivateKeyFile(testSeed('op-privileged'), 'op-privileged'), { mode: 0o600 })
     const checkedPage = await openPage(browser, na.url, { reducedMotion: 'reduce' })
     const { page } = checkedPage
     await visit(checkedPage, `${na.url}/operator/help`)
@@ -69,6 +79,12 @@ describe(`${COUNT} script payloads in every displayed field`, () => {
     // Networks that are not added as partners, and the evidence store, which is off, are refused requests of the page.
     expect(checkedPage.trouble.filter((text) => !text.includes('status of 404'))).toEqual([])
     await checkedPage.close()
-    await rm(home, { recursive: true, force: true })
   })
+})
+
+it(`shows ${MALICIOUS} malicious texts in every stored field without running one or breaking a layout`, async () => {
+  const { problems, stored } = await visitMalicious({ na, browser, keyFile }, MALICIOUS, 1)
+  expect(problems).toEqual([])
+  for (const field of ['label', 'invite', 'agent', 'capability', 'treaty', 'reason', 'partner', 'policy', 'member'])
+    expect(stored[field], field).toBeGreaterThan(0)
 })

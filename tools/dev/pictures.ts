@@ -110,7 +110,7 @@ export const PICTURES: readonly Picture[] = [
   { name: 'partner-renew', path: '/operator/partners/FJORD-BANK?do=renew', ready: SIGN },
   { name: 'policies', path: '/operator/policies', ready: ROW },
   { name: 'policies-network', path: '/operator/policies?tab=network', ready: '[data-record]' },
-  { name: 'policy', path: '/operator/policies/spending', ready: '.panel' },
+  { name: 'policy', path: '/operator/policies/spending', ready: 'tbody tr' },
   {
     name: 'policy-editor',
     path: '/operator/policies/spending/draft',
@@ -135,7 +135,7 @@ export const PICTURES: readonly Picture[] = [
   },
   {
     name: 'decision-allowed',
-    path: '/operator/decisions?outcome=allowed',
+    path: '/operator/decisions?outcome=authorized',
     show: openFirst(ROW),
     ready: '[data-checks=done]',
     height: 1180,
