@@ -29,19 +29,27 @@ export async function fillMalicious(na: TestAuthority, texts: readonly string[],
 
 const id = (value: unknown): string => encodeURIComponent(String(value))
 
-function writers(na: TestAuthority, text: string, number: number): Record<string, () => Promise<string | undefined>> {
-  const post = async (path: string, body: JsonObject): Promise<JsonObject | undefined> => {
-    const response = await na.as('privileged')('POST', path, body)
-    return response.status < 300 ? accepted(response, response.status) : undefined
-  }
+type Writers = Record<string, () => Promise<string | undefined>>
+
+const writers = (na: TestAuthority, text: string, number: number): Writers => ({
+  ...nodeWriters(na, text, number),
+  ...networkWriters(na, text, number),
+})
+
+/** Sends a signed request, and returns what an accepted one answers. */
+async function post(na: TestAuthority, path: string, body: JsonObject): Promise<JsonObject | undefined> {
+  const response = await na.as('privileged')('POST', path, body)
+  return response.status < 300 ? accepted(response, response.status) : undefined
+}
+
+/** What belongs to a node. */
+function nodeWriters(na: TestAuthority, text: string, number: number): Writers {
   const seed = `malicious ${number % 100}`
-  const attest = (subject_id: string): Promise<JsonObject | undefined> =>
-    post('/admin/attestations', { subject_id, roles: ['role:client'], claims: { capabilities: ['pay.invoice', text] } })
   return {
     async label() {
       const node = nodeCaller(na.url, await testSigner('n', seed), () => na.core.clock.now())
       if (number < 100) await enroll(na, node)
-      const labelled = await post('/admin/nodes/label', { node_public_key: node.key, label: text })
+      const labelled = await post(na, '/admin/nodes/label', { node_public_key: node.key, label: text })
       return labelled && '/operator/nodes'
     },
     async invite() {
@@ -56,9 +64,21 @@ function writers(na: TestAuthority, text: string, number: number): Record<string
       await registerAgent(na, seed, `agent-${number}`, text)
       return `/operator/agents?capability=${id(text)}`
     },
+  }
+}
+
+/** What belongs to partners, rules and members. */
+function networkWriters(na: TestAuthority, text: string, number: number): Writers {
+  const attest = (subject_id: string): Promise<JsonObject | undefined> =>
+    post(na, '/admin/attestations', {
+      subject_id,
+      roles: ['role:client'],
+      claims: { capabilities: ['pay.invoice', text] },
+    })
+  return {
     async treaty() {
       const keys = [foreignSovereign('MALICIOUS').publicKey]
-      const treaty = await post('/admin/recognition-treaties', {
+      const treaty = await post(na, '/admin/recognition-treaties', {
         subject_sovereign_id: text,
         subject_public_keys: keys,
         metadata: { note: text },
@@ -66,15 +86,15 @@ function writers(na: TestAuthority, text: string, number: number): Record<string
       return treaty && `/operator/treaties/${id(treaty['treaty_id'])}`
     },
     async reason() {
-      const treaty = await post('/admin/recognition-treaties', {
+      const treaty = await post(na, '/admin/recognition-treaties', {
         subject_sovereign_id: `REASON-${number}`,
         subject_public_keys: [foreignSovereign('MALICIOUS').publicKey],
       })
-      const ended = await post(`/admin/recognition-treaties/${id(treaty?.['treaty_id'])}/revoke`, { reason: text })
+      const ended = await post(na, `/admin/recognition-treaties/${id(treaty?.['treaty_id'])}/revoke`, { reason: text })
       return ended && `/operator/partners/REASON-${number}`
     },
     async partner() {
-      const added = await post('/admin/partners', {
+      const added = await post(na, '/admin/partners', {
         url: `https://na-${number}.invalid`,
         sovereign_id: `PARTNER-${number}`,
         root_public_key: foreignSovereign(`PARTNER-${number}`).publicKey,
@@ -85,7 +105,7 @@ function writers(na: TestAuthority, text: string, number: number): Record<string
     },
     async policy() {
       const policy = spendingPolicy('2026-01-01T00:00:00Z', '2099-01-01T00:00:00Z', 1000) as JsonObject
-      const published = await post('/admin/boundary-policies', {
+      const published = await post(na, '/admin/boundary-policies', {
         ...policy,
         policy_id: `policy-${number}`,
         description: text,
@@ -98,7 +118,7 @@ function writers(na: TestAuthority, text: string, number: number): Record<string
     },
     async decision() {
       const member = await attest(`member-${number}`)
-      const response = await post('/admin/boundary/evaluate', {
+      const response = await post(na, '/admin/boundary/evaluate', {
         attestation_id: member?.['attestation_id'] ?? '',
         requested_capability: number % 2 === 0 ? text : 'pay.invoice',
         context: { request_parameters: { amount: 1, [text]: text, note: text } },
