@@ -3,16 +3,16 @@ import { join } from 'node:path'
 
 /** Colours and fonts of the site. They are the tokens of the console, so that both have one look. */
 
-const TOKENS = join(import.meta.dirname, '../apps/console/src/tokens.css')
+const TOKENS = join(import.meta.dirname, '../apps/console/src/styles/tokens.css')
 
 /** Which token each property of the theme takes. */
 const PROPERTIES = {
   '--sl-color-white': '--ink',
   '--sl-color-text': '--ink',
   '--sl-color-gray-3': '--quiet',
-  '--sl-color-bg': '--paper',
-  '--sl-color-bg-nav': '--card',
-  '--sl-color-bg-sidebar': '--card',
+  '--sl-color-bg': '--canvas',
+  '--sl-color-bg-nav': '--surface',
+  '--sl-color-bg-sidebar': '--surface',
   '--sl-color-bg-inline-code': '--accent-soft',
   '--sl-color-hairline-light': '--line',
   '--sl-color-hairline': '--line',
@@ -20,7 +20,7 @@ const PROPERTIES = {
   '--sl-color-accent': '--accent',
   '--sl-color-accent-high': '--accent',
   '--sl-color-text-accent': '--accent',
-  '--sl-color-text-invert': '--paper',
+  '--sl-color-text-invert': '--canvas',
   '--sl-color-bg-accent': '--accent',
   '--sl-font': '--sans',
   '--sl-font-mono': '--mono',

@@ -86,7 +86,7 @@ export function replaceParts(document: Document, fresh: Document): void {
     const name = part.getAttribute('data-live') ?? ''
     const next = fresh.querySelector(`[data-live="${CSS.escape(name)}"]`)
     // An element with the pointer or the focus is replaced only when it changed.
-    if (next === null || next.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue
+    if (next === null || next.isEqualNode(part) || part.contains(document.activeElement)) continue
     part.replaceChildren(...Array.from(next.childNodes, (node) => document.importNode(node, true)))
   }
   const time = fresh.querySelector('footer time')?.textContent

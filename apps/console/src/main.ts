@@ -4,7 +4,10 @@ import { mountAtlas } from './pages/atlas/export.ts'
 import { mountConnectome } from './pages/connectome/mount.tsx'
 import { serveLayouts } from './pages/connectome/run-layout.ts'
 import { mountReference } from './pages/reference/try-it.tsx'
-import './styles.css'
+import './styles/shared.css'
+import './styles/pages.css'
+import './styles/public.css'
+import './styles/phone.css'
 
 /** Adds interaction to the page of the authority, which is complete without this script. */
 const ENRICH: Readonly<Record<string, (root: Document) => Promise<void> | void>> = {

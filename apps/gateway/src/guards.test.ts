@@ -25,6 +25,7 @@ it('every route of the contract is bound exactly once, with the credential of pr
     'GET /metrics metrics',
     'GET /openapi.json none',
     'GET /ready none',
+    'GET /v1/audit/{request_id} client',
     'GET /v1/mesh none',
     'GET /v1/networks client',
     'GET /v1/networks/{network}/services/{operation} client',

@@ -34,6 +34,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'POST /v1/networks/{network}/services/{operation}': ['agency', 'boundary-verify'],
   'DELETE /v1/networks/{network}/services/{operation}': ['agency', 'discovery-delete-agent'],
   'GET /assets/{file}': ['styles.css'],
+  'GET /v1/audit/{request_id}': ['x'],
   'GET /operator/{page}': ['nodes'],
   'GET /operator-console-static/operator/{file}': ['x.js'],
   'GET /agents': ['tag'],

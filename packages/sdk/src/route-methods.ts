@@ -145,6 +145,7 @@ export const GATEWAY_METHODS: GatewayMethods = {
   ready: 'ready',
   api: 'api',
   networks: 'networks',
+  auditEvents: 'auditEvents',
   metrics: 'metrics',
   verify: 'verify',
   verifyBatch: 'verifyBatch',

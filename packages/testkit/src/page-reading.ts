@@ -10,7 +10,7 @@ export interface ReadPage {
 
 export function readPage(html: string): ReadPage {
   const tables = [...html.matchAll(/<table>(.*?)<\/table>/gs)].map((match) => match[1] ?? '')
-  const tiles = [...html.matchAll(/<div class="tile[^"]*">(.*?)<\/div>/gs)].map((match) => toText(match[1] ?? ''))
+  const tiles = [...html.matchAll(/<div class="vital[^"]*">(.*?)<\/div>/gs)].map((match) => toText(match[1] ?? ''))
   return {
     text: toText(html.replace(/^.*<main/s, '<main')),
     rows(caption) {

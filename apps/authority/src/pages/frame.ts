@@ -4,20 +4,24 @@ import type { HttpResponse, Markup } from '@chancery/service-kit'
 import { toDisplay } from './display-time.ts'
 import type { Core } from '../core.ts'
 import { writeInstant } from '@chancery/protocol'
+import { whose } from './whose.ts'
 
-/** The pages in the order of the menu. */
+/** The pages in the order of the menu: what the network shows, then the references. */
 const MENU = [
   { path: '/', name: 'Overview' },
   { path: '/connectome', name: 'Connectome' },
   { path: '/atlas', name: 'Atlas' },
+] as const
+const REFERENCES = [
   { path: '/api-reference', name: 'API' },
   { path: '/cli-reference', name: 'Commands' },
-  { path: '/operator', name: 'Operator' },
 ] as const
+const LOCK =
+  'M4.7 7h6.6a1.5 1.5 0 0 1 1.5 1.5v3.6a1.5 1.5 0 0 1-1.5 1.5H4.7a1.5 1.5 0 0 1-1.5-1.5V8.5A1.5 1.5 0 0 1 4.7 7zM5.3 7V5a2.7 2.7 0 0 1 5.4 0v2'
 
 export interface Page {
   /** The entry of the menu. The script uses it to select what to enhance. */
-  readonly path: (typeof MENU)[number]['path']
+  readonly path: (typeof MENU | typeof REFERENCES)[number]['path']
   readonly title: string
   readonly content: Markup
 }
@@ -27,7 +31,7 @@ export interface Page {
  * content policy has no exception (protocol/core 3). All content is in the page before any script runs.
  */
 export function page(parts: Pick<Core, 'clock' | 'network'>, { path, title, content }: Page): HttpResponse {
-  const { network_name, network_version } = parts.network.genesis
+  const { genesis } = parts.network
   return html(markup`<!doctype html>
 <html lang="en">
 <head>
@@ -36,7 +40,7 @@ export function page(parts: Pick<Core, 'clock' | 'network'>, { path, title, cont
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>${title} · ${network_name}</title>
+<title>${title} · ${genesis.network_name}</title>
 <link rel="icon" href="/favicon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/operator-console-static/styles.css">
 <script type="module" src="/operator-console-static/console.js"></script>
@@ -44,18 +48,22 @@ export function page(parts: Pick<Core, 'clock' | 'network'>, { path, title, cont
 <body data-page="${path}">
 <a class="skip" href="#content">Skip to content</a>
 <header class="top">
-<a class="brand" href="/"><img src="/operator-console-static/logo.svg" alt="" width="28" height="28"><span>Chancery</span></a>
-<p class="network"><span class="network-name">${network_name}</span> <span class="quiet">${network_version}</span></p>
-<nav class="menu" aria-label="Pages"><ul>${MENU.map(
-    (entry) =>
-      markup`<li><a href="${entry.path}"${entry.path === path && markup` aria-current="page"`}>${entry.name}</a></li>`,
-  )}</ul></nav>
+${whose(genesis, '/')}
+<nav aria-label="Pages">${links(MENU, path)}</nav>
+<div class="end"><nav aria-label="References">${links(REFERENCES, path)}</nav><a class="btn primary" href="/operator"><svg class="i" viewBox="0 0 16 16" aria-hidden="true"><path d="${LOCK}"/></svg>Operators</a></div>
 </header>
-<main id="content" tabindex="-1">
+<main class="public stack" id="content" tabindex="-1">
 ${content}
 </main>
 <footer class="bottom"><p>As of <time>${toDisplay(writeInstant(parts.clock.now()))}</time><span id="live"></span></p><p class="quiet">This page is information only. Trust decisions use signed records.</p></footer>
 </body>
 </html>
 `)
+}
+
+function links(entries: typeof MENU | typeof REFERENCES, current: Page['path']): Markup {
+  return markup`<ul>${entries.map(
+    ({ path, name }) =>
+      markup`<li><a href="${path}"${path === current && markup` aria-current="page"`}>${name}</a></li>`,
+  )}</ul>`
 }

@@ -9,6 +9,11 @@ export function badge(tone: Tone, word: string): Markup {
   return markup`<span class="badge badge-${tone}">${word}</span>`
 }
 
+/** The shape of a state, with its word for screen readers. */
+export function mark(tone: Tone, word: string): Markup {
+  return markup`<span class="badge badge-${tone}"><span class="unseen">${word}</span></span>`
+}
+
 export interface Column<Row> {
   readonly name: string
   readonly cell: (row: Row) => MarkupValue
@@ -28,12 +33,26 @@ export function table<Row>(
     (row) =>
       markup`<tr>${columns.map(({ name, cell, isNumber }) => markup`<td data-label="${name}"${number(isNumber)}>${cell(row)}</td>`)}</tr>\n`,
   )
-  return markup`<div class="table" role="region" aria-label="${caption}" tabindex="0"><table><caption>${caption}</caption><thead><tr>${head}</tr></thead><tbody>
+  return markup`<div class="table cards" role="region" aria-label="${caption}" tabindex="0"><table><caption>${caption}</caption><thead><tr>${head}</tr></thead><tbody>
 ${body}</tbody></table></div>`
 }
 
 function number(isNumber: true | undefined): Markup | undefined {
-  return isNumber === true ? markup` class="number"` : undefined
+  return isNumber === true ? markup` class="num"` : undefined
+}
+
+/** A part of a page. Content that has its own edge, such as a table, is given as `flush`. */
+export function panel(facts: {
+  readonly title: MarkupValue
+  readonly id?: string
+  readonly note?: string
+  readonly body?: MarkupValue
+  readonly flush?: MarkupValue
+}): Markup {
+  const { title, id, note, body, flush } = facts
+  return markup`<section class="panel"><header><h2${id !== undefined && markup` id="${id}"`}>${title}</h2>${
+    note !== undefined && markup`<p>${note}</p>`
+  }</header>${body !== undefined && markup`<div class="body">${body}</div>`}${flush}</section>\n`
 }
 
 /** One figure with its name and its meaning. */
@@ -46,7 +65,7 @@ export function tile(facts: {
 }): Markup {
   const { name, value, note, tone = 'plain', href } = facts
   const title = href === undefined ? markup`${name}` : markup`<a href="${href}">${name}</a>`
-  return markup`<div class="tile tile-${tone}"><h2>${title}</h2><p class="figure">${value}</p><p class="note">${note}</p></div>\n`
+  return markup`<div class="vital ${tone}"><h3>${title}</h3><span class="fig">${value}</span><p>${note}</p></div>\n`
 }
 
 /** A long identifier: complete for copying and machines, shortened by the style sheet where space is limited. */

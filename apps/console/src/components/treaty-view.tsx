@@ -67,7 +67,7 @@ export function TreatyView(props: {
         <p>
           <button
             type="button"
-            class="quiet-button"
+            class="btn"
             onClick={() => preview(treaty.issuer_sovereign_id, treaty.subject_sovereign_id)}
           >
             Show the impact of ending this treaty

@@ -1,9 +1,10 @@
-/** Location of the reader: page and operation only, because an address must not contain a secret. */
-export const PAGES = ['overview', 'mesh', 'explorer', 'networks', 'federation'] as const
+/** Location of the reader: page and one name only, because an address must not contain a secret. */
+export const PAGES = ['overview', 'mesh', 'networks', 'explorer', 'certificate', 'federation', 'request'] as const
 export type Page = (typeof PAGES)[number]
 
 export interface ViewLocation {
   readonly page: Page
+  /** The operation of the explorer, or the id of a request. */
   readonly operation: string | undefined
 }
 

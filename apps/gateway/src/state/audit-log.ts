@@ -68,6 +68,14 @@ export function* auditRows(db: DatabaseSync, through: number): Generator<AuditRo
   }
 }
 
+/** Returns the events of one request among the newest ones, oldest first. An id has no character that JSON escapes. */
+export function requestRows(db: DatabaseSync, requestId: string, newest: number): AuditRow[] {
+  const { head_sequence } = readStateValues(db)
+  return db
+    .prepare('select * from audit where sequence > ? and instr(body, ?) > 0 order by sequence')
+    .all(head_sequence - newest, `"request_id":"${requestId}"`) as unknown as AuditRow[]
+}
+
 /** Returns the sequence where the chain breaks, or undefined. */
 export function findBrokenLink(db: DatabaseSync, values: StateValues): number | undefined {
   const chain = new Chain(values)

@@ -95,6 +95,11 @@ export class DurableState {
     return this.#thread.call('findStored', { network, issuer })
   }
 
+  /** Returns the events of a request among the newest ones, oldest first, as they are exported. */
+  findEvents(requestId: string, newest: number): Promise<readonly JsonObject[]> {
+    return this.#thread.call('findEvents', { requestId, newest })
+  }
+
   async measure(): Promise<StateUsage> {
     this.#usage = await this.#thread.call<StateUsage>('usage', undefined)
     return this.#usage

@@ -3,7 +3,15 @@ import { faultPoint } from '#faults'
 import { isJsonObject, readInstant, readJson, readJsonBytes, sha256Hex } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { serveCalls } from '@chancery/service-kit/threads'
-import { appendEvents, eventId, eventText, pendingRows, pruneEvents, completeDelivery } from './audit-log.ts'
+import {
+  appendEvents,
+  eventId,
+  eventText,
+  pendingRows,
+  pruneEvents,
+  completeDelivery,
+  requestRows,
+} from './audit-log.ts'
 import type { PendingKind } from './audit-log.ts'
 import { readCheckpoints, writeCheckpoint, writeEquivocation } from './checkpoints.ts'
 import type { StoredCheckpoint, WithdrawnEntry } from './checkpoints.ts'
@@ -120,10 +128,28 @@ function findStored({ network, issuer }: { network: string; issuer: string }): S
   return readCheckpoints(opened()).find((each) => each.network === network && each.issuer === issuer)
 }
 
+function findEvents({ requestId, newest }: { requestId: string; newest: number }): JsonObject[] {
+  return requestRows(opened(), requestId, newest)
+    .map((row) => readJson(eventText(row)))
+    .filter(isJsonObject)
+}
+
 function close(): void {
   db?.close()
   lock?.release()
   db = undefined
 }
 
-serveCalls({ open, usage, append, storeCheckpoint, storeEquivocation, pending, complete, prune, findStored, close })
+serveCalls({
+  open,
+  usage,
+  append,
+  storeCheckpoint,
+  storeEquivocation,
+  pending,
+  complete,
+  prune,
+  findStored,
+  findEvents,
+  close,
+})

@@ -80,6 +80,13 @@ const ROUTES = {
     admission: 'counted',
     purpose: 'Shows the caller its networks and their lists.',
   },
+  auditEvents: {
+    method: 'GET',
+    path: '/v1/audit/{request_id}',
+    credential: 'client',
+    admission: 'counted',
+    purpose: 'Shows the caller what the audit stored of one of its requests.',
+  },
   metrics: {
     method: 'GET',
     path: '/metrics',

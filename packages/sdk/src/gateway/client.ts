@@ -50,6 +50,8 @@ export interface GatewayClient {
   ready(options?: CallOptions): Promise<{ readonly status: string }>
   api(options?: CallOptions): Promise<GatewayDescription>
   networks(options?: CallOptions): Promise<GatewayNetworks>
+  /** What the audit stored of one request of this caller, by the id of its answer (protocol/gateway 16.6). */
+  auditEvents(requestId: string, options?: CallOptions): Promise<JsonObject>
   metrics(options?: CallOptions): Promise<string>
   /** The operations that it forwards. A newer gateway may have more than this library. */
   services(options?: CallOptions): Promise<readonly (JsonObject & { readonly id: string })[]>
@@ -136,6 +138,13 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
     api: (more) => call({ route: gatewayRoute('api'), read: json((v) => readDescription(v, '')), options: more }),
     networks: (more) =>
       call({ route: gatewayRoute('networks'), read: json((v) => readNetworks(v, '')), options: more }),
+    auditEvents: (request_id, more) =>
+      call({
+        route: { ...gatewayRoute('auditEvents'), params: ['request_id'] },
+        params: { request_id },
+        read: json((v) => shape.object(v, '')),
+        options: more,
+      }),
     metrics: (more) => call({ route: gatewayRoute('metrics', 'prometheus'), read: text, options: more }),
     services: (more) =>
       call({ route: gatewayRoute('services'), read: json((v) => readServices(v, '').operations), options: more }),

@@ -2,7 +2,7 @@ import { markup } from '@chancery/service-kit'
 import type { HttpResponse, Call } from '@chancery/service-kit'
 import type { ConnectomeState } from './state.ts'
 import { page as frame } from '../../pages/frame.ts'
-import { figure, identifier, plural, table } from '../../pages/parts.ts'
+import { figure, identifier, panel, plural, table } from '../../pages/parts.ts'
 import { searchForm } from './edge-table.ts'
 import { drawMap } from './map.ts'
 
@@ -18,23 +18,25 @@ export async function atlasPage(call: Call, parts: ConnectomeState): Promise<Htt
   return frame(parts, {
     path: '/atlas',
     title: 'Atlas',
-    content: markup`<h1>Atlas</h1>
-<p class="lead">${plural(built.summary.sovereign_count, 'sovereign')}, ${plural(built.summary.recognition_edge_count, 'treaty', 'treaties')}.</p>
-<section class="card"><h2>Graph digest</h2><p data-live="digest">${identifier(digest)}</p><p class="quiet">SHA-256 of the canonical graph. Equal digests mean equal graphs.</p><p class="actions"><a href="/atlas.json" download="atlas.json">Export as JSON</a></p></section>
-<section class="card"><h2>Map</h2>${searchForm('/atlas', words)}${drawMap(outline)}</section>
-<section class="card"><h2>Sovereigns</h2><div data-live="sovereigns">${table(
-      'Sovereigns',
-      [
-        {
-          name: 'Sovereign',
-          cell: (row) =>
-            markup`<a href="/connectome?q=${encodeURIComponent(row.sovereign_id)}">${row.sovereign_id}</a>`,
-        },
-        { name: 'Recognises', cell: (row) => figure(row.recognises), isNumber: true },
-        { name: 'Recognised by', cell: (row) => figure(row.recognised_by), isNumber: true },
-      ],
-      outline.sovereigns,
-      'No sovereign matches.',
-    )}</div>${left > 0 && markup`<p class="quiet">${figure(left)} more: narrow the search, or read /atlas.json.</p>`}</section>`,
+    content: markup`<section class="verdict"><h1>Atlas</h1>
+<p>${plural(built.summary.sovereign_count, 'sovereign')}, ${plural(built.summary.recognition_edge_count, 'treaty', 'treaties')}.</p></section>
+${panel({ title: 'Graph digest', body: markup`<p data-live="digest">${identifier(digest)}</p><p class="quiet">SHA-256 of the canonical graph. Equal digests mean equal graphs.</p><p class="actions"><a class="btn" href="/atlas.json" download="atlas.json">Export as JSON</a></p>` })}
+${panel({ title: 'Map', flush: markup`${searchForm('/atlas', words)}${drawMap(outline)}` })}
+${panel({
+  title: 'Sovereigns',
+  flush: markup`<div data-live="sovereigns">${table(
+    'Sovereigns',
+    [
+      {
+        name: 'Sovereign',
+        cell: (row) => markup`<a href="/connectome?q=${encodeURIComponent(row.sovereign_id)}">${row.sovereign_id}</a>`,
+      },
+      { name: 'Recognises', cell: (row) => figure(row.recognises), isNumber: true },
+      { name: 'Recognised by', cell: (row) => figure(row.recognised_by), isNumber: true },
+    ],
+    outline.sovereigns,
+    'No sovereign matches.',
+  )}</div>${left > 0 && markup`<p class="empty">${figure(left)} more: narrow the search, or read /atlas.json.</p>`}`,
+})}`,
   })
 }

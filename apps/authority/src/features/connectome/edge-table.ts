@@ -27,16 +27,16 @@ export function edgeTable(edges: GraphPageData['edges'], total: number, empty: s
     ],
     edges,
     empty,
-  )}${left > 0 && markup`<p class="quiet">${figure(left)} more: narrow the search, or read /connectome.json.</p>`}`
+  )}${left > 0 && markup`<p class="empty">${figure(left)} more: narrow the search, or read /connectome.json.</p>`}`
 }
 
 /** A search field that works without script. */
 export function searchForm(action: string, words: string, stored: Readonly<Record<string, string>> = {}): Markup {
-  return markup`<form class="search" action="${action}" method="get" role="search"><label for="q">Sovereign contains</label><input id="q" name="q" type="search" value="${words}" maxlength="200">${Object.entries(
+  return markup`<form class="inline-form" action="${action}" method="get" role="search"><label for="q">Sovereign contains</label><input class="input" id="q" name="q" type="search" value="${words}" maxlength="200">${Object.entries(
     stored,
   )
     .filter(([, value]) => value !== '')
     .map(
       ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}">`,
-    )}<button>Search</button></form>`
+    )}<button class="btn">Search</button></form>`
 }

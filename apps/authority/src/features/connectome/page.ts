@@ -5,7 +5,7 @@ import type { GraphSummary } from './views.ts'
 import { toDisplay } from '../../pages/display-time.ts'
 import type { ConnectomeState } from './state.ts'
 import { page as frame } from '../../pages/frame.ts'
-import { badge, figure, identifier, table, tile, when } from '../../pages/parts.ts'
+import { badge, figure, identifier, panel, plural, table, when } from '../../pages/parts.ts'
 import { edgeTable, searchForm } from './edge-table.ts'
 import { drawMap } from './map.ts'
 import type { BlastRow, GraphPageData } from './page-data.ts'
@@ -24,31 +24,19 @@ export async function page(call: Call, parts: ConnectomeState): Promise<HttpResp
   return frame(parts, {
     path: '/connectome',
     title: 'Connectome',
-    content: markup`<h1>Connectome</h1>
-<p class="lead">Every treaty that this authority stores, as an edge: issuer, recognised sovereign and state.</p>
-<section class="tiles" aria-label="Figures" data-live="figures">${tiles(built.summary)}</section>
-<section class="card"><h2>Map</h2>${drawMap(outline)}</section>
-<section class="card" id="trust-path"><h2>Trust path</h2>${pathForm(from ?? '', to ?? '')}${path !== undefined && describePath(path)}</section>
-<section class="card"><h2>Treaties</h2>${searchForm('/connectome', words ?? '', { from: from ?? '', to: to ?? '' })}<div data-live="edges">${edgeTable(outline.edges, outline.edge_count, 'No treaty matches.')}</div></section>
+    content: markup`<section class="verdict" data-live="figures"><h1>Who recognises whom</h1><p>${sentence(built.summary)}</p></section>
+${panel({ title: 'Map', flush: drawMap(outline) })}
+${panel({ title: 'Trust path', id: 'trust-path', body: markup`${pathForm(from ?? '', to ?? '')}${path !== undefined && describePath(path)}` })}
+${panel({ title: 'Treaties', flush: markup`${searchForm('/connectome', words ?? '', { from: from ?? '', to: to ?? '' })}<div data-live="edges">${edgeTable(outline.edges, outline.edge_count, 'No treaty matches.')}</div>` })}
 ${outline.reported_edge_count > 0 && reportedSection(outline)}
-<section class="card"><h2>Revocation blast radius</h2><p class="quiet">Attestations that other sovereigns revoked, and the sovereigns that accepted their issuer.</p><div data-live="blast">${blasts(outline)}</div></section>`,
+${panel({ title: 'Revocation blast radius', note: 'Attestations that other sovereigns revoked, and the sovereigns that accepted their issuer.', flush: markup`<div data-live="blast">${blasts(outline)}</div>` })}`,
   })
 }
 
-function tiles(summary: GraphSummary): readonly Markup[] {
-  return [
-    tile({ name: 'Sovereigns', value: figure(summary.sovereign_count), note: 'issuers and subjects of treaties' }),
-    tile({
-      name: 'Treaties',
-      value: figure(summary.recognition_edge_count),
-      note: `${figure(summary.active_edge_count)} in force, ${figure(summary.revoked_edge_count)} ended`,
-    }),
-    tile({
-      name: 'Revoked material',
-      value: figure(summary.revoked_trust_material_count),
-      note: `${figure(summary.imported_revocation_count)} imported from others`,
-    }),
-  ]
+function sentence(summary: GraphSummary): string {
+  const { sovereign_count, recognition_edge_count, active_edge_count, revoked_edge_count } = summary
+  const { revoked_trust_material_count, imported_revocation_count } = summary
+  return `${plural(sovereign_count, 'sovereign')}, ${plural(recognition_edge_count, 'treaty', 'treaties')}: ${figure(active_edge_count)} in force, ${figure(revoked_edge_count)} ended. ${plural(revoked_trust_material_count, 'record')} revoked, ${figure(imported_revocation_count)} of them imported from others.`
 }
 
 function reportedSection({ reported_edges, reported_edge_count }: GraphPageData): Markup {
@@ -65,11 +53,15 @@ function reportedSection({ reported_edges, reported_edge_count }: GraphPageData)
     reported_edges,
     'None.',
   )
-  return markup`<section class="card"><h2>Treaties that partners report</h2><p class="quiet">Read from partners. They make no member accepted here.</p><div data-live="reported">${rows}</div>${left > 0 && markup`<p class="quiet">${figure(left)} more in /connectome.json.</p>`}</section>`
+  return panel({
+    title: 'Treaties that partners report',
+    note: 'Read from partners. They make no member accepted here.',
+    flush: markup`<div data-live="reported">${rows}</div>${left > 0 && markup`<p class="empty">${figure(left)} more in /connectome.json.</p>`}`,
+  })
 }
 
 function pathForm(from: string, to: string): Markup {
-  return markup`<form class="search" action="/connectome#trust-path" method="get"><label for="from">From</label><input id="from" name="from" value="${from}" required maxlength="500"><label for="to">To</label><input id="to" name="to" value="${to}" required maxlength="500"><button>Find path</button></form>`
+  return markup`<form class="inline-form" action="/connectome#trust-path" method="get"><label for="from">From</label><input class="input" id="from" name="from" value="${from}" required maxlength="500"><label for="to">To</label><input class="input" id="to" name="to" value="${to}" required maxlength="500"><button class="btn">Find path</button></form>`
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -117,5 +109,5 @@ function blasts(outline: GraphPageData): Markup {
     ],
     outline.blast_radius,
     'No imported revocations.',
-  )}${left > 0 && markup`<p class="quiet">${figure(left)} more in /connectome.json.</p>`}`
+  )}${left > 0 && markup`<p class="empty">${figure(left)} more in /connectome.json.</p>`}`
 }

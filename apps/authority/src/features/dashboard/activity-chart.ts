@@ -17,7 +17,7 @@ export function activityChart(activity: Activity): Markup {
   const runs = toRuns(activity.active, top)
   const [low, high] = [Math.min(...counted), Math.max(...counted)]
   const label = `Active nodes over the last day: now ${counted.at(-1) ?? 0}, lowest ${low}, highest ${high}.`
-  return markup`<figure class="chart"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">
+  return markup`<figure class="trend"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">
 <line class="grid" x1="0" x2="${WIDTH}" y1="${HEIGHT / 2}" y2="${HEIGHT / 2}"/><line class="grid" x1="0" x2="${WIDTH}" y1="1" y2="1"/><line class="axis" x1="0" x2="${WIDTH}" y1="${HEIGHT - 1}" y2="${HEIGHT - 1}"/>
 ${runs.map((run) => markup`<path class="area" d="${areaOf(run)}"/><polyline class="line" points="${run.map(([x, y]) => `${x},${y}`).join(' ')}"/>`)}
 </svg><figcaption><span>24 h ago</span><span>top line ${figure(top)}, lowest ${figure(low)}, highest ${figure(high)}</span><span>now</span></figcaption></figure>`

@@ -1,11 +1,11 @@
 import { COMMANDS, OPERATOR_PAGE_HEADERS, PROGRAM_NAME } from '@chancery/contract'
 import { HttpResponse, html, markup } from '@chancery/service-kit'
 import type { Call, Markup } from '@chancery/service-kit'
-import { fromBase64, sha256Hex } from '@chancery/protocol'
 import { consoleManifest } from './console-files.ts'
 import type { ConsoleManifest, NavEntry } from './console-files.ts'
 import type { DashboardParts } from './parts.ts'
 import { table } from '../../pages/parts.ts'
+import { whose } from '../../pages/whose.ts'
 
 const STATIC = '/operator-console-static'
 
@@ -34,7 +34,6 @@ function frame(
 ): Markup {
   const { network_name, network_version, network_authority } = network.genesis
   const title = entry?.title ?? 'Operator'
-  const whose = markup`<a class="whose" href="/operator"><img src="${STATIC}/logo.svg" alt="" width="28" height="28"><span><b>${network_name}</b><small title="Fingerprint of the authority key">v${network_version.replace(/^v/, '')} · <span class="mono">${shortFingerprint(network_authority.public_key)}</span></small></span></a>`
   return markup`<!doctype html>
 <html lang="en">
 <head>
@@ -55,7 +54,7 @@ ${
 <div id="operator" data-key-idle-minutes="${settings.consoleKeyIdleMinutes}" data-network="${network_name}" data-version="${network_version}" data-authority-key="${network_authority.public_key}">
 <div class="app">
 <aside class="side">
-${whose}
+${whose(network.genesis, '/operator')}
 ${navigation(built?.nav ?? [], entry)}
 </aside>
 <main class="main" id="content" tabindex="-1">
@@ -103,10 +102,4 @@ function unlockText(): Markup {
     'There is none.',
   )}</section>
 </div>`
-}
-
-/** Three groups of four digits, to compare at a glance. The whole value is on the page of keys. */
-function shortFingerprint(publicKey: string): string {
-  const digits = sha256Hex(fromBase64(publicKey) ?? new Uint8Array()).slice(0, 12)
-  return digits.replaceAll(/(.{4})(?=.)/g, '$1 ')
 }

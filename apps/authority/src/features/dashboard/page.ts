@@ -5,7 +5,7 @@ import type { HttpResponse, Call, Markup } from '@chancery/service-kit'
 import { toDisplay } from '../../pages/display-time.ts'
 import type { DashboardState } from './parts.ts'
 import { page as frame } from '../../pages/frame.ts'
-import { badge, duration, figure, identifier, plural, table, tile, when } from '../../pages/parts.ts'
+import { badge, duration, figure, identifier, mark, panel, plural, table, tile, when } from '../../pages/parts.ts'
 import type { Tone } from '../../pages/parts.ts'
 import { ASKERS } from '../../metrics.ts'
 import { lifecycleTone } from '../connectome/index.ts'
@@ -30,18 +30,18 @@ export async function page(call: Call, parts: DashboardState): Promise<HttpRespo
 }
 
 function content(model: DashboardView, now: Instant): Markup {
-  return markup`<div data-live="dashboard">
+  return markup`<div class="stack" data-live="dashboard">
 ${verdict(model)}
 ${model.key_succession !== undefined && succession(model.key_succession)}
-<section class="tiles" aria-label="Figures">${tiles(model)}</section>
-<section class="card"><h2>Active nodes, last 24 hours</h2>${activityChart(model.activity)}</section>
-<div class="columns">
-<div><section class="card"><h2>Treaties by urgency</h2>${treaties(model)}</section><section class="card"><h2>When treaties end</h2>${treatyChart(model.treaties, now)}</section></div>
-<section class="card"><h2>Recent changes</h2>${changes(model.recent_changes)}</section>
+<section class="vitals many" aria-label="Figures">${tiles(model)}</section>
+${panel({ title: 'Active nodes, last 24 hours', flush: activityChart(model.activity) })}
+<div class="half">
+<div class="stack">${panel({ title: 'Treaties by urgency', flush: treaties(model) })}${panel({ title: 'When treaties end', flush: treatyChart(model.treaties, now) })}</div>
+${panel({ title: 'Recent changes', flush: changes(model.recent_changes) })}
 </div>
-<div class="columns">
-<div><section class="card"><h2>Revocation feeds of others</h2>${feeds(model.revocation_feeds)}</section><section class="card"><h2>Partners</h2>${partners(model)}</section></div>
-<div><section class="card"><h2>Boundary policies</h2>${policies(model)}</section><section class="card"><h2>Decisions, last hour</h2>${decisions(model)}</section></div>
+<div class="half">
+<div class="stack">${panel({ title: 'Revocation feeds of others', flush: feeds(model.revocation_feeds) })}${panel({ title: 'Partners', flush: partners(model) })}</div>
+<div class="stack">${panel({ title: 'Boundary policies', flush: policies(model) })}${panel({ title: 'Decisions, last hour', flush: decisions(model) })}</div>
 </div>
 </div>`
 }
@@ -54,10 +54,11 @@ function verdict({ readiness, warnings }: DashboardView): Markup {
     watch: `${plural(warnings.length, 'warning')}.`,
     bad: 'Not ready: this instance must not receive traffic.',
   }[tone]
-  const list = warnings.map((warning) => markup`<li>${warning}</li>`)
-  return markup`<section class="verdict verdict-${tone}" aria-label="State of the network"><h1>${summary}</h1>${
-    warnings.length > 0 && markup`<ul>${list}</ul>`
-  }<p class="quiet">Readiness: ${readiness.status === 'ready' ? 'ready' : 'not ready'}. Database: ${readiness.backend}.</p></section>`
+  const list = warnings.map((warning) => markup`<li>${badge(tone, 'warning')}<span>${warning}</span></li>`)
+  const isReady = readiness.status === 'ready'
+  return markup`<section class="verdict" aria-label="State of the network"><h1>${summary}</h1><p>${badge(isReady ? 'good' : 'bad', isReady ? 'ready' : 'not ready')} Database: ${readiness.backend}.</p></section>${
+    warnings.length > 0 && panel({ title: 'Warnings', flush: markup`<ul class="warnings">${list}</ul>` })
+  }`
 }
 
 /** Progress of the key succession, with the same figures as the command and the metrics. */
@@ -71,7 +72,10 @@ function succession({ phase, key_id, nodes, nodes_with_new_block, next_step, ...
   const known = facts.flatMap(([name, value]) =>
     value === null ? [] : [markup`<div><dt>${name}</dt><dd>${value}</dd></div>`],
   )
-  return markup`<section class="card" aria-label="Key succession"><h2>Key succession</h2><p>${badge('watch', phase)} <strong>${figure(nodes_with_new_block)} of ${figure(nodes)} nodes have the new block</strong></p><p><progress max="${Math.max(nodes, 1)}" value="${nodes_with_new_block}" aria-label="Nodes with the new block"></progress></p><dl>${known}</dl>${next_step !== null && markup`<p>Next: ${next_step}</p>`}</section>`
+  return panel({
+    title: 'Key succession',
+    body: markup`<p>${badge('watch', phase)} <strong>${figure(nodes_with_new_block)} of ${figure(nodes)} nodes have the new block</strong></p><p><progress max="${Math.max(nodes, 1)}" value="${nodes_with_new_block}" aria-label="Nodes with the new block"></progress></p><dl class="facts">${known}</dl>${next_step !== null && markup`<p>Next: ${next_step}</p>`}`,
+  })
 }
 
 function tiles(model: DashboardView): readonly Markup[] {
@@ -165,7 +169,7 @@ function treaties({ treaties: rows, links }: DashboardView): Markup {
     ],
     shown,
     'No treaty yet. `chancery treaty issue` recognises another sovereign.',
-  )}${rest > 0 && markup`<p><a href="${links.recognition_treaties}">${figure(rest)} more</a></p>`}`
+  )}${rest > 0 && markup`<p class="empty"><a href="${links.recognition_treaties}">${figure(rest)} more</a></p>`}`
 }
 
 const FRESHNESS_TONES: Readonly<Record<Freshness, Tone>> = { fresh: 'good', watch: 'watch', stale: 'bad' }
@@ -253,14 +257,14 @@ const STATE_TONES: Readonly<Record<ChangeState, Tone>> = {
   accepted: 'good',
   rejected: 'bad',
   revoked: 'ended',
-  recorded: 'plain',
+  recorded: 'ended',
 }
 
 function changes(recent: readonly RecentChange[]): Markup {
   if (recent.length === 0) return markup`<p class="empty">No changes yet.</p>`
   const items = recent.map(
     ({ summary, created_at_display }) =>
-      markup`<li><p>${badge(STATE_TONES[summary.state], summary.state)}<strong>${summary.title}</strong><time class="quiet">${created_at_display}</time></p><dl>${summary.fields.map(({ label, value }) => markup`<div><dt>${label}</dt><dd>${typeof value === 'string' ? value : writeJson(value)}</dd></div>`)}</dl></li>\n`,
+      markup`<li>${mark(STATE_TONES[summary.state], summary.state)}<div><b>${summary.title}</b> <span class="quiet small">${summary.fields.map(({ label, value }) => `${label} ${typeof value === 'string' ? value : writeJson(value)}`).join(' · ')}</span></div><time>${created_at_display}</time></li>\n`,
   )
-  return markup`<ol class="timeline">${items}</ol>`
+  return markup`<ol class="changes">${items}</ol>`
 }

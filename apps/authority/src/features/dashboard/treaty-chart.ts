@@ -24,7 +24,7 @@ export function treatyChart(treaties: DashboardView['treaties'], now: Instant): 
   const top = Math.max(...perDay, 1)
   const within = (days: number): number => perDay.slice(0, days).reduce((sum, count) => sum + count, 0)
   const label = `Treaties that end within a day: ${within(1)}, within three days: ${within(3)}, within thirty days: ${within(DAYS)}, later: ${later}.`
-  return markup`<figure class="chart bars"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">
+  return markup`<figure class="trend"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">
 <line class="axis" x1="0" x2="${WIDTH}" y1="${HEIGHT - 1}" y2="${HEIGHT - 1}"/>
 ${perDay.map((count, day) => (count > 0 ? bar(day, count, top) : undefined))}
 </svg><figcaption><span>today</span><span>${figure(within(1))} within a day, ${figure(within(3))} within three, ${figure(within(DAYS))} within thirty, ${figure(later)} later</span><span>in 30 days</span></figcaption></figure>`
@@ -34,5 +34,5 @@ ${perDay.map((count, day) => (count > 0 ? bar(day, count, top) : undefined))}
 function bar(day: number, count: number, top: number): Markup {
   const height = Math.max(4, Math.round((count / top) * (HEIGHT - 6)))
   const tone = day < 1 ? 'urgent' : day < 3 ? 'watch' : 'good'
-  return markup`<rect class="bar bar-${tone}" x="${day * STEP + 2}" y="${HEIGHT - 1 - height}" width="${STEP - 4}" height="${height}"/>\n`
+  return markup`<rect class="bar-${tone}" x="${day * STEP + 2}" y="${HEIGHT - 1 - height}" width="${STEP - 4}" height="${height}"/>\n`
 }

@@ -4,7 +4,7 @@ import { markup } from '@chancery/service-kit'
 import type { HttpResponse, Call, Markup } from '@chancery/service-kit'
 import type { ReferenceParts } from './parts.ts'
 import { page } from '../../pages/frame.ts'
-import { badge, plural } from '../../pages/parts.ts'
+import { badge, panel, plural } from '../../pages/parts.ts'
 
 const GROUPS: readonly { readonly group: SurfaceGroup; readonly title: string; readonly note: string }[] = [
   { group: 'safe', title: 'For all callers', note: 'No credential. Reads, and verification of signed records.' },
@@ -19,13 +19,18 @@ const GROUPS: readonly { readonly group: SurfaceGroup; readonly title: string; r
 export function apiPage(_call: Call, parts: ReferenceParts): HttpResponse {
   const sections = GROUPS.map(({ group, title, note }) => {
     const routes = parts.listRoutes().filter((route) => surfaceGroup(route.access) === group)
-    return markup`<section class="card"><h2 id="${group}">${title} <span class="quiet">${plural(routes.length, 'route')}</span></h2><p class="quiet">${note}</p>${routes.map((route) => describe(route, parts))}</section>\n`
+    return panel({
+      title: title,
+      id: group,
+      note: `${plural(routes.length, 'route')}. ${note}`,
+      flush: routes.map((route) => describe(route, parts)),
+    })
   })
   return page(parts, {
     path: '/api-reference',
     title: 'API reference',
-    content: markup`<h1>API reference</h1>
-<p class="lead">${plural(parts.listRoutes().length, 'route')} of this authority. The same for machines: <a href="/swagger.json">OpenAPI</a>, <a href="/surfaces">surfaces</a>.</p>
+    content: markup`<section class="verdict"><h1>API reference</h1>
+<p>${plural(parts.listRoutes().length, 'route')} of this authority. The same for machines: <a href="/swagger.json">OpenAPI</a>, <a href="/surfaces">surfaces</a>.</p></section>
 ${sections}`,
   })
 }

@@ -4,7 +4,7 @@ import { markup } from '@chancery/service-kit'
 import type { HttpResponse, Call, Markup } from '@chancery/service-kit'
 import type { ReferenceParts } from './parts.ts'
 import { page } from '../../pages/frame.ts'
-import { badge, plural } from '../../pages/parts.ts'
+import { badge, panel, plural } from '../../pages/parts.ts'
 
 const NEEDS: Readonly<Record<Command['needs'], string | undefined>> = {
   nothing: undefined,
@@ -21,16 +21,16 @@ export function cliPage(_call: Call, parts: ReferenceParts): HttpResponse {
   const words = [...new Set(COMMANDS.map((command) => command.path[0]))]
   const sections = words.map((word) => {
     const commands = COMMANDS.filter((command) => command.path[0] === word)
-    return markup`<section class="card"><h2 id="${word}">${word}</h2>${commands.map(describe)}</section>\n`
+    return panel({ title: word, id: word ?? '', flush: commands.map(describe) })
   })
   return page(parts, {
     path: '/cli-reference',
     title: 'Command reference',
-    content: markup`<h1>Command reference</h1>
-<p class="lead">${plural(COMMANDS.length, 'command')} of <code>${PROGRAM_NAME}</code>.</p>
+    content: markup`<section class="verdict"><h1>Command reference</h1>
+<p>${plural(COMMANDS.length, 'command')} of <code>${PROGRAM_NAME}</code>.</p></section>
 <nav class="index" aria-label="Commands"><ul>${words.map((word) => markup`<li><a href="#${word}">${word}</a></li>`)}</ul></nav>
 ${sections}
-<section class="card"><h2 id="global-options">With every command</h2>${options(GLOBAL_OPTIONS)}</section>`,
+${panel({ title: 'With every command', id: 'global-options', body: options(GLOBAL_OPTIONS) })}`,
   })
 }
 
@@ -45,7 +45,7 @@ function describe(command: Command): Markup {
     )}</code> <span class="title">${command.summary}</span> ${needs !== undefined && badge('plain', needs)}</summary>
 <p>${command.description}</p>${
     command.arguments.length > 0 &&
-    markup`<dl class="facts">${command.arguments.map(({ name, summary }) => markup`<div><dt>${name}</dt><dd>${summary}</dd></div>`)}</dl>`
+    markup`<dl class="facts wide">${command.arguments.map(({ name, summary }) => markup`<div><dt>${name}</dt><dd>${summary}</dd></div>`)}</dl>`
   }${command.options.length > 0 && options(command.options)}${command.examples.map(
     ({ line, summary }) =>
       markup`<figure class="example"><figcaption>${summary}</figcaption><pre tabindex="0"><code>${line}</code></pre></figure>`,
@@ -53,7 +53,7 @@ function describe(command: Command): Markup {
 }
 
 function options(list: readonly CommandOption[]): Markup {
-  return markup`<dl class="facts">${list.map(
+  return markup`<dl class="facts wide">${list.map(
     (option) =>
       markup`<div><dt><code>${option.flags}</code></dt><dd>${option.summary}${option.required === true && ' Required.'}${option.repeatable === true && ' Repeatable.'}${
         option.default !== undefined && ` Default: ${option.default}.`

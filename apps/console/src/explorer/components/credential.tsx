@@ -57,8 +57,18 @@ function TokenForm({ signIn }: { readonly signIn: (token: string, tokenInfo: Tok
   return (
     <form onSubmit={(event) => void submit(event)}>
       <label for="token">Token</label>
-      <input id="token" type="password" autocomplete="off" spellcheck={false} required aria-describedby="token-help" />
-      <button disabled={isBusy}>Use it</button>
+      <input
+        class="input"
+        id="token"
+        type="password"
+        autocomplete="off"
+        spellcheck={false}
+        required
+        aria-describedby="token-help"
+      />
+      <button class="btn primary" disabled={isBusy}>
+        Use it
+      </button>
       <span id="token-help" class="quiet">
         Stays in this page; gone when it is closed.
       </span>
@@ -92,6 +102,7 @@ function SignedIn(props: {
         <p>
           <label for="network">Network</label>{' '}
           <select
+            class="input"
             id="network"
             value={session.networkName}
             onChange={(event) => props.choose(event.currentTarget.value)}
@@ -104,7 +115,7 @@ function SignedIn(props: {
           </select>
         </p>
       )}
-      <button type="button" class="quiet-button" onClick={props.signOut}>
+      <button type="button" class="btn" onClick={props.signOut}>
         Sign out
       </button>
     </div>

@@ -21,7 +21,7 @@ export function KeyPanel({ signer, note, setSigner }: Props): JSX.Element {
         <Badge tone="good" word="key in this page" /> <strong>{signer.keyId}</strong>{' '}
         <code class="id">{signer.publicKey}</code>
       </p>
-      <button type="button" class="quiet-button" onClick={() => setSigner(undefined)}>
+      <button type="button" class="btn" onClick={() => setSigner(undefined)}>
         Remove the key
       </button>
     </div>
@@ -56,20 +56,20 @@ function KeyForm({ note, setSigner }: Pick<Props, 'note' | 'setSigner'>): JSX.El
   return (
     <form class="key-form" onSubmit={(event) => void submit(event)}>
       {note === undefined ? null : <p role="status">{note}</p>}
-      <p class="entry">
+      <p class="field">
         <label for="key-id">Key id</label>
-        <input id="key-id" autocomplete="off" spellcheck={false} />
+        <input class="input" id="key-id" autocomplete="off" spellcheck={false} />
         <span class="quiet">May be empty for a key file that names it.</span>
       </p>
-      <p class="entry">
+      <p class="field">
         <label for="seed">Seed, base64</label>
-        <input id="seed" type="password" autocomplete="off" spellcheck={false} />
+        <input class="input" id="seed" type="password" autocomplete="off" spellcheck={false} />
       </p>
-      <p class="entry">
+      <p class="field">
         <label for="key-file">or private key file</label>
         <input id="key-file" type="file" />
       </p>
-      <button>Use this key here</button>
+      <button class="btn">Use this key here</button>
       {problem === '' ? null : <p role="alert">{problem}</p>}
     </form>
   )

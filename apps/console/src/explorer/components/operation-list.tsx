@@ -27,18 +27,19 @@ export function OperationList(props: {
   }, [chosen, operations.length])
   return (
     <>
-      <p class="entry">
+      <p class="field">
         <label for="search">Search</label>
         <input
+          class="input"
           id="search"
           type="search"
           value={search}
           onInput={(event) => props.setSearch(event.currentTarget.value)}
         />
       </p>
-      <p class="entry">
+      <p class="field">
         <label for="group">Group</label>
-        <select id="group" value={group} onChange={(event) => props.setGroup(event.currentTarget.value)}>
+        <select class="input" id="group" value={group} onChange={(event) => props.setGroup(event.currentTarget.value)}>
           <option value="">all groups</option>
           {groups.map((name) => (
             <option key={name} value={name}>

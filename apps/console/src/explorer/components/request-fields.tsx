@@ -19,11 +19,12 @@ interface Props {
 /** The form that the catalogue describes: a field per parameter, then the body. */
 export function RequestFields({ operation, values, setValues, body, setBody, insert }: Props): JSX.Element {
   const field = (name: string, isRequired: boolean): JSX.Element => (
-    <p class="entry" key={name}>
+    <p class="field" key={name}>
       <label for={`field-${name}`}>
         <code>{name}</code> <span class="quiet">{isRequired ? 'in the path' : 'optional'}</span>
       </label>
       <input
+        class="input"
         id={`field-${name}`}
         autocomplete="off"
         spellcheck={false}
@@ -39,9 +40,10 @@ export function RequestFields({ operation, values, setValues, body, setBody, ins
       {operation.query.map((name) => field(name, false))}
       {body === undefined ? null : (
         <>
-          <p class="entry">
+          <p class="field">
             <label for="body">Body, sent exactly as shown</label>
             <textarea
+              class="input"
               id="body"
               rows={Math.min(MAX_ROWS, body.split('\n').length + 1)}
               spellcheck={false}
@@ -61,14 +63,19 @@ function Insert({ body, insert }: { readonly body: string; readonly insert: (mem
   const [chosen, setChosen] = useState('')
   const member = names.includes(chosen) ? chosen : (names[0] ?? '')
   return (
-    <p class="insert">
+    <p class="inline-form insert">
       <label for="insert-member">Insert the last response as</label>
-      <select id="insert-member" value={member} onChange={(event) => setChosen(event.currentTarget.value)}>
+      <select
+        class="input"
+        id="insert-member"
+        value={member}
+        onChange={(event) => setChosen(event.currentTarget.value)}
+      >
         {names.map((name) => (
           <option key={name}>{name}</option>
         ))}
       </select>
-      <button type="button" class="quiet-button" disabled={member === ''} onClick={() => insert(member)}>
+      <button type="button" class="btn" disabled={member === ''} onClick={() => insert(member)}>
         Insert
       </button>
     </p>

@@ -106,10 +106,10 @@ export function RequestForm({ operation, session, setSession, draft }: Props): J
     setStep({ kind: 'writing' })
   }
   return (
-    <article class="card request-form" aria-label={operation.name} data-operation={operation.id}>
+    <article class="panel request-form" aria-label={operation.name} data-operation={operation.id}>
       <Heading operation={operation} />
       {refusal === undefined ? null : (
-        <p class="warning" data-refused>
+        <p class="banner watch" data-refused>
           {refusal}
         </p>
       )}
@@ -143,7 +143,9 @@ export function RequestForm({ operation, session, setSession, draft }: Props): J
               : (member) => change(() => setBody(insertResponse(body ?? '{}', member, session.lastResponse ?? 'null')))
           }
         />
-        <button disabled={refusal !== undefined || step.kind === 'busy'}>{buttonText(operation, method)}</button>
+        <button class="btn primary" disabled={refusal !== undefined || step.kind === 'busy'}>
+          {buttonText(operation, method)}
+        </button>
         {step.kind === 'writing' && step.problem !== undefined ? <p role="alert">{step.problem}</p> : null}
       </form>
       {step.kind === 'review' && session.signer !== undefined ? (

@@ -4,6 +4,7 @@ import { Badge } from '../../components/badge.tsx'
 import { Fact } from '../../components/fact.tsx'
 import { isSuccess } from '../requests/send-request.ts'
 import type { Reply } from '../requests/send-request.ts'
+import { FollowLink } from './follow-link.tsx'
 import { explainReply } from '../requests/explain-reply.ts'
 import { indentJson } from '../requests/indent-json.ts'
 
@@ -20,7 +21,7 @@ export function ResponseView({ reply }: { readonly reply: Reply }): JSX.Element 
         <span class="quiet">in {reply.milliseconds} ms</span>
       </p>
       {explanation === undefined ? null : (
-        <p class="warning" data-explained={explanation.code}>
+        <p class="banner watch" data-explained={explanation.code}>
           {explanation.sentence}
         </p>
       )}
@@ -29,6 +30,7 @@ export function ResponseView({ reply }: { readonly reply: Reply }): JSX.Element 
         <Fact name="Request id, gateway" value={reply.requestId ?? 'none'} />
         <Fact name="Request id, authority" value={reply.upstreamRequestId ?? 'none'} />
       </dl>
+      <FollowLink requestId={reply.requestId} />
       {text.length < reply.text.length ? (
         <p class="quiet">
           The first {SHOWN_CHARACTERS} of {reply.text.length} characters:

@@ -30,16 +30,16 @@ export function Review(props: {
       </dl>
       {body === undefined ? null : <pre tabIndex={0}>{visible(body, { keepLineBreaks: true })}</pre>}
       {network.admin_signature_version === 1 ? (
-        <p class="warning">
+        <p class="banner watch">
           This network requires signatures of version 1. They cover neither the path nor the authority: anyone who sees
           one can use it elsewhere until it expires.
         </p>
       ) : null}
       <p class="actions">
-        <button type="button" onClick={() => props.send(request, signer)}>
+        <button type="button" class="btn seal" onClick={() => props.send(request, signer)}>
           Sign and send
         </button>
-        <button type="button" class="quiet-button" onClick={props.back}>
+        <button type="button" class="btn" onClick={props.back}>
           Back
         </button>
       </p>

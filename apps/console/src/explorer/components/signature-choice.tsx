@@ -55,9 +55,10 @@ function Paste(props: {
   }
   return (
     <>
-      <p class="entry">
+      <p class="field">
         <label for="pasted">The four X-Admin headers, as returned by the library</label>
         <textarea
+          class="input"
           id="pasted"
           rows={4}
           spellcheck={false}
@@ -74,7 +75,7 @@ function Paste(props: {
       ) : method.covers === covered ? (
         <p class="quiet">Complete. The headers are valid only for the request as shown.</p>
       ) : (
-        <p class="warning" data-outdated>
+        <p class="banner watch" data-outdated>
           The request changed after the headers were pasted. Sign the request again and paste the new headers.
         </p>
       )}

@@ -32,22 +32,21 @@ export function ExplorerPage({ session, setSession, catalogue, chosen, draft }: 
   )
   return (
     <>
-      <h1>Explorer</h1>
       {catalogue.problem === undefined ? null : <p role="alert">{catalogue.problem}</p>}
       <div class="workbench">
         {isNarrow && operation !== undefined ? (
           // The key changes with each selection, so that the list closes.
-          <details key={operation.id} class="card catalogue">
+          <details key={operation.id} class="panel catalogue">
             <summary>All operations</summary>
             {list}
           </details>
         ) : (
-          <section class="card catalogue" aria-label="Operations">
+          <section class="panel catalogue" aria-label="Operations">
             {list}
           </section>
         )}
         {operation === undefined ? (
-          <p class="card empty">
+          <p class="panel empty">
             {chosen === undefined ? 'Choose an operation.' : 'There is no such operation in this release.'}
           </p>
         ) : (

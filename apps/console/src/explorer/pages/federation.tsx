@@ -17,8 +17,7 @@ export function FederationPage(props: {
   const { tokenInfo } = props.session
   return (
     <>
-      <h1>Federation</h1>
-      <p class="lead">
+      <p class="quiet">
         A treaty is one-sided: the accepting authority states whose members it recognises, in which roles and until
         when. The other direction needs a treaty of the other authority.
       </p>
@@ -69,11 +68,12 @@ function TreatyForm(props: {
   }
   const others = networks.filter(({ name }) => name !== terms.accepting)
   return (
-    <div class="columns">
-      <form class="try card" onSubmit={submit}>
-        <p class="entry">
+    <div class="half">
+      <form class="panel body stack" onSubmit={submit}>
+        <p class="field">
           <label for="accepting">Accepting authority</label>
           <select
+            class="input"
             id="accepting"
             value={terms.accepting}
             onChange={(event) => set({ accepting: event.currentTarget.value, peer: ELSEWHERE })}
@@ -85,9 +85,14 @@ function TreatyForm(props: {
             ))}
           </select>
         </p>
-        <p class="entry">
+        <p class="field">
           <label for="peer">Recognises members of</label>
-          <select id="peer" value={terms.peer} onChange={(event) => set({ peer: event.currentTarget.value })}>
+          <select
+            class="input"
+            id="peer"
+            value={terms.peer}
+            onChange={(event) => set({ peer: event.currentTarget.value })}
+          >
             {others.map(({ name }) => (
               <option key={name} value={name}>
                 {name}
@@ -98,17 +103,19 @@ function TreatyForm(props: {
         </p>
         {terms.peer !== ELSEWHERE ? null : (
           <>
-            <p class="entry">
+            <p class="field">
               <label for="peer-name">Sovereign id</label>
               <input
+                class="input"
                 id="peer-name"
                 value={terms.peerName}
                 onInput={(event) => set({ peerName: event.currentTarget.value })}
               />
             </p>
-            <p class="entry">
+            <p class="field">
               <label for="peer-keys">Its public keys, base64</label>
               <textarea
+                class="input"
                 id="peer-keys"
                 rows={2}
                 spellcheck={false}
@@ -119,37 +126,47 @@ function TreatyForm(props: {
             </p>
           </>
         )}
-        <p class="entry">
+        <p class="field">
           <label for="roles">Roles</label>
-          <input id="roles" value={terms.roles} onInput={(event) => set({ roles: event.currentTarget.value })} />
+          <input
+            class="input"
+            id="roles"
+            value={terms.roles}
+            onInput={(event) => set({ roles: event.currentTarget.value })}
+          />
         </p>
-        <p class="entry">
+        <p class="field">
           <label for="hours">Validity, hours (1 to {MAX_HOURS})</label>
           <input
+            class="input"
             id="hours"
             inputMode="numeric"
             value={terms.hours}
             onInput={(event) => set({ hours: event.currentTarget.value })}
           />
         </p>
-        <button>Open in the explorer for review</button>
+        <button class="btn primary">Open in the explorer for review</button>
         {problem === '' ? null : <p role="alert">{problem}</p>}
       </form>
-      <section class="card">
-        <h2>Prepared treaty</h2>
-        {'problem' in draft ? (
-          <p class="quiet">{draft.problem}</p>
-        ) : (
-          <>
-            <p>
-              <strong>{terms.accepting}</strong> recognises members of{' '}
-              <strong>{draft.body.subject_sovereign_id}</strong> as {draft.body.scope.allowed_roles.join(', ')} for{' '}
-              {draft.body.validity_hours} hours.
-            </p>
-            <pre tabIndex={0}>{indentJson(JSON.stringify(draft.body))}</pre>
-          </>
-        )}
-        <p class="quiet">Nothing has been sent. Listing a network here does not create trust.</p>
+      <section class="panel">
+        <header>
+          <h2>Prepared treaty</h2>
+        </header>
+        <div class="body">
+          {'problem' in draft ? (
+            <p class="quiet">{draft.problem}</p>
+          ) : (
+            <>
+              <p>
+                <strong>{terms.accepting}</strong> recognises members of{' '}
+                <strong>{draft.body.subject_sovereign_id}</strong> as {draft.body.scope.allowed_roles.join(', ')} for{' '}
+                {draft.body.validity_hours} hours.
+              </p>
+              <pre tabIndex={0}>{indentJson(JSON.stringify(draft.body))}</pre>
+            </>
+          )}
+          <p class="quiet">Nothing has been sent. Listing a network here does not create trust.</p>
+        </div>
       </section>
     </div>
   )

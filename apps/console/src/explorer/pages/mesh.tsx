@@ -14,31 +14,25 @@ export function MeshPage(): JSX.Element {
   const [chosen, setChosen] = useState<string>()
   const nowMs = useNow(atMs)
   if (mesh === undefined)
-    return (
-      <>
-        <h1>Mesh</h1>
-        {problem === undefined ? <p role="status">Loading mesh…</p> : <p role="alert">{problem}</p>}
-      </>
-    )
+    return problem === undefined ? <p role="status">Loading mesh…</p> : <p role="alert">{problem}</p>
   const stale = findStaleReason(mesh, problem !== undefined, nowMs)
   return (
     <>
-      <h1>Mesh</h1>
-      <p class="lead">
+      <p class="quiet">
         Published domains, with the treaties and members whose signatures this gateway verified. Observed{' '}
         <Time at={mesh.observed_at} />.
       </p>
       {stale === undefined ? null : (
-        <p class="warning" role="status" data-stale>
+        <p class="banner watch" role="status" data-stale>
           {stale}
         </p>
       )}
       {mesh.networks.length === 0 ? (
-        <p class="card empty">This gateway publishes no network.</p>
+        <p class="panel empty">This gateway publishes no network.</p>
       ) : (
         <>
-          <div class="explorer mesh-view">
-            <figure class="map card">
+          <div class="split">
+            <figure class="map panel">
               <MeshDrawing mesh={mesh} chosen={chosen} choose={setChosen} nowMs={nowMs} />
               <figcaption class="legend">
                 <span class="key">recognises</span>
@@ -48,9 +42,9 @@ export function MeshPage(): JSX.Element {
                 <span>× does not respond</span>
               </figcaption>
             </figure>
-            <aside class="card inspector" aria-live="polite" aria-label="Chosen domain">
+            <section class="panel inspector" aria-live="polite" aria-label="Chosen domain">
               <Chosen mesh={mesh} id={chosen} />
-            </aside>
+            </section>
           </div>
           <Treaties links={mesh.links} nowMs={nowMs} />
           <Synchronization mesh={mesh} />
@@ -93,8 +87,8 @@ function Chosen({ mesh, id }: { readonly mesh: Mesh; readonly id: string | undef
         <Fact name="Recognised by" value={names(mesh.links, 'to', 'from', id)} />
       </dl>
       <h3>Members ({network.member_count})</h3>
-      {network.members_truncated ? <p class="warning">Not all members could be read.</p> : null}
-      {network.links_truncated ? <p class="warning">Not all treaties could be read.</p> : null}
+      {network.members_truncated ? <p class="banner watch">Not all members could be read.</p> : null}
+      {network.links_truncated ? <p class="banner watch">Not all treaties could be read.</p> : null}
       {network.member_count > members.length ? <p class="quiet">The first {members.length} are shown.</p> : null}
       {members.length === 0 ? <p class="quiet">None is published.</p> : null}
       <ul class="plain">
@@ -119,10 +113,12 @@ function names(links: readonly MeshLink[], own: 'from' | 'to', other: 'from' | '
 
 function Treaties({ links, nowMs }: { readonly links: readonly MeshLink[]; readonly nowMs: number }): JSX.Element {
   return (
-    <section class="card">
-      <h2>Treaties</h2>
+    <section class="panel">
+      <header>
+        <h2>Treaties</h2>
+      </header>
       {links.length === 0 ? <p class="empty">No treaty between published networks.</p> : null}
-      <div class="table">
+      <div class="table cards">
         <table>
           <caption>Active treaties between published networks</caption>
           <thead>
@@ -171,13 +167,15 @@ const STATUS: Readonly<Record<string, { readonly tone: string; readonly word: st
 
 function Synchronization({ mesh }: { readonly mesh: Mesh }): JSX.Element {
   return (
-    <section class="card">
-      <h2>Synchronization</h2>
-      <p class="quiet">
+    <section class="panel">
+      <header>
+        <h2>Synchronization</h2>
+      </header>
+      <p class="empty">
         Two numbers are compared: the feed a network publishes and the one its partner imported. «current» proves
         nothing about what the partner enforces.
       </p>
-      <div class="table">
+      <div class="table cards">
         <table>
           <caption>Imported revocation feeds per treaty pair</caption>
           <thead>

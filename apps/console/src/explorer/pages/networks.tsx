@@ -10,14 +10,13 @@ export function NetworksPage({ session }: { readonly session: Session }): JSX.El
   const { tokenInfo } = session
   return (
     <>
-      <h1>Networks</h1>
       {tokenInfo === undefined ? (
-        <p class="lead">Enter a token above: the gateway shows each caller its own networks and no others.</p>
+        <p class="quiet">Enter a token above: the gateway shows each caller its own networks and no others.</p>
       ) : tokenInfo.mode === 'development' ? (
-        <p class="lead">This gateway runs in development mode and has no configured networks.</p>
+        <p class="quiet">This gateway runs in development mode and has no configured networks.</p>
       ) : (
         <>
-          <dl class="facts card">
+          <dl class="facts panel body">
             <Fact name="Client" value={tokenInfo.client_id ?? ''} />
             <Fact name="Policy revision" value={tokenInfo.policy_revision ?? ''} />
             <Fact name="Groups" value={tokenInfo.service_groups?.join(', ') || 'none'} />
@@ -38,14 +37,16 @@ export function NetworksPage({ session }: { readonly session: Session }): JSX.El
 function Network({ network }: { readonly network: NetworkInfo }): JSX.Element {
   const { revocation, last_refresh: refresh } = network
   return (
-    <section class="card" data-network={network.name}>
-      <h2>
-        {network.name}{' '}
-        {network.ready ? <Badge tone="good" word="ready" /> : <Badge tone="bad" word="denies everything" />}{' '}
-        {network.suspect ? <Badge tone="bad" word="issuer contradicted itself" /> : null}{' '}
-        {network.services_configured ? null : <Badge tone="ended" word="nothing is forwarded" />}
-      </h2>
-      <dl class="facts">
+    <section class="panel" data-network={network.name}>
+      <header>
+        <h2>
+          {network.name}{' '}
+          {network.ready ? <Badge tone="good" word="ready" /> : <Badge tone="bad" word="denies everything" />}{' '}
+          {network.suspect ? <Badge tone="bad" word="issuer contradicted itself" /> : null}{' '}
+          {network.services_configured ? null : <Badge tone="ended" word="nothing is forwarded" />}
+        </h2>
+      </header>
+      <dl class="facts wide body">
         {Object.entries(network.anchors).map(([id, key]) => (
           <Fact key={id} name={`Pinned key ${id}`} value={key} />
         ))}
@@ -58,7 +59,7 @@ function Network({ network }: { readonly network: NetworkInfo }): JSX.Element {
           </dd>
         </div>
       </dl>
-      <div class="table">
+      <div class="table cards">
         <table>
           <caption>Revocation lists of {network.name}</caption>
           <thead>

@@ -1,10 +1,16 @@
 import { GATEWAY_ROUTES } from '@chancery/contract'
+import type { GatewayRoute } from '@chancery/contract'
 import type { GatewayDescription } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { Badge } from '../../components/badge.tsx'
 import { useAutoRefresh } from '../components/use-live.ts'
 import { writeLocation } from '../view-location.ts'
+import type { Page } from '../view-location.ts'
+import { loadMesh } from '../requests/mesh.ts'
 import { sendRequest } from '../requests/send-request.ts'
+import type { Reply } from '../requests/send-request.ts'
+import { findWarnings } from '../requests/warnings.ts'
+import type { Warning } from '../requests/warnings.ts'
 import type { Operation } from '../requests/catalogue.ts'
 
 interface Condition {
@@ -13,21 +19,29 @@ interface Condition {
   /** Names of the readiness checks that fail. */
   readonly failing: readonly string[]
   readonly description: GatewayDescription
+  readonly networks: number
+  readonly warnings: readonly Warning[]
 }
 
 async function loadCondition(): Promise<Condition> {
-  const [health, ready, api] = await Promise.all(
-    [GATEWAY_ROUTES.health, GATEWAY_ROUTES.ready, GATEWAY_ROUTES.api].map(({ path }) =>
-      sendRequest({ method: 'GET', target: path }),
-    ),
-  )
-  if (api?.status !== 200) throw new Error(`The gateway responded ${api?.status} to the request for its description.`)
+  const read = ({ path }: GatewayRoute): Promise<Reply> => sendRequest({ method: 'GET', target: path })
+  const { health: alive, ready: readiness, api: about } = GATEWAY_ROUTES
+  const [health, ready, api, mesh] = await Promise.all([
+    read(alive),
+    read(readiness),
+    read(about),
+    loadMesh().catch(() => undefined),
+  ])
+  if (api.status !== 200) throw new Error(`The gateway responded ${api.status} to the request for its description.`)
+  // Page and gateway are of one release, so the response has the library's type.
+  const description = JSON.parse(api.text) as GatewayDescription
   return {
-    isAlive: health?.status === 200,
-    isReady: ready?.status === 200,
-    failing: ready?.status === 200 ? [] : failingChecks(ready?.text ?? ''),
-    // Page and gateway are of one release, so the response has the library's type.
-    description: JSON.parse(api.text) as GatewayDescription,
+    isAlive: health.status === 200,
+    isReady: ready.status === 200,
+    failing: ready.status === 200 ? [] : failingChecks(ready.text),
+    description,
+    networks: mesh?.networks.length ?? 0,
+    warnings: findWarnings(description, mesh, globalThis.isSecureContext),
   }
 }
 
@@ -62,79 +76,108 @@ const CAPABILITIES: Readonly<Record<string, string>> = {
 /** Shows the state of the gateway, its description and the rules for secrets. */
 export function OverviewPage({ operations }: { readonly operations: readonly Operation[] }): JSX.Element {
   const { value, problem } = useAutoRefresh(loadCondition)
-  if (value === undefined)
-    return (
-      <>
-        <h1>Trust gateway</h1>
-        {problem === undefined ? <p role="status">Loading…</p> : <p role="alert">{problem}</p>}
-      </>
-    )
-  const { description } = value
-  const isProduction = description.mode === 'production'
+  if (value === undefined) return problem === undefined ? <p role="status">Loading…</p> : <p role="alert">{problem}</p>
+  const { description, warnings } = value
   return (
     <>
       <Verdict condition={value} problem={problem} />
-      <div class="tiles">
-        <Tile name="Version" figure={description.version} note={description.service} />
-        <Tile
+      <section class="vitals" aria-label="Figures">
+        <Figure name="Version" value={description.version} note={description.service} />
+        <Figure
           name="Mode"
-          figure={description.mode}
-          note={isProduction ? 'policy by its operator' : 'for trials only'}
+          value={description.mode}
+          note={description.mode === 'production' ? 'policy by its operator' : 'for trials only'}
         />
-        <Tile
-          name="Operations"
-          figure={String(operations.length)}
-          note="in the explorer"
-          link={writeLocation('explorer')}
-        />
-      </div>
-      <div class="columns">
-        <section class="card">
-          <h2>Protections</h2>
-          <ul class="plain capabilities">
+        <Figure name="Networks" value={String(value.networks)} note="published in the mesh" page="mesh" />
+        <Figure name="Operations" value={String(operations.length)} note="in the explorer" page="explorer" />
+      </section>
+      {warnings.length === 0 ? null : <Warnings warnings={warnings} />}
+      <div class="half">
+        <section class="panel">
+          <header>
+            <h2>Protections</h2>
+          </header>
+          <ul class="warnings">
             {Object.entries(description.security_capabilities).map(([name, isOn]) => (
               <li key={name}>
-                <Badge tone={isOn ? 'good' : 'ended'} word={isOn ? 'on' : 'off'} />{' '}
+                <Badge
+                  tone={isOn ? 'good' : warnings.some((each) => each.name === name) ? 'watch' : 'ended'}
+                  word={isOn ? 'on' : 'off'}
+                />
                 <span>{CAPABILITIES[name] ?? name.replaceAll('_', ' ')}</span>
               </li>
             ))}
           </ul>
         </section>
-        <section class="card">
-          <h2>Before you enter anything here</h2>
-          <p>
-            The code of this page comes from the gateway. A malicious gateway could make the page sign something other
-            than it shows.
-          </p>
-          <p>
-            If you do not run this gateway, sign with the client library or the command line instead, and paste the four
-            headers.
-          </p>
-          <p class="quiet">
-            Token and key stay in the memory of this page. Nothing is stored, and the page sends no request to other
-            addresses.
-          </p>
+        <section class="panel">
+          <header>
+            <h2>Before you enter anything here</h2>
+          </header>
+          <div class="body">
+            <p>
+              The code of this page comes from the gateway. A malicious gateway could make the page sign something other
+              than it shows.
+            </p>
+            <p>
+              If you do not run this gateway, sign with the client library or the command line instead, and paste the
+              four headers.
+            </p>
+            <p class="quiet">
+              Token and key stay in the memory of this page. Nothing is stored, and the page sends no request to other
+              addresses.
+            </p>
+          </div>
         </section>
       </div>
     </>
   )
 }
 
+function Warnings({ warnings }: { readonly warnings: readonly Warning[] }): JSX.Element {
+  return (
+    <section class="panel" data-warnings={warnings.length}>
+      <header>
+        <h2>Warnings</h2>
+        <p>{warnings.length}</p>
+      </header>
+      <ul class="warnings">
+        {warnings.map(({ name, text, effect }) => (
+          <li key={text} data-warning={name}>
+            <Badge tone="watch" word="warning" />
+            <div>
+              <b>{text}</b>
+              <p>{effect}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+/** Says «Ready» alone only when nothing is wrong and no protection is off. */
 function Verdict(props: { readonly condition: Condition; readonly problem: string | undefined }): JSX.Element {
   const { condition, problem } = props
+  const { length: count } = condition.warnings
   const isWell = condition.isAlive && condition.isReady
-  const tone = problem !== undefined ? 'watch' : isWell ? 'good' : 'bad'
+  const tone = problem !== undefined || (isWell && count > 0) ? 'watch' : isWell ? 'good' : 'bad'
+  const ready = count === 0 ? 'Ready' : `Ready, with ${count === 1 ? '1 warning' : `${count} warnings`}`
   return (
-    <section class={`verdict verdict-${tone}`} data-ready={String(isWell)}>
-      <h1>{problem !== undefined ? 'No response at the moment' : isWell ? 'Ready' : 'Not ready'}</h1>
+    <section class="verdict" data-ready={String(isWell)} data-tone={tone}>
+      <h2 class="headline">{problem !== undefined ? 'No response at the moment' : isWell ? ready : 'Not ready'}</h2>
       {problem !== undefined ? (
         <p role="alert">{problem} The values below are from an earlier request.</p>
       ) : isWell ? (
-        <p class="lead">The gateway is ready and its lists are current.</p>
+        <p>
+          <Badge tone={tone} word={tone === 'good' ? 'ready' : 'ready, not fully protected'} /> Its revocation lists are
+          current.
+        </p>
       ) : (
-        <ul>
+        <ul class="plain">
           {condition.failing.map((name) => (
-            <li key={name}>{CHECKS[name] ?? name}</li>
+            <li key={name}>
+              <Badge tone="bad" word="failed" /> {CHECKS[name] ?? name}
+            </li>
           ))}
         </ul>
       )}
@@ -142,17 +185,18 @@ function Verdict(props: { readonly condition: Condition; readonly problem: strin
   )
 }
 
-function Tile(props: {
+function Figure(props: {
   readonly name: string
-  readonly figure: string
+  readonly value: string
   readonly note: string
-  readonly link?: string
+  readonly page?: Page
 }): JSX.Element {
+  const { name, page } = props
   return (
-    <section class="tile">
-      <h2>{props.link === undefined ? props.name : <a href={props.link}>{props.name}</a>}</h2>
-      <p class="figure">{props.figure}</p>
-      <p class="note">{props.note}</p>
-    </section>
+    <div class="vital">
+      <h3>{page === undefined ? name : <a href={writeLocation(page)}>{name}</a>}</h3>
+      <span class="fig">{props.value}</span>
+      <p>{props.note}</p>
+    </div>
   )
 }

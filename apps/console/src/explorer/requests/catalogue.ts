@@ -51,7 +51,7 @@ const OWN: readonly Operation[] = Object.entries<GatewayRoute>(GATEWAY_ROUTES)
     needsSignature: false,
     tier: null,
     isIdempotent: true,
-    parameters: [],
+    parameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => parameter),
     query: [],
     body: OWN_BODIES[name],
   }))

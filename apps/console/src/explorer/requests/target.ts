@@ -2,15 +2,15 @@ import type { Operation } from './catalogue.ts'
 
 export type Values = Readonly<Record<string, string>>
 
-/** Returns path and query at the gateway. Path parameters of the authority are sent in the query, each once. */
+/** Returns path and query at the gateway. Path parameters of the authority are sent in the query. */
 export function gatewayTarget(operation: Operation, network: string | undefined, values: Values): string {
   const query = new URLSearchParams()
-  for (const name of [...operation.parameters, ...operation.query]) {
+  for (const name of [...(operation.isOwn ? [] : operation.parameters), ...operation.query]) {
     const value = values[name] ?? ''
     if (value !== '') query.append(name, value)
   }
   const path = operation.isOwn
-    ? operation.path
+    ? operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
     : `/v1/networks/${encodeURIComponent(network ?? '')}/services/${operation.id}`
   return query.size === 0 ? path : `${path}?${query.toString()}`
 }

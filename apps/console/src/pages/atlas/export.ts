@@ -5,6 +5,7 @@ export function mountAtlas(root: Document): void {
   if (drawing === null || actions === null) return
   const button = root.createElement('button')
   button.type = 'button'
+  button.className = 'btn'
   button.textContent = 'Export as SVG'
   button.addEventListener('click', () => save(root, drawingText(drawing), 'atlas.svg', 'image/svg+xml'))
   actions.append(button)

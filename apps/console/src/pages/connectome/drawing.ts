@@ -29,7 +29,7 @@ export function strideOf(graph: Graph, most: number): number {
   return Math.max(1, Math.ceil(graph.from.length / most))
 }
 
-type Palette = Readonly<Record<Tone | 'ink' | 'card' | 'accent' | 'quiet', string>>
+type Palette = Readonly<Record<Tone | 'ink' | 'surface' | 'accent' | 'quiet', string>>
 
 const DASHES: Readonly<Record<Tone, readonly number[]>> = {
   good: [],
@@ -52,7 +52,7 @@ export function readPalette(): Palette {
     bad: of('bad'),
     ended: of('ended'),
     ink: of('ink'),
-    card: of('card'),
+    surface: of('surface'),
     accent: of('accent'),
     quiet: of('quiet'),
   }
@@ -225,7 +225,7 @@ function drawNodes(
   const ends = [...highlight.path, ...highlight.cut].flatMap((edge) => [graph.from[edge] ?? 0, graph.to[edge] ?? 0])
   const marked = new Set([...ends, ...touched])
   context.lineWidth = 2 / camera.scale
-  context.strokeStyle = palette.card
+  context.strokeStyle = palette.surface
   // All other networks are one shape, because 10,000 shapes would take seconds.
   context.beginPath()
   for (let node = 0; node < graph.ids.length; node += 1)

@@ -88,13 +88,13 @@ export function Explorer(props: {
           aria-label={`Map of ${graph.ids.length} networks and ${graph.from.length} treaties. Arrow keys move, plus and minus zoom, zero shows all. The tables list the same.`}
         />
         <div class="tools">
-          <button type="button" onClick={() => view.current?.zoom(1.4)} aria-label="Zoom in">
+          <button type="button" class="btn icon" onClick={() => view.current?.zoom(1.4)} aria-label="Zoom in">
             +
           </button>
-          <button type="button" onClick={() => view.current?.zoom(1 / 1.4)} aria-label="Zoom out">
+          <button type="button" class="btn icon" onClick={() => view.current?.zoom(1 / 1.4)} aria-label="Zoom out">
             −
           </button>
-          <button type="button" onClick={() => view.current?.fit()}>
+          <button type="button" class="btn" onClick={() => view.current?.fit()}>
             All
           </button>
         </div>
@@ -173,16 +173,17 @@ function Sovereign(props: {
   return (
     <>
       <h3>{id}</h3>
-      <form class="search" onSubmit={(event) => void find(event)}>
+      <form class="inline-form" onSubmit={(event) => void find(event)}>
         <label for="path-target">Trust path to</label>
         <input
+          class="input"
           id="path-target"
           list="sovereigns"
           value={target}
           required
           onInput={(event) => setTarget(event.currentTarget.value)}
         />
-        <button>Draw</button>
+        <button class="btn">Draw</button>
       </form>
       <ul class="plain">
         {treaties.map((treaty) => (
@@ -206,9 +207,9 @@ function GoTo({ graph, go }: { readonly graph: Graph; readonly go: (node: number
     if (node !== undefined) go(node)
   }
   return (
-    <p class="search">
+    <p class="inline-form">
       <label for="go-to">Go to</label>
-      <input id="go-to" list="sovereigns" onChange={onChange} />
+      <input class="input" id="go-to" list="sovereigns" onChange={onChange} />
       <datalist id="sovereigns">
         {graph.ids.slice(0, MAX_OFFERED).map((id) => (
           <option key={id} value={id} />

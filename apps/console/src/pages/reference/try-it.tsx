@@ -44,13 +44,20 @@ function TryIt({ method, path }: { readonly method: string; readonly path: strin
       <h3>Try it</h3>
       {names.map((name) => (
         <label key={name}>
-          {name} <input required value={values[name] ?? ''} onInput={(event) => set(name, event.currentTarget.value)} />
+          {name}{' '}
+          <input
+            class="input"
+            required
+            value={values[name] ?? ''}
+            onInput={(event) => set(name, event.currentTarget.value)}
+          />
         </label>
       ))}
       {method === 'GET' ? (
         <label>
           Query{' '}
           <input
+            class="input"
             placeholder="name=value&other=value"
             value={query}
             onInput={(event) => setQuery(event.currentTarget.value)}
@@ -58,10 +65,10 @@ function TryIt({ method, path }: { readonly method: string; readonly path: strin
         </label>
       ) : (
         <label>
-          Body <textarea rows={5} value={body} onInput={(event) => setBody(event.currentTarget.value)} />
+          Body <textarea class="input" rows={5} value={body} onInput={(event) => setBody(event.currentTarget.value)} />
         </label>
       )}
-      <button>Send {method}</button>
+      <button class="btn primary">Send {method}</button>
       {response === undefined ? null : (
         <div class="answer" role="status">
           <p>{response.status}</p>

@@ -19,10 +19,10 @@ const pageOf = (keyIdleMinutes: number): string => `<!doctype html>
 <body>
 <a class="skip" href="#content">Skip to content</a>
 <div id="explorer" data-key-idle-minutes="${keyIdleMinutes}">
-<main id="content" tabindex="-1">
-<h1>Trust gateway</h1>
-<p>This service verifies join certificates and forwards allowed operations to network authorities.</p>
-<ul>
+<main class="content stack" id="content" tabindex="-1">
+<div class="verdict"><h1>Trust gateway</h1>
+<p>This service verifies join certificates and forwards allowed operations to network authorities.</p></div>
+<ul class="plain">
 <li><a href="/api">Enabled features</a></li>
 <li><a href="/v1/services">Operations that can be forwarded</a></li>
 <li><a href="/openapi.json">OpenAPI description</a></li>

@@ -2,6 +2,7 @@ import { GATEWAY_ROUTES } from '@chancery/contract'
 import { ReadinessEvents } from '@chancery/service-kit'
 import type { Feature } from '../../core.ts'
 import { api } from './api.ts'
+import { auditEvents } from './audit-events.ts'
 import { registerGauges } from './gauges.ts'
 import { health } from './health.ts'
 import { metrics } from './metrics.ts'
@@ -22,6 +23,7 @@ export function openOperations(options: OperationsOptions): Feature {
       { route: GATEWAY_ROUTES.api, open: () => api(parts) },
       { route: GATEWAY_ROUTES.openapi, open: () => openapi(parts.version) },
       { route: GATEWAY_ROUTES.networks, client: (call) => networks(call, parts) },
+      { route: GATEWAY_ROUTES.auditEvents, client: (call) => auditEvents(call, parts) },
       { route: GATEWAY_ROUTES.metrics, client: () => metrics(parts) },
     ],
     jobs: [

@@ -63,17 +63,19 @@ const RESPONSES: Readonly<Record<string, JsonObject>> = {
     ['text/javascript', 'text/css', 'image/svg+xml'].map((type) => [type, { schema: { type: 'string' } }]),
   ),
 }
-const FILE: JsonObject = { name: 'file', in: 'path', required: true, schema: { type: 'string' } }
 const ANY_OBJECT: JsonObject = { 'application/json': { schema: { type: 'object' } } }
 
 function toGatewayRoute(name: string, route: GatewayRoute): JsonObject {
   const body = BODIES[name]
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => {
+    return { name: parameter, in: 'path', required: true, schema: { type: 'string' } }
+  })
   return {
     operationId: `gateway-${name}`,
     summary: route.purpose,
     tags: ['gateway'],
     security: route.credential === 'none' ? [] : BEARER,
-    ...(name === 'asset' ? { parameters: [FILE] } : {}),
+    ...(inPath.length === 0 ? {} : { parameters: inPath }),
     ...(body === undefined ? {} : { requestBody: { required: true, content: { 'application/json': body } } }),
     responses: toResponses(RESPONSES[name] ?? ANY_OBJECT),
   }

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectRefusal, startTestSetup } from '../../test-gateway.suite.ts'
+import type { TestGatewaySetup } from '../../test-gateway.suite.ts'
+
+let setup: TestGatewaySetup
+beforeAll(async () => {
+  setup = await startTestSetup({ state: 'new' })
+})
+afterAll(() => setup.gateway.stop())
+
+const read = (id: string, token = setup.caller.token) => setup.gateway.request('GET', `/v1/audit/${id}`, { token })
+
+describe('GET /v1/audit/{request_id}', () => {
+  it('200: both events of a request, for its client only', async () => {
+    const asked = await setup.verify(await setup.certificate())
+    const id = String(asked.headers['x-request-id'])
+    const { body } = await read(id)
+    expect(body).toMatchObject({
+      request_id: id,
+      durable_audit: true,
+      searched_events: 5000,
+      events: [
+        { phase: 'started', route: '/verify' },
+        { phase: 'completed', status: 200, context: { client_id: 'caller', trust_decision: { trusted: true } } },
+      ],
+    })
+    expect((await read(id, setup.metricsClient.token)).body['events']).toEqual([])
+  })
+
+  it('200: no events of an unknown request', async () => {
+    expect((await read('nothing')).body['events']).toEqual([])
+  })
+
+  it('400: an id of another form', async () => {
+    expectRefusal(await read('%22'), 400, 'invalid_request', 'parameter_invalid')
+  })
+
+  it('200: says that there is no stored audit', async () => {
+    const bare = await startTestSetup()
+    try {
+      const { body } = await bare.gateway.request('GET', '/v1/audit/x', { token: bare.caller.token })
+      expect(body).toMatchObject({ durable_audit: false, events: [] })
+    } finally {
+      await bare.gateway.stop()
+    }
+  })
+})
