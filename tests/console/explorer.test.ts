@@ -1,7 +1,7 @@
 // oxlint-disable max-lines -- one browser and one gateway for all pages
 import { signOperatorRequest, toBase64 } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { accepted, testSeed } from '@chancery/testkit'
+import { accepted, enroll, nodeCaller, testSeed, testSigner } from '@chancery/testkit'
 import type { Browser, Page, Request } from 'playwright-core'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -12,10 +12,15 @@ import type { MeshSetup } from './mesh-setup.ts'
 
 let setup: MeshSetup
 let browser: Browser
+/** A join certificate as its node has it. */
+let certificate: string
 let checkedPage: CheckedPage
 let page: Page
 beforeAll(async () => {
   ;[setup, browser] = await Promise.all([startMeshSetup(), sharedBrowser()])
+  const { aurora } = setup
+  const node = nodeCaller(aurora.url, await testSigner('n', 'explorer'), () => aurora.core.clock.now())
+  certificate = JSON.stringify(await enroll(aurora, node))
 })
 afterAll(async () => {
   await closePages(browser)
@@ -146,10 +151,13 @@ describe.each([
     await page.waitForSelector('[data-steps="3"]')
     await read('request')
     await go('/certificate')
-    await page.fill('#certificate', '{"cert_id":"none"}')
+    await page.fill('#certificate', certificate)
     await page.click('#content form button')
-    await page.waitForSelector('[data-trusted="false"], [aria-live] [role=alert]')
+    await page.waitForSelector('[data-trusted="true"]')
     await read('certificate')
+    // Another text has no result yet.
+    await page.fill('#certificate', certificate.replace('AURORA-NET', 'AURORA-NOT'))
+    expect(await page.locator('[data-trusted]').count()).toBe(0)
     await page.route('**/v1/mesh', (route) => route.fulfill({ json: fullMesh() }))
     await go('/mesh')
     await page.waitForSelector('[data-domain="network-15"]')

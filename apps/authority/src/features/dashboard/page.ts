@@ -35,13 +35,14 @@ ${verdict(model)}
 ${model.key_succession !== undefined && succession(model.key_succession)}
 <section class="vitals many" aria-label="Figures">${tiles(model)}</section>
 ${panel({ title: 'Active nodes, last 24 hours', flush: activityChart(model.activity) })}
+${panel({ title: 'Treaties by urgency', flush: treaties(model) })}
 <div class="half">
-<div class="stack">${panel({ title: 'Treaties by urgency', flush: treaties(model) })}${panel({ title: 'When treaties end', flush: treatyChart(model.treaties, now) })}</div>
+<div class="stack">${panel({ title: 'When treaties end', flush: treatyChart(model.treaties, now) })}${panel({ title: 'Decisions, last hour', flush: decisions(model) })}</div>
 ${panel({ title: 'Recent changes', flush: changes(model.recent_changes) })}
 </div>
 <div class="half">
 <div class="stack">${panel({ title: 'Revocation feeds of others', flush: feeds(model.revocation_feeds) })}${panel({ title: 'Partners', flush: partners(model) })}</div>
-<div class="stack">${panel({ title: 'Boundary policies', flush: policies(model) })}${panel({ title: 'Decisions, last hour', flush: decisions(model) })}</div>
+<div class="stack">${panel({ title: 'Boundary policies', flush: policies(model) })}</div>
 </div>
 </div>`
 }

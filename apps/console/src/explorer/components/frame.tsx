@@ -25,11 +25,16 @@ const ENTRIES: Readonly<Record<Page, Entry>> = {
     icon: 'decision',
     group: 'Work',
   },
-  federation: { name: 'Federation', asks: 'Which treaty is to be issued?', icon: 'policy', group: 'Work' },
+  federation: {
+    name: 'Federation',
+    short: 'Treaty',
+    asks: 'Which treaty is to be issued?',
+    icon: 'policy',
+    group: 'Work',
+  },
   request: { name: 'Request', asks: 'What does the audit have about it?', icon: 'audit', group: 'Proof' },
 }
 const GROUPS = ['', 'Work', 'Proof'] as const
-const PHONE: readonly Page[] = ['overview', 'mesh', 'explorer', 'certificate', 'request']
 
 /** The frame of the operator console: side navigation, top bar, and the bar of a phone. */
 export function Frame(props: {
@@ -76,7 +81,7 @@ export function Frame(props: {
         </div>
       </div>
       <nav class="phonebar" aria-label="Pages, phone">
-        {PHONE.map((each) => (
+        {PAGES.map((each) => (
           <PageLink key={each} page={each} isCurrent={each === page} isShort />
         ))}
       </nav>
