@@ -14,7 +14,13 @@ interface Entry {
 }
 
 const ENTRIES: Readonly<Record<Page, Entry>> = {
-  overview: { name: 'Overview', asks: 'Is it ready, and which protections are off?', icon: 'home', group: '' },
+  overview: {
+    name: 'Overview',
+    short: 'State',
+    asks: 'Is it ready, and which protections are off?',
+    icon: 'home',
+    group: '',
+  },
   mesh: { name: 'Mesh', asks: 'Which networks recognise each other?', icon: 'partners', group: '' },
   networks: { name: 'Networks', asks: 'Which keys and lists apply to this token?', icon: 'node', group: '' },
   explorer: { name: 'Explorer', asks: 'Which operations are there?', icon: 'search', group: 'Work' },
