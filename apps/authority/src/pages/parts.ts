@@ -9,7 +9,7 @@ export function badge(tone: Tone, word: string): Markup {
   return markup`<span class="badge badge-${tone}">${word}</span>`
 }
 
-/** The shape of a state, with its word for screen readers. */
+/** The shape of a state, with a text for screen readers. */
 export function mark(tone: Tone, word: string): Markup {
   return markup`<span class="badge badge-${tone}"><span class="unseen">${word}</span></span>`
 }
