@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openPage, visit } from './browser.ts'
+import { axeFindings, openPage, visit } from './browser.ts'
 import type { CheckedPage } from './browser.ts'
 import { checkScreens } from './check-screens.ts'
 import { signIn } from './operator-page.ts'
@@ -216,10 +216,36 @@ export function describeDecisions(setup: () => ConsoleSetup): void {
       const { page } = await open('/operator/evidence?view=retention')
       await page.fill('#retention-date', '2020-01-31')
       await page.click('a:has-text("Remove entries…")')
+      await page.waitForSelector('[data-effects=ready]:has-text("No entry from before 2020-01-31 can be removed")')
       expect(await page.isDisabled('dialog .btn.seal')).toBe(true)
       await page.fill('#typed-confirmation', '2020-01-31')
       await page.click('dialog .btn.seal')
       await page.waitForSelector('text=Removed 0 entries.')
+    })
+  })
+
+  // After the tests that count the decisions of the demo.
+  describe('new decisions', () => {
+    it('are made by an operator in a drawer, whose message opens the decision and its audit event', async () => {
+      const { attestations } = await setup().operator.attestations.page({ subject_id: 'captain-4' })
+      const { page, trouble } = await open('/operator/decisions')
+      await page.click('text=Decide a request…')
+      await page.fill('#field-capability', 'pay.invoice')
+      await page.fill('#field-parameters', '{ "amount": 2000 }')
+      await page.waitForSelector('dialog [role=alert]:has-text("Give the id of the attestation.")')
+      await page.fill('#field-attestation_id', attestations?.[0]?.attestation.attestation_id ?? '')
+      await page.waitForSelector('[data-sign][aria-disabled=false]')
+      expect(await axeFindings(page)).toEqual([])
+      await page.click('[data-sign]')
+      await page.waitForSelector('.toast:has-text("The request is denied:")')
+      await page.click('.toast >> text=Audit event')
+      await page.waitForSelector('tbody .id:has-text("boundary_attestation_decision_made")')
+      expect(await page.locator('tbody tr').count()).toBe(1)
+      expect(new URL(page.url()).searchParams.get('request_id')).toMatch(/^[0-9a-f-]{36}$/)
+      await page.goBack()
+      await page.click('tbody tr:first-child:has-text("captain-4") a.name')
+      await page.waitForSelector('[data-story]:has-text("amount = 2000")')
+      expect(trouble).toEqual([])
     })
   })
 

@@ -81,10 +81,19 @@ export async function send(payload: Payload, signal?: AbortSignal): Promise<Json
   return exchange(payload.target.encoded, init, signal)
 }
 
+/** The request id of each answer, which its audit event names. */
+const requestIds = new WeakMap<object, string>()
+export const requestIdOf = (answer: JsonObject | undefined): string | undefined =>
+  answer === undefined ? undefined : requestIds.get(answer)
+
 async function exchange(encoded: string, init: RequestInit, signal?: AbortSignal): Promise<JsonValue> {
   const { response, bytes } = await request(encoded, init, signal)
   const value = parse(toText(bytes))
-  if (response.ok && value !== undefined) return value
+  if (response.ok && value !== undefined) {
+    const id = response.headers.get(REQUEST_ID_HEADER)
+    if (isJsonObject(value) && id !== null) requestIds.set(value, id)
+    return value
+  }
   throw toCallError(response, value)
 }
 

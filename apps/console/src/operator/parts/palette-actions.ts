@@ -16,6 +16,7 @@ const ACTIONS = [
   ['Publish a network policy…', '/operator/policies?tab=network&do=publish'],
   ['Publish a recognition policy…', '/operator/policies?tab=recognition&do=publish'],
   ['Publish a data licence…', '/operator/policies?tab=data-licence&do=publish'],
+  ['Decide a request…', '/operator/decisions?do=decide'],
   ['Anchor the evidence…', '/operator/evidence?do=anchor'],
   ['Register an executor key…', '/operator/evidence?view=keys&do=register'],
 ] as const

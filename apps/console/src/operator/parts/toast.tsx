@@ -40,6 +40,11 @@ function OneToast({ toast }: { readonly toast: ShownToast }): JSX.Element {
           {toast.link.text}
         </a>
       )}
+      {toast.requestId === undefined ? null : (
+        <a class="btn tiny" href={`/operator/audit?request_id=${encodeURIComponent(toast.requestId)}`}>
+          Audit event
+        </a>
+      )}
       {toast.undo === undefined ? null : (
         <button
           type="button"

@@ -5,6 +5,8 @@ export interface Toast {
   readonly text: string
   readonly more?: string
   readonly link?: { readonly href: string; readonly text: string }
+  /** The request whose audit event the toast links to. */
+  readonly requestId?: string | undefined
   /** A way back, for as long as the toast is shown. */
   readonly undo?: { readonly text: string; readonly run: () => void }
   /** Milliseconds; 8 s when not given, 30 s with `undo`. */

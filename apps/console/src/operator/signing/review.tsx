@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { CallError, send } from '../client.ts'
+import { CallError, requestIdOf, send } from '../client.ts'
 import { clearOnLock, session } from '../key.ts'
 import { Drawer } from '../parts/drawer.tsx'
 import { Icon, Seal } from '../parts/icon.tsx'
@@ -62,7 +62,7 @@ export function ReviewDrawer({ act, onClose }: { readonly act: Act; readonly onC
   useEffect(() => {
     if (phase.kind !== 'done') return
     const { toast, view } = act.done(phase.answers, review.values)
-    showToast(toast)
+    showToast({ ...toast, requestId: requestIdOf(phase.answers.at(-1)) })
     reloadAll()
     if (view === undefined) close()
   }, [phase.kind])

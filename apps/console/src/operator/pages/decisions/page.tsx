@@ -7,6 +7,7 @@ import { Bar } from '../../parts/bar.tsx'
 import type { Liveness } from '../../parts/bar.tsx'
 import { Command } from '../../parts/command.tsx'
 import type { Filter, Tab } from '../../parts/filters.tsx'
+import { Icon } from '../../parts/icon.tsx'
 import { List } from '../../parts/list.tsx'
 import type { Column, ListPage, ListRequest } from '../../parts/list.tsx'
 import { State } from '../../parts/state.tsx'
@@ -16,6 +17,8 @@ import { toGroup } from '../../proof/decision-group.ts'
 import type { DecisionRow } from '../../proof/decision-group.ts'
 import { outcomeState, parametersText, whyText } from '../../words/decisions.ts'
 import { StoreOff, isStoreOff } from '../../proof/store-off.tsx'
+import { Acts, doHref } from '../../signing/review.tsx'
+import { decideAct } from './decide.ts'
 
 const HOUR_MS = 3_600_000
 const TIMES = [
@@ -95,7 +98,14 @@ export function Page({ query }: PageProps): JSX.Element {
       ),
     ['evidence'],
   )
-  const bar = <Bar title="Decisions" asks="What was asked, what was decided, and why?" live={live} />
+  const bar = (
+    <Bar title="Decisions" asks="What was asked, what was decided, and why?" live={live}>
+      <a class="btn" href={doHref('decide')}>
+        <Icon name="decision" />
+        Decide a request…
+      </a>
+    </Bar>
+  )
   if (isStoreOff(counts.problem)) return <StoreOff bar={bar} />
   return (
     <>
@@ -127,6 +137,7 @@ export function Page({ query }: PageProps): JSX.Element {
         }}
         onLive={setLive}
       />
+      <Acts of={[decideAct]} query={query} />
     </>
   )
 }

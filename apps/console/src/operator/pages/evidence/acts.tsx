@@ -129,6 +129,7 @@ export function retentionAct(date: string): Act {
     sentence: 'Removes the oldest entries of the store and stores a signed checkpoint in their place.',
     button: 'Sign and remove',
     isPrivileged: true,
+    hasDryRun: true,
     fields: [],
     final: {
       warning:
@@ -140,13 +141,15 @@ export function retentionAct(date: string): Act {
       if (older_than_days === undefined) throw new Error('Choose a date before today, as year-month-day.')
       return [{ target: at`/admin/evidence/retention/apply`, body: { older_than_days } }]
     },
-    effects: () => [
-      {
-        shape: 'cross',
-        tone: 'bad',
-        text: `Entries recorded before ${date} are removed`,
-        more: 'The authority verifies them first.',
-      },
+    effects: (_values, dryRun) => [
+      dryRun?.['would_change'] === true
+        ? {
+            shape: 'cross',
+            tone: 'bad',
+            text: `${plain(dryRun['removed_count'])} entries are removed, up to #${plain(dryRun['removed_through_sequence'])}`,
+            more: 'The authority verifies them first.',
+          }
+        : { shape: 'dash', tone: 'ended', text: `No entry from before ${date} can be removed` },
       { shape: 'tick', tone: 'good', text: 'A signed checkpoint names the last removed entry' },
       { shape: 'dash', tone: 'ended', text: 'Removal stops at the first entry that must stay' },
     ],
