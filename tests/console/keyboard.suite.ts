@@ -29,7 +29,7 @@ export function describeKeyboard(setup: () => ConsoleSetup): void {
       await page.keyboard.press('Enter')
       expect(await page.evaluate('document.activeElement.id')).toBe('content')
       await visit(checkedPage, demo.url)
-      await tabTo(page, '.menu a[href="/connectome"]')
+      await tabTo(page, '.top a[href="/connectome"]')
       await page.keyboard.press('Enter')
       await page.waitForSelector('canvas')
       await tabTo(page, '#go-to')
