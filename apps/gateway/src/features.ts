@@ -1,5 +1,6 @@
 import type { Core, Feature } from './core.ts'
 import { openConsole } from './features/console/index.ts'
+import { openDecisions } from './features/decisions/index.ts'
 import { openMesh } from './features/mesh/index.ts'
 import { openOperations } from './features/operations/index.ts'
 import { openProxy } from './features/proxy/index.ts'
@@ -11,5 +12,12 @@ export interface FeatureOptions {
 
 /** Opens every feature of this release. No feature uses another. */
 export function openFeatures(core: Core, { hasTls }: FeatureOptions): readonly Feature[] {
-  return [openConsole(core), openVerify(core), openOperations({ ...core, hasTls }), openProxy(core), openMesh(core)]
+  return [
+    openConsole(core),
+    openVerify(core),
+    openOperations({ ...core, hasTls }),
+    openProxy(core),
+    openMesh(core),
+    openDecisions(core),
+  ]
 }

@@ -19,6 +19,7 @@ it('every route of the contract is bound exactly once, with the credential of pr
   expect(bound).toEqual([
     'DELETE /v1/networks/{network}/services/{operation} client',
     'GET / none',
+    'GET /.well-known/authzen-configuration none',
     'GET /api none',
     'GET /assets/{file} none',
     'GET /health none',
@@ -30,6 +31,8 @@ it('every route of the contract is bound exactly once, with the credential of pr
     'GET /v1/networks client',
     'GET /v1/networks/{network}/services/{operation} client',
     'GET /v1/services none',
+    'POST /access/v1/evaluation client',
+    'POST /access/v1/evaluations client',
     'POST /v1/networks/{network}/services/{operation} client',
     'POST /verify client',
     'POST /verify/batch client',

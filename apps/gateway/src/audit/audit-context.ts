@@ -27,7 +27,16 @@ export interface AuditContext {
   trust_decisions?: readonly { readonly trusted: boolean; readonly reasons: readonly string[] }[]
   /** SHA-256 of each signing input. An auditor with a certificate can find its decisions. */
   certificate_digests?: readonly string[]
+  /** Decisions that were passed on, in the order of the questions. */
+  decisions?: readonly AuditedDecision[]
   crl?: { readonly issuer: string; readonly sequence: number }
+}
+
+export interface AuditedDecision {
+  readonly decision_id: string
+  readonly authorized: boolean
+  /** The decision was given before, for the identical question of the same client. */
+  readonly reused: boolean
 }
 
 export function toJson(context: AuditContext): JsonObject {

@@ -84,6 +84,7 @@ export class RequestAudit {
       outcome_uncertain: context.outcome_uncertain,
       trusted: context.trust_decision?.trusted,
       client_request_id: context.client_request_id,
+      decision_ids: context.decisions?.map(({ decision_id }) => decision_id),
     })
     const at = writeInstant(this.#clock.now())
     // Copies the context: work that ends after the deadline must not change what was sent to the caller.

@@ -85,6 +85,8 @@ const DEVELOPER: ClientPolicy = {
   networks: [],
   requestsPerMinute: 1_000_000,
   certificatesPerMinute: undefined,
+  decisions: false,
+  decisionsPerMinute: 1,
   metrics: true,
   serviceGroups: [],
   authorityAdmin: false,

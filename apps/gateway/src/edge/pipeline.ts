@@ -16,6 +16,9 @@ import type { CallerSlots, RequestSlots } from './request-slots.ts'
 /** Longest header field: a scheme and a token of 16 KiB. */
 const MAX_FIELD_BYTES = 16_384 + 16
 
+/** A request id that is safe in a header. */
+const VISIBLE = /^[\x21-\x7e]{1,256}$/
+
 /** A request of a client after steps 6 to 8. */
 interface AdmittedRequest {
   readonly call: ClientCall
@@ -59,6 +62,9 @@ export class GatewayPipeline {
     this.#methodsOf = methodsOf
     this.#headers = new RawHeaders(exchange.raw.rawHeaders)
     this.#deadline = new Deadline(parts.settings.timeoutMs)
+    const given = this.#headers.all('x-request-id')
+    if (exchange.match?.binding.route.echoesRequestId === true && given.length === 1 && VISIBLE.test(given[0] ?? ''))
+      exchange.echoedId = given[0]
   }
 
   run(): MaybePromise<HttpResponse> {

@@ -68,7 +68,7 @@ class ConfigurationLoader {
     const bytes = this.#read('GATEWAY_POLICY_FILE', this.#settings.policyFile, GATEWAY_POLICY_BYTES)
     if (bytes === undefined) return undefined
     return this.#collect('GATEWAY_POLICY_FILE', (problems) => {
-      const { policy, warnings } = readPolicy(bytes, problems, (file) => this.#readPem(file))
+      const { policy, warnings } = readPolicy(bytes, problems, (file, kind) => this.#readNamed(file, kind))
       this.warnings.push(...warnings)
       return policy
     })
@@ -136,6 +136,13 @@ class ConfigurationLoader {
       this.#add(setting, '', 'cannot be read or is not one line')
     this.#warnIfOpen(setting, file)
     return text
+  }
+
+  #readNamed(file: string, kind: 'secret' | 'record' | undefined): string | undefined {
+    if (kind === undefined) return this.#readPem(file)
+    const content = readConfigFile(file, { maxBytes: SECRET_BYTES, isWriteProtected: true })
+    if ('problem' in content || (kind === 'secret' && content.isOpenToReaders)) return undefined
+    return Buffer.from(content.bytes).toString('utf8')
   }
 
   #readPem(file: string): string | undefined {

@@ -1,4 +1,4 @@
-import type { Freshness, Instant, RevocationList } from '@chancery/protocol'
+import type { Freshness, Instant, JoinCertificate, RevocationList, Signer } from '@chancery/protocol'
 
 /** One authority whose lists are used: the primary issuer of a network or an additional one. */
 export interface IssuerPolicy {
@@ -19,6 +19,18 @@ export interface IssuerPolicy {
   readonly extraRoot: string | undefined
 }
 
+/** How the gateway asks the authority of a network for decisions. */
+export interface DecisionPolicy {
+  /** The key of the relay, or an operator key that is used for `evaluate` only. */
+  readonly signer: Signer
+  /** The certificate of the relay. Undefined for an operator key. */
+  readonly certificate: JoinCertificate | undefined
+  /** `type:id` of a subject to the id of its attestation. */
+  readonly subjects: ReadonlyMap<string, string>
+  /** Type of a resource to the text before the name of the action. */
+  readonly capabilityPrefixes: ReadonlyMap<string, string>
+}
+
 export interface NetworkPolicy {
   readonly name: string
   /** As written in the file, for GET /v1/networks. */
@@ -31,6 +43,8 @@ export interface NetworkPolicy {
   readonly certificateSkew: Instant
   readonly maxLifetime: Instant | undefined
   readonly adminSignatureVersion: number
+  /** Undefined: no decisions are asked for. */
+  readonly decisions: DecisionPolicy | undefined
 }
 
 /** A caller: what it may request and how often. Only the digest of its token is stored. */
@@ -40,6 +54,8 @@ export interface ClientPolicy {
   readonly networks: readonly string[]
   readonly requestsPerMinute: number
   readonly certificatesPerMinute: number | undefined
+  readonly decisions: boolean
+  readonly decisionsPerMinute: number
   readonly metrics: boolean
   readonly serviceGroups: readonly string[]
   readonly authorityAdmin: boolean
@@ -57,6 +73,8 @@ export interface Policy {
   readonly revision: string
   readonly networks: ReadonlyMap<string, NetworkPolicy>
   readonly clients: readonly ClientPolicy[]
+  /** Base of the AuthZEN addresses. They are never made from a header of a caller. */
+  readonly decisionPointUrl: string | undefined
 }
 
 /** Returns all issuers, network by network, primary issuers first. */

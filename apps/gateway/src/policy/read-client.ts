@@ -12,6 +12,8 @@ const CLIENT_MEMBERS = [
   'networks',
   'requests_per_minute',
   'certificates_per_minute',
+  'decisions',
+  'decisions_per_minute',
   'metrics',
   'service_groups',
   'authority_admin',
@@ -24,6 +26,7 @@ const CLIENT_MEMBERS = [
 ] as const
 
 const MAX_PER_MINUTE = 1_000_000
+const DEFAULT_DECISIONS_PER_MINUTE = 600
 const MAX_DEMO_PER_MINUTE = 120
 /** Groups that a demonstration credential, which is public, may use (protocol/gateway 13.4). */
 const DEMO_GROUPS: ReadonlySet<string> = new Set([
@@ -75,6 +78,12 @@ export function readClient(
     tokenDigests: [own, next].filter((each) => each !== undefined),
     metrics,
     certificatesPerMinute: form.optional('certificates_per_minute', integerIn(1, MAX_PER_MINUTE)),
+    decisions: form.withDefault('decisions', truth, false),
+    decisionsPerMinute: form.withDefault(
+      'decisions_per_minute',
+      integerIn(1, MAX_PER_MINUTE),
+      DEFAULT_DECISIONS_PER_MINUTE,
+    ),
     serviceGroups: form.withDefault('service_groups', textsOf(group, GROUPS.size), []),
     authorityAdmin: form.withDefault('authority_admin', truth, false),
     operations: form.optional('operations', textsOf(operation, OPERATIONS.size)),
@@ -96,6 +105,7 @@ function checkDemo(form: Form, client: ClientPolicy): void {
     return
   }
   if (client.authorityAdmin) form.problem('authority_admin', 'a demonstration client may not have it')
+  if (client.decisions) form.problem('decisions', 'a demonstration client may not have it')
   if (client.metrics) form.problem('metrics', 'a demonstration client may not have it')
   if (client.requestsPerMinute > MAX_DEMO_PER_MINUTE) {
     form.problem('requests_per_minute', `a demonstration client has at most ${MAX_DEMO_PER_MINUTE}`)

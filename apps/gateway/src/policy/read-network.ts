@@ -3,6 +3,7 @@ import type { JsonValue } from '@chancery/protocol'
 import { Form, integerIn, pathOf, textUpTo, textsOf, truth } from './form.ts'
 import type { Problems } from './form.ts'
 import type { IssuerPolicy, NetworkPolicy } from './policy.ts'
+import { readDecisions } from './read-decisions.ts'
 import { ISSUER_MEMBERS, readIssuer } from './read-issuer.ts'
 import { checkUrl } from './urls.ts'
 
@@ -16,14 +17,18 @@ const NETWORK_MEMBERS = [
   'certificate_skew_seconds',
   'admin_signature_version',
   'tls_ca_file',
+  'decisions',
 ] as const
 
 const MAX_ADDITIONAL = 8
 const DEFAULT_SKEW_SECONDS = 300
 const MAX_LIFETIME_HOURS = 876_000
 
-/** Reads a file that the policy names, or returns undefined. The caller adds the problem. */
-export type ReadNamedFile = (file: string) => string | undefined
+/**
+ * Reads a file that the policy names: roots by default, a private key that only its owner may read, or a record. Returns
+ * undefined when it cannot be used; the caller adds the problem.
+ */
+export type ReadNamedFile = (file: string, kind?: 'secret' | 'record') => string | undefined
 
 export function readNetwork(
   name: string,
@@ -54,9 +59,12 @@ export function readNetwork(
     form.optional('additional_issuers', (each, at) =>
       readAdditional(each, at, { name, problems, primary, extraRoot }),
     ) ?? []
+  const decisions = form.optional('decisions', (each, at) => readDecisions(each, at, { name, problems, readFile }))
+  if (decisions !== undefined && rest.authorityUrl === undefined) form.problem('decisions', 'needs an authority_url')
   if (primary === undefined) return undefined
   return {
     ...rest,
+    decisions,
     name,
     primary,
     additional,

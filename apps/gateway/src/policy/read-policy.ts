@@ -6,6 +6,7 @@ import type { ClientPolicy, NetworkPolicy, Policy } from './policy.ts'
 import { readClient } from './read-client.ts'
 import { readNetwork } from './read-network.ts'
 import type { ReadNamedFile } from './read-network.ts'
+import { checkUrl } from './urls.ts'
 
 const MAX_NETWORKS = 256
 const MAX_CLIENTS = 4096
@@ -26,15 +27,19 @@ export interface ReadPolicy {
 export function readPolicy(bytes: Uint8Array, problems: Problems, readFile: ReadNamedFile): ReadPolicy {
   const value = parse(bytes, problems)
   if (value === undefined) return { policy: undefined, warnings: [] }
-  const form = new Form(value, '', problems, ['revision', 'networks', 'clients'])
+  const form = new Form(value, '', problems, ['revision', 'networks', 'clients', 'decision_point_url'])
   const revision = form.required('revision', textUpTo(128))
   const networks = form.required('networks', (each) => readNetworks(each, problems, readFile))
+  const pointUrl = form.optional('decision_point_url', (each, at) =>
+    checkUrl(each, at, problems, { allowHttp: false, origin: true }),
+  )
   const names = new Set(networkNames(value))
   const clients = form.required('clients', (each) => readClients(each, problems, names))
   if (problems.list.length > 0 || revision === undefined || networks === undefined || clients === undefined) {
     return { policy: undefined, warnings: [] }
   }
-  return { policy: { revision, networks, clients }, warnings: clients.flatMap(warningsOf) }
+  const policy = { revision, networks, clients, decisionPointUrl: pointUrl?.origin }
+  return { policy, warnings: clients.flatMap(warningsOf) }
 }
 
 /** Parses a configuration file with the strict reader. */

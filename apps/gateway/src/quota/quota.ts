@@ -1,7 +1,7 @@
 import type { MaybePromise } from '@chancery/service-kit'
 
 /** What is counted for a client in windows of 60 s. */
-export type QuotaKind = 'requests' | 'certificates'
+export type QuotaKind = 'requests' | 'certificates' | 'decisions'
 
 export interface QuotaClaim {
   readonly clientId: string

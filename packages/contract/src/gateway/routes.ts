@@ -9,6 +9,8 @@ export interface GatewayRoute {
   readonly admission: 'exempt' | 'counted'
   /** One plain sentence for the reference pages. */
   readonly purpose: string
+  /** A sent X-Request-ID comes back unchanged, as AuthZEN requires. Other routes send the id of the gateway. */
+  readonly echoesRequestId?: true
 }
 
 /** Where a catalogued operation of an authority is reached, and where the catalogue is read. */
@@ -107,6 +109,30 @@ const ROUTES = {
     credential: 'client',
     admission: 'counted',
     purpose: 'Verifies several join certificates at one instant.',
+  },
+  accessEvaluation: {
+    method: 'POST',
+    path: '/access/v1/evaluation',
+    credential: 'client',
+    admission: 'counted',
+    purpose: 'Answers one AuthZEN question with a decision that the authority signed.',
+    echoesRequestId: true,
+  },
+  accessEvaluations: {
+    method: 'POST',
+    path: '/access/v1/evaluations',
+    credential: 'client',
+    admission: 'counted',
+    purpose: 'Answers several AuthZEN questions, each with its own signed decision.',
+    echoesRequestId: true,
+  },
+  authzenConfiguration: {
+    method: 'GET',
+    path: '/.well-known/authzen-configuration',
+    credential: 'none',
+    admission: 'counted',
+    purpose: 'Describes the decision point to AuthZEN clients.',
+    echoesRequestId: true,
   },
   forwardRead: {
     method: 'GET',

@@ -66,6 +66,12 @@ export interface GatewayClient {
   call(network: string, operation: OperationId, request?: ForwardedCall, options?: CallOptions): Promise<JsonValue>
   /** The API groups of one authority; every call goes through this gateway and is signed for the authority. */
   asAuthority(network: string, options?: AuthorityOptions): Client
+  /** Asks one AuthZEN question. Only `decision: true` permits; the signed decision is in `context.chancery`. */
+  accessEvaluation(question: JsonObject, options?: CallOptions): Promise<JsonObject>
+  /** Asks several AuthZEN questions. */
+  accessEvaluations(questions: JsonObject, options?: CallOptions): Promise<JsonObject>
+  /** The AuthZEN metadata of the decision point. */
+  authzenConfiguration(options?: CallOptions): Promise<JsonObject>
   /** Verifies one certificate. Check `trusted`, or call `assertTrusted()`. */
   verify(certificate: JoinCertificate, options?: CallOptions): Promise<TrustVerdict>
   /** Verifies many, in as many requests as the gateway needs; results are in the order of the certificates. */
@@ -131,6 +137,8 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
       read: json((value) => readBatch(value, certificates.length)),
       options: more,
     })
+  const ask = (route: GatewayRouteName, body: JsonObject, more?: CallOptions): Promise<JsonObject> =>
+    call({ route: gatewayRoute(route), body, read: json((v) => shape.object(v, '')), options: more })
   return {
     health: (more) => call({ route: gatewayRoute('health'), read: json((v) => readStatus(v, '')), options: more }),
     ready: (more) =>
@@ -179,6 +187,10 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
         own,
       )
     },
+    accessEvaluation: (body, more) => ask('accessEvaluation', body, more),
+    accessEvaluations: (body, more) => ask('accessEvaluations', body, more),
+    authzenConfiguration: (more) =>
+      call({ route: gatewayRoute('authzenConfiguration'), read: json((v) => shape.object(v, '')), options: more }),
     verify: (certificate, more) =>
       call({
         route: gatewayRoute('verify'),

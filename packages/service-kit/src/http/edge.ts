@@ -170,13 +170,13 @@ export class Edge<Binding extends EdgeBinding> {
   }
 
   #send(exchange: Exchange<Binding>, result: HandlerResult, status: number, closing: Closing | undefined): void {
-    const { raw, response, requestId, gzip } = exchange
+    const { raw, response, requestId, echoedId, gzip } = exchange
     const { socket } = raw
     try {
       // A connection whose remaining body is being dropped is not idle yet.
       if (closing === 'after-rest' && !response.destroyed) response.once('close', () => this.gate.endResponse(socket))
       else this.gate.endResponse(socket)
-      this.#sender.send(response, result, { requestId, status, closing, gzip })
+      this.#sender.send(response, result, { requestId: echoedId ?? requestId, status, closing, gzip })
     } catch (error) {
       // A part of the response may be sent. Destroying the connection shows the caller that it is incomplete.
       this.#options.log.error('response not sent', { request_id: requestId, error })

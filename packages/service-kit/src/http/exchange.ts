@@ -32,6 +32,8 @@ export class Exchange<Binding extends EdgeBinding> {
   readonly startedMs: number
   /** True for the last request its connection may carry. */
   readonly isLast: boolean
+  /** Sent as the request id in place of the own one. */
+  echoedId: string | undefined
   /** The kind of authenticated caller, for the access log. */
   caller = 'anonymous'
   /** Why the request was refused or failed, for the access log. */

@@ -45,7 +45,13 @@ function gatewayPaths(): JsonObject {
   )
 }
 
-const BODIES: Readonly<Record<string, JsonObject>> = { verify: VERIFY_BODY, verifyBatch: BATCH_BODY }
+const QUESTION_BODY: JsonObject = { schema: { type: 'object' } }
+const BODIES: Readonly<Record<string, JsonObject>> = {
+  verify: VERIFY_BODY,
+  verifyBatch: BATCH_BODY,
+  accessEvaluation: QUESTION_BODY,
+  accessEvaluations: QUESTION_BODY,
+}
 const RESPONSES: Readonly<Record<string, JsonObject>> = {
   verify: { 'application/json': { schema: ref('Decision') } },
   verifyBatch: {

@@ -1,0 +1,75 @@
+import { GATEWAY_ERRORS } from '@chancery/contract'
+import { isJsonObject, member } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { json } from '@chancery/service-kit'
+import type { HttpResponse } from '@chancery/service-kit'
+import type { ClientCall } from '../../edge/call.ts'
+import { toRefusal } from '../../edge/error-body.ts'
+import { answerOne, answerQuestion, readAsked } from './answer-question.ts'
+import type { Evaluation } from './answer-question.ts'
+import { countDecisions } from './decide.ts'
+import type { DecisionParts } from './parts.ts'
+import { invalid } from './read-question.ts'
+
+const MAX_QUESTIONS = 128
+const DEFAULTS = ['subject', 'action', 'resource', 'context'] as const
+
+/** The result after which no further question is answered. */
+const ENDS_AT: ReadonlyMap<JsonValue, boolean | undefined> = new Map<JsonValue, boolean | undefined>([
+  ['execute_all', undefined],
+  ['deny_on_first_deny', false],
+  ['permit_on_first_permit', true],
+])
+
+/**
+ * POST /access/v1/evaluations
+ * Answers several AuthZEN questions in their order. Without questions it behaves as the single form.
+ */
+export async function accessEvaluations(call: ClientCall, parts: DecisionParts): Promise<HttpResponse> {
+  const asked = await readAsked(call)
+  const items = member(asked, 'evaluations') ?? []
+  if (!Array.isArray(items) || items.length > MAX_QUESTIONS) invalid('evaluations')
+  const questions = items as readonly JsonValue[]
+  const end = endOf(asked)
+  if (questions.length === 0) return json(await answerOne(asked, call, parts))
+  await countDecisions(call, questions.length, parts)
+  const evaluations: Evaluation[] = []
+  for (const item of questions) {
+    call.checkDeadline()
+    const evaluation = await answerItem(asked, item, call, parts)
+    evaluations.push(evaluation)
+    if (evaluation.decision === end) break
+  }
+  return json({ evaluations })
+}
+
+function endOf(asked: JsonObject): boolean | undefined {
+  const options = member(asked, 'options') ?? {}
+  if (!isJsonObject(options)) return invalid('options')
+  const semantic = member(options, 'evaluations_semantic') ?? 'execute_all'
+  if (!ENDS_AT.has(semantic)) invalid('options.evaluations_semantic')
+  return ENDS_AT.get(semantic)
+}
+
+/** A member of an item replaces the whole default. A faulty item is denied, with its error, and the others are answered. */
+async function answerItem(
+  asked: JsonObject,
+  item: JsonValue,
+  call: ClientCall,
+  parts: DecisionParts,
+): Promise<Evaluation> {
+  try {
+    if (!isJsonObject(item)) return invalid('evaluations')
+    const members = DEFAULTS.flatMap((name) => {
+      const value = member(item, name) ?? member(asked, name)
+      return value === undefined ? [] : [[name, value] as const]
+    })
+    return await answerQuestion(Object.fromEntries(members), call, parts)
+  } catch (error) {
+    const refusal = toRefusal(error)
+    if (refusal === undefined || refusal.error === 'deadline') throw error
+    const { status, reason, message } = GATEWAY_ERRORS[refusal.error]
+    const details = refusal.details === undefined ? {} : { details: refusal.details }
+    return { decision: false, context: { error: { status, message, reason, ...details } } }
+  }
+}

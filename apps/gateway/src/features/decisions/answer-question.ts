@@ -1,0 +1,60 @@
+import { GatewayRefusal } from '@chancery/contract'
+import { JsonError, isJsonObject, readJsonBytes } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import type { ClientCall } from '../../edge/call.ts'
+import { countDecisions, decide } from './decide.ts'
+import type { DecisionParts } from './parts.ts'
+import type { LocalDenial } from './question.ts'
+import { readQuestion } from './read-question.ts'
+
+/** The answer to one AuthZEN question. */
+export type Evaluation = JsonObject & { readonly decision: boolean }
+
+/** Refuses a client without the grant, then reads the body with the strict reader. */
+export async function readAsked(call: ClientCall): Promise<JsonObject> {
+  if (!call.client.decisions) throw new GatewayRefusal('decisions_scope')
+  const bytes = await call.readBody()
+  let value: JsonValue
+  try {
+    value = readJsonBytes(bytes)
+  } catch (error) {
+    if (error instanceof JsonError) throw new GatewayRefusal('invalid_json', undefined, { cause: error })
+    throw error
+  }
+  if (!isJsonObject(value)) throw new GatewayRefusal('body_object_required')
+  return value
+}
+
+/** Answers a question that is asked alone. */
+export async function answerOne(asked: JsonObject, call: ClientCall, parts: DecisionParts): Promise<Evaluation> {
+  await countDecisions(call, 1, parts)
+  return answerQuestion(asked, call, parts)
+}
+
+/**
+ * Answers a question whose quota is claimed. `decision` is true only when the verified decision of the authority says
+ * so. Every fault throws.
+ */
+export async function answerQuestion(asked: JsonObject, call: ClientCall, parts: DecisionParts): Promise<Evaluation> {
+  const question = readQuestion(asked, call)
+  if ('denied' in question) return toDenial(question)
+  const decided = await decide(question, call, parts)
+  if ('denied' in decided) return toDenial(decided)
+  const { decision, wire, justification } = decided
+  const { authorized, denial_reason, decision_valid_until } = decision
+  return {
+    decision: authorized,
+    context: {
+      ...(denial_reason === null ? {} : { reason: denial_reason }),
+      chancery: {
+        decision: wire,
+        valid_until: decision_valid_until,
+        ...(question.showsJustification ? { justification_proof: justification } : {}),
+      },
+    },
+  }
+}
+
+function toDenial({ denied }: LocalDenial): Evaluation {
+  return { decision: false, context: { reason: denied } }
+}

@@ -1,0 +1,70 @@
+import { GatewayRefusal } from '@chancery/contract'
+import { evaluateCertificate } from '@chancery/protocol'
+import type { JoinCertificate, NetworkTrust } from '@chancery/protocol'
+import { toRetrySeconds } from '../../edge/admit-caller.ts'
+import type { ClientCall } from '../../edge/call.ts'
+import { isUsable, issuerKey } from '../../trust/snapshot.ts'
+import { askAuthority } from './ask-authority.ts'
+import type { VerifiedDecision } from './decision-cache.ts'
+import type { DecisionParts } from './parts.ts'
+import type { LocalDenial, Question } from './question.ts'
+import { verifyAnswer } from './verify-answer.ts'
+
+/** Counts questions against the decision quota of a client. A reused decision counts, too. */
+export async function countDecisions(call: ClientCall, cost: number, parts: DecisionParts): Promise<void> {
+  const { id: clientId, decisionsPerMinute: limit } = call.client
+  const result = await parts.quota.claim({ clientId, kind: 'decisions', limit, cost })
+  if (result === undefined) return
+  parts.metrics.quotaDenied.increase()
+  throw new GatewayRefusal('decision_quota', undefined, { retryAfterSeconds: toRetrySeconds(result.retryAfterMs) })
+}
+
+/**
+ * Returns the verified decision of the authority for a question, or an earlier one that has not ended. The revocation
+ * lists are checked each time, also before an earlier decision is used again. Every fault throws.
+ */
+export async function decide(
+  question: Question,
+  call: ClientCall,
+  parts: DecisionParts,
+): Promise<VerifiedDecision | LocalDenial> {
+  const { network, certificate } = question
+  call.context.network = network.name
+  await requireOwnTrust(question, call, parts)
+  if (certificate !== undefined && !(await isTrusted(certificate, call, parts)))
+    return { denied: 'certificate_untrusted' }
+  const earlier = parts.cache.find(call.client.id, question)
+  if (earlier !== undefined) return audited(earlier, true, call)
+  const contextId = parts.ids.uuid()
+  const answer = await askAuthority(question, contextId, call, parts)
+  const verified = await verifyAnswer(answer, { question, contextId, now: parts.clock.now() })
+  parts.cache.keep(call.client.id, question, verified)
+  return audited(verified, false, call)
+}
+
+function audited(verified: VerifiedDecision, reused: boolean, { context }: ClientCall): VerifiedDecision {
+  const { decision_id, authorized } = verified.decision
+  context.decisions = [...(context.decisions ?? []), { decision_id, authorized, reused }]
+  return verified
+}
+
+/** Requires a usable revocation list, and that the certificate of this relay is valid and not revoked. */
+async function requireOwnTrust({ network }: Question, { trust }: ClientCall, { clock }: DecisionParts): Promise<void> {
+  const now = clock.now()
+  const list = trust?.issuers.get(issuerKey(network.name, network.primary.issuer))
+  const known = trust?.networks.get(network.name)
+  if (list === undefined || known === undefined || !isUsable(list, now)) throw new GatewayRefusal('revocation_list')
+  const { certificate } = network.decisions
+  if (certificate === undefined) return
+  // The required roles are those of callers. The authority checks the role of a relay.
+  const rules: NetworkTrust = { ...known, requiredRoles: [] }
+  const { findings } = await evaluateCertificate(certificate, rules, now)
+  if (findings.length > 0) throw new GatewayRefusal('relay_certificate')
+}
+
+async function isTrusted(certificate: JoinCertificate, call: ClientCall, { clock }: DecisionParts): Promise<boolean> {
+  const { network_name } = certificate
+  if (!call.client.networks.includes(network_name)) return false
+  const { findings } = await evaluateCertificate(certificate, call.trust?.networks.get(network_name), clock.now())
+  return findings.length === 0
+}

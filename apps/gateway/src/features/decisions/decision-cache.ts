@@ -1,0 +1,69 @@
+import { canonicalJson, instantOf, sha256Hex, toUtf8 } from '@chancery/protocol'
+import type { BoundaryDecision, JsonObject } from '@chancery/protocol'
+import type { Clock } from '@chancery/service-kit'
+import type { NetworkPolicy } from '../../policy/policy.ts'
+import type { Question } from './question.ts'
+
+/** A verified answer of an authority. */
+export interface VerifiedDecision {
+  readonly decision: BoundaryDecision
+  /** As received. It is passed on unchanged. */
+  readonly wire: JsonObject
+  readonly justification: JsonObject
+}
+
+interface Stored {
+  readonly verified: VerifiedDecision
+  /** Its end by the clock that does not jump. */
+  readonly endMs: number
+}
+
+const MAX_DECISIONS = 10_000
+const MICROSECONDS_PER_MS = 1000
+
+/**
+ * Keeps a verified decision for the identical question of the same client until its end. Stored by the policy object of
+ * the network, so that a reload starts with an empty cache.
+ */
+export class DecisionCache {
+  readonly #clock: Pick<Clock, 'now' | 'monotonicMs'>
+  readonly #byNetwork = new WeakMap<NetworkPolicy, Map<string, Stored>>()
+
+  constructor(clock: Pick<Clock, 'now' | 'monotonicMs'>) {
+    this.#clock = clock
+  }
+
+  find(clientId: string, question: Question): VerifiedDecision | undefined {
+    const kept = this.#byNetwork.get(question.network)
+    const key = keyOf(clientId, question)
+    const stored = key === undefined ? undefined : kept?.get(key)
+    if (key === undefined || stored === undefined) return undefined
+    if (this.#remainingMs(stored.verified) > 0 && this.#clock.monotonicMs() < stored.endMs) return stored.verified
+    kept?.delete(key)
+    return undefined
+  }
+
+  keep(clientId: string, question: Question, verified: VerifiedDecision): void {
+    const key = keyOf(clientId, question)
+    const remainingMs = this.#remainingMs(verified)
+    if (key === undefined || remainingMs <= 0) return
+    const kept = this.#byNetwork.get(question.network) ?? new Map<string, Stored>()
+    this.#byNetwork.set(question.network, kept)
+    kept.delete(key)
+    const [oldest] = kept.keys()
+    if (kept.size >= MAX_DECISIONS && oldest !== undefined) kept.delete(oldest)
+    kept.set(key, { verified, endMs: this.#clock.monotonicMs() + remainingMs })
+  }
+
+  #remainingMs({ decision }: VerifiedDecision): number {
+    return Number(instantOf(decision.decision_valid_until) - this.#clock.now()) / MICROSECONDS_PER_MS
+  }
+}
+
+/** Returns undefined for a question with a request proof: a proof counts once, and only the authority knows all of them. */
+function keyOf(clientId: string, question: Question): string | undefined {
+  if (question.proof !== undefined) return undefined
+  const { basis, capability, requester = null, parameters, attributes, certificate } = question
+  const asked = { basis, capability, requester, parameters, attributes, cert_id: certificate?.cert_id ?? null }
+  return sha256Hex(toUtf8(canonicalJson([clientId, asked])))
+}

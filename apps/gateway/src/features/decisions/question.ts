@@ -1,0 +1,25 @@
+import type { AgreementRecord, JoinCertificate, JsonObject } from '@chancery/protocol'
+import type { DecisionPolicy, NetworkPolicy } from '../../policy/policy.ts'
+
+/** A network whose authority is asked. */
+export type DecidingNetwork = NetworkPolicy & { readonly decisions: DecisionPolicy }
+
+/** One question for the authority of a network. */
+export interface Question {
+  readonly network: DecidingNetwork
+  readonly basis: { readonly attestation_id: string } | { readonly agreement: AgreementRecord }
+  readonly capability: string
+  readonly requester: string | undefined
+  readonly parameters: JsonObject
+  readonly attributes: JsonObject
+  /** The request proof of the caller, for a relay. */
+  readonly proof: JsonObject | undefined
+  /** A certificate that must be trusted before anything is asked or reused. */
+  readonly certificate: JoinCertificate | undefined
+  readonly showsJustification: boolean
+}
+
+/** A question that needs no authority: nobody is allowed. */
+export interface LocalDenial {
+  readonly denied: 'subject_unknown' | 'certificate_untrusted'
+}
