@@ -14,7 +14,7 @@ export interface Question {
   readonly attributes: JsonObject
   /** The request proof of the caller, for a relay. */
   readonly proof: JsonObject | undefined
-  /** A certificate that must be trusted before anything is asked or reused. */
+  /** The certificate of the caller. It must be trusted before anything is asked or reused. */
   readonly certificate: JoinCertificate | undefined
   readonly showsJustification: boolean
 }

@@ -8,8 +8,6 @@ import {
   contextRecordForm,
   isJsonObject,
   justificationForm,
-  readCarried,
-  readJoinCertificate,
   readReceived,
   verifyBoundaryDecision,
   verifyJustification,
@@ -108,7 +106,7 @@ function requireSameContext(given: JsonValue | undefined, context: ContextRecord
 }
 
 /** What the authority states about a request of a node or a relay (protocol/trust-operations 4.12). */
-function requestAttribute({ network, proof }: Question): JsonObject {
+function requestAttribute({ network, proof, certificate: caller }: Question): JsonObject {
   const { signer, certificate } = network.decisions
   if (certificate === undefined) return {}
   const { cert_id } = certificate
@@ -116,7 +114,6 @@ function requestAttribute({ network, proof }: Question): JsonObject {
     const own = { node_public_key: signer.publicKey, cert_id, audience: null, relayed_by: null }
     return { chancery_request: { asked_by: 'node', ...own } }
   }
-  const caller = readCarried(String(proof['certificate']), readJoinCertificate)
   if (caller === undefined) throw refusal('malformed')
   return {
     chancery_request: {
