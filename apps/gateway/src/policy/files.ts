@@ -26,3 +26,9 @@ export function readTextFile(file: string, maxBytes: number): string | undefined
   const content = readConfigFile(file, { maxBytes, isWriteProtected: false })
   return 'bytes' in content ? Buffer.from(content.bytes).toString('utf8') : undefined
 }
+
+/**
+ * Reads a file that the policy names: roots by default, a private key that only its owner may read, or a record. Returns
+ * undefined when it cannot be used; the caller adds the problem.
+ */
+export type ReadNamedFile = (file: string, kind?: 'secret' | 'record') => string | undefined

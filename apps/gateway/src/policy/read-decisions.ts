@@ -10,10 +10,10 @@ import {
   toBase64,
 } from '@chancery/protocol'
 import type { JoinCertificate, JsonValue, Signer } from '@chancery/protocol'
+import type { ReadNamedFile } from './files.ts'
 import { Form, pathOf, textUpTo } from './form.ts'
 import type { Check, Problems } from './form.ts'
 import type { DecisionPolicy } from './policy.ts'
-import type { ReadNamedFile } from './read-network.ts'
 
 const MEMBERS = ['key_file', 'certificate_file', 'subjects', 'capability_prefixes']
 const MAX_SUBJECTS = 100_000

@@ -1,5 +1,6 @@
 import { isJsonObject, hours, seconds } from '@chancery/protocol'
 import type { JsonValue } from '@chancery/protocol'
+import type { ReadNamedFile } from './files.ts'
 import { Form, integerIn, pathOf, textUpTo, textsOf, truth } from './form.ts'
 import type { Problems } from './form.ts'
 import type { IssuerPolicy, NetworkPolicy } from './policy.ts'
@@ -23,12 +24,6 @@ const NETWORK_MEMBERS = [
 const MAX_ADDITIONAL = 8
 const DEFAULT_SKEW_SECONDS = 300
 const MAX_LIFETIME_HOURS = 876_000
-
-/**
- * Reads a file that the policy names: roots by default, a private key that only its owner may read, or a record. Returns
- * undefined when it cannot be used; the caller adds the problem.
- */
-export type ReadNamedFile = (file: string, kind?: 'secret' | 'record') => string | undefined
 
 export function readNetwork(
   name: string,

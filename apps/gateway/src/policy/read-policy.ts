@@ -1,11 +1,11 @@
 import { JsonError, isJsonObject, readJsonBytes, toUtf8 } from '@chancery/protocol'
 import type { JsonValue } from '@chancery/protocol'
+import type { ReadNamedFile } from './files.ts'
 import { Form, textUpTo } from './form.ts'
 import type { Problems } from './form.ts'
 import type { ClientPolicy, NetworkPolicy, Policy } from './policy.ts'
 import { readClient } from './read-client.ts'
 import { readNetwork } from './read-network.ts'
-import type { ReadNamedFile } from './read-network.ts'
 import { checkUrl } from './urls.ts'
 
 const MAX_NETWORKS = 256

@@ -30,7 +30,7 @@ interface SignedRequest {
   readonly headers: readonly string[]
 }
 
-/** Asks the authority of the question once. Returns the body of its 201, which nobody has verified. */
+/** Asks the authority of the question once. Returns the body of its 201, which is not verified yet. */
 export async function askAuthority(
   question: Question,
   contextId: string,

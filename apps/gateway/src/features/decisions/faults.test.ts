@@ -38,7 +38,7 @@ async function expectUnverified(change: DecidingGateway['change'], reason: strin
   const answer = await setup.ask(asked)
   expectRefusal(answer, 502, 'bad_gateway', 'decision_unverified')
   expect(answer.body['details']).toEqual({ reason })
-  // Nothing of it is kept.
+  // Nothing of it is stored.
   setup.change = (given) => given
   const before = setup.asked.length
   expect((await setup.ask(asked)).status).toBe(200)

@@ -19,7 +19,7 @@ export interface Question {
   readonly showsJustification: boolean
 }
 
-/** A question that needs no authority: nobody is allowed. */
+/** A denial that needs no authority. */
 export interface LocalDenial {
   readonly denied: 'subject_unknown' | 'certificate_untrusted'
 }
