@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { agentList } from './authority/agent-list.ts'
 import { adminRead } from './authority/admin-read.ts'
+import { consoleMillion } from './console/million.ts'
 import { discovery } from './authority/discovery.ts'
 import { evaluate } from './authority/evaluate.ts'
 import { evidenceAppend } from './evidence/append.ts'
@@ -53,6 +54,7 @@ const BENCHES: readonly Bench[] = [
   metricsScrape,
   nodeList,
   agentList,
+  consoleMillion,
 ]
 
 const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY] [--entries N]

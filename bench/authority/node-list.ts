@@ -47,14 +47,14 @@ async function measure(options: BenchOptions, database: Database, nodes: number)
   const { cleanup, directory, profileDirectory, progress } = options
   const network = await createNetwork(directory)
   const { port } = await startAuthority({ network, database, profileDirectory }, cleanup)
-  await fill(database, nodes)
+  await fillNodes(database, nodes)
   progress(`${database.kind}: ${nodes} nodes`)
   const note = (line: string): void => progress(`${database.kind}: ${line}`)
   return measurePages({ network, port, path: '/admin/nodes', queries: QUERIES, progress: note })
 }
 
 /** Rows like those of joins, without signatures: of ten nodes one is revoked, one has ended and three are silent. */
-async function fill(database: Database, nodes: number): Promise<void> {
+export async function fillNodes(database: Database, nodes: number): Promise<void> {
   const now = readInstant(new Date().toISOString()) ?? 0n
   const at = (instant: bigint): string => `'${writeSortable(instant)}'`
   const spread = (from: bigint, step: bigint): string =>

@@ -1,4 +1,5 @@
 import { openPage, visit } from './browser.ts'
+import type { CheckedPage } from './browser.ts'
 import type { FrameSetup } from './frame-setup.ts'
 import { fillMalicious } from './fill-malicious.ts'
 import { layoutFindings } from './layout-findings.ts'
@@ -55,12 +56,11 @@ async function openAll({ na, browser, keyFile }: Setup, addresses: readonly stri
   await page.addInitScript(REPORTS)
   const problems: string[] = []
   for (const address of addresses) {
-    await visit(checkedPage, na.url + address)
-    if (address.startsWith('/operator')) {
-      await signIn(page, keyFile)
-      await page.waitForSelector('.keychip', { state: 'attached' })
-      await page.waitForSelector('main :is(tbody tr, .panel:not(.choices), .blank, .headline)')
-      await page.waitForSelector('[aria-busy=true]', { state: 'detached' })
+    try {
+      await open(checkedPage, na.url, address, keyFile)
+    } catch (error) {
+      problems.push(`${address}: ${error instanceof Error ? error.message : String(error)}`)
+      continue
     }
     for (const width of [1440, 390]) {
       await page.setViewportSize({ width, height: 900 })
@@ -73,4 +73,14 @@ async function openAll({ na, browser, keyFile }: Setup, addresses: readonly stri
   problems.push(...trouble.filter((each) => !each.includes('status of 404')))
   await checkedPage.close()
   return problems
+}
+
+async function open(checkedPage: CheckedPage, url: string, address: string, keyFile: string): Promise<void> {
+  const { page } = checkedPage
+  await visit(checkedPage, url + address)
+  if (!address.startsWith('/operator')) return
+  await signIn(page, keyFile)
+  await page.waitForSelector('.keychip', { state: 'attached' })
+  await page.waitForSelector('main :is(tbody tr, .panel:not(.choices), .blank, .headline)')
+  await page.waitForSelector('[aria-busy=true]', { state: 'detached' })
 }
