@@ -66,7 +66,7 @@ const asking = (on_behalf_of: JsonObject, members: JsonObject = {}): JsonObject 
   ...members,
 })
 
-it('decides for a caller that proves itself, once per proof, and asks anew each time', async () => {
+it('decides for a caller that proves itself, once per proof, and asks again each time', async () => {
   const proof = await proofOf()
   const answer = await setup.ask(asking(proof))
   expect([answer.status, answer.body['decision']]).toEqual([200, true])
@@ -86,7 +86,7 @@ it('gets no decision on an attestation without a proof, and takes no agreement',
   expectRefusal(sovereign, 400, 'invalid_request', 'question_invalid')
 })
 
-it('answers a batch in order, with whole members as defaults, and ends where it is told', async () => {
+it('answers a batch in order, with whole members as defaults, and ends by its semantic', async () => {
   const unknown = { subject: { type: 'user', id: 'bob' } }
   const ask = async (semantic: string) => {
     const context = { chancery: { on_behalf_of: await proofOf() } }
@@ -139,7 +139,7 @@ it('reports an open key, a key of another certificate and a certificate that is 
   ])
 })
 
-it('denies a revoked certificate, and does not ask with a revoked certificate of its own', async () => {
+it('denies a revoked certificate, and asks nothing while the certificate of the relay is revoked', async () => {
   const revoke = async (cert_id: string): Promise<void> => {
     const body = { cert_id, reason: 'cessation_of_operation' }
     accepted(await setup.na.as('privileged')('POST', '/admin/revoke', body))
