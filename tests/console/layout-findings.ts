@@ -36,6 +36,10 @@ const LAYOUT = `(() => {
     !control.closest('.skip, .vh, [inert]') && control.getBoundingClientRect().width > 1)
   const found = controls.filter(isCutOff).map((control) => 'cut off: ' + show(control))
   const wide = document.documentElement.scrollWidth
-  if (wide > width) found.unshift('wider than the screen: ' + wide + ' of ' + width)
+  if (wide > width) {
+    // The first element that reaches the right end.
+    const widest = [...document.body.querySelectorAll('*')].find((each) => each.getBoundingClientRect().right >= wide - 1)
+    found.unshift('wider than the screen: ' + wide + ' of ' + width + (widest === undefined ? '' : ': ' + show(widest)))
+  }
   return found
 })()`
