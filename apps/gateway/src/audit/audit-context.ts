@@ -27,13 +27,15 @@ export interface AuditContext {
   trust_decisions?: readonly { readonly trusted: boolean; readonly reasons: readonly string[] }[]
   /** SHA-256 of each signing input. An auditor with a certificate can find its decisions. */
   certificate_digests?: readonly string[]
-  /** Decisions that were passed on, in the order of the questions. */
+  /** One for each question, in their order. */
   decisions?: readonly AuditedDecision[]
   crl?: { readonly issuer: string; readonly sequence: number }
 }
 
 export interface AuditedDecision {
-  readonly decision_id: string
+  /** Null when no decision was passed on; `reason` says why. */
+  readonly decision_id: string | null
+  readonly reason?: string
   readonly authorized: boolean
   /** The decision was given before, for the identical question of the same client. */
   readonly reused: boolean

@@ -1,13 +1,14 @@
+import { setImmediate } from 'node:timers/promises'
 import { GATEWAY_ERRORS } from '@chancery/contract'
-import { isJsonObject, member } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { instantOf, isJsonObject, member } from '@chancery/protocol'
+import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import { json } from '@chancery/service-kit'
 import type { HttpResponse } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
 import { toRefusal } from '../../edge/error-body.ts'
 import { answerOne, answerQuestion, readAsked } from './answer-question.ts'
 import type { Evaluation } from './answer-question.ts'
-import { countDecisions } from './decide.ts'
+import { countDecisions, recordRefused } from './decide.ts'
 import type { DecisionParts } from './parts.ts'
 import { invalid } from './read-question.ts'
 
@@ -27,7 +28,8 @@ const ENDS_AT: ReadonlyMap<JsonValue, boolean | undefined> = new Map<JsonValue, 
  */
 export async function accessEvaluations(call: ClientCall, parts: DecisionParts): Promise<HttpResponse> {
   const asked = await readAsked(call)
-  const items = member(asked, 'evaluations') ?? []
+  const given = member(asked, 'evaluations')
+  const items = given === undefined ? [] : given
   if (!Array.isArray(items) || items.length > MAX_QUESTIONS) invalid('evaluations')
   const questions = items as readonly JsonValue[]
   const end = endOf(asked)
@@ -36,17 +38,31 @@ export async function accessEvaluations(call: ClientCall, parts: DecisionParts):
   const evaluations: Evaluation[] = []
   for (const item of questions) {
     call.checkDeadline()
+    // A batch whose decisions are all reused must not delay other requests.
+    await setImmediate()
     const evaluation = await answerItem(asked, item, call, parts)
     evaluations.push(evaluation)
     if (evaluation.decision === end) break
   }
-  return json({ evaluations })
+  // A decision may end while later questions wait for an authority.
+  const now = parts.clock.now()
+  return json({ evaluations: evaluations.map((each) => (isEnded(each, now) ? ENDED : each)) })
+}
+
+const ENDED: Evaluation = { decision: false, context: { reason: 'decision_expired' } }
+
+function isEnded({ context }: Evaluation, now: Instant): boolean {
+  const ours = isJsonObject(context) ? member(context, 'chancery') : undefined
+  const until = isJsonObject(ours) ? member(ours, 'valid_until') : undefined
+  return typeof until === 'string' && instantOf(until) <= now
 }
 
 function endOf(asked: JsonObject): boolean | undefined {
-  const options = member(asked, 'options') ?? {}
+  const options = member(asked, 'options')
+  if (options === undefined) return undefined
   if (!isJsonObject(options)) return invalid('options')
-  const semantic = member(options, 'evaluations_semantic') ?? 'execute_all'
+  const semantic = member(options, 'evaluations_semantic')
+  if (semantic === undefined) return undefined
   if (!ENDS_AT.has(semantic)) invalid('options.evaluations_semantic')
   return ENDS_AT.get(semantic)
 }
@@ -61,7 +77,9 @@ async function answerItem(
   try {
     if (!isJsonObject(item)) return invalid('evaluations')
     const members = DEFAULTS.flatMap((name) => {
-      const value = member(item, name) ?? member(asked, name)
+      const own = member(item, name)
+      // A null of an item replaces the default, too, and is refused.
+      const value = own === undefined ? member(asked, name) : own
       return value === undefined ? [] : [[name, value] as const]
     })
     return await answerQuestion(Object.fromEntries(members), call, parts)
@@ -69,6 +87,7 @@ async function answerItem(
     const refusal = toRefusal(error)
     if (refusal === undefined || refusal.error === 'deadline') throw error
     const { status, reason, message } = GATEWAY_ERRORS[refusal.error]
+    recordRefused(call, reason)
     const details = refusal.details === undefined ? {} : { details: refusal.details }
     return { decision: false, context: { error: { status, message, reason, ...details } } }
   }

@@ -1,11 +1,15 @@
 import { GatewayRefusal } from '@chancery/contract'
-import { JsonError, isJsonObject, readJsonBytes } from '@chancery/protocol'
+import { JsonError, READ_LIMITS, isJsonObject, readJsonBytes } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { ClientCall } from '../../edge/call.ts'
-import { countDecisions, decide } from './decide.ts'
+import { countDecisions, decide, recordRefused } from './decide.ts'
 import type { DecisionParts } from './parts.ts'
 import type { LocalDenial } from './question.ts'
 import { readQuestion } from './read-question.ts'
+
+const MAX_BODY_BYTES = 131_072
+/** The signed request to the authority has the question inside of other objects, and the limit is 64 there. */
+const MAX_DEPTH = 48
 
 /** The answer to one AuthZEN question. */
 export type Evaluation = JsonObject & { readonly decision: boolean }
@@ -14,9 +18,11 @@ export type Evaluation = JsonObject & { readonly decision: boolean }
 export async function readAsked(call: ClientCall): Promise<JsonObject> {
   if (!call.client.decisions) throw new GatewayRefusal('decisions_scope')
   const bytes = await call.readBody()
+  // Read here and not in a thread, so that only small bodies are accepted.
+  if (bytes.length > MAX_BODY_BYTES) throw new GatewayRefusal('body_too_large')
   let value: JsonValue
   try {
-    value = readJsonBytes(bytes)
+    value = readJsonBytes(bytes, { ...READ_LIMITS, maxDepth: MAX_DEPTH })
   } catch (error) {
     if (error instanceof JsonError) throw new GatewayRefusal('invalid_json', undefined, { cause: error })
     throw error
@@ -37,9 +43,9 @@ export async function answerOne(asked: JsonObject, call: ClientCall, parts: Deci
  */
 export async function answerQuestion(asked: JsonObject, call: ClientCall, parts: DecisionParts): Promise<Evaluation> {
   const question = readQuestion(asked, call)
-  if ('denied' in question) return toDenial(question)
+  if ('denied' in question) return toDenial(question, call)
   const decided = await decide(question, call, parts)
-  if ('denied' in decided) return toDenial(decided)
+  if ('denied' in decided) return toDenial(decided, call)
   const { decision, wire, justification } = decided
   const { authorized, denial_reason, decision_valid_until } = decision
   return {
@@ -55,6 +61,7 @@ export async function answerQuestion(asked: JsonObject, call: ClientCall, parts:
   }
 }
 
-function toDenial({ denied }: LocalDenial): Evaluation {
+function toDenial({ denied }: LocalDenial, call: ClientCall): Evaluation {
+  recordRefused(call, denied)
   return { decision: false, context: { reason: denied } }
 }

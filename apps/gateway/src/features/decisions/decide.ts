@@ -42,6 +42,12 @@ export async function decide(
   return audited(verified, false, call)
 }
 
+/** Records a question that got no decision, so that the records keep the order of the questions. */
+export function recordRefused({ context }: ClientCall, reason: string | undefined): void {
+  const refused = { decision_id: null, authorized: false, reused: false, reason: reason ?? 'refused' }
+  context.decisions = [...(context.decisions ?? []), refused]
+}
+
 function audited(verified: VerifiedDecision, reused: boolean, { context }: ClientCall): VerifiedDecision {
   const { decision_id, authorized } = verified.decision
   context.decisions = [...(context.decisions ?? []), { decision_id, authorized, reused }]

@@ -18,7 +18,10 @@ interface Stored {
   readonly endMs: number
 }
 
-const MAX_DECISIONS = 10_000
+/** For each client, so that none removes the decisions of another. */
+const MAX_DECISIONS = 1000
+/** A clock that runs behind must not prolong a decision (protocol/trust-operations: 300 s). */
+const MAX_REUSE_MS = 300_000
 const MICROSECONDS_PER_MS = 1000
 
 /**
@@ -27,15 +30,15 @@ const MICROSECONDS_PER_MS = 1000
  */
 export class DecisionCache {
   readonly #clock: Pick<Clock, 'now' | 'monotonicMs'>
-  readonly #byNetwork = new WeakMap<NetworkPolicy, Map<string, Stored>>()
+  readonly #byNetwork = new WeakMap<NetworkPolicy, Map<string, Map<string, Stored>>>()
 
   constructor(clock: Pick<Clock, 'now' | 'monotonicMs'>) {
     this.#clock = clock
   }
 
   find(clientId: string, question: Question): VerifiedDecision | undefined {
-    const kept = this.#byNetwork.get(question.network)
-    const key = keyOf(clientId, question)
+    const kept = this.#byNetwork.get(question.network)?.get(clientId)
+    const key = keyOf(question)
     const stored = key === undefined ? undefined : kept?.get(key)
     if (key === undefined || stored === undefined) return undefined
     if (this.#remainingMs(stored.verified) > 0 && this.#clock.monotonicMs() < stored.endMs) return stored.verified
@@ -44,15 +47,21 @@ export class DecisionCache {
   }
 
   keep(clientId: string, question: Question, verified: VerifiedDecision): void {
-    const key = keyOf(clientId, question)
+    const key = keyOf(question)
     const remainingMs = this.#remainingMs(verified)
     if (key === undefined || remainingMs <= 0) return
-    const kept = this.#byNetwork.get(question.network) ?? new Map<string, Stored>()
-    this.#byNetwork.set(question.network, kept)
+    const clients = this.#byNetwork.get(question.network) ?? new Map<string, Map<string, Stored>>()
+    this.#byNetwork.set(question.network, clients)
+    const kept = clients.get(clientId) ?? new Map<string, Stored>()
+    clients.set(clientId, kept)
     kept.delete(key)
-    const [oldest] = kept.keys()
-    if (kept.size >= MAX_DECISIONS && oldest !== undefined) kept.delete(oldest)
-    kept.set(key, { verified, endMs: this.#clock.monotonicMs() + remainingMs })
+    const nowMs = this.#clock.monotonicMs()
+    // The oldest come first, and end first.
+    for (const [each, { endMs }] of kept) {
+      if (endMs > nowMs && kept.size < MAX_DECISIONS) break
+      kept.delete(each)
+    }
+    kept.set(key, { verified, endMs: nowMs + Math.min(remainingMs, MAX_REUSE_MS) })
   }
 
   #remainingMs({ decision }: VerifiedDecision): number {
@@ -61,9 +70,9 @@ export class DecisionCache {
 }
 
 /** Returns undefined for a question with a request proof: a proof counts once, and only the authority knows all of them. */
-function keyOf(clientId: string, question: Question): string | undefined {
+function keyOf(question: Question): string | undefined {
   if (question.proof !== undefined) return undefined
   const { basis, capability, requester = null, parameters, attributes, certificate } = question
   const asked = { basis, capability, requester, parameters, attributes, cert_id: certificate?.cert_id ?? null }
-  return sha256Hex(toUtf8(canonicalJson([clientId, asked])))
+  return sha256Hex(toUtf8(canonicalJson(asked)))
 }

@@ -128,6 +128,7 @@ it('a client without the grant is refused before its body is read, and the quota
 
 it.each<[string, JsonObject, string]>([
   ['no subject', { subject: null }, 'subject'],
+  ['a colon in the type of the subject', { subject: { type: 'node:urn', id: 'x' } }, 'subject.type'],
   ['no id of the resource', { resource: { type: 'printer' } }, 'resource.id'],
   ['no action', { action: {} }, 'action.name'],
   ['a reserved attribute', { context: { chancery_request: {} } }, 'context'],

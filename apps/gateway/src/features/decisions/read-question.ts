@@ -62,6 +62,8 @@ function readBasis(subject: Entity, ours: JsonObject, network: DecidingNetwork):
   const caller = proof === undefined ? undefined : callerOf(proof)
   const rest = { proof, certificate: caller, requester: undefined }
   const { type, id, properties = {} } = subject
+  // In the policy file a subject is `type:id`. Only the id may contain a colon.
+  if (type.includes(':')) invalid('subject.type')
   if (type === 'attestation') {
     if (!isPlainText(id, 128)) invalid('subject.id')
     const requester = member(properties, 'requester')
@@ -78,6 +80,9 @@ function readBasis(subject: Entity, ours: JsonObject, network: DecidingNetwork):
   if (type !== 'node') return attestation_id === undefined ? UNKNOWN : { ...rest, basis: { attestation_id } }
   const certificate = caller ?? readCertificate(properties)
   if (attestation_id === undefined || certificate?.cert_id !== id) return UNKNOWN
+  // Ids are unique per issuer. Without a proof nothing but the issuer connects the certificate with the attestation.
+  const isOwn = certificate.network_name === network.name && certificate.issued_by === network.primary.issuer
+  if (proof === undefined && !isOwn) return UNKNOWN
   return { ...rest, certificate, basis: { attestation_id } }
 }
 
