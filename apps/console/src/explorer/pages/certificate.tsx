@@ -1,6 +1,6 @@
 import { GATEWAY_ROUTES } from '@chancery/contract'
 import type { TrustDecision } from '@chancery/protocol'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { explain } from '../../authority.ts'
 import { Fact } from '../../components/fact.tsx'
@@ -18,9 +18,13 @@ type Outcome = { readonly problem: string } | { readonly reply: Reply }
 export function CertificatePage({ session }: { readonly session: Session }): JSX.Element {
   const [text, setText] = useState('')
   const [outcome, setOutcome] = useState<Outcome>()
+  const current = useRef(text)
+  current.current = text
   const verify = async (event: Event): Promise<void> => {
     event.preventDefault()
-    setOutcome(await ask(text, session.token))
+    const answered = await ask(text, session.token)
+    // An answer about a former text is dropped.
+    if (current.current === text) setOutcome(answered)
   }
   return (
     <>

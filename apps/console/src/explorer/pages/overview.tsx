@@ -19,7 +19,7 @@ interface Condition {
   /** Names of the readiness checks that fail. */
   readonly failing: readonly string[]
   readonly description: GatewayDescription
-  readonly networks: number
+  readonly networks: number | undefined
   readonly warnings: readonly Warning[]
 }
 
@@ -40,7 +40,7 @@ async function loadCondition(): Promise<Condition> {
     isReady: ready.status === 200,
     failing: ready.status === 200 ? [] : failingChecks(ready.text),
     description,
-    networks: mesh?.networks.length ?? 0,
+    networks: mesh?.networks.length,
     warnings: findWarnings(description, mesh, globalThis.isSecureContext),
   }
 }
@@ -88,7 +88,7 @@ export function OverviewPage({ operations }: { readonly operations: readonly Ope
           value={description.mode}
           note={description.mode === 'production' ? 'policy by its operator' : 'for trials only'}
         />
-        <Figure name="Networks" value={String(value.networks)} note="published in the mesh" page="mesh" />
+        <Figure name="Networks" value={String(value.networks ?? '–')} note="published in the mesh" page="mesh" />
         <Figure name="Operations" value={String(operations.length)} note="in the explorer" page="explorer" />
       </section>
       {warnings.length === 0 ? null : <Warnings warnings={warnings} />}

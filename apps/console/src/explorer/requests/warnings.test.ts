@@ -6,16 +6,21 @@ import { findWarnings } from './warnings.ts'
 const ON = { durable_crl_state: true, durable_audit: true, audit_delivery: true, shared_quotas: true, mtls: true }
 const about = (mode: string, off: Readonly<Record<string, boolean>> = {}): GatewayDescription =>
   ({ mode, security_capabilities: { ...ON, oidc: false, ...off } }) as unknown as GatewayDescription
+const EMPTY = { networks: [], synchronization: [] } as unknown as Mesh
 const namesOf = (...given: Parameters<typeof findWarnings>): readonly string[] =>
   findWarnings(...given).map(({ name }) => name)
 
 describe('warnings of a gateway', () => {
   it('are none when every protection is on', () => {
-    expect(namesOf(about('production'), undefined, true)).toEqual([])
+    expect(namesOf(about('production'), EMPTY, true)).toEqual([])
+  })
+
+  it('say that the networks could not be read', () => {
+    expect(namesOf(about('production'), undefined, true)).toEqual(['mesh'])
   })
 
   it('name development mode, plain HTTP and each protection that is off', () => {
-    expect(namesOf(about('development', { durable_audit: false, mtls: false }), undefined, false)).toEqual([
+    expect(namesOf(about('development', { durable_audit: false, mtls: false }), EMPTY, false)).toEqual([
       'mode',
       'plain_http',
       'durable_audit',

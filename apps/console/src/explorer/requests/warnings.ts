@@ -41,6 +41,12 @@ const SYNCHRONIZATION: Readonly<Record<string, string>> = {
   source_rollback: 'is newer than the published one: the source was rolled back',
 }
 
+const MESH_UNKNOWN: Warning = {
+  name: 'mesh',
+  text: 'The state of the networks could not be read.',
+  effect: 'Networks that do not respond and old lists are not shown here.',
+}
+
 /** Lists every protection that is off and every input that is not current, the most important first. */
 export function findWarnings(
   { mode, security_capabilities: capabilities }: GatewayDescription,
@@ -61,7 +67,7 @@ export function findWarnings(
       effect: 'A token that you enter can be read on its way, and the browser signs nothing.',
     })
   for (const [name, warning] of Object.entries(OFF)) if (capabilities[name] === false) found.push({ name, ...warning })
-  return mesh === undefined ? found : [...found, ...meshWarnings(mesh)]
+  return [...found, ...(mesh === undefined ? [MESH_UNKNOWN] : meshWarnings(mesh))]
 }
 
 function meshWarnings({ networks, synchronization }: Mesh): readonly Warning[] {

@@ -50,7 +50,8 @@ it('the audit has one entry for each question, in their order', async () => {
   const unknown = { ...allowed, subject: { type: 'user', id: 'alice' } }
   await askAll([unknown, { ...allowed, ...resource('p3') }, { subject: 1 }])
   const last = (await auditEvents(setup.gateway)).findLast(({ phase }) => phase === 'completed')
-  expect((last?.['context'] as JsonObject)['decisions']).toEqual([
+  const { context } = last as { context: JsonObject }
+  expect(context['decisions']).toEqual([
     { decision_id: null, authorized: false, reused: false, reason: 'subject_unknown' },
     { decision_id: expect.any(String) as string, authorized: true, reused: false },
     { decision_id: null, authorized: false, reused: false, reason: 'question_invalid' },
@@ -70,7 +71,7 @@ it('a node is decided with a certificate of this network only', async () => {
   const subjects = { [`node:${certificate.cert_id}`]: String((allowed['subject'] as JsonObject)['id']) }
   await setup.gateway.reload(await setup.policy({ subjects }))
   const ask = (members: JsonObject): Promise<GatewayResponse> => {
-    const properties = { certificate: { ...(asJson(certificate) as JsonObject), ...members } }
+    const properties = { certificate: { ...asJson(certificate), ...members } }
     return setup.ask({ ...allowed, subject: { type: 'node', id: certificate.cert_id, properties } })
   }
   expect((await ask({})).body['decision']).toBe(true)

@@ -29,6 +29,13 @@ export const decideAct: Act = {
       ],
     },
     { name: 'attestation_id', label: 'Attestation id', kind: 'text', isMono: true, isShown: isBasis('own') },
+    {
+      name: 'issuer',
+      label: 'Network of the partner',
+      kind: 'text',
+      isShown: isBasis('partner'),
+      hint: 'The name that you expect. An attestation of another network is refused.',
+    },
     { name: 'attestation', label: 'Its attestation', kind: 'file', isShown: isBasis('partner') },
     { name: 'agreement', label: 'The agreement', kind: 'file', isShown: isBasis('agreement') },
     { name: 'capability', label: 'Capability', kind: 'text', isMono: true, placeholder: 'pay.invoice' },
@@ -77,9 +84,12 @@ export const decideAct: Act = {
 function basisOf(values: Values): JsonObject {
   if (values['basis'] === 'agreement') return { agreement: jsonOf(values['agreement'], 'Agreement') }
   if (values['basis'] === 'partner') {
-    const issuer = jsonOf(values['attestation'], 'Attestation')['issuer_sovereign_id']
+    // Named apart from the attestation, so that its own text alone does not decide.
+    const issuer_sovereign_id = textOf(values, 'issuer')
+    if (issuer_sovereign_id === '') throw new Error('Give the name of the network of the partner.')
+    jsonOf(values['attestation'], 'Attestation')
     // The text as given: a signature covers the spelling of numbers.
-    return { presented: { attestation_text: textOf(values, 'attestation'), issuer_sovereign_id: plain(issuer) } }
+    return { presented: { attestation_text: textOf(values, 'attestation'), issuer_sovereign_id } }
   }
   const attestation_id = textOf(values, 'attestation_id')
   if (attestation_id === '') throw new Error('Give the id of the attestation.')

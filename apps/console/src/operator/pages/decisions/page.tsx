@@ -106,7 +106,13 @@ export function Page({ query }: PageProps): JSX.Element {
       </a>
     </Bar>
   )
-  if (isStoreOff(counts.problem)) return <StoreOff bar={bar} />
+  if (isStoreOff(counts.problem))
+    return (
+      <>
+        <StoreOff bar={bar} />
+        <Acts of={[decideAct]} query={query} />
+      </>
+    )
   return (
     <>
       {bar}

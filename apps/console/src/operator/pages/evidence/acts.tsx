@@ -6,7 +6,7 @@ import { Drawer } from '../../parts/drawer.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Act } from '../../signing/act.ts'
 import { saveAnchor } from './anchors.tsx'
-import { olderThanDays } from './older-than.ts'
+import { olderThanDays, removalEffect } from './older-than.ts'
 import type { StoreStatus } from './status.ts'
 
 /** Signs the head of the store. */
@@ -142,14 +142,7 @@ export function retentionAct(date: string): Act {
       return [{ target: at`/admin/evidence/retention/apply`, body: { older_than_days } }]
     },
     effects: (_values, dryRun) => [
-      dryRun?.['would_change'] === true
-        ? {
-            shape: 'cross',
-            tone: 'bad',
-            text: `${plain(dryRun['removed_count'])} entries are removed, up to #${plain(dryRun['removed_through_sequence'])}`,
-            more: 'The authority verifies them first.',
-          }
-        : { shape: 'dash', tone: 'ended', text: `No entry from before ${date} can be removed` },
+      removalEffect(date, dryRun),
       { shape: 'tick', tone: 'good', text: 'A signed checkpoint names the last removed entry' },
       { shape: 'dash', tone: 'ended', text: 'Removal stops at the first entry that must stay' },
     ],
