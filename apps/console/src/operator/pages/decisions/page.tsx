@@ -106,13 +106,8 @@ export function Page({ query }: PageProps): JSX.Element {
       </a>
     </Bar>
   )
-  if (isStoreOff(counts.problem))
-    return (
-      <>
-        <StoreOff bar={bar} />
-        <Acts of={[decideAct]} query={query} />
-      </>
-    )
+  const acts = <Acts of={[decideAct]} query={query} />
+  if (isStoreOff(counts.problem)) return <>{[<StoreOff bar={bar} />, acts]}</>
   return (
     <>
       {bar}
@@ -143,7 +138,7 @@ export function Page({ query }: PageProps): JSX.Element {
         }}
         onLive={setLive}
       />
-      <Acts of={[decideAct]} query={query} />
+      {acts}
     </>
   )
 }
