@@ -146,6 +146,7 @@ it('opens the node of a certificate, and names the node', async () => {
   const show = `history.pushState({}, '', '/operator/certificates/${cert_id}'); dispatchEvent(new PopStateEvent('popstate'))`
   await page.evaluate(show)
   await page.waitForSelector('.panel >> text=The certificate does not verify (invalid_signature).')
+  expect(new URL(page.url()).search).toBe(`?cert=${cert_id}`)
   await page.unroute('**/admin/nodes/*')
   await page.keyboard.press('R')
   await page.waitForSelector('.panel >> text=verified in this browser')

@@ -12,7 +12,7 @@ interface Found {
   readonly certificates: readonly { readonly node_public_key: string }[]
 }
 
-/** Opens the page of the node that holds a certificate. */
+/** Opens the page of the node that holds a certificate, with this certificate picked. */
 export function Page({ params }: PageProps): JSX.Element {
   const id = params['cert_id'] ?? ''
   const { value, problem } = useLive(`certificate ${id}`, (signal) =>
@@ -20,7 +20,7 @@ export function Page({ params }: PageProps): JSX.Element {
   )
   const key = value?.certificates[0]?.node_public_key
   useEffect(() => {
-    if (key !== undefined) navigate(nodeHref(key), { replace: true })
+    if (key !== undefined) navigate(`${nodeHref(key)}?cert=${encodeURIComponent(id)}`, { replace: true })
   }, [key])
   return (
     <>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { byDay, historyOf } from './history.ts'
+import { byDay, historyOf, toRevoke } from './history.ts'
 import type { HistoryCertificate, NodeView } from './history.ts'
 
 const NOW = Date.parse('2026-03-10T12:00:00Z')
@@ -30,6 +30,7 @@ const NODE: NodeView = {
   agent: null,
   invite: null,
   certificates: [SECOND, FIRST],
+  more_certificates: false,
   state: 'active',
   roles: ['role:client'],
   cert_id: SECOND.cert_id,
@@ -41,6 +42,14 @@ const NODE: NodeView = {
 const GONE = { ...NODE, state: 'expired', last_heartbeat: null } as const
 const titles = (...given: Parameters<typeof historyOf>): readonly string[] =>
   historyOf(...given).map(({ title }) => title)
+
+it('revokes the named certificate, the newest one without a name, and none that is not listed', () => {
+  const name = 'node key'
+  expect(toRevoke(NODE, null)).toEqual({ name, cert_id: SECOND.cert_id, isEarlier: false })
+  expect(toRevoke(NODE, SECOND.cert_id)).toEqual({ name, cert_id: SECOND.cert_id, isEarlier: false })
+  expect(toRevoke(NODE, FIRST.cert_id)).toEqual({ name, cert_id: FIRST.cert_id, isEarlier: true })
+  for (const unknown of ['cccccccc-3333', '']) expect(toRevoke(NODE, unknown)).toBeUndefined()
+})
 
 it('shows the life of a node through its certificates, newest first', () => {
   expect(titles(NODE, [], NOW)).toEqual(['Last heartbeat: healthy', 'Certificate renewed', 'Joined'])

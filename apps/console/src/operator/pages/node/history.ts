@@ -2,9 +2,11 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { NodeSummary } from '@chancery/sdk'
 import type { IconName, Tone } from '../../parts/icons.ts'
 import { absolute, duration } from '../../parts/duration.ts'
+import { nodeName } from '../../node-key.ts'
 import { shortId } from '../../parts/short-id.ts'
 import { eventActor, eventText } from '../../words/events.ts'
 import { reasonText } from '../../words/reasons.ts'
+import type { RevokedNode } from '../nodes/revoke.ts'
 
 /** One event in the life of a node. */
 export interface HistoryEvent {
@@ -29,7 +31,9 @@ export interface HistoryCertificate {
 
 /** GET /admin/nodes/{key}, as far as the page shows it. */
 export type NodeView = NodeSummary & {
+  /** The newest ones. */
   readonly certificates: readonly HistoryCertificate[]
+  readonly more_certificates: boolean
   readonly agent: { readonly agent_id: string; readonly registered_at: string } | null
   readonly invite: { readonly created_at: string; readonly created_by: string | null } | null
 }
@@ -44,6 +48,14 @@ export interface AuditEvent {
 /** Returns whether a certificate is neither revoked nor expired. */
 export const isUsable = ({ revoked_at, expires_at }: HistoryCertificate, nowMs: number): boolean =>
   revoked_at === null && Date.parse(expires_at) > nowMs
+
+/** Returns the certificate that the address names, or the newest one without a name. None when it is not listed. */
+export function toRevoke(node: NodeView, chosen: string | null): RevokedNode | undefined {
+  const cert_id = chosen ?? node.cert_id
+  const isEarlier = cert_id !== node.cert_id
+  if (isEarlier && !node.certificates.some((each) => each.cert_id === cert_id)) return undefined
+  return { name: nodeName(node), cert_id, isEarlier }
+}
 
 /** Shown from the certificates and the invite, which an authority stores longer than events. */
 const FROM_RECORDS = new Set(['certificate_issued', 'certificate_renewed', 'certificate_revoked', 'invite_created'])

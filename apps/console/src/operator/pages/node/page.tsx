@@ -6,7 +6,7 @@ import { Bar } from '../../parts/bar.tsx'
 import { Roles } from '../../parts/facts.tsx'
 import { offerFile } from '../../parts/file.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { Id } from '../../parts/id.tsx'
+import { Id, shortId } from '../../parts/id.tsx'
 import { Blank, Problem } from '../../parts/problem.tsx'
 import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -15,10 +15,9 @@ import { withQuery } from '../../router.ts'
 import { Acts } from '../../signing/review.tsx'
 import { nodeState } from '../nodes/node-state.ts'
 import { revokeAct } from '../nodes/revoke.ts'
-import type { RevokedNode } from '../nodes/revoke.ts'
 import { labelAct } from './label.ts'
 import { Side } from './side.tsx'
-import { byDay, historyOf, isUsable } from './history.ts'
+import { byDay, historyOf, isUsable, toRevoke } from './history.ts'
 import type { AuditEvent, HistoryEvent, NodeView } from './history.ts'
 
 const CRUMBS = [{ href: '/operator/nodes', text: 'Nodes' }]
@@ -53,6 +52,8 @@ function Node({ path, query }: { readonly path: string; readonly query: URLSearc
   const node = live.value?.node
   const name = node === undefined ? 'Node' : nodeName(node)
   const events = node === undefined ? [] : historyOf(node, live.value?.events ?? [], authorityNow())
+  const chosen = query.get('cert')
+  const revoked = node === undefined ? undefined : toRevoke(node, chosen)
   return (
     <>
       <Bar title={name} asks="What happened to this node?" crumbs={CRUMBS} live={live} />
@@ -62,12 +63,13 @@ function Node({ path, query }: { readonly path: string; readonly query: URLSearc
           <span class="bone" />
         ) : (
           <>
+            {revoked === undefined ? <NotListed id={chosen ?? ''} /> : null}
             <Hero node={node} events={events} />
             <div class="split">
               <Timeline events={events} />
               <Side node={node} />
             </div>
-            <Acts of={[revokeAct([toRevoke(node, query.get('cert'))]), labelAct(node)]} query={query} />
+            <Acts of={[...(revoked === undefined ? [] : [revokeAct([revoked])]), labelAct(node)]} query={query} />
           </>
         )}
       </div>
@@ -75,10 +77,13 @@ function Node({ path, query }: { readonly path: string; readonly query: URLSearc
   )
 }
 
-/** The certificate that the address names, or the newest one. */
-function toRevoke(node: NodeView, chosen: string | null): RevokedNode {
-  const earlier = node.certificates.find(({ cert_id }) => cert_id === chosen && cert_id !== node.cert_id)
-  return { name: nodeName(node), cert_id: earlier?.cert_id ?? node.cert_id, isEarlier: earlier !== undefined }
+/** The address names a certificate that the page does not have: another one must not be revoked in its place. */
+function NotListed({ id }: { readonly id: string }): JSX.Element {
+  return (
+    <p class="banner watch" role="alert" data-not-listed>
+      The certificate {shortId(id)} of this address is not listed here and cannot be revoked from this page.
+    </p>
+  )
 }
 
 function NoNode({ text }: { readonly text: string }): JSX.Element {

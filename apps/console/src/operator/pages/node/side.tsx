@@ -81,7 +81,8 @@ function Certificate({ node }: { readonly node: NodeView }): JSX.Element {
         {earlier.length === 0 ? null : (
           <details>
             <summary>
-              Earlier certificates <small>{earlier.length}</small>
+              Earlier certificates{' '}
+              <small>{node.more_certificates ? `newest ${earlier.length}, there are more` : earlier.length}</small>
             </summary>
             <ul>
               {earlier.map((each) => (

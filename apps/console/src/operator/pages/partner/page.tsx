@@ -6,13 +6,15 @@ import { dashboard } from '../../dashboard.ts'
 import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
 import { Blank, Problem } from '../../parts/problem.tsx'
+import { shortId } from '../../parts/short-id.ts'
 import { State } from '../../parts/state.tsx'
 import { absolute } from '../../parts/time.tsx'
 import { useLive } from '../../parts/use-live.ts'
 import { doHref } from '../../signing/review.tsx'
 import { useStore } from '../../store.ts'
+import { partnerHref } from '../partners/links.ts'
 import { importedFeeds } from '../partners/reads.ts'
-import { currentTreaty, isInForce, stateOf } from '../partners/rows.ts'
+import { currentTreaty, isInForce, namedTreaty, stateOf } from '../partners/rows.ts'
 import type { FeedRow } from '../partners/rows.ts'
 import { Alarms, Contact, FeedPanel } from './contact.tsx'
 import { DecisionsPanel } from './decisions.tsx'
@@ -60,10 +62,20 @@ interface ShownProps {
 function Shown({ id, view, query }: ShownProps): JSX.Element {
   const { ours, partner, theirs } = view
   const feed = importedFeeds().find((row) => row.issuer_sovereign_id === id)
-  const picked = ours.find(({ treaty }) => treaty.treaty_id === query.get('treaty')) ?? currentTreaty(ours)
+  const asked = query.get('treaty')
+  const named = namedTreaty(ours, asked)
+  const isListed = asked === null || named !== undefined
+  // A treaty that is not listed leaves the page of the partner, without the actions of a treaty.
+  const picked = named ?? currentTreaty(ours)
   return (
     <div class="content">
-      <Hero {...{ id, view, picked, feed }} />
+      {isListed ? null : (
+        <p class="banner watch" role="alert" data-not-listed>
+          The treaty {shortId(asked)} of this address is not one that this network signed for {id}, or it is not listed
+          here. It cannot be changed from this page. <a href={partnerHref(id)}>Open the partner without it</a>
+        </p>
+      )}
+      <Hero {...{ id, view, picked, feed, isListed }} />
       <div class="split">
         <div class="stack">
           {partner === undefined ? null : <Alarms partner={partner} />}
@@ -80,7 +92,7 @@ function Shown({ id, view, query }: ShownProps): JSX.Element {
           <Contact id={id} partner={partner} picked={picked} />
         </div>
       </div>
-      <LazyDrawers {...{ id, view, picked, feed, query }} />
+      <LazyDrawers {...{ id, view, picked: named, feed, query }} />
     </div>
   )
 }
@@ -102,8 +114,9 @@ function Hero(props: {
   readonly view: PartnerView
   readonly picked: TreatyRow | undefined
   readonly feed: FeedRow | undefined
+  readonly isListed: boolean
 }): JSX.Element {
-  const { id, view, picked, feed } = props
+  const { id, view, picked, feed, isListed } = props
   const canChange = picked !== undefined && isInForce(picked)
   return (
     <div class="hero">
@@ -114,7 +127,7 @@ function Hero(props: {
         <p>{sentenceOf(view, picked)}</p>
       </div>
       <div class="end">
-        {canChange ? (
+        {!isListed ? null : canChange ? (
           <>
             <a class="btn danger" href={doHref('end')}>
               End…

@@ -1,6 +1,6 @@
 import type { ListedPartner, TreatyRow } from '@chancery/sdk'
 import { describe, expect, it } from 'vitest'
-import { currentTreaty, filterRows, partnerRows, treatyState } from './rows.ts'
+import { currentTreaty, filterRows, namedTreaty, partnerRows, treatyState } from './rows.ts'
 import type { FeedRow } from './rows.ts'
 
 const NOW = Date.parse('2026-11-16T00:00:00Z')
@@ -21,6 +21,13 @@ const feed = (name: string, freshness: string): FeedRow =>
   ({ issuer_sovereign_id: name, freshness }) as unknown as FeedRow
 const listed = (name: string, state: string): ListedPartner =>
   ({ sovereign_id: name, state, label: null }) as unknown as ListedPartner
+
+it('picks the named treaty, the one that counts without a name, and none that is not listed', () => {
+  const [first, second] = [treaty('A', 10), treaty('A', 20)]
+  expect(namedTreaty([first, second], null)).toBe(second)
+  expect(namedTreaty([first, second], 'A-10')).toBe(first)
+  for (const unknown of ['A-30', '']) expect(namedTreaty([first, second], unknown)).toBeUndefined()
+})
 
 describe('partnerRows', () => {
   it('orders alarms, ends and old feeds before partners in order and ended ones', () => {

@@ -43,6 +43,10 @@ export function currentTreaty(treaties: readonly TreatyRow[]): TreatyRow | undef
   return of.toSorted((a, b) => key(a).localeCompare(key(b))).at(-1)
 }
 
+/** Returns the treaty that the address names, or the one that counts without a name. None when it is not listed. */
+export const namedTreaty = (treaties: readonly TreatyRow[], id: string | null): TreatyRow | undefined =>
+  id === null ? currentTreaty(treaties) : treaties.find(({ treaty }) => treaty.treaty_id === id)
+
 /** Makes one row for each network that has a treaty or is read, the most urgent first. */
 export function partnerRows(
   treaties: readonly TreatyRow[],
