@@ -13,10 +13,10 @@ import {
 } from '@chancery/protocol'
 import type { AuthorityKeys, JsonObject, JsonValue } from '@chancery/protocol'
 import { at, readText } from '../client.ts'
-import { readGenesis, withHistory } from './gather.ts'
+import { isOlder, readGenesis, readKeys } from './gather.ts'
 
-/** Why a record does not verify; empty when it does. */
-export type Finding = string
+/** Why a record does not verify; empty when it does. An error states why it was not checked. */
+export type Finding = string | Error
 
 /** What a page shows of a certificate. The signed record must state the same. */
 export interface ShownCertificate {
@@ -28,10 +28,12 @@ export interface ShownCertificate {
 
 /** Verifies a certificate under the pinned genesis block: signature, network, and that the page shows its values. */
 export async function checkCertificate(value: JsonValue, shown: ShownCertificate): Promise<Finding> {
+  if (isJsonObject(value) && Object.keys(value).length === 0)
+    return new Error('The authority does not have the text of the certificate.')
   const certificate = orUndefined(() => readJoinCertificate(value))
   const window = certificate === undefined ? undefined : windowOf(certificate)
   if (certificate === undefined || window === undefined) return 'The certificate cannot be read.'
-  const keys = await withHistory(await readGenesis(), [certificate])
+  const { keys, missing } = await readKeys(await readGenesis(), [certificate])
   const against = {
     network_name: keys.genesis.network_name,
     authorityKey: signersOf(keys, certificate),
@@ -39,7 +41,8 @@ export async function checkCertificate(value: JsonValue, shown: ShownCertificate
     now: window.issuedAt,
   }
   const verdict = await verifyJoinCertificate(certificate, against)
-  if (!verdict.ok) return `The certificate does not verify (${verdict.reason}).`
+  if (!verdict.ok)
+    return notChecked(certificate, keys, missing) ?? `The certificate does not verify (${verdict.reason}).`
   const isShown =
     certificate.cert_id === shown.cert_id &&
     certificate.node_public_key === shown.node_public_key &&
@@ -57,16 +60,20 @@ export async function checkPolicyVersions(policyId: string): Promise<ReadonlyMap
   ])
   const page = readJson(text)
   const rows = isJsonObject(page) && Array.isArray(page['versions']) ? page['versions'].filter(isJsonObject) : []
-  const keys = await withHistory(
+  const read = await readKeys(
     genesis,
     rows.flatMap(({ policy }) => (isJsonObject(policy) ? [policy] : [])),
   )
   const findings = new Map<number, Finding>()
-  for (const row of rows) findings.set(Number(row['version']), await checkVersion(row, policyId, keys))
+  for (const row of rows) findings.set(Number(row['version']), await checkVersion(row, policyId, read))
   return findings
 }
 
-async function checkVersion(row: JsonObject, policyId: string, keys: AuthorityKeys): Promise<Finding> {
+async function checkVersion(
+  row: JsonObject,
+  policyId: string,
+  { keys, missing }: Awaited<ReturnType<typeof readKeys>>,
+): Promise<Finding> {
   const policy = orUndefined(() => readReceived(BOUNDARY_POLICY_FORM, row['policy'] ?? null))
   if (policy === undefined) return 'The stored policy cannot be read.'
   const found = receivedDigest(policy)
@@ -74,7 +81,15 @@ async function checkVersion(row: JsonObject, policyId: string, keys: AuthorityKe
   const { policy_id, version } = policy.record
   if (policy_id !== policyId || version !== row['version']) return `The signed policy is ${policy_id} ${version}.`
   const verdict = await verifyReceived(policy, signersOf(keys, policy.record))
-  return verdict.ok ? '' : `The signature does not verify (${verdict.reason}).`
+  if (verdict.ok) return ''
+  return notChecked(policy.record, keys, missing) ?? `The signature does not verify (${verdict.reason}).`
+}
+
+/** A record of a former key cannot be checked when the former keys cannot be read. */
+function notChecked(record: object, { genesis }: AuthorityKeys, missing: string | undefined): Error | undefined {
+  return missing === undefined || !isOlder(genesis, record)
+    ? undefined
+    : new Error(`The former keys of the authority cannot be read. ${missing}`)
 }
 
 function orUndefined<Value>(read: () => Value): Value | undefined {

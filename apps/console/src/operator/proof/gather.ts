@@ -82,16 +82,31 @@ export async function readGenesis(): Promise<GenesisBlock> {
 
 const DATES = ['decision_made_at', 'issued_at', 'created_at'] as const
 
+/** Returns whether a record is older than the current key. */
+export function isOlder(genesis: GenesisBlock, record: object): boolean {
+  const since = Date.parse(genesis.network_authority.valid_from)
+  return DATES.some((name) => Date.parse(String((record as Readonly<Record<string, unknown>>)[name])) < since)
+}
+
 /** Adds the former keys when a record is older than the current key. Without a succession there is no key history. */
 export async function withHistory(genesis: GenesisBlock, records: readonly object[]): Promise<AuthorityKeys> {
-  const since = Date.parse(genesis.network_authority.valid_from)
-  const isOlder = records.some((record) =>
-    DATES.some((name) => Date.parse(String((record as Readonly<Record<string, unknown>>)[name])) < since),
-  )
-  const history = isOlder ? await part(readPublic<KeyHistory>(at`/key-history`)) : undefined
-  return history !== undefined && 'value' in history && (await verifyKeyHistory(history.value, genesis)).ok
-    ? { genesis, history: history.value }
-    : { genesis }
+  return (await readKeys(genesis, records)).keys
+}
+
+/** As withHistory, and why the former keys cannot be read. */
+export async function readKeys(
+  genesis: GenesisBlock,
+  records: readonly object[],
+): Promise<{ readonly keys: AuthorityKeys; readonly missing?: string }> {
+  if (!records.some((record) => isOlder(genesis, record))) return { keys: { genesis } }
+  try {
+    const history = await readPublic<KeyHistory>(at`/key-history`)
+    return { keys: (await verifyKeyHistory(history, genesis)).ok ? { genesis, history } : { genesis } }
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    const keys = { genesis }
+    return error.code === 'key_history_not_found' ? { keys } : { keys, missing: `${error.message} (${error.code})` }
+  }
 }
 
 /** The spelling of numbers stays, because digests cover it. */

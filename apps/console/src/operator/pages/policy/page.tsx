@@ -10,6 +10,7 @@ import { List } from '../../parts/list.tsx'
 import type { Column, ListPage, ListRequest } from '../../parts/list.tsx'
 import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
+import type { Finding } from '../../proof/check-record.ts'
 import { VerifiedHere, useCheck } from '../../proof/verified-here.tsx'
 import { withQuery } from '../../router.ts'
 import { Acts, doHref } from '../../signing/review.tsx'
@@ -32,9 +33,9 @@ const NONE = (
   </span>
 )
 
-type Findings = ReadonlyMap<number, string> | Error | undefined
+type Findings = ReadonlyMap<number, Finding> | Error | undefined
 
-const findingOf = (findings: Findings, version: number): string | Error | undefined =>
+const findingOf = (findings: Findings, version: number): Finding | undefined =>
   findings instanceof Error ? findings : findings?.get(version)
 
 /** Verifies the versions when what is shown of them changes. */
@@ -42,7 +43,7 @@ function useFindings(id: string, page: VersionsPage | undefined): Findings {
   const shown = useMemo(() => JSON.stringify(page?.rows ?? []), [page])
   return useCheck(`${id} ${shown}`, async () => {
     const { checkPolicyVersions } = await import('../../proof/check-record.ts')
-    return shown === '[]' ? new Map<number, string>() : checkPolicyVersions(id)
+    return shown === '[]' ? new Map<number, Finding>() : checkPolicyVersions(id)
   })
 }
 
@@ -162,10 +163,10 @@ export function Page({ params, query }: PageProps): JSX.Element {
 /** A version that does not verify is reported on every screen. */
 function NotVerified({ findings }: { readonly findings: Findings }): JSX.Element | null {
   if (findings === undefined || findings instanceof Error) return null
-  const failed = [...findings].filter(([, finding]) => finding !== '')
+  const failed = [...findings].filter(([, finding]) => typeof finding === 'string' && finding !== '')
   return failed.length === 0 ? null : (
     <p class="banner bad" role="alert" data-not-verified>
-      {failed.map(([version, finding]) => `Version ${version}: ${finding}`).join(' ')}
+      {failed.map(([version, finding]) => `Version ${version}: ${String(finding)}`).join(' ')}
     </p>
   )
 }
