@@ -22,6 +22,7 @@ export type Finding = string | Error
 export interface ShownCertificate {
   readonly cert_id: string
   readonly node_public_key: string
+  readonly issued_at: string
   readonly expires_at: string
   readonly roles: readonly string[]
 }
@@ -46,8 +47,9 @@ export async function checkCertificate(value: JsonValue, shown: ShownCertificate
   const isShown =
     certificate.cert_id === shown.cert_id &&
     certificate.node_public_key === shown.node_public_key &&
+    Date.parse(certificate.issued_at) === Date.parse(shown.issued_at) &&
     Date.parse(certificate.expires_at) === Date.parse(shown.expires_at) &&
-    certificate.roles.toSorted().join(' ') === shown.roles.toSorted().join(' ')
+    JSON.stringify(certificate.roles.toSorted()) === JSON.stringify(shown.roles.toSorted())
   return isShown ? '' : 'The signed certificate has other values than this page.'
 }
 
