@@ -49,6 +49,21 @@ export async function readText(target: Target, query: Query = {}, signal?: Abort
   return toText(await fetchBytes(payload.target.encoded, { method: 'GET', headers }, signal))
 }
 
+/** Reads as operator and returns the answer with its text as sent, so that what is shown is what is verified. */
+export async function readWithText<Answer>(
+  target: Target,
+  query: Query,
+  signal?: AbortSignal,
+): Promise<{ readonly answer: Answer; readonly text: string }> {
+  const payload = makePayload({ method: 'GET', target: withParameters(target, query) })
+  const { headers } = await signPayload(payload)
+  const { response, bytes } = await request(payload.target.encoded, { method: 'GET', headers }, signal)
+  const text = toText(bytes)
+  const answer = parse(text)
+  if (response.ok && answer !== undefined) return { answer: answer as Answer, text }
+  throw toCallError(response, answer)
+}
+
 /** Opens an event stream as operator: one signed GET whose response has no time limit. */
 export async function openStream(
   target: Target,

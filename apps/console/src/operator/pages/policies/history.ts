@@ -1,14 +1,23 @@
 import type { BoundaryPolicyVersion } from '@chancery/sdk'
-import { at, read } from '../../client.ts'
+import { at, readWithText } from '../../client.ts'
 
 /** All versions of one policy in one page, newest first. */
 const VERSIONS = 1000
 
-export async function readHistory(policyId: string, signal?: AbortSignal): Promise<readonly BoundaryPolicyVersion[]> {
-  const { versions } = await read<{ readonly versions: readonly BoundaryPolicyVersion[] }>(
+export interface PolicyHistory {
+  readonly versions: readonly BoundaryPolicyVersion[]
+  /** As sent: a digest covers the spelling of numbers. */
+  readonly text: string
+}
+
+export const versionsOf = (text: string): PolicyHistory['versions'] =>
+  (JSON.parse(text) as Pick<PolicyHistory, 'versions'>).versions
+
+export async function readHistory(policyId: string, signal?: AbortSignal): Promise<PolicyHistory> {
+  const { answer, text } = await readWithText<Pick<PolicyHistory, 'versions'>>(
     at`/admin/boundary-policies/${policyId}/history`,
     { limit: VERSIONS },
     signal,
   )
-  return versions
+  return { versions: answer.versions, text }
 }

@@ -20,7 +20,9 @@ export function Page(props: PageProps): JSX.Element {
 function DraftPage({ params, query }: PageProps): JSX.Element {
   const id = params['policy_id'] ?? ''
   const isNew = id === NEW_POLICY
-  const live = useLive(`draft ${id}`, (signal) => (isNew ? Promise.resolve([]) : readHistory(id, signal)))
+  const live = useLive(`draft ${id}`, (signal) =>
+    isNew ? Promise.resolve([]) : readHistory(id, signal).then(({ versions }) => versions),
+  )
   const [draft, setDraft] = useState<Draft | 'none'>()
   useEffect(() => {
     void readDraftOf(id).then((found) => setDraft(found ?? 'none'))

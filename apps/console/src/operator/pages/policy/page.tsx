@@ -1,6 +1,6 @@
 import type { ActiveBoundaryPolicies, BoundaryPolicyVersion } from '@chancery/sdk'
 import type { JSX } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { at, authorityNow, read } from '../../client.ts'
 import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
@@ -17,7 +17,7 @@ import { Acts, doHref } from '../../signing/review.tsx'
 import { activateAct, deactivateAct } from '../policies/acts.ts'
 import { ReplayedAct } from '../policies/activation.tsx'
 import { DiffCount, DiffView } from '../policies/diff-view.tsx'
-import { readHistory } from '../policies/history.ts'
+import { readHistory, versionsOf } from '../policies/history.ts'
 import { draftHref } from '../policies/links.ts'
 import { policyState } from '../policies/policy-state.ts'
 import { intentOf, policyText } from '../policies/policy-text.ts'
@@ -25,6 +25,8 @@ import { useReplay } from '../policies/replay.ts'
 
 interface VersionsPage extends ListPage<BoundaryPolicyVersion> {
   readonly set: ActiveBoundaryPolicies
+  /** The text of which the rows are. */
+  readonly text: string
 }
 
 const NONE = (
@@ -33,17 +35,25 @@ const NONE = (
   </span>
 )
 
-type Findings = ReadonlyMap<number, Finding> | Error | undefined
+interface Checked {
+  readonly byVersion: ReadonlyMap<number, Finding>
+  /** The rows of the checked text. A list can show rows of an earlier read. */
+  readonly rows: ReadonlySet<string>
+}
+type Findings = Checked | Error | undefined
 
-const findingOf = (findings: Findings, version: number): Finding | undefined =>
-  findings instanceof Error ? findings : findings?.get(version)
+function findingOf(findings: Findings, row: BoundaryPolicyVersion): Finding | undefined {
+  if (findings === undefined || findings instanceof Error) return findings
+  return findings.rows.has(JSON.stringify(row)) ? findings.byVersion.get(row.version) : undefined
+}
 
 /** Verifies the versions when what is shown of them changes. */
 function useFindings(id: string, page: VersionsPage | undefined): Findings {
-  const shown = useMemo(() => JSON.stringify(page?.rows ?? []), [page])
-  return useCheck(`${id} ${shown}`, async () => {
+  return useCheck<Checked>(`${id} ${page?.text ?? ''}`, async () => {
+    if (page === undefined || page.rows.length === 0) return { byVersion: new Map(), rows: new Set() }
     const { checkPolicyVersions } = await import('../../proof/check-record.ts')
-    return shown === '[]' ? new Map<number, Finding>() : checkPolicyVersions(id)
+    const rows = new Set(versionsOf(page.text).map((row) => JSON.stringify(row)))
+    return { byVersion: await checkPolicyVersions(id, page.text), rows }
   })
 }
 
@@ -86,7 +96,7 @@ const columnsOf = (findings: Findings): readonly Column<BoundaryPolicyVersion>[]
   {
     head: 'Signature',
     low: 'low2',
-    cell: ({ version }) => <VerifiedHere finding={findingOf(findings, version)} />,
+    cell: (row) => <VerifiedHere finding={findingOf(findings, row)} />,
   },
   ...COLUMNS.slice(-1),
 ]
@@ -163,7 +173,7 @@ export function Page({ params, query }: PageProps): JSX.Element {
 /** A version that does not verify is reported on every screen. */
 function NotVerified({ findings }: { readonly findings: Findings }): JSX.Element | null {
   if (findings === undefined || findings instanceof Error) return null
-  const failed = [...findings].filter(([, finding]) => typeof finding === 'string' && finding !== '')
+  const failed = [...findings.byVersion].filter(([, finding]) => typeof finding === 'string' && finding !== '')
   return failed.length === 0 ? null : (
     <p class="banner bad" role="alert" data-not-verified>
       {failed.map(([version, finding]) => `Version ${version}: ${String(finding)}`).join(' ')}
@@ -172,11 +182,11 @@ function NotVerified({ findings }: { readonly findings: Findings }): JSX.Element
 }
 
 async function load(id: string, { signal }: ListRequest): Promise<VersionsPage> {
-  const [rows, set] = await Promise.all([
+  const [{ versions: rows, text }, set] = await Promise.all([
     readHistory(id, signal),
     read<ActiveBoundaryPolicies>(at`/admin/boundary-policies/active`, {}, signal),
   ])
-  return { rows, nextCursor: null, total: rows.length, set }
+  return { rows, nextCursor: null, total: rows.length, set, text }
 }
 
 const textOf = ({ policy }: BoundaryPolicyVersion): string => (policy === null ? '' : policyText(intentOf(policy)))
