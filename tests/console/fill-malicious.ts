@@ -4,7 +4,7 @@ import type { TestAuthority } from '@chancery/testkit'
 import { spendingPolicy } from '../../apps/cli/src/commands/demo/demo-data.ts'
 import { registerAgent } from './frame-setup.ts'
 
-/** How many texts a field stored, and an address of the console that shows one of them. */
+/** How many texts each field stored, 0 included, and an address of the console that shows one of them. */
 export interface Filled {
   readonly stored: Record<string, number>
   readonly addresses: string[]
@@ -18,8 +18,8 @@ export async function fillMalicious(na: TestAuthority, texts: readonly string[],
   const filled: Filled = { stored: {}, addresses: [] }
   const store = async (field: string, write: () => Promise<string | undefined>): Promise<void> => {
     const address = await write().catch(() => undefined)
+    filled.stored[field] = (filled.stored[field] ?? 0) + (address === undefined ? 0 : 1)
     if (address === undefined) return
-    filled.stored[field] = (filled.stored[field] ?? 0) + 1
     if (filled.stored[field] === 1) filled.addresses.push(address)
   }
   for (const [i, text] of texts.entries())

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closePages, openPage, sharedBrowser, visit } from './browser.ts'
 import { signIn } from './operator-page.ts'
 import { FRAMES, SAFE_NETWORK, payload, seedPayloads, visitPayloads } from './payloads.ts'
-import { visitMalicious } from './visit-malicious.ts'
+import { emptyFields, visitMalicious } from './visit-malicious.ts'
 
 /** The campaign console-payloads uses 5,000. */
 const COUNT = 200
@@ -23,7 +23,10 @@ let home: string
 let keyFile: string
 beforeAll(async () => {
   ;[na, browser] = await Promise.all([
-    startTestAuthority({ network: SAFE_NETWORK, settings: { NA_RATE_LIMIT_ADMIN_PER_MINUTE: '100000' } }),
+    startTestAuthority({
+      network: SAFE_NETWORK,
+      settings: { NA_RATE_LIMIT_ADMIN_PER_MINUTE: '100000', EVIDENCE_STORE: 'on' },
+    }),
     sharedBrowser(),
   ])
   home = await mkdtemp(join(tmpdir(), 'chancery-payloads-'))
@@ -76,7 +79,7 @@ describe(`${COUNT} script payloads in every displayed field`, () => {
       await drawer.locator('[data-effects=ready]', { hasText: `→ to-${payload(i)}` }).waitFor()
       expect(await page.evaluate('window.ran')).toBeUndefined()
     }
-    // Networks that are not added as partners, and the evidence store, which is off, are refused requests of the page.
+    // Networks that are not added as partners are refused requests of the page.
     expect(checkedPage.trouble.filter((text) => !text.includes('status of 404'))).toEqual([])
     await checkedPage.close()
   })
@@ -85,6 +88,6 @@ describe(`${COUNT} script payloads in every displayed field`, () => {
 it(`shows ${MALICIOUS} malicious texts in every stored field without running one or breaking a layout`, async () => {
   const { problems, stored } = await visitMalicious({ na, browser, keyFile }, MALICIOUS, 1)
   expect(problems).toEqual([])
-  for (const field of ['label', 'invite', 'agent', 'capability', 'treaty', 'reason', 'partner', 'policy', 'member'])
-    expect(stored[field], field).toBeGreaterThan(0)
+  expect(Object.keys(stored)).toContain('decision')
+  expect(emptyFields(stored)).toEqual([])
 })

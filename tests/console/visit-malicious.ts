@@ -30,9 +30,13 @@ const REPORTS =
 
 export interface Visited {
   readonly problems: readonly string[]
-  /** How many texts each field stored. */
+  /** How many texts each field stored, 0 included. */
   readonly stored: Readonly<Record<string, number>>
 }
+
+/** Fields that stored no text: the pages then showed none of it. */
+export const emptyFields = (stored: Visited['stored']): readonly string[] =>
+  Object.keys(stored).filter((field) => stored[field] === 0)
 
 type Setup = Pick<FrameSetup, 'na' | 'browser' | 'keyFile'>
 

@@ -1,6 +1,6 @@
 import { sharedBrowser } from '../../console/browser.ts'
 import { openFrameSetup } from '../../console/frame-setup.ts'
-import { visitMalicious } from '../../console/visit-malicious.ts'
+import { emptyFields, visitMalicious } from '../../console/visit-malicious.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 
 export const summary =
@@ -12,7 +12,8 @@ const UNLIMITED = { NA_RATE_LIMIT_PUBLIC_PER_MINUTE: '0', NA_RATE_LIMIT_ADMIN_PE
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const setup = await openFrameSetup(UNLIMITED, 0)
   try {
-    const { problems, stored } = await visitMalicious(setup, count, seed)
+    const { problems: found, stored } = await visitMalicious(setup, count, seed)
+    const problems = [...emptyFields(stored).map((field) => `${field}: no text was stored`), ...found]
     log(JSON.stringify(stored))
     for (const problem of problems.slice(0, 40)) log(problem.slice(0, 400))
     return { cases: count, violations: problems.length }
