@@ -49,19 +49,15 @@ export async function readText(target: Target, query: Query = {}, signal?: Abort
   return toText(await fetchBytes(payload.target.encoded, { method: 'GET', headers }, signal))
 }
 
-/** Reads as operator and returns the answer with its text as sent, so that what is shown is what is verified. */
-export async function readWithText<Answer>(
-  target: Target,
-  query: Query,
-  signal?: AbortSignal,
-): Promise<{ readonly answer: Answer; readonly text: string }> {
+/** As readText, for a document whose rows are shown from the same text: it is JSON. */
+export async function readJsonText(target: Target, query: Query, signal?: AbortSignal): Promise<string> {
   const payload = makePayload({ method: 'GET', target: withParameters(target, query) })
   const { headers } = await signPayload(payload)
   const { response, bytes } = await request(payload.target.encoded, { method: 'GET', headers }, signal)
   const text = toText(bytes)
-  const answer = parse(text)
-  if (response.ok && answer !== undefined) return { answer: answer as Answer, text }
-  throw toCallError(response, answer)
+  const value = parse(text)
+  if (response.ok && value !== undefined) return text
+  throw toCallError(response, value)
 }
 
 /** Opens an event stream as operator: one signed GET whose response has no time limit. */

@@ -1,5 +1,5 @@
 import type { BoundaryPolicyVersion } from '@chancery/sdk'
-import { at, readWithText } from '../../client.ts'
+import { at, readJsonText } from '../../client.ts'
 
 /** All versions of one policy in one page, newest first. */
 const VERSIONS = 1000
@@ -14,10 +14,7 @@ export const versionsOf = (text: string): PolicyHistory['versions'] =>
   (JSON.parse(text) as Pick<PolicyHistory, 'versions'>).versions
 
 export async function readHistory(policyId: string, signal?: AbortSignal): Promise<PolicyHistory> {
-  const { answer, text } = await readWithText<Pick<PolicyHistory, 'versions'>>(
-    at`/admin/boundary-policies/${policyId}/history`,
-    { limit: VERSIONS },
-    signal,
-  )
-  return { versions: answer.versions, text }
+  const target = at`/admin/boundary-policies/${policyId}/history`
+  const text = await readJsonText(target, { limit: VERSIONS }, signal)
+  return { versions: versionsOf(text), text }
 }
