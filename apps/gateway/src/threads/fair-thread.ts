@@ -1,5 +1,8 @@
 import { FairQueue, Thread } from '@chancery/service-kit'
 
+/** Larger bodies are read in a thread. On the event loop they would delay all requests. */
+export const INLINE_BODY_BYTES = 131_072
+
 /** The caller of the work. `check` throws when its result is no longer needed. */
 export interface ThreadCaller {
   readonly id: string

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { CallError } from '../client.ts'
 import { Blank } from '../parts/problem.tsx'
 
@@ -6,11 +6,11 @@ export function isStoreOff(problem: unknown): boolean {
   return problem instanceof CallError && problem.code === 'evidence_store_disabled'
 }
 
-/** What a page shows when the authority stores no evidence. */
-export function StoreOff({ bar }: { readonly bar: JSX.Element }): JSX.Element {
+/** What a page shows when the authority stores no evidence. `children` are the drawers that work without it. */
+export function StoreOff(props: { readonly bar: JSX.Element; readonly children?: ComponentChildren }): JSX.Element {
   return (
     <>
-      {bar}
+      {props.bar}
       <Blank
         icon="evidence"
         title="The evidence store is off"
@@ -20,6 +20,7 @@ export function StoreOff({ bar }: { readonly bar: JSX.Element }): JSX.Element {
           A decision file can be verified without it: <code class="mono">chancery verify FILE</code>
         </p>
       </Blank>
+      {props.children}
     </>
   )
 }

@@ -2,12 +2,12 @@ import { GatewayRefusal } from '@chancery/contract'
 import { JsonError, READ_LIMITS, isJsonObject, readJsonBytes } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { ClientCall } from '../../edge/call.ts'
+import { INLINE_BODY_BYTES } from '../../threads/fair-thread.ts'
 import { countDecisions, decide, recordRefused } from './decide.ts'
 import type { DecisionParts } from './parts.ts'
 import type { LocalDenial } from './question.ts'
 import { readQuestion } from './read-question.ts'
 
-const MAX_BODY_BYTES = 131_072
 /** The signed request to the authority has the question inside of other objects, and the limit is 64 there. */
 const MAX_DEPTH = 48
 
@@ -19,7 +19,7 @@ export async function readAsked(call: ClientCall): Promise<JsonObject> {
   if (!call.client.decisions) throw new GatewayRefusal('decisions_scope')
   const bytes = await call.readBody()
   // Read here and not in a thread, so that only small bodies are accepted.
-  if (bytes.length > MAX_BODY_BYTES) throw new GatewayRefusal('body_too_large')
+  if (bytes.length > INLINE_BODY_BYTES) throw new GatewayRefusal('body_too_large')
   let value: JsonValue
   try {
     value = readJsonBytes(bytes, { ...READ_LIMITS, maxDepth: MAX_DEPTH })

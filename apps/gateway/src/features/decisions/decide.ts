@@ -1,10 +1,12 @@
 import { GatewayRefusal } from '@chancery/contract'
 import { evaluateCertificate } from '@chancery/protocol'
 import type { JoinCertificate, NetworkTrust } from '@chancery/protocol'
+import type { AuditContext, AuditedDecision } from '../../audit/audit-context.ts'
 import { toRetrySeconds } from '../../edge/admit-caller.ts'
 import type { ClientCall } from '../../edge/call.ts'
 import { isUsable, issuerKey } from '../../trust/snapshot.ts'
 import { askAuthority } from './ask-authority.ts'
+import { cacheKey } from './decision-cache.ts'
 import type { VerifiedDecision } from './decision-cache.ts'
 import type { DecisionParts } from './parts.ts'
 import type { LocalDenial, Question } from './question.ts'
@@ -33,25 +35,29 @@ export async function decide(
   await requireOwnTrust(question, call, parts)
   if (certificate !== undefined && !(await isTrusted(certificate, call, parts)))
     return { denied: 'certificate_untrusted' }
-  const earlier = parts.cache.find(call.client.id, question)
+  const key = cacheKey(question)
+  const earlier = key === undefined ? undefined : parts.cache.find(call.client.id, question, key)
   if (earlier !== undefined) return audited(earlier, true, call)
   const contextId = parts.ids.uuid()
   const answer = await askAuthority(question, contextId, call, parts)
   const verified = await verifyAnswer(answer, { question, contextId, now: parts.clock.now() })
-  parts.cache.keep(call.client.id, question, verified)
+  if (key !== undefined) parts.cache.keep(call.client.id, question, key, verified)
   return audited(verified, false, call)
 }
 
 /** Records a question that got no decision, so that the records keep the order of the questions. */
 export function recordRefused({ context }: ClientCall, reason: string | undefined): void {
-  const refused = { decision_id: null, authorized: false, reused: false, reason: reason ?? 'refused' }
-  context.decisions = [...(context.decisions ?? []), refused]
+  record({ decision_id: null, authorized: false, reused: false, reason: reason ?? 'refused' }, context)
 }
 
 function audited(verified: VerifiedDecision, reused: boolean, { context }: ClientCall): VerifiedDecision {
   const { decision_id, authorized } = verified.decision
-  context.decisions = [...(context.decisions ?? []), { decision_id, authorized, reused }]
+  record({ decision_id, authorized, reused }, context)
   return verified
+}
+
+function record(decision: AuditedDecision, context: AuditContext): void {
+  context.decisions = [...(context.decisions ?? []), decision]
 }
 
 /** Requires a usable revocation list, and that the certificate of this relay is valid and not revoked. */

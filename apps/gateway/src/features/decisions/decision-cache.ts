@@ -36,22 +36,20 @@ export class DecisionCache {
     this.#clock = clock
   }
 
-  find(clientId: string, question: Question): VerifiedDecision | undefined {
-    const kept = this.#byNetwork.get(question.network)?.get(clientId)
-    const key = keyOf(question)
-    const stored = key === undefined ? undefined : kept?.get(key)
-    if (key === undefined || stored === undefined) return undefined
+  find(clientId: string, { network }: Question, key: string): VerifiedDecision | undefined {
+    const kept = this.#byNetwork.get(network)?.get(clientId)
+    const stored = kept?.get(key)
+    if (stored === undefined) return undefined
     if (this.#remainingMs(stored.verified) > 0 && this.#clock.monotonicMs() < stored.endMs) return stored.verified
     kept?.delete(key)
     return undefined
   }
 
-  keep(clientId: string, question: Question, verified: VerifiedDecision): void {
-    const key = keyOf(question)
+  keep(clientId: string, { network }: Question, key: string, verified: VerifiedDecision): void {
     const remainingMs = this.#remainingMs(verified)
-    if (key === undefined || remainingMs <= 0) return
-    const clients = this.#byNetwork.get(question.network) ?? new Map<string, Map<string, Stored>>()
-    this.#byNetwork.set(question.network, clients)
+    if (remainingMs <= 0) return
+    const clients = this.#byNetwork.get(network) ?? new Map<string, Map<string, Stored>>()
+    this.#byNetwork.set(network, clients)
     const kept = clients.get(clientId) ?? new Map<string, Stored>()
     clients.set(clientId, kept)
     kept.delete(key)
@@ -70,7 +68,7 @@ export class DecisionCache {
 }
 
 /** Returns undefined for a question with a request proof: a proof counts once, and only the authority knows all of them. */
-function keyOf(question: Question): string | undefined {
+export function cacheKey(question: Question): string | undefined {
   if (question.proof !== undefined) return undefined
   const { basis, capability, requester = null, parameters, attributes, certificate } = question
   const asked = { basis, capability, requester, parameters, attributes, cert_id: certificate?.cert_id ?? null }

@@ -1,11 +1,8 @@
 import type { MaybePromise } from '@chancery/service-kit'
-import { FairThread } from '../../threads/fair-thread.ts'
+import { FairThread, INLINE_BODY_BYTES } from '../../threads/fair-thread.ts'
 import type { ThreadCaller } from '../../threads/fair-thread.ts'
 import { hasForm, kindOfBody } from './json-checks.ts'
 import type { ResponseForm, BodyKind } from './json-checks.ts'
-
-/** Longer bodies and responses are read in a thread. On the event loop they would delay all requests. */
-export const INLINE_BODY_BYTES = 131_072
 
 /** Checks forwarded bodies and responses: short ones at once, long ones in a thread that callers share round robin. */
 export class ProxyReader {

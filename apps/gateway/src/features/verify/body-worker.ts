@@ -6,9 +6,6 @@ import type { BatchRequest, CheckResult, CertificateResult, RefusedResult, Singl
 import { throwIfRefused } from './batch-pool.ts'
 import type { DevelopmentVerdict, CallerRequest } from './verify-development.ts'
 
-/** Larger bodies are read in a thread. On the event loop they would delay all requests. */
-export const INLINE_BODY_BYTES = 131_072
-
 /** Identifies the caller by its client. A request after its deadline is not read. */
 export function callerOf(call: ClientCall): ThreadCaller {
   return { id: call.client.id, check: () => call.checkDeadline() }

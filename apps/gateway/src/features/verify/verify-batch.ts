@@ -1,9 +1,10 @@
 import { CONTENT_TYPES } from '@chancery/contract'
 import { HttpResponse } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
+import { INLINE_BODY_BYTES } from '../../threads/fair-thread.ts'
 import { countCertificates } from './certificate-quota.ts'
 import { verifyWithCallerTrust } from './verify-development.ts'
-import { INLINE_BODY_BYTES, callerOf } from './body-worker.ts'
+import { callerOf } from './body-worker.ts'
 import type { VerifyParts } from './parts.ts'
 
 /**

@@ -107,7 +107,7 @@ export function Page({ query }: PageProps): JSX.Element {
     </Bar>
   )
   const acts = <Acts of={[decideAct]} query={query} />
-  if (isStoreOff(counts.problem)) return <>{[<StoreOff bar={bar} />, acts]}</>
+  if (isStoreOff(counts.problem)) return <StoreOff bar={bar}>{acts}</StoreOff>
   return (
     <>
       {bar}
