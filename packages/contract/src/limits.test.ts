@@ -19,6 +19,7 @@ import { ALL_ROUTES } from './routes/index.ts'
 const DEFAULTS: Readonly<Record<LimiterName, readonly [number, string]>> = {
   admin: [30, 'NA_RATE_LIMIT_ADMIN_PER_MINUTE'],
   operator_read: [300, 'NA_RATE_LIMIT_OPERATOR_READ_PER_MINUTE'],
+  operator_decision: [600, 'NA_RATE_LIMIT_OPERATOR_DECISION_PER_MINUTE'],
   revocation: [120, 'NA_RATE_LIMIT_REVOCATION_PER_MINUTE'],
   admin_auth_failed: [30, 'NA_RATE_LIMIT_ADMIN_AUTH_FAILURES_PER_MINUTE'],
   verify: [60, 'NA_RATE_LIMIT_VERIFY_PER_MINUTE'],
@@ -59,9 +60,10 @@ describe('limiters', () => {
   it('count by address, failed logins also by key, proven nodes and proven withdrawals by their key', () => {
     const unusual = names.filter((name) => limiterOf(name).keys.join() !== 'address')
     const nodes = ['node-key', 'renew-key', 'decision', 'decision-relay'] as const
-    expect(unusual).toEqual(['operator_read', 'revocation', 'admin_auth_failed', ...nodes, 'decision-issuer'])
+    const operators = ['operator_read', 'operator_decision', 'revocation'] as const
+    expect(unusual).toEqual([...operators, 'admin_auth_failed', ...nodes, 'decision-issuer'])
     expect(LIMITERS['decision-issuer'].keys).toEqual(['issuer'])
-    for (const name of ['operator_read', 'revocation'] as const) expect(LIMITERS[name].keys).toEqual(['operator-key'])
+    for (const name of operators) expect(LIMITERS[name].keys).toEqual(['operator-key'])
     expect(LIMITERS.admin_auth_failed.keys).toEqual(['address', 'address-and-key'])
     for (const name of nodes) expect(LIMITERS[name].keys).toEqual(['node-key'])
   })

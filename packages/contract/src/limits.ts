@@ -49,6 +49,16 @@ export const LIMITERS = {
     keys: ['operator-key'],
     perRoute: false,
   },
+  // Decisions that an operator key asks for, such as that of a decision point. Counted like operator_read. The
+  // admin limit applies when it is higher: these decisions counted there before, and a raised limit stays in effect.
+  operator_decision: {
+    setting: 'NA_RATE_LIMIT_OPERATOR_DECISION_PER_MINUTE',
+    default: 600,
+    minimum: 1,
+    store: 'shared',
+    keys: ['operator-key'],
+    perRoute: false,
+  },
   // A revocation spends this when the admin limit of its address is used up. It is spent only after the signature and the
   // nonce were accepted, so that only the owner of the key can spend it.
   revocation: {

@@ -19,6 +19,7 @@ export type Limit =
   | 'none'
   | 'admin'
   | 'operator_read'
+  | 'operator_decision'
   | 'verify'
   | 'evidence'
   | 'read'

@@ -44,6 +44,7 @@ describe('rateLimitText', () => {
   it.each([
     ['admin', '30 per 60 s per address'],
     ['operator_read', '300 per 60 s per operator key'],
+    ['operator_decision', '600 per 60 s per operator key'],
     ['verify', '60 per 60 s per address'],
     ['evidence', '120 per 60 s per address'],
     ['join', '10 per 60 s per address'],

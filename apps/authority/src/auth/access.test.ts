@@ -110,6 +110,39 @@ describe('the limit of operator reads', () => {
   })
 })
 
+describe('the limit of decisions of an operator key', () => {
+  const clock = new ManualClock('2026-03-01T12:00:00Z')
+  const settings = {
+    NA_CLOCK_CHECK: 'off',
+    NA_RATE_LIMIT_ADMIN_PER_MINUTE: '2',
+    NA_RATE_LIMIT_OPERATOR_DECISION_PER_MINUTE: '3',
+  }
+  let na: TestAuthority
+  beforeAll(async () => {
+    na = await startTestAuthority({ clock, settings, operators: { second: 'standard', standard: 'standard' } })
+  })
+  afterAll(() => na.stop())
+
+  it('counts by key from any address, and leaves the admin limit of the address to other calls', async () => {
+    const from = '127.8.0.1'
+    const evaluate = (as = 'standard', address = from): Promise<TestResponse> =>
+      na.as(as)('POST', '/admin/boundary/evaluate', {}, { from: address })
+    for (let i = 0; i < 2; i += 1) refused(await evaluate(), 400, 'ambiguous_basis')
+    refused(
+      await na.as('standard')('POST', '/admin/boundary/evaluate', {}, { from, signedPath: '/x' }),
+      401,
+      'admin_auth_failed',
+    )
+    refused(await evaluate('standard', '127.8.0.2'), 400, 'ambiguous_basis')
+    refused(await evaluate('standard', '127.8.0.3'), 429, 'rate_limit_exceeded')
+    refused(await evaluate('second'), 400, 'ambiguous_basis')
+    for (let i = 0; i < 2; i += 1)
+      accepted(await na.as('standard')('GET', '/admin/policy/history', undefined, { from }))
+    clock.advance(120)
+    refused(await evaluate(), 400, 'ambiguous_basis')
+  })
+})
+
 describe('the revocation reserve', () => {
   const clock = new ManualClock('2026-03-01T12:00:00Z')
   const settings = {

@@ -19,6 +19,7 @@ import { authenticateOperator, hasOperatorHeaders, refuseThrottledAddress, scree
 import type { OperatorCall } from './operator.ts'
 import type { Tier } from './operator-keys.ts'
 import { countByKey } from './key-limits.ts'
+import type { KeyLimit } from './key-limits.ts'
 
 /** The call that a handler gets, by the access of its route. A wrong combination does not compile. */
 export type CallFor<A extends Access> = A extends 'operator:standard' | 'operator:privileged'
@@ -81,7 +82,7 @@ function countCall(call: Omit<Call, 'body'>, route: Route, parts: AccessParts): 
   const name = isOperatorCall ? 'admin' : route.limit
   const facts = limiterOfRoute(name)
   if (facts === undefined || name === 'none') return undefined
-  if (name === 'operator_read') return countRead(call, parts)
+  if (name === 'operator_read' || name === 'operator_decision') return countKeyLater(call, parts, name)
   const limit = parts.limits.perMinute[name]
   if (limit === 0) return undefined
   const counter = facts.perRoute ? route.id : name
@@ -99,11 +100,10 @@ const KEYS_PER_ADDRESS = 10
  * The key is counted after its signature (key-limits.ts). Before it only the address counts, in this process, and one
  * with too many failures is refused.
  */
-function countRead(call: Omit<Call, 'body'>, parts: AccessParts): Promise<void> {
+function countKeyLater(call: Omit<Call, 'body'>, parts: AccessParts, name: KeyLimit): Promise<void> {
   const { local, perMinute } = parts.limits
-  const bucket = `operator_read ${limitAddress(call.remoteAddress)}`
-  const isWithin = local.hit(bucket, perMinute.operator_read * KEYS_PER_ADDRESS)
-  countByKey(call, 'operator_read')
+  const isWithin = local.hit(`${name} ${limitAddress(call.remoteAddress)}`, perMinute[name] * KEYS_PER_ADDRESS)
+  countByKey(call, name)
   return checkCount(call, parts, isWithin, { isAdmin: true, hasReserve: false })
 }
 

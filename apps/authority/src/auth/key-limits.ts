@@ -5,9 +5,9 @@ import type { AuthParts } from './parts.ts'
 type BodylessCall = Omit<Call, 'body'>
 
 /**
- * Limits of an operator key: reads, and revocations that arrived after the admin limit of their address was used up.
+ * Limits of an operator key: reads, decisions, and revocations that arrived after the admin limit of their address was used up.
  */
-export type KeyLimit = 'operator_read' | 'revocation'
+export type KeyLimit = 'operator_read' | 'operator_decision' | 'revocation'
 
 const limitOf = new WeakMap<BodylessCall, KeyLimit>()
 

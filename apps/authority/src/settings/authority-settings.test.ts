@@ -51,6 +51,7 @@ describe('settings of the authority', () => {
     expect(read().limits).toEqual({
       admin: 30,
       operator_read: 300,
+      operator_decision: 600,
       revocation: 120,
       admin_auth_failed: 30,
       verify: 60,
@@ -69,6 +70,11 @@ describe('settings of the authority', () => {
       'decision-fail': 60,
       public: 600,
     })
+  })
+
+  it('never allow an operator key fewer decisions than the admin limit', () => {
+    expect(read({ NA_RATE_LIMIT_ADMIN_PER_MINUTE: '900' }).limits.operator_decision).toBe(900)
+    expect(read({ NA_RATE_LIMIT_OPERATOR_DECISION_PER_MINUTE: '40' }).limits.operator_decision).toBe(40)
   })
 
   it('know every name of the specification', () => {

@@ -229,6 +229,11 @@ const LIMIT_SETTINGS: Readonly<Record<LimiterName, Setting<number>>> = Object.fr
 
 const LIMITER_NAMES = Object.keys(LIMIT_SETTINGS) as readonly LimiterName[]
 
+function limitsOf(values: Readonly<Record<LimiterName, number>>): Record<LimiterName, number> {
+  const limits = Object.fromEntries(LIMITER_NAMES.map((name) => [name, values[name]])) as Record<LimiterName, number>
+  return { ...limits, operator_decision: Math.max(limits.operator_decision, limits.admin) }
+}
+
 /** All definitions, for the generated reference. */
 export const ALL_AUTHORITY_SETTINGS: SettingDefinitions = { ...AUTHORITY_SETTINGS, ...LIMIT_SETTINGS }
 
@@ -281,7 +286,7 @@ export function readAuthoritySettings(sources: SettingSources): SettingsResult<A
       keySource && {
         ...values,
         ...database.choice,
-        limits: Object.fromEntries(LIMITER_NAMES.map((name) => [name, values[name]])) as Record<LimiterName, number>,
+        limits: limitsOf(values),
         operators: operators.ring,
         operatorsFile,
         keySource,

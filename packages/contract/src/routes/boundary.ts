@@ -5,7 +5,7 @@ const facts = {
   evaluate: {
     id: 'POST /admin/boundary/evaluate',
     access: 'operator:standard',
-    limit: 'admin',
+    limit: 'operator_decision',
     stability: 'stable',
     success: 201,
     response: 'json',

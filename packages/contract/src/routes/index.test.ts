@@ -279,18 +279,19 @@ describe('the table of routes', () => {
 })
 
 describe('who may call', () => {
-  it('lets only operators into /admin, under the admin limit, except for reads that the protocol does not have', () => {
+  it('lets only operators into /admin, under the admin limit, except for new reads and decisions', () => {
     const admin = ALL_ROUTES.filter((route) => route.path.startsWith('/admin/'))
     for (const route of admin) {
       expect(route.access, route.id).toMatch(/^operator:(standard|privileged)$/)
-      expect(route.limit, route.id).toBe(OPERATOR_READS.includes(route.id) ? 'operator_read' : 'admin')
+      const own = route.id === 'POST /admin/boundary/evaluate' ? 'operator_decision' : 'admin'
+      expect(route.limit, route.id).toBe(OPERATOR_READS.includes(route.id) ? 'operator_read' : own)
     }
     expect(admin).toHaveLength(63 + OPERATOR_READS.length)
     for (const id of OPERATOR_READS) expect(findRoute(id)).toMatchObject({ method: 'GET', stability: 'beta' })
     const outside = ALL_ROUTES.filter((route) => !route.path.startsWith('/admin/'))
     for (const route of outside) {
       expect(route.access, route.id).not.toMatch(/^operator:/)
-      expect(['admin', 'operator_read'], route.id).not.toContain(route.limit)
+      expect(['admin', 'operator_read', 'operator_decision'], route.id).not.toContain(route.limit)
     }
   })
 

@@ -90,6 +90,8 @@ export interface OperatorIdentity {
   readonly server_time: string
   readonly limits: {
     readonly operator_read: OperatorLimit
+    /** Undefined from an authority of an earlier release. */
+    readonly operator_decision: OperatorLimit | undefined
     readonly admin: OperatorLimit
     readonly revocation: OperatorLimit
   }
@@ -175,7 +177,9 @@ const readList = known({
   ),
 })
 
-const limit = shape.required(known({ limit: number, left: number, window_seconds: number, counted_by: word }))
+const readLimit = known({ limit: number, left: number, window_seconds: number, counted_by: word })
+const limit = shape.required(readLimit)
+const newerLimit = shape.withDefault<OperatorLimit | undefined>(readLimit, undefined)
 
 const readIdentity = known({
   key_id: word,
@@ -183,7 +187,9 @@ const readIdentity = known({
   tier: word,
   network: word,
   server_time: word,
-  limits: shape.required(known({ operator_read: limit, admin: limit, revocation: limit })),
+  limits: shape.required(
+    known({ operator_read: limit, operator_decision: newerLimit, admin: limit, revocation: limit }),
+  ),
   allowed_roles: shape.required(shape.arrayOf(shape.string, { max: 10_000 })),
   heartbeat_seconds: number,
   silent_after_seconds: number,

@@ -30,6 +30,7 @@ describe('GET /admin/whoami', () => {
     })
     const limits = body['limits'] as Record<string, { limit: number; left: number }>
     expect(limits['operator_read']).toMatchObject({ limit: 300, left: 299, counted_by: 'operator key' })
+    expect(limits['operator_decision']).toMatchObject({ counted_by: 'operator key' })
     expect(limits['admin']?.left).toBe((limits['admin']?.limit ?? 0) - 1)
     expect(accepted(await na.as('privileged')('GET', '/admin/whoami'))).toMatchObject({ tier: 'privileged' })
   })

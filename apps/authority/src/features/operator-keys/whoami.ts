@@ -3,6 +3,7 @@ import { writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { limitAddress } from '@chancery/service-kit'
 import { keyLimitBucket } from '../../auth/key-limits.ts'
+import type { KeyLimit } from '../../auth/key-limits.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import { refuseUnknownParameters } from '../../requests/read-fields.ts'
 import type { OperatorKeysParts } from './parts.ts'
@@ -23,6 +24,12 @@ export async function whoami(call: OperatorCall, parts: OperatorKeysParts): Prom
     server_time: writeInstant(clock.now()),
     limits: {
       operator_read: await limitOf(parts, 'operator_read', keyLimitBucket('operator_read', key_id), 'operator key'),
+      operator_decision: await limitOf(
+        parts,
+        'operator_decision',
+        keyLimitBucket('operator_decision', key_id),
+        'operator key',
+      ),
       admin: await limitOf(parts, 'admin', `admin ${limitAddress(call.remoteAddress)}`, 'address'),
       revocation: await limitOf(parts, 'revocation', keyLimitBucket('revocation', key_id), 'operator key'),
     },
@@ -37,7 +44,7 @@ export async function whoami(call: OperatorCall, parts: OperatorKeysParts): Prom
 
 async function limitOf(
   { limits }: OperatorKeysParts,
-  name: 'operator_read' | 'admin' | 'revocation',
+  name: KeyLimit | 'admin',
   bucket: string,
   counted_by: string,
 ): Promise<JsonObject> {
