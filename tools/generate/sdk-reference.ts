@@ -17,6 +17,7 @@ const ENTRIES = [
   ['@chancery/sdk/express', 'servers/express.d.ts', '`expressNodeProof`, and the type of `request.node` in Express.'],
   ['@chancery/sdk/fastify', 'servers/fastify.d.ts', '`fastifyNodeProof`, and the type of `request.node` in Fastify.'],
   ['@chancery/sdk/hono', 'servers/hono.d.ts', "`honoNodeProof` with the type of `c.get('node')`."],
+  ['@chancery/sdk/mcp', 'mcp/index.d.ts', 'For clients and servers of the Model Context Protocol.'],
   [
     '@chancery/sdk/verify',
     'verify/index.d.ts',

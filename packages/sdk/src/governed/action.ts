@@ -31,7 +31,8 @@ export type GovernedStep = 'decision-received' | 'decision-verified' | 'intent-s
 
 /** Evidence fields that an action may return; other members are only returned to the caller. */
 export interface ActionReport {
-  readonly outcome?: 'success' | 'partial'
+  /** `failure` for an action that returns its failure as a value; an action that throws failed, too. */
+  readonly outcome?: 'success' | 'partial' | 'failure'
   /** Metadata, never a secret. */
   readonly detail?: string
 }

@@ -30,8 +30,11 @@ import { DecisionVerificationError } from './errors.ts'
 export interface Expectations {
   /** Public keys of the authority, pinned; or its genesis block and key history, such as `node.keys`. */
   readonly authorityKeys: readonly string[] | AuthorityKeys
-  /** The required policies, in their order; `none` where the network has no boundary policies. */
-  readonly expectedPolicies: readonly Omit<AppliedPolicy, 'signed_by'>[] | 'none'
+  /**
+   * The required policies, in their order; `none` where the network has no boundary policies. `any`: those that the
+   * authority applied, for executors that leave the choice of policies to it.
+   */
+  readonly expectedPolicies: readonly Omit<AppliedPolicy, 'signed_by'>[] | 'none' | 'any'
   /** Required when the basis of the decision is an attestation. */
   readonly expectedAttestation?: Omit<AttestationBinding, 'revocation_seq_checked'>
 }
@@ -84,7 +87,7 @@ export async function requireExpected(
   // A denial permits nothing, so its basis need not be the expected one. It must still be genuine.
   const wanted: Pick<DecisionExpectations, 'policies' | 'attestation'> = decision.authorized
     ? {
-        ...(expectedPolicies === 'none' ? {} : { policies: expectedPolicies }),
+        ...(typeof expectedPolicies === 'string' ? {} : { policies: expectedPolicies }),
         ...(expectedAttestation === undefined ? {} : { attestation: expectedAttestation }),
       }
     : {}

@@ -1,0 +1,74 @@
+import { meaningOf, member, visible, writeJson } from '@chancery/protocol'
+import type { BoundaryDecision, JustificationProof } from '@chancery/protocol'
+
+/** The member of `_meta` with the signed decision. */
+export const DECISION_META = 'chancery/decision'
+
+/** A tool result that a model can react to. */
+export interface DeniedResult {
+  readonly [name: string]: unknown
+  readonly content: { readonly type: 'text'; readonly text: string }[]
+  readonly isError: true
+  readonly _meta: { readonly [name: string]: unknown }
+}
+
+/** A denial with its reasons. */
+export interface DeniedDecision {
+  readonly decision: BoundaryDecision
+  readonly justification: JustificationProof
+  readonly capability: string
+}
+
+/** Returns the result of a denied tool call: the reason, the id of the decision, and what would be needed. */
+export function deniedResult(denied: DeniedDecision): DeniedResult {
+  return { ...refusedResult(denialText(denied)), _meta: { [DECISION_META]: denied.decision } }
+}
+
+/** Returns the result of a tool call that was refused before a decision. */
+export function refusedResult(text: string): DeniedResult {
+  return { content: [{ type: 'text', text }], isError: true, _meta: {} }
+}
+
+/** Returns the reason, the id of the decision, and what would be needed, as one line. */
+export function denialText(denied: DeniedDecision): string {
+  const { decision } = denied
+  const rules = decision.gate_results.filter(({ passed }) => !passed).map(({ detail }) => detail)
+  const rule = rules.length === 0 ? '' : ` (${rules.join('; ')})`
+  const reason = decision.denial_reason ?? 'no reason given'
+  // The texts come from an authority and go to a model or a terminal.
+  return visible(`Denied: ${reason}${rule}. Decision ${decision.decision_id}. Needed: ${neededFor(denied)}.`)
+}
+
+function neededFor(denied: DeniedDecision): string {
+  const { decision, capability } = denied
+  switch (meaningOf(decision)) {
+    case 'unauthorized_capability_out_of_scope':
+      return `an attestation of the caller with the capability ${capability}, which an operator issues`
+    case 'unauthorized_attestation_basis':
+      return 'a valid attestation of the caller, which an operator issues'
+    case 'unauthorized_policy_gate_failure':
+      return policyNeeds(denied)
+    default:
+      return `a decision of ${decision.operator_sovereign_id} that allows ${capability}; ask an operator there`
+  }
+}
+
+/** Names missing facts, or the rules that other arguments would have to meet. */
+function policyNeeds({ decision, justification }: DeniedDecision): string {
+  const failed = (decision.policy_binding?.gate_evaluations ?? [])
+    .filter(({ mode, passed }) => mode === 'enforce' && !passed)
+    .map((gate) => ({ ...gate, ...ruleOf(justification, `${gate.policy_id}/${gate.gate_id}`) }))
+  const missing = failed.filter(({ outcome }) => outcome === 'missing_context')
+  if (missing.length > 0) return `a value for ${missing.map(({ path }) => path).join(', ')}`
+  const rules = failed.map(({ path, condition }) => `${path} with ${condition}`)
+  return `${rules.join(' and ')}, or a change of the policy by an operator`
+}
+
+function ruleOf({ trace }: JustificationProof, gate: string): { readonly path: string; readonly condition: string } {
+  const { inputs = {} } = trace.entries.find(({ gate_name }) => gate_name === gate) ?? {}
+  const [path, condition] = [member(inputs, 'path'), member(inputs, 'condition')]
+  return {
+    path: typeof path === 'string' && path !== '' ? path : gate,
+    condition: condition === undefined ? 'another value' : writeJson(condition),
+  }
+}

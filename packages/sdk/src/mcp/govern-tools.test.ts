@@ -1,0 +1,168 @@
+import type { Attestation } from '@chancery/protocol'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { pinAttestation } from '../governed/decision.ts'
+import { openSetup } from '../governed/governed.suite.ts'
+import type { GovernedSetup } from '../governed/governed.suite.ts'
+import type { GovernedActionRunner } from '../governed/action-runner.ts'
+import { MemoryOutbox } from '../governed/outbox.ts'
+import { DECISION_META } from './denial.ts'
+import { DecisionUnavailableError, governTools } from './govern-tools.ts'
+import type { GovernTool } from './govern-tools.ts'
+
+let setup: GovernedSetup
+let attestation: Attestation
+let runner: GovernedActionRunner
+let govern: GovernTool
+let done: unknown[]
+beforeAll(async () => {
+  setup = await openSetup()
+  const claims = { capabilities: ['mcp:files:read', 'mcp:files:print'] }
+  attestation = await setup.client.attestations.issue({ subject_id: 'agent-1', roles: ['role:client'], claims })
+})
+beforeEach(async () => {
+  runner = await setup.open()
+  govern = governTools({
+    runner,
+    server: 'files',
+    authorityKeys: [setup.na.genesis.network_authority.public_key],
+    basis: {
+      request: { attestation_id: attestation.attestation_id },
+      expectedAttestation: pinAttestation(attestation),
+    },
+  })
+  done = []
+})
+afterAll(() => setup.close())
+
+const text = (value: string): { content: { type: 'text'; text: string }[] } => ({
+  content: [{ type: 'text', text: value }],
+})
+
+async function newest(): Promise<Record<string, unknown>> {
+  const all = await setup.executions()
+  return all.at(-1) as unknown as Record<string, unknown>
+}
+
+describe('an allowed call', () => {
+  it('runs the handler with its arguments and context, and leaves evidence of the call', async () => {
+    const read = govern(
+      'read',
+      async (args: { path: string; secret_text: string }, context: { id: number }) => {
+        done.push([args, context])
+        return text('content')
+      },
+      { parameters: ['path'], schemaDigest: 'd1' },
+    )
+    const result = await read({ path: '/a', secret_text: 'private' }, { id: 7 })
+    expect(result).toEqual(text('content'))
+    expect(done).toEqual([[{ path: '/a', secret_text: 'private' }, { id: 7 }]])
+    const evidence = await newest()
+    expect(evidence).toMatchObject({
+      outcome: 'success',
+      executed_capability: 'mcp:files:read',
+      execution_parameters: { path: '/a', mcp: { server: 'files', tool: 'read', schema_digest: 'd1' } },
+    })
+    expect(JSON.stringify(evidence)).not.toContain('private')
+  })
+
+  it('gives a handler without input schema its context as the only argument', async () => {
+    const read = govern('read', (context: { id: number }) => {
+      done.push(context)
+      return text('x')
+    })
+    await read({ id: 7 })
+    expect(done).toEqual([{ id: 7 }])
+  })
+
+  it('records a result with isError as a failure, and returns it', async () => {
+    const failing = { ...text('no such file'), isError: true }
+    expect(await govern('read', () => failing)()).toEqual(failing)
+    expect(await newest()).toMatchObject({ outcome: 'failure' })
+  })
+
+  it('records a result that requires input as partial', async () => {
+    await govern('read', () => ({ resultType: 'input_required', inputRequests: {} }))()
+    expect(await newest()).toMatchObject({ outcome: 'partial', outcome_detail: 'input required' })
+  })
+
+  it('records a handler that throws as a failure, and throws its error', async () => {
+    const read = govern('read', () => Promise.reject(new RangeError('mine')))
+    await expect(read()).rejects.toThrow('mine')
+    expect(await newest()).toMatchObject({ outcome: 'failure', outcome_detail: 'RangeError' })
+  })
+})
+
+describe('a denied call', () => {
+  it('never runs the handler, and returns reason, decision id and what would be needed', async () => {
+    const result = await govern('delete', () => done.push('ran') as never)()
+    expect(done).toEqual([])
+    const { content, isError, _meta } = result as { content: { text: string }[]; isError: true; _meta: object }
+    const decision = (_meta as Record<string, { decision_id: string; authorized: boolean }>)[DECISION_META]
+    expect(isError).toBe(true)
+    expect(decision?.authorized).toBe(false)
+    expect(content[0]?.text).toBe(
+      `Denied: capability out of scope (the capability is not granted). Decision ${decision?.decision_id}. Needed: an attestation of the caller with the capability mcp:files:delete, which an operator issues.`,
+    )
+  })
+
+  it('names the rule of a policy, and a value that is missing', async () => {
+    const config = { path: 'request_parameters.copies', max: 10 }
+    await setup.client.boundaryPolicies.publish({
+      policy_id: 'printing',
+      valid_from: '2020-01-01T00:00:00Z',
+      valid_until: '2090-01-01T00:00:00Z',
+      selector: { capabilities: ['mcp:files:print'] },
+      gates: [{ gate_id: 'max-copies', gate_type: 'max_value.v1', order: 1, config }],
+    })
+    await setup.client.boundaryPolicies.activate('printing', 1)
+    const print = govern('print', (_args: object, _context: object) => text('printed'), { parameters: ['copies'] })
+    expect(await print({ copies: 2 }, {})).toEqual(text('printed'))
+    const many = (await print({ copies: 11 }, {})) as { content: { text: string }[] }
+    expect(many.content[0]?.text).toMatch(
+      /^Denied: policy gate 'printing\/max-copies' failed \(.+\)\. Decision .+\. Needed: request_parameters.copies with \{"max":10,"operator":"<="\}, or/,
+    )
+    const none = (await print({}, {})) as { content: { text: string }[] }
+    expect(none.content[0]?.text).toContain('Needed: a value for request_parameters.copies.')
+  })
+})
+
+describe('a call without a decision', () => {
+  it('never runs the handler when the authority does not respond or its decision does not verify', async () => {
+    const read = govern('read', () => done.push('ran') as never)
+    setup.between = (answer) => answer.replace('"authorized":true', '"authorized":false')
+    await expect(read()).rejects.toThrow(DecisionUnavailableError)
+    setup.between = (answer) => answer
+    expect(done).toEqual([])
+  })
+
+  it('never runs the handler when the intent cannot be stored', async () => {
+    class FullOutbox extends MemoryOutbox {
+      override add(): Promise<never> {
+        return Promise.reject(new Error('the disk is full'))
+      }
+    }
+    const full = await setup.open(new FullOutbox())
+    const options = {
+      basis: {
+        request: { attestation_id: attestation.attestation_id },
+        expectedAttestation: pinAttestation(attestation),
+      },
+    }
+    const authorityKeys = [setup.na.genesis.network_authority.public_key]
+    const read = governTools({ runner: full, server: 'files', authorityKeys, ...options })(
+      'read',
+      () => done.push('ran') as never,
+    )
+    await expect(read()).rejects.toMatchObject({ code: -32_603 })
+    expect(done).toEqual([])
+  })
+
+  it('refuses a named argument that looks like a secret, without asking', async () => {
+    const before = setup.steps.length
+    const print = govern('print', (_args: object, _context: object) => done.push('ran') as never, {
+      parameters: ['password'],
+    })
+    expect(await print({ password: 'x' }, {})).toMatchObject({ isError: true })
+    expect([done, setup.steps.length]).toEqual([[], before])
+  })
+})

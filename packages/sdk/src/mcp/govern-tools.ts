@@ -1,0 +1,130 @@
+import { ChanceryError, RequestError } from '../errors.ts'
+import type { GovernedActionRunner } from '../governed/action-runner.ts'
+import type { ActionReport } from '../governed/action.ts'
+import type { Expectations } from '../governed/decision.ts'
+import { MetadataRefusedError } from '../governed/errors.ts'
+import type { GovernedRequest } from '../governed/request-fields.ts'
+import { deniedResult, refusedResult } from './denial.ts'
+import type { DeniedDecision, DeniedResult } from './denial.ts'
+import { requireServerName, toArguments, toolCapability, toolParameters } from './tool-call.ts'
+import type { ToolCall } from './tool-call.ts'
+
+/** The basis of a decision, and what the decision must be bound to. */
+export interface ToolBasis extends Pick<Expectations, 'expectedAttestation'> {
+  readonly request: Pick<GovernedRequest, 'agreement' | 'attestation_id' | 'presented' | 'on_behalf_of'>
+}
+
+export interface GovernToolsOptions extends Pick<Expectations, 'authorityKeys'> {
+  readonly runner: Pick<GovernedActionRunner, 'run'>
+  /** The name of this server in capabilities: a tool needs `mcp:<server>:<tool>`. */
+  readonly server: string
+  /** The basis of all calls, or the basis of one call: the context of the handler names its caller. */
+  readonly basis: ToolBasis | ((context: unknown) => ToolBasis)
+  /** As in {@link Expectations}; `any` when not given. */
+  readonly expectedPolicies?: Expectations['expectedPolicies']
+}
+
+export interface GovernedToolOptions {
+  /** Arguments that policies may read. The decision has the others as a digest only. */
+  readonly parameters?: readonly string[]
+  readonly schemaDigest?: string
+}
+
+/** Wraps the handler of a tool: `server.registerTool(name, config, govern(name, handler))`. */
+export type GovernTool = <Given extends readonly unknown[], Result extends object>(
+  tool: string,
+  handler: (...given: Given) => Result | Promise<Result>,
+  options?: GovernedToolOptions,
+) => (...given: Given) => Promise<Result | DeniedResult>
+
+/** No decision, so the tool was not called. Its code is that of an internal error in JSON-RPC. */
+export class DecisionUnavailableError extends ChanceryError {
+  override readonly name: string = 'DecisionUnavailableError'
+  readonly code = -32_603
+
+  constructor(options?: ErrorOptions) {
+    super('The tool was not called: no decision or no storage for its evidence. Try again later.', options)
+  }
+}
+
+/**
+ * Returns a wrapper for the handlers of an MCP server. Before a handler runs, the runner asks for a decision and
+ * stores the intent; after it, the runner records the outcome. A denied call returns a result that a model
+ * understands.
+ */
+export function governTools(options: GovernToolsOptions): GovernTool {
+  requireServerName(options.server)
+  return (tool, handler, { parameters = [], ...more } = {}) =>
+    async (...given) => {
+      // A tool without an input schema gets the context only.
+      const [values, context] = given.length > 1 ? given : [undefined, given[0]]
+      const { basis } = options
+      const outcome = await runToolCall(options, {
+        call: { server: options.server, tool, arguments: toArguments(values), named: parameters, ...more },
+        basis: typeof basis === 'function' ? basis(context) : basis,
+        run: async (report) => {
+          const value = await handler(...given)
+          report(outcomeOf(value))
+          return value
+        },
+      })
+      if (outcome.state === 'done') return outcome.value
+      return outcome.state === 'denied' ? deniedResult(outcome.denied) : refusedResult(outcome.text)
+    }
+}
+
+/** One call, and how it is done once a decision allows it. */
+export interface GovernedToolCall<Value> {
+  readonly call: ToolCall
+  readonly basis: ToolBasis
+  readonly run: (report: (said: ActionReport) => void) => Promise<Value>
+}
+
+export type ToolCallOutcome<Value> =
+  | { readonly state: 'done'; readonly value: Value }
+  | { readonly state: 'denied'; readonly denied: DeniedDecision }
+  /** Refused before a decision was asked for. */
+  | { readonly state: 'refused'; readonly text: string }
+
+/**
+ * Asks for a decision, does an allowed call and records it. Throws {@link DecisionUnavailableError} when there is no
+ * decision; then the call was not made. An error of the call itself is thrown unchanged.
+ */
+export async function runToolCall<Value>(
+  { runner, authorityKeys, expectedPolicies = 'any' }: Omit<GovernToolsOptions, 'basis' | 'server'>,
+  { call, basis: { request, ...pinned }, run }: GovernedToolCall<Value>,
+): Promise<ToolCallOutcome<Value>> {
+  const capability = toolCapability(call.server, call.tool)
+  const parameters = toolParameters(call)
+  let hasBegun = false
+  try {
+    const result = await runner.run<Value>({
+      authorityKeys,
+      expectedPolicies,
+      ...pinned,
+      request: { ...request, requested_capability: capability, context: { request_parameters: parameters } },
+      parameters,
+      run: (_decision, report) => {
+        hasBegun = true
+        return run(report)
+      },
+    })
+    return result.authorized
+      ? { state: 'done', value: result.value }
+      : { state: 'denied', denied: { ...result, capability } }
+  } catch (error) {
+    if (hasBegun || error instanceof RequestError) throw error
+    if (error instanceof MetadataRefusedError) return { state: 'refused', text: LOOKS_SECRET }
+    throw new DecisionUnavailableError({ cause: error })
+  }
+}
+
+const LOOKS_SECRET = 'Not called: an argument that policies read looks like a secret or is longer than 16 KiB.'
+
+/** Returns the outcome that the evidence states for a result of a tool. */
+export function outcomeOf(result: object): ActionReport {
+  const { isError, resultType } = result as { readonly isError?: unknown; readonly resultType?: unknown }
+  if (isError === true) return { outcome: 'failure', detail: 'the tool returned an error' }
+  // The tool needs input of the caller first. The repeated call gets its own decision.
+  return resultType === 'input_required' ? { outcome: 'partial', detail: 'input required' } : { outcome: 'success' }
+}

@@ -1,0 +1,21 @@
+/**
+ * The Model Context Protocol: import it as `@chancery/sdk/mcp`. It needs none of the MCP packages at run time; its types
+ * fit theirs.
+ */
+export { DECISION_META, deniedResult, denialText, refusedResult } from './denial.ts'
+export type { DeniedDecision, DeniedResult } from './denial.ts'
+export { DecisionUnavailableError, governTools, outcomeOf, runToolCall } from './govern-tools.ts'
+export type {
+  GovernTool,
+  GovernToolsOptions,
+  GovernedToolCall,
+  GovernedToolOptions,
+  ToolBasis,
+  ToolCallOutcome,
+} from './govern-tools.ts'
+export { mcpNodeProof } from '../nodejs/mcp-proof.ts'
+export type { McpNodeHandler } from '../nodejs/mcp-proof.ts'
+export { mcpCaller, mcpFetch, mcpWebProof } from './proof.ts'
+export type { McpAuthInfo, McpWebHandler, OriginOptions } from './proof.ts'
+export { requireServerName, toolCapability, toolDigest, toolParameters } from './tool-call.ts'
+export type { ToolCall } from './tool-call.ts'

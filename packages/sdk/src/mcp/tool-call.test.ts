@@ -1,0 +1,57 @@
+import { readJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { describe, expect, it } from 'vitest'
+import { requireServerName, toArguments, toolCapability, toolDigest, toolParameters } from './tool-call.ts'
+
+const call = { server: 'files', tool: 'print', arguments: { copies: 2, text: 'private', mcp: 'x' } }
+
+describe('toolParameters', () => {
+  it('shows named arguments, and the others as a digest only', () => {
+    const parameters = toolParameters({ ...call, named: ['copies', 'absent'] })
+    expect(parameters).toMatchObject({ copies: 2, mcp: { server: 'files', tool: 'print' } })
+    expect(JSON.stringify(parameters)).not.toContain('private')
+  })
+
+  it('never lets an argument replace the description of the call', () => {
+    expect(toolParameters({ ...call, named: ['mcp'] })).toMatchObject({ mcp: { tool: 'print' } })
+  })
+
+  it('has another digest for other arguments', () => {
+    const digestOf = (given: JsonObject): unknown => toolParameters({ ...call, arguments: given })['mcp']
+    expect(digestOf({ a: 1 })).not.toEqual(digestOf({ a: 2 }))
+    expect(digestOf({ a: 1, b: 2 })).toEqual(digestOf({ b: 2, a: 1 }))
+  })
+})
+
+describe('toolDigest', () => {
+  const tool = readJson('{"name":"print","description":"Prints.","inputSchema":{"type":"object"}}') as JsonObject
+
+  it.each(['name', 'description', 'inputSchema', 'outputSchema', 'annotations', 'title'])('changes with %s', (name) => {
+    expect(toolDigest({ ...tool, [name]: { changed: true } })).not.toBe(toolDigest(tool))
+  })
+
+  it('does not change with _meta or with the order of members', () => {
+    const { name = null, ...rest } = tool
+    expect(toolDigest({ ...rest, name, _meta: { x: 1 } })).toBe(toolDigest(tool))
+  })
+})
+
+describe('names', () => {
+  it.each(['', 'a b', 'a:b', '../x', '.x', 'x'.repeat(65)])('refuses the server name %j', (name) => {
+    expect(() => requireServerName(name)).toThrow('the name of a server')
+  })
+
+  it('refuses an empty or long tool name', () => {
+    expect(toolCapability('files', 'print')).toBe('mcp:files:print')
+    expect(() => toolCapability('files', '')).toThrow('the name of the tool')
+    expect(() => toolCapability('files', 'x'.repeat(256))).toThrow('the name of the tool')
+  })
+})
+
+it('keeps fractions of numbers in arguments', () => {
+  expect(toolParameters({ ...call, arguments: toArguments({ price: 1.5 }), named: ['price'] })).toHaveProperty(
+    'price.value',
+    1.5,
+  )
+  expect(toArguments(undefined)).toEqual({})
+})

@@ -1,0 +1,68 @@
+import { digestOf, isJsonObject, member, readJson } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { RequestError } from '../errors.ts'
+
+/** One call of a tool, as a decision and its evidence name it. */
+export interface ToolCall {
+  /** The name of the server in capabilities. */
+  readonly server: string
+  readonly tool: string
+  readonly arguments: JsonObject
+  /** Arguments that policies may read. The others are in the digest only. */
+  readonly named?: readonly string[]
+  /** Of the definition of the tool, see {@link toolDigest}. */
+  readonly schemaDigest?: string
+}
+
+/** The member of the parameters that describes the call. An argument of this name is in the digest only. */
+const RESERVED = 'mcp'
+
+const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+const MAX_CAPABILITY = 256
+
+/** Throws unless the name can be part of a capability. */
+export function requireServerName(server: string): void {
+  if (!SERVER_NAME.test(server))
+    throw new RequestError('the name of a server has up to 64 letters, digits, dots, underscores and hyphens')
+}
+
+/** Returns the capability that a call of this tool needs. */
+export function toolCapability(server: string, tool: string): string {
+  const capability = `mcp:${server}:${tool}`
+  if (tool === '' || capability.length > MAX_CAPABILITY) throw new RequestError('the name of the tool is empty or long')
+  return capability
+}
+
+/** Returns the parameters of the decision and of its evidence: named arguments, and the digest of all of them. */
+export function toolParameters(call: ToolCall): JsonObject {
+  const { server, tool, arguments: given, named = [], schemaDigest } = call
+  const shown = named
+    .filter((name) => name !== RESERVED)
+    .flatMap((name) => {
+      const value = member(given, name)
+      return value === undefined ? [] : [[name, value] as const]
+    })
+  return {
+    ...Object.fromEntries(shown),
+    [RESERVED]: {
+      server,
+      tool,
+      arguments_digest: digestOf(given),
+      ...(schemaDigest === undefined ? {} : { schema_digest: schemaDigest }),
+    },
+  }
+}
+
+/**
+ * Returns the digest of a tool as `tools/list` shows it: name, description, schemas and annotations. It changes when
+ * a model would read something else than what was approved. `_meta` is not part of it.
+ */
+export function toolDigest(tool: JsonObject): string {
+  return digestOf(Object.fromEntries(Object.entries(tool).filter(([name]) => name !== '_meta')))
+}
+
+/** Returns values of a program as JSON; a number with a fraction stays one. */
+export function toArguments(value: unknown): JsonObject {
+  const json: JsonValue = value === undefined ? {} : readJson(JSON.stringify(value))
+  return isJsonObject(json) ? json : { value: json }
+}
