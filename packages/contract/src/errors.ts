@@ -124,6 +124,7 @@ const STABLE_ERRORS = {
   boundary_policy_invalid: { status: 400, message: 'The policy has problems. See details.issues.' },
   invalid_policy_version: { status: 400, message: 'version must be a whole number of at least 1.' },
   boundary_policy_not_found: { status: 404, message: 'No such boundary policy version is stored.' },
+  boundary_policy_text_not_found: { status: 404, message: 'No such policy text is stored.' },
   boundary_policy_not_active: { status: 409, message: 'This boundary policy version is not active.' },
   boundary_policy_integrity_failed: { status: 409, message: 'The stored policy no longer matches its digest.' },
   boundary_policy_activation_refused: { status: 409, message: 'This version cannot be activated. See details.reason.' },

@@ -87,7 +87,10 @@ export * from './graph/lost-paths.ts'
 export * from './artifacts/boundary-policy.ts'
 export * from './boundary/scalar.ts'
 export * from './boundary/facts.ts'
-export type { GateReading, GateType, ReadyGate } from './boundary/gates/gate.ts'
+export * from './boundary/engine-question.ts'
+export type { AskingGate, GateReading, GateType, ReadyGate } from './boundary/gates/gate.ts'
+export { cedarEntities, cedarTexts } from './boundary/gates/cedar.ts'
+export { factOrigin, readFactResponse, readRecordedFact, supposedFact } from './boundary/gates/external-fact.ts'
 export * from './boundary/gates/registry.ts'
 export * from './boundary/policy-intent.ts'
 export * from './boundary/selector.ts'
@@ -101,7 +104,14 @@ export type { GateRun, GateStep } from './boundary/gate-step.ts'
 export * from './boundary/decide.ts'
 export * from './boundary/verify-decision.ts'
 export * from './boundary/verify-foreign-decision.ts'
-export { basisEnd, concludeSteps, evaluateBoundary, evaluatePolicies } from './boundary/evaluate.ts'
+export {
+  basisEnd,
+  boundaryQuestions,
+  concludeSteps,
+  evaluateBoundary,
+  evaluatePolicies,
+  policyQuestions,
+} from './boundary/evaluate.ts'
 export type {
   AgreementBasis,
   BoundaryBasis,

@@ -108,6 +108,7 @@ export const ROUTE_METHODS: RouteMethods = {
     list: 'list',
     active: 'active',
     history: 'history',
+    text: 'text',
     verify: 'verify',
   },
   evidence: {

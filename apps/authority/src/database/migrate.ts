@@ -41,6 +41,7 @@ import { newestRejections } from './migrations/0034-newest-rejections.ts'
 import { treatyLists } from './migrations/0035-treaty-lists.ts'
 import { silentNodes } from './migrations/0036-silent-nodes.ts'
 import { capabilityLists } from './migrations/0037-capability-lists.ts'
+import { policyTexts } from './migrations/0038-policy-texts.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -82,6 +83,7 @@ const MIGRATIONS: readonly Migration[] = [
   treatyLists,
   silentNodes,
   capabilityLists,
+  policyTexts,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

@@ -211,6 +211,7 @@ export interface Tables extends DecisionTables, PartnerTables {
     activated_at: string | null
     deactivated_at: string | null
   }
+  boundary_policy_texts: { text_digest: string; text: string; created_at: string }
   evidence_head: {
     id: number
     last_sequence: number

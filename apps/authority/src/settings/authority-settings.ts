@@ -15,6 +15,7 @@ import type { KeySource } from '../signing/key-providers.ts'
 import { AUDIT_SETTINGS } from './audit-settings.ts'
 import { DATABASE_SETTINGS, chooseDatabase } from './database-settings.ts'
 import type { DatabaseChoice } from './database-settings.ts'
+import { FACT_SETTINGS } from './fact-settings.ts'
 import { INSTANCE_SETTINGS } from './instance-settings.ts'
 import { KEY_SETTINGS, KEY_SETTING_NAMES, chooseKeys, seedNameOf, seedSettings } from './key-settings.ts'
 import { OPERATOR_SETTINGS } from './operator-settings.ts'
@@ -209,6 +210,7 @@ const AUTHORITY_SETTINGS = {
   }),
   ...AUDIT_SETTINGS,
   ...PARTNER_SETTINGS,
+  ...FACT_SETTINGS,
   ...INSTANCE_SETTINGS,
 } as const
 

@@ -9,10 +9,11 @@ import { runAgreementGates } from './agreement-gates.ts'
 import type { AgreedTerms } from './agreement-gates.ts'
 import type { AttestationBasis } from './attestation-basis.ts'
 import { runAttestationGates } from './attestation-gates.ts'
+import type { AskedQuestion, EngineAnswers } from './engine-question.ts'
 import type { ContextFacts, Facts } from './facts.ts'
 import { concludeRun } from './gate-step.ts'
 import type { GateRun, GateStep } from './gate-step.ts'
-import { runPolicyGates } from './policy-gates.ts'
+import { listQuestions, runPolicyGates } from './policy-gates.ts'
 import type { PresentedBasis } from './presented-basis.ts'
 import { runPresentedGates } from './presented-gates.ts'
 import { resolvePolicies } from './policy-set.ts'
@@ -29,6 +30,8 @@ export interface BoundaryQuestion {
   /** The active set, healthy or not. */
   readonly policies: readonly CheckedPolicy[]
   readonly now: Instant
+  /** Answers to {@link boundaryQuestions}. */
+  readonly answers?: EngineAnswers
 }
 
 /** What was decided and how it came about. */
@@ -66,14 +69,40 @@ export function evaluatePolicies(
  * 3. Policy gates, all of them, but only when nothing denied yet: a refused caller learns nothing about the rules.
  * 4. The first step that denies names the reason; the binding shows under which rules, over which context.
  */
-export function evaluateBoundary({ basis, context, policies, now }: BoundaryQuestion): Evaluation {
+export function evaluateBoundary({ basis, context, policies, now, answers }: BoundaryQuestion): Evaluation {
   const builtIn = runBuiltInGates(context, basis)
   const isDenied = builtIn.some((step) => step.denial !== undefined)
-  const policy = evaluatePolicies(policies, factsOf(context, basis), now, isDenied)
+  const facts = factsOf(context, basis)
+  const policy = evaluatePolicies(policies, answers === undefined ? facts : { ...facts, answers }, now, isDenied)
   return {
     ...concludeSteps([...builtIn, ...policy.steps]),
     policy_binding: bind(policy, digestOf(asJson(context))),
   }
+}
+
+/**
+ * What has to be asked of other systems before a request can be decided. Nothing is asked about a request that its
+ * basis or the state of the policies denies: another system learns nothing about refused callers.
+ */
+export function boundaryQuestions({ basis, context, policies, now }: BoundaryQuestion): readonly AskedQuestion[] {
+  if (!policies.some(asksOthers)) return []
+  if (runBuiltInGates(context, basis).some((step) => step.denial !== undefined)) return []
+  return policyQuestions(policies, factsOf(context, basis), now)
+}
+
+/** As {@link boundaryQuestions}, for policies alone. */
+export function policyQuestions(
+  policies: readonly CheckedPolicy[],
+  facts: Facts,
+  now: Instant,
+): readonly AskedQuestion[] {
+  if (!policies.some(asksOthers)) return []
+  const resolution = resolvePolicies(policies, facts, now)
+  return resolution.status === 'failed' ? [] : listQuestions(resolution.applied, facts)
+}
+
+function asksOthers({ ready }: CheckedPolicy): boolean {
+  return ready?.gates.some(({ ask }) => ask !== undefined) === true
 }
 
 function runBuiltInGates(context: ContextFacts, basis: BoundaryBasis): readonly GateStep[] {

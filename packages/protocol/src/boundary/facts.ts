@@ -1,6 +1,7 @@
 import { isJsonObject, member } from '../canonical/json-value.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { FormError } from '../reading/form-error.ts'
+import type { EngineAnswers } from './engine-question.ts'
 import { valueTypeOf } from './scalar.ts'
 import type { ValueType } from './scalar.ts'
 
@@ -28,6 +29,8 @@ export interface AttestationFacts {
 export interface Facts {
   readonly context: ContextFacts
   readonly attestation: AttestationFacts | undefined
+  /** Answers to the questions of gates that ask another system. A gate without its answer denies. */
+  readonly answers?: EngineAnswers
 }
 
 /** A fact path, split once when its policy is prepared. */

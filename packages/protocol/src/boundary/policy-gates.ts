@@ -1,5 +1,6 @@
 import type { GateEvaluation } from '../artifacts/decision-bindings.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
+import type { AskedQuestion } from './engine-question.ts'
 import type { Facts } from './facts.ts'
 import type { GateStep } from './gate-step.ts'
 import { GATE_OUTCOMES } from './gates/gate.ts'
@@ -38,6 +39,16 @@ export function runPolicyGates(applied: readonly ReadyPolicy[], facts: Facts): P
   return { steps, evaluations }
 }
 
+/** What the gates of the applied policies ask other systems about a request. */
+export function listQuestions(applied: readonly ReadyPolicy[], facts: Facts): readonly AskedQuestion[] {
+  return applied.flatMap(({ policy, gates }) =>
+    gates.flatMap(({ spec, ask }) => {
+      const question = ask?.(facts)
+      return question === undefined ? [] : [{ gate_name: `${policy.policy_id}/${spec.gate_id}`, question }]
+    }),
+  )
+}
+
 const GATE_ERROR: GateReading = {
   outcome: 'gate_error',
   text: 'the gate could not be run',
@@ -59,7 +70,9 @@ function runGate(run: ReadyGate, facts: Facts): GateReading {
 }
 
 /** What the proof shows. A fact value only when the author of the policy asked for it: proofs travel. */
-function inputsOf({ path, type, value, condition, isPublic }: GateReading, isDisclosed: boolean): JsonObject {
+function inputsOf(reading: GateReading, isDisclosed: boolean): JsonObject {
+  const { path, type, value, condition, isPublic, inputs } = reading
   const shown = value !== undefined && (isDisclosed || isPublic === true) ? { value } : {}
+  if (inputs !== undefined) return { ...inputs, ...shown }
   return { path, present: type !== 'missing', value_type: type, ...shown, condition }
 }

@@ -8,7 +8,7 @@ import { instantOf } from '../reading/text.ts'
 import { MAX_ITEMS } from '../reading/trust-form.ts'
 import { readReceived, verifyReceivedPlainly } from '../signing/received.ts'
 import type { Facts } from './facts.ts'
-import type { ReadyGate } from './gates/gate.ts'
+import type { AskingGate, ReadyGate } from './gates/gate.ts'
 import { GATE_TYPES } from './gates/registry.ts'
 import type { GateRegistry } from './gates/registry.ts'
 import { prepareSelector } from './selector.ts'
@@ -38,7 +38,7 @@ export interface ReadyPolicy {
   readonly policy: BoundaryPolicy
   readonly policy_digest: string
   /** In the order they run. */
-  readonly gates: readonly { readonly spec: GateSpec; readonly run: ReadyGate }[]
+  readonly gates: readonly { readonly spec: GateSpec; readonly run: ReadyGate; readonly ask?: AskingGate }[]
   readonly applies: ReadySelector
   readonly validFrom: Instant
   readonly validUntil: Instant
@@ -109,7 +109,10 @@ async function findProblem(
 
 /** A policy that has no issues, ready to run. Throws for one that has. */
 export function preparePolicy(policy: BoundaryPolicy, registry: GateRegistry = GATE_TYPES): ReadyPolicy {
-  const gates = policy.gates.map((spec) => ({ spec, run: prepareGate(spec, registry) }))
+  const gates = policy.gates.map((spec) => {
+    const ask = registry.get(spec.gate_type)?.prepareQuestion?.(spec.config)
+    return { spec, run: prepareGate(spec, registry), ...(ask === undefined ? {} : { ask }) }
+  })
   return {
     policy,
     policy_digest: boundaryPolicyDigest(policy),

@@ -6,11 +6,15 @@ import { FormError } from '../reading/form-error.ts'
 import { arrayOf, integer, object, string } from '../reading/shape.ts'
 import { label } from '../reading/text.ts'
 import type { AttestationFacts, Facts } from './facts.ts'
+import { isScalar } from './scalar.ts'
+import type { Scalar } from './scalar.ts'
 
 /** A simulated request to test policies: the facts they could read, and the time of the decision. */
 export interface SimulatedRequest {
   readonly facts: Facts
   readonly at: Instant
+  /** Answers of other systems, by the gate (`policy_id/gate_id`) that asks for them. */
+  readonly external_facts: ReadonlyMap<string, Scalar>
 }
 
 const MEMBERS: ReadonlySet<string> = new Set([
@@ -24,6 +28,7 @@ const MEMBERS: ReadonlySet<string> = new Set([
   'context_freshness_seq',
   'requested_at',
   'attestation',
+  'external_facts',
 ])
 
 /**
@@ -53,7 +58,16 @@ export function readSupposedRequest(
     context_freshness_seq: sequence(member(value, 'context_freshness_seq') ?? 0, 'context_freshness_seq'),
     requested_at: writeInstant(at),
   }
-  return { facts: { context, attestation }, at }
+  return { facts: { context, attestation }, at, external_facts: readExternalFacts(part(value, 'external_facts')) }
+}
+
+function readExternalFacts(given: JsonObject): ReadonlyMap<string, Scalar> {
+  return new Map(
+    Object.entries(given).map(([gate, answer]) => {
+      if (!isScalar(answer)) throw new FormError('external_facts', 'texts, numbers, booleans or null are needed')
+      return [gate, answer]
+    }),
+  )
 }
 
 const sequence = integer(0, Number.MAX_SAFE_INTEGER)

@@ -155,7 +155,8 @@ export function freeForm(maxBytes: number): Read<JsonObject> {
   return described(read, () => ({ type: 'object', $comment }))
 }
 
-function depthOf(value: JsonValue): number {
+/** Levels of objects and lists; 0 for a scalar. */
+export function depthOf(value: JsonValue): number {
   if (typeof value !== 'object' || value === null || value instanceof JsonFloat) return 0
   let deepest = 0
   for (const child of Object.values(value)) deepest = Math.max(deepest, depthOf(child))

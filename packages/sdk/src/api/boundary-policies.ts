@@ -83,6 +83,8 @@ export type PolicyActivation = {
   readonly active: boolean
 }
 
+export type PolicyText = { readonly text_digest: string; readonly text: string }
+
 /** Compares decisions with a policy in force to current decisions. */
 export type BoundaryPolicyVerdict = {
   readonly valid: boolean
@@ -93,7 +95,7 @@ export type BoundaryPolicyVerdict = {
 }
 
 export interface BoundaryPoliciesApi {
-  /** Returns the issues of an intent; nothing is signed or stored. */
+  /** Returns the issues of an intent; nothing is signed or stored. `texts` of the intent has the texts its gates name. */
   validate(intent: JsonObject, options?: CallOptions): Promise<BoundaryPolicyValidation>
   /** Signs the next version, inactive. After an unknown outcome it is repeated only with an idempotency key. */
   publish(intent: JsonObject, options?: WriteOptions): Promise<BoundaryPolicy>
@@ -112,6 +114,8 @@ export interface BoundaryPoliciesApi {
     version: number,
     options?: CallOptions,
   ): Promise<Omit<PolicyActivation, 'previous_version'>>
+  /** Beta. A Cedar policy set or schema that policies name by its digest. */
+  text(textDigest: string, options?: CallOptions): Promise<PolicyText>
   /** Keys default to those of the called authority. */
   verify(
     request: {
@@ -178,8 +182,10 @@ const readActive = known({
 const done = { policy_id: word, version: whole, active: flag } as const
 const readActivation = known({ ...done, previous_version: wholeOrNull })
 const readDeactivation = known(done)
+const readText = known({ text_digest: word, text: word })
 const readVerdict = known({ valid: flag, reason: word, policy_id: word, version: whole, policy_digest: word })
 
+// oxlint-disable-next-line max-lines-per-function -- one entry for each route
 export function boundaryPoliciesApi({ call }: Connection): BoundaryPoliciesApi {
   const r = boundaryPolicies
   return {
@@ -230,6 +236,8 @@ export function boundaryPoliciesApi({ call }: Connection): BoundaryPoliciesApi {
         read: json((v) => readDeactivation(v, '')),
         options,
       }),
+    text: (textDigest, options) =>
+      call({ route: r.text, params: { text_digest: textDigest }, read: json((v) => readText(v, '')), options }),
     verify: (request, options) =>
       call({
         route: r.verify,

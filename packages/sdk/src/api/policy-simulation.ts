@@ -13,6 +13,8 @@ export type PolicySimulation = {
   readonly unchanged: number
   readonly newly_allowed: number
   readonly newly_denied: number
+  /** Requests for which an external fact is not known. The gate that asks for it denies them. */
+  readonly external_facts_missing: number
   readonly first_sequence: number | null
   /** Where a range of stored decisions ended; continue from here. */
   readonly last_sequence: number | null
@@ -55,6 +57,7 @@ export const readSimulation: (value: JsonValue, field: string) => PolicySimulati
   unchanged: whole,
   newly_allowed: whole,
   newly_denied: whole,
+  external_facts_missing: shape.withDefault(shape.integer(0, Number.MAX_SAFE_INTEGER), 0),
   first_sequence: wholeOrNull,
   last_sequence: wholeOrNull,
   next_sample_cursor: wordOrNull,

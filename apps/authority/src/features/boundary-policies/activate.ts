@@ -1,5 +1,12 @@
 import { Refusal } from '@chancery/contract'
-import { checkStoredPolicy, findSetProblems, isPolicyId, writeSortable } from '@chancery/protocol'
+import {
+  checkStoredPolicy,
+  findPolicyIssues,
+  findSetProblems,
+  isPolicyId,
+  readStoredPolicy,
+  writeSortable,
+} from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
@@ -9,6 +16,7 @@ import { ownKeysAt } from '../../signing/own-keys.ts'
 import type { Reader } from '../../database/database.ts'
 import { isUniqueViolation } from '../../database/unique-violation.ts'
 import { changePolicies } from './change.ts'
+import { canRun } from './check-engines.ts'
 import { readVersion } from './requests.ts'
 import { findActiveVersion, findPolicyVersion, switchVersion } from './queries.ts'
 import type { PolicyRow } from './queries.ts'
@@ -21,6 +29,7 @@ import type { PolicyRow } from './queries.ts'
 export async function activate(call: OperatorCall, parts: BoundaryPoliciesState): Promise<JsonObject> {
   const version = readVersion(call.body)
   const policy_id = call.params['policy_id'] ?? ''
+  await requireEngines(parts, policy_id, version)
   try {
     return await changePolicies(parts, async (tx) => {
       const row = await requireUsable(tx.query, parts, policy_id, version)
@@ -41,6 +50,16 @@ export async function activate(call: OperatorCall, parts: BoundaryPoliciesState)
     if (isUniqueViolation(error)) throw new Refusal('boundary_policy_activation_conflict', {}, { cause: error })
     throw error
   }
+}
+
+/** Before the lock is taken, because an engine may take long. Texts and engines do not depend on the stored policies. */
+async function requireEngines(parts: BoundaryPoliciesState, policy_id: string, version: number): Promise<void> {
+  const row = isPolicyId(policy_id) ? await findPolicyVersion(parts.database.read, policy_id, version) : undefined
+  const policy = row === undefined ? undefined : readStoredPolicy(row)
+  // What is wrong with the row itself is reported by the checks under the lock.
+  if (policy === undefined || findPolicyIssues(policy).length > 0) return
+  if (!(await canRun(policy, parts.engines)))
+    throw new Refusal('boundary_policy_activation_refused', { reason: 'gate_type_unavailable' })
 }
 
 /** protocol/trust-operations 5.9, rows 2 to 5. */

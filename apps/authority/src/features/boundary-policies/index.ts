@@ -1,4 +1,5 @@
 import { boundaryPolicies } from '@chancery/contract'
+import type { AskedQuestion, EngineAnswers } from '@chancery/protocol'
 import type { Feature } from '../../core.ts'
 import { SerialQueue } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
@@ -6,14 +7,19 @@ import { activate } from './activate.ts'
 import { openActivePolicies } from './active-set.ts'
 import type { ActivePolicies } from './active-set.ts'
 import { active } from './active.ts'
+import { openCedarEngine } from './cedar.ts'
 import { deactivate } from './deactivate.ts'
+import { openFactSources } from './fact-sources.ts'
+import { answerQuestions } from './gate-answers.ts'
 import { history } from './history.ts'
 import { list } from './list.ts'
 import type { BoundaryPoliciesParts } from './parts.ts'
 import { describePolicySet } from './policy-health.ts'
 import type { PolicySetView } from './policy-health.ts'
+import { openPolicyTexts } from './policy-texts.ts'
 import { publish } from './publish.ts'
 import { simulate } from './simulate.ts'
+import { text } from './text.ts'
 import { validate } from './validate.ts'
 import { verify } from './verify.ts'
 
@@ -23,11 +29,18 @@ export type { PolicySetView } from './policy-health.ts'
 export interface BoundaryPolicies extends Feature {
   /** The active policies, compared with their stored bytes at each request. */
   readonly active: ActivePolicies
+  /** Asks what gates need to know. Never throws for a source that fails. */
+  answer(asked: readonly AskedQuestion[]): Promise<EngineAnswers>
   describe(): Promise<PolicySetView>
 }
 
 export function openBoundaryPolicies(parts: BoundaryPoliciesParts): BoundaryPolicies {
-  const own = { ...parts, active: openActivePolicies(parts), queue: new SerialQueue() }
+  const engines = {
+    cedar: openCedarEngine(),
+    facts: openFactSources(parts.settings, parts.clock),
+    texts: openPolicyTexts(parts.database),
+  }
+  const own = { ...parts, active: openActivePolicies(parts), queue: new SerialQueue(), engines }
   return {
     routes: [
       bind(boundaryPolicies.validate, (call) => validate(call, own)),
@@ -38,11 +51,13 @@ export function openBoundaryPolicies(parts: BoundaryPoliciesParts): BoundaryPoli
       bind(boundaryPolicies.list, (call) => list(call, own)),
       bind(boundaryPolicies.active, (call) => active(call, own)),
       bind(boundaryPolicies.history, (call) => history(call, own)),
+      bind(boundaryPolicies.text, (call) => text(call, own)),
       bind(boundaryPolicies.verify, (call) => verify(call, own)),
     ],
     jobs: [],
     active: own.active,
+    answer: (asked) => answerQuestions(engines, asked),
     describe: () => describePolicySet(own),
-    close: () => Promise.resolve(),
+    close: () => engines.cedar.close(),
   }
 }

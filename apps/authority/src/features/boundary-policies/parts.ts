@@ -3,6 +3,9 @@ import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Attestations } from '../attestations/index.ts'
 
 export interface BoundaryPoliciesParts extends FeatureBase {
-  readonly settings: Pick<AuthoritySettings, 'boundaryPolicyEnforcement' | 'evidenceStore'>
+  readonly settings: Pick<
+    AuthoritySettings,
+    'boundaryPolicyEnforcement' | 'evidenceStore' | 'factOrigins' | 'factRoots'
+  >
   readonly attestations: Attestations
 }

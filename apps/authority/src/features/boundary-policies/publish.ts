@@ -16,8 +16,9 @@ import type { BoundaryPoliciesParts } from './parts.ts'
 import type { Transaction } from '../../database/database.ts'
 import { readAttempt, respondOnce } from '../../requests/idempotency.ts'
 import { changePolicies } from './change.ts'
-import { readGoodIntent } from './requests.ts'
-import { insertVersion, lastVersion } from './queries.ts'
+import { requireGood } from './check-engines.ts'
+import { readIntentRequest } from './requests.ts'
+import { insertTexts, insertVersion, lastVersion } from './queries.ts'
 
 /** Number of attempts when another writer has used the version number. */
 const ATTEMPTS = 5
@@ -27,13 +28,15 @@ const ATTEMPTS = 5
  * Signs the intent as the next version and stores it inactive. It has no effect until it is activated.
  */
 export async function publish(call: OperatorCall, parts: BoundaryPoliciesState): Promise<HttpResponse> {
-  const intent = readGoodIntent(call.body)
+  const request = readIntentRequest(call.body)
+  const intent = await requireGood(request, parts.engines)
   parts.signing.requireAllowed()
   const now = parts.clock.now()
   const attempt = readAttempt(call, now)
   // Publishers queue, so that versions have no gaps and no publisher has to retry.
   return changePolicies(parts, (tx) =>
     respondOnce(tx, attempt, writeSortable(now), async () => {
+      await insertTexts(tx, request.texts, writeSortable(now))
       const { text, version, policy_digest } = await storeNext(tx, parts, intent, now)
       const warnings = findPolicyWarnings(intent).map(({ code }) => code)
       const warned = warnings.length === 0 ? {} : { warnings }

@@ -40,6 +40,27 @@ export function findPolicyVersion(db: Reader, policy_id: string, version: number
     .executeTakeFirst()
 }
 
+/** Texts by digest. The same text is stored once, whichever policy brought it. */
+export async function insertTexts(tx: Transaction, texts: ReadonlyMap<string, string>, now: string): Promise<void> {
+  for (const [text_digest, text] of texts) {
+    await tx.query
+      .insertInto('boundary_policy_texts')
+      .values({ text_digest, text, created_at: now })
+      .onConflict((conflict) => conflict.column('text_digest').doNothing())
+      .execute()
+    assertStored(text, await findPolicyText(tx.query, text_digest))
+  }
+}
+
+export async function findPolicyText(db: Reader, text_digest: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('boundary_policy_texts')
+    .select('text')
+    .where('text_digest', '=', text_digest)
+    .executeTakeFirst()
+  return row?.text
+}
+
 /** The highest stored version, 0 when the policy is new. */
 export async function lastVersion(db: Reader, policy_id: string): Promise<number> {
   const row = await db

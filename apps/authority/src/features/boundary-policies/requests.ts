@@ -2,14 +2,17 @@ import { Refusal } from '@chancery/contract'
 import { findPolicyIssues, readPolicyIntent } from '@chancery/protocol'
 import type { BoundaryPolicyIntent, JsonObject, JsonValue, PolicyIssue } from '@chancery/protocol'
 import { shorten } from '../../requests/read-fields.ts'
+import { readTexts } from './policy-texts.ts'
+import type { SentTexts } from './policy-texts.ts'
 
 /** Assigned by the authority. A caller must not choose them. */
 const ASSIGNED = ['version', 'signature', 'issued_at', 'issued_by', 'issuer_sovereign_id']
-const MEMBERS = ['policy_id', 'description', 'valid_from', 'valid_until', 'selector', 'gates']
+const MEMBERS = ['policy_id', 'description', 'valid_from', 'valid_until', 'selector', 'gates', 'texts']
 
 export interface IntentRequest {
   readonly intent: BoundaryPolicyIntent
   readonly issues: readonly PolicyIssue[]
+  readonly texts: SentTexts
 }
 
 /** Reads an intent with its validation issues. Rows 1 to 5 of protocol/trust-operations 5.2 refuse in this order. */
@@ -22,14 +25,8 @@ export function readIntentRequest(body: JsonObject): IntentRequest {
   const reading = readPolicyIntent(policy_id, body)
   if (!reading.ok)
     throw new Refusal('invalid_boundary_policy', { errors: reading.errors.map((error) => ({ ...error })) })
-  return { intent: reading.intent, issues: findPolicyIssues(reading.intent, reading) }
-}
-
-/** Reads an intent that can be published. Refuses an intent with issues. */
-export function readGoodIntent(body: JsonObject): BoundaryPolicyIntent {
-  const { intent, issues } = readIntentRequest(body)
-  if (issues.length > 0) throw new Refusal('boundary_policy_invalid', { valid: false, issues: issues.map(toJson) })
-  return intent
+  const texts = readTexts(body['texts'], reading.intent)
+  return { intent: reading.intent, issues: findPolicyIssues(reading.intent, reading), texts }
 }
 
 export function toJson(issue: PolicyIssue): JsonObject {

@@ -1,12 +1,29 @@
 import { setImmediate } from 'node:timers/promises'
 import { Refusal } from '@chancery/contract'
-import { candidateSet, draftBoundaryPolicy, findSetProblems, isJsonObject, simulateCase } from '@chancery/protocol'
-import type { BoundaryPolicy, BoundaryPolicyIntent, CheckedPolicy, JsonObject, SimulatedCase } from '@chancery/protocol'
+import {
+  candidateSet,
+  draftBoundaryPolicy,
+  findSetProblems,
+  isJsonObject,
+  policyQuestions,
+  simulateCase,
+} from '@chancery/protocol'
+import type {
+  BoundaryPolicy,
+  BoundaryPolicyIntent,
+  CheckedPolicy,
+  Facts,
+  JsonObject,
+  SimulatedCase,
+} from '@chancery/protocol'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { BoundaryPoliciesState } from './state.ts'
 import type { BoundaryPoliciesParts } from './parts.ts'
 import { refuseUnknownMembers } from '../../requests/read-fields.ts'
-import { readGoodIntent } from './requests.ts'
+import { requireGood } from './check-engines.ts'
+import { answerQuestions } from './gate-answers.ts'
+import type { GateEngines } from './gate-answers.ts'
+import { readIntentRequest } from './requests.ts'
 import { readSample, readSimulatedRequests } from './simulated-requests.ts'
 import type { SampleRange, SimulationInput } from './simulated-requests.ts'
 import { lastVersion } from './queries.ts'
@@ -22,14 +39,18 @@ export async function simulate(call: OperatorCall, parts: BoundaryPoliciesState)
   refuseUnknownMembers(call.body, ['intent', 'contexts', 'decisions', 'sample_limit', 'sample_cursor'])
   const given = call.body['intent']
   if (!isJsonObject(given)) throw new Refusal('missing_policy')
-  const intent = readGoodIntent(given)
+  const read = readIntentRequest(given)
+  const intent = await requireGood(read, parts.engines)
+  const { engines } = parts
+  // Texts that come with the intent are not stored.
+  const texts = { find: async (digest: string) => read.texts.get(digest) ?? (await engines.texts.find(digest)) }
   const now = parts.clock.now()
   const sample = readSample(call.body)
   const requests = await readSimulatedRequests(call.body, parts, sample)
   const version = (await lastVersion(parts.database.read, intent.policy_id)) + 1
   const active = await parts.active.read()
   const candidate = candidateSet(active, draftCandidate(parts, intent, version))
-  const counted = await countChanges({ active, candidate }, requests, sample)
+  const counted = await countChanges({ active, candidate, engines: { ...engines, texts } }, requests, sample)
   return {
     policy_id: intent.policy_id,
     version,
@@ -54,18 +75,51 @@ function rangeOf(requests: readonly SimulationInput[]): { first_sequence?: numbe
   return { first_sequence: Math.min(first, last), last_sequence: Math.max(first, last) }
 }
 
+interface SimulatedSets {
+  readonly active: readonly CheckedPolicy[]
+  readonly candidate: readonly CheckedPolicy[]
+  readonly engines: GateEngines
+}
+
+/** No other system is asked: an external fact is the supposed or the recorded one. */
+async function withAnswers(
+  { active, candidate, engines }: SimulatedSets,
+  { facts, at, externalFact }: SimulationInput,
+): Promise<{ readonly facts: Facts; readonly isMissing: boolean }> {
+  const asked = [...policyQuestions(active, facts, at), ...policyQuestions(candidate, facts, at)]
+  if (asked.length === 0) return { facts, isMissing: false }
+  const answers = new Map(
+    await answerQuestions(
+      engines,
+      asked.filter(({ question }) => question.kind === 'cedar'),
+    ),
+  )
+  let isMissing = false
+  for (const each of asked) {
+    if (each.question.kind === 'cedar') continue
+    const answer = externalFact(each)
+    if (answer === undefined) isMissing = true
+    else answers.set(each.question.digest, answer)
+  }
+  return { facts: { ...facts, answers }, isMissing }
+}
+
 /** All changes are counted; those of the sample are returned. */
 async function countChanges(
-  sets: { readonly active: readonly CheckedPolicy[]; readonly candidate: readonly CheckedPolicy[] },
+  sets: SimulatedSets,
   requests: readonly SimulationInput[],
   { limit, after }: SampleRange,
 ): Promise<JsonObject> {
   const counts = { unchanged: 0, newly_allowed: 0, newly_denied: 0 }
+  let missing = 0
   const sample: JsonObject[] = []
   let next: string | null = null
   let shown = after
-  for (const [index, { facts, at, store_sequence }] of requests.entries()) {
+  for (const [index, request] of requests.entries()) {
+    const { at, store_sequence } = request
     if (index % CASES_PER_LOOP_TURN === CASES_PER_LOOP_TURN - 1) await setImmediate()
+    const { facts, isMissing } = await withAnswers(sets, request)
+    if (isMissing) missing += 1
     const result = simulateCase(sets, facts, at)
     counts[result.change] += 1
     if (result.change === 'unchanged' || index <= after) continue
@@ -74,7 +128,8 @@ async function countChanges(
       shown = index
     } else next ??= `${requests[0]?.store_sequence ?? 0}.${shown}`
   }
-  return { ...counts, sample, next_sample_cursor: next }
+  const told = missing === 0 ? {} : { external_facts_missing: missing }
+  return { ...counts, ...told, sample, next_sample_cursor: next }
 }
 
 /** Identified by position, so that no fact of the request is repeated. */

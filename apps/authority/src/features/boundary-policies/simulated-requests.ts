@@ -1,6 +1,22 @@
 import { Refusal } from '@chancery/contract'
-import { FormError, assessAttestation, isJsonObject, readSupposedRequest, shape } from '@chancery/protocol'
-import type { AttestationFacts, Facts, Instant, JsonObject, JsonValue } from '@chancery/protocol'
+import {
+  FormError,
+  assessAttestation,
+  isJsonObject,
+  readSupposedRequest,
+  shape,
+  supposedFact,
+} from '@chancery/protocol'
+import type {
+  AskedQuestion,
+  AttestationFacts,
+  EngineAnswer,
+  Facts,
+  Instant,
+  JsonObject,
+  JsonValue,
+  Scalar,
+} from '@chancery/protocol'
 import type { BoundaryPoliciesParts } from './parts.ts'
 import { readMember } from '../../requests/read-fields.ts'
 import { listDecidedContexts } from '../evidence/index.ts'
@@ -13,6 +29,8 @@ const MAX_REQUESTS = 1000
 export interface SimulationInput {
   readonly facts: Facts
   readonly at: Instant
+  /** The supposed or recorded answer of another system; undefined when there is none. */
+  readonly externalFact: (asked: AskedQuestion) => EngineAnswer | undefined
   /** Position in the evidence store, for a stored decision. */
   readonly store_sequence?: number
 }
@@ -54,12 +72,23 @@ function readContexts(value: JsonValue | undefined, parts: BoundaryPoliciesParts
   const absent = { provider: parts.network.name, now: parts.clock.now() }
   return (value as readonly JsonValue[]).map((each, index) => {
     try {
-      return readSupposedRequest(each, absent)
+      const { facts, at, external_facts } = readSupposedRequest(each, absent)
+      return { facts, at, externalFact: (asked) => supposed(asked, external_facts, facts) }
     } catch (error) {
       if (!(error instanceof FormError)) throw error
       throw new Refusal('invalid_context', { field: `contexts[${index}].${error.field}` }, { cause: error })
     }
   })
+}
+
+function supposed(
+  { gate_name, question }: AskedQuestion,
+  given: ReadonlyMap<string, Scalar>,
+  { context }: Facts,
+): EngineAnswer | undefined {
+  const answer = given.get(gate_name)
+  if (question.kind !== 'external_fact' || answer === undefined) return undefined
+  return supposedFact(question, answer, context.requested_at)
 }
 
 /** A range that begins at a position, or the newest decisions. */
@@ -83,10 +112,11 @@ async function readDecisions(range: DecisionRange, parts: BoundaryPoliciesParts)
   const attested = new Map<string, AttestationFacts | undefined>()
   const at = parts.clock.now()
   const out: SimulationInput[] = []
-  for (const { context, store_sequence } of found) {
+  for (const { context, store_sequence, recordedFacts } of found) {
     const id = context.attestation_id
     if (id !== undefined && !attested.has(id)) attested.set(id, await attestationFacts(parts, id))
-    out.push({ facts: { context, attestation: id === undefined ? undefined : attested.get(id) }, at, store_sequence })
+    const facts = { context, attestation: id === undefined ? undefined : attested.get(id) }
+    out.push({ facts, at, store_sequence, externalFact: ({ question }) => recordedFacts.get(question.digest) })
   }
   return out
 }

@@ -1,5 +1,6 @@
 import type { SerialQueue } from '@chancery/service-kit'
 import type { ActivePolicies } from './active-set.ts'
+import type { GateEngines } from './gate-answers.ts'
 import type { BoundaryPoliciesParts } from './parts.ts'
 
 /** The parts of the feature and its own state. */
@@ -8,4 +9,6 @@ export interface BoundaryPoliciesState extends BoundaryPoliciesParts {
   readonly active: ActivePolicies
   /** Runs changes of boundary policies one after the other. */
   readonly queue: SerialQueue
+  /** What the gates ask. */
+  readonly engines: GateEngines
 }

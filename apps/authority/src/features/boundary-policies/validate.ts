@@ -2,8 +2,9 @@ import { findPolicyWarnings, isPolicyId } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
-import type { BoundaryPoliciesParts } from './parts.ts'
+import type { BoundaryPoliciesState } from './state.ts'
 import { shorten } from '../../requests/read-fields.ts'
+import { checkWithEngines } from './check-engines.ts'
 import { readIntentRequest, toJson } from './requests.ts'
 import { lastVersion } from './queries.ts'
 
@@ -11,8 +12,8 @@ import { lastVersion } from './queries.ts'
  * POST /admin/boundary-policies/validate
  * Returns the issues of an intent. Signs and stores nothing.
  */
-export async function validate(call: OperatorCall, parts: BoundaryPoliciesParts): Promise<JsonObject> {
-  const { intent, issues } = readIntentRequest(call.body)
+export async function validate(call: OperatorCall, parts: BoundaryPoliciesState): Promise<JsonObject> {
+  const { intent, issues } = await checkWithEngines(readIntentRequest(call.body), parts.engines)
   const { policy_id } = intent
   // No stored policy has an id of another form.
   const version = isPolicyId(policy_id) ? (await lastVersion(parts.database.read, policy_id)) + 1 : 1

@@ -2,6 +2,7 @@ import {
   asJson,
   basisEnd,
   boundaryDecisionForm,
+  boundaryQuestions,
   draftBoundaryDecision,
   draftJustification,
   evaluateBoundary,
@@ -12,6 +13,7 @@ import type {
   AttestationBasis,
   AttestationBinding,
   BoundaryDecision,
+  BoundaryQuestion,
   ContextRecord,
   Evaluation,
   Instant,
@@ -48,7 +50,7 @@ export async function decideAndStore(call: Call, parts: BoundaryState, question:
   const policies = await parts.boundaryPolicies.active.read()
   const now = parts.clock.now()
   const context = question.contextAt(now)
-  const evaluation = evaluateBoundary({ basis, context, policies, now })
+  const evaluation = await evaluateAsked(parts, { basis, context, policies, now })
   const { resolution_failure } = evaluation.policy_binding
   if (resolution_failure !== null)
     parts.log.warn('a decision was denied by the state of the policies', {
@@ -84,6 +86,13 @@ export async function decideAndStore(call: Call, parts: BoundaryState, question:
   })
   if (stored.text === text) countDecision(parts, asked_by, decision, basis.kind === 'presented')
   return jsonText(stored.text, stored.status)
+}
+
+/** Other systems are asked first, so that the decision itself depends on its inputs alone. */
+async function evaluateAsked(parts: BoundaryState, question: BoundaryQuestion): Promise<Evaluation> {
+  const asked = boundaryQuestions(question)
+  if (asked.length === 0) return evaluateBoundary(question)
+  return evaluateBoundary({ ...question, answers: await parts.boundaryPolicies.answer(asked) })
 }
 
 /** With it, an executor without an operator key can continue the chain of a resource. */

@@ -80,6 +80,16 @@ describe('storyText', () => {
 })
 
 describe('ruleText', () => {
+  it('shows rules and source of gates that ask by digest, with their answer', () => {
+    const cedar = { policy_set_digest: 'ab'.repeat(32), reason: ['few', 'never'] }
+    expect(ruleText(traceOf(cedar, 'cedar.v1'))).toBe('Cedar rules abababababab: few, never')
+    const silent = { policy_set_digest: 'ab'.repeat(32), failure: 'time_limit' }
+    expect(ruleText(traceOf(silent, 'cedar.v1'))).toBe('Cedar rules abababababab: time_limit')
+    const fact = { origin: 'https://opa.example', question_digest: 'cd'.repeat(32), answer: false }
+    expect(ruleText(traceOf(fact, 'external_fact.v1'))).toBe('https://opa.example, question cdcdcdcdcdcd: false')
+    expect(ruleText(traceOf({}, 'external_fact.v1'))).toContain('no answer')
+  })
+
   it('writes the condition of a gate in one line', () => {
     expect(ruleText(traceOf(MAX))).toBe('request_parameters.amount ≤ 1000')
     const listed = { path: 'request_parameters.port', condition: { allowed: ['A', 'B'] } }

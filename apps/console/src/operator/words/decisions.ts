@@ -97,6 +97,7 @@ export function storyText(
 
 /** What a policy gate allows, as the end of a sentence that begins with the policy. */
 function limitText({ gate_type, inputs, metadata, reason }: GateTraceEntry): string {
+  if (asksOthers(gate_type)) return `does not allow it: ${reason}`
   const name = lastPart(plain(inputs['path']))
   if (metadata['outcome'] === 'missing_context') return `needs ${name}, which the request does not have`
   if (metadata['outcome'] !== 'fail') return `cannot check ${name}: ${reason}`
@@ -104,6 +105,9 @@ function limitText({ gate_type, inputs, metadata, reason }: GateTraceEntry): str
   const sentence = LIMITS[gate_type.replace(/\.v[0-9]+$/, '')]
   return sentence === undefined ? `does not allow ${name}: ${reason}` : sentence(name, condition)
 }
+
+/** Gates whose trace has digests and an answer in place of a path. */
+const asksOthers = (gateType: string): boolean => /^(?:cedar|external_fact)\./.test(gateType)
 
 type Limit = (name: string, condition: JsonObject) => string
 
@@ -114,7 +118,9 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   allowlist: (name, { allowed }) => `allows ${name} only as one of: ${listText(allowed)}`,
   attestation_claim: (name, { claim }) => `needs ${name} in the claim ${valueText(claim)} of the attestation`,
   boolean_required: (name, { expected }) => `needs ${name} to be ${valueText(expected)}`,
+  cedar: () => 'does not allow it by its Cedar rules',
   denylist: (name) => `refuses this value of ${name}`,
+  external_fact: () => 'does not allow it by the answer of another system',
   max_value: (name, { max, operator }) => `allows ${name} ${operator === '<' ? 'below' : 'up to'} ${valueText(max)}`,
   min_value: (name, { min, operator }) =>
     `needs ${name} ${operator === '>' ? 'above' : 'of at least'} ${valueText(min)}`,
@@ -127,6 +133,7 @@ export const LIMIT_TYPES: readonly string[] = Object.keys(LIMITS)
 /** Returns the rule that a gate checked, in one line. */
 export function ruleText({ gate_name, gate_type, inputs }: GateTraceEntry): string {
   const { path, condition } = inputs
+  if (asksOthers(gate_type)) return askedText(gate_type, inputs)
   if (path === undefined) return BUILT_IN_GATES[gate_name] ?? gate_type
   const { operator, max, min, allowed, denied, expected, claim } = objectOf(condition)
   const at = plain(path)
@@ -136,6 +143,17 @@ export function ruleText({ gate_name, gate_type, inputs }: GateTraceEntry): stri
   if (expected !== undefined) return `${at} is ${valueText(expected)}`
   if (claim !== undefined) return `${at} is in the claim ${valueText(claim)}`
   return gate_type.startsWith('time_window') ? `${at} is in the window ${valueText(condition)}` : `${at} is present`
+}
+
+/** The rules or the source by name and digest, and what they answered. */
+function askedText(gate_type: string, inputs: JsonObject): string {
+  const { policy_set_digest, reason, failure, origin, question_digest, answer } = inputs
+  if (gate_type.startsWith('cedar')) {
+    const rules = Array.isArray(reason) && reason.length > 0 ? listText(reason) : plain(failure ?? 'none')
+    return `Cedar rules ${plain(policy_set_digest).slice(0, 12)}: ${rules}`
+  }
+  const found = answer === undefined ? plain(failure ?? 'no answer') : valueText(answer)
+  return `${plain(origin)}, question ${plain(question_digest).slice(0, 12)}: ${found}`
 }
 
 const SIGNS: Readonly<Record<string, string>> = { '<=': '≤', '>=': '≥', '<': '<', '>': '>' }

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
 import { FormError } from '../../reading/form-error.ts'
 import { readRecord } from '../../reading/shape.ts'
 import type { Read } from '../../reading/read.ts'
+import type { EngineQuestion } from '../engine-question.ts'
 import { findFact } from '../facts.ts'
 import type { Fact, FactPath, Facts } from '../facts.ts'
 import { isScalar } from '../scalar.ts'
@@ -22,6 +23,8 @@ export interface GateReading {
   readonly condition: JsonObject
   /** The value may be shown whatever `disclose_input` says. */
   readonly isPublic?: true
+  /** In place of path, type and condition, for a gate that asks another system. */
+  readonly inputs?: JsonObject
 }
 
 /** A gate whose config has been read; runs as often as needed. */
@@ -34,7 +37,14 @@ export type ReadyGate = (facts: Facts) => GateReading
 export interface GateType {
   readonly name: string
   prepare(config: JsonObject): ReadyGate
+  /**
+   * For a gate that asks another system: what it asks about a request, undefined when the facts allow no question. The
+   * gate finds the answer in the facts; it never asks by itself.
+   */
+  prepareQuestion?(config: JsonObject): AskingGate
 }
+
+export type AskingGate = (facts: Facts) => EngineQuestion | undefined
 
 /** The verdict on one fact. */
 export type FactVerdict = readonly [outcome: GateOutcome, text: string]

@@ -1,7 +1,9 @@
 import { allowlist } from './allowlist.ts'
 import { attestationClaim } from './attestation-claim.ts'
 import { booleanRequired } from './boolean-required.ts'
+import { cedar } from './cedar.ts'
 import { denylist } from './denylist.ts'
+import { externalFact } from './external-fact.ts'
 import type { GateType } from './gate.ts'
 import { maxValue } from './max-value.ts'
 import { minValue } from './min-value.ts'
@@ -18,7 +20,9 @@ export const GATE_TYPES: GateRegistry = new Map(
     allowlist,
     attestationClaim,
     booleanRequired,
+    cedar,
     denylist,
+    externalFact,
     maxValue,
     minValue,
     requiredParameter,

@@ -1,0 +1,155 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { digestOf } from '@chancery/protocol'
+import type { CedarQuestion, JsonObject } from '@chancery/protocol'
+import { CedarMissingError, openCedarEngine } from './cedar.ts'
+
+// Holds: what Cedar answers through the engine, that its answers are the same in every run, that an error of one policy
+// is reported with the answer, and that an answer that does not come in time, or no engine, denies.
+
+const engine = openCedarEngine()
+afterAll(() => engine.close())
+
+const SCHEMA = `entity Member; entity Printer;
+action print appliesTo { principal: Member, resource: Printer, context: { copies: Long, limit?: Long, words?: Set<Long> } };`
+const RULES = `@id("few") permit(principal, action == Action::"print", resource) when { context.copies <= 5 };
+@id("never") forbid(principal, action, resource) when { context has limit && context.copies > context.limit };`
+
+function ask(context: JsonObject, policySet = RULES, schema = SCHEMA): ReturnType<typeof engine.ask> {
+  const request = {
+    principal: { type: 'Member', id: 'beta' },
+    action: { type: 'Action', id: 'print' },
+    resource: { type: 'Printer', id: 'p1' },
+    context,
+  }
+  const digests = { policy_set_digest: digestOf(policySet), schema_digest: digestOf(schema) }
+  const question: CedarQuestion = { kind: 'cedar', digest: '', ...digests, entities: [], request }
+  return engine.ask(question, { policySet, schema })
+}
+
+describe('Cedar', () => {
+  it('answers with the names of its rules', async () => {
+    expect(await ask({ copies: 2 })).toMatchObject({ decision: 'allow', reason: ['few'], errors: [] })
+    expect(await ask({ copies: 2, limit: 1 })).toMatchObject({ decision: 'deny', reason: ['never'], errors: [] })
+    expect(await ask({ copies: 9 })).toMatchObject({ decision: 'deny', reason: [], errors: [] })
+  })
+
+  it.each([
+    ['a type that differs from the schema', { copies: 'two' }],
+    ['a member that the schema does not have', { copies: 1, other: 1 }],
+    ['a member that is missing', {}],
+    ['a name of the language', { copies: 1, ['__proto__']: 1 }],
+  ])('refuses a request with %s', async (_name, context) => {
+    expect(await ask(context)).toMatchObject({ kind: 'none', failure: 'request_refused' })
+  })
+
+  it('reports the policy that could not be evaluated, although Cedar allows', async () => {
+    const overflow = `${RULES} @id("sum") forbid(principal, action, resource) when { context.copies + 9223372036854775807 > 0 };`
+    expect(await engine.check({ policySet: overflow, schema: SCHEMA }, [])).toEqual([])
+    expect(await ask({ copies: 2 }, overflow)).toMatchObject({ decision: 'allow', errors: ['sum'] })
+  })
+
+  it('gives the same bytes for the same question, also after a restart', async () => {
+    const many = Array.from({ length: 12 }, (_, n) => `@id("r${n}") permit(principal, action, resource);`).join('\n')
+    const first = JSON.stringify(await ask({ copies: 1 }, many))
+    expect(first).toContain('"reason":["r0","r1","r10","r11","r2"')
+    for (let run = 0; run < 3; run += 1) {
+      const other = openCedarEngine()
+      const digests = { policy_set_digest: digestOf(many), schema_digest: digestOf(SCHEMA) }
+      const request = {
+        principal: { type: 'Member', id: 'beta' },
+        action: { type: 'Action', id: 'print' },
+        resource: { type: 'Printer', id: 'p1' },
+        context: { copies: 1 },
+      }
+      const question: CedarQuestion = { kind: 'cedar', digest: '', ...digests, entities: [], request }
+      expect(JSON.stringify(await other.ask(question, { policySet: many, schema: SCHEMA }))).toBe(first)
+      await other.close()
+    }
+  })
+
+  it('gives the same answer twice for any request', async () => {
+    const contexts = fc.dictionary(fc.constantFrom('copies', 'limit', 'x'), fc.oneof(fc.integer(), fc.string()))
+    await fc.assert(
+      fc.asyncProperty(contexts, async (context) => {
+        expect(await ask(context)).toEqual(await ask(context))
+      }),
+      { numRuns: 50 },
+    )
+  })
+})
+
+describe('the check of texts', () => {
+  it.each([
+    ['a policy that is none', 'permit(', SCHEMA],
+    ['a schema that is none', RULES, 'entity'],
+    [
+      'an attribute that the schema does not have',
+      'permit(principal, action, resource) when { context.pages > 1 };',
+      SCHEMA,
+    ],
+    [
+      'an optional attribute that is not tested',
+      'forbid(principal, action, resource) when { context.limit > 1 };',
+      SCHEMA,
+    ],
+    ['a template', 'permit(principal == ?principal, action, resource);', SCHEMA],
+    [
+      'one @id twice',
+      '@id("a") permit(principal, action, resource); @id("a") permit(principal, action, resource);',
+      SCHEMA,
+    ],
+  ])('finds %s', async (_name, policySet, schema) => {
+    expect((await engine.check({ policySet, schema }, [])).length).toBeGreaterThan(0)
+  })
+
+  it('finds entities that do not fit the schema', async () => {
+    const uid = { type: 'Member', id: 'beta' }
+    const texts = { policySet: RULES, schema: SCHEMA }
+    expect(await engine.check(texts, [{ uid, attrs: {}, parents: [] }])).toEqual([])
+    expect(await engine.check(texts, [{ uid, attrs: { age: 1 }, parents: [] }])).not.toEqual([])
+  })
+})
+
+describe('without the package', () => {
+  it('refuses to check, and denies', async () => {
+    const missing = openCedarEngine('@cedar-policy/not-installed')
+    await expect(missing.check({ policySet: RULES, schema: SCHEMA }, [])).rejects.toThrow(CedarMissingError)
+    const digests = { policy_set_digest: 'a', schema_digest: 'b' }
+    const question: CedarQuestion = { kind: 'cedar', digest: '', ...digests, entities: [], request: {} }
+    const texts = { policySet: RULES, schema: SCHEMA }
+    expect(await missing.ask(question, texts)).toEqual({ kind: 'none', failure: 'engine_unavailable' })
+    await missing.close()
+  })
+})
+
+const LOOPS = `data:text/javascript,${encodeURIComponent(`
+  export const getCedarVersion = () => '0.0.0'
+  export const policySetTextToParts = () => ({ type: 'success', policies: [], policy_templates: [] })
+  export const preparseSchema = () => ({ type: 'success' })
+  export const preparsePolicySet = () => ({ type: 'success' })
+  export const validate = () => { for (;;) {} }
+  export const statefulIsAuthorized = ({ context }) => {
+    if (context.throws) throw new Error('unreachable')
+    for (;;) {}
+  }
+`)}`
+
+describe('an engine that does not end', () => {
+  const texts = { policySet: RULES, schema: SCHEMA }
+  const asked = (context: JsonObject): CedarQuestion => {
+    const digests = { policy_set_digest: 'a', schema_digest: 'b' }
+    return { kind: 'cedar', digest: '', ...digests, entities: [], request: { context } }
+  }
+
+  it('is ended after its time limit, and the event loop continues meanwhile', async () => {
+    const looping = openCedarEngine(LOOPS)
+    let turns = 0
+    const counter = setInterval(() => (turns += 1), 10)
+    expect(await looping.ask(asked({}), texts)).toEqual({ kind: 'none', failure: 'time_limit' })
+    expect(await looping.ask(asked({ throws: true }), texts)).toEqual({ kind: 'none', failure: 'engine_unavailable' })
+    clearInterval(counter)
+    expect(turns).toBeGreaterThan(10)
+    await looping.close()
+  })
+})

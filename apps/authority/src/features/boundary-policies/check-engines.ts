@@ -1,0 +1,69 @@
+import { Refusal } from '@chancery/contract'
+import { CEDAR_PACKAGE, cedarEntities, cedarTexts, factOrigin } from '@chancery/protocol'
+import type { BoundaryPolicyIntent, GateSpec, PolicyIssue } from '@chancery/protocol'
+import { shorten } from '../../requests/read-fields.ts'
+import { CedarMissingError } from './cedar.ts'
+import type { GateEngines } from './gate-answers.ts'
+import type { IntentRequest } from './requests.ts'
+import { toJson } from './requests.ts'
+import type { SentTexts } from './policy-texts.ts'
+
+/** An intent as read, with the issues that only the engines can find (protocol/trust-operations 5.12 and 5.13). */
+export async function checkWithEngines(request: IntentRequest, engines: GateEngines): Promise<IntentRequest> {
+  const { intent, issues, texts } = request
+  // Configs that were refused are not looked into.
+  if (issues.length > 0) return request
+  return { ...request, issues: await findEngineIssues(intent, texts, engines) }
+}
+
+/** Refuses an intent with issues. */
+export async function requireGood(request: IntentRequest, engines: GateEngines): Promise<BoundaryPolicyIntent> {
+  const { intent, issues } = await checkWithEngines(request, engines)
+  if (issues.length > 0) throw new Refusal('boundary_policy_invalid', { valid: false, issues: issues.map(toJson) })
+  return intent
+}
+
+async function findEngineIssues(
+  { gates }: Pick<BoundaryPolicyIntent, 'gates'>,
+  texts: SentTexts,
+  engines: GateEngines,
+): Promise<readonly PolicyIssue[]> {
+  const found: PolicyIssue[] = []
+  for (const gate of gates) {
+    const messages = await problemsOf(gate, texts, engines)
+    found.push(
+      ...messages.map((message) => ({
+        code: 'invalid_gate_config' as const,
+        message: `config: ${shorten(message)}`,
+        gate_id: gate.gate_id,
+      })),
+    )
+  }
+  return found
+}
+
+/** Whether all engines and texts of a stored policy are there, so that it can be activated. */
+export async function canRun(policy: Pick<BoundaryPolicyIntent, 'gates'>, engines: GateEngines): Promise<boolean> {
+  return (await findEngineIssues(policy, new Map(), engines)).length === 0
+}
+
+async function problemsOf(
+  { gate_type, config }: GateSpec,
+  sent: SentTexts,
+  { cedar, facts, texts }: GateEngines,
+): Promise<readonly string[]> {
+  if (gate_type === 'external_fact.v1')
+    return facts.mayAsk(factOrigin(config)) ? [] : ['origin: this authority may not ask it, see NA_FACT_ORIGINS']
+  if (gate_type !== 'cedar.v1') return []
+  const find = async (digest: string): Promise<string | undefined> => sent.get(digest) ?? (await texts.find(digest))
+  const named = cedarTexts(config)
+  const [policySet, schema] = [await find(named.policy_set_digest), await find(named.schema_digest)]
+  if (policySet === undefined) return ['policy_set_digest: no text with this digest was sent or is stored']
+  if (schema === undefined) return ['schema_digest: no text with this digest was sent or is stored']
+  try {
+    return await cedar.check({ policySet, schema }, cedarEntities(config))
+  } catch (error) {
+    if (error instanceof CedarMissingError) return [`cedar.v1 needs a package: npm install ${CEDAR_PACKAGE}`]
+    return ['Cedar could not be loaded in time']
+  }
+}

@@ -1,0 +1,39 @@
+import type { AskedQuestion, CedarQuestion, EngineAnswer, EngineAnswers } from '@chancery/protocol'
+import type { CedarEngine } from './cedar.ts'
+import type { FactSources } from './fact-sources.ts'
+import type { PolicyTexts } from './policy-texts.ts'
+
+/** Calls to other systems for one decision. A gate beyond them has no answer and denies. */
+const MAX_FACTS = 8
+
+export interface GateEngines {
+  readonly cedar: CedarEngine
+  readonly facts: FactSources
+  readonly texts: PolicyTexts
+}
+
+/** Asks every question once, at the same time. A question that cannot be asked has an answer that denies. */
+export async function answerQuestions(
+  { cedar, facts, texts }: GateEngines,
+  asked: readonly AskedQuestion[],
+): Promise<EngineAnswers> {
+  const questions = new Map(asked.map(({ question }) => [question.digest, question]))
+  let calls = 0
+  const answers = await Promise.all(
+    [...questions].map(async ([digest, question]): Promise<readonly [string, EngineAnswer]> => {
+      if (question.kind === 'cedar') return [digest, await askCedar(cedar, texts, question)]
+      calls += 1
+      return [digest, calls > MAX_FACTS ? { kind: 'none', failure: 'overloaded' } : await facts.ask(question)]
+    }),
+  )
+  return new Map(answers)
+}
+
+async function askCedar(cedar: CedarEngine, texts: PolicyTexts, question: CedarQuestion): Promise<EngineAnswer> {
+  const [policySet, schema] = await Promise.all([
+    texts.find(question.policy_set_digest),
+    texts.find(question.schema_digest),
+  ])
+  if (policySet === undefined || schema === undefined) return { kind: 'none', failure: 'text_unavailable' }
+  return cedar.ask(question, { policySet, schema })
+}
