@@ -14,6 +14,9 @@ export const OPERATOR_HEADER_MAX_CHARACTERS = 256
 /** On every answer, equal to error.request_id. */
 export const REQUEST_ID_HEADER = 'X-Request-ID'
 
+/** The gateway's own id of the request, on an answer whose X-Request-ID is that of the caller. */
+export const OWN_REQUEST_ID_HEADER = 'Chancery-Request-Id'
+
 /** A client value outside this form is replaced, not echoed: it would reach logs and other systems. */
 export const REQUEST_ID_PATTERN: RegExp = /^[A-Za-z0-9._:-]{1,128}$/
 

@@ -33,7 +33,7 @@ export interface AuditContext {
 }
 
 export interface AuditedDecision {
-  /** Null when no decision was passed on; `reason` says why. */
+  /** Null when there was no decision. `reason` says why none was passed on. */
   readonly decision_id: string | null
   readonly reason?: string
   readonly authorized: boolean

@@ -87,6 +87,7 @@ const DEVELOPER: ClientPolicy = {
   certificatesPerMinute: undefined,
   decisions: false,
   decisionsPerMinute: 1,
+  proofAudiences: [],
   metrics: true,
   serviceGroups: [],
   authorityAdmin: false,

@@ -47,6 +47,9 @@ export interface NetworkPolicy {
   readonly decisions: DecisionPolicy | undefined
 }
 
+/** Maximum number of questions in one request. */
+export const MAX_QUESTIONS = 128
+
 /** A caller: what it may request and how often. Only the digest of its token is stored. */
 export interface ClientPolicy {
   readonly id: string
@@ -56,6 +59,8 @@ export interface ClientPolicy {
   readonly certificatesPerMinute: number | undefined
   readonly decisions: boolean
   readonly decisionsPerMinute: number
+  /** Audiences of the request proofs that this client may hand over: the addresses of its own service. */
+  readonly proofAudiences: readonly string[]
   readonly metrics: boolean
   readonly serviceGroups: readonly string[]
   readonly authorityAdmin: boolean

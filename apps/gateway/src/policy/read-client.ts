@@ -14,6 +14,7 @@ const CLIENT_MEMBERS = [
   'certificates_per_minute',
   'decisions',
   'decisions_per_minute',
+  'proof_audiences',
   'metrics',
   'service_groups',
   'authority_admin',
@@ -27,6 +28,8 @@ const CLIENT_MEMBERS = [
 
 const MAX_PER_MINUTE = 1_000_000
 const DEFAULT_DECISIONS_PER_MINUTE = 600
+const MAX_AUDIENCES = 64
+const MAX_AUDIENCE = 2048
 const MAX_DEMO_PER_MINUTE = 120
 /** Groups that a demonstration credential, which is public, may use (protocol/gateway 13.4). */
 const DEMO_GROUPS: ReadonlySet<string> = new Set([
@@ -84,6 +87,7 @@ export function readClient(
       integerIn(1, MAX_PER_MINUTE),
       DEFAULT_DECISIONS_PER_MINUTE,
     ),
+    proofAudiences: form.withDefault('proof_audiences', textsOf(textUpTo(MAX_AUDIENCE), MAX_AUDIENCES), []),
     serviceGroups: form.withDefault('service_groups', textsOf(group, GROUPS.size), []),
     authorityAdmin: form.withDefault('authority_admin', truth, false),
     operations: form.optional('operations', textsOf(operation, OPERATIONS.size)),

@@ -126,6 +126,21 @@ describe('readPolicy accepts', () => {
     expect(warnings).toEqual(['client caller has a quota above 10000', 'client caller never expires'])
   })
 
+  it.each([
+    ['https://gw.example', []],
+    ['http://127.0.0.1:8080', []],
+    ['http://[::1]:8080', []],
+    ['http://localhost:8080', ['decision_point_url']],
+    ['http://127.0.0.1.example', ['decision_point_url']],
+    ['http://10.0.0.1', ['decision_point_url']],
+    ['https://gw.example/tenant', ['decision_point_url']],
+  ])('a decision point at %s: %j', (url, expected) => {
+    const { paths } = read((_n, _c, policy) => {
+      policy['decision_point_url'] = url
+    })
+    expect(paths).toEqual(expected)
+  })
+
   it('additional issuers, private http addresses and rotation', () => {
     const { policy } = read((n, c) => {
       n['additional_issuers'] = { 'na-branch': additional }

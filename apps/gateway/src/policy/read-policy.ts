@@ -3,10 +3,11 @@ import type { JsonValue } from '@chancery/protocol'
 import type { ReadNamedFile } from './files.ts'
 import { Form, textUpTo } from './form.ts'
 import type { Problems } from './form.ts'
+import { MAX_QUESTIONS } from './policy.ts'
 import type { ClientPolicy, NetworkPolicy, Policy } from './policy.ts'
 import { readClient } from './read-client.ts'
 import { readNetwork } from './read-network.ts'
-import { checkUrl } from './urls.ts'
+import { checkUrl, isLoopbackUrl } from './urls.ts'
 
 const MAX_NETWORKS = 256
 const MAX_CLIENTS = 4096
@@ -31,7 +32,7 @@ export function readPolicy(bytes: Uint8Array, problems: Problems, readFile: Read
   const revision = form.required('revision', textUpTo(128))
   const networks = form.required('networks', (each) => readNetworks(each, problems, readFile))
   const pointUrl = form.optional('decision_point_url', (each, at) =>
-    checkUrl(each, at, problems, { allowHttp: false, origin: true }),
+    checkUrl(each, at, problems, { allowHttp: isLoopbackUrl(each), origin: true }),
   )
   const names = new Set(networkNames(value))
   const clients = form.required('clients', (each) => readClients(each, problems, names))
@@ -113,6 +114,9 @@ function warningsOf(client: ClientPolicy): string[] {
   return [
     ...(client.authorityAdmin && client.serviceGroups.length === 0 ? ['has authority_admin without groups'] : []),
     ...(client.requestsPerMinute > 10_000 ? ['has a quota above 10000'] : []),
+    ...(client.decisions && client.decisionsPerMinute < MAX_QUESTIONS
+      ? [`may ask ${client.decisionsPerMinute} of ${MAX_QUESTIONS} questions in a batch (decisions_per_minute)`]
+      : []),
     ...(client.expiresAt === undefined ? ['never expires'] : []),
   ].map((remark) => `client ${client.id} ${remark}`)
 }

@@ -30,6 +30,12 @@ export function checkUrl(value: unknown, path: string, problems: Problems, rules
   return problem === undefined ? url : undefined
 }
 
+/** Whether a URL names this machine by an address. A name could resolve elsewhere. */
+export function isLoopbackUrl(value: unknown): boolean {
+  const host = typeof value === 'string' && URL.canParse(value) ? new URL(value).hostname : ''
+  return host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
 function urlProblem(url: URL, text: string, { allowHttp, origin }: UrlRules): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must be an https URL'
   if (url.protocol === 'http:' && !allowHttp) return 'must be an https URL (or set allow_http)'

@@ -48,6 +48,17 @@ const LINES = {
   body_not_allowed: { status: 400, message: 'This operation takes no body.' },
   body_object_required: { status: 400, message: 'This operation needs a JSON object as its body.' },
   question_invalid: { status: 400, message: 'A member of the question is missing or wrong. See details.path.' },
+  // AuthZEN has 400 for this, other routes answer 415.
+  question_content_type: {
+    status: 400,
+    reason: 'content_type',
+    message: 'The body must be application/json without a content coding.',
+  },
+  questions_too_many: {
+    status: 400,
+    reason: 'batch_too_large',
+    message: 'The batch has more questions than this credential may ask at once. See details.maximum.',
+  },
   question_refused: { status: 400, message: 'The authority does not accept the question. See details.code.' },
   credential_missing: { status: 401, message: 'A valid credential is required.' },
   credential_invalid: { status: 401, message: 'A valid credential is required.' },

@@ -176,7 +176,7 @@ export class Edge<Binding extends EdgeBinding> {
       // A connection whose remaining body is being dropped is not idle yet.
       if (closing === 'after-rest' && !response.destroyed) response.once('close', () => this.gate.endResponse(socket))
       else this.gate.endResponse(socket)
-      this.#sender.send(response, result, { requestId: echoedId ?? requestId, status, closing, gzip })
+      this.#sender.send(response, result, { requestId, echoedId, status, closing, gzip })
     } catch (error) {
       // A part of the response may be sent. Destroying the connection shows the caller that it is incomplete.
       this.#options.log.error('response not sent', { request_id: requestId, error })

@@ -32,7 +32,7 @@ export class Exchange<Binding extends EdgeBinding> {
   readonly startedMs: number
   /** True for the last request its connection may carry. */
   readonly isLast: boolean
-  /** Sent as the request id in place of the own one. */
+  /** Sent as the request id. The own one is sent in a second header. */
   echoedId: string | undefined
   /** The kind of authenticated caller, for the access log. */
   caller = 'anonymous'

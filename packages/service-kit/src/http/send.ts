@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { REQUEST_ID_HEADER, SERVER_LIMITS } from '@chancery/contract'
+import { OWN_REQUEST_ID_HEADER, REQUEST_ID_HEADER, SERVER_LIMITS } from '@chancery/contract'
 import { HttpResponse, CachedDocument, json } from './response.ts'
 import type { HandlerResult } from './bind.ts'
 import { StreamResponse, Streams } from './streams.ts'
@@ -7,6 +7,8 @@ import { StreamResponse, Streams } from './streams.ts'
 /** Options of a response besides its result. */
 export interface Envelope {
   readonly requestId: string
+  /** The request id of the caller, which is sent in place of the own one. */
+  readonly echoedId?: string | undefined
   readonly status: number
   /** Set when no further request may be read from this connection. */
   readonly closing: Closing | undefined
@@ -39,7 +41,8 @@ export class Sender {
   #send(response: ServerResponse, { body, contentType, headers }: HttpResponse, envelope: Envelope): void {
     const length = Buffer.byteLength(body)
     const pairs = headers === undefined ? [...this.#fixedPairs] : this.#pairsWith(headers)
-    pairs.push(REQUEST_ID_HEADER, envelope.requestId)
+    pairs.push(REQUEST_ID_HEADER, envelope.echoedId ?? envelope.requestId)
+    if (envelope.echoedId !== undefined) pairs.push(OWN_REQUEST_ID_HEADER, envelope.requestId)
     if (contentType !== '') pairs.push('Content-Type', contentType)
     if (envelope.status !== 204) pairs.push('Content-Length', String(length))
     if (envelope.closing !== undefined) pairs.push('Connection', 'close')

@@ -1,18 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
-import { GATEWAY_ERRORS } from '@chancery/contract'
+import { GATEWAY_ERRORS, GatewayRefusal } from '@chancery/contract'
 import { instantOf, isJsonObject, member } from '@chancery/protocol'
 import type { Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import { json } from '@chancery/service-kit'
 import type { HttpResponse } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
 import { toRefusal } from '../../edge/error-body.ts'
+import { MAX_QUESTIONS } from '../../policy/policy.ts'
 import { answerOne, answerQuestion, readAsked } from './answer-question.ts'
 import type { Evaluation } from './answer-question.ts'
-import { countDecisions, recordRefused } from './decide.ts'
+import { countDecisions, recordEnded, recordRefused } from './decide.ts'
 import type { DecisionParts } from './parts.ts'
 import { invalid } from './read-question.ts'
 
-const MAX_QUESTIONS = 128
 const DEFAULTS = ['subject', 'action', 'resource', 'context'] as const
 
 /** The result after which no further question is answered. */
@@ -30,8 +30,11 @@ export async function accessEvaluations(call: ClientCall, parts: DecisionParts):
   const asked = await readAsked(call)
   const given = member(asked, 'evaluations')
   const items = given === undefined ? [] : given
-  if (!Array.isArray(items) || items.length > MAX_QUESTIONS) invalid('evaluations')
+  if (!Array.isArray(items)) return invalid('evaluations')
   const questions = items as readonly JsonValue[]
+  // Above its quota a batch would be refused with 429 each time it is repeated.
+  const maximum = Math.min(MAX_QUESTIONS, call.client.decisionsPerMinute)
+  if (questions.length > maximum) throw new GatewayRefusal('questions_too_many', { maximum })
   const end = endOf(asked)
   if (questions.length === 0) return json(await answerOne(asked, call, parts))
   await countDecisions(call, questions.length, parts)
@@ -46,7 +49,12 @@ export async function accessEvaluations(call: ClientCall, parts: DecisionParts):
   }
   // A decision may end while later questions wait for an authority.
   const now = parts.clock.now()
-  return json({ evaluations: evaluations.map((each) => (isEnded(each, now) ? ENDED : each)) })
+  const answered = evaluations.map((each, index) => {
+    if (!isEnded(each, now)) return each
+    recordEnded(call, index)
+    return ENDED
+  })
+  return json({ evaluations: answered })
 }
 
 const ENDED: Evaluation = { decision: false, context: { reason: 'decision_expired' } }

@@ -2,6 +2,7 @@ import { GatewayRefusal } from '@chancery/contract'
 import { JsonError, READ_LIMITS, isJsonObject, readJsonBytes } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { ClientCall } from '../../edge/call.ts'
+import { toRefusal } from '../../edge/error-body.ts'
 import { INLINE_BODY_BYTES } from '../../threads/fair-thread.ts'
 import { countDecisions, decide, recordRefused } from './decide.ts'
 import type { DecisionParts } from './parts.ts'
@@ -17,7 +18,7 @@ export type Evaluation = JsonObject & { readonly decision: boolean }
 /** Refuses a client without the grant, then reads the body with the strict reader. */
 export async function readAsked(call: ClientCall): Promise<JsonObject> {
   if (!call.client.decisions) throw new GatewayRefusal('decisions_scope')
-  const bytes = await call.readBody()
+  const bytes = await readBody(call)
   // Read here and not in a thread, so that only small bodies are accepted.
   if (bytes.length > INLINE_BODY_BYTES) throw new GatewayRefusal('body_too_large')
   let value: JsonValue
@@ -29,6 +30,15 @@ export async function readAsked(call: ClientCall): Promise<JsonObject> {
   }
   if (!isJsonObject(value)) throw new GatewayRefusal('body_object_required')
   return value
+}
+
+async function readBody(call: ClientCall): Promise<Uint8Array> {
+  try {
+    return await call.readBody()
+  } catch (error) {
+    if (toRefusal(error)?.error !== 'content_type') throw error
+    throw new GatewayRefusal('question_content_type', undefined, { cause: error as Error })
+  }
 }
 
 /** Answers a question that is asked alone. */

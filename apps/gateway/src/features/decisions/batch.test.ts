@@ -24,6 +24,11 @@ function askAll(evaluations: JsonValue, defaults: JsonObject = {}): Promise<Gate
 }
 const resource = (id: string): JsonObject => ({ resource: { type: 'printer', id } })
 
+async function lastDecisions(): Promise<JsonValue | undefined> {
+  const last = (await auditEvents(setup.gateway)).findLast(({ phase }) => phase === 'completed')
+  return (last as { context: JsonObject }).context['decisions']
+}
+
 it('a null in an item does not take the default', async () => {
   const { body } = await askAll([{}, { subject: null }, { action: null }], allowed)
   const refused = { decision: false, context: { error: { status: 400, reason: 'question_invalid' } } }
@@ -44,14 +49,16 @@ it('a decision that ends while later questions wait is not an allow', async () =
       { decision: false, context: { error: { status: 502, reason: 'decision_unverified' } } },
     ],
   })
+  expect(await lastDecisions()).toEqual([
+    { decision_id: expect.any(String) as string, authorized: false, reused: true, reason: 'decision_expired' },
+    { decision_id: null, authorized: false, reused: false, reason: 'decision_unverified' },
+  ])
 })
 
 it('the audit has one entry for each question, in their order', async () => {
   const unknown = { ...allowed, subject: { type: 'user', id: 'alice' } }
   await askAll([unknown, { ...allowed, ...resource('p3') }, { subject: 1 }])
-  const last = (await auditEvents(setup.gateway)).findLast(({ phase }) => phase === 'completed')
-  const { context } = last as { context: JsonObject }
-  expect(context['decisions']).toEqual([
+  expect(await lastDecisions()).toEqual([
     { decision_id: null, authorized: false, reused: false, reason: 'subject_unknown' },
     { decision_id: expect.any(String) as string, authorized: true, reused: false },
     { decision_id: null, authorized: false, reused: false, reason: 'question_invalid' },

@@ -50,6 +50,13 @@ export function recordRefused({ context }: ClientCall, reason: string | undefine
   record({ decision_id: null, authorized: false, reused: false, reason: reason ?? 'refused' }, context)
 }
 
+/** Records that the decision of a question ended before the batch was answered. It permitted nothing. */
+export function recordEnded({ context }: ClientCall, index: number): void {
+  context.decisions = (context.decisions ?? []).map((each, at) =>
+    at === index ? { ...each, authorized: false, reason: 'decision_expired' } : each,
+  )
+}
+
 function audited(verified: VerifiedDecision, reused: boolean, { context }: ClientCall): VerifiedDecision {
   const { decision_id, authorized } = verified.decision
   record({ decision_id, authorized, reused }, context)

@@ -56,7 +56,7 @@ export async function startDecidingGateway(options: DecidingOptions): Promise<De
   const relaySigner = await testSigner('relay', 'gateway-relay')
   const node = nodeCaller(na.url, relaySigner, () => clock.now())
   const relayCertificate = await enroll(na, node, { roles: ['role:relay'] })
-  const asker = testClient('asker', ['TEST-NET'], { decisions: true })
+  const asker = testClient('asker', ['TEST-NET'], { decisions: true, proof_audiences: ['https://print.example'] })
   const middle = await startMiddle(na.url, (answer) => setup.change(answer))
   const home = await mkdtemp(join(tmpdir(), 'chancery-deciding-'))
   const files = {

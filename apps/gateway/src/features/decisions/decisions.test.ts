@@ -35,6 +35,9 @@ describe('POST /access/v1/evaluation', () => {
     const asked = question(await setup.attest(), { context: { region: 'eu' }, extra: { more: 1 } })
     const answer = await setup.ask(asked, { headers: { 'x-request-id': 'mine/1~' } })
     expect([answer.status, answer.body['decision'], answer.headers['x-request-id']]).toEqual([200, true, 'mine/1~'])
+    const own = answer.headers['chancery-request-id']
+    expect((await auditEvents(setup.gateway)).map(({ request_id }) => request_id)).toContain(own)
+    expect((await setup.ask(asked)).headers).not.toHaveProperty('chancery-request-id')
     const received = readReceived(boundaryDecisionForm, decisionOf(answer) as unknown as JsonObject)
     const keys = [setup.na.genesis.network_authority.public_key]
     expect(await verifyBoundaryDecision(received, { keys, now: setup.clock.now() })).toMatchObject({ accepted: true })

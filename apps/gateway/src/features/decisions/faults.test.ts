@@ -126,6 +126,23 @@ it('a client without the grant is refused before its body is read, and the quota
   expectRefusal(await setup.ask(question(), { token }), 429, 'rate_limited', 'decision_quota')
 })
 
+it('a batch above the quota of the client is 400, because repeating it cannot help', async () => {
+  const ask = (token: string, count: number) => {
+    const body = { evaluations: Array.from({ length: count }, () => ({})) }
+    return setup.gateway.request('POST', '/access/v1/evaluations', { token, body })
+  }
+  const own = await ask(limited.token, 4)
+  expectRefusal(own, 400, 'invalid_request', 'batch_too_large')
+  expect(own.body['details']).toEqual({ maximum: 3 })
+  expect((await ask(setup.asker.token, 129)).body['details']).toEqual({ maximum: 128 })
+  expect((await ask(setup.asker.token, 128)).status).toBe(200)
+})
+
+it('a body of another type is 400, as AuthZEN requires', async () => {
+  const options = { headers: { 'content-type': 'text/plain' } }
+  expectRefusal(await setup.ask(question(), options), 400, 'invalid_request', 'content_type')
+})
+
 it.each<[string, JsonObject, string]>([
   ['no subject', { subject: null }, 'subject'],
   ['a colon in the type of the subject', { subject: { type: 'node:urn', id: 'x' } }, 'subject.type'],

@@ -37,7 +37,7 @@ export function readQuestion(asked: JsonObject, call: ClientCall): Question | Lo
   const network = networkOf(ours, call)
   const capability = `${network.decisions.capabilityPrefixes.get(resource.type) ?? ''}${name}`
   if (capability.length > MAX_CAPABILITY) invalid('action.name')
-  const basis = readBasis(subject, ours, network)
+  const basis = readBasis(subject, ours, network, call)
   if ('denied' in basis) return basis
   const actionProperties = objectAt(action, 'properties', 'action')
   return {
@@ -55,11 +55,19 @@ export function readQuestion(asked: JsonObject, call: ClientCall): Question | Lo
 
 type Basis = Pick<Question, 'basis' | 'requester' | 'proof' | 'certificate'>
 
-function readBasis(subject: Entity, ours: JsonObject, network: DecidingNetwork): Basis | LocalDenial {
+function readBasis(
+  subject: Entity,
+  ours: JsonObject,
+  network: DecidingNetwork,
+  { client }: ClientCall,
+): Basis | LocalDenial {
   const proof = objectAt(ours, 'on_behalf_of', 'context.chancery')
   const isRelay = network.decisions.certificate !== undefined
   if (proof !== undefined && !isRelay) invalid('context.chancery.on_behalf_of')
   const caller = proof === undefined ? undefined : callerOf(proof)
+  // A client must not use a proof that a caller made for another service.
+  if (proof !== undefined && !client.proofAudiences.some((each) => each === member(proof, 'audience')))
+    invalid('context.chancery.on_behalf_of.audience')
   const rest = { proof, certificate: caller, requester: undefined }
   const { type, id, properties = {} } = subject
   // In the policy file a subject is `type:id`. Only the id may contain a colon.

@@ -21,12 +21,15 @@ import { expectRefusal } from '../../test-gateway.suite.ts'
 import { startDecidingGateway } from './deciding-gateway.suite.ts'
 import type { DecidingGateway } from './deciding-gateway.suite.ts'
 
+/** A service that may ask, but for which no caller makes a proof. */
+const stranger = testClient('more', ['TEST-NET'], { decisions: true, proof_audiences: ['https://more.example'] })
+
 let setup: DecidingGateway
 let node: NodeCaller
 let certificate: JoinCertificate
 let attestation: string
 beforeAll(async () => {
-  setup = await startDecidingGateway({ kind: 'relay', clients: [testClient('more', ['TEST-NET'])] })
+  setup = await startDecidingGateway({ kind: 'relay', clients: [stranger] })
   node = await newNodeCaller(setup.na.url, 'caller', setup.clock)
   certificate = await enroll(setup.na, node, { roles: ['role:client'] })
   attestation = await setup.attest({ subject_public_key: node.key })
@@ -77,6 +80,20 @@ it('decides for a caller that proves itself, once per proof, and asks again each
   expect((await setup.ask(asking(await proofOf(), { subject }))).body['decision']).toBe(true)
   const bulk = await setup.ask(asking(await proofOf(), { resource: { type: 'bulk', id: 'b' } }))
   expect([bulk.body['decision'], setup.asked.at(-1)?.['requested_capability']]).toEqual([false, 'bulk.print'])
+})
+
+it('takes no proof that the caller made for another service, and spends nothing', async () => {
+  setup.asked.length = 0
+  const proof = await proofOf()
+  for (const asked of [
+    await setup.ask(asking(proof), { token: stranger.token }),
+    await setup.ask(asking({ ...proof, audience: 'https://other.example' })),
+  ]) {
+    expectRefusal(asked, 400, 'invalid_request', 'question_invalid')
+    expect(asked.body['details']).toEqual({ path: 'context.chancery.on_behalf_of.audience' })
+  }
+  expect(setup.asked).toEqual([])
+  expect((await setup.ask(asking(proof))).body['decision']).toBe(true)
 })
 
 it('gets no decision on an attestation without a proof, and takes no agreement', async () => {
