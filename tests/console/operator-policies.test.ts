@@ -157,6 +157,43 @@ describe('the policy editor', () => {
     await page.waitForSelector('#draft-problems >> text=This is the draft of spending')
   })
 
+  it('takes the same draft as YAML, names its problems by line, and keeps its comments', async () => {
+    const yaml = 'textarea[aria-label="Policy as YAML"]'
+    const scripts: string[] = []
+    page.on('request', (request) => scripts.push(request.url()))
+    const isLoaded = (): boolean => scripts.some((url) => url.includes('yaml-format'))
+    await open('/operator/policies/spending/draft')
+    await page.waitForSelector('[data-validation="valid"]')
+    expect(isLoaded()).toBe(false)
+    await click('.seg button:has-text("YAML")')
+    await page.waitForSelector(yaml)
+    expect(isLoaded()).toBe(true)
+    const text = await page.inputValue(yaml)
+    expect(text).toContain('policy_id: spending')
+    const written = `# asked by finance\n${text.replace(/max: 1000\b/, 'max: 300')}`
+    await page.fill(yaml, written)
+    await page.waitForSelector('[data-validation="valid"]')
+    await page.waitForSelector('[data-diff="+1 −1"] .gone:has-text("max: 1000")')
+    await checkScreens(page, 'policy-draft-yaml')
+    await page.fill(yaml, written.replace('max_value.v1', 'max_value.v9'))
+    await page.waitForSelector('[data-validation="problems"]')
+    const line = written.split('\n').findIndex((each) => each.includes('gate_id')) + 1
+    await page.waitForSelector(`#draft-problems >> text=Line ${line}`)
+    await page.fill(yaml, written.replace('max: 300', 'max: &high 300'))
+    await page.waitForSelector('#draft-problems >> text=Anchors and aliases are not read')
+    await page.fill(yaml, written)
+    await page.waitForSelector('[data-validation="valid"]')
+    await page.waitForSelector('text=Draft saved in this browser')
+    await open('/operator/policies/spending/draft')
+    await page.waitForSelector('[data-validation="valid"]')
+    expect(await page.inputValue(yaml)).toBe(written)
+    await click('.seg button:has-text("JSON")')
+    expect(await page.inputValue(field)).toContain('"max": 300')
+    await click('.strip button:has-text("Start from")')
+    await page.waitForSelector('text=No changes')
+    expect(checkedPage.trouble).toEqual([])
+  })
+
   it('saves a draft in this browser until it is published', async () => {
     await open('/operator/policies/spending/draft')
     await edit((text) => text.replace(/"max": 1000\b/, '"max": 250'))

@@ -15,6 +15,7 @@ export const BUDGETS = { core: 45_000, page: 8_000, style: 12_000 } as const
 /** Scripts with another limit, each with its reason. */
 const OTHER_LIMITS: Readonly<Record<string, { readonly bytes: number; readonly reason: string }>> = {
   verify: { bytes: 35_000, reason: 'the verification code of the protocol, loaded when a record is verified' },
+  'yaml-format': { bytes: 33_000, reason: 'the YAML reader of the field, loaded when a draft is written in YAML' },
 }
 
 /** The frame, the parts, the signing: one script for all pages. A page has the rest. */

@@ -3,6 +3,8 @@ export interface Draft {
   /** The id in the address: of the policy, or ~new. */
   readonly id: string
   readonly text: string
+  /** Drafts of earlier releases are JSON and have no format. */
+  readonly format?: 'JSON' | 'YAML'
   /** The version that the draft began from; undefined for a new policy. */
   readonly from: number | undefined
   readonly savedAt: string

@@ -99,36 +99,44 @@ function lineOfError(text: string, error: unknown): number | undefined {
   return text.slice(0, position === undefined ? text.length : Number(position)).split('\n').length
 }
 
+/** Finds a member in JSON or YAML: its name, with or without quotes, and a colon. */
+const isMember = (line: string, name: string): boolean =>
+  new RegExp(String.raw`(?:^|[\s{,\[-])(["']?)${name}\1\s*:(?:\s|["'{[]|$)`).test(line)
+
+const hasGateId = (line: string, id: string): boolean =>
+  isMember(line, 'gate_id') &&
+  (/gate_id["']?\s*:\s*(?:"([^"]*)"|'([^']*)'|([^\s,}#]+))/.exec(line)?.slice(1).includes(id) ?? false)
+
 /** Finds the line of a problem: of its gate when it names one, else of the member that the message begins with. */
 export function lineOfIssue(
   text: string,
   issue: { readonly message: string; readonly gate_id: string | null },
 ): number {
   const lines = text.split('\n')
-  const find = (part: string): number => lines.findIndex((line) => line.includes(part)) + 1
-  if (issue.gate_id !== null) {
-    const line = lines.findIndex((each) => each.includes('"gate_id"') && each.includes(JSON.stringify(issue.gate_id)))
-    if (line >= 0) return line + 1
-  }
+  const { gate_id } = issue
+  const gate = gate_id === null ? 0 : lines.findIndex((line) => hasGateId(line, gate_id)) + 1
+  if (gate > 0) return gate
   for (const word of issue.message.match(/[a-z_]{4,}/g) ?? []) {
-    const line = find(`"${word}"`)
+    const line = lineOfMember(lines, word)
     if (line > 0) return line
   }
-  return find('"gates"') || 1
+  return lineOfMember(lines, 'gates') || 1
 }
+
+/** Returns the first line with a member of this name, from 1, or 0. */
+const lineOfMember = (lines: readonly string[], name: string): number =>
+  lines.findIndex((line) => isMember(line, name)) + 1
 
 /** Finds gates[2].config by its last name, in the third gate. */
 export function lineOfField(text: string, field: string): number {
   const lines = text.split('\n')
   const gate = /gates\[([0-9]+)\]/.exec(field)?.[1]
-  const starts = lines.flatMap((line, index) => (line.includes('"gate_id"') ? [index] : []))
+  const starts = lines.flatMap((line, index) => (isMember(line, 'gate_id') ? [index] : []))
   const from = gate === undefined ? 0 : Math.max(0, starts[Number(gate)] ?? 0)
-  const name = `"${
-    field
-      .replaceAll(/\[[0-9]+\]/g, '')
-      .split('.')
-      .at(-1) ?? ''
-  }"`
-  const index = lines.findIndex((line, place) => place >= from && line.includes(name))
-  return (index < 0 ? from : index) + 1
+  const name = field
+    .replaceAll(/\[[0-9]+\]/g, '')
+    .split('.')
+    .at(-1)
+  const found = lineOfMember(lines.slice(from), name ?? '')
+  return from + Math.max(1, found)
 }

@@ -4,18 +4,20 @@ import { useEffect, useState } from 'preact/hooks'
 import { plain } from '../../../components/plain.ts'
 import { Bar } from '../../parts/bar.tsx'
 import { Shape, State } from '../../parts/state.tsx'
-import type { ShapeName } from '../../parts/state.tsx'
 import { Acts, doHref } from '../../signing/review.tsx'
 import { ReplayedAct } from '../policies/activation.tsx'
 import { DiffCount, DiffView } from '../policies/diff-view.tsx'
 import { NEW_POLICY, removeDraft, saveDraft } from '../policies/drafts.ts'
 import type { Draft } from '../policies/drafts.ts'
 import { policyHref } from '../policies/links.ts'
-import { intentOf, policyText, readDraft } from '../policies/policy-text.ts'
+import { intentOf } from '../policies/policy-text.ts'
 import { useReplay } from '../policies/replay.ts'
+import { loadFormat } from './draft-format.ts'
+import type { DraftFormat, Writing } from './draft-format.ts'
 import { publishAct, publishAndActivateAct } from './publish-acts.ts'
 import type { Publication } from './publish-acts.ts'
 import { ReplayView } from './replay-view.tsx'
+import { Formats, Stages, ValidationState, validationWord } from './strip.tsx'
 import { TextArea } from './text-area.tsx'
 import { useValidation } from './validation.ts'
 import type { Validation } from './validation.ts'
@@ -25,30 +27,35 @@ interface EditorProps {
   /** Newest first. */
   readonly versions: readonly BoundaryPolicyVersion[]
   readonly initial: Draft
+  /** How the draft is written at first. */
+  readonly format: DraftFormat
   readonly query: URLSearchParams
 }
 
 const SAVE_DELAY_MS = 300
 
-const textOf = ({ policy }: BoundaryPolicyVersion): string => (policy === null ? '' : policyText(intentOf(policy)))
+const textOf = ({ policy }: BoundaryPolicyVersion, format: DraftFormat): string =>
+  policy === null ? '' : format.write(intentOf(policy))
 
-/** Both texts with defaults and in one order; the text as written while it is not JSON. */
-function comparable(text: string): string {
-  const { intent } = readDraft(text)
-  return intent === undefined ? text : policyText(intent)
+/** Both texts with defaults and in one order; the text as written while it cannot be read. */
+function comparable({ text, format }: Writing): string {
+  const { intent } = format.read(text)
+  return intent === undefined ? text : format.write(intent)
 }
 
 /** The text at the left; what it changes and the replay at the right. */
 // oxlint-disable-next-line max-lines-per-function -- the state of the page and its markup
-export function Editor({ id, versions, initial, query }: EditorProps): JSX.Element {
-  const [text, setText] = useState(initial.text)
+export function Editor({ id, versions, initial, format: first, query }: EditorProps): JSX.Element {
+  const [writing, setWriting] = useState<Writing>({ text: initial.text, format: first })
+  const { text, format } = writing
+  const setText = (next: string): void => setWriting({ ...writing, text: next })
   const [isSaved, setSaved] = useState(initial.savedAt !== '')
   const isNew = id === NEW_POLICY
-  const validation = useValidation(text, isNew ? undefined : id)
-  const written = comparable(text)
+  const validation = useValidation(writing, isNew ? undefined : id)
+  const written = comparable(writing)
   const active = versions.find((version) => version.active)
-  const stored = versions.find((version) => textOf(version) === written)
-  useStoredDraft({ id, text, initial, isStored: stored !== undefined, onSaved: setSaved })
+  const stored = versions.find((version) => textOf(version, format) === written)
+  useStoredDraft({ id, writing, initial, isStored: stored !== undefined, onSaved: setSaved })
   const [isAsked, setAsked] = useState('')
   const wanted = query.get('do') === 'publish-and-activate' || isAsked === text
   const isValid = validation?.nextVersion !== undefined
@@ -56,7 +63,7 @@ export function Editor({ id, versions, initial, query }: EditorProps): JSX.Eleme
   const title = isNew ? 'New policy' : id
   const base = active ?? versions.find(({ version }) => version === initial.from)
   const name = base === undefined ? 'an empty policy' : `version ${base.version}${base.active ? ', in force' : ''}`
-  const texts = { before: base === undefined ? '' : textOf(base), after: written }
+  const texts = { before: base === undefined ? '' : textOf(base, format), after: written }
   return (
     <>
       <Bar title={title} crumbs={[{ href: '/operator/policies', text: 'Policies' }]}>
@@ -86,13 +93,15 @@ export function Editor({ id, versions, initial, query }: EditorProps): JSX.Eleme
       <div class="editor">
         <section aria-label="The draft">
           <header class="strip">
-            <b>JSON</b>
+            <Formats writing={writing} onWriting={setWriting} />
             <div class="end" role="status" data-validation={validationWord(validation)}>
               <ValidationState validation={validation} />
               <button
                 type="button"
                 class="btn tiny ghost"
-                onClick={() => setText(base === undefined ? initial.text : textOf(base))}
+                onClick={() =>
+                  base === undefined ? setWriting({ text: initial.text, format: first }) : setText(textOf(base, format))
+                }
               >
                 Start from {base === undefined ? 'the beginning' : base.version}
               </button>
@@ -100,10 +109,15 @@ export function Editor({ id, versions, initial, query }: EditorProps): JSX.Eleme
           </header>
           <TextArea
             text={text}
-            base={base === undefined ? '' : textOf(base)}
+            base={texts.before}
             problems={validation?.problems ?? []}
+            format={format.name}
             onText={setText}
+            onFile={(file) => void readFile(file).then(setWriting)}
           />
+          {format.name === 'YAML' ? (
+            <p class="pad quiet small">Comments stay in this draft. They are not part of the policy.</p>
+          ) : null}
         </section>
         <section aria-label="What it changes">
           <header class="strip">
@@ -129,20 +143,33 @@ export function Editor({ id, versions, initial, query }: EditorProps): JSX.Eleme
   )
 }
 
+const readFile = async (file: File): Promise<Writing> => ({
+  text: await file.text(),
+  format: await loadFormat(/\.ya?ml$/i.test(file.name) ? 'YAML' : 'JSON'),
+})
+
 /** Keeps the draft in this browser while it differs from every stored version. */
 function useStoredDraft(props: {
   readonly id: string
-  readonly text: string
+  readonly writing: Writing
   readonly initial: Draft
   readonly isStored: boolean
   readonly onSaved: (isSaved: boolean) => void
 }): void {
-  const { id, text, initial, isStored, onSaved } = props
+  const { id, initial, isStored, onSaved } = props
+  const { text, format } = props.writing
   useEffect(() => {
     const isUntouched = text === initial.text && initial.savedAt === ''
     const timer = setTimeout(() => {
       if (isStored || isUntouched) void removeDraft(id).then(() => onSaved(false))
-      else void saveDraft({ id, text, from: initial.from, savedAt: new Date().toISOString() }).then(() => onSaved(true))
+      else
+        void saveDraft({
+          id,
+          text,
+          format: format.name,
+          from: initial.from,
+          savedAt: new Date().toISOString(),
+        }).then(() => onSaved(true))
     }, SAVE_DELAY_MS)
     return () => clearTimeout(timer)
   }, [text, isStored])
@@ -223,37 +250,6 @@ function OtherVersion(props: {
         </span>
       </div>
     </div>
-  )
-}
-
-const validationWord = (validation: Validation | undefined): string =>
-  validation === undefined ? 'waiting' : validation.nextVersion === undefined ? 'problems' : 'valid'
-
-function ValidationState({ validation }: { readonly validation: Validation | undefined }): JSX.Element {
-  if (validation === undefined) return <State shape="dashed" tone="ended" word="Checking" />
-  const { problems, warnings } = validation
-  if (problems.length > 0)
-    return (
-      <State shape="square" tone="bad" word={problems.length === 1 ? '1 problem' : `${problems.length} problems`} />
-    )
-  if (warnings.length > 0) return <State shape="triangle" tone="watch" word={warnings.join('. ')} />
-  return <State shape="tick" tone="good" word="No problems" />
-}
-
-function Stages({ of }: { readonly of: readonly (readonly [name: string, isDone: boolean])[] }): JSX.Element {
-  const current = of.findIndex(([, isDone]) => !isDone)
-  const shapeOf = (index: number, isDone: boolean): ShapeName =>
-    isDone ? 'tick' : index === current ? 'half' : 'dashed'
-  return (
-    <ol class="stages" aria-label="Stages">
-      {of.map(([name, isDone], index) => (
-        <li key={name} class={isDone ? 'done' : index === current ? 'now' : ''}>
-          <Shape shape={shapeOf(index, isDone)} />
-          {name}
-          <span class="unseen">{isDone ? ', done' : ', not done'}</span>
-        </li>
-      ))}
-    </ol>
   )
 }
 

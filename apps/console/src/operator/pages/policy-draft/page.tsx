@@ -10,6 +10,8 @@ import { NEW_POLICY, readDraftOf } from '../policies/drafts.ts'
 import type { Draft } from '../policies/drafts.ts'
 import { readHistory } from '../policies/history.ts'
 import { intentOf, policyText } from '../policies/policy-text.ts'
+import { loadFormat } from './draft-format.ts'
+import type { DraftFormat } from './draft-format.ts'
 import { Editor } from './editor.tsx'
 
 /** What would change, and for whom? The key of the frame stays the same between policies, so the id is a key here. */
@@ -24,10 +26,14 @@ function DraftPage({ params, query }: PageProps): JSX.Element {
     isNew ? Promise.resolve([]) : readHistory(id, signal).then(({ versions }) => versions),
   )
   const [draft, setDraft] = useState<Draft | 'none'>()
+  const [format, setFormat] = useState<DraftFormat>()
   useEffect(() => {
-    void readDraftOf(id).then((found) => setDraft(found ?? 'none'))
+    void readDraftOf(id).then(async (found) => {
+      setFormat(await loadFormat(found?.format))
+      setDraft(found ?? 'none')
+    })
   }, [])
-  if (live.value === undefined || draft === undefined)
+  if (live.value === undefined || draft === undefined || format === undefined)
     return (
       <>
         <Bar title={isNew ? 'New policy' : id} crumbs={[{ href: '/operator/policies', text: 'Policies' }]} />
@@ -39,6 +45,7 @@ function DraftPage({ params, query }: PageProps): JSX.Element {
       id={id}
       versions={live.value}
       initial={draft === 'none' ? firstDraft(id, live.value) : draft}
+      format={format}
       query={query}
     />
   )

@@ -8,16 +8,19 @@ export function TextArea(props: {
   readonly text: string
   readonly base: string
   readonly problems: readonly TextProblem[]
+  /** The name of the format. */
+  readonly format: string
   readonly onText: (text: string) => void
+  readonly onFile: (file: File) => void
 }): JSX.Element {
-  const { text, base, problems, onText } = props
+  const { text, base, problems, format, onText, onFile } = props
   const count = text.split('\n').length
   const added = new Set(diffTexts(base, text).flatMap(({ sign, after }) => (sign === '+' ? [after] : [])))
-  const drop = async (event: DragEvent): Promise<void> => {
+  const drop = (event: DragEvent): void => {
     const file = event.dataTransfer?.files[0]
     if (file === undefined) return
     event.preventDefault()
-    onText(await file.text())
+    onFile(file)
   }
   return (
     <>
@@ -30,7 +33,7 @@ export function TextArea(props: {
           ))}
         </ol>
         <textarea
-          aria-label="Policy as JSON"
+          aria-label={`Policy as ${format}`}
           aria-invalid={problems.length > 0}
           aria-describedby="draft-problems"
           rows={count + 1}
@@ -39,7 +42,7 @@ export function TextArea(props: {
           autocomplete="off"
           value={text}
           onInput={({ currentTarget }) => onText(currentTarget.value)}
-          onDrop={(event) => void drop(event)}
+          onDrop={drop}
         />
       </div>
       <ul class={problems.length === 0 ? '' : 'effect'} id="draft-problems" data-problems={problems.length}>

@@ -4,13 +4,14 @@ import { useEffect, useState } from 'preact/hooks'
 import { plain } from '../../../components/plain.ts'
 import { CallError, at, send } from '../../client.ts'
 import { makePayload } from '../../signing/payload.ts'
-import { isObject, lineOfField, lineOfIssue, readDraft } from '../policies/policy-text.ts'
+import { isObject, lineOfField, lineOfIssue } from '../policies/policy-text.ts'
 import type { TextProblem } from '../policies/policy-text.ts'
+import type { Writing } from './draft-format.ts'
 
 /** The result for one text: of another text it does not count. */
 export interface Validation {
   readonly text: string
-  /** Undefined while the text is not JSON. */
+  /** Undefined while the text cannot be read. */
   readonly intent?: JsonObject
   readonly problems: readonly TextProblem[]
   /** Set when the authority found no problem. */
@@ -32,10 +33,10 @@ export function waitBefore(times: readonly number[], now: number): number {
 }
 
 /** Validates a text a short time after its last change. Undefined until the result of this text is there. */
-export function useValidation(text: string, id: string | undefined): Validation | undefined {
+export function useValidation({ text, format }: Writing, id: string | undefined): Validation | undefined {
   const [found, setFound] = useState<Validation>()
   useEffect(() => {
-    const read = readDraft(text)
+    const read = format.read(text)
     if (read.intent === undefined) {
       setFound({ text, problems: [read.problem], warnings: [] })
       return undefined
@@ -56,15 +57,17 @@ export function useValidation(text: string, id: string | undefined): Validation 
       isCurrent = false
       clearTimeout(timer)
     }
-  }, [text])
+  }, [text, format.name])
   return found?.text === text ? found : undefined
 }
 
 /** A draft of one policy must not be published as another one. */
 function otherId(text: string, intent: JsonObject, id: string | undefined): TextProblem | undefined {
   if (id === undefined || intent['policy_id'] === id) return undefined
-  const line = text.split('\n').findIndex((each) => each.includes('"policy_id"')) + 1
-  return { line: line || 1, text: `This is the draft of ${id}. Keep its policy_id, or begin a new policy.` }
+  return {
+    line: lineOfField(text, 'policy_id'),
+    text: `This is the draft of ${id}. Keep its policy_id, or begin a new policy.`,
+  }
 }
 
 async function validate(text: string, intent: JsonObject): Promise<Validation | undefined> {
