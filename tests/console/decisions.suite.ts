@@ -177,6 +177,27 @@ export function describeDecisions(setup: () => ConsoleSetup): void {
       await page.waitForSelector('[data-chain="changed"]')
     })
 
+    it('is exported byte by byte, and goes on after a failed read', async () => {
+      const { page, trouble } = await open('/operator/evidence?do=export')
+      let isBroken = true
+      await page.route('**/admin/evidence/export*', (route) =>
+        isBroken ? route.fulfill({ status: 503, body: '{}' }) : route.continue(),
+      )
+      await page.click('dialog[data-drawer="export"] .btn.primary')
+      await page.waitForSelector('dialog[data-drawer="export"] [role="alert"]')
+      isBroken = false
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.click('dialog[data-drawer="export"] .btn.primary'),
+      ])
+      await page.waitForSelector('[data-export="done"]')
+      const lines = await setup().operator.evidence.lines(0)
+      const text = await readFile(await download.path(), 'utf8')
+      expect(lines.length).toBeGreaterThan(0)
+      expect(text.split('\n').filter((line) => line !== '')).toEqual(lines)
+      expect(trouble.filter((each) => !each.includes('503'))).toEqual([])
+    })
+
     it('shows an anchor of another chain when the chain itself is valid', async () => {
       const { page } = await open('/operator/evidence')
       await page.route('**/admin/evidence/anchors*', async (route) => {

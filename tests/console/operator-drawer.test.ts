@@ -92,7 +92,7 @@ describe('the drawer', () => {
     expect(await page.getAttribute('[data-effects]', 'data-effects')).toBe('waiting')
     expect(await page.getAttribute('[data-sign]', 'aria-disabled')).toBe('true')
     waiting[1]?.()
-    await page.waitForSelector('[data-effects=ready]:has-text("1 certificate of the same key stay valid")')
+    await page.waitForSelector('[data-effects=ready]:has-text("1 certificate of the same key stays valid")')
     expect((await page.evaluate<string[]>('window.shown')).join('\n')).not.toContain('2 certificates end')
     expect((await shownText())['body']).toEqual({
       cert_id: expect.any(String),

@@ -101,7 +101,7 @@ describe('the key', () => {
     await visit(checkedPage, `${na.url}/operator/nodes/${keyToPath(node.key)}?do=revoke`)
     // The review runs a dry run, which is open to this tier; the revocation itself is not.
     await signIn(page, keyFile('op-standard'))
-    await page.waitForSelector('[data-effects=ready]:has-text("1 certificate end")')
+    await page.waitForSelector('[data-effects=ready]:has-text("1 certificate ends")')
     await page.fill('#typed-confirmation', (await page.textContent('label[for=typed-confirmation] b')) ?? '')
     await page.click('[data-sign]')
     await page.waitForSelector('[data-code=insufficient_operator_tier]')

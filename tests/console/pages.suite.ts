@@ -32,7 +32,17 @@ export function describePages(setup: () => ConsoleSetup): void {
 
   describe('without script', () => {
     it.each([
-      ['/', ['1 warning.', 'OSPREY-GRID', 'Active nodes', 'spending', 'Attestation issued', 'When treaties end']],
+      [
+        '/',
+        [
+          '1 treaty is expired or ends within 72 hours.',
+          'OSPREY-GRID',
+          'Active nodes',
+          'spending',
+          'Attestation issued',
+          'When treaties end',
+        ],
+      ],
       ['/connectome', ['OLD-LIGHTHOUSE', 'northwind-member-0311', 'Revocation blast radius']],
       ['/connectome?from=DEMO-HARBOUR&to=FJORD-BANK', ['Treaties in force lead there']],
       ['/atlas', ['MERIDIAN-HEALTH', 'Graph digest']],

@@ -158,7 +158,7 @@ export const PICTURES: readonly Picture[] = [
       await page.waitForSelector('.palette input:focus')
       await page.keyboard.type('pay')
     },
-    ready: '.palette [role=option]',
+    ready: '.palette [role=option]:has-text("agent ·")',
   },
   { name: 'states', path: '/operator/nodes?q=no-such-node', ready: '.blank' },
   { name: 'nothing', path: '/operator/no-such-page', ready: '.blank' },

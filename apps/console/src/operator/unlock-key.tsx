@@ -111,7 +111,7 @@ function FileForm(props: KeyFormProps & { readonly hasPasskeys: boolean }): JSX.
       >
         <Icon name="file" />
         <span>
-          <b>{isBusy ? 'Checking the key…' : 'Drop your key file here'}</b>, or choose it
+          <b>{isBusy ? 'Checking the key…' : 'Drop your key file here'}</b>, or <u>choose it</u>
         </span>
         <input
           id="key-file"

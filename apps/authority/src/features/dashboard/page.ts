@@ -52,7 +52,8 @@ function verdict({ readiness, warnings }: DashboardView): Markup {
   const tone = readiness.status === 'not_ready' ? 'bad' : warnings.length > 0 ? 'watch' : 'good'
   const summary = {
     good: 'No problems.',
-    watch: `${plural(warnings.length, 'warning')}.`,
+    // The most urgent warning without its advice; all of them follow below.
+    watch: `${warnings[0]?.split(': ')[0] ?? ''}.`,
     bad: 'Not ready: this instance must not receive traffic.',
   }[tone]
   const list = warnings.map((warning) => markup`<li>${badge(tone, 'warning')}<span>${warning}</span></li>`)

@@ -1,6 +1,10 @@
 /** Offers a text as a file. Its name has only characters that every system takes. */
 export function offerFile(name: string, text: string, type = 'application/json'): void {
-  const url = URL.createObjectURL(new Blob([text], { type }))
+  offerBlob(name, new Blob([text], { type }))
+}
+
+export function offerBlob(name: string, blob: Blob): void {
+  const url = URL.createObjectURL(blob)
   const link = document.createElement('a')
   link.href = url
   link.download = name.replaceAll(/[^A-Za-z0-9._-]+/g, '-')

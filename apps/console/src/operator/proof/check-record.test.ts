@@ -1,4 +1,15 @@
-import { draftGenesisBlock, draftJoinCertificate, instantOf, seedSigner, signList, toBase64 } from '@chancery/protocol'
+import {
+  BOUNDARY_POLICY_FORM,
+  boundaryPolicyDigest,
+  draftBoundaryPolicy,
+  draftGenesisBlock,
+  draftJoinCertificate,
+  instantOf,
+  seedSigner,
+  signForm,
+  signList,
+  toBase64,
+} from '@chancery/protocol'
 import type { JsonObject, Signer } from '@chancery/protocol'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { toPin } from '../pin.ts'
@@ -62,6 +73,36 @@ it('does not check an older record when the key history cannot be read, nor a ce
   expect(await checkCertificate(older as unknown as JsonObject, older)).toBeInstanceOf(Error)
   expect(await checkCertificate(wrong as unknown as JsonObject, wrong)).toContain('invalid_signature')
   expect(await checkCertificate({}, older)).toBeInstanceOf(Error)
+})
+
+it('verifies a policy only when the page shows its description and end', async () => {
+  if (current === undefined) throw new Error('There is no such key.')
+  const selector = { agreement_ids: [], capabilities: [], parameter_equals: {}, parent_kinds: [] }
+  const gate = { gate_id: 'amount', gate_type: 'max_value.v1', order: 0, mode: 'enforce', disclose_input: false }
+  const draft = draftBoundaryPolicy(
+    {
+      policy_id: 'spending',
+      description: 'Payments',
+      valid_from: '2026-03-01T00:00:00Z',
+      valid_until: '2026-04-01T00:00:00Z',
+      selector: { ...selector, provider_sovereign_ids: [], requester_sovereign_ids: [] },
+      gates: [{ ...gate, mode: 'enforce', config: { path: 'request_parameters.amount', max: 10 } }],
+    },
+    { version: 1, issued_by: 'na', issuer_sovereign_id: 'NET', now: instantOf('2026-03-02T00:00:00Z') },
+  )
+  const policy = await signForm(BOUNDARY_POLICY_FORM, draft, current, 'na')
+  const row = {
+    version: 1,
+    policy_digest: boundaryPolicyDigest(policy),
+    description: 'Payments',
+    valid_until: '2026-04-01T00:00:00.000Z',
+    policy,
+  }
+  const check = async (other: object): Promise<unknown> =>
+    (await checkPolicyVersions('spending', JSON.stringify({ versions: [{ ...row, ...other }] }))).get(1)
+  expect(await check({})).toBe('')
+  for (const other of [{ description: 'Gifts' }, { valid_until: '2027-04-01T00:00:00Z' }, { valid_until: null }])
+    expect(await check(other)).toContain('another description or end')
 })
 
 it('names a version that is listed twice', async () => {

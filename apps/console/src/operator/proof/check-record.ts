@@ -86,6 +86,14 @@ async function checkVersion(
   if (found !== row['policy_digest']) return `The digest computed here is ${found}.`
   const { policy_id, version } = policy.record
   if (policy_id !== policyId || version !== row['version']) return `The signed policy is ${policy_id} ${version}.`
+  const { description, valid_until } = policy.record
+  const shownEnd = row['valid_until']
+  if (
+    description !== row['description'] ||
+    typeof shownEnd !== 'string' ||
+    Date.parse(valid_until) !== Date.parse(shownEnd)
+  )
+    return 'The signed policy has another description or end than this page.'
   const verdict = await verifyReceived(policy, signersOf(keys, policy.record))
   if (verdict.ok) return ''
   return notChecked(policy.record, keys, missing) ?? `The signature does not verify (${verdict.reason}).`

@@ -88,9 +88,14 @@ export function isOlder(genesis: GenesisBlock, record: object): boolean {
   return DATES.some((name) => Date.parse(String((record as Readonly<Record<string, unknown>>)[name])) < since)
 }
 
-/** Adds the former keys when a record is older than the current key. Without a succession there is no key history. */
+/**
+ * Adds the former keys when a record is older than the current key. Without a succession there is no key history. Throws
+ * when it cannot be read: a valid record of a former key must not be shown as invalid.
+ */
 export async function withHistory(genesis: GenesisBlock, records: readonly object[]): Promise<AuthorityKeys> {
-  return (await readKeys(genesis, records)).keys
+  const { keys, missing } = await readKeys(genesis, records)
+  if (missing === undefined) return keys
+  throw new Error(`The former keys of the authority cannot be read, so nothing was checked. ${missing}`)
 }
 
 /** As withHistory, and why the former keys cannot be read. */

@@ -124,6 +124,36 @@ describe('a review', () => {
     expect([review.canSign, review.typed, review.payloads, review.dryRun]).toEqual([false, '', [], undefined])
   })
 
+  it('keeps a confirmation that was typed before the review of an edit is ready', async () => {
+    const review = open({ final: { warning: 'Permanent.', typed: 'two' } })
+    await reply({})
+    review.edit('id', 'two')
+    review.type('two')
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(review.canSign).toBe(false)
+    await reply({})
+    expect(review.canSign).toBe(true)
+  })
+
+  it('is made again when the page is about something else, and goes on when it is not', async () => {
+    const review = open({ final: { warning: 'Permanent.', typed: 'one' } })
+    await reply({})
+    review.type('one')
+    const shown = review.payloads
+    review.follow({ ...ACT, final: { warning: 'Permanent.', typed: 'one' } })
+    expect([review.canSign, review.payloads]).toEqual([true, shown])
+    const requests: Act['requests'] = () => [{ target: at`/admin/other`, body: { cert_id: 'two' } }]
+    review.follow({ ...ACT, title: 'Revoke two', requests, final: { warning: 'Permanent.', typed: 'two' } })
+    expect([review.canSign, review.payloads.length, review.typed]).toEqual([false, 1, ''])
+    await press(review)
+    await reply({})
+    expect(review.hint).toContain('changed')
+    expect(review.payloads[0]?.target).toEqual(at`/admin/other`)
+    review.type('two')
+    expect(review.canSign).toBe(true)
+    expect(sent.every(isDryRun)).toBe(true)
+  })
+
   it('needs the exact name for a final action', async () => {
     const review = open({ final: { warning: 'Permanent.', typed: 'berth-1' } })
     await reply({})

@@ -40,7 +40,7 @@ export class Review {
   dryRunAt = 0
   /** Set when the review was made again and has to be read again before a press counts. */
   hint = ''
-  readonly #act: Act
+  #act: Act
   readonly #parts: ReviewParts
   #turn = 0
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -65,9 +65,26 @@ export class Review {
   edit(name: string, value: string): void {
     if (this.phase.kind === 'signing' || this.phase.kind === 'done') return
     this.values = { ...this.values, [name]: value }
+    this.typed = ''
     this.#reset()
     this.#timer = setTimeout(() => void this.prepare(), EDIT_DELAY_MS)
     this.#parts.onChange()
+  }
+
+  /**
+   * Takes the action as the page has it now. When the data of the page changed what the action is about, the review is
+   * made again: a title must never be shown with the request of another subject.
+   */
+  follow(act: Act): void {
+    if (this.phase.kind === 'signing' || this.phase.kind === 'done') return
+    const isOther = subjectOf(act, this.values) !== subjectOf(this.#act, this.values)
+    this.#act = act
+    if (!isOther) return
+    this.typed = ''
+    void this.prepare().then(() => {
+      if (this.phase.kind === 'ready')
+        this.#showAgain('The data of this page changed. Check what will be signed, and sign.')
+    })
   }
 
   type(text: string): void {
@@ -189,7 +206,6 @@ export class Review {
     this.#turn += 1
     this.payloads = []
     this.dryRun = undefined
-    this.typed = ''
     this.hint = ''
     // Another body is another request: the former key belongs to the former body.
     this.#keys.clear()
@@ -200,6 +216,19 @@ export class Review {
     this.phase = phase
     this.#parts.onChange()
   }
+}
+
+/** What an action is about. Bodies are not part of it: some contain the present time. */
+function subjectOf(act: Act, values: Values): string {
+  const { title, sentence, final } = act
+  let targets: readonly string[]
+  try {
+    targets = act.requests(values).map(({ method = 'POST', target }) => `${method} ${target.encoded}`)
+  } catch {
+    // Values that do not fit make no request; the review states the reason.
+    targets = []
+  }
+  return JSON.stringify([title, sentence, final, targets])
 }
 
 function toError(error: unknown): CallError | Error {

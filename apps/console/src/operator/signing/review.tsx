@@ -54,6 +54,7 @@ export function ReviewDrawer({ act, onClose }: { readonly act: Act; readonly onC
       else drafts.delete(draftName)
     }
   }, [])
+  useEffect(() => review.follow(act))
   const { phase } = review
   const close = (): void => {
     drafts.delete(draftName)

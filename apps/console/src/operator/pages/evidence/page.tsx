@@ -7,11 +7,13 @@ import type { Liveness } from '../../parts/bar.tsx'
 import { Tabs } from '../../parts/filters.tsx'
 import { useLive } from '../../parts/use-live.ts'
 import { StoreOff, isStoreOff } from '../../proof/store-off.tsx'
+import { navigate, withQuery } from '../../router.ts'
 import { Acts, doHref } from '../../signing/review.tsx'
 import { anchorAct, registerAct, retentionAct, retireAct } from './acts.tsx'
 import { Anchors } from './anchors.tsx'
 import { Entries } from './entries.tsx'
 import { ExecutorKeys } from './executor-keys.tsx'
+import { ExportDrawer } from './export.tsx'
 import { Head } from './head.tsx'
 import { Retention } from './retention.tsx'
 import type { StoreStatus } from './status.ts'
@@ -26,6 +28,9 @@ export function Page({ query }: PageProps): JSX.Element {
   ])
   const bar = (
     <Bar title="Evidence" asks="Is every entry still there, and unchanged?" live={live}>
+      <a class="btn" href={doHref('export')}>
+        Export…
+      </a>
       <a class="btn primary" href={doHref('anchor')}>
         Anchor…
       </a>
@@ -58,6 +63,9 @@ export function Page({ query }: PageProps): JSX.Element {
       />
       <View query={query} status={value} onLive={setLive} />
       <Acts of={acts} query={query} />
+      {query.get('do') === 'export' && value !== undefined ? (
+        <ExportDrawer status={value} onClose={() => navigate(withQuery({ do: undefined }))} />
+      ) : null}
     </>
   )
 }

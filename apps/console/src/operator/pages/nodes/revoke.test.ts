@@ -48,7 +48,8 @@ it('shows each part of the dry run, and warns about certificates that stay valid
   expect(texts({ reason: 'superseded' }, dryRun)).toEqual([
     '2 certificates end',
     '1 agent removed from the registry',
-    '1 certificate of the same key stay valid',
+    '1 certificate of the same key stays valid',
+    'A new revocation list is signed and published',
   ])
   expect(texts({ reason: 'key_compromise' }, dryRun).at(-1)).toContain('can never join again')
 })

@@ -93,21 +93,33 @@ export function effectsOf(values: Values, dryRun: JsonObject): readonly Effect[]
   ]
   const effects: Effect[] = []
   if (ended.count > 0)
-    effects.push({ shape: 'cross', tone: 'bad', text: `${plural(ended.count, 'certificate')} end`, more: names(ended) })
+    effects.push({
+      shape: 'cross',
+      tone: 'bad',
+      text: `${plural(ended.count, 'certificate')} ${ended.count === 1 ? 'ends' : 'end'}`,
+      more: names(ended),
+    })
   if (agents.count > 0)
     effects.push({ shape: 'cross', tone: 'bad', text: `${plural(agents.count, 'agent')} removed from the registry` })
   if (raised.count > 0)
     effects.push({
       shape: 'triangle',
       tone: 'watch',
-      text: `${plural(raised.count, 'earlier revocation')} get the reason key_compromise`,
+      text: `${plural(raised.count, 'earlier revocation')} ${raised.count === 1 ? 'gets' : 'get'} the reason key_compromise`,
     })
   if (others.count > 0)
     effects.push({
       shape: 'triangle',
       tone: 'urgent',
-      text: `${plural(others.count, 'certificate')} of the same key stay valid`,
+      text: `${plural(others.count, 'certificate')} of the same key ${others.count === 1 ? 'stays' : 'stay'} valid`,
       more: 'The node can go on with them. Choose every certificate of its node key.',
+    })
+  if (ended.count + raised.count > 0)
+    effects.push({
+      shape: 'tick',
+      tone: 'good',
+      text: 'A new revocation list is signed and published',
+      more: 'Gateways and services read it at their next interval.',
     })
   if (values['reason'] === 'key_compromise')
     effects.push({ shape: 'square', tone: 'bad', text: 'The node key is refused permanently and can never join again' })
