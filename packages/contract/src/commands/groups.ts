@@ -16,6 +16,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   federation: 'Review another network and recognise it',
   partner: 'Follow the published records of other networks',
   agreement: 'Negotiate agreements between two networks',
+  mcp: 'Control the tool calls of language models',
   'boundary-policy': 'Write, test and activate boundary policies',
   'trust-evidence': 'Build and verify the proof behind a decision',
   disclose: 'Prove single attributes without the others',

@@ -95,6 +95,8 @@ const PATHS = [
   'decide',
   'evaluate',
   'ask',
+  'mcp guard',
+  'mcp pin',
   'boundary-policy new',
   'boundary-policy test',
   'boundary-policy validate',
@@ -331,7 +333,9 @@ describe('commands', () => {
       const required = flagsOf(command.options.filter((option) => option.required))
       for (const { line } of command.examples) {
         expect(line.startsWith([PROGRAM_NAME, ...command.path].join(' ')), line).toBe(true)
-        const used = line.split(' ').filter((word) => word.startsWith('--'))
+        // Words after `--` are a command of another program.
+        const own = line.split(' -- ')[0] ?? ''
+        const used = own.split(' ').filter((word) => word.startsWith('--'))
         expect(known, line).toEqual(expect.arrayContaining(used))
         expect(used, line).toEqual(expect.arrayContaining(required))
       }

@@ -19,6 +19,7 @@ import { gatewayCommands } from './gateway.ts'
 import { genesisCommands } from './genesis.ts'
 import { initCommands } from './init.ts'
 import { keygenCommands } from './keygen.ts'
+import { mcpCommands } from './mcp.ts'
 import { networkPolicyCommands } from './network-policy.ts'
 import { operatorCommands } from './operator.ts'
 import { partnerCommands } from './partners.ts'
@@ -49,6 +50,7 @@ export const COMMANDS: readonly Command[] = [
   ...partnerCommands,
   ...agreementCommands,
   ...boundaryCommands,
+  ...mcpCommands,
   ...boundaryPolicyCommands,
   ...trustEvidenceCommands,
   ...disclosureCommands,

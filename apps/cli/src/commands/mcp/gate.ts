@@ -1,0 +1,139 @@
+import { join } from 'node:path'
+import { member } from '@chancery/protocol'
+import type { JoinCertificate } from '@chancery/protocol'
+import { GovernedActionRunner, createClient, pinAttestation } from '@chancery/sdk'
+import type { Client, Outbox } from '@chancery/sdk'
+import { runToolCall, toolCapability } from '@chancery/sdk/mcp'
+import type { GovernedToolCall, ToolCall, ToolCallOutcome } from '@chancery/sdk/mcp'
+import type { FileOutbox } from '@chancery/sdk/nodejs'
+import { loadCertificate } from '../../connection/node-folder.ts'
+import type { NodeConnection } from '../../connection/node-folder.ts'
+import type { CommandContext } from '../../context.ts'
+import { explain } from '../../errors/explain.ts'
+import { finishAbandoned, openFreeSlot } from './evidence-slots.ts'
+import type { GuardRules } from './rules.ts'
+
+interface GateParts {
+  readonly context: CommandContext
+  readonly connection: NodeConnection
+  readonly rules: GuardRules
+  readonly server: string
+  /** Folder of this server below the home of the node. */
+  readonly folder: string
+}
+
+const FLUSH_EVERY_MS = 2000
+const CLOSE_MS = 1500
+
+/** Asks for decisions with the key of the node, and leaves evidence of every allowed call. */
+export class Gate {
+  readonly #parts: GateParts
+  readonly #client: Client
+  readonly #granted: ReadonlySet<unknown>
+  #certificate: JoinCertificate
+  #opened: Promise<{ readonly runner: GovernedActionRunner; readonly outbox: FileOutbox }> | undefined
+
+  private constructor(parts: GateParts, certificate: JoinCertificate) {
+    const { connection, context, rules } = parts
+    const { signer, followed, url } = connection
+    this.#parts = parts
+    this.#certificate = certificate
+    // A model waits for the response, so a failing authority must be reported within seconds.
+    const node = { signer, audience: () => followed.audience }
+    const limits = { timeoutMs: 5000, budgetMs: 10_000, retry: { attempts: 3 } }
+    this.#client = createClient({ url, clock: context.now, node, ...limits })
+    const capabilities = member(rules.attestation.claims, 'capabilities')
+    this.#granted = new Set(Array.isArray(capabilities) ? (capabilities as readonly unknown[]) : [])
+  }
+
+  /** Reads files only: a client may start a guard just to find out which protocol version it has. */
+  static async prepare(parts: GateParts): Promise<Gate> {
+    return new Gate(parts, await loadCertificate(parts.connection.files))
+  }
+
+  /** Whether the attestation names the tool. The decision about a call is made by the authority. */
+  isGranted(tool: string): boolean {
+    return this.#granted.has(toolCapability(this.#parts.server, tool))
+  }
+
+  /** Opens the outbox, and completes in the background what earlier sessions left. */
+  begin(): void {
+    void this.#open().catch((error: unknown) => this.#report(error))
+  }
+
+  async run<Value>(call: ToolCall, run: GovernedToolCall<Value>['run']): Promise<ToolCallOutcome<Value>> {
+    const { connection, rules } = this.#parts
+    const { runner } = await this.#open()
+    // Another process may have renewed it.
+    this.#certificate = await loadCertificate(connection.files)
+    return runToolCall(
+      { runner, authorityKeys: connection.followed.keys },
+      {
+        call,
+        basis: {
+          request: { attestation_id: rules.attestation.attestation_id },
+          expectedAttestation: pinAttestation(rules.attestation),
+        },
+        run,
+      },
+    )
+  }
+
+  /** Submits records for a short time. The next guard of this server submits the others. */
+  async close(): Promise<void> {
+    if (this.#opened === undefined) return
+    const opened = await this.#opened.catch(() => undefined)
+    if (opened === undefined) return
+    const { runner, outbox } = opened
+    const timeout = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_MS))
+    await Promise.race([runner.flush({ force: true }).then(() => runner.stop()), timeout])
+    try {
+      outbox.close()
+    } catch {
+      // A call is still running. The lock ends with the process, and the next guard records the call as interrupted.
+    }
+  }
+
+  #open(): Promise<{ readonly runner: GovernedActionRunner; readonly outbox: FileOutbox }> {
+    this.#opened ??= this.#openSlot().catch((error: unknown) => {
+      this.#opened = undefined
+      throw error
+    })
+    return this.#opened
+  }
+
+  async #openSlot(): Promise<{ readonly runner: GovernedActionRunner; readonly outbox: FileOutbox }> {
+    const folder = join(this.#parts.folder, 'outbox')
+    const { name, outbox } = await openFreeSlot(folder)
+    const runner = await this.#runnerOf(outbox)
+    runner.start(FLUSH_EVERY_MS)
+    void finishAbandoned(folder, name, async (abandoned) => {
+      const other = await this.#runnerOf(abandoned)
+      await other.flush({ force: true })
+    }).catch((error: unknown) => this.#report(error))
+    return { runner, outbox }
+  }
+
+  #runnerOf(outbox: Outbox): Promise<GovernedActionRunner> {
+    const { context, connection, rules } = this.#parts
+    const current = (): JoinCertificate => this.#certificate
+    return GovernedActionRunner.open({
+      client: this.#client,
+      ask: 'node',
+      node: {
+        publicKey: connection.signer.publicKey,
+        get certificate() {
+          return current()
+        },
+      },
+      executor: rules.executor,
+      outbox,
+      clock: context.now,
+      onError: (error) => this.#report(error),
+    })
+  }
+
+  #report(error: unknown): void {
+    this.#parts.context.note(`evidence waits: ${explain(error).message}`)
+  }
+}

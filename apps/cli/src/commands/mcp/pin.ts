@@ -1,0 +1,80 @@
+import { visible, writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import type { CommandContext } from '../../context.ts'
+import { CommandError } from '../../errors/failure.ts'
+import type { Result } from '../../output/result.ts'
+import { table } from '../../output/table.ts'
+import { listLegacy, listModern } from './eras.ts'
+import type { Lister } from './eras.ts'
+import { openHome, readTarget } from './home.ts'
+import { digestsOf, loadPins, storePins } from './pins.ts'
+import type { Pins } from './pins.ts'
+import { ServerProcess } from './stdio.ts'
+
+/** A package runner may download the server first. */
+const START_MS = 60_000
+/** A server of an earlier revision may ignore a request before the handshake. */
+const PROBE_MS = 3000
+
+type List = (lister: Lister) => Promise<readonly JsonObject[] | undefined>
+
+/** Runs `mcp pin`: stores the digests of the tools as the server describes them now. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const target = readTarget(args.list('command'), options)
+  const { pinsFile, server } = await openHome(context, options, target)
+  const pins = await readEras((list, ms) => {
+    if ('upstream' in target) throw new Error('not reached')
+    return listByProcess(context, target.words, list, ms)
+  })
+  const before = await loadPins(pinsFile)
+  await storePins(pinsFile, pins)
+  const rows = [...new Set([...pins.keys(), ...before.keys()])].toSorted().map((tool) => {
+    const [old, current] = [before.get(tool), pins.get(tool)]
+    return [visible(tool), stateOf(old, current), current?.[0] ?? '-']
+  })
+  const data = { server, file: pinsFile, tools: Object.fromEntries(pins) as JsonObject }
+  const text = `${table(['TOOL', 'STATE', 'DIGEST'], rows, context.style)}\nPinned ${pins.size} tools of ${server}.`
+  return { data, text, ids: [...pins.keys()] }
+}
+
+function stateOf(old: readonly string[] | undefined, current: readonly string[] | undefined): string {
+  if (current === undefined) return 'removed'
+  if (old === undefined) return 'new'
+  return old.join() === current.join() ? 'unchanged' : 'changed'
+}
+
+/** Lists in both eras. One of them must work. */
+async function readEras(list: (list: List, ms: number) => Promise<readonly JsonObject[] | undefined>): Promise<Pins> {
+  const pins = new Map<string, string[]>()
+  let isListed = false
+  for (const era of [listLegacy, listModern]) {
+    const tools = await list(era, isListed ? PROBE_MS : START_MS)
+    const digests = tools === undefined ? undefined : digestsOf(tools)
+    isListed ||= digests !== undefined
+    for (const [tool, digest] of digests ?? []) pins.set(tool, [...new Set([...(pins.get(tool) ?? []), digest])])
+  }
+  if (isListed) return pins
+  const message = 'The server did not list its tools.'
+  throw new CommandError({ code: 'no_tools', message, hint: 'Run its command alone to find out why.' })
+}
+
+async function listByProcess(
+  context: CommandContext,
+  words: readonly string[],
+  list: List,
+  ms: number,
+): Promise<readonly JsonObject[] | undefined> {
+  const server = new ServerProcess(words, { context, onMessage: () => undefined })
+  const failed = server.ended.then(() => undefined)
+  const lister: Lister = {
+    ask: (method, params) => server.ask(method, params),
+    notify: async (method) => server.send(writeJson({ jsonrpc: '2.0', method })),
+  }
+  const late = new Promise<undefined>((resolve) => setTimeout(resolve, ms, undefined).unref())
+  try {
+    return await Promise.race([list(lister), failed, late])
+  } finally {
+    await server.end()
+  }
+}

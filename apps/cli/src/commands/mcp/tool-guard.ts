@@ -1,0 +1,188 @@
+import { isJsonObject, member, visible } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import type { ActionReport } from '@chancery/sdk'
+import { DecisionUnavailableError, deniedResult, denialText, outcomeOf, refusedResult } from '@chancery/sdk/mcp'
+import type { ToolCall } from '@chancery/sdk/mcp'
+import type { Gate } from './gate.ts'
+import type { AskServer, KnownTools } from './known-tools.ts'
+import { CODES, errorBody, resultBody } from './messages.ts'
+import type { ClientMessage, ServerMessage } from './messages.ts'
+import { digestsOf, loadPins } from './pins.ts'
+import type { GuardRules, MethodRule } from './rules.ts'
+
+export type ClientRequest = Extract<ClientMessage, { readonly kind: 'request' }>
+
+/** Methods that execute nothing. Others are refused unless a rule names them. */
+const PASSED: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'completion/complete',
+  'logging/setLevel',
+  'subscriptions/listen',
+  'tasks/get',
+  'tasks/list',
+  'tasks/result',
+  'tasks/update',
+  'tasks/cancel',
+])
+
+/** A shared cache must not show the list of one caller to another. */
+const PRIVATE_LIST = { cacheScope: 'private', ttlMs: 1000 } as const
+
+/** How a request goes to the server. Reports the outcome that it saw. */
+export type Forward<Value> = (report: (said: ActionReport) => void) => Promise<Value>
+
+/** What the client gets: a value of the server, or a body of the guard with its HTTP status. */
+export type Guarded<Value> =
+  | { readonly passed: true; readonly value: Value }
+  | { readonly passed: false; readonly status: number; readonly body: JsonObject }
+
+export interface ToolGuardParts {
+  readonly gate: Gate
+  readonly rules: GuardRules
+  readonly server: string
+  readonly pinsFile: string
+  /** The command that pins the tools of this server. */
+  readonly pinCommand: string
+  readonly note: (text: string) => void
+}
+
+/** Decides what happens to each request, for both transports. */
+export class ToolGuard {
+  readonly #parts: ToolGuardParts
+  readonly #noted = new Set<string>()
+
+  constructor(parts: ToolGuardParts) {
+    this.#parts = parts
+  }
+
+  ruleOf(method: string): MethodRule {
+    if (method === 'tools/call') return 'decide'
+    return this.#parts.rules.methods.get(method) ?? (PASSED.has(method) || method === 'tools/list' ? 'pass' : 'refuse')
+  }
+
+  /** Starts the work that counts. A client may only have asked which protocol version the guard has. */
+  begin(method: string): void {
+    if (method !== 'server/discover') this.#parts.gate.begin()
+  }
+
+  /** Passes a request on when its rule and the authority allow it. */
+  async request<Value>(
+    request: ClientRequest,
+    tools: { readonly known: KnownTools; readonly ask: AskServer },
+    forward: Forward<Value>,
+  ): Promise<Guarded<Value>> {
+    const { id, method, params } = request
+    const rule = this.ruleOf(method)
+    if (rule === 'pass') return { passed: true, value: await forward(() => undefined) }
+    if (rule === 'refuse') return refused(id, `This guard does not pass on ${visible(method, { maxLength: 100 })}.`)
+    const call = method === 'tools/call' ? await this.#toolCall(id, params, tools) : this.#otherCall(method, params)
+    return 'passed' in call ? call : this.#decide(request, call, forward)
+  }
+
+  /** Returns the listed tools that are pinned and granted, never to be cached for others. */
+  async filterList(result: JsonObject): Promise<JsonObject | undefined> {
+    const tools = listedTools(result)
+    const digests = tools === undefined ? undefined : digestsOf(tools)
+    if (tools === undefined || digests === undefined) return undefined
+    const pins = await loadPins(this.#parts.pinsFile)
+    const shown = tools.filter((tool) => {
+      const name = member(tool, 'name')
+      if (typeof name !== 'string') return false
+      const problem = this.#pinProblem(name, digests.get(name), pins.get(name))
+      if (problem !== undefined) this.#noteOnce(problem)
+      return problem === undefined && this.#parts.gate.isGranted(name)
+    })
+    const isModern = ['resultType', 'cacheScope', 'ttlMs'].some((name) => Object.hasOwn(result, name))
+    return { ...result, tools: shown, ...(isModern ? PRIVATE_LIST : {}) }
+  }
+
+  async #toolCall(
+    id: JsonValue,
+    params: JsonObject,
+    { known, ask }: { readonly known: KnownTools; readonly ask: AskServer },
+  ): Promise<ToolCall | Guarded<never>> {
+    const [tool, given] = [member(params, 'name'), member(params, 'arguments') ?? {}]
+    if (typeof tool !== 'string' || tool === '' || tool.length > 128 || !isJsonObject(given))
+      return { passed: false, status: 200, body: errorBody(id, CODES.params, 'A call has a name and arguments.') }
+    const current = await known.digestOf(tool, ask, member(params, '_meta'))
+    const problem = this.#pinProblem(tool, current, (await loadPins(this.#parts.pinsFile)).get(tool))
+    if (problem !== undefined) {
+      this.#noteOnce(problem)
+      return { passed: false, status: 200, body: resultBody(id, refusedResult(`Not called: ${problem}`)) }
+    }
+    const { server, rules } = this.#parts
+    const named = rules.parameters.get(tool) ?? []
+    return { server, tool, arguments: given, named, ...(current === undefined ? {} : { schemaDigest: current }) }
+  }
+
+  #otherCall(method: string, { _meta, ...given }: JsonObject): ToolCall {
+    return { server: this.#parts.server, tool: method, arguments: given, named: ['name', 'uri'] }
+  }
+
+  async #decide<Value>(request: ClientRequest, call: ToolCall, forward: Forward<Value>): Promise<Guarded<Value>> {
+    const { id, method } = request
+    const isTool = method === 'tools/call'
+    try {
+      const outcome = await this.#parts.gate.run(call, forward)
+      if (outcome.state === 'done') return { passed: true, value: outcome.value }
+      if (outcome.state === 'refused')
+        return isTool ? ok(resultBody(id, refusedResult(outcome.text))) : refused(id, outcome.text)
+      const { decision } = outcome.denied
+      if (isTool) return ok(resultBody(id, deniedResult(outcome.denied)))
+      return refused(id, denialText(outcome.denied), {
+        decision_id: decision.decision_id,
+        reason: decision.denial_reason,
+      })
+    } catch (error) {
+      if (!(error instanceof DecisionUnavailableError)) throw error
+      const { cause } = error
+      this.#parts.note(`no decision: ${cause instanceof Error ? cause.message : String(cause)}`)
+      return ok(errorBody(id, CODES.internal, error.message))
+    }
+  }
+
+  /** Returns why a tool is not the approved one, with the command that approves it. */
+  #pinProblem(tool: string, current: string | undefined, pinned: readonly string[] | undefined): string | undefined {
+    const name = visible(tool, { maxLength: 128 })
+    const again = `An operator approves it with: ${this.#parts.pinCommand}`
+    if (current === undefined) return `the server does not list the tool ${name}.`
+    if (pinned === undefined) return `the tool ${name} is not pinned. ${again}`
+    if (pinned.includes(current)) return undefined
+    return `the description or schema of the tool ${name} changed since it was pinned. ${again}`
+  }
+
+  #noteOnce(text: string): void {
+    if (this.#noted.has(text) || this.#noted.size > 1000) return
+    this.#noted.add(text)
+    this.#parts.note(text)
+  }
+}
+
+/** Returns the outcome that the evidence states for a response; a lost one is partial. */
+export function outcomeOfResponse(response: ServerMessage | undefined): ActionReport {
+  if (response === undefined) return { outcome: 'partial', detail: 'no response of the server' }
+  if (response.error !== undefined) return { outcome: 'failure', detail: 'the server returned an error' }
+  return outcomeOf(response.result ?? {})
+}
+
+function listedTools(result: JsonObject): readonly JsonObject[] | undefined {
+  const tools = member(result, 'tools')
+  return Array.isArray(tools) && tools.every(isJsonObject) ? tools : undefined
+}
+
+function ok(body: JsonObject): Guarded<never> {
+  return { passed: false, status: 200, body }
+}
+
+function refused(id: JsonValue, text: string, data?: JsonObject): Guarded<never> {
+  return { passed: false, status: 403, body: errorBody(id, CODES.denied, text, data) }
+}

@@ -1,0 +1,49 @@
+import type { Command, CommandArgument, CommandOption } from './command.ts'
+import { NODE_HOME_OPTION } from './enrollment.ts'
+
+const SERVER_COMMAND: CommandArgument = {
+  name: 'command',
+  summary: 'Command of the server and its arguments, after --',
+  required: false,
+  variadic: true,
+}
+
+const SERVER_OPTIONS: readonly CommandOption[] = [
+  NODE_HOME_OPTION,
+  { flags: '--server <name>', summary: 'Name of the server in capabilities: mcp:<name>:<tool>' },
+  { flags: '--rules <file>', summary: 'Rules file; default: mcp.yaml in the folder of the node' },
+  { flags: '--upstream <url>', summary: 'Address of a server that is reached by HTTP' },
+]
+
+export const mcpCommands: readonly Command[] = [
+  {
+    path: ['mcp', 'guard'],
+    summary: 'Put a gate in front of an MCP server',
+    description:
+      'Passes messages of the Model Context Protocol between a client and a server. Each tool call needs a decision of the authority, and leaves signed evidence. A denied call returns a result that a model understands.',
+    arguments: [SERVER_COMMAND],
+    options: SERVER_OPTIONS,
+    examples: [
+      {
+        line: 'chancery mcp guard --home ./agent --server files --rules guard.yaml -- npx some-mcp-server ./data',
+        summary: 'Guard a server that the guard starts',
+      },
+    ],
+    needs: 'node',
+  },
+  {
+    path: ['mcp', 'pin'],
+    summary: 'Approve the tools of an MCP server',
+    description:
+      'Asks a server for its tools and stores a digest of each description and schema. A guard refuses a tool whose digest is not stored. Run it again after a change that you reviewed.',
+    arguments: [SERVER_COMMAND],
+    options: SERVER_OPTIONS,
+    examples: [
+      {
+        line: 'chancery mcp pin --home ./agent --server files --rules guard.yaml -- npx some-mcp-server ./data',
+        summary: 'Approve the tools as they are now',
+      },
+    ],
+    needs: 'node',
+  },
+]
