@@ -83,3 +83,7 @@ export type { CommandArguments as StartArguments } from './commands/command-sett
 export type { DoctorArguments, Finding }
 export type { BackupProgress, BackupReport, RehearseReport, RestoreReport }
 export type { Copied, CopyArguments, CopyProgress, Inspection, Outcome }
+
+/** For commands that compute Cedar gates without an authority. */
+export { openCedarEngine } from './features/boundary-policies/cedar.ts'
+export type { CedarEngine } from './features/boundary-policies/cedar.ts'

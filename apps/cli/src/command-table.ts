@@ -105,6 +105,7 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   'boundary-policy history': () => import('./commands/boundary-policies/history.ts'),
   'boundary-policy activate': () => import('./commands/boundary-policies/activate.ts'),
   'boundary-policy deactivate': () => import('./commands/boundary-policies/deactivate.ts'),
+  'boundary-policy replay': () => import('./commands/boundary-policies/replay.ts'),
   'boundary-policy verify': () => import('./commands/boundary-policies/verify.ts'),
   'trust-evidence build': () => import('./commands/trust-evidence/build.ts'),
   'trust-evidence verify': () => import('./commands/trust-evidence/verify.ts'),

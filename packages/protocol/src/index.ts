@@ -121,6 +121,7 @@ export type {
 } from './boundary/evaluate.ts'
 export * from './self-test.ts'
 export * from './boundary/simulate.ts'
+export * from './boundary/replay.ts'
 export * from './boundary/simulated-request.ts'
 export * from './artifacts/execution-evidence.ts'
 export * from './artifacts/evidence-store-entry.ts'

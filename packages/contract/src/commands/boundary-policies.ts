@@ -2,6 +2,10 @@ import type { Command } from './command.ts'
 
 const POLICY_FILE = { name: 'file', summary: 'Policy file, JSON or YAML', required: true } as const
 const POLICY_ID = { name: 'policy_id', summary: 'Id of the policy', required: true } as const
+const CEDAR_FILES = [
+  { flags: '--cedar <file>', summary: 'Cedar policy set for the gates of type cedar.v1 that name none' },
+  { flags: '--schema <file>', summary: 'Cedar schema for these gates' },
+] as const
 const VERSION = { name: 'version', summary: 'Number of the version', required: true } as const
 
 export const boundaryPolicyCommands: readonly Command[] = [
@@ -24,7 +28,7 @@ export const boundaryPolicyCommands: readonly Command[] = [
     path: ['boundary-policy', 'test'],
     summary: 'Test boundary policies',
     description:
-      'Runs the cases of a folder (*.cases.json, *.cases.yaml) against its policies (*.policy.json, *.policy.yaml) on this machine. Exit code 1 if a decision differs from the expected one.',
+      'Runs the cases of a folder (*.cases.json, *.cases.yaml) against its policies (*.policy.json, *.policy.yaml) on this machine. Cedar gates use the *.cedar and *.cedarschema files of the folder. Exit code 1 if a decision differs from the expected one.',
     arguments: [{ name: 'dir', summary: 'Folder with policies and cases', required: true }],
     options: [
       { flags: '--junit <file>', summary: 'Also write the results as JUnit XML' },
@@ -41,7 +45,7 @@ export const boundaryPolicyCommands: readonly Command[] = [
     summary: 'Check a boundary policy',
     description: 'Asks the authority for all problems of a policy. Nothing is signed or stored.',
     arguments: [POLICY_FILE],
-    options: [],
+    options: [...CEDAR_FILES],
     examples: [{ line: 'chancery boundary-policy validate spending.policy.yaml', summary: 'List every problem' }],
     needs: 'operator',
   },
@@ -53,6 +57,7 @@ export const boundaryPolicyCommands: readonly Command[] = [
     options: [
       { flags: '--contexts <file>', summary: 'JSON or YAML file with contexts, or a file with cases' },
       { flags: '--decisions', summary: 'Use the newest 1000 decisions of the evidence store' },
+      ...CEDAR_FILES,
     ],
     examples: [
       {
@@ -67,11 +72,15 @@ export const boundaryPolicyCommands: readonly Command[] = [
     summary: 'Publish a boundary policy',
     description: 'Signs and stores a policy as its next version. The version has no effect until you activate it.',
     arguments: [POLICY_FILE],
-    options: [{ flags: '--out <file>', summary: 'Write the signed policy to a new file' }],
+    options: [{ flags: '--out <file>', summary: 'Write the signed policy to a new file' }, ...CEDAR_FILES],
     examples: [
       {
         line: 'chancery boundary-policy publish spending.policy.yaml',
         summary: 'Publish the policy and print its version',
+      },
+      {
+        line: 'chancery boundary-policy publish printing.policy.yaml --cedar printing.cedar --schema printing.cedarschema',
+        summary: 'Publish a policy with a Cedar gate',
       },
     ],
     needs: 'operator',
@@ -127,6 +136,25 @@ export const boundaryPolicyCommands: readonly Command[] = [
     options: [{ flags: '--yes', summary: 'Do not ask for confirmation' }],
     examples: [{ line: 'chancery boundary-policy deactivate spending 2', summary: 'Ask, then deactivate' }],
     needs: 'operator',
+  },
+  {
+    path: ['boundary-policy', 'replay'],
+    summary: 'Compute a decision again',
+    description:
+      'Computes the gates of a stored decision again and compares them byte by byte. Gates that asked another system are checked against the recorded answer. Exit code 1 if a gate differs, 2 if one could not be computed here.',
+    arguments: [{ name: 'decision', summary: 'Id of the decision, or a decision file', required: true }],
+    options: [{ flags: '--genesis <file>', summary: 'Genesis block that you trust' }],
+    examples: [
+      {
+        line: 'chancery boundary-policy replay 0b6c1c52-5a0e-4b53-9a53-0d6c0f5f0031',
+        summary: 'Read the decision from the authority',
+      },
+      {
+        line: 'chancery boundary-policy replay decision.json --genesis genesis.json',
+        summary: 'Compute a decision file again offline',
+      },
+    ],
+    needs: 'nothing',
   },
   {
     path: ['boundary-policy', 'verify'],

@@ -52,7 +52,10 @@ export function capabilityStep(requested_capability: string, capabilities: reado
   )
 }
 
-function windowGate({ requested_at }: ContextFacts, { valid_from, valid_until }: AgreedTerms): GateStep {
+export function windowGate(
+  { requested_at }: ContextFacts,
+  { valid_from, valid_until }: Pick<AgreedTerms, 'valid_from' | 'valid_until'>,
+): GateStep {
   const at = instantOf(requested_at)
   const isInside = instantOf(valid_from) <= at && at <= instantOf(valid_until)
   return builtInStep(

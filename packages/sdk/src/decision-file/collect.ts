@@ -2,6 +2,7 @@ import {
   inclusionProof,
   isJsonObject,
   asJson,
+  cedarTexts,
   logOrigin,
   nodesFromTiles,
   openCheckpoint,
@@ -11,7 +12,14 @@ import {
   boundaryDecisionForm,
   readReceived,
 } from '@chancery/protocol'
-import type { BoundaryDecision, GenesisBlock, JsonObject, KeyHistory, StoreAnchor } from '@chancery/protocol'
+import type {
+  BoundaryDecision,
+  BoundaryPolicy,
+  GenesisBlock,
+  JsonObject,
+  KeyHistory,
+  StoreAnchor,
+} from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { RefusedError } from '../errors.ts'
 import { DecisionFileError } from './format.ts'
@@ -31,11 +39,13 @@ export async function collectDecisionFile(client: Client, decisionId: string): P
     throw new DecisionFileError(`The store has no decision ${decisionId}.`)
   const { record } = readReceived(boundaryDecisionForm, payload['decision'] ?? null)
   const anchor = await findAnchor(client, first.entry.store_sequence)
+  const policies = await collectPolicies(client, record)
   return {
     genesis,
     key_history,
     entries,
-    policies: await collectPolicies(client, record),
+    policies: policies.map((policy) => asJson(policy)),
+    policy_texts: await collectTexts(client, policies),
     attestation: await findAttestation(client, record),
     agreement: null,
     anchor,
@@ -56,14 +66,31 @@ async function collectLines(client: Client, decision_id: string): Promise<readon
   return lines
 }
 
-async function collectPolicies(client: Client, { policy_binding }: BoundaryDecision): Promise<readonly JsonObject[]> {
-  const found: JsonObject[] = []
+async function collectPolicies(
+  client: Client,
+  { policy_binding }: BoundaryDecision,
+): Promise<readonly BoundaryPolicy[]> {
+  const found: BoundaryPolicy[] = []
   for (const { policy_id, version } of policy_binding?.policies ?? []) {
     const { versions } = await client.boundaryPolicies.history(policy_id)
     const policy = versions.find((each) => each.version === version)?.policy
-    if (policy !== undefined && policy !== null) found.push(asJson(policy))
+    if (policy !== undefined && policy !== null) found.push(policy)
   }
   return found
+}
+
+/** Texts that are no longer stored are left out; a replay then says so. */
+async function collectTexts(client: Client, policies: readonly BoundaryPolicy[]): Promise<readonly string[]> {
+  const digests = policies
+    .flatMap(({ gates }) => gates)
+    .filter(({ gate_type }) => gate_type === 'cedar.v1')
+    .flatMap(({ config }) => Object.values(cedarTexts(config)))
+  const texts: string[] = []
+  for (const digest of new Set(digests)) {
+    const found = await unlessRefused(client.boundaryPolicies.text(digest))
+    if (found !== null) texts.push(found.text)
+  }
+  return texts
 }
 
 async function findAttestation(client: Client, decision: BoundaryDecision): Promise<JsonObject | null> {

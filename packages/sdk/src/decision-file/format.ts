@@ -35,6 +35,8 @@ export interface DecisionFile {
   readonly entries: readonly string[]
   /** The policies the decision applied, as their authority signed them. */
   readonly policies: readonly JsonObject[]
+  /** Texts that the policies name by digest, such as Cedar policy sets; absent where they name none. */
+  readonly policy_texts?: readonly string[]
   readonly attestation: JsonObject | null
   readonly agreement: JsonObject | null
   /** The first anchor at or after the decision. */
@@ -61,6 +63,7 @@ const readFile = shape.closed({
   key_history: shape.required(shape.nullable((value: JsonValue) => readKeyHistory(value))),
   entries: shape.required(texts(MAX_ENTRIES)),
   policies: shape.required(shape.arrayOf(shape.object, { max: MAX_POLICIES })),
+  policy_texts: shape.withDefault(texts(MAX_POLICIES), []),
   attestation: shape.required(record),
   agreement: shape.required(record),
   anchor: shape.required(shape.nullable((value: JsonValue) => readReceived(storeAnchorForm, value).record)),
@@ -82,8 +85,10 @@ export function isDecisionFile(value: JsonValue): value is JsonObject {
 
 /** The canonical text of a file. */
 export function writeDecisionFile(file: DecisionFile): string {
-  const { log, ...rest } = file
-  return canonicalJson(asJson({ ...rest, log, format: DECISION_FILE_FORMAT, version: DECISION_FILE_VERSION }))
+  const { log, policy_texts = [], ...rest } = file
+  // Files of other decisions stay as they were, and readable for earlier releases.
+  const named = policy_texts.length === 0 ? {} : { policy_texts }
+  return canonicalJson(asJson({ ...rest, ...named, log, format: DECISION_FILE_FORMAT, version: DECISION_FILE_VERSION }))
 }
 
 /** Reads the form of a file; whether it is true, `checkDecisionFile` finds out. Throws DecisionFileError. */

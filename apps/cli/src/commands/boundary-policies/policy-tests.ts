@@ -1,6 +1,8 @@
 import {
   FormError,
   candidateSet,
+  cedarEntities,
+  cedarTexts,
   concludeSteps,
   draftBoundaryPolicy,
   evaluatePolicies,
@@ -8,12 +10,25 @@ import {
   findPolicyWarnings,
   isJsonObject,
   member,
+  policyQuestions,
   readInstant,
   readPolicyIntent,
   readSupposedRequest,
+  sha256Hex,
+  supposedFact,
 } from '@chancery/protocol'
-import type { BoundaryPolicyIntent, CheckedPolicy, Instant, JsonObject, JsonValue } from '@chancery/protocol'
+import type {
+  BoundaryPolicyIntent,
+  CheckedPolicy,
+  EngineAnswer,
+  EngineAnswers,
+  Instant,
+  JsonObject,
+  JsonValue,
+} from '@chancery/protocol'
 import { CommandError } from '../../errors/failure.ts'
+import { nameTexts } from './cedar.ts'
+import type { Cedar, CedarTexts } from './cedar.ts'
 import { toContext } from './policy-file.ts'
 
 /** One case and its result. `differences` is empty when everything was as expected. */
@@ -46,24 +61,34 @@ export interface SourceFile {
   readonly content: JsonObject
 }
 
+export interface PolicyTests {
+  readonly policies: readonly SourceFile[]
+  readonly cases: readonly SourceFile[]
+  /** Cedar texts of the folder. */
+  readonly texts: { readonly policySets: readonly string[]; readonly schemas: readonly string[] }
+  readonly cedar: Cedar
+  readonly now: Instant
+}
+
 /** Runs all cases against all policies of a folder, on this machine and with the engine of the authority. */
-export function runPolicyTests(
-  policies: readonly SourceFile[],
-  cases: readonly SourceFile[],
-  now: Instant,
-): TestReport {
-  const set = policies.reduce<readonly CheckedPolicy[]>((stored, file) => {
-    const intent = readIntent(file)
-    if (stored.some((each) => each.policy_id === intent.policy_id))
+export async function runPolicyTests({ policies, cases, texts, cedar, now }: PolicyTests): Promise<TestReport> {
+  const engine = {
+    cedar,
+    texts: new Map([...texts.policySets, ...texts.schemas].map((text) => [sha256Hex(text), text])),
+  }
+  let set: readonly CheckedPolicy[] = []
+  for (const file of policies) {
+    const intent = readIntent({ ...file, content: nameTexts(file.content, onlyTexts(texts)) })
+    if (set.some((each) => each.policy_id === intent.policy_id))
       throw unusable(file, `another file has the policy_id ${intent.policy_id} too`)
-    return candidateSet(
-      stored,
-      draftBoundaryPolicy(intent, { version: 1, issued_by: 'test', issuer_sovereign_id: 'test', now }),
-    )
-  }, [])
+    await requireCedar(file, intent, engine)
+    const facts = { version: 1, issued_by: 'test', issuer_sovereign_id: 'test', now }
+    set = candidateSet(set, draftBoundaryPolicy(intent, facts))
+  }
   const gates = set.flatMap(({ policy }) => (policy?.gates ?? []).map((gate) => `${policy?.policy_id}/${gate.gate_id}`))
   const outcomes = new Map<string, Set<string>>()
-  const results = cases.flatMap((file) => runFile(file, { set, gates, outcomes, now }))
+  const results: CaseResult[] = []
+  for (const file of cases) results.push(...(await runFile(file, { set, gates, outcomes, now, engine })))
   return {
     results,
     gates,
@@ -77,9 +102,53 @@ export function runPolicyTests(
   }
 }
 
+/** A gate that names no text means the only one of the folder. */
+function onlyTexts({ policySets, schemas }: PolicyTests['texts']): Partial<CedarTexts> {
+  const [policySet, schema] = [policySets, schemas].map((each) => (each.length === 1 ? each[0] : undefined))
+  return { ...(policySet === undefined ? {} : { policySet }), ...(schema === undefined ? {} : { schema }) }
+}
+
+interface TestEngine {
+  readonly cedar: Cedar
+  readonly texts: ReadonlyMap<string, string>
+}
+
+function findTexts({ texts }: TestEngine, named: ReturnType<typeof cedarTexts>): CedarTexts | undefined {
+  const [policySet, schema] = [texts.get(named.policy_set_digest), texts.get(named.schema_digest)]
+  return policySet === undefined || schema === undefined ? undefined : { policySet, schema }
+}
+
+/** The checks that the authority makes at publication. */
+async function requireCedar(file: SourceFile, { gates }: BoundaryPolicyIntent, engine: TestEngine): Promise<void> {
+  for (const { gate_id, gate_type, config } of gates) {
+    if (gate_type !== 'cedar.v1') continue
+    const texts = findTexts(engine, cedarTexts(config))
+    if (texts === undefined) throw unusable(file, `${gate_id}: the folder has no text with the digest it names`)
+    const problems = await engine.cedar.check(texts, cedarEntities(config))
+    if (problems.length > 0) throw unusable(file, `${gate_id}: ${problems.join('; ')}`)
+  }
+}
+
+/** Cedar is asked; what other systems answer is part of the case. */
+async function answersFor(
+  { set, engine }: TestRun,
+  { facts, at, external_facts }: ReturnType<typeof readSupposedRequest>,
+): Promise<EngineAnswers> {
+  const answers = new Map<string, EngineAnswer>()
+  for (const { gate_name, question } of policyQuestions(set, facts, at)) {
+    const supposed = external_facts.get(gate_name)
+    const texts = question.kind === 'cedar' ? findTexts(engine, question) : undefined
+    if (question.kind === 'cedar' && texts !== undefined)
+      answers.set(question.digest, await engine.cedar.ask(question, texts))
+    else if (question.kind === 'external_fact' && supposed !== undefined)
+      answers.set(question.digest, supposedFact(question, supposed, facts.context.requested_at))
+  }
+  return answers
+}
+
 function readIntent(file: SourceFile): BoundaryPolicyIntent {
-  const id = file.content['policy_id']
-  const reading = readPolicyIntent(typeof id === 'string' ? id : '', file.content)
+  const { policy_id: id, texts: _texts, ...members } = file.content
+  const reading = readPolicyIntent(typeof id === 'string' ? id : '', members)
   if (!reading.ok) throw unusable(file, reading.errors.map(({ field, message }) => `${field}: ${message}`).join('; '))
   const issues = findPolicyIssues(reading.intent, reading)
   if (issues.length > 0)
@@ -99,22 +168,28 @@ interface TestRun {
   readonly gates: readonly string[]
   readonly outcomes: Map<string, Set<string>>
   readonly now: Instant
+  readonly engine: TestEngine
 }
 
-function runFile(file: SourceFile, testRun: TestRun): readonly CaseResult[] {
+async function runFile(file: SourceFile, testRun: TestRun): Promise<readonly CaseResult[]> {
   const cases = file.content['cases']
   if (!Array.isArray(cases)) throw invalid(file.name, 'cases must be a list')
   const time = file.content['now']
   const now = time === undefined ? testRun.now : typeof time === 'string' ? readInstant(time) : undefined
   if (now === undefined) throw invalid(file.name, 'now must be an ISO 8601 instant')
-  return (cases as readonly JsonValue[]).map((each, index) => runCase(file.name, each, index, { ...testRun, now }))
+  const results: CaseResult[] = []
+  for (const [index, each] of (cases as readonly JsonValue[]).entries())
+    results.push(await runCase(file.name, each, index, { ...testRun, now }))
+  return results
 }
 
-function runCase(file: string, value: JsonValue, index: number, { set, gates, outcomes, now }: TestRun): CaseResult {
+async function runCase(file: string, value: JsonValue, index: number, testRun: TestRun): Promise<CaseResult> {
+  const { set, gates, outcomes, now } = testRun
   const place = `${file}, case ${index + 1}`
   const { name, outcome, expected } = readCase(place, value, gates)
-  const { facts, at } = readRequest(place, toContext(value), now)
-  const { steps, evaluations } = evaluatePolicies(set, facts, at)
+  const request = readRequest(place, toContext(value), now)
+  const answers = await answersFor(testRun, request)
+  const { steps, evaluations } = evaluatePolicies(set, { ...request.facts, answers }, request.at)
   const seen = new Map(evaluations.map((each) => [`${each.policy_id}/${each.gate_id}`, each.outcome]))
   for (const [gate, result] of seen) outcomes.set(gate, (outcomes.get(gate) ?? new Set()).add(result))
   const { authorized, denial_reason } = concludeSteps(steps)

@@ -6,11 +6,12 @@ import { saveRecord } from '../../files/save-record.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { describePolicy } from './describe.ts'
 import { loadIntent } from './policy-file.ts'
+import { loadCedarTexts, nameTexts } from './cedar.ts'
 
 /** Runs `boundary-policy publish`: signs and stores; the policy has no effect until it is activated. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const intent = await loadIntent(cwd, args.required('file'))
+  const intent = nameTexts(await loadIntent(cwd, args.required('file')), await loadCedarTexts(cwd, options))
   const connection = await connectAsOperator(context, options)
   const { record, saved } = await saveRecord(cwd, options, () =>
     connection.ask((client) => client.boundaryPolicies.publish(intent)),

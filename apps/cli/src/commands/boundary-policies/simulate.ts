@@ -5,11 +5,12 @@ import { usageError } from '../../errors/failure.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { describeSimulation } from './describe.ts'
 import { chooseRequests, loadIntent } from './policy-file.ts'
+import { loadCedarTexts, nameTexts } from './cedar.ts'
 
 /** Runs `boundary-policy simulate`: changes nothing. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd } = context
-  const intent = await loadIntent(cwd, args.required('file'))
+  const intent = nameTexts(await loadIntent(cwd, args.required('file')), await loadCedarTexts(cwd, options))
   const requests = await chooseRequests(cwd, options)
   if (requests === undefined) throw usageError('Give --contexts <file> or --decisions.')
   const connection = await connectAsOperator(context, options)

@@ -4,15 +4,18 @@ import { visible } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { FOR_ALL, replaceFile, toFailure } from '../../files/files.ts'
+import { FOR_ALL, readText, replaceFile, toFailure } from '../../files/files.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import type { Style } from '../../output/style.ts'
 import { loadStructured } from '../../files/structured-file.ts'
+import { withCedar } from './cedar.ts'
 import { junitXml } from './junit.ts'
 import { runPolicyTests } from './policy-tests.ts'
 import type { CaseResult, SourceFile, TestReport } from './policy-tests.ts'
 
 const POLICY = /\.policy\.(?:json|ya?ml)$/i
+const POLICY_SETS = /\.cedar$/i
+const SCHEMAS = /\.cedarschema$/i
 const CASES = /\.cases\.(?:json|ya?ml)$/i
 
 /** Runs `boundary-policy test` without an authority, before a policy is signed. */
@@ -36,7 +39,10 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
       message: `${folder} contains ${policies.length} policies and ${cases.length} files with cases.`,
       hint: 'Policies end in .policy.yaml or .policy.json, cases in .cases.yaml or .cases.json: see chancery boundary-policy new.',
     })
-  const report = runPolicyTests(policies, cases, now())
+  const read = (pattern: RegExp): Promise<string[]> =>
+    Promise.all(names.filter((name) => pattern.test(name)).map((name) => readText(resolve(cwd, folder, name))))
+  const texts = { policySets: await read(POLICY_SETS), schemas: await read(SCHEMAS) }
+  const report = await withCedar((cedar) => runPolicyTests({ policies, cases, texts, cedar, now: now() }))
   const junit = options.text('junit')
   if (junit !== undefined) await replaceFile(resolve(cwd, junit), junitXml(report), FOR_ALL)
   const failed = report.results.filter((each) => each.differences.length > 0).length

@@ -4,11 +4,12 @@ import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { loadIntent } from './policy-file.ts'
+import { loadCedarTexts, nameTexts } from './cedar.ts'
 
 /** Runs `boundary-policy validate`; the exit code is 1 when there are issues. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const intent = await loadIntent(cwd, args.required('file'))
+  const intent = nameTexts(await loadIntent(cwd, args.required('file')), await loadCedarTexts(cwd, options))
   const connection = await connectAsOperator(context, options)
   const found = await connection.ask((client) => client.boundaryPolicies.validate(intent))
   if (found.valid) {

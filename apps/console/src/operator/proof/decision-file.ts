@@ -2,18 +2,20 @@ import { inclusionProof, toBase64 } from '@chancery/protocol'
 import { writeDecisionFile } from '@chancery/sdk'
 import type { DecisionFile } from '@chancery/sdk'
 import { openLog } from './check-log.ts'
-import { logNodes } from './gather.ts'
+import { logNodes, readPolicyTexts } from './gather.ts'
 import type { ProofParts } from './gather.ts'
 
 /** Returns the decision file: everything that an auditor needs to verify the decision without a call. */
 export async function decisionFileText(parts: ProofParts, sequence: number): Promise<string> {
   const { keys, lines, policies, attestation, anchor } = parts
   const found = 'value' in anchor ? (anchor.value ?? null) : null
+  const applied = 'value' in policies ? policies.value : []
   return writeDecisionFile({
     genesis: keys.genesis,
     key_history: keys.history ?? null,
     entries: lines.filter((line) => !line.includes('"entry_kind":"rejection"')),
-    policies: 'value' in policies ? policies.value : [],
+    policies: applied,
+    policy_texts: await readPolicyTexts(applied),
     attestation: 'value' in attestation ? attestation.value : null,
     agreement: null,
     anchor: found,

@@ -140,6 +140,25 @@ async function readPolicies({ policy_binding }: BoundaryDecision): Promise<reado
   return found
 }
 
+/** Texts that the policies name by digest. One that is not stored is left out; a replay then says so. */
+export async function readPolicyTexts(policies: readonly JsonObject[]): Promise<readonly string[]> {
+  const digests = policies
+    .flatMap(({ gates }) => (Array.isArray(gates) ? (gates as readonly JsonValue[]) : []))
+    .flatMap((gate) => (isJsonObject(gate) && isJsonObject(gate['config']) ? [gate['config']] : []))
+    .flatMap(({ policy_set_digest, schema_digest }) => [policy_set_digest, schema_digest])
+    .filter((digest) => typeof digest === 'string')
+  const texts: string[] = []
+  for (const digest of new Set(digests)) {
+    try {
+      const { text } = await readExact(at`/admin/boundary-policy-texts/${digest}`)
+      if (typeof text === 'string') texts.push(text)
+    } catch (error) {
+      if (!(error instanceof CallError) || error.code !== 'boundary_policy_text_not_found') throw error
+    }
+  }
+  return texts
+}
+
 async function readAttestation({ attestation_binding }: BoundaryDecision): Promise<JsonObject> {
   if (attestation_binding === undefined)
     throw new NotThereError('The two parties store the agreement, and the authority does not.')

@@ -1,0 +1,69 @@
+import { CEDAR_PACKAGE, isJsonObject, sha256Hex } from '@chancery/protocol'
+import type { CedarQuestion, EngineAnswer, JsonObject, JsonValue } from '@chancery/protocol'
+import { resolve } from 'node:path'
+import type { Options } from '../../arguments/options.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { readText } from '../../files/files.ts'
+
+/** A Cedar policy set and its schema. */
+export interface CedarTexts {
+  readonly policySet: string
+  readonly schema: string
+}
+
+export interface Cedar {
+  check(texts: CedarTexts, entities: readonly JsonValue[]): Promise<readonly string[]>
+  ask(question: CedarQuestion, texts: CedarTexts): Promise<EngineAnswer>
+}
+
+/** Runs work that may ask Cedar. The authority's package contains it, and is loaded when the first gate asks. */
+export async function withCedar<Done>(work: (cedar: Cedar) => Promise<Done>): Promise<Done> {
+  let opened: Promise<Cedar & { close(): Promise<void> }> | undefined
+  const open = (): Promise<Cedar & { close(): Promise<void> }> =>
+    (opened ??= import('@chancery/authority').then(({ openCedarEngine }) => openCedarEngine()))
+  try {
+    return await work({
+      check: async (texts, entities) => {
+        try {
+          return await (await open()).check(texts, entities)
+        } catch (error) {
+          const message = 'Cedar cannot be loaded.'
+          const hint = `Install it: npm install ${CEDAR_PACKAGE}`
+          throw new CommandError({ code: 'cedar_missing', message, hint }, { cause: error })
+        }
+      },
+      ask: async (question, texts) => (await open()).ask(question, texts),
+    })
+  } finally {
+    await (await opened)?.close()
+  }
+}
+
+/** The texts of --cedar and --schema. */
+export async function loadCedarTexts(cwd: string, options: Options): Promise<Partial<CedarTexts>> {
+  const read = async (name: string): Promise<string | undefined> => {
+    const file = options.text(name)
+    return file === undefined ? undefined : readText(resolve(cwd, file))
+  }
+  const [policySet, schema] = [await read('cedar'), await read('schema')]
+  return { ...(policySet === undefined ? {} : { policySet }), ...(schema === undefined ? {} : { schema }) }
+}
+
+/** The intent with the digests of these texts in every Cedar gate that names none, and with the texts that it names. */
+export function nameTexts(intent: JsonObject, { policySet, schema }: Partial<CedarTexts>): JsonObject {
+  if (policySet === undefined && schema === undefined) return intent
+  const { gates } = intent
+  const digests = {
+    ...(policySet === undefined ? {} : { policy_set_digest: sha256Hex(policySet) }),
+    ...(schema === undefined ? {} : { schema_digest: sha256Hex(schema) }),
+  }
+  const named = Array.isArray(gates) ? gates.map((gate: JsonValue) => nameInGate(gate, digests)) : (gates ?? null)
+  const texts = [policySet, schema].filter((text) => text !== undefined)
+  return { ...intent, gates: named, texts }
+}
+
+function nameInGate(gate: JsonValue, digests: JsonObject): JsonValue {
+  if (!isJsonObject(gate) || gate['gate_type'] !== 'cedar.v1') return gate
+  const { config = {} } = gate
+  return isJsonObject(config) ? { ...gate, config: { ...digests, ...config } } : gate
+}

@@ -1,0 +1,181 @@
+import type { BoundaryDecision } from '../artifacts/boundary-decision.ts'
+import { boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
+import type { BoundaryPolicy } from '../artifacts/boundary-policy.ts'
+import type { ContextRecord } from '../artifacts/context-record.ts'
+import type { GateEvaluation } from '../artifacts/decision-bindings.ts'
+import type { GateTraceEntry } from '../artifacts/justification-proof.ts'
+import { canonicalJson } from '../canonical/canonical-json.ts'
+import { digestOf } from '../canonical/digest.ts'
+import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
+import { asJson } from '../signing/forms.ts'
+import { capabilityStep, freshnessStep, windowGate } from './agreement-gates.ts'
+import { gateResults } from './decide.ts'
+import type { AskedQuestion, EngineAnswer, EngineAnswers } from './engine-question.ts'
+import type { AttestationFacts, Facts } from './facts.ts'
+import type { GateStep } from './gate-step.ts'
+import { readRecordedFact } from './gates/external-fact.ts'
+import { listQuestions, runPolicyGates } from './policy-gates.ts'
+import { preparePolicy } from './policy-set.ts'
+import { findPolicyIssues } from './validate-policy.ts'
+
+/** A stored decision with everything that its gates read. Signatures and digests were verified before. */
+export interface StoredCase {
+  readonly decision: BoundaryDecision
+  readonly context: ContextRecord
+  readonly trace: readonly GateTraceEntry[]
+  readonly policies: readonly BoundaryPolicy[]
+  /** The attestation of the deciding authority; undefined where the decision has none, or it is not at hand. */
+  readonly attestation: AttestationFacts | undefined
+}
+
+/** external: the verdict follows from the recorded answer of another system, which cannot be computed again. */
+export type ReplayResult = 'same' | 'different' | 'external' | 'not_recomputable'
+
+export interface ReplayedGate {
+  readonly gate_name: string
+  readonly gate_type: string
+  readonly result: ReplayResult
+  /** Why it is not the same; null when it is. */
+  readonly detail: string | null
+}
+
+export interface Replay {
+  /** different: a gate differs. incomplete: a gate without another system could not be computed here. */
+  readonly result: 'same' | 'different' | 'incomplete'
+  readonly gates: readonly ReplayedGate[]
+}
+
+/** What has to be asked of Cedar to compute a decision again. Other systems are not asked again. */
+export function replayQuestions(stored: StoredCase): readonly AskedQuestion[] {
+  const facts = factsOf(stored, new Map())
+  return stored.policies
+    .filter(isUsable)
+    .flatMap((policy) => listQuestions([preparePolicy(policy)], facts))
+    .filter(({ question }) => question.kind === 'cedar')
+}
+
+/**
+ * Computes the gates of a decision again and compares result, evaluation and trace entry byte by byte. Gates of the
+ * basis are computed from their recorded terms; whether an attestation or treaty was in force is not known here.
+ */
+export function replayDecision(stored: StoredCase, cedarAnswers: EngineAnswers): Replay {
+  const { decision, trace, context } = stored
+  const answers = new Map([...cedarAnswers, ...recordedFacts(trace)])
+  const computed = runPolicies(stored, factsOf(stored, answers))
+  const gates = trace.map((entry, at) => {
+    const named = { gate_name: entry.gate_name, gate_type: entry.gate_type }
+    const recorded = canonicalJson(asJson([decision.gate_results[at] ?? null, evaluationOf(decision, entry), entry]))
+    const isPolicyGate = entry.metadata['gate_id'] !== undefined
+    const again = isPolicyGate ? computed.get(entry.gate_name) : replayBuiltIn(context, entry)
+    if (again === undefined) return { ...named, ...notComputed(entry, isPolicyGate) }
+    const bytes = canonicalJson(
+      asJson([gateResults([again.step])[0] ?? null, again.evaluation, toEntry(entry, again.step)]),
+    )
+    return { ...named, ...compare(stored, entry, bytes === recorded, again.step) }
+  })
+  return { gates, result: conclude(stored, gates) }
+}
+
+function conclude({ decision, context, trace }: StoredCase, gates: readonly ReplayedGate[]): Replay['result'] {
+  const { policy_binding: binding, authorized, gate_results } = decision
+  const isOtherContext = binding !== undefined && binding.context_digest !== digestOf(asJson(context))
+  const isDenied = trace.some(({ result, metadata }) => !result && metadata['mode'] !== 'observe')
+  const isWhole = trace.length === gate_results.length && authorized !== isDenied
+  if (isOtherContext || !isWhole || gates.some(({ result }) => result === 'different')) return 'different'
+  const isMissing = gates.some(({ result, gate_name }) => result === 'not_recomputable' && gate_name.includes('/'))
+  return isMissing ? 'incomplete' : 'same'
+}
+
+function isUsable(policy: BoundaryPolicy): boolean {
+  return findPolicyIssues(policy).length === 0
+}
+
+function factsOf({ context, attestation }: StoredCase, answers: EngineAnswers): Facts {
+  return { context, attestation, answers }
+}
+
+function recordedFacts(trace: readonly GateTraceEntry[]): readonly (readonly [string, EngineAnswer])[] {
+  return trace.flatMap(({ gate_type, inputs }) => {
+    const { question_digest } = inputs
+    const answer = gate_type === 'external_fact.v1' ? readRecordedFact(inputs) : undefined
+    return answer === undefined || typeof question_digest !== 'string' ? [] : [[question_digest, answer] as const]
+  })
+}
+
+interface Computed {
+  readonly step: GateStep
+  readonly evaluation: GateEvaluation | null
+}
+
+/** Only policies with the digest that the decision names. */
+function runPolicies({ decision, policies }: StoredCase, facts: Facts): ReadonlyMap<string, Computed> {
+  const applied = new Set(decision.policy_binding?.policies.map(({ policy_digest }) => policy_digest))
+  const out = new Map<string, Computed>()
+  for (const policy of policies) {
+    if (!applied.has(boundaryPolicyDigest(policy)) || !isUsable(policy)) continue
+    const { steps, evaluations } = runPolicyGates([preparePolicy(policy)], facts)
+    for (const [at, step] of steps.entries()) out.set(step.gate_name, { step, evaluation: evaluations[at] ?? null })
+  }
+  return out
+}
+
+function replayBuiltIn(context: ContextRecord, { gate_type, inputs }: GateTraceEntry): Computed | undefined {
+  const { capabilities = null, valid_from, valid_until, freshness_commitment } = inputs
+  if (gate_type === 'CapabilityGate' && (capabilities === null || isTexts(capabilities)))
+    return { step: capabilityStep(context.requested_capability, capabilities), evaluation: null }
+  if (gate_type === 'ValidityWindowGate' && typeof valid_from === 'string' && typeof valid_until === 'string')
+    return { step: windowGate(context, { valid_from, valid_until }), evaluation: null }
+  if (gate_type === 'FreshnessGate' && typeof freshness_commitment === 'number')
+    return { step: freshnessStep(context.context_freshness_seq, freshness_commitment), evaluation: null }
+  return undefined
+}
+
+function isTexts(value: JsonValue): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
+}
+
+function evaluationOf({ policy_binding }: BoundaryDecision, { metadata }: GateTraceEntry): GateEvaluation | null {
+  const { policy_id, gate_id } = metadata
+  const all = policy_binding?.gate_evaluations ?? []
+  return all.find((each) => each.policy_id === policy_id && each.gate_id === gate_id) ?? null
+}
+
+function toEntry({ evaluated_at }: GateTraceEntry, step: GateStep): GateTraceEntry {
+  const { gate_name, gate_type, inputs, passed, reason, metadata } = step
+  return { gate_name, gate_type, evaluated_at, inputs, result: passed, reason, metadata }
+}
+
+type Outcome = Pick<ReplayedGate, 'result' | 'detail'>
+
+function notComputed({ gate_type }: GateTraceEntry, isPolicyGate: boolean): Outcome {
+  const detail = isPolicyGate
+    ? 'the policy is not at hand, or this release cannot run it'
+    : `${gate_type} depends on what was stored at that time`
+  return { result: 'not_recomputable', detail }
+}
+
+function compare(stored: StoredCase, entry: GateTraceEntry, isSame: boolean, step: GateStep): Outcome {
+  if (entry.gate_type === 'external_fact.v1') {
+    if (!isSame) return { result: 'different', detail: 'the verdict does not follow from the recorded answer' }
+    return { result: 'external', detail: 'external fact: the verdict follows from the recorded answer' }
+  }
+  if (isSame) return { result: 'same', detail: null }
+  const why = entry.gate_type === 'cedar.v1' ? whyNotComparable(entry.inputs, step.inputs) : undefined
+  if (why !== undefined) return { result: 'not_recomputable', detail: why }
+  if (stored.attestation === undefined && stored.decision.attestation_binding !== undefined)
+    return { result: 'not_recomputable', detail: 'the attestation is not at hand' }
+  return { result: 'different', detail: `now: ${step.reason}` }
+}
+
+/** A failure of that time or of this machine says nothing about the rules. */
+function whyNotComparable(recorded: JsonObject, now: JsonObject): string | undefined {
+  const textAt = (inputs: JsonObject, name: string): string | undefined => {
+    const value = inputs[name]
+    return typeof value === 'string' && value !== 'request_refused' ? value : undefined
+  }
+  const [failedThen, failedHere] = [textAt(recorded, 'failure'), textAt(now, 'failure')]
+  if (failedThen !== undefined) return `Cedar gave no answer then: ${failedThen}`
+  if (failedHere !== undefined) return `Cedar gives no answer here: ${failedHere}`
+  const [then = 'unknown', here = 'unknown'] = [textAt(recorded, 'engine_version'), textAt(now, 'engine_version')]
+  return then === here ? undefined : `Cedar ${then} decided, here is ${here}`
+}
