@@ -26,6 +26,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   'gateway token': 'Create tokens for clients of a gateway',
   'gateway state': 'Check and repair the stored state of a gateway',
   'gateway audit': 'Verify and export the audit log of a gateway',
+  authzen: 'Ask and check AuthZEN decision points',
   cert: 'Verify certificates, and issue test certificates',
   evidence: 'Search, export and verify stored decisions',
   'executor-key': 'Manage keys of systems that report executions',

@@ -140,6 +140,8 @@ const PATHS = [
   'cert verify',
   'cert issue',
   'canonical',
+  'authzen ask',
+  'authzen certify',
   'evidence status',
   'evidence search',
   'evidence decisions',

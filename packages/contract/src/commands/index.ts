@@ -3,6 +3,7 @@ import { agreementCommands } from './agreements.ts'
 import { attestationCommands } from './attestations.ts'
 import { auditCommands } from './audit.ts'
 import { authorityCommands } from './authority.ts'
+import { authzenCommands } from './authzen.ts'
 import { boundaryCommands } from './boundary.ts'
 import { boundaryPolicyCommands } from './boundary-policies.ts'
 import type { Command } from './command.ts'
@@ -58,6 +59,7 @@ export const COMMANDS: readonly Command[] = [
   ...dataUsageCommands,
   ...verifyCommands,
   ...gatewayCommands,
+  ...authzenCommands,
   ...evidenceCommands,
   ...completionCommands,
   ...versionCommands,

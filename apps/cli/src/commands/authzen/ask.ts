@@ -1,0 +1,186 @@
+import {
+  FormError,
+  JsonError,
+  boundaryDecisionForm,
+  isJsonObject,
+  member,
+  readJson,
+  readReceived,
+  signersOf,
+  verifyBoundaryDecision,
+} from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
+import type { CommandContext } from '../../context.ts'
+import type { Result } from '../../output/result.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { explain } from '../../errors/explain.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { connect } from '../../connection/connection.ts'
+import { loadPublicKeys } from '../../files/public-keys.ts'
+import { loadStructured } from '../../files/structured-file.ts'
+import { fields } from '../../output/table.ts'
+import { endpointOf, openDecisionPoint, pointError, requireObject } from './decision-point.ts'
+
+/** Runs `authzen ask`. The exit code is 1 only for a denial, and 2 for everything that gives no decision. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  try {
+    return await ask(context, options)
+  } catch (error) {
+    const { code, message, hint } = explain(error)
+    throw new CommandError({ code, message, hint, exitCode: 2 }, { cause: error })
+  }
+}
+
+async function ask(context: CommandContext, options: Options): Promise<Result> {
+  const question = await readQuestion(context, options)
+  const point = await openDecisionPoint(context, options)
+  const keysFor = await loadKeys(context, options)
+  const metadata = requireObject(await point.metadata())
+  const url = endpointOf(metadata, 'access_evaluation_endpoint', point)
+  const answer = requireObject(await point.post(url, { body: question }))
+  const decision = member(answer, 'decision')
+  if (typeof decision !== 'boolean') throw pointError('The answer has no decision.')
+  const said = objectAt(answer, 'context')
+  const chancery = said === undefined ? undefined : objectAt(said, 'chancery')
+  const wire = chancery === undefined ? undefined : objectAt(chancery, 'decision')
+  const signature = await verify({ wire, decision, question }, keysFor, options, context)
+  return toResult({ answer, decision, signature, reason: textAt(said, 'reason'), wire }, context)
+}
+
+/** Only members that AuthZEN names: some decision points refuse others. */
+async function readQuestion({ cwd }: CommandContext, options: Options): Promise<JsonObject> {
+  const properties = readProperties(options)
+  const entity = (place: string): JsonObject => {
+    const given = options.required(place)
+    const cut = given.indexOf(':')
+    if (cut < 1 || cut === given.length - 1) throw usageError(`--${place} must read <type>:<id>.`)
+    return { type: given.slice(0, cut), id: given.slice(cut + 1), ...properties(place) }
+  }
+  const file = options.text('context')
+  return {
+    subject: entity('subject'),
+    action: { name: options.required('action'), ...properties('action') },
+    resource: entity('resource'),
+    ...(file === undefined ? {} : { context: await loadStructured(cwd, file) }),
+  }
+}
+
+function readProperties(options: Options): (place: string) => JsonObject {
+  const found = new Map<string, Map<string, JsonValue>>()
+  for (const given of options.list('property')) {
+    const [, place, name, value] = /^(subject|action|resource)\.([^=]+)=(.*)$/s.exec(given) ?? []
+    if (place === undefined || name === undefined || value === undefined)
+      throw usageError('--property must read subject.<name>=<value>, action.… or resource.….')
+    const of = found.get(place) ?? new Map<string, JsonValue>()
+    if (of.has(name)) throw usageError(`--property names ${JSON.stringify(`${place}.${name}`)} twice.`)
+    found.set(place, of.set(name, toValue(value)))
+  }
+  return (place) => {
+    const of = found.get(place)
+    return of === undefined ? {} : { properties: Object.fromEntries(of) }
+  }
+}
+
+/** A JSON value, else the text itself. */
+function toValue(text: string): JsonValue {
+  try {
+    return readJson(text)
+  } catch (error) {
+    if (error instanceof JsonError) return text
+    throw error
+  }
+}
+
+type KeysFor = (decision: object) => readonly string[]
+
+/** The given keys, else those of the configured network. Undefined when nothing is pinned. */
+async function loadKeys(context: CommandContext, options: Options): Promise<KeysFor | undefined> {
+  const given = await loadPublicKeys(context.cwd, options, 'authority-key')
+  if (given !== undefined) return () => given
+  const { followed } = await connect(context, options)
+  return followed === undefined ? undefined : (decision) => signersOf(followed.keys, decision)
+}
+
+interface Answered {
+  readonly wire: JsonObject | undefined
+  readonly decision: boolean
+  readonly question: JsonObject
+}
+
+type SignatureState = 'verified' | 'not_checked' | 'none'
+
+/** A signed decision that does not verify, or says something else than the answer, is no decision. */
+async function verify(
+  { wire, decision, question }: Answered,
+  keysFor: KeysFor | undefined,
+  options: Options,
+  { now }: CommandContext,
+): Promise<SignatureState> {
+  if (wire === undefined) {
+    // A denial needs no signature: it permits nothing.
+    if (decision && options.isSet('authority-key')) throw unverified('it has no signed decision')
+    return 'none'
+  }
+  if (keysFor === undefined) return 'not_checked'
+  try {
+    const received = readReceived(boundaryDecisionForm, wire)
+    const verdict = await verifyBoundaryDecision(received, { keys: keysFor(wire), now: now() })
+    if (!verdict.accepted) throw unverified(verdict.reason)
+    if (received.record.authorized !== decision) throw unverified('the signed decision differs from the answer')
+    const subject = objectAt(question, 'subject')
+    const basis = received.record.attestation_binding?.attestation_id
+    if (textAt(subject, 'type') === 'attestation' && basis !== textAt(subject, 'id'))
+      throw unverified('it is about another attestation')
+    return 'verified'
+  } catch (error) {
+    if (error instanceof FormError) throw unverified('it is malformed')
+    throw error
+  }
+}
+
+function unverified(reason: string): CommandError {
+  const message = `The answer is not verified: ${reason}.`
+  const hint = 'Do not act on it. Check the key, and ask the operator of the decision point.'
+  return new CommandError({ code: 'decision_unverified', message, hint, exitCode: 2 })
+}
+
+const SIGNATURE_WORDS: Readonly<Record<SignatureState, string>> = {
+  verified: 'verified',
+  not_checked: 'not checked: give --authority-key',
+  none: 'the answer has no signed decision',
+}
+
+interface Shown {
+  readonly answer: JsonObject
+  readonly decision: boolean
+  readonly signature: SignatureState
+  readonly reason: string | undefined
+  readonly wire: JsonObject | undefined
+}
+
+function toResult({ answer, decision, signature, reason, wire }: Shown, { style }: CommandContext): Result {
+  const id = textAt(wire, 'decision_id')
+  const title = decision ? style.good('Allowed.') : style.bad('Denied.')
+  const rows = [
+    ['reason', reason],
+    ['decision', id],
+    ['valid until', textAt(wire, 'decision_valid_until')],
+    ['signature', SIGNATURE_WORDS[signature]],
+  ].flatMap(([name, value]) => (name === undefined || value === undefined ? [] : [[name, value] as const]))
+  return {
+    data: { ...answer, signature },
+    ids: id === undefined ? [] : [id],
+    text: `${title}\n${fields(rows, style)}`,
+    exitCode: decision ? 0 : 1,
+  }
+}
+
+function objectAt(value: JsonObject, name: string): JsonObject | undefined {
+  const given = member(value, name)
+  return given !== undefined && isJsonObject(given) ? given : undefined
+}
+
+function textAt(value: JsonObject | undefined, name: string): string | undefined {
+  const given = value === undefined ? undefined : member(value, name)
+  return typeof given === 'string' ? given : undefined
+}
