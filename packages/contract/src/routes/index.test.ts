@@ -59,6 +59,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
     'list',
     'active',
     'history',
+    'text',
     'verify',
   ],
   evidence: [
@@ -128,6 +129,7 @@ const VERIFY = [
 
 // Not in protocol/core 21, which counts every /admin route of its own under admin (decision 0036).
 const OPERATOR_READS: readonly string[] = [
+  'GET /admin/boundary-policy-texts/{text_digest}',
   'GET /admin/agents',
   'GET /admin/agents/capabilities',
   'GET /admin/audit',
