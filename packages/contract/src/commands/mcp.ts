@@ -13,6 +13,7 @@ const SERVER_OPTIONS: readonly CommandOption[] = [
   { flags: '--server <name>', summary: 'Name of the server in capabilities: mcp:<name>:<tool>' },
   { flags: '--rules <file>', summary: 'Rules file; default: mcp.yaml in the folder of the node' },
   { flags: '--upstream <url>', summary: 'Address of a server that is reached by HTTP' },
+  { flags: '--prove <audience>', summary: 'With --upstream: prove each request to the server of this name' },
 ]
 
 export const mcpCommands: readonly Command[] = [
@@ -22,11 +23,22 @@ export const mcpCommands: readonly Command[] = [
     description:
       'Passes messages of the Model Context Protocol between a client and a server. Each tool call needs a decision of the authority, and leaves signed evidence. A denied call returns a result that a model understands.',
     arguments: [SERVER_COMMAND],
-    options: SERVER_OPTIONS,
+    options: [
+      ...SERVER_OPTIONS,
+      {
+        flags: '--listen <address>',
+        summary: 'With --upstream: loopback address and port for clients',
+        default: '127.0.0.1:9000',
+      },
+    ],
     examples: [
       {
         line: 'chancery mcp guard --home ./agent --server files --rules guard.yaml -- npx some-mcp-server ./data',
         summary: 'Guard a server that the guard starts',
+      },
+      {
+        line: 'chancery mcp guard --listen 127.0.0.1:9000 --upstream https://tools.example/mcp --home ./agent',
+        summary: 'Guard a server that is reached by HTTP',
       },
     ],
     needs: 'node',

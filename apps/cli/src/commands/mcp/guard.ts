@@ -4,17 +4,24 @@ import { CommandError, usageError } from '../../errors/failure.ts'
 import type { Result } from '../../output/result.ts'
 import { Gate } from './gate.ts'
 import { openHome, readTarget } from './home.ts'
+import { guardHttp } from './http.ts'
+import type { ListenAddress } from './http.ts'
 import { guardStdio } from './stdio.ts'
 import { ToolGuard } from './tool-guard.ts'
+import { openUpstream } from './upstream.ts'
 
 /** Runs `mcp guard` until the client or the server ends, or until it is stopped. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const target = readTarget(args.list('command'), options)
+  const address = readListen(options, 'upstream' in target)
   const home = await openHome(context, options, target)
   const gate = await Gate.prepare({ ...home, context })
   const guard = new ToolGuard({ ...home, gate, note: context.note })
   try {
-    if ('upstream' in target) throw usageError('--upstream is not supported yet.')
+    if ('upstream' in target) {
+      await guardHttp(context, guard, { upstream: openUpstream(context, home, target.upstream, options), address })
+      return {}
+    }
     const { code, isClientGone } = await guardStdio(context, guard, target.words)
     if (isClientGone || code === 0) return {}
     const message = `The server ended with code ${code}.`
@@ -22,4 +29,15 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   } finally {
     await gate.close()
   }
+}
+
+/** Other machines must not use the rights of this node, so the address is a loopback one. */
+function readListen(options: Options, isHttp: boolean): ListenAddress {
+  const [, host = '', port = ''] =
+    /^(127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})$/.exec(options.textOrDefault('listen')) ?? []
+  if (!isHttp && (options.isSet('listen') || options.isSet('prove')))
+    throw usageError('--listen and --prove need --upstream.')
+  if (host === '' || Number(port) > 65_535)
+    throw usageError('--listen is not a loopback address with a port.', 'For example: --listen 127.0.0.1:9000')
+  return { host: host.replaceAll(/[[\]]/g, ''), port: Number(port) }
 }

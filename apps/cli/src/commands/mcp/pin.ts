@@ -5,12 +5,14 @@ import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import type { Result } from '../../output/result.ts'
 import { table } from '../../output/table.ts'
-import { listLegacy, listModern } from './eras.ts'
+import { LEGACY_VERSION, MODERN_VERSION, listLegacy, listModern } from './eras.ts'
 import type { Lister } from './eras.ts'
 import { openHome, readTarget } from './home.ts'
 import { digestsOf, loadPins, storePins } from './pins.ts'
 import type { Pins } from './pins.ts'
-import { ServerProcess } from './stdio.ts'
+import { ServerProcess, strictResult } from './stdio.ts'
+import { findResponse, openUpstream } from './upstream.ts'
+import type { HeaderFields, Upstream } from './upstream.ts'
 
 /** A package runner may download the server first. */
 const START_MS = 60_000
@@ -22,10 +24,11 @@ type List = (lister: Lister) => Promise<readonly JsonObject[] | undefined>
 /** Runs `mcp pin`: stores the digests of the tools as the server describes them now. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const target = readTarget(args.list('command'), options)
-  const { pinsFile, server } = await openHome(context, options, target)
+  const home = await openHome(context, options, target)
+  const { pinsFile, server } = home
   const pins = await readEras((list, ms) => {
-    if ('upstream' in target) throw new Error('not reached')
-    return listByProcess(context, target.words, list, ms)
+    if ('words' in target) return listByProcess(context, target.words, list, ms)
+    return listByHttp(openUpstream(context, home, target.upstream, options), list)
   })
   const before = await loadPins(pinsFile)
   await storePins(pinsFile, pins)
@@ -77,4 +80,28 @@ async function listByProcess(
   } finally {
     await server.end()
   }
+}
+
+/** The session of the earlier revisions is a header of the response to the handshake. */
+async function listByHttp(upstream: Upstream, list: List): Promise<readonly JsonObject[] | undefined> {
+  const isModern = list === listModern
+  const version = { 'mcp-protocol-version': isModern ? MODERN_VERSION : LEGACY_VERSION }
+  let caller: HeaderFields = isModern ? { ...version, 'mcp-method': '' } : {}
+  const accept = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const send = async (body: JsonObject): Promise<string | undefined> => {
+    const bytes = Buffer.from(writeJson(body))
+    const response = await upstream.send('POST', { ...caller, ...accept }, bytes, AbortSignal.timeout(START_MS))
+    const session = response.headers['mcp-session-id']
+    if (typeof session === 'string') caller = { ...version, 'mcp-session-id': session }
+    return findResponse(response, 'hello')
+  }
+  return list({
+    ask: async (method, params) => {
+      if (method !== 'initialize') return upstream.ask(caller, method, params)
+      const text = await send({ jsonrpc: '2.0', id: 'hello', method, params }).catch(() => undefined)
+      if (!isModern && !Object.hasOwn(caller, 'mcp-session-id')) caller = version
+      return text === undefined ? undefined : strictResult(text)
+    },
+    notify: async (method) => void (await send({ jsonrpc: '2.0', method })),
+  })
 }

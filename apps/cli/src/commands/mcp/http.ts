@@ -1,0 +1,258 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { member, writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import type { ActionReport } from '@chancery/sdk'
+import type { CommandContext } from '../../context.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { KnownTools } from './known-tools.ts'
+import { CODES, errorBody, idKey, isResponse, readClientMessage, readServerMessage } from './messages.ts'
+import type { ServerMessage } from './messages.ts'
+import { readEvents, withData } from './sse.ts'
+import { strictResult } from './stdio.ts'
+import { outcomeOfResponse } from './tool-guard.ts'
+import type { ClientRequest, ToolGuard } from './tool-guard.ts'
+import { isStream, passedHeaders, readAll, returnedHeaders } from './upstream.ts'
+import type { Upstream } from './upstream.ts'
+
+const MAX_BODY_BYTES = 4 * 1024 * 1024
+const MOST_CALLERS = 1000
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** Serves until the process is stopped. */
+export async function guardHttp(
+  context: CommandContext,
+  guard: ToolGuard,
+  { upstream, address }: { readonly upstream: Upstream; readonly address: ListenAddress },
+): Promise<void> {
+  const stop = context.stop()
+  const proxy = new HttpGuard(guard, upstream, context.note)
+  const server = createServer((request, response) => void proxy.handle(request, response))
+  server.listen(address.port, address.host)
+  await once(server, 'listening').catch((error: unknown) => {
+    const message = `Cannot listen on ${address.host}:${address.port}.`
+    throw new CommandError({ code: 'cannot_listen', message, hint: 'Choose another port.' }, { cause: error })
+  })
+  const { port } = server.address() as AddressInfo
+  context.stdout.write(`listening on http://${address.host}:${port}${upstream.url.pathname}\n`)
+  if (!stop.aborted) await once(stop, 'abort')
+  server.close()
+  server.closeAllConnections()
+  await proxy.idle()
+}
+
+class HttpGuard {
+  readonly #guard: ToolGuard
+  readonly #upstream: Upstream
+  readonly #note: (text: string) => void
+  /** Tools by caller: one caller never sees or uses the list of another. */
+  readonly #known = new Map<string, KnownTools>()
+  readonly #work = new Set<Promise<void>>()
+
+  constructor(guard: ToolGuard, upstream: Upstream, note: (text: string) => void) {
+    this.#guard = guard
+    this.#upstream = upstream
+    this.#note = note
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const work = this.#handle(request, response).catch((error: unknown) => {
+      this.#note(`a request failed: ${error instanceof Error ? error.message : String(error)}`)
+      if (response.headersSent) response.destroy()
+      else sendJson(response, 502, errorBody(null, CODES.internal, 'The guard or its server failed.'))
+    })
+    this.#work.add(work)
+    await work
+    this.#work.delete(work)
+  }
+
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#work)
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const refusal = refusalOf(request, this.#upstream.url)
+    if (refusal !== undefined) return sendJson(response, refusal[0], errorBody(null, CODES.invalid, refusal[1]))
+    if (request.method !== 'POST') return this.#pass(request, response, Buffer.alloc(0))
+    const body = await readAll(request, MAX_BODY_BYTES).catch(() => undefined)
+    if (body === undefined)
+      return sendJson(response, 413, errorBody(null, CODES.invalid, 'The body is longer than 4 MiB.'))
+    const message = readClientMessage(body.toString('utf8'))
+    if (message.kind === 'invalid') return sendJson(response, 400, errorBody(message.id, message.code, message.text))
+    if (message.kind === 'response') return this.#pass(request, response, body)
+    const wrong = wrongHeader(request, message.method, message.params)
+    if (wrong !== undefined) {
+      const id = message.kind === 'request' ? message.id : null
+      return sendJson(response, 400, errorBody(id, CODES.headerMismatch, `The header ${wrong} differs from the body.`))
+    }
+    this.#guard.begin(message.method)
+    if (message.kind === 'request') return this.#request(message, { request, response, body })
+    if (message.method.startsWith('notifications/')) return this.#pass(request, response, body)
+    return sendJson(response, 400, errorBody(null, CODES.invalid, 'This is not a notification.'))
+  }
+
+  async #request(
+    message: ClientRequest,
+    { request, response, body }: { request: IncomingMessage; response: ServerResponse; body: Buffer },
+  ): Promise<void> {
+    const caller = passedHeaders(request.headers)
+    const tools = {
+      known: this.#knownOf(request),
+      ask: (method: string, params: JsonObject) => this.#upstream.ask(caller, method, params),
+    }
+    const guarded = await this.#guard.request(message, tools, (report) =>
+      this.#exchange(message, { request, response, body }, report),
+    )
+    if (!guarded.passed) sendJson(response, guarded.status, guarded.body)
+  }
+
+  /** Sends a request of the client to the server and its response back, and reports what it saw. */
+  async #exchange(
+    message: ClientRequest,
+    { request, response, body }: { request: IncomingMessage; response: ServerResponse; body: Buffer },
+    report: (said: ActionReport) => void,
+  ): Promise<void> {
+    report(outcomeOfResponse(undefined))
+    const upstream = await this.#sendOn(request, response, body).catch((error: unknown) => {
+      if (isRefused(error)) report({ outcome: 'failure', detail: 'the server cannot be reached' })
+      return undefined
+    })
+    if (upstream === undefined)
+      return sendJson(response, 502, errorBody(message.id, CODES.internal, 'The server did not respond.'))
+    const { statusCode = 502 } = upstream
+    if (statusCode >= 400 && statusCode < 500)
+      report({ outcome: 'failure', detail: `the server returned status ${statusCode}` })
+    const found = await this.#return(upstream, response, message)
+    if (found !== undefined) report(outcomeOfResponse(found))
+  }
+
+  /** Passes a request on that needs no decision. */
+  async #pass(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {
+    const upstream = await this.#sendOn(request, response, body)
+    await this.#return(upstream, response, undefined)
+  }
+
+  #sendOn(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<IncomingMessage> {
+    const gone = new AbortController()
+    // A client that disconnects cancels its request.
+    response.once('close', () => {
+      if (!response.writableFinished) gone.abort()
+    })
+    return this.#upstream.send(request.method ?? 'GET', passedHeaders(request.headers), body, gone.signal)
+  }
+
+  /** Returns the response to `message`, when it was among what the server sent. */
+  async #return(
+    upstream: IncomingMessage,
+    response: ServerResponse,
+    message: ClientRequest | undefined,
+  ): Promise<ServerMessage | undefined> {
+    const headers = returnedHeaders(upstream)
+    if (message?.method === 'tools/list') headers['cache-control'] = 'no-store'
+    const status = upstream.statusCode ?? 502
+    if (isStream(upstream)) {
+      response.writeHead(status, headers)
+      response.flushHeaders()
+      return this.#returnEvents(upstream, response, message)
+    }
+    const text = (await readAll(upstream)).toString('utf8')
+    const received = readServerMessage(text)
+    const shown = received === undefined ? text : await this.#shown(received, text, message)
+    response.writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(shown)) }).end(shown)
+    return isResponseTo(received, message) ? received : undefined
+  }
+
+  async #returnEvents(
+    upstream: IncomingMessage,
+    response: ServerResponse,
+    message: ClientRequest | undefined,
+  ): Promise<ServerMessage | undefined> {
+    let found: ServerMessage | undefined
+    try {
+      for await (const { raw, data } of readEvents(upstream)) {
+        const received = data === '' ? undefined : readServerMessage(data)
+        if (received?.method === 'notifications/tools/list_changed') this.#known.clear()
+        if (isResponseTo(received, message)) found = received
+        const shown = received === undefined ? data : await this.#shown(received, data, message)
+        if (!response.write(shown === data ? raw : withData(raw, shown))) await once(response, 'drain')
+      }
+    } catch {
+      // The server or the client ended the stream. What was seen until then counts.
+      response.destroy()
+    }
+    response.end()
+    return found
+  }
+
+  /** Returns a message as the client may see it: a list of tools is filtered wherever it appears. */
+  async #shown(received: ServerMessage, text: string, message: ClientRequest | undefined): Promise<string> {
+    const isList = isResponse(received) && Array.isArray(received.result?.['tools']) && message?.method !== 'tools/call'
+    if (!isList) return text
+    const result = strictResult(text)
+    const filtered = result === undefined ? undefined : await this.#guard.filterList(result)
+    const id = typeof received.id === 'string' || typeof received.id === 'number' ? received.id : null
+    if (filtered !== undefined) return writeJson({ jsonrpc: '2.0', id, result: filtered })
+    return writeJson(errorBody(id, CODES.internal, 'The server returned a list that cannot be used.'))
+  }
+
+  #knownOf({ headers }: IncomingMessage): KnownTools {
+    const facts = [headers.authorization, headers.cookie, headers['mcp-session-id'], headers['mcp-protocol-version']]
+    const key = createHash('sha256').update(JSON.stringify(facts)).digest('hex')
+    const known = this.#known.get(key) ?? new KnownTools()
+    this.#known.delete(key)
+    this.#known.set(key, known)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > MOST_CALLERS && oldest !== undefined) this.#known.delete(oldest)
+    return known
+  }
+}
+
+function isResponseTo(received: ServerMessage | undefined, message: ClientRequest | undefined): boolean {
+  return (
+    received !== undefined && message !== undefined && isResponse(received) && idKey(received.id) === idKey(message.id)
+  )
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ECONNREFUSED' || error.code === 'ENOTFOUND')
+}
+
+/** A web page must not reach a guard at a loopback address, neither directly nor by a name that resolves to it. */
+function refusalOf({ method = '', url = '', headers }: IncomingMessage, upstream: URL): [number, string] | undefined {
+  const { host = '', origin } = headers
+  if (!isLoopbackHost(`http://${host}`)) return [403, 'This host is not allowed.']
+  if (origin !== undefined && !isLoopbackHost(origin)) return [403, 'This origin is not allowed.']
+  if (url !== `${upstream.pathname}${upstream.search}`) return [404, 'There is no such endpoint.']
+  return ['GET', 'POST', 'DELETE'].includes(method) ? undefined : [405, 'This method is not allowed.']
+}
+
+function isLoopbackHost(address: string): boolean {
+  return URL.canParse(address) && LOOPBACK.has(new URL(address).hostname)
+}
+
+/** Returns the header that names another method or target than the body: a server could follow either. */
+function wrongHeader({ headers }: IncomingMessage, method: string, params: JsonObject): string | undefined {
+  const [named, target] = [headers['mcp-method'], headers['mcp-name']]
+  if (named !== undefined && named !== method) return 'Mcp-Method'
+  if (target === undefined) return undefined
+  const expected = member(params, method === 'resources/read' ? 'uri' : 'name')
+  return decodeHeader(String(target)) === expected ? undefined : 'Mcp-Name'
+}
+
+function decodeHeader(value: string): string {
+  const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(value) ?? []
+  return encoded === undefined ? value : Buffer.from(encoded, 'base64').toString('utf8')
+}
+
+function sendJson(response: ServerResponse, status: number, body: JsonObject): void {
+  if (response.headersSent || response.destroyed) return
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(writeJson(body))
+}

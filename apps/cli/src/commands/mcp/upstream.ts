@@ -1,0 +1,165 @@
+import { request as httpRequest } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { writeJson } from '@chancery/protocol'
+import type { Instant, JsonObject } from '@chancery/protocol'
+import { signRequest } from '@chancery/sdk'
+import type { ProofIdentity } from '@chancery/sdk'
+import type { Options } from '../../arguments/options.ts'
+import { loadCertificate } from '../../connection/node-folder.ts'
+import type { CommandContext } from '../../context.ts'
+import type { GuardHome } from './home.ts'
+import { idKey, isResponse, readServerMessage } from './messages.ts'
+import { readEvents } from './sse.ts'
+import { strictResult } from './stdio.ts'
+
+export type HeaderFields = Readonly<Record<string, string | readonly string[]>>
+
+const HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+/** The guard checked the origin, decides on the encoding, and signs for itself. */
+const DROPPED: ReadonlySet<string> = new Set([
+  'host',
+  'origin',
+  'content-length',
+  'accept-encoding',
+  'expect',
+  'signature',
+  'signature-input',
+  'content-digest',
+])
+const ASK_MS = 30_000
+const MAX_BODY_BYTES = 64 * 1024 * 1024
+
+/** Who signs requests to the server, and for which audience. */
+export interface Proving {
+  readonly audience: string
+  readonly identity: () => Promise<ProofIdentity>
+  readonly now: () => Instant
+}
+
+/** A server that is reached by HTTP. */
+export class Upstream {
+  readonly url: URL
+  readonly #proving: Proving | undefined
+  #own = 0
+
+  constructor(url: URL, proving: Proving | undefined) {
+    this.url = url
+    this.#proving = proving
+  }
+
+  /** Sends a request and returns the response when its headers arrived. */
+  async send(method: string, headers: HeaderFields, body: Buffer, signal: AbortSignal): Promise<IncomingMessage> {
+    const proof = await this.#proofOf(method, body)
+    const request = this.url.protocol === 'https:' ? httpsRequest : httpRequest
+    return new Promise((resolve, reject) => {
+      const sent = request(this.url, {
+        method,
+        headers: {
+          ...(headers as Record<string, string | string[]>),
+          ...proof,
+          'accept-encoding': 'identity',
+          ...(method === 'POST' ? { 'content-length': String(body.length) } : {}),
+        },
+        signal,
+      })
+      sent.once('response', resolve)
+      sent.once('error', reject)
+      sent.end(body)
+    })
+  }
+
+  /** Sends a request of the guard itself, with the credentials of the caller. */
+  async ask(caller: HeaderFields, method: string, params: JsonObject): Promise<JsonObject | undefined> {
+    this.#own += 1
+    const id = `chancery-guard-${process.pid}-${this.#own}`
+    const own = Object.entries(caller).filter(([name]) => !/^mcp-(name|param-.*)$/.test(name))
+    const headers = {
+      ...Object.fromEntries(own),
+      ...(Object.hasOwn(caller, 'mcp-method') ? { 'mcp-method': method } : {}),
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    }
+    const body = Buffer.from(writeJson({ jsonrpc: '2.0', id, method, params }))
+    try {
+      const response = await this.send('POST', headers, body, AbortSignal.timeout(ASK_MS))
+      const text = await findResponse(response, id)
+      return text === undefined ? undefined : strictResult(text)
+    } catch {
+      return undefined
+    }
+  }
+
+  async #proofOf(method: string, body: Buffer): Promise<Record<string, string>> {
+    if (this.#proving === undefined) return {}
+    const { audience, identity, now } = this.#proving
+    return { ...(await signRequest({ method, url: this.url.href, body, audience, now: now() }, await identity())) }
+  }
+}
+
+/** Returns the text of the response with this id, from JSON or from a stream. */
+export async function findResponse(response: IncomingMessage, id: string): Promise<string | undefined> {
+  if (!isStream(response)) return (await readAll(response)).toString('utf8')
+  for await (const { data } of readEvents(response)) {
+    const message = readServerMessage(data)
+    if (message === undefined || !isResponse(message) || idKey(message.id) !== idKey(id)) continue
+    response.destroy()
+    return data
+  }
+  return undefined
+}
+
+export function isStream({ headers }: IncomingMessage): boolean {
+  return /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
+}
+
+export async function readAll(chunks: AsyncIterable<Uint8Array>, maxBytes: number = MAX_BODY_BYTES): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.length
+    if (size > maxBytes) throw new RangeError('the body is too long')
+    parts.push(chunk)
+  }
+  return Buffer.concat(parts)
+}
+
+/** Returns the headers of a caller that go to the server. */
+export function passedHeaders(headers: IncomingHttpHeaders): HeaderFields {
+  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()))
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || HOP.has(name) || DROPPED.has(name) || named.has(name) || name.startsWith('chancery-')
+        ? []
+        : [[name, value]],
+    ),
+  )
+}
+
+/** Returns the headers of a response that go to the caller. */
+export function returnedHeaders({ headers }: IncomingMessage): Record<string, string | string[]> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || HOP.has(name) || name === 'content-length' ? [] : [[name, value]],
+    ),
+  )
+}
+
+/** Opens the server of a command; with `--prove` requests to it are signed with the key of the node. */
+export function openUpstream(context: CommandContext, { connection }: GuardHome, url: URL, options: Options): Upstream {
+  const audience = options.text('prove')
+  if (audience === undefined) return new Upstream(url, undefined)
+  const { signer, files } = connection
+  const identity = async (): Promise<ProofIdentity> => ({ signer, certificate: await loadCertificate(files) })
+  return new Upstream(url, { audience, identity, now: context.now })
+}
