@@ -106,6 +106,7 @@ const PATHS = [
   'boundary-policy history',
   'boundary-policy activate',
   'boundary-policy deactivate',
+  'boundary-policy replay',
   'boundary-policy verify',
   'trust-evidence build',
   'trust-evidence verify',
