@@ -12,7 +12,8 @@ const CEDAR_MODULE = '@cedar-policy/cedar-wasm/nodejs'
 const LOAD_MS = 15_000
 /** For all texts of one policy at publication, and for the first use of a policy set. */
 const PREPARE_MS = 2000
-const EVALUATION_MS = 500
+/** Usually less than one; a loaded machine needs more. */
+const EVALUATION_MS = 1000
 /** Questions that wait. More are denied at once, since they would wait longer than their callers do. */
 const MAX_WAITING = 500
 /** Policy sets in the memory of one thread. A new thread begins without any. */

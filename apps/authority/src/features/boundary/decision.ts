@@ -92,7 +92,14 @@ export async function decideAndStore(call: Call, parts: BoundaryState, question:
 async function evaluateAsked(parts: BoundaryState, question: BoundaryQuestion): Promise<Evaluation> {
   const asked = boundaryQuestions(question)
   if (asked.length === 0) return evaluateBoundary(question)
-  return evaluateBoundary({ ...question, answers: await parts.boundaryPolicies.answer(asked) })
+  const answers = await parts.boundaryPolicies.answer(asked)
+  for (const { gate_name, question: each } of asked) {
+    const answer = answers.get(each.digest)
+    // A request that does not fit a schema is the caller's matter.
+    if (answer?.kind === 'none' && answer.failure !== 'request_refused')
+      parts.log.warn('a gate got no answer', { gate_name, failure: answer.failure })
+  }
+  return evaluateBoundary({ ...question, answers })
 }
 
 /** With it, an executor without an operator key can continue the chain of a resource. */

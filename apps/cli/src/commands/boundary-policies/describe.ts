@@ -22,6 +22,7 @@ export function describePolicy(policy: BoundaryPolicy, style: Style): string {
 /** Returns the effect of a policy as text. */
 export function describeSimulation(simulation: PolicySimulation): readonly string[] {
   const { total, newly_allowed, newly_denied, unchanged, sample, candidate_set_healthy } = simulation
+  const { external_facts_missing: missing } = simulation
   const lines = [
     `Of ${plural(total, 'request')}: ${newly_denied} newly denied, ${newly_allowed} newly allowed, ${unchanged} as now.`,
     ...sample.map(
@@ -33,6 +34,7 @@ export function describeSimulation(simulation: PolicySimulation): readonly strin
   ]
   const left = newly_allowed + newly_denied - sample.length
   if (left > 0) lines.push(`  and ${left} more`)
+  if (missing > 0) lines.push(`For ${plural(missing, 'request')} an external fact is not known; its gate denies.`)
   if (!candidate_set_healthy) lines.push('With it in force the active set would be unhealthy and deny everything.')
   return lines
 }
