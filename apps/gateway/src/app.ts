@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { collectProcessMetrics } from '@chancery/service-kit'
 import type { RunningService } from '@chancery/service-kit'
 import { operatorEvent } from './audit/operator-event.ts'
-import type { Core } from './core.ts'
+import type { Core, FeatureListener } from './core.ts'
 import { GatewayEdge } from './edge/server.ts'
 import { openFeatures } from './features.ts'
 import type { Configuration } from './policy/load-configuration.ts'
@@ -14,6 +14,8 @@ import { reload } from './startup/reload.ts'
 
 export interface RunningGateway extends RunningService {
   readonly address: AddressInfo
+  /** Listeners of features, by name. */
+  readonly listening: Readonly<Partial<Record<FeatureListener['name'], AddressInfo>>>
   readonly core: Core
   /** Reads all files again and uses them together, or changes nothing. */
   reload(): Promise<void>
@@ -27,29 +29,37 @@ export async function startGateway(
 ): Promise<RunningGateway> {
   const opened = await openCore(settings, configuration, options)
   const { core, access, trust } = opened
-  const features = openFeatures(core, { hasTls: configuration?.tls !== undefined })
+  const features = openFeatures(core, { tls: configuration?.tls })
   const processMetrics = collectProcessMetrics(core.metrics.registry, core.clock)
   const routes = features.flatMap((feature) => feature.routes)
   const edge = new GatewayEdge(core, routes, configuration?.tls)
   const address = await edge.listen(settings.address.host, settings.address.port)
+  const listeners = features.flatMap((feature) => feature.listeners ?? [])
+  const listening: Partial<Record<FeatureListener['name'], AddressInfo>> = {}
+  for (const each of listeners) listening[each.name] = await each.listen()
   const jobs = features.flatMap((feature) => feature.jobs)
   const background = startBackground(opened, jobs)
   await core.state?.append(operatorEvent('state_opened', { version: core.version }, core))
   const { development } = settings
   core.log.info('gateway is serving', { host: address.address, port: address.port, development })
+  for (const [name, { address: host, port }] of Object.entries(listening))
+    core.log.info('gateway answers checks', { listener: name, host, port })
   return {
     address,
+    listening,
     core,
     reload: async () => {
       const { refresher } = background
       if (trust === undefined || refresher === undefined) core.log.warn('development mode has nothing to reload')
-      else await reload({ core, access, edge, refresher, trust })
+      else await reload({ core, access, listeners: [edge, ...listeners], refresher, trust })
     },
     turnNotReady: () => {
       opened.stopServing()
-      edge.stopKeepAlive()
+      for (const each of [edge, ...listeners]) each.stopKeepAlive()
     },
-    stopAccepting: () => edge.stopAccepting(),
+    stopAccepting: async () => {
+      await Promise.all([edge, ...listeners].map((each) => each.stopAccepting()))
+    },
     async close() {
       processMetrics.stop()
       await background.stop()

@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net'
 import type { Clock, Ids, Job, Limiter, Log } from '@chancery/service-kit'
 import type { RefusalAudit } from './audit/refusal-audit.ts'
 import type { RequestAudit } from './audit/request-audit.ts'
@@ -6,6 +7,7 @@ import type { SignatureChecks } from './auth/signature-checks.ts'
 import type { GatewayBinding } from './edge/call.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { AuthorityPools } from './outbound/authority-pools.ts'
+import type { TlsMaterial } from './policy/tls-files.ts'
 import type { Quota } from './quota/quota.ts'
 import type { GatewaySettings } from './settings/gateway-settings.ts'
 import type { DurableState } from './state/durable-state.ts'
@@ -38,10 +40,21 @@ export interface Core {
   readonly isServing: () => boolean
 }
 
+/** A listener of a feature. It stops with the one of the gateway. */
+export interface FeatureListener {
+  readonly name: 'check' | 'check-grpc'
+  listen(): Promise<AddressInfo>
+  replaceTls(tls: TlsMaterial): void
+  stopKeepAlive(): void
+  stopAccepting(): Promise<void>
+}
+
 /** A feature after it was opened: its routes, its jobs, and how to close it. */
 export interface Feature {
   readonly routes: readonly GatewayBinding[]
   readonly jobs: readonly Job[]
+  /** Listeners of its own. They start after the one of the gateway. */
+  readonly listeners?: readonly FeatureListener[]
   /** Ends its threads. Features are closed in reverse order of opening. */
   close(): Promise<void>
 }

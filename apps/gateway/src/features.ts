@@ -1,4 +1,6 @@
 import type { Core, Feature } from './core.ts'
+import type { TlsMaterial } from './policy/tls-files.ts'
+import { openCheck } from './features/check/index.ts'
 import { openConsole } from './features/console/index.ts'
 import { openDecisions } from './features/decisions/index.ts'
 import { openMesh } from './features/mesh/index.ts'
@@ -7,17 +9,18 @@ import { openProxy } from './features/proxy/index.ts'
 import { openVerify } from './features/verify/index.ts'
 
 export interface FeatureOptions {
-  readonly hasTls: boolean
+  readonly tls: TlsMaterial | undefined
 }
 
-/** Opens every feature of this release. No feature uses another. */
-export function openFeatures(core: Core, { hasTls }: FeatureOptions): readonly Feature[] {
+/** Opens every feature of this release. */
+export function openFeatures(core: Core, { tls }: FeatureOptions): readonly Feature[] {
   return [
     openConsole(core),
     openVerify(core),
-    openOperations({ ...core, hasTls }),
+    openOperations({ ...core, hasTls: tls !== undefined }),
     openProxy(core),
     openMesh(core),
     openDecisions(core),
+    openCheck(core, tls),
   ]
 }

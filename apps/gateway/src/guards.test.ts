@@ -14,7 +14,7 @@ const sources = globSync('**/*.ts', { cwd: import.meta.dirname, exclude: ['**/*.
 
 it('every route of the contract is bound exactly once, with the credential of protocol/gateway 5.2', () => {
   const core = { clock: systemClock, metrics: createMetrics('0'), settings: {} } as unknown as Core
-  const routes = openFeatures(core, { hasTls: false }).flatMap((feature) => feature.routes)
+  const routes = openFeatures(core, { tls: undefined }).flatMap((feature) => feature.routes)
   const bound = routes.map(({ route }) => `${route.method} ${route.path} ${route.credential}`).sort()
   expect(bound).toEqual([
     'DELETE /v1/networks/{network}/services/{operation} client',
@@ -55,6 +55,8 @@ it('the defaults are the published ones', () => {
   expect(defaults).toEqual({
     GATEWAY_POLICY_FILE: undefined,
     GATEWAY_ADDR: '127.0.0.1:8080',
+    GATEWAY_CHECK_ADDR: undefined,
+    GATEWAY_CHECK_DIALECT: undefined,
     GATEWAY_TIMEOUT_MS: '15000',
     GATEWAY_MAX_BODY_BYTES: '1048576',
     GATEWAY_MAX_INFLIGHT: '32',

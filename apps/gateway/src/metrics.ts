@@ -4,6 +4,7 @@ import type { Counter, Histogram, Labelled } from '@chancery/service-kit'
 
 const BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 1] as const
 const RESULTS = ['trusted', 'untrusted'] as const
+export const CHECK_RESULTS = ['allowed', 'unproven', 'refused', 'unavailable'] as const
 const RELOADS = ['applied', 'refused'] as const
 export const UPSTREAM_OUTCOMES = [
   'answered',
@@ -33,6 +34,8 @@ export interface GatewayMetrics {
     Counter
   >
   readonly upstreamDuration: Histogram
+  readonly checks: Labelled<{ readonly result: typeof CHECK_RESULTS }, Counter>
+  readonly checkDuration: Histogram
 }
 
 export function createMetrics(version: string): GatewayMetrics {
@@ -74,6 +77,7 @@ export function createMetrics(version: string): GatewayMetrics {
       help: 'Response time of authorities.',
       buckets: BUCKETS,
     }),
+    ...checkMetrics(registry),
   }
   for (const result of RESULTS) metrics.decisions.with({ result })
   for (const outcome of RELOADS) metrics.reloads.with({ outcome })
@@ -86,4 +90,19 @@ export function createMetrics(version: string): GatewayMetrics {
     collect: () => [{ labels: { version }, value: 1 }],
   })
   return metrics
+}
+
+function checkMetrics(registry: Metrics): Pick<GatewayMetrics, 'checks' | 'checkDuration'> {
+  const checks = registry.counter({
+    name: 'gateway_checks_total',
+    help: 'Requests that reverse proxies asked about.',
+    labels: { result: CHECK_RESULTS },
+  })
+  for (const result of CHECK_RESULTS) checks.with({ result })
+  const checkDuration = registry.histogram({
+    name: 'gateway_check_duration_seconds',
+    help: 'Time from the head of a check to its response.',
+    buckets: BUCKETS,
+  })
+  return { checks, checkDuration }
 }

@@ -29,6 +29,10 @@ export interface AuditContext {
   certificate_digests?: readonly string[]
   /** One for each question, in their order. */
   decisions?: readonly AuditedDecision[]
+  /** How the proxy of an HTTP check sent the original request. */
+  dialect?: string
+  /** The route of the policy that an HTTP check used: method and path pattern. */
+  check_route?: string
   crl?: { readonly issuer: string; readonly sequence: number }
 }
 

@@ -1,9 +1,9 @@
 import { GATEWAY_ERRORS } from '@chancery/contract'
+import type { GatewayErrorName } from '@chancery/contract'
 import { writeInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { MemoryLimiter, limitAddress } from '@chancery/service-kit'
 import type { Clock, Counter, Ids, Limiter, Log } from '@chancery/service-kit'
-import type { RefusedCaller } from '../auth/access.ts'
 import type { DurableState } from '../state/durable-state.ts'
 import { operatorEvent } from './operator-event.ts'
 import { RefusalRoom } from './refusal-room.ts'
@@ -27,6 +27,12 @@ export interface RefusedRequest extends Omit<AuditedRequest, 'caller' | 'code' |
   readonly address: string
 }
 
+/** Why, and the client when the credential names one. */
+export interface RefusedBy {
+  readonly error: GatewayErrorName
+  readonly client?: { readonly id: string } | undefined
+}
+
 /** Pairs of events per minute: per address, per client, and for all clients together. */
 const OF_ADDRESS = 20
 const OF_CLIENT = 10
@@ -43,7 +49,7 @@ interface Sum {
 }
 
 /**
- * Audits requests refused with 401 and 429: both events of each request up to a limit, and one sum per minute above the
+ * Audits requests refused with 401, 403 and 429: both events of each request up to a limit, and one sum per minute above the
  * limit, so that a flood cannot fill the state. A failed write changes no response; it is counted.
  */
 export class RefusalAudit {
@@ -58,7 +64,7 @@ export class RefusalAudit {
     this.#room = new RefusalRoom(parts.state, parts.capacityBytes)
   }
 
-  async record(request: RefusedRequest, { error, client }: RefusedCaller): Promise<void> {
+  async record(request: RefusedRequest, { error, client }: RefusedBy): Promise<void> {
     const { status, reason } = GATEWAY_ERRORS[error]
     if (!this.#room.hasRoomForEvents() || !(await this.#isAlone(status, request.address, client?.id))) {
       this.#add(request.route, status, reason, client?.id)
@@ -68,7 +74,7 @@ export class RefusalAudit {
     const caller = client === undefined ? 'anonymous' : 'client'
     this.#room.add(2)
     try {
-      await this.#parts.audit.refused({ ...request, caller, code: reason, context }, status)
+      await this.#parts.audit.recordBoth({ ...request, caller, code: reason, context }, status)
     } catch {
       this.#parts.notRecorded.increase()
     }
@@ -105,7 +111,7 @@ export class RefusalAudit {
    */
   async #isAlone(status: number, address: string, clientId: string | undefined): Promise<boolean> {
     const limits = this.#limits
-    if (status === 401) {
+    if (status === 401 || (status === 403 && clientId === undefined)) {
       return (
         (await limits.hit(`address ${limitAddress(address)}`, OF_ADDRESS)) &&
         (await limits.hit('failures', this.#parts.perMinute))

@@ -15,7 +15,7 @@ export interface AuditedRequest {
   /** Template of the route, never the path that was sent. */
   readonly route: string
   readonly startedMs: number
-  readonly caller: 'anonymous' | 'client'
+  readonly caller: 'anonymous' | 'client' | 'node'
   /** Why the request was refused or failed. Used in the log line only. */
   code?: string
   readonly context: AuditContext
@@ -49,8 +49,8 @@ export class RequestAudit {
     return this.#keepCompletion(event)
   }
 
-  /** Stores both events at once, because no work was started. */
-  async refused(request: AuditedRequest, status: number): Promise<void> {
+  /** Stores both events at once, for a request without an effect outside. */
+  async recordBoth(request: AuditedRequest, status: number): Promise<void> {
     const events = [this.#started(request), this.#completed(request, status)]
     if (this.#state !== undefined) await this.#keep(events, false)
   }
@@ -84,6 +84,8 @@ export class RequestAudit {
       outcome_uncertain: context.outcome_uncertain,
       trusted: context.trust_decision?.trusted,
       client_request_id: context.client_request_id,
+      dialect: context.dialect,
+      check_route: context.check_route,
       decision_ids: context.decisions?.map(({ decision_id }) => decision_id),
     })
     const at = writeInstant(this.#clock.now())

@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net'
 import { GATEWAY_ERRORS, GATEWAY_HEADERS, GatewayRefusal } from '@chancery/contract'
 import { AccessLog, Edge } from '@chancery/service-kit'
-import type { EdgeTls, Failure } from '@chancery/service-kit'
+import type { Failure } from '@chancery/service-kit'
 import type { TlsMaterial } from '../policy/tls-files.ts'
 import type { GatewayBinding } from './call.ts'
-import { ClientAuthority } from './client-authority.ts'
+import { ClientTls } from './client-tls.ts'
 import { RequestSlots } from './request-slots.ts'
 import type { EdgeParts } from './edge-parts.ts'
 import { responseFor, toRefusal } from './error-body.ts'
@@ -14,7 +14,7 @@ import { RequestIds } from './request-ids.ts'
 const CONNECTIONS = 2000
 
 /** protocol/gateway 3.2, listener hardening. */
-const LIMITS = {
+export const EDGE_LIMITS = {
   headBytes: 32_768,
   // The deadline of a request limits its body. This limit is for connections on which no request arrives.
   requestTimeoutMs: 305_000,
@@ -38,7 +38,7 @@ export class GatewayEdge {
   readonly #slots: RequestSlots
   readonly #edge: Edge<Bound>
   /** Set for a mutual TLS listener only. */
-  readonly #clients: ClientAuthority | undefined
+  readonly #tls: ClientTls | undefined
 
   constructor(parts: EdgeParts, bindings: readonly Bound[], tls: TlsMaterial | undefined) {
     for (const binding of bindings) {
@@ -55,14 +55,14 @@ export class GatewayEdge {
       bodies: BODIES_AT_ONCE,
       bodyBytes: Math.max(MIN_BODY_BUDGET, maxBodyBytes * BODY_BUDGET_FACTOR),
     })
-    this.#clients = tls === undefined ? undefined : new ClientAuthority(tls.clientCa)
+    this.#tls = tls === undefined ? undefined : new ClientTls(tls, parts.settings.tlsMin)
     this.#edge = new Edge<Bound>({
       bindings,
       spelling: 'exact',
       // HEAD is for public reads only (protocol/gateway 5.2).
       servesHead: (binding) => 'open' in binding,
-      limits: LIMITS,
-      tls: this.#tlsOf(tls),
+      limits: EDGE_LIMITS,
+      tls: this.#tls?.edge,
       fixedHeaders: GATEWAY_HEADERS,
       log: parts.log,
       access: new AccessLog({ log: parts.log, instance: ids.instance, level, every, slowMs }),
@@ -83,8 +83,7 @@ export class GatewayEdge {
 
   /** Uses new TLS material for new connections. Open ones continue only under the new client authorities. */
   replaceTls(tls: TlsMaterial): void {
-    this.#edge.replaceTls(this.#contextOf(tls))
-    this.#clients?.replace(tls.clientCa)
+    if (this.#tls !== undefined) this.#edge.replaceTls(this.#tls.replace(tls))
   }
 
   /** Makes every response end its connection, so that callers use another replica before the listener is closed. */
@@ -94,21 +93,6 @@ export class GatewayEdge {
 
   stopAccepting(): Promise<void> {
     return this.#edge.stopAccepting()
-  }
-
-  #tlsOf(tls: TlsMaterial | undefined): EdgeTls | undefined {
-    const clients = this.#clients
-    if (tls === undefined || clients === undefined) return undefined
-    return {
-      context: this.#contextOf(tls),
-      onSecure: (socket) => clients.watch(socket),
-      isRevoked: (socket) => clients.isWithdrawn(socket),
-    }
-  }
-
-  #contextOf({ cert, key, clientCa }: TlsMaterial): EdgeTls['context'] {
-    const minVersion = this.#parts.settings.tlsMin === '1.2' ? 'TLSv1.2' : 'TLSv1.3'
-    return { cert, key, ca: clientCa, minVersion }
   }
 
   #toFailure(error: unknown, requestId: string): Failure {

@@ -74,12 +74,55 @@ export interface ClientPolicy {
   readonly clientCertificates: readonly string[] | undefined
 }
 
+/** One segment of a path pattern: a fixed text, one parameter, or the rest of the path. */
+export type PatternSegment =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'parameter' | 'rest'; readonly name: string }
+
+/** What the HTTP check does with one kind of request. */
+export interface CheckRoute {
+  /** `*` for every method. */
+  readonly method: string
+  /** As written in the file. */
+  readonly path: string
+  readonly segments: readonly PatternSegment[]
+  /** Undefined: only certificate and proof are verified. */
+  readonly asks: CheckQuestion | undefined
+  /** `upstream`: the service behind the proxy compares the digest of the body. */
+  readonly body: 'here' | 'upstream'
+}
+
+/** The question for the authority of a network. */
+export interface CheckQuestion {
+  readonly network: string
+  readonly capability: string
+  /** The id has the names of path parameters in braces. */
+  readonly resource: { readonly type: string; readonly id: string } | undefined
+}
+
+/** The HTTP check for reverse proxies. */
+export interface CheckPolicy {
+  /** The name of the service behind the proxy, as nodes sign it. */
+  readonly audience: string
+  /** Networks whose certificates are accepted. */
+  readonly networks: readonly string[]
+  /** SHA-256 of the client certificates of the proxies. */
+  readonly proxyCertificates: readonly string[]
+  /** Limits for each node. */
+  readonly requestsPerMinute: number
+  readonly decisionsPerMinute: number
+  /** The first that matches is used. */
+  readonly routes: readonly CheckRoute[]
+}
+
 export interface Policy {
   readonly revision: string
   readonly networks: ReadonlyMap<string, NetworkPolicy>
   readonly clients: readonly ClientPolicy[]
   /** Base of the AuthZEN addresses. They are never made from a header of a caller. */
   readonly decisionPointUrl: string | undefined
+  /** Undefined: the HTTP check is off. */
+  readonly check: CheckPolicy | undefined
 }
 
 /** Returns all issuers, network by network, primary issuers first. */

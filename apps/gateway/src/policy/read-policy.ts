@@ -5,6 +5,7 @@ import { Form, textUpTo } from './form.ts'
 import type { Problems } from './form.ts'
 import { MAX_QUESTIONS } from './policy.ts'
 import type { ClientPolicy, NetworkPolicy, Policy } from './policy.ts'
+import { readCheck } from './read-check.ts'
 import { readClient } from './read-client.ts'
 import { readNetwork } from './read-network.ts'
 import { checkUrl, isLoopbackUrl } from './urls.ts'
@@ -28,7 +29,7 @@ export interface ReadPolicy {
 export function readPolicy(bytes: Uint8Array, problems: Problems, readFile: ReadNamedFile): ReadPolicy {
   const value = parse(bytes, problems)
   if (value === undefined) return { policy: undefined, warnings: [] }
-  const form = new Form(value, '', problems, ['revision', 'networks', 'clients', 'decision_point_url'])
+  const form = new Form(value, '', problems, ['revision', 'networks', 'clients', 'decision_point_url', 'check'])
   const revision = form.required('revision', textUpTo(128))
   const networks = form.required('networks', (each) => readNetworks(each, problems, readFile))
   const pointUrl = form.optional('decision_point_url', (each, at) =>
@@ -36,10 +37,11 @@ export function readPolicy(bytes: Uint8Array, problems: Problems, readFile: Read
   )
   const names = new Set(networkNames(value))
   const clients = form.required('clients', (each) => readClients(each, problems, names))
+  const check = form.optional('check', (each, at) => readCheck(each, at, problems, networks ?? new Map()))
   if (problems.list.length > 0 || revision === undefined || networks === undefined || clients === undefined) {
     return { policy: undefined, warnings: [] }
   }
-  const policy = { revision, networks, clients, decisionPointUrl: pointUrl?.origin }
+  const policy = { revision, networks, clients, decisionPointUrl: pointUrl?.origin, check }
   return { policy, warnings: clients.flatMap(warningsOf) }
 }
 

@@ -1,3 +1,4 @@
+import type { Instant } from '@chancery/protocol'
 import type { MaybePromise } from '@chancery/service-kit'
 
 /** What is counted for a client in windows of 60 s. */
@@ -10,6 +11,13 @@ export interface QuotaClaim {
   readonly cost: number
 }
 
+/** A request proof that may be used once. */
+export interface SpentProof {
+  /** Node key and nonce. */
+  readonly name: string
+  readonly created: Instant
+}
+
 /** Undefined when granted, otherwise the rest of the window. */
 export type QuotaResult = { readonly retryAfterMs: number } | undefined
 
@@ -19,6 +27,8 @@ export type QuotaResult = { readonly retryAfterMs: number } | undefined
  */
 export interface Quota {
   claim(claim: QuotaClaim): MaybePromise<QuotaResult>
+  /** Returns true for the first use of a request proof. Throws when it cannot know. */
+  spend(proof: SpentProof): MaybePromise<boolean>
   /** Returns whether it can count now, within a second. */
   probe(): Promise<boolean>
   close(): Promise<void>
@@ -30,3 +40,5 @@ export class QuotaUnavailableError extends Error {
 }
 
 export const WINDOW_MS = 60_000
+/** A proof is accepted from 30 s before until 60 s after its time. */
+export const PROOF_MS = 120_000

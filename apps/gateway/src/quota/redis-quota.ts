@@ -3,8 +3,8 @@ import { Redis } from 'ioredis'
 import { getCACertificates } from 'node:tls'
 import { toError } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
-import { QuotaUnavailableError, WINDOW_MS } from './quota.ts'
-import type { Quota, QuotaResult, QuotaClaim } from './quota.ts'
+import { PROOF_MS, QuotaUnavailableError, WINDOW_MS } from './quota.ts'
+import type { Quota, QuotaResult, QuotaClaim, SpentProof } from './quota.ts'
 
 /**
  * One step on the server: of two replicas that claim at once, exactly one gets the last unit. A refused claim changes
@@ -59,6 +59,13 @@ export class RedisQuota implements Quota {
       redis.takeQuota(this.#keyOf(clientId, kind), limit, cost, WINDOW_MS),
     )
     return granted === 1 ? undefined : { retryAfterMs: leftMs < 0 ? WINDOW_MS : leftMs }
+  }
+
+  async spend({ name }: SpentProof): Promise<boolean> {
+    const [granted] = await this.#call((redis) =>
+      redis.takeQuota(quotaKey([this.#namespace, name, 'proof']), 1, 1, PROOF_MS),
+    )
+    return granted === 1
   }
 
   async probe(): Promise<boolean> {

@@ -1,28 +1,6 @@
-import { isIP } from 'node:net'
-import { SettingError, integer, matching, oneOf, readSettings, setting, text } from '@chancery/service-kit'
-import type { Reader, SettingSources, SettingValues, SettingsResult } from '@chancery/service-kit'
-
-/** Reads a socket address: an IP address with a port, an IPv6 address in brackets. */
-const socketAddress: Reader<{ readonly host: string; readonly port: number }> = (value) => {
-  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):(\d{1,5})$/.exec(value)
-  const host = match?.[1] ?? match?.[2] ?? ''
-  const port = Number(match?.[3])
-  if (isIP(host) === 0 || port > 65_535) throw new SettingError('must be address:port, for example 127.0.0.1:8080')
-  return { host, port }
-}
-
-const httpsUrl: Reader<string> = (value) => {
-  const url = URL.canParse(value) ? new URL(value) : undefined
-  const isPlain = url?.protocol === 'https:' && url.username === '' && url.password === '' && !value.includes('#')
-  if (!isPlain) throw new SettingError('must be an https URL without user info and fragment')
-  return value
-}
-
-const trueFalse: Reader<boolean> = (value) => {
-  if (value === 'true') return true
-  if (value === 'false') return false
-  throw new SettingError('must be true or false')
-}
+import { integer, matching, oneOf, readSettings, setting, text } from '@chancery/service-kit'
+import type { SettingSources, SettingValues, SettingsResult } from '@chancery/service-kit'
+import { httpsUrl, socketAddress, trueFalse } from './readers.ts'
 
 /** All settings of protocol/gateway 3.2. The development token is the only secret read from the environment. */
 export const GATEWAY_SETTINGS = {
@@ -37,6 +15,16 @@ export const GATEWAY_SETTINGS = {
     read: socketAddress,
     default: { host: '127.0.0.1', port: 8080 },
     defaultText: '127.0.0.1:8080',
+  }),
+  checkAddress: setting({
+    name: 'GATEWAY_CHECK_ADDR',
+    help: 'Listening address and port of the HTTP check for reverse proxies; enables it. Loopback, or with the TLS files.',
+    read: socketAddress,
+  }),
+  checkDialect: setting({
+    name: 'GATEWAY_CHECK_DIALECT',
+    help: 'How the proxy sends the original request: envoy, forwarded or original. Required with GATEWAY_CHECK_ADDR.',
+    read: oneOf('envoy', 'forwarded', 'original'),
   }),
   timeoutMs: setting({
     name: 'GATEWAY_TIMEOUT_MS',
@@ -236,6 +224,10 @@ export function readGatewaySettings(sources: SettingSources): SettingsResult<Gat
   )
   addProblems(['auditUrl', 'stateFile', 'auditTokenFile', 'redisUrlFile', 'quotaNamespace'], pairProblems(values))
   addProblems(['tlsCertFile', 'tlsKeyFile', 'tlsClientCaFile'], tlsProblems(values))
+  addProblems(
+    ['checkAddress', 'checkDialect', 'development', 'tlsCertFile', 'tlsKeyFile', 'tlsClientCaFile'],
+    checkProblems(values),
+  )
   addProblems(['cpuWorkers', 'maxBatchJobs'], batchProblems(values))
   return reading.finish(() => values)
 }
@@ -261,7 +253,20 @@ function modeProblems(settings: GatewaySettings): string[] {
   ]
 }
 
-function isLoopback(host: string): boolean {
+/** A proxy is known by its client certificate, or asks over loopback. Its requests have the headers of its clients. */
+function checkProblems({ checkAddress, checkDialect, development, tlsCertFile }: GatewaySettings): string[] {
+  if (checkAddress === undefined)
+    return checkDialect === undefined ? [] : ['GATEWAY_CHECK_ADDR: is required with GATEWAY_CHECK_DIALECT']
+  return [
+    ...(checkDialect === undefined ? ['GATEWAY_CHECK_DIALECT: is required with GATEWAY_CHECK_ADDR'] : []),
+    ...(development ? ['GATEWAY_CHECK_ADDR: is not allowed in development mode'] : []),
+    ...(isLoopback(checkAddress.host) || tlsCertFile !== undefined
+      ? []
+      : ['GATEWAY_CHECK_ADDR: must be a loopback address without the TLS files']),
+  ]
+}
+
+export function isLoopback(host: string): boolean {
   return host.startsWith('127.') || host === '::1'
 }
 

@@ -14,7 +14,7 @@ import { operatorEvent } from '../audit/operator-event.ts'
 export interface ReloadParts {
   readonly core: Core
   readonly access: CurrentAccess
-  readonly edge: GatewayEdge
+  readonly listeners: readonly Pick<GatewayEdge, 'replaceTls'>[]
   readonly refresher: ListRefresher
   readonly trust: OpenedTrust
 }
@@ -55,7 +55,7 @@ async function recordReload(core: Core, revision: string): Promise<void> {
 
 async function apply(
   configuration: Configuration,
-  { core, access, edge, refresher, trust }: ReloadParts,
+  { core, access, listeners, refresher, trust }: ReloadParts,
 ): Promise<void> {
   const { policy } = configuration
   await trust.trust.replace(policy, (current) =>
@@ -69,6 +69,6 @@ async function apply(
   )
   access.replace(configuration)
   core.authorities.update(policy)
-  if (configuration.tls !== undefined) edge.replaceTls(configuration.tls)
+  if (configuration.tls !== undefined) for (const each of listeners) each.replaceTls(configuration.tls)
   refresher.startLoops()
 }

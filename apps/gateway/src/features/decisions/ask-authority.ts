@@ -13,9 +13,8 @@ import {
 } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { OutboundError } from '@chancery/service-kit'
-import type { ClientCall } from '../../edge/call.ts'
 import type { UpstreamResponse } from '../../outbound/upstream-exchange.ts'
-import type { DecisionParts } from './parts.ts'
+import type { AskingCall, DecisionParts } from './parts.ts'
 import type { Question } from './question.ts'
 
 const TOTAL_MS = 10_000
@@ -34,7 +33,7 @@ interface SignedRequest {
 export async function askAuthority(
   question: Question,
   contextId: string,
-  call: ClientCall,
+  call: AskingCall,
   parts: DecisionParts,
 ): Promise<JsonObject> {
   const signed = await signQuestion(question, contextId, parts)
@@ -93,7 +92,7 @@ async function signQuestion(question: Question, contextId: string, parts: Decisi
 async function send(
   { network }: Question,
   { target, body, headers }: SignedRequest,
-  call: ClientCall,
+  call: AskingCall,
   parts: DecisionParts,
 ): Promise<UpstreamResponse> {
   const { json } = CONTENT_TYPES

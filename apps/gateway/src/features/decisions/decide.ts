@@ -8,7 +8,7 @@ import { isUsable, issuerKey } from '../../trust/snapshot.ts'
 import { askAuthority } from './ask-authority.ts'
 import { cacheKey } from './decision-cache.ts'
 import type { VerifiedDecision } from './decision-cache.ts'
-import type { DecisionParts } from './parts.ts'
+import type { AskingCall, DecisionParts } from './parts.ts'
 import type { LocalDenial, Question } from './question.ts'
 import { verifyAnswer } from './verify-answer.ts'
 
@@ -27,17 +27,18 @@ export async function countDecisions(call: ClientCall, cost: number, parts: Deci
  */
 export async function decide(
   question: Question,
-  call: ClientCall,
+  call: AskingCall,
   parts: DecisionParts,
 ): Promise<VerifiedDecision | LocalDenial> {
   const { network, certificate } = question
   call.context.network = network.name
   await requireOwnTrust(question, call, parts)
-  if (certificate !== undefined && !(await isTrusted(certificate, call, parts)))
-    return { denied: 'certificate_untrusted' }
+  const isKnown = certificate === undefined || question.isCallerVerified === true
+  if (!isKnown && !(await isTrusted(certificate, call, parts))) return { denied: 'certificate_untrusted' }
   const key = cacheKey(question)
   const earlier = key === undefined ? undefined : parts.cache.find(call.client.id, question, key)
   if (earlier !== undefined) return audited(earlier, true, call)
+  await call.beforeAsking?.()
   const contextId = parts.ids.uuid()
   const answer = await askAuthority(question, contextId, call, parts)
   const verified = await verifyAnswer(answer, { question, contextId, now: parts.clock.now() })
@@ -46,7 +47,7 @@ export async function decide(
 }
 
 /** Records a question that got no decision, so that the records keep the order of the questions. */
-export function recordRefused({ context }: ClientCall, reason: string | undefined): void {
+export function recordRefused({ context }: Pick<AskingCall, 'context'>, reason: string | undefined): void {
   record({ decision_id: null, authorized: false, reused: false, reason: reason ?? 'refused' }, context)
 }
 
@@ -57,7 +58,7 @@ export function recordEnded({ context }: ClientCall, index: number): void {
   )
 }
 
-function audited(verified: VerifiedDecision, reused: boolean, { context }: ClientCall): VerifiedDecision {
+function audited(verified: VerifiedDecision, reused: boolean, { context }: AskingCall): VerifiedDecision {
   const { decision_id, authorized } = verified.decision
   record({ decision_id, authorized, reused }, context)
   return verified
@@ -68,7 +69,7 @@ function record(decision: AuditedDecision, context: AuditContext): void {
 }
 
 /** Requires a usable revocation list, and that the certificate of this relay is valid and not revoked. */
-async function requireOwnTrust({ network }: Question, { trust }: ClientCall, { clock }: DecisionParts): Promise<void> {
+async function requireOwnTrust({ network }: Question, { trust }: AskingCall, { clock }: DecisionParts): Promise<void> {
   const now = clock.now()
   const list = trust?.issuers.get(issuerKey(network.name, network.primary.issuer))
   const known = trust?.networks.get(network.name)
@@ -81,7 +82,7 @@ async function requireOwnTrust({ network }: Question, { trust }: ClientCall, { c
   if (findings.length > 0) throw new GatewayRefusal('relay_certificate')
 }
 
-async function isTrusted(certificate: JoinCertificate, call: ClientCall, { clock }: DecisionParts): Promise<boolean> {
+async function isTrusted(certificate: JoinCertificate, call: AskingCall, { clock }: DecisionParts): Promise<boolean> {
   const { network_name } = certificate
   if (!call.client.networks.includes(network_name)) return false
   const { findings } = await evaluateCertificate(certificate, call.trust?.networks.get(network_name), clock.now())

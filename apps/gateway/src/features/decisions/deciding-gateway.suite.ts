@@ -48,6 +48,9 @@ export interface DecidingOptions {
   readonly clients?: readonly TestClient[]
   readonly decisions?: JsonObject
   readonly state?: 'new'
+  /** Further members of the policy. */
+  readonly policy?: JsonObject
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 export async function startDecidingGateway(options: DecidingOptions): Promise<DecidingGateway> {
@@ -82,10 +85,11 @@ export async function startDecidingGateway(options: DecidingOptions): Promise<De
       },
     }
     const written = testPolicy({ 'TEST-NET': network }, [asker, ...(options.clients ?? [])])
-    return { ...written, decision_point_url: 'https://gw.example' }
+    return { ...written, decision_point_url: 'https://gw.example', ...options.policy }
   }
-  const state = options.state === undefined ? {} : { state: options.state }
-  const gateway = await startTestGateway({ clock, home, files, policy: await policy(), ...state })
+  const { state, settings = {} } = options
+  const more = state === undefined ? { settings } : { state, settings }
+  const gateway = await startTestGateway({ clock, home, files, policy: await policy(), ...more })
   const setup: DecidingGateway = {
     clock,
     na,

@@ -18,7 +18,7 @@ interface Stored {
   readonly endMs: number
 }
 
-/** For each client, so that none removes the decisions of another. */
+/** For each client, unless told otherwise, so that none removes the decisions of another. */
 const MAX_DECISIONS = 1000
 /** A clock that runs behind must not prolong a decision (protocol/trust-operations: 300 s). */
 const MAX_REUSE_MS = 300_000
@@ -30,10 +30,12 @@ const MICROSECONDS_PER_MS = 1000
  */
 export class DecisionCache {
   readonly #clock: Pick<Clock, 'now' | 'monotonicMs'>
+  readonly #maxDecisions: number
   readonly #byNetwork = new WeakMap<NetworkPolicy, Map<string, Map<string, Stored>>>()
 
-  constructor(clock: Pick<Clock, 'now' | 'monotonicMs'>) {
+  constructor(clock: Pick<Clock, 'now' | 'monotonicMs'>, maxDecisions = MAX_DECISIONS) {
     this.#clock = clock
+    this.#maxDecisions = maxDecisions
   }
 
   find(clientId: string, { network }: Question, key: string): VerifiedDecision | undefined {
@@ -56,7 +58,7 @@ export class DecisionCache {
     const nowMs = this.#clock.monotonicMs()
     // The oldest come first, and end first.
     for (const [each, { endMs }] of kept) {
-      if (endMs > nowMs && kept.size < MAX_DECISIONS) break
+      if (endMs > nowMs && kept.size < this.#maxDecisions) break
       kept.delete(each)
     }
     kept.set(key, { verified, endMs: nowMs + Math.min(remainingMs, MAX_REUSE_MS) })
@@ -67,10 +69,17 @@ export class DecisionCache {
   }
 }
 
-/** Returns undefined for a question with a request proof: a proof counts once, and only the authority knows all of them. */
+/**
+ * Returns undefined for a question with a request proof, which counts once, and only the authority knows all of them. A
+ * proof that this gateway spent is no part of the question: the node, its key and the audience are.
+ */
 export function cacheKey(question: Question): string | undefined {
-  if (question.proof !== undefined) return undefined
+  const { proof, isCallerVerified = false } = question
+  if (proof !== undefined && !isCallerVerified) return undefined
   const { basis, capability, requester = null, parameters, attributes, certificate } = question
-  const asked = { basis, capability, requester, parameters, attributes, cert_id: certificate?.cert_id ?? null }
+  const caller =
+    proof === undefined ? {} : { key: certificate?.node_public_key ?? null, audience: proof['audience'] ?? null }
+  const cert_id = certificate?.cert_id ?? null
+  const asked = { basis, capability, requester, parameters, attributes, cert_id, ...caller }
   return sha256Hex(toUtf8(canonicalJson(asked)))
 }

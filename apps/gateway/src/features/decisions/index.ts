@@ -6,6 +6,13 @@ import { authzenConfiguration } from './authzen-configuration.ts'
 import { DecisionCache } from './decision-cache.ts'
 import type { DecisionParts } from './parts.ts'
 
+// The HTTP check asks for decisions in the same way.
+export { decide, recordRefused } from './decide.ts'
+export { DecisionCache } from './decision-cache.ts'
+export type { AskingCall, DecisionParts } from './parts.ts'
+export { isDeciding } from './question.ts'
+export type { DecidingNetwork, Question } from './question.ts'
+
 /** Opens the decision point: questions in the form of AuthZEN 1.0, answered with decisions of the authorities. */
 export function openDecisions(core: Pick<Core, 'authorities' | 'clock' | 'ids' | 'metrics' | 'quota'>): Feature {
   const { authorities, clock, ids, metrics, quota } = core

@@ -4,6 +4,10 @@ import type { DecisionPolicy, NetworkPolicy } from '../../policy/policy.ts'
 /** A network whose authority is asked. */
 export type DecidingNetwork = NetworkPolicy & { readonly decisions: DecisionPolicy }
 
+export function isDeciding(network: NetworkPolicy): network is DecidingNetwork {
+  return network.decisions !== undefined
+}
+
 /** One question for the authority of a network. */
 export interface Question {
   readonly network: DecidingNetwork
@@ -16,6 +20,8 @@ export interface Question {
   readonly proof: JsonObject | undefined
   /** The certificate of the caller. It must be trusted before anything is asked or reused. */
   readonly certificate: JoinCertificate | undefined
+  /** The gateway itself verified the certificate for this request, and spent the proof. */
+  readonly isCallerVerified?: true
   readonly showsJustification: boolean
 }
 

@@ -11,6 +11,7 @@ import {
 } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
 import type { ClientCall } from '../../edge/call.ts'
+import { isDeciding } from './question.ts'
 import type { DecidingNetwork, LocalDenial, Question } from './question.ts'
 
 const MAX_CAPABILITY = 256
@@ -124,7 +125,8 @@ function networkOf(ours: JsonObject, { client, trust }: ClientCall): DecidingNet
   const names = name === undefined ? client.networks : [name]
   const deciding = names
     .map((each) => trust?.policy.networks.get(each))
-    .filter((each): each is DecidingNetwork => each?.decisions !== undefined)
+    .filter((each) => each !== undefined)
+    .filter(isDeciding)
   const [only] = deciding
   if (only === undefined) throw new GatewayRefusal('decisions_not_configured')
   return deciding.length === 1 ? only : invalid('context.chancery.network')

@@ -1,19 +1,9 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  PROOF_V1,
-  contentDigest,
-  seconds,
-  signatureBase,
-  toBase64,
-  toUtf8,
-  writeJson,
-  writePrivateKeyFile,
-  writeProofParameters,
-} from '@chancery/protocol'
+import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import { accepted, enroll, newNodeCaller, testClient, testSeed } from '@chancery/testkit'
+import { accepted, enroll, newNodeCaller, testClient, testProof, testSeed } from '@chancery/testkit'
 import type { NodeCaller } from '@chancery/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { loadConfiguration } from '../../policy/load-configuration.ts'
@@ -39,24 +29,17 @@ beforeAll(async () => {
 afterAll(() => setup.stop())
 
 async function proofOf(): Promise<JsonObject> {
-  const request = { method: 'POST', target: '/print' }
-  const covered = {
-    'content-digest': contentDigest(toUtf8('')),
-    'chancery-audience': 'https://print.example',
-    'chancery-certificate': `:${toBase64(toUtf8(writeJson(certificate)))}:`,
-  }
-  const created = Number(setup.clock.now() / seconds(1))
-  const facts = { created, nonce: crypto.randomUUID(), keyId: certificate.cert_id }
-  const parameters = writeProofParameters(facts, PROOF_V1)
+  const request = { method: 'POST', target: '/print', audience: 'https://print.example' }
+  const proof = await testProof({ ...request, certificate, signer: node.signer, now: setup.clock.now() })
   return {
     method: request.method,
     request_target: request.target,
-    content_digest: covered['content-digest'],
-    audience: covered['chancery-audience'],
-    certificate: covered['chancery-certificate'],
+    content_digest: proof['content-digest'],
+    audience: request.audience,
+    certificate: proof['chancery-certificate'],
     attestation: null,
-    signature_input: `node=${parameters}`,
-    signature: `node=:${toBase64(await node.signer.sign(signatureBase(request, covered, parameters, PROOF_V1)))}:`,
+    signature_input: proof['signature-input'],
+    signature: proof.signature,
   }
 }
 

@@ -8,6 +8,10 @@ import { ConcurrencyLimit } from './concurrency-limit.ts'
 import type { VerifyParts } from './parts.ts'
 import { verify } from './verify.ts'
 
+// The HTTP check verifies the same certificates.
+export { toAudited } from './audited-decision.ts'
+export { digestOfCertificate } from './verify-certificate.ts'
+
 export interface VerifyOptions extends Pick<Core, 'clock' | 'metrics' | 'quota' | 'state'> {
   readonly settings: Pick<GatewaySettings, 'maxBatch' | 'cpuWorkers' | 'maxBatchJobs'>
 }

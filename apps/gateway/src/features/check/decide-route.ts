@@ -1,0 +1,104 @@
+import { GatewayRefusal } from '@chancery/contract'
+import { verifyList } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { decide, isDeciding, recordRefused } from '../decisions/index.ts'
+import type { AskingCall, DecidingNetwork, Question } from '../decisions/index.ts'
+import type { CheckQuestion } from '../../policy/policy.ts'
+import type { CheckedRequest } from './checked-request.ts'
+import type { MatchedRoute } from './match-route.ts'
+import type { CheckParts } from './parts.ts'
+import { quotaNameOf } from './verify-caller.ts'
+import type { CheckContext, ProvenNode } from './verify-caller.ts'
+
+/** Asks the authority for the capability of a route. Returns the id of the decision; a denial is a refusal. */
+export async function decideRoute(
+  asks: CheckQuestion,
+  { request, node, matched, check }: DecidedRequest,
+  call: AskingCall,
+  parts: CheckParts,
+): Promise<string> {
+  const network = check.trust.policy.networks.get(asks.network)
+  if (network === undefined || !isDeciding(network)) throw new GatewayRefusal('decisions_not_configured')
+  const attestation_id = await attestationIdOf(node, network)
+  if (attestation_id === undefined) {
+    recordRefused(call, 'subject_unknown')
+    throw new GatewayRefusal('subject_unknown')
+  }
+  await countDecision(node, check, parts)
+  const question: Question = {
+    network,
+    basis: { attestation_id },
+    capability: asks.capability,
+    requester: undefined,
+    parameters: parametersOf(asks, matched),
+    attributes: {},
+    proof: network.decisions.certificate === undefined ? undefined : callerProofOf(request, node),
+    certificate: node.certificate,
+    isCallerVerified: true,
+    showsJustification: false,
+  }
+  const decided = await decide(question, call, parts)
+  if ('denied' in decided) throw new GatewayRefusal('certificate_untrusted')
+  const { decision_id, authorized } = decided.decision
+  if (!authorized) throw new GatewayRefusal('decision_denied', { decision_id })
+  return decision_id
+}
+
+export interface DecidedRequest {
+  readonly request: CheckedRequest
+  readonly node: ProvenNode
+  readonly matched: MatchedRoute
+  readonly check: CheckContext
+}
+
+/**
+ * The attestation of the proof, when the network that decides issued it, or the entry `node:<cert_id>` of the policy.
+ * A carried attestation is used only after its signature was verified: its id chooses what the authority decides on.
+ */
+async function attestationIdOf(
+  { certificate, attestation }: ProvenNode,
+  network: DecidingNetwork,
+): Promise<string | undefined> {
+  if (certificate.network_name !== network.name) return undefined
+  if (attestation !== undefined) {
+    const isGenuine = await verifyList(attestation, Object.values(network.anchorTexts))
+    return isGenuine ? attestation.attestation_id : undefined
+  }
+  // Ids are unique per issuer, and the table names ids only.
+  if (certificate.issued_by !== network.primary.issuer) return undefined
+  return network.decisions.subjects.get(`node:${certificate.cert_id}`)
+}
+
+async function countDecision(
+  { certificate }: ProvenNode,
+  { policy }: CheckContext,
+  { quota, metrics }: CheckParts,
+): Promise<void> {
+  const clientId = quotaNameOf(certificate.node_public_key)
+  const result = await quota.claim({ clientId, kind: 'decisions', limit: policy.decisionsPerMinute, cost: 1 })
+  if (result === undefined) return
+  metrics.quotaDenied.increase()
+  throw new GatewayRefusal('node_quota')
+}
+
+function parametersOf({ resource }: CheckQuestion, { params }: MatchedRoute): JsonObject {
+  if (resource === undefined) return {}
+  const id = resource.id.replaceAll(/\{([^{}]*)\}/g, (_all, name: string) => params[name] ?? '')
+  const properties = Object.keys(params).length === 0 ? {} : { properties: { ...params } }
+  return { resource: { type: resource.type, id, ...properties } }
+}
+
+/** The proof as received, for the authority of a relay (protocol/trust-operations: on_behalf_of). */
+function callerProofOf({ method, target }: CheckedRequest, { proof }: ProvenNode): JsonObject {
+  const { headers } = proof
+  return {
+    method,
+    request_target: target,
+    content_digest: headers['content-digest'],
+    audience: headers['chancery-audience'],
+    certificate: headers['chancery-certificate'],
+    attestation: headers['chancery-attestation'] ?? null,
+    signature_input: headers['signature-input'],
+    signature: headers.signature,
+  }
+}

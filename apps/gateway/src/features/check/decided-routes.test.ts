@@ -1,0 +1,117 @@
+import type { Attestation, JsonObject } from '@chancery/protocol'
+import { accepted, enroll, newNodeCaller } from '@chancery/testkit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { startDecidingGateway } from '../decisions/deciding-gateway.suite.ts'
+import type { DecidingGateway } from '../decisions/deciding-gateway.suite.ts'
+import { AUDIENCE, askCheck, checkUrl, provenHeaders } from './checked-gateway.suite.ts'
+import type { ProvingNode } from './checked-gateway.suite.ts'
+
+/**
+ * Holds: a route with a capability passes only with a signed decision of the authority on this node and this resource;
+ * a decision is used again for the same node only; an attestation in a proof counts only with its signature.
+ */
+const POLICY = {
+  check: {
+    audience: AUDIENCE,
+    routes: [
+      {
+        method: 'POST',
+        path: '/printers/{printer}/jobs',
+        capability: 'print',
+        resource: { type: 'printer', id: '{printer}' },
+      },
+      { method: 'DELETE', path: '/printers/{printer}', capability: 'remove' },
+      { method: 'GET', path: '/printers' },
+    ],
+  },
+}
+const SETTINGS = { GATEWAY_CHECK_ADDR: '127.0.0.1:0', GATEWAY_CHECK_DIALECT: 'forwarded' }
+
+describe.each(['relay', 'operator'] as const)('with the key of a %s', (kind) => {
+  let setup: DecidingGateway
+  let node: ProvingNode
+  let stranger: ProvingNode
+  let attested: ProvingNode
+
+  beforeAll(async () => {
+    setup = await startDecidingGateway({ kind, policy: POLICY, settings: SETTINGS, state: 'new' })
+    const join = async (name: string): Promise<ProvingNode> => {
+      const caller = await newNodeCaller(setup.na.url, name, setup.clock)
+      return { signer: caller.signer, certificate: await enroll(setup.na, caller, { roles: ['role:client'] }) }
+    }
+    node = await join('known')
+    stranger = await join('stranger')
+    const known = await setup.attest({ subject_public_key: node.signer.publicKey })
+    const claims = { capabilities: ['print'] }
+    const subject = { subject_id: 'agent-8', subject_public_key: stranger.signer.publicKey }
+    const body = { ...subject, roles: ['role:client'], validity_hours: 24, claims }
+    const issued = await setup.na.as('privileged')('POST', '/admin/attestations', body)
+    const attestation = accepted(issued, 201) as unknown as Attestation
+    attested = { ...stranger, attestation }
+    await setup.gateway.reload(await setup.policy({ subjects: { [`node:${node.certificate.cert_id}`]: known } }))
+  })
+  afterAll(() => setup.stop())
+  beforeEach(() => {
+    setup.clock.advance(2)
+    setup.asked.length = 0
+    setup.change = (answer) => answer
+  })
+
+  async function ask(by: ProvingNode, method: string, target: string) {
+    const headers = await provenHeaders(by, { method, target, now: setup.clock.now() })
+    const asked = { 'x-forwarded-method': method, 'x-forwarded-uri': target }
+    return askCheck(checkUrl(setup.gateway), { path: '/check?any=1', headers: { ...headers, ...asked } })
+  }
+
+  it('asks once for the same node and resource, and passes the id of the decision', async () => {
+    const first = await ask(node, 'POST', '/printers/p1/jobs')
+    expect([first.status, first.reason]).toEqual([200, undefined])
+    const again = await ask(node, 'POST', '/printers/p1/jobs?copies=2')
+    expect([again.status, again.headers['chancery-decision']]).toEqual([200, first.headers['chancery-decision']])
+    expect(setup.asked).toHaveLength(1)
+    const context = setup.asked[0]?.['context'] as JsonObject | undefined
+    expect(context?.['request_parameters']).toEqual({
+      resource: { type: 'printer', id: 'p1', properties: { printer: 'p1' } },
+    })
+    expect(first.headers['chancery-decision']).toMatch(/^[\w-]+$/)
+    expect((await ask(node, 'POST', '/printers/p2/jobs')).status).toBe(200)
+    expect(setup.asked).toHaveLength(2)
+    setup.clock.advance(301)
+    expect((await ask(node, 'POST', '/printers/p1/jobs')).status).toBe(200)
+    expect(setup.asked).toHaveLength(3)
+  })
+
+  it('takes a genuine attestation of a proof of profile v2, and no other', async () => {
+    expect(await ask(stranger, 'POST', '/printers/p1/jobs')).toMatchObject({ status: 403, reason: 'subject_unknown' })
+    expect(await ask(attested, 'POST', '/printers/p1/jobs')).toMatchObject({ status: 200 })
+    expect(setup.asked).toHaveLength(1)
+    const forged = { ...(attested.attestation as Attestation), attestation_id: 'another' }
+    expect(await ask({ ...stranger, attestation: forged }, 'POST', '/printers/p1/jobs')).toMatchObject({
+      status: 403,
+      reason: 'subject_unknown',
+    })
+    const bound = { ...(attested.attestation as Attestation), subject_public_key: node.signer.publicKey }
+    expect(await ask({ ...stranger, attestation: bound }, 'POST', '/printers/p1/jobs')).toMatchObject({
+      status: 401,
+      reason: 'attestation_not_bound',
+    })
+    expect(setup.asked).toHaveLength(1)
+  })
+
+  it('does not pass on a denial, and asks nothing for a route without a capability', async () => {
+    const denied = await ask(node, 'DELETE', '/printers/p1')
+    expect([denied.status, denied.reason]).toEqual([403, 'decision_denied'])
+    setup.asked.length = 0
+    const read = await ask(stranger, 'GET', '/printers')
+    expect([read.status, read.headers['chancery-decision'], setup.asked.length]).toEqual([200, '', 0])
+  })
+
+  it('is closed when the authority does not answer, or with a decision on something else', async () => {
+    setup.change = () => undefined
+    expect(await ask(node, 'POST', '/printers/p7/jobs')).toMatchObject({ status: 503, reason: 'authority_unreachable' })
+    let earlier: JsonObject | undefined
+    setup.change = (answer) => (earlier ??= answer)
+    expect((await ask(node, 'POST', '/printers/p8/jobs')).status).toBe(200)
+    expect(await ask(node, 'POST', '/printers/p9/jobs')).toMatchObject({ status: 503, reason: 'decision_unverified' })
+  })
+})

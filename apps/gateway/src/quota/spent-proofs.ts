@@ -1,0 +1,59 @@
+import type { Instant } from '@chancery/protocol'
+import type { Clock } from '@chancery/service-kit'
+import { PROOF_MS, QuotaUnavailableError } from './quota.ts'
+import type { SpentProof } from './quota.ts'
+
+const MAX_PROOFS = 1_000_000
+
+/**
+ * The proofs that this process accepted. A proof from before its start may have been spent by an earlier process, so it
+ * counts as spent. Proofs are removed in two groups, each after the time in which it could be accepted.
+ */
+export class SpentProofs {
+  readonly #clock: Pick<Clock, 'monotonicMs'>
+  readonly #maxProofs: number
+  /** Proofs up to this time may be spent and removed. So a clock that goes back makes none of them valid again. */
+  #floor: Instant
+  #earlier: Group
+  #recent: Group
+  #recentSinceMs: number
+
+  constructor(clock: Pick<Clock, 'monotonicMs' | 'now'>, maxProofs = MAX_PROOFS) {
+    this.#clock = clock
+    this.#maxProofs = maxProofs
+    this.#floor = clock.now()
+    this.#earlier = emptyGroup(this.#floor)
+    this.#recent = emptyGroup(this.#floor)
+    this.#recentSinceMs = clock.monotonicMs()
+  }
+
+  spend({ name, created }: SpentProof): boolean {
+    this.#removeOld()
+    const [earlier, recent] = [this.#earlier, this.#recent]
+    if (created <= this.#floor || recent.names.has(name) || earlier.names.has(name)) return false
+    if (recent.names.size + earlier.names.size >= this.#maxProofs)
+      throw new QuotaUnavailableError('too many request proofs are stored')
+    recent.names.add(name)
+    if (created > recent.latest) recent.latest = created
+    return true
+  }
+
+  #removeOld(): void {
+    const now = this.#clock.monotonicMs()
+    if (now - this.#recentSinceMs < PROOF_MS) return
+    this.#floor = this.#earlier.latest
+    this.#earlier = this.#recent
+    this.#recent = emptyGroup(this.#earlier.latest)
+    this.#recentSinceMs = now
+  }
+}
+
+interface Group {
+  readonly names: Set<string>
+  /** Time of the newest proof in this group or before it. */
+  latest: Instant
+}
+
+function emptyGroup(latest: Instant): Group {
+  return { names: new Set(), latest }
+}

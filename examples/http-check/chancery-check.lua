@@ -1,0 +1,44 @@
+-- Asks the HTTP check of a gateway about each request. Everything but the status 200 is a refusal.
+local CHECK = 'http://127.0.0.1:8081/check'
+local TIMEOUT_MS = 5000
+
+-- These belong to the connection of the client, and method and target are set below.
+local OWN = {
+  ['host'] = true,
+  ['connection'] = true,
+  ['content-length'] = true,
+  ['transfer-encoding'] = true,
+  ['expect'] = true,
+  ['upgrade'] = true,
+  ['te'] = true,
+  ['x-original-method'] = true,
+  ['x-original-uri'] = true,
+}
+
+local RESULTS = { 'node', 'network', 'roles', 'node-key', 'decision', 'body-digest' }
+
+local function ask(txn)
+  local headers = {
+    ['x-original-method'] = { txn.f:method() },
+    ['x-original-uri'] = { txn.f:url() },
+  }
+  for name, values in pairs(txn.http:req_get_headers()) do
+    if not OWN[name] then
+      local all = {}
+      for _, value in pairs(values) do all[#all + 1] = value end
+      headers[name] = all
+    end
+  end
+  return core.httpclient():get{ url = CHECK, headers = headers, timeout = TIMEOUT_MS }
+end
+
+core.register_action('chancery-check', { 'http-req' }, function(txn)
+  txn:set_var('txn.chancery_status', '503')
+  local asked, answer = pcall(ask, txn)
+  if not asked or answer == nil or answer.status == nil or answer.status == 0 then return end
+  txn:set_var('txn.chancery_status', tostring(answer.status))
+  for _, name in ipairs(RESULTS) do
+    local values = answer.headers and answer.headers['chancery-' .. name]
+    txn:set_var('txn.chancery_' .. name:gsub('-', '_'), values and values[0] or '')
+  end
+end, 0)

@@ -1,0 +1,207 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { contentDigest, toUtf8 } from '@chancery/protocol'
+import type { JoinCertificate, JsonObject, Signer } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
+import {
+  startTestGateway,
+  testCertificate,
+  testClient,
+  testIssuer,
+  testList,
+  testNetwork,
+  testPolicy,
+  testProof,
+  testSigner,
+} from '@chancery/testkit'
+import type { TestGateway } from '@chancery/testkit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { DIALECT_OF, PROXIES, startCheckProxy, startCheckedService } from '../instances/check-proxies.ts'
+import type { CheckProxy, CheckedService, ServedRequest } from '../instances/check-proxies.ts'
+import { sendRaw } from '../instances/raw-requests.ts'
+
+/**
+ * Holds for nginx, Caddy and HAProxy with the configuration of the documentation: a request reaches the service only
+ * with a fresh proof of a trusted node, and the service sees the results of the check and never those of a client.
+ */
+const AUDIENCE = 'https://print.example'
+const ROUTES = [
+  { method: 'GET', path: '/jobs/{job*}' },
+  { method: 'POST', path: '/uploads', body: 'upstream' },
+  { method: 'POST', path: '/jobs' },
+]
+
+interface Given {
+  readonly method?: string
+  readonly target: string
+  readonly signed?: string
+  readonly body?: string
+  readonly by?: JoinCertificate
+  readonly headers?: readonly (readonly [string, string])[]
+  readonly proof?: Readonly<Record<string, string>>
+}
+
+describe.each(PROXIES)('%s', (kind) => {
+  let service: CheckedService
+  let gateway: TestGateway
+  let proxy: CheckProxy
+  let signer: Signer
+  let certificate: JoinCertificate
+  let later: JoinCertificate
+  let policyWith: (revoked: readonly string[]) => Promise<JsonObject>
+
+  beforeAll(async () => {
+    const by = await testIssuer('agency')
+    signer = await testSigner('node', 'proxied')
+    const facts = { node_public_key: signer.publicKey }
+    certificate = await testCertificate(by, systemClock.now(), facts)
+    later = await testCertificate(by, systemClock.now(), facts)
+    let sequence = 9
+    policyWith = async (revoked) => {
+      sequence += 1
+      const entries = revoked.map((certificate_id) => ({ certificate_id }))
+      const list = await testList(by, systemClock.now(), { sequence, entries })
+      const policy = testPolicy({ agency: testNetwork(by, list) }, [testClient('caller', ['agency'])])
+      return { ...policy, check: { audience: AUDIENCE, routes: ROUTES } }
+    }
+    service = await startCheckedService()
+    gateway = await startTestGateway({
+      policy: await policyWith([]),
+      settings: { GATEWAY_CHECK_ADDR: '127.0.0.1:0', GATEWAY_CHECK_DIALECT: DIALECT_OF[kind] },
+    })
+    const check = gateway.gateway.listening.check?.port ?? 0
+    proxy = await startCheckProxy(kind, { check, service: service.port })
+    // Proofs from the second in which the gateway started count as spent.
+    while ((await send({ target: '/jobs/1' })).status !== 200) await pause(50)
+  })
+  afterAll(async () => {
+    await proxy.stop()
+    await gateway.stop()
+    await service.stop()
+  })
+  beforeEach(() => {
+    service.served.length = 0
+  })
+
+  async function proofFor({ method = 'GET', target, signed = target, body = '', by = certificate }: Given) {
+    return testProof({
+      method,
+      target: signed,
+      body,
+      audience: AUDIENCE,
+      certificate: by,
+      signer,
+      now: systemClock.now(),
+    })
+  }
+
+  async function send(given: Given): Promise<{ status: number; headers: Readonly<Record<string, string>> }> {
+    const { method = 'GET', target, body = '', headers = [], proof = await proofFor(given) } = given
+    const all = [
+      ...Object.entries(proof),
+      ...headers,
+      ...(body === '' ? [] : [['content-length', String(body.length)]]),
+    ]
+    return sendRaw(proxy.port, { method, target, headers: all as [string, string][], body })
+  }
+
+  const valuesOf = ({ rawHeaders }: ServedRequest, name: string): string[] =>
+    rawHeaders.filter((_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name)
+
+  it('lets a proven request pass, with the target as it was signed and the results of the check', async () => {
+    const target = '/jobs/a%20b/caf%C3%A9?x=%2F..%2F&y=1'
+    expect((await send({ target })).status).toBe(200)
+    const [seen] = service.served
+    if (seen === undefined) throw new Error('nothing was served')
+    expect([seen.method, seen.url]).toEqual(['GET', target])
+    expect(valuesOf(seen, 'chancery-node')).toEqual([certificate.cert_id])
+    expect(valuesOf(seen, 'chancery-network')).toEqual(['agency'])
+    expect(valuesOf(seen, 'chancery-roles')).toEqual(['role:client'])
+    expect(valuesOf(seen, 'chancery-node-key')).toEqual([signer.publicKey])
+    expect(valuesOf(seen, 'chancery-decision').join('')).toBe('')
+  })
+
+  it('stops requests without a proof, with a spent one, and with one for another target', async () => {
+    expect((await send({ target: '/jobs/1', proof: {} })).status).toBe(401)
+    const proof = await proofFor({ target: '/jobs/1' })
+    expect((await send({ target: '/jobs/1', proof })).status).toBe(200)
+    expect((await send({ target: '/jobs/1', proof })).status).toBe(401)
+    expect((await send({ target: '/jobs/2', signed: '/jobs/1' })).status).toBe(401)
+    expect((await send({ target: '/other' })).status).toBe(403)
+    expect(service.served).toHaveLength(1)
+  })
+
+  it('stops or replaces headers that only the check may set', async () => {
+    const smuggled: readonly (readonly [string, string])[][] = [
+      [['Chancery-Node', 'cert-admin']],
+      [['chancery-roles', 'role:admin']],
+      [['Chancery-Decision', 'forged']],
+      [['chancery_node', 'cert-admin']],
+      [
+        ['Chancery-Node', 'a'],
+        ['chancery-node', 'b'],
+      ],
+      [['X-Original-URI', '/jobs/1']],
+      [['X-Forwarded-Uri', '/jobs/1']],
+      [['X-Forwarded-Method', 'GET']],
+      [['X-Original-Method', 'GET']],
+    ]
+    for (const headers of smuggled) {
+      service.served.length = 0
+      const { status } = await send({ target: '/jobs/1', headers })
+      expect([200, 403]).toContain(status)
+      for (const seen of service.served) {
+        expect(valuesOf(seen, 'chancery-node')).toEqual([certificate.cert_id])
+        expect(valuesOf(seen, 'chancery-roles')).toEqual(['role:client'])
+        expect(valuesOf(seen, 'chancery-decision').join('')).toBe('')
+        expect(valuesOf(seen, 'chancery_node')).toEqual([])
+      }
+      // The headers of a dialect choose nothing when a client sends them.
+      service.served.length = 0
+      expect((await send({ target: '/jobs/2', signed: '/jobs/1', headers })).status).not.toBe(200)
+      expect(service.served).toHaveLength(0)
+    }
+    expect((await send({ target: '/jobs/1', headers: [['X-HTTP-Method-Override', 'DELETE']] })).status).toBe(403)
+  })
+
+  it('stops every path with two readings', async () => {
+    const targets = [
+      '/jobs/../admin',
+      '/jobs/%2e%2e/admin',
+      '/jobs//1',
+      '/jobs/a%2Fb',
+      '/jobs/%61',
+      '/jobs/..;/x',
+      '/jobs/%252e',
+      '/JOBS/1',
+      '/jobs/a%00b',
+    ]
+    for (const target of targets) expect([target, (await send({ target })).status]).not.toEqual([target, 200])
+    expect(service.served).toHaveLength(0)
+  })
+
+  it('passes a large body with its digest where the service compares it, and stops it elsewhere', async () => {
+    const body = 'x'.repeat(3_000_000)
+    expect((await send({ method: 'POST', target: '/uploads', body })).status).toBe(200)
+    const [seen] = service.served
+    if (seen === undefined) throw new Error('nothing was served')
+    expect(valuesOf(seen, 'chancery-body-digest')).toEqual([contentDigest(toUtf8(body))])
+    expect(contentDigest(seen.body)).toBe(contentDigest(toUtf8(body)))
+    service.served.length = 0
+    expect((await send({ method: 'POST', target: '/jobs', body: 'data' })).status).toBe(403)
+    expect(service.served).toHaveLength(0)
+  })
+
+  it('stops a certificate that was revoked in between', async () => {
+    expect((await send({ target: '/jobs/1', by: later })).status).toBe(200)
+    await gateway.reload(await policyWith([later.cert_id]))
+    expect((await send({ target: '/jobs/1', by: later })).status).toBe(403)
+    expect((await send({ target: '/jobs/1' })).status).toBe(200)
+  })
+
+  it('is closed while the gateway is down', async () => {
+    await gateway.stop()
+    const { status } = await send({ target: '/jobs/1' })
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(service.served).toHaveLength(0)
+  })
+})
