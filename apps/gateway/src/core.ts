@@ -53,7 +53,7 @@ export interface FeatureListener {
 export interface Feature {
   readonly routes: readonly GatewayBinding[]
   readonly jobs: readonly Job[]
-  /** Listeners of its own. They start after the one of the gateway. */
+  /** Its separate listeners. They start after the one of the gateway. */
   readonly listeners?: readonly FeatureListener[]
   /** Ends its threads. Features are closed in reverse order of opening. */
   close(): Promise<void>

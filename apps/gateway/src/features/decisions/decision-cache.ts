@@ -18,7 +18,7 @@ interface Stored {
   readonly endMs: number
 }
 
-/** For each client, unless told otherwise, so that none removes the decisions of another. */
+/** Default for each client, so that none removes the decisions of another. */
 const MAX_DECISIONS = 1000
 /** A clock that runs behind must not prolong a decision (protocol/trust-operations: 300 s). */
 const MAX_REUSE_MS = 300_000
