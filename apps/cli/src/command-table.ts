@@ -145,6 +145,7 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   'evidence status': () => import('./commands/evidence/status.ts'),
   'evidence search': () => import('./commands/evidence/search.ts'),
   'evidence decisions': () => import('./commands/evidence/decisions.ts'),
+  'evidence rejections': () => import('./commands/evidence/rejections.ts'),
   'evidence count': () => import('./commands/evidence/count.ts'),
   'evidence show': () => import('./commands/evidence/show.ts'),
   'evidence export': () => import('./commands/evidence/export.ts'),

@@ -173,6 +173,7 @@ export type {
   EvidencePage,
   ExecutorKey,
   RecordedEvidence,
+  RetentionPreview,
   RetentionResult,
 } from './api/evidence.ts'
 export type { AuditApi, AuditPage, AuditQuery } from './api/audit.ts'

@@ -143,6 +143,18 @@ export const PAGES: readonly PageEntry[] = [
     folder: 'evidence',
   },
   {
+    path: '/operator/resources/{resource_id}',
+    title: 'Resource',
+    asks: 'What was done to this resource?',
+    folder: 'history',
+  },
+  {
+    path: '/operator/vendors/{vendor_id}',
+    title: 'Vendor',
+    asks: 'What did this vendor ask for?',
+    folder: 'history',
+  },
+  {
     path: '/operator/audit',
     title: 'Audit',
     asks: 'Who did what, when and from where?',

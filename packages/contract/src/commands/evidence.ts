@@ -112,6 +112,19 @@ export const evidenceCommands: readonly Command[] = [
     needs: 'operator',
   },
   {
+    path: ['evidence', 'rejections'],
+    summary: 'List refused evidence, newest first',
+    description:
+      'Lists records that the authority refused, with the error code and the names that they claimed. The records themselves are not stored.',
+    arguments: [],
+    options: [
+      { flags: '--cursor <cursor>', summary: 'Continue after the page that printed this cursor' },
+      { flags: '--limit <n>', summary: 'Maximum number of records, 1 to 100', default: '50' },
+    ],
+    examples: [{ line: 'chancery evidence rejections --limit 10', summary: 'List the ten newest refusals' }],
+    needs: 'operator',
+  },
+  {
     path: ['evidence', 'export'],
     summary: 'Export the evidence store',
     description: 'Writes every entry as one JSON line to a new file, exactly as stored.',
@@ -216,9 +229,14 @@ export const evidenceCommands: readonly Command[] = [
     options: [
       { flags: '--older-than-days <n>', summary: 'Minimum age of removed entries in days, 1 to 36500', required: true },
       { flags: '--out <file>', summary: 'Write the signed checkpoint to a new file' },
+      { flags: '--dry-run', summary: 'Only show what would be removed' },
       { flags: '--yes', summary: 'Do not ask for confirmation' },
     ],
     examples: [
+      {
+        line: 'chancery evidence retain --older-than-days 400 --dry-run',
+        summary: 'Show how many entries would be removed',
+      },
       {
         line: 'chancery evidence retain --older-than-days 400 --out checkpoint.json',
         summary: 'Ask, remove, and save the checkpoint',

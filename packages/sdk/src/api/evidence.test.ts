@@ -60,6 +60,14 @@ describe('evidence', () => {
     const { anchor, status } = await client.evidence.anchor()
     expect([anchor?.store_sequence, status]).toEqual([3, 'anchored'])
     expect((await client.evidence.anchors({ after_anchor: 0 })).anchors).toEqual([anchor])
+    expect(await client.evidence.previewRetention(1)).toEqual({
+      dry_run: true,
+      would_change: false,
+      removed_count: 0,
+      removed_through_sequence: null,
+      stopped_by: 'too_young',
+      complete: true,
+    })
     expect(await client.evidence.applyRetention(1)).toEqual({
       removed_count: 0,
       checkpoint: null,

@@ -22,6 +22,7 @@ import { omitUndefined } from '../http/omit-undefined.ts'
 import type { RecordOrText } from '../http/record-texts.ts'
 import { decisionSearchApi, readEvent } from './decision-search.ts'
 import type { DecisionSearchApi } from './decision-search.ts'
+import { isDryRun, preview } from './dry-run.ts'
 import type { EvidenceEvent, EvidenceFilter } from './evidence-entries.ts'
 
 export type { EvidenceEvent, EvidenceFilter } from './evidence-entries.ts'
@@ -66,6 +67,17 @@ export interface RetentionResult {
   readonly stopped_by: string | null
 }
 
+/** What retention would remove. Entries are verified only when they are removed. */
+export interface RetentionPreview {
+  readonly dry_run: true
+  readonly would_change: boolean
+  readonly removed_count: number
+  readonly removed_through_sequence: number | null
+  readonly stopped_by: string
+  /** False when the store has more entries than a preview reads. */
+  readonly complete: boolean
+}
+
 export interface EvidenceApi extends DecisionSearchApi {
   /** Signed by a registered executor key. May be repeated: the same record is then a duplicate. */
   submit(record: RecordOrText<ExecutionEvidence | JsonObject>, options?: CallOptions): Promise<RecordedEvidence>
@@ -91,6 +103,8 @@ export interface EvidenceApi extends DecisionSearchApi {
   ): Promise<{ readonly key_id: string; readonly executor_sovereign_id: string; readonly active: boolean }>
   retireKey(keyId: string, options?: CallOptions): Promise<{ readonly key_id: string; readonly active: boolean }>
   applyRetention(olderThanDays: number, options?: CallOptions): Promise<RetentionResult>
+  /** Returns what `applyRetention` would remove, and removes nothing. Needs a key of the standard tier only. */
+  previewRetention(olderThanDays: number, options?: CallOptions): Promise<RetentionPreview>
   anchors(
     page?: { readonly after_anchor?: number; readonly limit?: number },
     options?: CallOptions,
@@ -141,6 +155,14 @@ const readRetention = known({
     shape.nullable((value: JsonValue): RetentionCheckpoint => readReceived(retentionCheckpointForm, value).record),
   ),
   stopped_by: shape.withDefault(shape.nullable(shape.string), null),
+})
+const readRetentionPreview = known({
+  dry_run: shape.required(isDryRun),
+  would_change: active,
+  removed_count: count,
+  removed_through_sequence: place,
+  stopped_by: word,
+  complete: active,
 })
 
 export function evidenceApi(connection: Connection): EvidenceApi {
@@ -203,9 +225,10 @@ function readingMethods({ call }: Connection): Pick<EvidenceApi, Reading> {
   }
 }
 
-type Keeping = 'submit' | 'registerKey' | 'retireKey' | 'applyRetention' | 'anchor'
+type Keeping = 'submit' | 'registerKey' | 'retireKey' | 'applyRetention' | 'previewRetention' | 'anchor'
 
-function keepingMethods({ call }: Connection): Pick<EvidenceApi, Keeping> {
+function keepingMethods(connection: Connection): Pick<EvidenceApi, Keeping> {
+  const { call } = connection
   return {
     submit: (record, options) =>
       call({
@@ -235,6 +258,14 @@ function keepingMethods({ call }: Connection): Pick<EvidenceApi, Keeping> {
         route: evidence.retention,
         body: { older_than_days },
         read: json((value) => readRetention(value, '')),
+        options,
+      }),
+    previewRetention: (older_than_days, options) =>
+      preview(connection, {
+        route: evidence.retention,
+        body: { older_than_days, dry_run: true },
+        repeatable: true,
+        read: json((value) => readRetentionPreview(value, '')),
         options,
       }),
     anchor: (options) =>

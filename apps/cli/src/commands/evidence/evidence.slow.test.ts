@@ -185,6 +185,8 @@ describe('evidence export and verify', () => {
       await decide(old)
       old.clock.advance(3 * 86_400)
       await decide(old)
+      const dry = await old.asOperator('evidence retain --older-than-days 1 --dry-run')
+      expect(dry.stdout).toContain('Would remove 2 entries, through 2. The next entry is not old enough.')
       const asked = await old.asOperator('evidence retain --older-than-days 1')
       expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('add --yes')])
       const done = await old.asOperator('evidence retain --older-than-days 1 --yes --out boundary.json')

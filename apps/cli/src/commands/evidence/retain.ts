@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { asJson, writeJson } from '@chancery/protocol'
+import type { RetentionPreview } from '@chancery/sdk'
 import { requireConsent } from '../../prompts/confirm.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
@@ -24,6 +25,8 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const file = out === undefined ? undefined : resolve(context.cwd, out)
   if (file !== undefined) await refuseExisting([file])
   const connection = await connectAsOperator(context, options)
+  if (options.isSet('dry-run'))
+    return previewed(await connection.ask((client) => client.evidence.previewRetention(days)))
   await requireConsent(
     context,
     options,
@@ -39,4 +42,15 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const saved = file === undefined ? '' : `\nCheckpoint written to ${typed(context.cwd, file)}.`
   const text = `${context.style.good('Removed')} ${plural(removed_count, 'entry', 'entries')}, through ${checkpoint.removed_through_sequence}.${reason}${saved}`
   return { data: { removed_count, checkpoint: asJson(checkpoint), stopped_by }, text }
+}
+
+function previewed(preview: RetentionPreview): Result {
+  const { removed_count, removed_through_sequence: through, stopped_by, complete } = preview
+  const reason = STOPPED_BY[stopped_by] ?? ''
+  const least = complete ? '' : 'at least '
+  const text =
+    through === null
+      ? `Nothing would be removed.${reason}`
+      : `Would remove ${least}${plural(removed_count, 'entry', 'entries')}, through ${through}.${reason}`
+  return { data: asJson(preview), text }
 }

@@ -9,6 +9,7 @@ import { Time } from '../../parts/time.tsx'
 import { useLive } from '../../parts/use-live.ts'
 import type { DecisionStory } from '../../proof/decision-group.ts'
 import { outcomeState, parametersText } from '../../words/decisions.ts'
+import { resourceHref, vendorHref } from '../history/links.ts'
 
 interface StoryProps {
   readonly story: DecisionStory
@@ -51,7 +52,7 @@ export function Request({ story: { context, entry } }: StoryProps): JSX.Element 
           [
             'Asked by',
             <>
-              <b>{entry.vendor_id}</b>
+              {entry.vendor_id === null ? null : <a href={vendorHref(entry.vendor_id)}>{entry.vendor_id}</a>}
               {context.requester_sovereign_id === entry.vendor_id ? null : (
                 <span class="quiet"> · requester {context.requester_sovereign_id}</span>
               )}
@@ -190,7 +191,10 @@ export function Done({ story, isOver }: StoryProps & { readonly isOver: boolean 
                   <b>{record.evidence_id}</b>
                 </td>
                 <td>
-                  {record.resource_action ?? record.executed_capability} {record.resource_id}
+                  {record.resource_action ?? record.executed_capability}{' '}
+                  {record.resource_id === undefined || record.resource_id === null ? null : (
+                    <a href={resourceHref(record.resource_id)}>{record.resource_id}</a>
+                  )}
                 </td>
                 <td>
                   by {record.executor_sovereign_id}, key <span class="mono">{record.signature?.key_id}</span>

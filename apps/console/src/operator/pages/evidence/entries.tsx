@@ -11,6 +11,7 @@ import { Time } from '../../parts/time.tsx'
 import { toGroup } from '../../proof/decision-group.ts'
 import { navigate, withQuery } from '../../router.ts'
 import { kindText, outcomeState, whyText } from '../../words/decisions.ts'
+import { resourceHref, vendorHref } from '../history/links.ts'
 import type { ViewProps } from './status.ts'
 
 const KINDS = ['decision', 'justification', 'execution', 'rejection', 'retention_checkpoint']
@@ -50,7 +51,12 @@ const COLUMNS: readonly Column<EntryRow>[] = [
     cell: ({ entry }) =>
       entry.outcome === null ? <span class="quiet">–</span> : <State {...outcomeState(entry.outcome)} />,
   },
-  { head: 'Vendor', low: 'low', cell: ({ entry, isSub }) => (isSub ? null : entry.vendor_id) },
+  {
+    head: 'Vendor',
+    low: 'low',
+    cell: ({ entry, isSub }) =>
+      isSub || entry.vendor_id === null ? null : <a href={vendorHref(entry.vendor_id)}>{entry.vendor_id}</a>,
+  },
   {
     head: 'Resource',
     low: 'low2',
@@ -59,7 +65,8 @@ const COLUMNS: readonly Column<EntryRow>[] = [
         <span class="quiet">–</span>
       ) : (
         <>
-          {entry.resource_id} <span class="quiet">{entry.resource_action}</span>
+          <a href={resourceHref(entry.resource_id)}>{entry.resource_id}</a>{' '}
+          <span class="quiet">{entry.resource_action}</span>
         </>
       ),
   },

@@ -11,6 +11,7 @@ import { Time } from '../../parts/time.tsx'
 import { useLive } from '../../parts/use-live.ts'
 import type { EntryFinding } from '../../proof/check-entry.ts'
 import { kindText, outcomeState } from '../../words/decisions.ts'
+import { resourceHref, vendorHref } from '../history/links.ts'
 
 interface Loaded {
   readonly line: string
@@ -75,9 +76,17 @@ function Content({ loaded }: { readonly loaded: Loaded }): JSX.Element {
           of={[
             ['Recorded', <Time at={entry.recorded_at} both />],
             ['Outcome', entry.outcome === null ? undefined : <State {...outcomeState(entry.outcome)} />],
-            ['Vendor', entry.vendor_id],
+            [
+              'Vendor',
+              entry.vendor_id === null ? undefined : <a href={vendorHref(entry.vendor_id)}>{entry.vendor_id}</a>,
+            ],
             ['Capability', entry.capability],
-            ['Resource', entry.resource_id],
+            [
+              'Resource',
+              entry.resource_id === null ? undefined : (
+                <a href={resourceHref(entry.resource_id)}>{entry.resource_id}</a>
+              ),
+            ],
             ['Executor', entry.executor_sovereign_id],
             [
               'Attestation',

@@ -15,10 +15,11 @@ import { Entries } from './entries.tsx'
 import { ExecutorKeys } from './executor-keys.tsx'
 import { ExportDrawer } from './export.tsx'
 import { Head } from './head.tsx'
+import { Rejections } from './rejections.tsx'
 import { Retention } from './retention.tsx'
 import type { StoreStatus } from './status.ts'
 
-const VIEWS = { '': Entries, anchors: Anchors, keys: ExecutorKeys, retention: Retention } as const
+const VIEWS = { '': Entries, anchors: Anchors, keys: ExecutorKeys, refused: Rejections, retention: Retention } as const
 
 /** Is every entry still there, and unchanged? The head of the store, and its parts as tabs. */
 export function Page({ query }: PageProps): JSX.Element {
@@ -58,6 +59,7 @@ export function Page({ query }: PageProps): JSX.Element {
           { value: '', text: 'Entries', count: value?.entries },
           { value: 'anchors', text: 'Anchors', count: value?.latest_anchor?.anchor_sequence ?? 0 },
           { value: 'keys', text: 'Executor keys', count: value?.active_executor_keys },
+          { value: 'refused', text: 'Refused records', count: value?.rejections },
           { value: 'retention', text: 'Retention' },
         ]}
       />

@@ -1,0 +1,17 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+
+let network = undefined as unknown as RealNetwork
+beforeAll(async () => {
+  network = await openNetwork({ EVIDENCE_STORE: 'on' })
+})
+afterAll(() => network.close())
+
+it('lists refused evidence with its code and claimed names', async () => {
+  expect((await network.asOperator('evidence rejections')).stdout).toContain('No record was refused.')
+  const refused = { evidence_id: 'claimed', resource_id: 'kv/other' }
+  await network.na.request('POST', '/evidence/execution', { body: { evidence: refused } })
+  const listed = await network.asOperator('evidence rejections')
+  expect(listed.stdout).toMatch(/evidence_malformed +1 .*kv\/other/)
+})

@@ -1,0 +1,175 @@
+import type { JsonObject } from '@chancery/protocol'
+import type { EvidenceEvent } from '@chancery/sdk'
+import type { JSX } from 'preact'
+import { at, readJsonText } from '../../client.ts'
+import type { PageProps } from '../../pages.ts'
+import { Bar } from '../../parts/bar.tsx'
+import { Facts } from '../../parts/facts.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { State } from '../../parts/state.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useLive } from '../../parts/use-live.ts'
+import { splitObjects } from '../../proof/split-lines.ts'
+import { StoreOff, isStoreOff } from '../../proof/store-off.tsx'
+import { VerifiedHere, useCheck } from '../../proof/verified-here.tsx'
+import { kindText, outcomeState } from '../../words/decisions.ts'
+import { resourceHref, vendorHref } from './links.ts'
+
+interface History {
+  readonly truncated: boolean
+  readonly entries: readonly EvidenceEvent[]
+  /** The last record, as the retention checkpoint has it, when every entry was removed. */
+  readonly head?: { readonly resource_sequence: number; readonly record_digest: string }
+  readonly verification: {
+    readonly verified: boolean
+    readonly checked_entries: number
+    readonly decisions: number
+    readonly executions: number
+    readonly failures: readonly JsonObject[]
+  }
+  /** The entries as sent: digests cover their bytes. */
+  readonly lines: readonly string[]
+}
+
+/** What was decided and done about one resource, or for one vendor. The address has the id of one of them. */
+export function Page({ params }: PageProps): JSX.Element {
+  const { resource_id: resource, vendor_id: vendor } = params
+  const id = resource ?? vendor ?? ''
+  return <HistoryPage key={`${resource === undefined}${id}`} id={id} isResource={resource !== undefined} />
+}
+
+interface Of {
+  readonly id: string
+  readonly isResource: boolean
+}
+
+function HistoryPage({ id, isResource }: Of): JSX.Element {
+  const live = useLive(`history ${id}`, (signal) => load({ id, isResource }, signal), ['evidence'])
+  const { value } = live
+  const bar = (
+    <Bar
+      title={id}
+      asks={isResource ? 'What was done to this resource?' : 'What did this vendor ask for?'}
+      crumbs={[{ href: '/operator/evidence', text: 'Evidence' }]}
+      live={live}
+    />
+  )
+  if (isStoreOff(live.problem)) return <StoreOff bar={bar} />
+  return (
+    <>
+      {bar}
+      {live.problem === undefined ? null : <Problem problem={live.problem} />}
+      {value === undefined ? null : (
+        <>
+          <Summary history={value} id={id} isResource={isResource} />
+          <Entries entries={value.entries} isResource={isResource} />
+        </>
+      )}
+    </>
+  )
+}
+
+async function load({ id, isResource }: Of, signal: AbortSignal): Promise<History> {
+  const target = isResource ? at`/admin/evidence/resources/${id}` : at`/admin/evidence/vendors/${id}`
+  const text = await readJsonText(target, {}, signal)
+  return { ...(JSON.parse(text) as Omit<History, 'lines'>), lines: splitObjects(text, 'entries') }
+}
+
+function Summary({ history, id, isResource }: Of & { readonly history: History }): JSX.Element {
+  const { truncated, verification, lines, head } = history
+  const finding = useCheck(lines.join('\n'), async () => {
+    if (truncated) throw new Error('the history is longer than one response. Use chancery evidence verify')
+    const { checkHistory } = await import('../../proof/check-history.ts')
+    return (await checkHistory(lines, isResource ? id : undefined)).join('. ')
+  })
+  return (
+    <div class="content">
+      <section class="panel">
+        <header>
+          <h2>{isResource ? 'History of the resource' : 'History of the vendor'}</h2>
+          <div class="end" data-verified-here={finding === undefined ? 'waiting' : 'done'}>
+            <VerifiedHere finding={finding} />
+          </div>
+        </header>
+        <div class="body">
+          <Facts
+            of={[
+              [isResource ? 'Resource' : 'Vendor', id],
+              ['Entries', `${lines.length.toLocaleString('en')}${truncated ? ', the newest ones' : ''}`],
+              ['Decisions', verification.decisions.toLocaleString('en')],
+              ['Executions', verification.executions.toLocaleString('en')],
+              ['The authority reports', <Reported of={verification} />],
+              [
+                'Removed by retention',
+                head === undefined ? undefined : `all entries; the last record was number ${head.resource_sequence}`,
+              ],
+            ]}
+          />
+        </div>
+      </section>
+    </div>
+  )
+}
+
+function Reported({ of }: { readonly of: History['verification'] }): JSX.Element {
+  return of.verified ? (
+    <State shape="tick" tone="good" word={`${of.checked_entries} entries verified`} />
+  ) : (
+    <State shape="square" tone="bad" word={`${of.failures.length} problems`} />
+  )
+}
+
+function Entries({ entries, isResource }: Pick<History, 'entries'> & Pick<Of, 'isResource'>): JSX.Element | null {
+  if (entries.length === 0) return null
+  return (
+    <div class="table" tabIndex={0} role="region" aria-label="Entries">
+      <table class="rows">
+        <thead>
+          <tr>
+            <th scope="col">Sequence</th>
+            <th scope="col">Kind</th>
+            <th scope="col">What</th>
+            <th scope="col">Outcome</th>
+            <th scope="col">{isResource ? 'Vendor' : 'Resource'}</th>
+            <th scope="col">Recorded</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.toReversed().map((event) => (
+            <Row key={event.entry_digest} {...event} isResource={isResource} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Row({ entry, isResource }: EvidenceEvent & Pick<Of, 'isResource'>): JSX.Element {
+  const { vendor_id, resource_id, decision_id } = entry
+  return (
+    <tr>
+      <td class="p-d">
+        <a class="id" href={`/operator/evidence?entry=${entry.store_sequence}`}>
+          #{entry.store_sequence}
+        </a>
+      </td>
+      <td class="p-c">{kindText(entry.entry_kind)}</td>
+      <td class="p-a">
+        <a class="name" href={`/operator/decisions/${encodeURIComponent(decision_id ?? '')}`}>
+          {entry.entry_kind === 'execution'
+            ? `${entry.evidence_id ?? ''}, ${entry.resource_action ?? ''}`
+            : entry.capability}
+        </a>
+      </td>
+      <td class="p-b">{entry.outcome === null ? '–' : <State {...outcomeState(entry.outcome)} />}</td>
+      <td>
+        {isResource
+          ? vendor_id !== null && <a href={vendorHref(vendor_id)}>{vendor_id}</a>
+          : resource_id !== null && <a href={resourceHref(resource_id)}>{resource_id}</a>}
+      </td>
+      <td>
+        <Time at={entry.recorded_at} />
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,56 @@
+import { send } from '@chancery/testkit'
+import { afterEach, describe, expect, it } from 'vitest'
+import { openPage, visit } from './browser.ts'
+import type { CheckedPage } from './browser.ts'
+import { checkScreens } from './check-screens.ts'
+import { useSetup } from './console-setup.ts'
+import { signIn } from './operator-page.ts'
+
+/** Holds: histories of resources and vendors are verified in the browser, and refused records are listed. */
+const setup = useSetup(4)
+const opened: CheckedPage[] = []
+afterEach(async () => {
+  for (const each of opened.splice(0)) await each.close()
+})
+
+async function open(path: string): Promise<CheckedPage> {
+  const { browser, demo } = setup()
+  const checkedPage = await openPage(browser, demo.url, { reducedMotion: 'reduce' })
+  opened.push(checkedPage)
+  await visit(checkedPage, demo.url + path)
+  await signIn(checkedPage.page, demo.keyFile)
+  return checkedPage
+}
+
+describe('evidence', () => {
+  it('has the history of a resource and of a vendor, each verified in this browser', async () => {
+    const { page, trouble } = await open('/operator/evidence?resource_id=invoice%2F2')
+    await page.click('tbody tr a:has-text("invoice/2")')
+    await page.waitForURL('**/operator/resources/invoice%2F2')
+    await page.waitForSelector('[data-verified-here="done"] >> text=verified in this browser')
+    await page.waitForSelector('dd:has-text("3 entries verified")')
+    await checkScreens(page, 'resource')
+    await page.click('tbody tr a[href^="/operator/vendors/"]')
+    await page.waitForSelector('h2:has-text("History of the vendor")')
+    await page.waitForSelector('[data-verified-here="done"] >> text=verified in this browser')
+    expect(trouble).toEqual([])
+    await page.route('**/admin/evidence/vendors/*', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, body: (await response.text()).replace('pay.invoice', 'pay.invoicE') })
+    })
+    await page.keyboard.press('R')
+    await page.waitForSelector('[data-verified-here="done"] >> text=was changed after it was stored')
+  })
+
+  it('lists refused records with the claimed names, and without the record', async () => {
+    const { page, trouble } = await open('/operator/evidence?view=refused')
+    await page.waitForSelector('text=No record was refused')
+    const evidence = { evidence_id: 'claimed-1', resource_id: 'invoice/9', note: 'private' }
+    expect((await send(setup().demo.url, 'POST', '/evidence/execution', { body: { evidence } })).status).toBe(422)
+    await page.waitForSelector('tbody tr:has-text("evidence_malformed")', { timeout: 30_000 })
+    await page.waitForSelector('.tabs a[aria-current]:has-text("Refused records")')
+    expect(await page.textContent('main')).not.toContain('private')
+    await checkScreens(page, 'evidence-refused')
+    expect(trouble).toEqual([])
+  })
+})
