@@ -60,6 +60,11 @@ async function measure(options: BenchOptions, database: Database, agents: number
   }
 }
 
+/** The text of the descriptor of agent n, in SQL. Its signature does not verify. */
+export function descriptorOf(capabilities: string, host: string, now: bigint): string {
+  return `'{"agent_id":"agent-' || n || '","capabilities":' || ${capabilities} || ',"endpoint":{"host":"' || ${host} || '","port":443,"scheme":"https"},"expires_at":"${writeInstant(now + DAY / 2n)}","metadata":{},"network_name":"bench","node_public_key":"key-' || n || '","registered_at":"${writeInstant(now)}","signatures":[{"key_id":"key-' || n || '","sig":"${'x'.repeat(88)}"}]}'`
+}
+
 /** Rows like those of registrations, without signatures: three capabilities each, and three of ten nodes are silent. */
 async function fill(database: Database, agents: number): Promise<void> {
   const now = readInstant(new Date().toISOString()) ?? 0n
@@ -69,7 +74,7 @@ async function fill(database: Database, agents: number): Promise<void> {
   const tags = ["'common:' || (n % 100)", "'popular:' || (n % 7)", "'rare:' || (n / 20)"] as const
   const json = `'["' || ${tags.join(` || '","' || `)} || '"]'`
   const host = "'h' || (n % 5000) || '.example'"
-  const descriptor = `'{"agent_id":"agent-' || n || '","capabilities":' || ${json} || ',"endpoint":{"host":"' || ${host} || '","port":443,"scheme":"https"},"expires_at":"${writeInstant(now + DAY / 2n)}","metadata":{},"network_name":"bench","node_public_key":"key-' || n || '","registered_at":"${writeInstant(now)}","signatures":[{"key_id":"key-' || n || '","sig":"${'x'.repeat(88)}"}]}'`
+  const descriptor = descriptorOf(json, host, now)
   await onDatabase(database, async (execute) => {
     for (let from = 1; from <= agents; from += AT_ONCE) {
       const numbers = numbersFrom(database, from, Math.min(from + AT_ONCE - 1, agents))

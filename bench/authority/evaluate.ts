@@ -84,7 +84,11 @@ async function openOffice(
   return { work, query }
 }
 
-async function putInForce(send: (path: string, body: JsonObject) => Promise<JsonObject>, index: number): Promise<void> {
+/** Publishes and activates policy number `index`, with five gates. */
+export async function putInForce(
+  send: (path: string, body: JsonObject) => Promise<JsonObject>,
+  index: number,
+): Promise<void> {
   const policy_id = `policy-${index}`
   const capabilities = index === 0 ? ['pay.*', 'single.*'] : ['pay.*']
   const path = (name: string): string => `request_parameters.${name}`

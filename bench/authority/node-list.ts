@@ -6,11 +6,13 @@ import { createNetwork } from '../lib/network.ts'
 import { measurePages } from '../lib/operator-pages.ts'
 import { startAuthority } from '../lib/servers.ts'
 import { round } from '../lib/statistics.ts'
+import { descriptorOf } from './agent-list.ts'
 
 /** Maximum 95th percentile of a page, independent of the number of nodes. */
 const BOUND_MS = 200
 const NODES = 1_000_000
 const AT_ONCE = 2000
+const CAPABILITIES = `'["payments.read"]'`
 
 /** Pages of the console: first pages of each state, searches by prefix, and filters that no index serves. */
 const QUERIES = {
@@ -62,6 +64,7 @@ export async function fillNodes(database: Database, nodes: number): Promise<void
   const ends = `case n % 10 when 0 then ${at(now - HOUR)} when 1 then ${at(now + HOUR)} else ${spread(now + 2n * DAY, DAY)} end`
   const heard = `case when n % 10 in (2, 3, 4) then ${at(now - HOUR)} else ${at(now + HOUR)} end`
   const id = `substr('0000000' || n, -8) || '-0000-4000-8000-' || substr('00000000000' || n, -12)`
+  const host = "'h' || (n % 5000) || '.example'"
   const padded = database.kind === 'postgres' ? id.replaceAll(/substr\((.+?), -(\d+)\)/g, 'right($1, $2)') : id
   await onDatabase(database, async (execute) => {
     for (let from = 1; from <= nodes; from += AT_ONCE) {
@@ -75,9 +78,15 @@ export async function fillNodes(database: Database, nodes: number): Promise<void
         case when n % 10 in (2, 3, 4) then ${at(now - HOUR)} end from ${numbers} where n % 10 <> 5`)
       await execute(`insert into node_labels (node_public_key, label, folded)
         select 'key-' || n, 'Dock ' || n, 'dock ' || n from ${numbers} where n % 4 = 0`)
-      await execute(`insert into agent_registrations (node_public_key, agent_id, descriptor_json, capabilities_json, registered_at, expires_at, listed)
-        select 'key-' || n, 'agent-' || n, '{}', '["payments.read"]', ${at(now)}, ${at(now + DAY)}, 1 from ${numbers} where n % 5 = 0`)
+      const agents = `${numbers} where n % 5 = 0`
+      await execute(`insert into agent_registrations (node_public_key, agent_id, host, descriptor_json, capabilities_json, registered_at, expires_at, listed)
+        select 'key-' || n, 'agent-' || n, ${host}, ${descriptorOf(CAPABILITIES, host, now - HOUR)}, ${CAPABILITIES}, ${at(now - HOUR)}, ${at(now + DAY / 2n - HOUR)}, 1 from ${agents}`)
+      await execute(
+        `insert into agent_capabilities (capability, node_public_key) select 'payments.read', 'key-' || n from ${agents}`,
+      )
     }
+    await execute(`insert into agent_capability_counts (capability, agents) select 'payments.read', ${Math.floor(nodes / 5)}
+      where true on conflict (capability) do update set agents = agent_capability_counts.agents + excluded.agents`)
     await execute('analyze')
   })
 }

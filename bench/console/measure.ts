@@ -2,17 +2,21 @@ import type { Browser, Page } from 'playwright-core'
 import { openPage, visit } from '../../tests/console/browser.ts'
 import { round } from '../lib/statistics.ts'
 
-const HEIGHT = 900
+/** A small laptop and a phone. */
+const SCREENS = { laptop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } } as const
 const ROW = 'tbody tr'
-/** Without agents: the filled ones have no descriptor, which their page shows. */
-const LISTS = ['nodes', 'partners', 'policies', 'decisions', 'evidence', 'audit'] as const
+const LISTS = ['nodes', 'agents', 'partners', 'policies', 'decisions', 'evidence', 'audit'] as const
+/** What shows that a page without a list is complete. */
+const OTHERS = { overview: '.needs, .vitals', keys: '.panel', help: '.panel, table', start: '.steps, ol' } as const
+const PUBLIC = ['/', '/connectome', '/atlas'] as const
 
 interface PageFigures {
   /** First contentful paint. */
   readonly paint_ms: number
-  /** From the sign-in to the first row, or to the text of an empty list. */
-  readonly rows_ms: number
+  /** From the sign-in to the first row. */
+  readonly rows_ms?: number
   readonly screens: number
+  readonly phone_screens: number
   /** Scripts and styles as sent. */
   readonly bytes: number
 }
@@ -25,50 +29,70 @@ interface InteractionFigures {
 
 export interface Figures {
   readonly pages: Readonly<Record<string, PageFigures>>
+  /** Pages for everyone. Their script has the map and the reference, and no limit here. */
+  readonly public_pages: Readonly<Record<string, PageFigures>>
   readonly interactions: Readonly<Record<string, InteractionFigures>>
-  /** Scripts and styles of all lists, each once. */
-  readonly all_bytes: number
 }
+
+/** Settles when no script was loaded for half a second. The stream of changes keeps a request open, so idle never comes. */
+const LOADED =
+  "new Promise((done) => { let timer = setTimeout(done, 500); new PerformanceObserver(() => { clearTimeout(timer); timer = setTimeout(done, 500) }).observe({ type: 'resource' }) })"
 
 const EVENTS =
   "window.inputs = []; new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) window.inputs.push(duration) }).observe({ type: 'event', durationThreshold: 16 })"
 
 export async function measureConsole(browser: Browser, url: string, keyFile: string): Promise<Figures> {
   const pages: Record<string, PageFigures> = {}
-  const files = new Map<string, number>()
-  for (const list of LISTS) pages[list] = await measurePage(browser, `${url}/operator/${list}`, keyFile, files)
-  const interactions = await measureInteractions(browser, url, keyFile)
-  return { pages, interactions, all_bytes: [...files.values()].reduce((sum, bytes) => sum + bytes, 0) }
+  const measure = (path: string, shown: string): Promise<PageFigures> =>
+    measureScreens(browser, { address: url + path, shown, keyFile })
+  for (const list of LISTS) pages[list] = await measure(`/operator/${list}`, ROW)
+  for (const [name, shown] of Object.entries(OTHERS))
+    pages[name] = await measure(name === 'overview' ? '/operator' : `/operator/${name}`, `main :is(${shown})`)
+  const public_pages: Record<string, PageFigures> = {}
+  for (const path of PUBLIC) public_pages[path] = await measureScreens(browser, { address: url + path, shown: 'main' })
+  return { pages, public_pages, interactions: await measureInteractions(browser, url, keyFile) }
+}
+
+interface MeasuredPage {
+  readonly address: string
+  readonly shown: string
+  /** Left out for a page that needs no key. */
+  readonly keyFile?: string
+}
+
+async function measureScreens(browser: Browser, target: MeasuredPage): Promise<PageFigures> {
+  const { screens: phone_screens } = await measurePage(browser, target, SCREENS.phone)
+  return { ...(await measurePage(browser, target, SCREENS.laptop)), phone_screens }
 }
 
 async function measurePage(
   browser: Browser,
-  address: string,
-  keyFile: string,
-  files: Map<string, number>,
-): Promise<PageFigures> {
-  const checkedPage = await openPage(browser, new URL(address).origin)
+  { address, shown, keyFile }: MeasuredPage,
+  viewport: { readonly width: number; readonly height: number },
+): Promise<Omit<PageFigures, 'phone_screens'>> {
+  const checkedPage = await openPage(browser, new URL(address).origin, { viewport })
   const { page } = checkedPage
   await visit(checkedPage, address)
   const started = performance.now()
-  await page.setInputFiles('#key-file', keyFile)
-  await page.waitForSelector(`${ROW}, .blank`, { timeout: 15_000 }).catch(async () => {
-    throw new Error(`${address} shows no list: ${(await page.textContent('body'))?.slice(0, 400) ?? ''}`)
+  if (keyFile !== undefined) await page.setInputFiles('#key-file', keyFile)
+  await page.waitForSelector(shown, { timeout: 15_000 }).catch(async () => {
+    throw new Error(`${address} is not complete: ${(await page.textContent('body'))?.slice(0, 400) ?? ''}`)
   })
   const rows_ms = round(performance.now() - started, 0)
-  const { paint, height, loaded } = await page.evaluate<{
+  // What a page loads after its rows belongs to it, too.
+  await page.evaluate(LOADED)
+  const { paint, height, bytes } = await page.evaluate<{
     readonly paint: number
     readonly height: number
-    readonly loaded: readonly (readonly [string, number])[]
+    readonly bytes: number
   }>(`({
     paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity,
     height: document.documentElement.scrollHeight,
-    loaded: performance.getEntriesByType('resource').filter(({ name }) => /\\.(js|css)$/.test(name)).map(({ name, encodedBodySize }) => [name, encodedBodySize]),
+    bytes: performance.getEntriesByType('resource').filter(({ name }) => /\\.(js|css)$/.test(name)).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0),
   })`)
-  for (const [name, bytes] of loaded) files.set(name, bytes)
   await checkedPage.close()
-  const bytes = loaded.reduce((sum, [, size]) => sum + size, 0)
-  return { paint_ms: round(paint, 0), rows_ms, screens: round(height / HEIGHT, 2), bytes }
+  const screens = round(height / viewport.height, 2)
+  return { paint_ms: round(paint, 0), ...(keyFile === undefined ? {} : { rows_ms }), screens, bytes }
 }
 
 async function measureInteractions(
@@ -93,10 +117,12 @@ async function measureInteractions(
   await act('next_nodes', () => page.click('.pager >> text=Next'), '.pager >> text=Back')
   await act(
     'search_nodes',
-    () => page.locator('[data-search]').pressSequentially('dock 77'),
-    `${ROW}:has-text("Dock 77")`,
+    () => page.locator('[data-search]').pressSequentially('quay 02'),
+    `${ROW}:has-text("Quay 02")`,
   )
-  await act('open_node', () => page.locator('tbody a.name').first().click(), 'main :is(.hero, .blank, [role=alert])')
+  await act('open_node', () => page.locator('tbody a.name').first().click(), 'main .hero')
+  await open('/operator/agents')
+  await act('next_agents', () => page.click('.pager >> text=Next'), '.pager >> text=Back')
   await open('/operator/decisions')
   await act('next_decisions', () => page.click('.pager >> text=Next'), '.pager >> text=Back')
   await act('open_decision', () => page.locator('tbody a.name').first().click(), '.steps')

@@ -193,6 +193,15 @@ describe('the keyboard', () => {
   })
 })
 
+it('says that a page cannot be shown when a record has an unknown form', async () => {
+  await page.route('**/admin/agents?*', (route) => route.fulfill({ json: { agents: [{ descriptor: {} }], total: 1 } }))
+  await own.unlock('/operator/agents')
+  await page.waitForSelector('text=This page cannot be shown')
+  await page.unroute('**/admin/agents?*')
+  await page.click('.side >> text=Nodes')
+  await page.waitForSelector('.bar h1:has-text("Nodes")')
+})
+
 it('has no findings on any page and drawer, on every screen', async () => {
   await own.unlock('/operator')
   for (const path of [...PAGES, '/operator/nodes?do=invite', '/operator/nothing']) {

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'vite'
+import { checkPages, measurePages } from './page-sizes.ts'
+import type { BuiltScript } from './page-sizes.ts'
 
 /**
  * Builds the operator console: one core script, one script per page that is loaded on demand, one style sheet. Names
@@ -18,15 +20,16 @@ const OTHER_LIMITS: Readonly<Record<string, { readonly bytes: number; readonly r
   'yaml-format': { bytes: 33_000, reason: 'the YAML reader of the field, loaded when a draft is written in YAML' },
 }
 
-/** The frame, the parts, the signing: one script for all pages. A page has the rest. */
+/**
+ * Everything that each page needs: one script. It has the verification of the genesis block and the passkeys, which every
+ * unlock uses. The drawer that signs is loaded with the first one that is opened.
+ */
 const CORE =
-  /\/preact\/|\/console\/src\/operator\/(?!pages\/|proof\/|verify-genesis|passkey|words\/(?:events|decisions|evidence|partners|proofs))/
+  /\/preact\/|\/console\/src\/operator\/(?!pages\/|proof\/(?!agent-signature)|signing\/(?:review-drawer|review-state|fields|signed-text|spell-out)|words\/(?:events|decisions|evidence|partners|proofs))|\/protocol\/src\/canonical\/read-json/
 
 /** Modules that several scripts use. The first group that matches a module takes it with what it imports. */
 const GROUPS = [
-  { name: 'core', test: CORE, priority: 3 },
-  // Loaded at each unlock, so it is apart from the rest of the verification code.
-  { name: 'verify-genesis', test: /\/console\/src\/operator\/verify-genesis/, priority: 2 },
+  { name: 'core', test: CORE, priority: 2 },
   { name: 'verify', test: /\/packages\/protocol\/src\//, priority: 1 },
 ]
 
@@ -39,7 +42,7 @@ interface NavPage {
 
 export async function buildOperator(consoleFolder: string, target: string): Promise<void> {
   const source = join(consoleFolder, 'src', 'operator')
-  await build({
+  const output = await build({
     configFile: false,
     logLevel: 'warn',
     root: consoleFolder,
@@ -59,8 +62,7 @@ export async function buildOperator(consoleFolder: string, target: string): Prom
         output: {
           entryFileNames: '[name]-[hash].js',
           // A page is `pages/NAME/page.tsx`: its script has the name of the folder.
-          chunkFileNames: ({ facadeModuleId }) =>
-            `${/\/pages\/([a-z-]+)\/page\.tsx$/.exec(facadeModuleId ?? '')?.[1] ?? '[name]'}-[hash].js`,
+          chunkFileNames: ({ facadeModuleId }) => `${pageOf(facadeModuleId) ?? '[name]'}-[hash].js`,
           assetFileNames: 'operator-[hash][extname]',
           codeSplitting: { groups: GROUPS },
         },
@@ -77,7 +79,34 @@ export async function buildOperator(consoleFolder: string, target: string): Prom
   }
   const sizes = await Promise.all(files.map(async (name) => ({ name, bytes: await compress(join(target, name)) })))
   checkBudgets(sizes)
+  const scripts = readScripts(output)
+  const pages = measurePages(scripts, new Map(sizes.map(({ name, bytes }) => [name, bytes])), [
+    manifest.script,
+    manifest.style,
+  ])
+  checkPages(pages)
   await writeFile(join(target, 'manifest.json'), JSON.stringify(manifest))
+}
+
+/** The name of the folder when the module is the script of a page. */
+function pageOf(module: string | null): string | undefined {
+  return /\/pages\/([a-z-]+)\/page\.tsx$/.exec(module ?? '')?.[1]
+}
+
+function readScripts(output: Awaited<ReturnType<typeof build>>): readonly BuiltScript[] {
+  if (!('output' in output)) throw new Error('The build has no list of files.')
+  return output.output.flatMap((file) =>
+    file.type === 'chunk'
+      ? [
+          {
+            name: file.fileName,
+            imports: file.imports,
+            dynamicImports: file.dynamicImports,
+            page: pageOf(file.facadeModuleId),
+          },
+        ]
+      : [],
+  )
 }
 
 async function readNavigation(source: string): Promise<readonly object[]> {

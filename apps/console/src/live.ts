@@ -81,13 +81,18 @@ function loadPage(address: string): Promise<Document> {
   })
 }
 
+const foldName = (folded: Element): string | null => folded.getAttribute('data-fold')
+
 export function replaceParts(document: Document, fresh: Document): void {
   for (const part of document.querySelectorAll('[data-live]')) {
     const name = part.getAttribute('data-live') ?? ''
     const next = fresh.querySelector(`[data-live="${CSS.escape(name)}"]`)
     // An element with the pointer or the focus is replaced only when it changed.
     if (next === null || next.isEqualNode(part) || part.contains(document.activeElement)) continue
+    const open = new Set(Array.from(part.querySelectorAll('details[open]'), foldName))
     part.replaceChildren(...Array.from(next.childNodes, (node) => document.importNode(node, true)))
+    // What the reader opened stays open.
+    for (const folded of part.querySelectorAll('details')) if (open.has(foldName(folded))) folded.open = true
   }
   const time = fresh.querySelector('footer time')?.textContent
   const shown = document.querySelector('footer time')

@@ -20,14 +20,25 @@ export interface Column<Row> {
   readonly isNumber?: true
 }
 
-/** A table that becomes a list of cards on a narrow screen. `empty` is the text without rows. */
+/**
+ * A table that becomes a list of cards on a narrow screen. `empty` is the text without rows. Rows after the first `most`
+ * are folded, so that the page stays short.
+ */
 export function table<Row>(
   caption: string,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   empty: string,
+  most: number = rows.length,
 ): Markup {
   if (rows.length === 0) return markup`<p class="empty">${empty}</p>`
+  const rest = rows.slice(most)
+  if (rest.length === 0) return allRows(caption, columns, rows)
+  const more = allRows(`${caption}, more`, columns, rest)
+  return markup`${allRows(caption, columns, rows.slice(0, most))}<details class="folded" data-fold="${caption}"><summary>${figure(rest.length)} more</summary>${more}</details>`
+}
+
+function allRows<Row>(caption: string, columns: readonly Column<Row>[], rows: readonly Row[]): Markup {
   const head = columns.map(({ name, isNumber }) => markup`<th scope="col"${number(isNumber)}>${name}</th>`)
   const body = rows.map(
     (row) =>
@@ -48,8 +59,12 @@ export function panel(facts: {
   readonly note?: string
   readonly body?: MarkupValue
   readonly flush?: MarkupValue
+  /** Set for a part that is closed until the reader opens it. Its title is then a text. */
+  readonly isFolded?: boolean
 }): Markup {
   const { title, id, note, body, flush } = facts
+  if (facts.isFolded === true)
+    return markup`<details class="panel folded" data-fold="${title}"><summary><h2>${title}</h2></summary>${flush}</details>\n`
   return markup`<section class="panel"><header><h2${id !== undefined && markup` id="${id}"`}>${title}</h2>${
     note !== undefined && markup`<p>${note}</p>`
   }</header>${body !== undefined && markup`<div class="body">${body}</div>`}${flush}</section>\n`

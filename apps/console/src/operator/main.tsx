@@ -1,7 +1,7 @@
 import '../visible-text.ts'
 import { render } from 'preact'
 import type { FunctionComponent, JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
 import { Frame, networkFact } from './frame.tsx'
 import { isPaletteOpen, startKeyboard } from './keyboard.ts'
 import { clearOnLock, session } from './key.ts'
@@ -70,7 +70,7 @@ function LoadedPage({ match }: { readonly match: RouteMatch }): JSX.Element {
     )
   }, [])
   const Page = loaded.get(entry.path)
-  if (Page !== undefined) return <Page params={params} query={query} />
+  if (Page !== undefined) return <ShownPage Page={Page} params={params} query={query} />
   return (
     <>
       <Bar title={entry.title} asks={entry.asks} />
@@ -83,6 +83,22 @@ function LoadedPage({ match }: { readonly match: RouteMatch }): JSX.Element {
       ) : (
         <div class="content" aria-busy="true" />
       )}
+    </>
+  )
+}
+
+/** A record that the page cannot show must not leave it empty. */
+function ShownPage({ Page, ...props }: PageProps & { readonly Page: FunctionComponent<PageProps> }): JSX.Element {
+  const [problem] = useErrorBoundary()
+  if (problem === undefined) return <Page {...props} />
+  return (
+    <>
+      <Bar title="Not shown" />
+      <Blank
+        icon="help"
+        title="This page cannot be shown"
+        text="A record has a form that this console does not know. The command line shows it."
+      />
     </>
   )
 }

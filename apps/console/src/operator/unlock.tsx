@@ -8,6 +8,7 @@ import { comparePin, keyFingerprint, storePin } from './pin.ts'
 import type { Pin, PinResult } from './pin.ts'
 import { useStore } from './store.ts'
 import { KeyForm, explain } from './unlock-key.tsx'
+import { isSignedByRoot, isSuccessor } from './verify-genesis.ts'
 
 /** Shown at every address while no key is open. Unlocking continues at the same address. */
 export function Unlock({ title }: { readonly title: string }): JSX.Element {
@@ -84,10 +85,7 @@ function PublicPages(): JSX.Element {
 async function loadGenesis(): Promise<readonly [GenesisBlock, PinResult]> {
   // Over plain HTTP from another machine the browser offers no cryptography.
   if (!isSecureContext) throw new Error('This page needs HTTPS. Over plain HTTP the browser offers no cryptography.')
-  const [genesis, { isSignedByRoot, isSuccessor }] = await Promise.all([
-    readPublic<GenesisBlock>(at`/genesis`),
-    import('./verify-genesis.ts'),
-  ])
+  const genesis = await readPublic<GenesisBlock>(at`/genesis`)
   if (!(await isSignedByRoot(genesis)))
     throw new Error('The genesis block is not signed by its root key. Nothing is signed for this authority.')
   const result = await comparePin(genesis, isSuccessor)

@@ -2,7 +2,7 @@ import { verifyGenesisBlock, verifyKeyHistory } from '@chancery/protocol'
 import type { GenesisBlock, KeyHistory } from '@chancery/protocol'
 import { CallError, at, readPublic } from './client.ts'
 
-/** Verifies the signature of the root key on a genesis block. Loaded at unlock only. */
+/** Verifies the signature of the root key on a genesis block. */
 export async function isSignedByRoot(genesis: GenesisBlock): Promise<boolean> {
   return (await verifyGenesisBlock(genesis)).ok
 }

@@ -3,7 +3,7 @@ import type { HttpResponse, Call } from '@chancery/service-kit'
 import type { ConnectomeState } from './state.ts'
 import { page as frame } from '../../pages/frame.ts'
 import { figure, identifier, panel, plural, table } from '../../pages/parts.ts'
-import { searchForm } from './edge-table.ts'
+import { ROWS_SHOWN, searchForm } from './edge-table.ts'
 import { drawMap } from './map.ts'
 
 /**
@@ -36,6 +36,7 @@ ${panel({
     ],
     outline.sovereigns,
     'No sovereign matches.',
+    ROWS_SHOWN,
   )}</div>${left > 0 && markup`<p class="empty">${figure(left)} more: narrow the search, or read /atlas.json.</p>`}`,
 })}`,
   })

@@ -5,6 +5,9 @@ import { badge, figure, identifier, table, when } from '../../pages/parts.ts'
 import { lifecycleTone } from './lifecycle-tone.ts'
 import type { GraphPageData } from './page-data.ts'
 
+/** Rows of a table before the others are folded: a page has at most three screens, also on a phone. */
+export const ROWS_SHOWN = 4
+
 /** Renders treaties as rows, and the number of those not shown. */
 export function edgeTable(edges: GraphPageData['edges'], total: number, empty: string): Markup {
   const left = total - edges.length
@@ -27,6 +30,7 @@ export function edgeTable(edges: GraphPageData['edges'], total: number, empty: s
     ],
     edges,
     empty,
+    ROWS_SHOWN,
   )}${left > 0 && markup`<p class="empty">${figure(left)} more: narrow the search, or read /connectome.json.</p>`}`
 }
 

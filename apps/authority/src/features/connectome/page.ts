@@ -6,7 +6,7 @@ import { toDisplay } from '../../pages/display-time.ts'
 import type { ConnectomeState } from './state.ts'
 import { page as frame } from '../../pages/frame.ts'
 import { badge, figure, identifier, panel, plural, table, when } from '../../pages/parts.ts'
-import { edgeTable, searchForm } from './edge-table.ts'
+import { ROWS_SHOWN, edgeTable, searchForm } from './edge-table.ts'
 import { drawMap } from './map.ts'
 import type { BlastRow, GraphPageData } from './page-data.ts'
 import { findVerifiedPath } from './verified-path.ts'
@@ -52,6 +52,7 @@ function reportedSection({ reported_edges, reported_edge_count }: GraphPageData)
     ],
     reported_edges,
     'None.',
+    ROWS_SHOWN,
   )
   return panel({
     title: 'Treaties that partners report',
@@ -109,5 +110,6 @@ function blasts(outline: GraphPageData): Markup {
     ],
     outline.blast_radius,
     'No imported revocations.',
+    ROWS_SHOWN,
   )}${left > 0 && markup`<p class="empty">${figure(left)} more in /connectome.json.</p>`}`
 }

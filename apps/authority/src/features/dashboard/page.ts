@@ -19,6 +19,9 @@ import type { DashboardView, SuccessionView } from './model.ts'
 
 /** Maximum number of rows in a table. The rest is behind a link. */
 const TREATY_ROWS = 25
+/** Rows before the others are folded: the page has at most three screens, also on a phone. */
+const TREATIES_SHOWN = 2
+const CHANGES_SHOWN = 3
 
 /**
  * GET /dashboard
@@ -37,12 +40,12 @@ ${model.key_succession !== undefined && succession(model.key_succession)}
 ${panel({ title: 'Active nodes, last 24 hours', flush: activityChart(model.activity) })}
 ${panel({ title: 'Treaties by urgency', flush: treaties(model) })}
 <div class="half">
-<div class="stack">${panel({ title: 'When treaties end', flush: treatyChart(model.treaties, now) })}${panel({ title: 'Decisions, last hour', flush: decisions(model) })}</div>
+<div class="stack">${panel({ title: 'When treaties end', flush: treatyChart(model.treaties, now), isFolded: true })}${panel({ title: 'Decisions, last hour', flush: decisions(model), isFolded: true })}</div>
 ${panel({ title: 'Recent changes', flush: changes(model.recent_changes) })}
 </div>
 <div class="half">
-<div class="stack">${panel({ title: 'Revocation feeds of others', flush: feeds(model.revocation_feeds) })}${panel({ title: 'Partners', flush: partners(model) })}</div>
-<div class="stack">${panel({ title: 'Boundary policies', flush: policies(model) })}</div>
+<div class="stack">${panel({ title: 'Revocation feeds of others', flush: feeds(model.revocation_feeds), isFolded: true })}${panel({ title: 'Partners', flush: partners(model), isFolded: true })}</div>
+<div class="stack">${panel({ title: 'Boundary policies', flush: policies(model), isFolded: true })}</div>
 </div>
 </div>`
 }
@@ -171,6 +174,7 @@ function treaties({ treaties: rows, links }: DashboardView): Markup {
     ],
     shown,
     'No treaty yet. `chancery treaty issue` recognises another sovereign.',
+    TREATIES_SHOWN,
   )}${rest > 0 && markup`<p class="empty"><a href="${links.recognition_treaties}">${figure(rest)} more</a></p>`}`
 }
 
@@ -268,5 +272,10 @@ function changes(recent: readonly RecentChange[]): Markup {
     ({ summary, created_at_display }) =>
       markup`<li>${mark(STATE_TONES[summary.state], summary.state)}<div><b>${summary.title}</b> <span class="quiet small">${summary.fields.map(({ label, value }) => `${label} ${typeof value === 'string' ? value : writeJson(value)}`).join(' · ')}</span></div><time>${created_at_display}</time></li>\n`,
   )
-  return markup`<ol class="changes">${items}</ol>`
+  const list = (some: readonly Markup[]): Markup => markup`<ol class="changes">${some}</ol>`
+  const rest = items.slice(CHANGES_SHOWN)
+  return markup`${list(items.slice(0, CHANGES_SHOWN))}${
+    rest.length > 0 &&
+    markup`<details class="folded" data-fold="Recent changes"><summary>${figure(rest.length)} more</summary>${list(rest)}</details>`
+  }`
 }

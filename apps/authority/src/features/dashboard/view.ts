@@ -46,7 +46,7 @@ export async function view(call: Call, parts: DashboardState): Promise<Dashboard
     parts.connectome.current(),
     describeFeeds(db, now),
     describeOwnFeed(db, now),
-    enrollment.count.read(),
+    readActive(enrollment),
     enrollment.certificates.read(),
     findActiveVersion(db),
     listRecentChanges(db, parts.settings.publicAttestationList, parts.operators),
@@ -80,6 +80,12 @@ export async function view(call: Call, parts: DashboardState): Promise<Dashboard
     activity: history.activity,
     links: linksFrom(baseUrl(call, parts)),
   }
+}
+
+/** A large network is not counted for a page: that takes a second, and SQLite answers nothing meanwhile. */
+async function readActive(enrollment: DashboardState['enrollment']): Promise<number> {
+  const counted = await enrollment.readCountedNodes()
+  return Number.isNaN(counted) ? enrollment.count.read() : counted
 }
 
 function describeReadiness(isReady: boolean, engine: Core['database']['engine']): DashboardView['readiness'] {

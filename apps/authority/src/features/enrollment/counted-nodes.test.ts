@@ -1,5 +1,5 @@
 import { MINUTE, writeSortable } from '@chancery/protocol'
-import { ManualClock, startTestAuthority } from '@chancery/testkit'
+import { ManualClock, accepted, startTestAuthority } from '@chancery/testkit'
 import { expect, it } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
@@ -37,5 +37,7 @@ it('counts a small network directly, and returns the last count of the job for a
   expect(await na.features.enrollment.readCountedNodes()).toBeNaN()
   await minute(clock.now() - 4n * MINUTE, 9)
   expect(await na.features.enrollment.readCountedNodes()).toBe(9)
+  // A page of a large network does not count it either.
+  expect(accepted(await na.request('GET', '/dashboard.json'))).toMatchObject({ nodes: { active: 9 } })
   await na.stop()
 })

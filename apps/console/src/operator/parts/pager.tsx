@@ -5,11 +5,11 @@ import { Icon } from './icon.tsx'
 
 const SIZES = [25, 50, 100] as const
 
-/** Rows of a page: 50, on a phone 25, or as chosen in this browser. */
+/** Rows of a page: 50, or 25 where 50 take more than three screens, or as chosen in this browser. */
 export function pageSize(): number {
   const chosen = Number(readChoice('rows'))
   if (SIZES.some((size) => size === chosen)) return chosen
-  return matchMedia('(max-width: 720px)').matches ? 25 : 50
+  return matchMedia('(max-width: 720px), (max-height: 980px)').matches ? 25 : 50
 }
 
 export function Pager(props: {

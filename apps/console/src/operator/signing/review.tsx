@@ -1,25 +1,12 @@
-import type { JSX } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
-import { CallError, requestIdOf, send } from '../client.ts'
-import { clearOnLock, session } from '../key.ts'
-import { Drawer } from '../parts/drawer.tsx'
-import { Icon, Seal } from '../parts/icon.tsx'
-import { Problem } from '../parts/problem.tsx'
-import { Shape } from '../parts/state.tsx'
-import { Time } from '../parts/time.tsx'
-import { showToast } from '../parts/toast.tsx'
-import { reloadAll } from '../parts/use-live.ts'
+import type { FunctionComponent, JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import { navigate, withQuery } from '../router.ts'
-import type { Act, Values } from './act.ts'
-import { ActFields } from './fields.tsx'
-import { makePayload } from './payload.ts'
-import { Review } from './review-state.ts'
-import { SignedText } from './signed-text.tsx'
+import type { Act } from './act.ts'
 
-/** Values of drawers that were not sent. In memory only; a lock does not remove them. */
-const drafts = new Map<string, Values>()
-let isLocked = false
-clearOnLock(() => (isLocked = true))
+export interface DrawerProps {
+  readonly act: Act
+  readonly onClose: () => void
+}
 
 /** The address that opens a drawer on the present page. It never signs. */
 export const doHref = (name: string): string => withQuery({ do: name })
@@ -28,7 +15,7 @@ export const doHref = (name: string): string => withQuery({ do: name })
 export function Acts(props: { readonly of: readonly Act[]; readonly query: URLSearchParams }): JSX.Element | null {
   const act = props.of.find(({ name }) => name === props.query.get('do'))
   return act === undefined ? null : (
-    <ReviewDrawer
+    <LazyDrawer
       key={`${act.name} ${location.pathname}`}
       act={act}
       onClose={() => navigate(withQuery({ do: undefined }))}
@@ -36,184 +23,9 @@ export function Acts(props: { readonly of: readonly Act[]; readonly query: URLSe
   )
 }
 
-/** Every change goes through this drawer: fields, effect, confirmation, the signed text, and the one gold button. */
-export function ReviewDrawer({ act, onClose }: { readonly act: Act; readonly onClose: () => void }): JSX.Element {
-  const [, render] = useState(0)
-  const draftName = `${location.pathname} ${act.name}`
-  const review = useMemo(() => {
-    const onChange = (): void => render((count) => count + 1)
-    const parts = { makePayload, send, now: () => performance.now(), newKey: () => crypto.randomUUID(), onChange }
-    return new Review(act, parts, drafts.get(draftName))
-  }, [])
-  useEffect(() => {
-    isLocked = false
-    review.open()
-    return () => {
-      review.close()
-      if (isLocked) drafts.set(draftName, review.values)
-      else drafts.delete(draftName)
-    }
-  }, [])
-  useEffect(() => review.follow(act))
-  const { phase } = review
-  const close = (): void => {
-    drafts.delete(draftName)
-    onClose()
-  }
-  useEffect(() => {
-    if (phase.kind !== 'done') return
-    const { toast, view } = act.done(phase.answers, review.values)
-    showToast({ ...toast, requestId: requestIdOf(phase.answers.at(-1)) })
-    reloadAll()
-    if (view === undefined) close()
-  }, [phase.kind])
-  if (phase.kind === 'done') return <>{act.done(phase.answers, review.values).view?.(close)}</>
-  return (
-    <Drawer
-      title={act.title}
-      sentence={act.sentence}
-      name={act.name}
-      onClose={close}
-      foot={<Foot {...{ act, review, close }} />}
-    >
-      <ActFields fields={act.fields} values={review.values} onEdit={(name, value) => review.edit(name, value)} />
-      <Effects act={act} review={review} />
-      {act.final === undefined ? null : <Final final={act.final} review={review} />}
-      <Outcome act={act} review={review} />
-      <SignedText payloads={review.payloads} isOpen={act.final !== undefined} />
-    </Drawer>
-  )
-}
-
-interface ReviewProps {
-  readonly act: Act
-  readonly review: Review
-}
-
-function Effects({ act, review }: ReviewProps): JSX.Element {
-  const isReady = review.payloads.length > 0 && review.phase.kind !== 'preparing'
-  const effects = isReady ? act.effects(review.values, review.dryRun) : []
-  return (
-    <section data-effects={isReady ? 'ready' : 'waiting'}>
-      <h3>
-        What will happen
-        {act.hasDryRun === true && isReady ? (
-          <small>
-            dry run, <Time at={new Date(Date.now() - (performance.now() - review.dryRunAt)).toISOString()} />
-          </small>
-        ) : null}
-      </h3>
-      <ul class="effect" aria-busy={!isReady}>
-        {isReady ? (
-          effects.map((effect) => (
-            <li key={effect.text}>
-              <Shape shape={effect.shape} tone={effect.tone} />
-              <div>
-                {effect.text}
-                {effect.more === undefined ? null : <p>{effect.more}</p>}
-              </div>
-            </li>
-          ))
-        ) : (
-          <li>
-            <Shape shape="dashed" tone="ended" />
-            <div>
-              <span class="bone" />
-            </div>
-          </li>
-        )}
-      </ul>
-    </section>
-  )
-}
-
-function Final(props: { readonly final: NonNullable<Act['final']>; readonly review: Review }): JSX.Element {
-  const { warning, typed } = props.final
-  return (
-    <>
-      <div class="final">
-        <Shape shape="triangle" />
-        <div>{warning}</div>
-      </div>
-      <div class="field">
-        <label for="typed-confirmation">
-          Type <b>{typed}</b> to confirm
-        </label>
-        <input
-          class="input"
-          id="typed-confirmation"
-          autocomplete="off"
-          value={props.review.typed}
-          onInput={({ currentTarget }) => props.review.type(currentTarget.value)}
-        />
-      </div>
-    </>
-  )
-}
-
-/** Everything that went another way than planned. */
-function Outcome({ act, review }: ReviewProps): JSX.Element | null {
-  const { phase, hint } = review
-  if (phase.kind === 'unknown')
-    return (
-      <div class="banner watch" role="alert" data-outcome="unknown">
-        <Shape shape="triangle" />
-        <div>
-          <b>It is not certain whether it happened.</b> The authority did not respond. Signing again sends the same
-          request and has one effect. {act.unknown?.text}{' '}
-          {act.unknown === undefined ? null : <a href={act.unknown.href}>{act.unknown.link}</a>}
-        </div>
-      </div>
-    )
-  if (phase.kind === 'problem' || phase.kind === 'failed') {
-    const { problem } = phase
-    return (
-      <>
-        {phase.kind === 'failed' && phase.done > 0 ? (
-          <p role="alert">
-            The first {phase.done === 1 ? 'request' : `${phase.done} requests`} succeeded and stay in effect. The next
-            one failed.
-          </p>
-        ) : null}
-        {problem instanceof CallError ? (
-          <Problem problem={problem} />
-        ) : (
-          <p class="banner watch" role="alert">
-            {problem.message}
-          </p>
-        )}
-      </>
-    )
-  }
-  return hint === '' ? null : (
-    <p class="banner watch" role="alert" data-outcome="shown-again">
-      {hint}
-    </p>
-  )
-}
-
-function Foot({ act, review, close }: ReviewProps & { readonly close: () => void }): JSX.Element {
-  const isSigning = review.phase.kind === 'signing'
-  return (
-    <>
-      <span class="quiet wide-only">
-        Signed by <b>{session.get()?.keyId ?? ''}</b>
-      </span>
-      <div class="end">
-        <button type="button" class="btn tall" onClick={close}>
-          Cancel
-        </button>
-        <button
-          type="button"
-          class="btn seal"
-          aria-disabled={!review.canSign}
-          data-sign
-          onClick={() => void review.press()}
-        >
-          {act.isPrivileged === true && session.get()?.who?.tier === 'standard' ? <Icon name="lock" /> : <Seal />}
-          {isSigning ? 'Signing…' : review.phase.kind === 'unknown' ? 'Sign again' : act.button}
-        </button>
-      </div>
-    </>
-  )
+/** The drawer has its own script, loaded with the first one that is opened. */
+function LazyDrawer(props: DrawerProps): JSX.Element | null {
+  const [loaded, setLoaded] = useState<{ readonly ReviewDrawer: FunctionComponent<DrawerProps> }>()
+  useEffect(() => void import('./review-drawer.tsx').then(setLoaded), [])
+  return loaded === undefined ? null : <loaded.ReviewDrawer {...props} />
 }

@@ -1,10 +1,9 @@
-import { REVOCATION_REASONS } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { plain } from '../../../components/plain.ts'
 import { at } from '../../client.ts'
 import { shortId } from '../../parts/short-id.ts'
 import type { Act, Effect, Values } from '../../signing/act.ts'
-import { REASON_WORDS } from '../../words/reasons.ts'
+import { REASON_WORDS, reasonText } from '../../words/reasons.ts'
 
 /** A node by one of its certificates: the newest, unless the operator chose another. */
 export interface RevokedNode {
@@ -36,7 +35,7 @@ export function revokeAct(nodes: readonly RevokedNode[]): Act {
         label: 'Why',
         kind: 'choice',
         initial: 'cessation_of_operation',
-        choices: REVOCATION_REASONS.map((value) => ({ value, text: `${REASON_WORDS[value]} · ${value}` })),
+        choices: Object.keys(REASON_WORDS).map((value) => ({ value, text: reasonText(value) })),
       },
       {
         name: 'ends',

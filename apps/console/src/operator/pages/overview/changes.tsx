@@ -8,6 +8,7 @@ import type { ShapeName, Tone } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useLive } from '../../parts/use-live.ts'
 import { eventActor, eventText } from '../../words/events.ts'
+import { mostRows } from './most-rows.ts'
 
 /** Changes of the network, at most 10 types: what the authority takes in one request. */
 const MARKS: Readonly<Record<string, { readonly shape: ShapeName; readonly tone: Tone }>> = {
@@ -33,7 +34,7 @@ interface Change {
 export function Changes(): JSX.Element {
   const { value } = useLive(
     'recent changes',
-    (signal) => read<AuditPage>(at`/admin/audit`, { event: Object.keys(MARKS).join(','), limit: 8 }, signal),
+    (signal) => read<AuditPage>(at`/admin/audit`, { event: Object.keys(MARKS).join(','), limit: mostRows() }, signal),
     ['audit'],
   )
   const changes = (value?.events ?? []) as unknown as readonly Change[]

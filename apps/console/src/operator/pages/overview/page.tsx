@@ -19,6 +19,7 @@ import { isHidden, openSteps } from '../start/steps.ts'
 import { ByHour, readHours } from './by-hour.tsx'
 import { Changes } from './changes.tsx'
 import { HowDrawer } from './how.tsx'
+import { mostRows } from './most-rows.ts'
 import { calmOf, findNeeds, headlineOf } from './needs.ts'
 import type { Need } from './needs.ts'
 import { Vitals } from './vitals.tsx'
@@ -132,8 +133,6 @@ function stepsNeed({ first_steps: steps }: NetworkFindings): readonly Need[] {
   ]
 }
 
-const MAX_ROWS = 8
-
 function Inbox(props: {
   readonly needs: readonly Need[]
   readonly isWhole: boolean
@@ -142,7 +141,7 @@ function Inbox(props: {
 }): JSX.Element | null {
   const { needs } = props
   if (needs.length === 0) return null
-  const shown = props.isWhole ? needs : needs.slice(0, MAX_ROWS)
+  const shown = props.isWhole ? needs : needs.slice(0, mostRows())
   const more = needs.length - shown.length + props.unlisted
   return (
     <section class="panel" aria-labelledby="attention">

@@ -193,11 +193,18 @@ function Health({ set }: { readonly set: ActiveBoundaryPolicies }): JSX.Element 
 /** The authority returns all versions up to this number in one page; the list has one row per policy. */
 const VERSIONS = 1000
 
-async function load({ query, cursor, signal }: ListRequest): Promise<PoliciesPage> {
+/** The authority gives pages of versions. A page of the list is a part of one: its number of policies, then its cursor. */
+function readPlace(cursor: string | undefined): { readonly from: number; readonly versions: string | undefined } {
+  const [from = '0', versions = ''] = (cursor ?? '').split('|')
+  return { from: Number(from), versions: versions === '' ? undefined : versions }
+}
+
+async function load({ query, limit, cursor, signal }: ListRequest): Promise<PoliciesPage> {
+  const { from, versions } = readPlace(cursor)
   const [page, set, decided, drafts] = await Promise.all([
     read<{ readonly policies: readonly BoundaryPolicyRow[]; readonly next_cursor?: string | null }>(
       at`/admin/boundary-policies`,
-      { limit: VERSIONS, cursor },
+      { limit: VERSIONS, cursor: versions },
       signal,
     ),
     read<ActiveBoundaryPolicies>(at`/admin/boundary-policies/active`, {}, signal),
@@ -210,7 +217,11 @@ async function load({ query, cursor, signal }: ListRequest): Promise<PoliciesPag
     decided: decided === undefined ? undefined : (decided.get(summary.row.policy_id) ?? 0),
     hasDraft: drafts.some(({ id }) => id === summary.row.policy_id),
   }))
-  return { rows: rows.filter((row) => matches(row, query)), nextCursor: page.next_cursor ?? null, set }
+  const found = rows.filter((row) => matches(row, query))
+  const next = page.next_cursor ?? ''
+  const nextCursor =
+    found.length > from + limit ? `${from + limit}|${versions ?? ''}` : next === '' ? null : `0|${next}`
+  return { rows: found.slice(from, from + limit), nextCursor, set }
 }
 
 function matches({ row, active }: Row, query: URLSearchParams): boolean {
