@@ -27,10 +27,13 @@ describe('the overview', () => {
     const checkedPage = await openPage(browser, na.url)
     await checkedPage.page.clock.install()
     await visit(checkedPage, na.url)
+    await checkedPage.page.click('summary:has-text("more")')
+    await checkedPage.page.evaluate('document.activeElement.blur()')
     const treaty = await issueTreaty(na, 'LATECOMER')
     expect(await checkedPage.page.textContent('main')).not.toContain(String(treaty['treaty_id']))
     await checkedPage.page.clock.runFor(16_000)
-    await checkedPage.page.waitForSelector(`text=LATECOMER`)
+    // Visible: the part that the reader opened stays open.
+    await checkedPage.page.waitForSelector(`details >> text=LATECOMER`)
     expect(await checkedPage.page.textContent('#live')).toContain('live')
     // A hidden page makes no requests.
     await setHidden(checkedPage.page, true)
@@ -137,6 +140,7 @@ describe('the connectome', () => {
 
   it('shows no verdict on a treaty of another network, opened from the table', async () => {
     const checkedPage = await open()
+    await checkedPage.page.click('summary:has-text("more")')
     await checkedPage.page.click('a[href="/recognition-treaties/foreign-1"]')
     await checkedPage.page.waitForSelector('[data-verdict="not verified here"]')
     await checkedPage.close()

@@ -64,7 +64,7 @@ export function openEnrollmentBatches(database: Database, clock: Clock): Enrollm
     heartbeats,
     count: new AdaptiveCount(
       clock,
-      () => countActiveNodes(database.read, clock.now()),
+      () => countActiveNodes(database, clock.now()),
       () => isLargeTable(database.read, 'node_liveness'),
     ),
     certificates: new SharedRead(() => readCertificateCounts(database.read)),

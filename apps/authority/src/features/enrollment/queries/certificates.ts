@@ -1,15 +1,25 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LIMITS } from '@chancery/contract'
 import { seconds, writeSortable } from '@chancery/protocol'
 import type { Instant, RevocationReason } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Expression, RawBuilder } from 'kysely'
-import type { Reader, Transaction } from '../../../database/database.ts'
+import type { Database, Reader, Transaction } from '../../../database/database.ts'
+import { isLargeTable } from '../../../database/large-table.ts'
+
+/** Certificates that SQLite reads in one turn of the thread that serves requests. */
+const READ_ROWS = 2000
 
 /**
  * Keys with a heartbeat within the window. Revoked certificates have no liveness row, superseded ones are marked in
  * theirs. Distinct in a subquery: databases hash that, and sort for a count of distinct values.
  */
-export async function countActiveNodes(db: Reader, now: Instant): Promise<number> {
+export async function countActiveNodes(
+  { engine, read: db }: Pick<Database, 'engine' | 'read'>,
+  now: Instant,
+  { small, readRows = READ_ROWS }: { readonly small?: number; readonly readRows?: number } = {},
+): Promise<number> {
+  if (engine === 'sqlite' && (await isLargeTable(db, 'node_liveness', small))) return countInTurns(db, now, readRows)
   const keys = db
     .selectFrom('node_liveness')
     .select((eb) => eb.fn.coalesce('node_public_key', 'cert_id').as('node'))
@@ -22,6 +32,36 @@ export async function countActiveNodes(db: Reader, now: Instant): Promise<number
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirst()
   return Number(row?.count ?? 0)
+}
+
+/** One statement over a million rows takes a second, and meanwhile SQLite answers nothing. Ranges of keys do not overlap. */
+async function countInTurns(db: Reader, now: Instant, readRows: number): Promise<number> {
+  let total = 0
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const until: string | undefined = await findKeyAfter(db, after, readRows)
+    const range = until === undefined ? sql`` : sql`and c.node_public_key <= ${until}`
+    const { rows } = await sql<{ readonly count: number }>`
+      select count(distinct c.node_public_key) as count from issued_certs c join node_liveness l on l.cert_id = c.cert_id
+      where c.node_public_key > ${after} ${range} and l.last_heartbeat > ${activeSince(now)}
+        and (l.revoke_after is null or l.revoke_after > ${writeSortable(now)})`.execute(db)
+    total += Number(rows[0]?.count ?? 0)
+    after = until
+    if (after !== undefined) await nextTurn()
+  }
+  return total
+}
+
+/** The key of the certificate so many places after this key. Undefined near the end. */
+async function findKeyAfter(db: Reader, after: string, places: number): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('issued_certs')
+    .select('node_public_key')
+    .where('node_public_key', '>', after)
+    .orderBy('node_public_key')
+    .offset(places - 1)
+    .limit(1)
+    .executeTakeFirst()
+  return row?.node_public_key
 }
 
 /** Certificates in use that end within a span. Superseded ones do not count, because their successors do. */

@@ -1,0 +1,53 @@
+import { MINUTE, writeSortable } from '@chancery/protocol'
+import { ManualClock, startTestAuthority } from '@chancery/testkit'
+import { expect, it } from 'vitest'
+import { rowsOf } from '../../../testing/rows.suite.ts'
+import { countActiveNodes } from './certificates.ts'
+
+/** Holds that active keys are counted once each, also when SQLite reads them in ranges of keys. */
+it('counts each active key once, in ranges of any size', async () => {
+  const clock = new ManualClock()
+  const na = await startTestAuthority({ clock })
+  const { database } = na.core
+  const db = rowsOf(database)
+  const [now, old, later] = [0n, -6n * MINUTE, MINUTE].map((by) => writeSortable(clock.now() + by))
+  // Two certificates of one key, one key without a recent heartbeat, one superseded, one in its grace period.
+  const rows = [
+    ['a1', 'key-a', now, null],
+    ['a2', 'key-a', now, null],
+    ['b1', 'key-b', old, null],
+    ['c1', 'key-c', now, old],
+    ['d1', 'key-d', now, later],
+    ['e1', 'key-e', now, null],
+  ] as const
+  for (const [cert_id, node_public_key, last_heartbeat = '', revoke_after = null] of rows) {
+    await db
+      .insertInto('issued_certs')
+      .values({
+        cert_id,
+        node_public_key,
+        cert_json: '{}',
+        roles_json: '[]',
+        issued_at: now ?? '',
+        expires_at: later ?? '',
+        max_validity_hours: 1,
+        status: 'issued',
+      })
+      .execute()
+    await db
+      .insertInto('node_liveness')
+      .values({
+        cert_id,
+        node_public_key,
+        last_heartbeat,
+        heartbeat_status: 'ok',
+        remote_addr: '192.0.2.1',
+        revoke_after,
+      })
+      .execute()
+  }
+  expect(await countActiveNodes(database, clock.now())).toBe(3)
+  for (const readRows of [1, 2, 3, 6, 7])
+    expect(await countActiveNodes(database, clock.now(), { small: 0, readRows })).toBe(3)
+  await na.stop()
+})
