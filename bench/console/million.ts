@@ -76,7 +76,7 @@ export async function prepare(
   const settings = { EVIDENCE_STORE: 'on' }
   const { port } = await startAuthority({ network, database, profileDirectory, settings }, cleanup)
   const operator = await operatorOf(network, port)
-  for (let index = 0; index < POLICIES; index += 1) await putInForce(operator.post, index)
+  for (let index = 0; index < POLICIES; index += 1) await putInForce((path, body) => operator.post(path, body), index)
   for (let index = 0; index < PARTNERS; index += 1) await recognise(operator, index)
   const member = { subject_id: 'bench', roles: ['role:client'], claims: { capabilities: ['single.send'] } }
   const { attestation_id = null } = await operator.post('/admin/attestations', member)
