@@ -29,12 +29,12 @@ interface InteractionFigures {
 
 export interface Figures {
   readonly pages: Readonly<Record<string, PageFigures>>
-  /** Pages for everyone. Their script has the map and the reference, and no limit here. */
+  /** Pages that need no key. Their script has the map and the reference, and no limit here. */
   readonly public_pages: Readonly<Record<string, PageFigures>>
   readonly interactions: Readonly<Record<string, InteractionFigures>>
 }
 
-/** Settles when no script was loaded for half a second. The stream of changes keeps a request open, so idle never comes. */
+/** Resolves when no script was loaded for half a second. The stream of changes keeps a request open, so idle never comes. */
 const LOADED =
   "new Promise((done) => { let timer = setTimeout(done, 500); new PerformanceObserver(() => { clearTimeout(timer); timer = setTimeout(done, 500) }).observe({ type: 'resource' }) })"
 

@@ -12,7 +12,7 @@ export interface BuiltScript {
 
 export interface PageSize {
   readonly page: string
-  /** Before it shows anything of its own. */
+  /** Before its content is shown. */
   readonly bytes: number
   /** With everything that it can load on demand. */
   readonly mostBytes: number

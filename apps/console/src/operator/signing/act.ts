@@ -74,3 +74,9 @@ export interface Act {
   /** What to check when no answer came. */
   readonly unknown?: { readonly text: string; readonly href: string; readonly link: string }
 }
+
+/** What the drawer of an act needs. */
+export interface DrawerProps {
+  readonly act: Act
+  readonly onClose: () => void
+}

@@ -9,11 +9,10 @@ import { Shape } from '../parts/state.tsx'
 import { Time } from '../parts/time.tsx'
 import { showToast } from '../parts/toast.tsx'
 import { reloadAll } from '../parts/use-live.ts'
-import type { Act, Values } from './act.ts'
+import type { Act, DrawerProps, Values } from './act.ts'
 import { ActFields } from './fields.tsx'
 import { makePayload } from './payload.ts'
 import { Review } from './review-state.ts'
-import type { DrawerProps } from './review.tsx'
 import { SignedText } from './signed-text.tsx'
 
 /** Values of drawers that were not sent. In memory only; a lock does not remove them. */

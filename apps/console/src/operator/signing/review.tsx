@@ -1,12 +1,7 @@
 import type { FunctionComponent, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { navigate, withQuery } from '../router.ts'
-import type { Act } from './act.ts'
-
-export interface DrawerProps {
-  readonly act: Act
-  readonly onClose: () => void
-}
+import type { Act, DrawerProps } from './act.ts'
 
 /** The address that opens a drawer on the present page. It never signs. */
 export const doHref = (name: string): string => withQuery({ do: name })
