@@ -46,6 +46,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'POST /admin/recognition-treaties/{treaty_id}/revoke': ['x'],
   'POST /admin/operator-keys/{key_id}/revoke': ['x'],
   'GET /admin/operator-keys/{key_id}/activity': ['x'],
+  'GET /admin/boundary-policy-texts/{text_digest}': ['x'],
   'GET /admin/partners/{sovereign_id}': ['x'],
   'POST /admin/partners/{sovereign_id}': ['x', {}],
   'POST /admin/partners/{sovereign_id}/pull': ['x'],

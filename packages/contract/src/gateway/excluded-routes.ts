@@ -45,6 +45,7 @@ export const EXCLUDED_ROUTES: Readonly<Partial<Record<RouteId, string>>> = {
   'GET /admin/whoami': BETA,
   'GET /admin/operator-keys/{key_id}/activity': BETA,
   'GET /admin/audit': BETA,
+  'GET /admin/boundary-policy-texts/{text_digest}': BETA,
   'GET /admin/findings': BETA,
   'GET /admin/changes': BETA,
   'GET /admin/evidence/counts': BETA,
