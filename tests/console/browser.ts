@@ -147,6 +147,11 @@ export interface AxeScope {
   readonly onlyColours?: boolean
 }
 
+/** Waits until the page was drawn with its last change: the second frame begins after the first one was laid out. */
+export async function nextFrames(page: Page): Promise<void> {
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+}
+
 /** Waits for transitions: after a change of the colour scheme, a contrast is measured between two colours. */
 async function waitForAnimations(page: Page): Promise<void> {
   await page.evaluate(`(async () => {

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { axeFindings, policyReports, screenshot } from './browser.ts'
+import { axeFindings, nextFrames, policyReports, screenshot } from './browser.ts'
 import type { AxeScope } from './browser.ts'
 import { layoutFindings } from './layout-findings.ts'
 
@@ -36,6 +36,8 @@ export async function screenFindings(page: Page, name: string, scope: AxeScope =
   const found: string[] = []
   for (const screen of SCREENS) {
     await page.setViewportSize({ width: screen.width, height: screen.height })
+    // Before the colours change: a transition that this change starts must still run when it is looked for.
+    await nextFrames(page)
     await page.emulateMedia({ colorScheme: screen.colorScheme, reducedMotion: 'reduce' })
     const findings = [
       ...(await page.evaluate<readonly string[]>(MOTION)),

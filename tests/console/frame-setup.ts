@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { writePrivateKeyFile } from '@chancery/protocol'
 import { createClient } from '@chancery/sdk'
 import { enroll, nodeCaller, startTestAuthority, testSeed, testSigner } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import type { TestAuthority, TestAuthorityOptions } from '@chancery/testkit'
 import type { Browser, Page } from 'playwright-core'
 import { closePages, openPage, sharedBrowser, visit } from './browser.ts'
 import type { CheckedPage } from './browser.ts'
@@ -15,12 +15,18 @@ export interface FrameSetup {
   readonly na: TestAuthority
   readonly browser: Browser
   readonly keyFile: string
+  /** Stops the network. Pages of other setups in the shared browser stay open. */
+  stop(): Promise<void>
   close(): Promise<void>
 }
 
-export async function openFrameSetup(settings: Readonly<Record<string, string>> = {}, nodes = 3): Promise<FrameSetup> {
+export async function openFrameSetup(
+  settings: Readonly<Record<string, string>> = {},
+  nodes = 3,
+  more: Pick<TestAuthorityOptions, 'network' | 'operators'> = {},
+): Promise<FrameSetup> {
   const [na, browser] = await Promise.all([
-    startTestAuthority({ settings: { EVIDENCE_STORE: 'on', ...settings } }),
+    startTestAuthority({ ...more, settings: { EVIDENCE_STORE: 'on', ...settings } }),
     sharedBrowser(),
   ])
   const home = await mkdtemp(join(tmpdir(), 'chancery-frame-'))
@@ -31,14 +37,18 @@ export async function openFrameSetup(settings: Readonly<Record<string, string>> 
       na,
       nodeCaller(na.url, await testSigner('n', `frame-${i}`), () => na.core.clock.now()),
     )
+  const stop = async (): Promise<void> => {
+    await na.stop()
+    await rm(home, { recursive: true, force: true })
+  }
   return {
     na,
     browser,
     keyFile,
+    stop,
     async close() {
       await closePages(browser)
-      await na.stop()
-      await rm(home, { recursive: true, force: true })
+      await stop()
     },
   }
 }

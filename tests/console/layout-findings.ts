@@ -14,6 +14,13 @@ const LAYOUT = `(() => {
   const height = window.innerHeight
   const show = (element) => element.outerHTML.slice(0, 120)
   const isScroller = (value) => value === 'auto' || value === 'scroll'
+  const isContained = (element) => {
+    // A positioned element leaves every part up to the one that it is placed in.
+    const next = (each) => getComputedStyle(each).position === 'absolute' ? each.offsetParent : each.parentElement
+    for (let outer = next(element); outer !== null && outer !== document.body; outer = next(outer))
+      if (getComputedStyle(outer).overflowX !== 'visible') return true
+    return false
+  }
   const isCutOff = (control) => {
     let { left, right, top, bottom } = control.getBoundingClientRect()
     let inner = control
@@ -37,8 +44,9 @@ const LAYOUT = `(() => {
   const found = controls.filter(isCutOff).map((control) => 'cut off: ' + show(control))
   const wide = document.documentElement.scrollWidth
   if (wide > width) {
-    // The first element that reaches the right end.
-    const widest = [...document.body.querySelectorAll('*')].find((each) => each.getBoundingClientRect().right >= wide - 1)
+    // The first element that reaches the right end. One inside a part that scrolls or hides makes no page wider.
+    const widest = [...document.body.querySelectorAll('*')].find((each) =>
+      each.getBoundingClientRect().right >= wide - 1 && !isContained(each))
     found.unshift('wider than the screen: ' + wide + ' of ' + width + (widest === undefined ? '' : ': ' + show(widest)))
   }
   return found

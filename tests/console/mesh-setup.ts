@@ -54,7 +54,8 @@ export async function startMeshSetup(): Promise<MeshSetup> {
   }
 }
 
-async function pin(na: TestAuthority): Promise<JsonObject> {
+/** The network of an authority, as the policy of a gateway has it. */
+export async function pin(na: TestAuthority): Promise<JsonObject> {
   const crl = readRevocationList(accepted(await na.request('GET', '/crl')))
   return {
     anchors: { [crl.issuer]: na.genesis.network_authority.public_key },

@@ -1,5 +1,5 @@
-import type { Random } from '../campaigns/lib/random.ts'
-import { FRAMES } from './payloads.ts'
+import type { Random } from '../../campaigns/lib/random.ts'
+import { FRAMES } from '../payloads.ts'
 
 /** Texts that break a layout or change how a reader sees it, when a page shows them as they are. */
 const DISTURBERS: readonly ((random: Random) => string)[] = [
@@ -25,11 +25,24 @@ const DISTURBERS: readonly ((random: Random) => string)[] = [
   () => '{{7*7}}${7*7}<%= 7*7 %>#{7*7}',
 ]
 
-/** Ends with its number, so that no two are equal. `window.ran` is set when one of them runs. */
+/**
+ * Ends with its number, so that no two are equal and a page that shows one can be found. `window.ran` is set when one of
+ * them runs.
+ */
 export function maliciousText(random: Random, number: number): string {
   const frame = FRAMES[random.below(FRAMES.length)]
   const disturber = DISTURBERS[random.below(DISTURBERS.length)]
   const [script, noise] = [frame?.(`window.ran=${number}`) ?? '', disturber?.(random) ?? '']
   const text = random.pick([script, noise, noise + script])
-  return `${text}#${number}`
+  return `${text}.text-${number}`
+}
+
+/** The end of a text, in a page. */
+export const END_OF_TEXT = String.raw`\.text-\d+`
+
+/** What a name of few allowed characters leaves of a text, at most 64 of them. */
+export function asName(text: string): string {
+  const [end = ''] = /\.text-\d+$/.exec(text) ?? []
+  const allowed = text.slice(0, -end.length).replaceAll(/[^A-Za-z0-9._:-]/g, '')
+  return `x${allowed}`.slice(0, 64 - end.length) + end
 }
