@@ -32,6 +32,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['hostile', () => import('./hostile/hostile.ts')],
   ['json-differential', () => import('./trust/json-differential.ts')],
   ['kills', () => import('./faults/kills.ts')],
+  ['mcp-guard', () => import('./mcp/guard.ts')],
   ['merkle', () => import('./evidence/merkle.ts')],
   ['one-winner', () => import('./lib/one-winner.ts')],
   ['operate', () => import('./operate/operate.ts')],

@@ -12,7 +12,7 @@ const MOST_PAGES = 100
 export class KnownTools {
   readonly #elapsedMs: () => number
   #known: { readonly at: number; readonly digests: ReadonlyMap<string, string> } | undefined
-  #loading: Promise<ReadonlyMap<string, string>> | undefined
+  #loading: Promise<ReadonlyMap<string, string> | undefined> | undefined
 
   constructor(elapsedMs: () => number = () => performance.now()) {
     this.#elapsedMs = elapsedMs
@@ -24,12 +24,19 @@ export class KnownTools {
     this.#loading = undefined
   }
 
-  /** Returns the digest of a tool; undefined when the server does not list it. Lists again after a minute. */
+  /**
+   * Returns the digest of a tool; undefined when the server does not list it. Lists again after a minute. Throws
+   * {@link ListUnavailableError} when the server gives no list; the next call asks again.
+   */
   async digestOf(tool: string, ask: AskServer, meta: JsonValue | undefined): Promise<string | undefined> {
     if (this.#known !== undefined && this.#elapsedMs() - this.#known.at < MAX_AGE_MS)
       return this.#known.digests.get(tool)
     const loading = (this.#loading ??= listTools(ask, meta))
-    const digests = await loading
+    const digests = await loading.catch(() => undefined)
+    if (digests === undefined) {
+      if (this.#loading === loading) this.#loading = undefined
+      throw new ListUnavailableError()
+    }
     // A list that ended after a change of the server is not stored.
     if (this.#loading === loading) {
       this.#known = { at: this.#elapsedMs(), digests }
@@ -39,9 +46,17 @@ export class KnownTools {
   }
 }
 
-async function listTools(ask: AskServer, meta: JsonValue | undefined): Promise<ReadonlyMap<string, string>> {
+/** The server gave no list of tools, so none can be compared with its pin. */
+export class ListUnavailableError extends Error {
+  override readonly name = 'ListUnavailableError'
+}
+
+async function listTools(
+  ask: AskServer,
+  meta: JsonValue | undefined,
+): Promise<ReadonlyMap<string, string> | undefined> {
   const tools = await allTools(ask, meta)
-  return (tools === undefined ? undefined : digestsOf(tools)) ?? new Map()
+  return tools === undefined ? undefined : digestsOf(tools)
 }
 
 /** Reads all pages of `tools/list`; undefined when the server does not return a list. */

@@ -4,6 +4,7 @@ import type { ActionReport } from '@chancery/sdk'
 import { DecisionUnavailableError, deniedResult, denialText, outcomeOf, refusedResult } from '@chancery/sdk/mcp'
 import type { ToolCall } from '@chancery/sdk/mcp'
 import type { Gate } from './gate.ts'
+import { ListUnavailableError } from './known-tools.ts'
 import type { AskServer, KnownTools } from './known-tools.ts'
 import { CODES, errorBody, resultBody } from './messages.ts'
 import type { ClientMessage, ServerMessage } from './messages.ts'
@@ -113,7 +114,12 @@ export class ToolGuard {
     const [tool, given] = [member(params, 'name'), member(params, 'arguments') ?? {}]
     if (typeof tool !== 'string' || tool === '' || tool.length > 128 || !isJsonObject(given))
       return { passed: false, status: 200, body: errorBody(id, CODES.params, 'A call has a name and arguments.') }
-    const current = await known.digestOf(tool, ask, member(params, '_meta'))
+    const current = await known.digestOf(tool, ask, member(params, '_meta')).catch((error: unknown) => {
+      if (error instanceof ListUnavailableError) return error
+      throw error
+    })
+    if (current instanceof ListUnavailableError)
+      return ok(errorBody(id, CODES.internal, 'Not called: the server gave no list of its tools. Try again later.'))
     const problem = this.#pinProblem(tool, current, (await loadPins(this.#parts.pinsFile)).get(tool))
     if (problem !== undefined) {
       this.#noteOnce(problem)
