@@ -21,7 +21,7 @@ import type { DashboardView, SuccessionView } from './model.ts'
 const TREATY_ROWS = 25
 /** Rows before the others are folded: the page has at most three screens, also on a phone. */
 const TREATIES_SHOWN = 2
-const CHANGES_SHOWN = 3
+const CHANGES_SHOWN = 2
 
 /**
  * GET /dashboard
