@@ -30,6 +30,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['gateway-lists', () => import('./gateway/lists.ts')],
   ['gateway-proxy', () => import('./gateway/proxy.ts')],
   ['hostile', () => import('./hostile/hostile.ts')],
+  ['http-check', () => import('./gateway/http-check.ts')],
   ['json-differential', () => import('./trust/json-differential.ts')],
   ['kills', () => import('./faults/kills.ts')],
   ['mcp-guard', () => import('./mcp/guard.ts')],
