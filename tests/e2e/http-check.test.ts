@@ -140,6 +140,7 @@ describe.each(PROXIES)('%s', (kind) => {
         ['Chancery-Node', 'a'],
         ['chancery-node', 'b'],
       ],
+      [['Connection', 'chancery-node']],
       [['X-Original-URI', '/jobs/1']],
       [['X-Forwarded-Uri', '/jobs/1']],
       [['X-Forwarded-Method', 'GET']],

@@ -57,6 +57,7 @@ it('the defaults are the published ones', () => {
     GATEWAY_ADDR: '127.0.0.1:8080',
     GATEWAY_CHECK_ADDR: undefined,
     GATEWAY_CHECK_DIALECT: undefined,
+    GATEWAY_CHECK_GRPC_ADDR: undefined,
     GATEWAY_TIMEOUT_MS: '15000',
     GATEWAY_MAX_BODY_BYTES: '1048576',
     GATEWAY_MAX_INFLIGHT: '32',

@@ -1,6 +1,6 @@
 import { GATEWAY_POLICY_BYTES } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
-import { isLoopback } from '../settings/gateway-settings.ts'
+import { isLoopback } from '../settings/check-settings.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { Problems } from './form.ts'
 import type { Problem } from './form.ts'
@@ -98,15 +98,15 @@ class ConfigurationLoader {
 
   /** The HTTP check needs its part of the policy, and beyond loopback the certificates of its proxies. */
   checkProxies(policy: Policy | undefined): void {
-    const { checkAddress } = this.#settings
+    const { checkAddress, checkGrpcAddress } = this.#settings
     if (policy === undefined) return
     const [setting, { check }] = ['GATEWAY_POLICY_FILE', policy]
-    if (checkAddress === undefined) {
+    if (checkAddress === undefined && checkGrpcAddress === undefined) {
       if (check !== undefined) this.warnings.push('check: has no effect without GATEWAY_CHECK_ADDR')
       return
     }
     if (check === undefined) this.#add(setting, 'check', 'is required with GATEWAY_CHECK_ADDR')
-    else if (!isLoopback(checkAddress.host) && check.proxyCertificates.length === 0)
+    else if (checkAddress !== undefined && !isLoopback(checkAddress.host) && check.proxyCertificates.length === 0)
       this.#add(setting, 'check.proxy_cert_sha256', 'is required when GATEWAY_CHECK_ADDR is not a loopback address')
   }
 

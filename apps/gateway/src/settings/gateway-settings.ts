@@ -1,5 +1,6 @@
 import { integer, matching, oneOf, readSettings, setting, text } from '@chancery/service-kit'
 import type { SettingSources, SettingValues, SettingsResult } from '@chancery/service-kit'
+import { checkProblems, isLoopback } from './check-settings.ts'
 import { httpsUrl, socketAddress, trueFalse } from './readers.ts'
 
 /** All settings of protocol/gateway 3.2. The development token is the only secret read from the environment. */
@@ -25,6 +26,11 @@ export const GATEWAY_SETTINGS = {
     name: 'GATEWAY_CHECK_DIALECT',
     help: 'How the proxy sends the original request: envoy, forwarded or original. Required with GATEWAY_CHECK_ADDR.',
     read: oneOf('envoy', 'forwarded', 'original'),
+  }),
+  checkGrpcAddress: setting({
+    name: 'GATEWAY_CHECK_GRPC_ADDR',
+    help: 'Loopback address and port of the check over gRPC (Envoy ext_authz); enables it.',
+    read: socketAddress,
   }),
   timeoutMs: setting({
     name: 'GATEWAY_TIMEOUT_MS',
@@ -225,7 +231,7 @@ export function readGatewaySettings(sources: SettingSources): SettingsResult<Gat
   addProblems(['auditUrl', 'stateFile', 'auditTokenFile', 'redisUrlFile', 'quotaNamespace'], pairProblems(values))
   addProblems(['tlsCertFile', 'tlsKeyFile', 'tlsClientCaFile'], tlsProblems(values))
   addProblems(
-    ['checkAddress', 'checkDialect', 'development', 'tlsCertFile', 'tlsKeyFile', 'tlsClientCaFile'],
+    ['checkAddress', 'checkDialect', 'checkGrpcAddress', 'development', 'tlsCertFile', 'tlsKeyFile', 'tlsClientCaFile'],
     checkProblems(values),
   )
   addProblems(['cpuWorkers', 'maxBatchJobs'], batchProblems(values))
@@ -251,23 +257,6 @@ function modeProblems(settings: GatewaySettings): string[] {
     ...(isLoopback(address.host) ? [] : ['GATEWAY_ADDR: development mode listens on loopback addresses only']),
     ...unused.filter(([, value]) => value !== undefined).map(([name]) => `${name}: is not allowed in development mode`),
   ]
-}
-
-/** A proxy is known by its client certificate, or asks over loopback. Its requests have the headers of its clients. */
-function checkProblems({ checkAddress, checkDialect, development, tlsCertFile }: GatewaySettings): string[] {
-  if (checkAddress === undefined)
-    return checkDialect === undefined ? [] : ['GATEWAY_CHECK_ADDR: is required with GATEWAY_CHECK_DIALECT']
-  return [
-    ...(checkDialect === undefined ? ['GATEWAY_CHECK_DIALECT: is required with GATEWAY_CHECK_ADDR'] : []),
-    ...(development ? ['GATEWAY_CHECK_ADDR: is not allowed in development mode'] : []),
-    ...(isLoopback(checkAddress.host) || tlsCertFile !== undefined
-      ? []
-      : ['GATEWAY_CHECK_ADDR: must be a loopback address without the TLS files']),
-  ]
-}
-
-export function isLoopback(host: string): boolean {
-  return host.startsWith('127.') || host === '::1'
 }
 
 function pairProblems(settings: GatewaySettings): string[] {
