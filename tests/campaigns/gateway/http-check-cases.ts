@@ -105,7 +105,7 @@ const CHANGES: readonly [Change, ...Change[]] = [
   },
 ]
 
-/** Makes a request with none, one or some hostile properties. */
+/** Makes a request with none, one or some malicious properties. */
 export function caseOf(index: number, random: Random): CheckCase {
   const notes: string[] = []
   const spoil = (percent: number, note: string): boolean => {
@@ -117,7 +117,7 @@ export function caseOf(index: number, random: Random): CheckCase {
   const method = isUpload ? 'POST' : 'GET'
   const path = isUpload ? '/uploads' : `/jobs/${segments(random, SAFE)}`
   let target = path
-  if (spoil(12, 'hostile path')) target = hostilePath(random)
+  if (spoil(12, 'malicious path')) target = hostilePath(random)
   else if (spoil(4, 'other path')) target = random.pick(OTHER_PATHS)
   target = `${target}?case=${index}${random.chance(20) ? '&q=%2F..%2f;x' : ''}`
   const body = isUpload ? 'x'.repeat(random.chance(5) ? 200_000 : random.below(200)) : ''
