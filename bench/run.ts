@@ -15,6 +15,7 @@ import { heartbeat } from './authority/heartbeat.ts'
 import { hostileShare } from './authority/hostile-share.ts'
 import { join as joinBench } from './authority/join.ts'
 import type { Bench, BenchOptions } from './lib/bench.ts'
+import { httpCheck } from './gateway/http-check.ts'
 import { gatewayProxy } from './gateway/proxy.ts'
 import { gatewayLists } from './gateway/lists.ts'
 import { gatewayVerify } from './gateway/verify.ts'
@@ -48,6 +49,7 @@ const BENCHES: readonly Bench[] = [
   evidenceHttp,
   gatewayVerify,
   gatewayProxy,
+  httpCheck,
   gatewayLists,
   listMemory,
   hostileShare,
