@@ -1,15 +1,25 @@
+import type { GateSpec } from '../artifacts/boundary-policy.ts'
 import type { GateEvaluation } from '../artifacts/decision-bindings.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
-import type { AskedQuestion } from './engine-question.ts'
+import type { AskedQuestion, EngineQuestion } from './engine-question.ts'
 import type { Facts } from './facts.ts'
 import type { GateStep } from './gate-step.ts'
 import { GATE_OUTCOMES } from './gates/gate.ts'
-import type { GateReading, ReadyGate } from './gates/gate.ts'
+import type { AskingGate, GateReading, ReadyGate } from './gates/gate.ts'
 import type { ReadyPolicy } from './policy-set.ts'
 
 export interface PolicyRun {
   readonly steps: readonly GateStep[]
   readonly evaluations: readonly GateEvaluation[]
+}
+
+export function gateName(policy_id: string, gate_id: string): string {
+  return `${policy_id}/${gate_id}`
+}
+
+/** The denial reason of an enforced gate that does not pass. */
+export function denialOf(gate_name: string): string {
+  return `policy gate '${gate_name}' failed`
 }
 
 /** Runs every gate of every applied policy, without stopping: a decision shows all that speaks against it (5.7). */
@@ -22,7 +32,7 @@ export function runPolicyGates(applied: readonly ReadyPolicy[], facts: Facts): P
       const passed = reading.outcome === 'pass'
       const named = { policy_id: policy.policy_id, policy_version: policy.version, gate_id: spec.gate_id }
       const { gate_type, order, mode } = spec
-      const gate_name = `${policy.policy_id}/${spec.gate_id}`
+      const gate_name = gateName(policy.policy_id, spec.gate_id)
       evaluations.push({ ...named, gate_type, order, mode, passed, outcome: reading.outcome })
       steps.push({
         gate_name,
@@ -31,7 +41,7 @@ export function runPolicyGates(applied: readonly ReadyPolicy[], facts: Facts): P
         reason: reading.text,
         inputs: inputsOf(reading, spec.disclose_input),
         metadata: { ...named, order, mode, outcome: reading.outcome },
-        denial: mode === 'enforce' && !passed ? `policy gate '${gate_name}' failed` : undefined,
+        denial: mode === 'enforce' && !passed ? denialOf(gate_name) : undefined,
         isObserved: mode === 'observe',
       })
     }
@@ -39,14 +49,28 @@ export function runPolicyGates(applied: readonly ReadyPolicy[], facts: Facts): P
   return { steps, evaluations }
 }
 
-/** What the gates of the applied policies ask other systems about a request. */
+/**
+ * What the gates of the applied policies ask other systems about a request. Enforced gates come first: calls are
+ * limited, and a gate in observe mode must not use up those of a gate that denies.
+ */
 export function listQuestions(applied: readonly ReadyPolicy[], facts: Facts): readonly AskedQuestion[] {
-  return applied.flatMap(({ policy, gates }) =>
-    gates.flatMap(({ spec, ask }) => {
-      const question = ask?.(facts)
-      return question === undefined ? [] : [{ gate_name: `${policy.policy_id}/${spec.gate_id}`, question }]
-    }),
-  )
+  const ofMode = (wanted: GateSpec['mode']): readonly AskedQuestion[] =>
+    applied.flatMap(({ policy, gates }) =>
+      gates.flatMap(({ spec, ask }) => {
+        const question = ask === undefined || spec.mode !== wanted ? undefined : askGate(ask, facts)
+        return question === undefined ? [] : [{ gate_name: gateName(policy.policy_id, spec.gate_id), question }]
+      }),
+    )
+  return [...ofMode('enforce'), ...ofMode('observe')]
+}
+
+/** A gate that throws asks nothing. It throws again when it runs, and does not pass. */
+function askGate(ask: AskingGate, facts: Facts): EngineQuestion | undefined {
+  try {
+    return ask(facts)
+  } catch {
+    return undefined
+  }
 }
 
 const GATE_ERROR: GateReading = {

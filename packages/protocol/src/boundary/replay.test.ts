@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import type { JsonObject } from '../canonical/json-value.ts'
 import type { BoundaryPolicy } from '../artifacts/boundary-policy.ts'
 import { boundaryPolicyDigest } from '../artifacts/boundary-policy.ts'
+import type { PolicyBinding } from '../artifacts/decision-bindings.ts'
 import { instantOf } from '../reading/text.ts'
 import { draftBoundaryDecision, draftJustification } from './decide.ts'
 import type { CedarAnswer, EngineAnswer } from './engine-question.ts'
@@ -11,7 +12,8 @@ import { preparePolicy } from './policy-set.ts'
 import { replayDecision, replayQuestions } from './replay.ts'
 import type { StoredCase } from './replay.ts'
 
-// Holds: a replay gives the recorded bytes of pure gates, and finds every change of a result, a reason or an input.
+// Holds: a replay gives the recorded bytes of pure gates, finds every change of a result, a reason, an input or the list
+// of gates, and never calls a decision the same that it did not compute.
 
 const CEDAR_CONFIG = {
   policy_set_digest: 'a'.repeat(64),
@@ -58,7 +60,9 @@ const POLICY: BoundaryPolicy = {
 
 const ALLOW: CedarAnswer = { kind: 'cedar', engine_version: '4.13.0', decision: 'allow', reason: ['r'], errors: [] }
 
-function decide(amount: number, answer: EngineAnswer = ALLOW, fact = true): StoredCase {
+const UNAVAILABLE: EngineAnswer = { kind: 'none', failure: 'engine_unavailable' }
+
+function decide(amount: number, answer: EngineAnswer = ALLOW, fact = true, requested_capability = 'pay'): StoredCase {
   const now = instantOf('2026-11-17T09:00:00Z')
   const context = {
     context_id: 'c-1',
@@ -66,7 +70,7 @@ function decide(amount: number, answer: EngineAnswer = ALLOW, fact = true): Stor
     parent_kind: 'direct' as const,
     requester_sovereign_id: 'beta',
     provider_sovereign_id: 'alpha',
-    requested_capability: 'pay',
+    requested_capability,
     request_parameters: { amount, account: 'x1' },
     requested_at: '2026-11-17T09:00:00Z',
     context_freshness_seq: 0,
@@ -108,6 +112,32 @@ function decide(amount: number, answer: EngineAnswer = ALLOW, fact = true): Stor
 function replay(stored: StoredCase, answer: EngineAnswer = ALLOW): ReturnType<typeof replayDecision> {
   return replayDecision(stored, new Map(replayQuestions(stored).map(({ question }) => [question.digest, answer])))
 }
+
+function bindingOf({ decision }: StoredCase): PolicyBinding {
+  if (decision.policy_binding === undefined) throw new Error('no binding')
+  return decision.policy_binding
+}
+
+/** Without one gate in results, evaluations and trace. */
+function leaveOut(stored: StoredCase, name: string): StoredCase {
+  const { decision, trace } = stored
+  const others = <Item extends { readonly gate_name: string }>(items: readonly Item[]): readonly Item[] =>
+    items.filter(({ gate_name }) => gate_name !== name)
+  const binding = bindingOf(stored)
+  const gate_evaluations = binding.gate_evaluations.filter(
+    ({ policy_id, gate_id }) => `${policy_id}/${gate_id}` !== name,
+  )
+  return {
+    ...stored,
+    trace: others(trace),
+    decision: {
+      ...decision,
+      gate_results: others(decision.gate_results),
+      policy_binding: { ...binding, gate_evaluations },
+    },
+  }
+}
+
 const resultsOf = ({ gates }: ReturnType<typeof replay>): readonly string[] => gates.map(({ result }) => result)
 
 const ALL_SAME = ['same', 'same', 'same', 'same', 'same', 'external']
@@ -145,8 +175,7 @@ describe('a replay', () => {
         expect([again.result, again.gates[at]?.result]).toEqual(['different', 'different'])
       }
     }
-    const binding = stored.decision.policy_binding
-    if (binding === undefined) throw new Error('no binding')
+    const binding = bindingOf(stored)
     const gate_evaluations = binding.gate_evaluations.map((each) => ({ ...each, outcome: 'fail' }))
     const changed = { ...stored.decision, policy_binding: { ...binding, gate_evaluations } }
     expect(replay({ ...stored, decision: changed }).result).toBe('different')
@@ -170,6 +199,7 @@ describe('a replay', () => {
   it.each<[string, EngineAnswer, EngineAnswer]>([
     ['Cedar is missing here', ALLOW, { kind: 'none', failure: 'engine_unavailable' }],
     ['Cedar was too slow then', { kind: 'none', failure: 'time_limit' }, ALLOW],
+    ['Cedar was missing then and is here', UNAVAILABLE, UNAVAILABLE],
     ['Cedar has another version here', ALLOW, { ...ALLOW, engine_version: '5.0.0' }],
   ])('is incomplete when %s', (_name, then, now) => {
     const again = replay(decide(1, then), now)
@@ -179,6 +209,63 @@ describe('a replay', () => {
   it('is different when Cedar of the same version answers otherwise', () => {
     expect(replay(decide(1), { ...ALLOW, decision: 'deny' }).result).toBe('different')
     expect(replay(decide(1), { ...ALLOW, reason: ['s'] }).result).toBe('different')
+  })
+
+  it('is the same when Cedar of this version refuses the request again', () => {
+    const refused: EngineAnswer = { kind: 'none', failure: 'request_refused', engine_version: '4.13.0' }
+    expect(replay(decide(1, refused), refused).result).toBe('same')
+  })
+
+  it('finds a gate of an applied policy that was left out everywhere', () => {
+    const stored = decide(1)
+    for (const gate_id of ['limit', 'rules', 'source']) {
+      const again = replay(leaveOut(stored, `spending/${gate_id}`))
+      expect([again.result, resultsOf(again).includes('different')]).toEqual(['different', false])
+    }
+    const all = ['limit', 'rules', 'source'].reduce((rest, gate_id) => leaveOut(rest, `spending/${gate_id}`), stored)
+    expect(replay(all).result).toBe('different')
+    expect(replay({ ...all, policies: [] }).result).toBe('incomplete')
+  })
+
+  it('finds gates in another order, and an evaluation without a gate', () => {
+    const stored = decide(1)
+    const swap = <Item>(items: readonly Item[]): readonly Item[] => [
+      ...items.slice(0, -2),
+      ...items.slice(-2).toReversed(),
+    ]
+    const { gate_results } = stored.decision
+    const decision = { ...stored.decision, gate_results: swap(gate_results) }
+    expect(replay({ ...stored, decision, trace: swap(stored.trace) }).result).toBe('different')
+    const whole = leaveOut(stored, 'spending/source')
+    expect(replay({ ...whole, decision: { ...whole.decision, policy_binding: bindingOf(stored) } }).result).toBe(
+      'different',
+    )
+  })
+
+  it('finds another denial reason', () => {
+    const denied = decide(1001, { ...ALLOW, decision: 'deny' })
+    expect(denied.decision.denial_reason).toBe("policy gate 'spending/limit' failed (+1 more)")
+    const answer: EngineAnswer = { ...ALLOW, decision: 'deny' }
+    expect(replay(denied, answer).result).toBe('same')
+    for (const denial_reason of ["policy gate 'spending/limit' failed", 'other', null])
+      expect(replay({ ...denied, decision: { ...denied.decision, denial_reason } }, answer).result).toBe('different')
+    const outside = decide(1, ALLOW, true, 'sell')
+    expect([replay(outside).result, outside.trace.length]).toEqual(['same', 1])
+    expect(replay({ ...outside, decision: { ...outside.decision, denial_reason: 'other' } }).result).toBe('different')
+  })
+
+  it.each(['policy_resolution', 'attestation_status'])('is incomplete when %s alone denied', (gate_name) => {
+    const stored = decide(1, ALLOW, true, 'sell')
+    const [first] = stored.trace
+    if (first === undefined) throw new Error('no gate')
+    const entry = { ...first, gate_name, gate_type: 'StateGate', inputs: {}, reason: 'because' }
+    const decision = {
+      ...stored.decision,
+      denial_reason: 'because',
+      gate_results: [{ gate_name, passed: false, detail: 'because' }],
+    }
+    const again = replay({ ...stored, decision, trace: [entry] })
+    expect([again.result, resultsOf(again)]).toEqual(['incomplete', ['not_recomputable']])
   })
 
   it('is incomplete without the policy, or with another version of it', () => {

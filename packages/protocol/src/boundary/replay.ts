@@ -11,10 +11,11 @@ import { asJson } from '../signing/forms.ts'
 import { capabilityStep, freshnessStep, windowGate } from './agreement-gates.ts'
 import { gateResults } from './decide.ts'
 import type { AskedQuestion, EngineAnswer, EngineAnswers } from './engine-question.ts'
+import { concludeSteps } from './evaluate.ts'
 import type { AttestationFacts, Facts } from './facts.ts'
 import type { GateStep } from './gate-step.ts'
 import { readRecordedFact } from './gates/external-fact.ts'
-import { listQuestions, runPolicyGates } from './policy-gates.ts'
+import { denialOf, gateName, listQuestions, runPolicyGates } from './policy-gates.ts'
 import { preparePolicy } from './policy-set.ts'
 import { findPolicyIssues } from './validate-policy.ts'
 
@@ -40,7 +41,10 @@ export interface ReplayedGate {
 }
 
 export interface Replay {
-  /** different: a gate differs. incomplete: a gate without another system could not be computed here. */
+  /**
+   * different: a gate, the list of gates or the denial reason differs. incomplete: a gate of a policy, or the gate that
+   * denied, could not be computed here. Answers of other systems are taken as recorded.
+   */
   readonly result: 'same' | 'different' | 'incomplete'
   readonly gates: readonly ReplayedGate[]
 }
@@ -61,29 +65,80 @@ export function replayQuestions(stored: StoredCase): readonly AskedQuestion[] {
 export function replayDecision(stored: StoredCase, cedarAnswers: EngineAnswers): Replay {
   const { decision, trace, context } = stored
   const answers = new Map([...cedarAnswers, ...recordedFacts(trace)])
-  const computed = runPolicies(stored, factsOf(stored, answers))
+  const policies = runPolicies(stored, factsOf(stored, answers))
+  const computed = new Map(policies.flatMap(({ gates = [] }) => gates).map((each) => [each.step.gate_name, each]))
   const gates = trace.map((entry, at) => {
     const named = { gate_name: entry.gate_name, gate_type: entry.gate_type }
     const recorded = canonicalJson(asJson([decision.gate_results[at] ?? null, evaluationOf(decision, entry), entry]))
-    const isPolicyGate = entry.metadata['gate_id'] !== undefined
-    const again = isPolicyGate ? computed.get(entry.gate_name) : replayBuiltIn(context, entry)
-    if (again === undefined) return { ...named, ...notComputed(entry, isPolicyGate) }
+    const again = isOfPolicy(entry) ? computed.get(entry.gate_name) : replayBuiltIn(context, entry)
+    if (again === undefined) return { ...named, ...notComputed(entry) }
     const bytes = canonicalJson(
       asJson([gateResults([again.step])[0] ?? null, again.evaluation, toEntry(entry, again.step)]),
     )
     return { ...named, ...compare(stored, entry, bytes === recorded, again.step) }
   })
-  return { gates, result: conclude(stored, gates) }
+  return { gates, result: conclude(stored, gates, policies) }
 }
 
-function conclude({ decision, context, trace }: StoredCase, gates: readonly ReplayedGate[]): Replay['result'] {
+function conclude(
+  stored: StoredCase,
+  gates: readonly ReplayedGate[],
+  policies: readonly ComputedPolicy[],
+): Replay['result'] {
+  const { decision, context, trace } = stored
   const { policy_binding: binding, authorized, gate_results } = decision
   const isOtherContext = binding !== undefined && binding.context_digest !== digestOf(asJson(context))
-  const isDenied = trace.some(({ result, metadata }) => !result && metadata['mode'] !== 'observe')
-  const isWhole = trace.length === gate_results.length && authorized !== isDenied
-  if (isOtherContext || !isWhole || gates.some(({ result }) => result === 'different')) return 'different'
-  const isMissing = gates.some(({ result, gate_name }) => result === 'not_recomputable' && gate_name.includes('/'))
-  return isMissing ? 'incomplete' : 'same'
+  const isWhole = trace.length === gate_results.length && hasEveryGate(stored, policies)
+  const denied = trace.findIndex(isDenial)
+  const isConcluded = authorized === (denied === -1) && decision.denial_reason === denialReason(stored)
+  if (isOtherContext || !isWhole || !isConcluded || gates.some(({ result }) => result === 'different'))
+    return 'different'
+  const isUnknown = gates.some(
+    ({ result }, at) => result === 'not_recomputable' && (at === denied || isOfPolicy(trace[at])),
+  )
+  const isAbsent = runsPolicies(trace) && policies.some((each) => each.gates === undefined)
+  return isUnknown || isAbsent ? 'incomplete' : 'same'
+}
+
+function isOfPolicy(entry: GateTraceEntry | undefined): boolean {
+  return entry?.metadata['gate_id'] !== undefined
+}
+
+function isDenial({ result, metadata }: GateTraceEntry): boolean {
+  return !result && metadata['mode'] !== 'observe'
+}
+
+/** After a built-in gate that denies, no gate of a policy runs. */
+function runsPolicies(trace: readonly GateTraceEntry[]): boolean {
+  return !trace.some((entry) => isDenial(entry) && !isOfPolicy(entry))
+}
+
+/** Whether the trace and the evaluations have the gates of the applied policies, in order, and no others. */
+function hasEveryGate({ decision, trace }: StoredCase, policies: readonly ComputedPolicy[]): boolean {
+  const recorded = trace.filter(isOfPolicy)
+  const nameOf = ({ gate_name }: { gate_name: string }): string => gate_name
+  const expected = policies.flatMap(({ policy_id, gates }) =>
+    gates === undefined
+      ? recorded.filter(({ metadata }) => metadata['policy_id'] === policy_id).map(nameOf)
+      : gates.map(({ step }) => nameOf(step)),
+  )
+  const evaluations = decision.policy_binding?.gate_evaluations ?? []
+  const names = canonicalJson(recorded.map(nameOf))
+  return (
+    names === canonicalJson(runsPolicies(trace) ? expected : []) &&
+    names === canonicalJson(evaluations.map(({ policy_id, gate_id }) => gateName(policy_id, gate_id)))
+  )
+}
+
+/** The reason that follows from the recorded results. That of a gate that is not computed again is as recorded. */
+function denialReason({ decision, context, trace }: StoredCase): string | null {
+  const steps = trace.map((entry) => {
+    const { result: passed, gate_name } = entry
+    const builtIn = (): string | null => replayBuiltIn(context, entry)?.step.denial ?? decision.denial_reason
+    const denial = isDenial(entry) ? (isOfPolicy(entry) ? denialOf(gate_name) : (builtIn() ?? undefined)) : undefined
+    return { ...entry, passed, denial, isObserved: false }
+  })
+  return concludeSteps(steps).denial_reason
 }
 
 function isUsable(policy: BoundaryPolicy): boolean {
@@ -107,16 +162,21 @@ interface Computed {
   readonly evaluation: GateEvaluation | null
 }
 
-/** Only policies with the digest that the decision names. */
-function runPolicies({ decision, policies }: StoredCase, facts: Facts): ReadonlyMap<string, Computed> {
-  const applied = new Set(decision.policy_binding?.policies.map(({ policy_digest }) => policy_digest))
-  const out = new Map<string, Computed>()
-  for (const policy of policies) {
-    if (!applied.has(boundaryPolicyDigest(policy)) || !isUsable(policy)) continue
+interface ComputedPolicy {
+  readonly policy_id: string
+  /** Undefined when the policy with the digest that the decision names is not at hand, or cannot be run. */
+  readonly gates: readonly Computed[] | undefined
+}
+
+/** The applied policies in the order of the decision. */
+function runPolicies({ decision, policies }: StoredCase, facts: Facts): readonly ComputedPolicy[] {
+  const usable = new Map(policies.filter(isUsable).map((policy) => [boundaryPolicyDigest(policy), policy]))
+  return (decision.policy_binding?.policies ?? []).map(({ policy_id, policy_digest }) => {
+    const policy = usable.get(policy_digest)
+    if (policy === undefined) return { policy_id, gates: undefined }
     const { steps, evaluations } = runPolicyGates([preparePolicy(policy)], facts)
-    for (const [at, step] of steps.entries()) out.set(step.gate_name, { step, evaluation: evaluations[at] ?? null })
-  }
-  return out
+    return { policy_id, gates: steps.map((step, at) => ({ step, evaluation: evaluations[at] ?? null })) }
+  })
 }
 
 function replayBuiltIn(context: ContextRecord, { gate_type, inputs }: GateTraceEntry): Computed | undefined {
@@ -147,8 +207,9 @@ function toEntry({ evaluated_at }: GateTraceEntry, step: GateStep): GateTraceEnt
 
 type Outcome = Pick<ReplayedGate, 'result' | 'detail'>
 
-function notComputed({ gate_type }: GateTraceEntry, isPolicyGate: boolean): Outcome {
-  const detail = isPolicyGate
+function notComputed(entry: GateTraceEntry): Outcome {
+  const { gate_type } = entry
+  const detail = isOfPolicy(entry)
     ? 'the policy is not at hand, or this release cannot run it'
     : `${gate_type} depends on what was stored at that time`
   return { result: 'not_recomputable', detail }
@@ -159,9 +220,10 @@ function compare(stored: StoredCase, entry: GateTraceEntry, isSame: boolean, ste
     if (!isSame) return { result: 'different', detail: 'the verdict does not follow from the recorded answer' }
     return { result: 'external', detail: 'external fact: the verdict follows from the recorded answer' }
   }
-  if (isSame) return { result: 'same', detail: null }
+  // First: the same failure then and here is no computation.
   const why = entry.gate_type === 'cedar.v1' ? whyNotComparable(entry.inputs, step.inputs) : undefined
   if (why !== undefined) return { result: 'not_recomputable', detail: why }
+  if (isSame) return { result: 'same', detail: null }
   if (stored.attestation === undefined && stored.decision.attestation_binding !== undefined)
     return { result: 'not_recomputable', detail: 'the attestation is not at hand' }
   return { result: 'different', detail: `now: ${step.reason}` }

@@ -75,7 +75,8 @@ function policyNames(policySet: string): ReadonlyMap<string, string> | undefined
   return new Map(
     ids.map((id, index) => {
       const name = cedar().policyToJson(parts.policies[index] ?? '').json?.annotations?.['id']
-      return [id, name === undefined || name === '' ? id : name.slice(0, MAX_NAME)]
+      // Cutting may leave half of a surrogate pair, which no proof can contain.
+      return [id, name === undefined || name === '' ? id : name.slice(0, MAX_NAME).toWellFormed()]
     }),
   )
 }

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { digestOf } from '@chancery/protocol'
+import { asJson, canonicalJson, digestOf } from '@chancery/protocol'
 import type { CedarQuestion, JsonObject } from '@chancery/protocol'
 import { CedarMissingError, openCedarEngine } from './cedar.ts'
 
@@ -47,6 +47,13 @@ describe('Cedar', () => {
     const overflow = `${RULES} @id("sum") forbid(principal, action, resource) when { context.copies + 9223372036854775807 > 0 };`
     expect(await engine.check({ policySet: overflow, schema: SCHEMA }, [])).toEqual([])
     expect(await ask({ copies: 2 }, overflow)).toMatchObject({ decision: 'allow', errors: ['sum'] })
+  })
+
+  it('gives names that a proof can contain', async () => {
+    const long = `@id("${'x'.repeat(127)}\u{1F600}") permit(principal, action, resource);`
+    const answer = await ask({ copies: 1 }, long)
+    expect(answer).toMatchObject({ decision: 'allow', reason: [`${'x'.repeat(127)}\ufffd`] })
+    expect(() => canonicalJson(asJson(answer))).not.toThrow()
   })
 
   it('gives the same bytes for the same question, also after a restart', async () => {

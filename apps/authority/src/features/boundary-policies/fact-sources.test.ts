@@ -81,10 +81,20 @@ describe('a source of facts', () => {
     })
   })
 
-  it('has a bounded number of calls at the same time', async () => {
-    const origin = await serve(() => undefined)
-    const sources = openFor(origin)
-    const answers = await Promise.all(Array.from({ length: 80 }, () => sources.ask(questionTo(origin))))
-    expect(answers.filter((each) => each.kind === 'none' && each.failure === 'overloaded')).toHaveLength(16)
+  it('is unreachable with a path that gives no address', async () => {
+    const origin = await serve((_, response) => response.end('{"result":true}'))
+    expect(await openFor(origin).ask(questionTo(origin, '//['))).toEqual({ kind: 'none', failure: 'unreachable' })
+  })
+
+  it('has a bounded number of calls at the same time, and takes none of another source', async () => {
+    const silent = await serve(() => undefined)
+    const good = await serve((_, response) => response.end('{"result":true}'))
+    const sources = openFor(silent, good)
+    const silences = Array.from({ length: 20 }, () => sources.ask(questionTo(silent)))
+    expect(await sources.ask({ ...questionTo(good), time_limit_ms: 1000 })).toMatchObject({ answer: true })
+    const answers = await Promise.all(silences)
+    expect(answers.filter((each) => each.kind === 'none' && each.failure === 'overloaded')).toHaveLength(4)
+    // The calls that ended have made room.
+    expect(await sources.ask(questionTo(silent))).toEqual({ kind: 'none', failure: 'time_limit' })
   })
 })

@@ -5,8 +5,8 @@ import type { Clock } from '@chancery/service-kit'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 
 const MAX_RESPONSE_BYTES = 65_536
-/** Calls at the same time. More are denied at once. */
-const MAX_CALLS = 64
+/** Calls to one origin at the same time. More are denied at once. An origin that is slow takes none of another. */
+const MAX_CALLS = 16
 
 /** Other systems that gates may ask. */
 export interface FactSources {
@@ -24,21 +24,22 @@ export function openFactSources(
   clock: Clock,
 ): FactSources {
   const origins: ReadonlySet<string> = new Set(settings.factOrigins)
-  let calls = 0
+  const calls = new Map<string, number>()
   return {
     mayAsk: (origin) => origins.has(origin),
     async ask(question) {
-      if (!origins.has(question.origin)) return none('origin_not_allowed')
-      if (calls >= MAX_CALLS) return none('overloaded')
-      calls += 1
+      const { origin } = question
+      if (!origins.has(origin)) return none('origin_not_allowed')
+      const active = calls.get(origin) ?? 0
+      if (active >= MAX_CALLS) return none('overloaded')
+      calls.set(origin, active + 1)
       try {
         return await askOnce(question, settings.factRoots, clock)
       } catch (error) {
-        if (error instanceof OutboundError) return none(FAILURES[error.kind])
         if (error instanceof JsonError) return none('response_refused')
-        throw error
+        return none(error instanceof OutboundError ? FAILURES[error.kind] : 'unreachable')
       } finally {
-        calls -= 1
+        calls.set(origin, (calls.get(origin) ?? 1) - 1)
       }
     },
   }

@@ -1,3 +1,4 @@
+import { canonicalBytes } from '../../canonical/canonical-json.ts'
 import { digestOf } from '../../canonical/digest.ts'
 import { emptyObject, isJsonObject } from '../../canonical/json-value.ts'
 import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
@@ -99,6 +100,10 @@ function fixedInputs({ policy_set_digest, schema_digest, entities }: CedarConfig
   return { engine: 'cedar', policy_set_digest, schema_digest, entities_digest: digestOf(entities) }
 }
 
+/** The time that Cedar needs grows with the request, and every caller waits for the same thread. */
+const MAX_REQUEST_BYTES = 16_384
+const TOO_LARGE = `the request has more than ${MAX_REQUEST_BYTES} bytes`
+
 type Asked = { readonly question: CedarQuestion } | { readonly verdict: FactVerdict }
 
 function ask(config: CedarConfig, fixed: FixedInputs, facts: Facts): Asked {
@@ -110,6 +115,7 @@ function ask(config: CedarConfig, fixed: FixedInputs, facts: Facts): Asked {
   }
   try {
     const request = { ...named, context: contextOf(config.context, facts) }
+    if (canonicalBytes(request).length > MAX_REQUEST_BYTES) return { verdict: ['invalid_context', TOO_LARGE] }
     const { policy_set_digest, schema_digest, entities } = config
     const digestOfQuestion = digestOf({ ...fixed, request })
     return {

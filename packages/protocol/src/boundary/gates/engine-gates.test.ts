@@ -86,9 +86,19 @@ describe('the request of cedar.v1', () => {
     ['null in a list', '{"resource":{"id":"p1"},"x":[null]}'],
     ['33 levels', `{"resource":{"id":"p1"},"x":${'['.repeat(33)}${']'.repeat(33)}}`],
     ['a resource that is a number', '{"resource":{"id":7}}'],
+    ['more than 16,384 bytes', `{"resource":{"id":"p1"},"x":"${'é'.repeat(8192)}"}`],
   ])('is not made of %s', (_name, parameters) => {
     expect(cedarAsk(parameters)).toBeUndefined()
     expect(cedar.prepare(CEDAR)(factsWith(parameters)).outcome).toBe('invalid_context')
+  })
+
+  it('may have 16,384 bytes', () => {
+    const sizeOf = (text: string): number => {
+      const { request } = cedarAsk(`{"resource":{"id":"p1"},"x":"${text}"}`) ?? {}
+      return request === undefined ? 0 : Buffer.byteLength(canonicalJson(request))
+    }
+    const rest = 16_384 - sizeOf('')
+    expect([sizeOf('x'.repeat(rest)), sizeOf('x'.repeat(rest + 1))]).toEqual([16_384, 0])
   })
 
   it('needs the resource', () => {
@@ -215,6 +225,8 @@ describe('external_fact.v1', () => {
     ['an origin with a user', { ...FACT, origin: 'https://me@opa.example' }],
     ['another scheme', { ...FACT, origin: 'file://opa.example' }],
     ['a path without a slash', { ...FACT, path: 'v1' }],
+    ['a path that names a host', { ...FACT, path: '//opa.example/v1' }],
+    ['a path that no address can have', { ...FACT, path: '//[' }],
     ['a fragment', { ...FACT, path: '/v1#x' }],
     ['a reference with another member', { ...FACT, question: { a: { fact: 'agreement_id', also: 1 } } }],
     ['a reference to nothing', { ...FACT, question: { a: { fact: 'nowhere' } } }],

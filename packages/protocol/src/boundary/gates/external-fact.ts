@@ -16,7 +16,8 @@ import { readConfig, scalar } from './gate.ts'
 import type { FactVerdict, GateReading, GateType } from './gate.ts'
 
 const ORIGIN = /^https?:\/\/[A-Za-z0-9.:[\]-]{1,256}$/
-const PATH = /^\/[!-"$-[\]-~]{0,511}$/
+/** No // at the start: it would name another host. */
+const PATH = /^\/(?!\/)[!-"$-[\]-~]{0,511}$/
 const MEMBER = /^[A-Za-z0-9_-]{1,64}(?:\.[A-Za-z0-9_-]{1,64}){0,7}$/
 
 const responseMember: Read<readonly string[]> = (value, field) =>
@@ -24,7 +25,7 @@ const responseMember: Read<readonly string[]> = (value, field) =>
 
 const shape = closed({
   origin: required(matching(ORIGIN, 'an origin is needed: https://host or https://host:port')),
-  path: required(matching(PATH, 'a path that begins with / is needed')),
+  path: required(matching(PATH, 'a path that begins with one / is needed')),
   question: required(object),
   answer: required(closed({ path: required(responseMember), equals: withDefault<Scalar>(scalar, true) })),
   revision: withDefault<{ path: readonly string[]; equals: string } | undefined>(
