@@ -1,14 +1,17 @@
+// oxlint-disable max-lines -- both gate types that ask, from publication to decision, on one authority
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonObject } from '@chancery/protocol'
-import { accepted, refused, startTestAuthority } from '@chancery/testkit'
+import { systemClock } from '@chancery/service-kit'
+import { accepted, enroll, newNodeCaller, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority, TestResponse } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { activatePolicy, deactivatePolicy, intent } from './intents.suite.ts'
 
-// Holds: publication, storage, decision and simulation of cedar.v1 and external_fact.v1 gates, on both databases.
+// Holds: publication, storage, decision and simulation of cedar.v1 and external_fact.v1 gates, on both databases; that
+// a decision sees what was stored while it waited for an answer.
 
 const SCHEMA = `entity Member; entity Secret;
 action "secret.rotate" appliesTo { principal: Member, resource: Secret, context: {
@@ -23,13 +26,17 @@ let na: TestAuthority
 let source: Server
 let answer = '{"result":true,"provenance":{"revision":"r7"}}'
 let asked: string[] = []
+/** Happens while a decision waits for the answer. */
+let meanwhile: () => Promise<unknown> = () => Promise.resolve()
 beforeAll(async () => {
   source = createServer((request, response) => {
     request.on('data', (bytes: Buffer) => asked.push(bytes.toString()))
-    request.on('end', () => response.end(answer))
+    request.on('end', () => void meanwhile().finally(() => response.end(answer)))
   })
   await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve))
-  na = await startTestAuthority({ settings: { NA_FACT_ORIGINS: originOf(), EVIDENCE_STORE: 'on' } })
+  na = await startTestAuthority({
+    settings: { NA_FACT_ORIGINS: originOf(), EVIDENCE_STORE: 'on', NA_NODE_DECISIONS: 'own' },
+  })
 })
 afterAll(async () => {
   source.close()
@@ -81,19 +88,23 @@ const validate = (body: JsonObject): Promise<TestResponse> =>
 const simulate = (body: JsonObject): Promise<TestResponse> =>
   na.as('standard')('POST', '/admin/boundary-policies/simulate', body)
 
-async function attest(): Promise<JsonObject> {
+async function attest(members: JsonObject = {}): Promise<JsonObject> {
   const body = {
     subject_id: 'vendor-1',
     roles: ['role:client'],
     claims: { capabilities: ['secret.rotate'] },
     validity_hours: 24,
+    ...members,
   }
   return accepted(await na.as('privileged')('POST', '/admin/attestations', body), 201)
 }
 
 /** The decision, and the trace entry of the last gate. */
-async function decide(parameters: JsonObject): Promise<{ decision: JsonObject; entry: JsonObject }> {
-  const attestation = await attest()
+async function decide(
+  parameters: JsonObject,
+  given?: JsonObject,
+): Promise<{ decision: JsonObject; entry: JsonObject }> {
+  const attestation = given ?? (await attest())
   const body = {
     attestation_id: attestation['attestation_id'] ?? null,
     requested_capability: 'secret.rotate',
@@ -295,6 +306,81 @@ describe('a policy with an external fact', () => {
       const { decision } = accepted(await na.as('standard')('POST', '/admin/boundary/evaluate', body), 201)
       expect((decision as JsonObject)['authorized']).toBe(false)
       expect(asked).toEqual([])
+    })
+  })
+})
+
+describe('what is stored while a decision waits for an answer', () => {
+  const GOOD = '{"result":true,"provenance":{"revision":"r7"}}'
+
+  async function duringAnswer(work: () => Promise<unknown>, decideThen: () => Promise<void>): Promise<void> {
+    answer = GOOD
+    let isDone = false
+    meanwhile = async () => {
+      await work()
+      isDone = true
+    }
+    try {
+      await decideThen()
+      expect(isDone).toBe(true)
+    } finally {
+      meanwhile = () => Promise.resolve()
+    }
+  }
+
+  it('denies by a revocation of the attestation', async () => {
+    await during(factIntent(), async () => {
+      const attestation = await attest()
+      const revoke = async (): Promise<unknown> =>
+        accepted(
+          await na.as('privileged')('POST', `/admin/attestations/${String(attestation['attestation_id'])}/revoke`, {
+            reason: 'unspecified',
+          }),
+        )
+      await duringAnswer(revoke, async () => {
+        const { decision, entry } = await decide({}, attestation)
+        expect([decision['authorized'], entry['gate_name']]).toEqual([false, 'attestation_status'])
+      })
+    })
+  })
+
+  it('denies by a policy that was activated, also when its question was not asked', async () => {
+    await during(factIntent(), async () => {
+      const added = accepted(await publish(factIntent({ path: '/v1/data/other' })), 201)
+      await duringAnswer(
+        () => activatePolicy(na, added),
+        async () => {
+          const { decision } = await decide({})
+          const failed = (decision['gate_results'] as readonly JsonObject[]).filter(({ passed }) => passed !== true)
+          expect(failed).toMatchObject([
+            { gate_name: `${String(added['policy_id'])}/credit`, detail: 'the source gave no answer: not_asked' },
+          ])
+          expect(decision['authorized']).toBe(false)
+        },
+      )
+      await deactivatePolicy(na, added)
+    })
+  })
+
+  it('refuses a node whose certificate was revoked', async () => {
+    const node = await newNodeCaller(na.url, 'ask', systemClock)
+    const { cert_id } = await enroll(na, node, { roles: ['role:client'] })
+    const { attestation_id = null } = await attest({ subject_public_key: node.key })
+    const audience = na.genesis.network_authority.public_key
+    const asks = {
+      action: 'boundary-request',
+      audience,
+      requested_capability: 'secret.rotate',
+      cert_id,
+      attestation_id,
+    }
+    await during(factIntent(), async () => {
+      accepted(await node.post('/boundary/request', asks), 201)
+      const revoke = async (): Promise<unknown> =>
+        accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id, reason: 'cessation_of_operation' }))
+      await duringAnswer(revoke, async () => {
+        refused(await node.post('/boundary/request', asks), 403, 'certificate_revoked')
+      })
     })
   })
 })

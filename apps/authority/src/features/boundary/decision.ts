@@ -1,3 +1,4 @@
+import { Refusal, SERVER_LIMITS } from '@chancery/contract'
 import {
   asJson,
   basisEnd,
@@ -10,11 +11,14 @@ import {
   writeJson,
 } from '@chancery/protocol'
 import type {
+  AskedQuestion,
   AttestationBasis,
   AttestationBinding,
+  BoundaryBasis,
   BoundaryDecision,
-  BoundaryQuestion,
+  CheckedPolicy,
   ContextRecord,
+  EngineAnswers,
   Evaluation,
   Instant,
   JsonObject,
@@ -33,6 +37,8 @@ import { countDecision } from './count-decision.ts'
 
 /** A question that was read and may be decided. */
 export interface Question extends ResolvedBasis {
+  /** Reads the basis again, with everything that can refuse the request. */
+  readonly resolveAgain: () => Promise<ResolvedBasis>
   readonly asked_by: Asker
   /** Names for the audit event. */
   readonly named?: JsonObject
@@ -46,11 +52,9 @@ export interface Question extends ResolvedBasis {
 
 /** Decides under the active policies, signs, and stores decision and audit event before the response is sent. */
 export async function decideAndStore(call: Call, parts: BoundaryState, question: Question): Promise<HttpResponse> {
-  const { basis, asked_by } = question
   const policies = await parts.boundaryPolicies.active.read()
   const now = parts.clock.now()
-  const context = question.contextAt(now)
-  const evaluation = await evaluateAsked(parts, { basis, context, policies, now })
+  const { basis, context, evaluation } = await evaluateAsked(parts, question, policies, now)
   const { resolution_failure } = evaluation.policy_binding
   if (resolution_failure !== null)
     parts.log.warn('a decision was denied by the state of the policies', {
@@ -79,19 +83,55 @@ export async function decideAndStore(call: Call, parts: BoundaryState, question:
     decision,
     context,
     proof,
-    events: [decisionMade(call, context, decision, evaluation, question)],
+    events: [decisionMade(call, context, decision, evaluation, { ...question, basis })],
     attempt: question.attempt(now),
     callerNonce: question.callerNonce,
     answer: { status: 201, text },
   })
-  if (stored.text === text) countDecision(parts, asked_by, decision, basis.kind === 'presented')
+  if (stored.text === text) countDecision(parts, question.asked_by, decision, basis.kind === 'presented')
   return jsonText(stored.text, stored.status)
 }
 
-/** Other systems are asked first, so that the decision itself depends on its inputs alone. */
-async function evaluateAsked(parts: BoundaryState, question: BoundaryQuestion): Promise<Evaluation> {
-  const asked = boundaryQuestions(question)
-  if (asked.length === 0) return evaluateBoundary(question)
+interface Evaluated {
+  readonly basis: BoundaryBasis
+  readonly context: ContextRecord
+  readonly evaluation: Evaluation
+}
+
+/**
+ * Other systems are asked first, so that the decision itself depends on its inputs alone. Their answers take time, in
+ * which a revocation or a change of the policies may be stored. So the state that denies is read after them. A gate or
+ * a fact that is new then was not asked about, which denies.
+ */
+async function evaluateAsked(
+  parts: BoundaryState,
+  question: Question,
+  policies: readonly CheckedPolicy[],
+  now: Instant,
+): Promise<Evaluated> {
+  const { basis } = question
+  const context = question.contextAt(now)
+  const first = { basis, context, policies, now }
+  const asked = boundaryQuestions(first)
+  if (asked.length === 0) return { basis, context, evaluation: evaluateBoundary(first) }
+  const began = performance.now()
+  const answers = await askGates(parts, asked)
+  // The caller has its response by now: it must not get a decision that it never sees.
+  if (performance.now() - began >= SERVER_LIMITS.handlerDeadlineSeconds * 1000)
+    throw new Refusal('service_unavailable', { reason: 'deadline' })
+  const again = await question.resolveAgain()
+  // Of the same time: the answers are about this context.
+  const current = {
+    basis: again.basis,
+    context: { ...again.contextAt(now), context_id: context.context_id },
+    policies: await parts.boundaryPolicies.active.read(),
+    now: parts.clock.now(),
+    answers,
+  }
+  return { basis: current.basis, context: current.context, evaluation: evaluateBoundary(current) }
+}
+
+async function askGates(parts: BoundaryState, asked: readonly AskedQuestion[]): Promise<EngineAnswers> {
   const answers = await parts.boundaryPolicies.answer(asked)
   for (const { gate_name, question: each } of asked) {
     const answer = answers.get(each.digest)
@@ -99,7 +139,7 @@ async function evaluateAsked(parts: BoundaryState, question: BoundaryQuestion): 
     if (answer?.kind === 'none' && answer.failure !== 'request_refused')
       parts.log.warn('a gate got no answer', { gate_name, failure: answer.failure })
   }
-  return evaluateBoundary({ ...question, answers })
+  return answers
 }
 
 /** With it, an executor without an operator key can continue the chain of a resource. */

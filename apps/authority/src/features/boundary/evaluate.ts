@@ -3,6 +3,7 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import type { BoundaryState } from './parts.ts'
 import { readAttempt } from '../../requests/idempotency.ts'
 import { resolveBasis } from './basis.ts'
+import type { ResolvedBasis } from './basis.ts'
 import { decideAndStore } from './decision.ts'
 import { readEvaluateRequest } from './requests.ts'
 
@@ -14,8 +15,10 @@ import { readEvaluateRequest } from './requests.ts'
 export async function evaluate(call: OperatorCall, parts: BoundaryState): Promise<HttpResponse> {
   const request = readEvaluateRequest(call.body, parts.network.name)
   parts.signing.requireAllowed()
+  const resolve = (): Promise<ResolvedBasis> => resolveBasis(call, parts, request)
   return decideAndStore(call, parts, {
-    ...(await resolveBasis(call, parts, request)),
+    ...(await resolve()),
+    resolveAgain: resolve,
     asked_by: 'operator',
     attempt: (now) => readAttempt(call, now),
     showsContext: request.asked.kind === 'presented',

@@ -17,6 +17,7 @@ import type { Asker } from '../../metrics.ts'
 import { peekStoredResponse } from '../../requests/idempotency.ts'
 import type { Attempt } from '../../requests/idempotency.ts'
 import { onAttestation } from './basis.ts'
+import type { ResolvedBasis } from './basis.ts'
 import { requireCaller, requireCertificate } from './caller.ts'
 import { requireParty } from './context.ts'
 import { decideAndStore } from './decision.ts'
@@ -52,7 +53,9 @@ async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
   const proof = await authenticateNode(call, parts, ACTION)
   const { node_public_key, on_behalf_of } = asked
   await count(parts, on_behalf_of === undefined ? 'decision' : 'decision-relay', node_public_key)
-  const { basis, subject } = await auditRefusals(call, parts, asked, () => admit(parts, asked))
+  const { basis, subject } = await auditRefusals(call, parts, asked, () =>
+    admit(parts, asked, (name, key) => count(parts, name, key)),
+  )
   parts.signing.requireAllowed()
   if (!(await consumeNonce(parts.nonces, `node:${node_public_key}`, proof.nonce, proof.signedAt)))
     return refuseNode(call, parts, ACTION, 'nonce_replay', proof.nonce)
@@ -68,9 +71,12 @@ async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
     relayed_by,
   }
   const callerNonce = caller && toClaim(`caller:${subject.key}`, caller.nonce, caller.created)
-  const resolved = onAttestation(parts, basis, asked.context, asked.requested_capability, { chancery_request })
+  const resolve = (read: Admitted['basis']): ResolvedBasis =>
+    onAttestation(parts, read, asked.context, asked.requested_capability, { chancery_request })
   const question = {
-    ...resolved,
+    ...resolve(basis),
+    // One request counts once.
+    resolveAgain: async () => resolve((await admit(parts, asked, () => Promise.resolve())).basis),
     asked_by,
     named: { ...(cert_id === null ? {} : { cert_id }), ...(relayed_by === null ? {} : { relayed_by }) },
     attempt: () => attempt,
@@ -95,11 +101,14 @@ interface Admitted {
   readonly basis: AttestationBasis | PresentedBasis
 }
 
+/** Counts a request of a key or issuer, and refuses it over its limit. */
+type Hit = (name: LimiterName, key: string) => Promise<void>
+
 /** Checks 9 to 14: certificate, relay, binding, and for a presented attestation the trust in its issuer. */
-async function admit(parts: BoundaryState, asked: NodeRequest): Promise<Admitted> {
+async function admit(parts: BoundaryState, asked: NodeRequest, hit: Hit): Promise<Admitted> {
   const { cert_id, node_public_key, context } = asked
   const roles = cert_id === undefined ? [] : await requireCertificate(parts, cert_id, node_public_key)
-  const subject = await findSubject(parts, asked, roles)
+  const subject = await findSubject(parts, asked, roles, hit)
   const own = parts.network.name
   if (asked.asked.kind === 'attestation') {
     const { attestation_id } = asked.asked
@@ -118,11 +127,16 @@ async function admit(parts: BoundaryState, asked: NodeRequest): Promise<Admitted
   // An unauthenticated caller with an invented attestation gets no signature and no row.
   if (cert_id === undefined && !basis.isSigned)
     throw new Refusal('attestation_untrusted', { reason: basis.failure ?? 'attestation_invalid' })
-  if (basis.isSigned) await count(parts, 'decision-issuer', issuer)
+  if (basis.isSigned) await hit('decision-issuer', issuer)
   return { subject, basis }
 }
 
-async function findSubject(parts: BoundaryState, asked: NodeRequest, roles: readonly string[]): Promise<Subject> {
+async function findSubject(
+  parts: BoundaryState,
+  asked: NodeRequest,
+  roles: readonly string[],
+  hit: Hit,
+): Promise<Subject> {
   const { cert_id = null, node_public_key } = asked
   if (asked.on_behalf_of === undefined) {
     const asked_by = cert_id === null ? 'partner_node' : 'node'
@@ -132,7 +146,7 @@ async function findSubject(parts: BoundaryState, asked: NodeRequest, roles: read
   if (!roles.some((role) => decisionRelayRoles.includes(role))) throw new Refusal('relay_not_allowed')
   const caller = await requireCaller(parts, asked)
   const { node_public_key: key, cert_id: callerCertificate } = caller.certificate
-  await count(parts, 'decision', key)
+  await hit('decision', key)
   return { asked_by: 'relay', key, cert_id: callerCertificate, relayed_by: cert_id, caller }
 }
 
