@@ -5,7 +5,16 @@ import { accepted, enroll, nodeCaller, testSeed, testSigner } from '@chancery/te
 import type { Browser, Page, Request } from 'playwright-core'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { axeFindings, closePages, isAxeScreen, openPage, screenshot, sharedBrowser, visit } from './browser.ts'
+import {
+  axeFindings,
+  closePages,
+  isAxeScreen,
+  nextFrames,
+  openPage,
+  screenshot,
+  sharedBrowser,
+  visit,
+} from './browser.ts'
 import type { CheckedPage } from './browser.ts'
 import { startMeshSetup } from './mesh-setup.ts'
 import type { MeshSetup } from './mesh-setup.ts'
@@ -267,9 +276,15 @@ describe('a reader', () => {
   })
 })
 
-/** Records how the page uses keys, without changing its code. */
-const WATCH_KEYS = `
-  window.seen = { imports: [], signs: [] };
+/** Records how the page uses keys and which responses it has read, without changing its code. */
+const WATCH_PAGE = `
+  window.seen = { imports: [], signs: [], texts: [] };
+  const { text } = Response.prototype;
+  Response.prototype.text = async function () {
+    const read = await text.call(this);
+    window.seen.texts.push(new URL(this.url).pathname);
+    return read;
+  };
   const { importKey, sign } = SubtleCrypto.prototype;
   SubtleCrypto.prototype.importKey = function (format, bytes, algorithm, extractable, usages) {
     if (usages.includes('sign')) window.seen.imports.push(bytes);
@@ -285,7 +300,7 @@ describe('an operator', () => {
   beforeEach(async () => {
     sent.length = 0
     await open()
-    await page.addInitScript(WATCH_KEYS)
+    await page.addInitScript(WATCH_PAGE)
     page.on('request', (request) => {
       if (isCall(request)) sent.push(JSON.stringify([request.url(), request.headers(), request.postData()]))
     })
@@ -373,11 +388,12 @@ describe('an operator', () => {
     await page.click('text=Review what will be signed')
     await expect.poll(() => current.length).toBe(1)
     await write('role:second')
-    const late = page.waitForResponse((each) => each.url().endsWith('/public-sovereign-metadata'))
+    const readTexts = (): Promise<readonly string[]> => page.evaluate('window.seen.texts')
+    const before = (await readTexts()).length
     current[0]?.()
-    await late
-    // Its few bytes arrive with the head. `finished()` would never resolve when the page has dropped the response.
-    await page.waitForTimeout(500)
+    await expect.poll(async () => (await readTexts()).slice(before)).toContainEqual(expect.stringMatching(/metadata$/))
+    // What the page does with the text is drawn now.
+    await nextFrames(page)
     expect(await page.locator('.review').count()).toBe(0)
     await page.unroute('**/services/public-sovereign-metadata')
     await page.click('text=Review what will be signed')

@@ -7,7 +7,7 @@ import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { keyToPath } from '../../apps/console/src/operator/node-key.ts'
-import { closePages, openPage, sharedBrowser, visit } from './browser.ts'
+import { closePages, nextFrames, openPage, sharedBrowser, visit } from './browser.ts'
 import type { CheckedPage } from './browser.ts'
 import { signIn } from './operator-page.ts'
 
@@ -67,9 +67,22 @@ describe('the key', () => {
     expect(saved).toEqual([[], ['chancery.pin'], [], ''])
     expect(await page.evaluate('localStorage.getItem("chancery.pin")')).not.toContain(testSeed('op-privileged'))
     expect(await page.content()).not.toContain(testSeed('op-privileged'))
-    await page.click('button[aria-label="Lock now"]')
-    await page.waitForSelector('#key-file')
-    expect(await page.locator('tbody').count()).toBe(0)
+    // Rows were read with the key, so that the lock has something to remove.
+    await page.waitForSelector('tbody .name')
+    const signed: string[] = []
+    await page.click('.side button[aria-label="Lock now"]')
+    await page.waitForSelector('main.alone [role=status]:has-text("You locked the console.")')
+    page.on('request', (request) => {
+      if ('x-admin-signature' in request.headers()) signed.push(request.url())
+    })
+    expect(await page.locator('#key-file').count()).toBe(1)
+    expect(await page.locator('tbody, .keychip').count()).toBe(0)
+    // Another page of the console needs the key again. A page with a key would read its rows now.
+    await page.evaluate(`history.pushState({}, '', '/operator/agents'); dispatchEvent(new PopStateEvent('popstate'))`)
+    await page.waitForSelector('main.alone b:has-text("Agents")')
+    await nextFrames(page)
+    expect(await page.locator('tbody, .keychip').count()).toBe(0)
+    expect(signed).toEqual([])
     // The evidence store is off here, so the browser logs the refused request of the page.
     expect(checkedPage.trouble.filter((text) => !text.includes('status of 404'))).toEqual([])
   })
@@ -101,7 +114,7 @@ describe('the key', () => {
     await visit(checkedPage, `${na.url}/operator/nodes/${keyToPath(node.key)}?do=revoke`)
     // The review runs a dry run, which is open to this tier; the revocation itself is not.
     await signIn(page, keyFile('op-standard'))
-    await page.waitForSelector('[data-effects=ready]:has-text("1 certificate ends")')
+    await page.waitForSelector('[data-effects=ready]:has-text("1 certificate end")')
     await page.fill('#typed-confirmation', (await page.textContent('label[for=typed-confirmation] b')) ?? '')
     await page.click('[data-sign]')
     await page.waitForSelector('[data-code=insufficient_operator_tier]')
