@@ -17,6 +17,7 @@ export const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['/', 'search of this list'],
   ['j, k, arrows', 'next row, previous row'],
   ['Enter', 'open the row'],
+  ['Space', 'open the row as a drawer, where it has one'],
   ['x', 'select the row'],
   ['c', 'copy the id of the row'],
   ['e', 'the main action of the page'],
@@ -61,6 +62,7 @@ export function startKeyboard(): () => void {
       goTo(event.key)
     } else if (event.key === 'g') isGoing = true
     else if (event.key === 'Enter' && event.target === document.body) rowKeys()?.open()
+    else if (event.key === ' ' && event.target === document.body && rowKeys()?.peek() === true) event.preventDefault()
     else if (Object.hasOwn(SINGLE, event.key)) {
       const isArrow = event.key.startsWith('Arrow')
       if (isArrow && event.target !== document.body) return

@@ -136,6 +136,10 @@ function Rows<Row>(
       const row = rows[index]
       if (row !== undefined && props.rowHref !== undefined) navigate(props.rowHref(row))
     },
+    isDrawer: (index) => {
+      const row = rows[index]
+      return row !== undefined && props.rowHref?.(row).split('?')[0] === location.pathname
+    },
     tick: bulk === undefined ? undefined : (index) => toggle(rows[index]),
     copy: (index) => {
       const row = rows[index]

@@ -2,6 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 
 export interface RowActions {
   readonly open: (index: number) => void
+  /** True for a row that opens as a drawer over the list. */
+  readonly isDrawer: (index: number) => boolean
   readonly tick: ((index: number) => void) | undefined
   readonly copy: (index: number) => void
 }
@@ -10,6 +12,8 @@ export interface RowActions {
 export interface RowKeys {
   move(step: number): void
   open(): void
+  /** Opens the row when it is a drawer. Returns whether it did. */
+  peek(): boolean
   tick(): void
   copy(): void
 }
@@ -28,6 +32,11 @@ export function useRowKeys(count: number, actions: RowActions): number {
         document.querySelectorAll('.rows tbody tr')[next]?.scrollIntoView({ block: 'nearest' })
       },
       open: () => at >= 0 && actions.open(at),
+      peek: () => {
+        if (at < 0 || !actions.isDrawer(at)) return false
+        actions.open(at)
+        return true
+      },
       tick: () => at >= 0 && actions.tick?.(at),
       copy: () => at >= 0 && actions.copy(at),
     }

@@ -1,5 +1,7 @@
+import type { JsonObject } from '@chancery/protocol'
 import type { JSX } from 'preact'
-import { authorityNow } from '../../client.ts'
+import { at, authorityNow, send } from '../../client.ts'
+import { dashboard } from '../../dashboard.ts'
 import { keyToPath } from '../../node-key.ts'
 import { Facts, Roles } from '../../parts/facts.tsx'
 import { Id, shortId } from '../../parts/id.tsx'
@@ -7,9 +9,12 @@ import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { VerifiedHere, useCheck } from '../../proof/verified-here.tsx'
 import { withQuery } from '../../router.ts'
+import { makePayload } from '../../signing/payload.ts'
 import { doHref } from '../../signing/review.tsx'
+import { useStore } from '../../store.ts'
 import { reasonText } from '../../words/reasons.ts'
 import { nodeState } from '../nodes/node-state.ts'
+import { effectsOf } from '../nodes/revoke.ts'
 import { isUsable } from './history.ts'
 import type { NodeView } from './history.ts'
 
@@ -48,7 +53,33 @@ export function Side({ node }: { readonly node: NodeView }): JSX.Element {
         </div>
       </section>
       <Certificate node={node} />
+      {node.certificates.some((each) => isUsable(each, authorityNow())) ? <IfRevoked node={node} /> : null}
     </div>
+  )
+}
+
+/** The dry run of a revocation of every certificate. It changes nothing, and a standard key may ask for it. */
+function IfRevoked({ node }: { readonly node: NodeView }): JSX.Element {
+  const effects = useCheck(node.cert_id, async () => {
+    const body = { cert_id: node.cert_id, reason: 'cessation_of_operation', all_of_key: true, dry_run: true }
+    const answer = await send(makePayload({ method: 'POST', target: at`/admin/revoke`, body }))
+    return effectsOf({ ends: 'all' }, answer as JsonObject)
+  })
+  return (
+    <section class="panel">
+      <header>
+        <h2>If you revoke it</h2>
+      </header>
+      <div class="body" data-if-revoked={effects === undefined ? 'waiting' : 'done'}>
+        {effects === undefined ? (
+          <span class="bone" />
+        ) : effects instanceof Error ? (
+          <p class="quiet">The dry run failed: {effects.message}</p>
+        ) : (
+          <p>{effects.map(({ text }) => `${text}.`).join(' ')}</p>
+        )}
+      </div>
+    </section>
   )
 }
 
@@ -58,6 +89,7 @@ function Certificate({ node }: { readonly node: NodeView }): JSX.Element {
     const { checkCertificate } = await import('../../proof/check-record.ts')
     return checkCertificate(record ?? null, node)
   })
+  const list = useStore(dashboard)?.value?.revocation_list ?? undefined
   const earlier = node.certificates.filter(({ cert_id }) => cert_id !== node.cert_id)
   return (
     <section class="panel">
@@ -75,6 +107,10 @@ function Certificate({ node }: { readonly node: NodeView }): JSX.Element {
             ['Issued', <Time at={node.issued_at} both />],
             ['Ends', <Time at={node.expires_at} both />],
             ['Revoked', node.revoked_at === null ? undefined : <Time at={node.revoked_at} both />],
+            [
+              list === undefined ? 'In the list' : `In list #${list.sequence.toLocaleString('en')}`,
+              node.revoked_at === null ? 'no' : 'yes',
+            ],
             ['Reason', node.revocation_reason === null ? undefined : reasonText(node.revocation_reason)],
           ]}
         />

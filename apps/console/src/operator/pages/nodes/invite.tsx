@@ -1,3 +1,4 @@
+import { sha256Hex } from '@chancery/protocol'
 import type { GenesisBlock } from '@chancery/protocol'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
@@ -11,10 +12,16 @@ import { Shape } from '../../parts/state.tsx'
 import { absolute } from '../../parts/time.tsx'
 import { reloadAll, useLive } from '../../parts/use-live.ts'
 import { genesisFingerprint } from '../../pin.ts'
+import { navigate } from '../../router.ts'
 import type { Act, Values } from '../../signing/act.ts'
 import { offerFile } from '../../parts/file.ts'
+import { withdrawNow } from './withdraw.ts'
 
 const HOUR_MS = 3_600_000
+const ANOTHER = '/operator/nodes?do=invite'
+
+/** The authority names an invite by the first characters of the digest of its token. */
+const fingerprintOf = (token: string): string => sha256Hex(token).slice(0, 16)
 
 /** Invites one node. The token is shown once and is in the memory of the drawer only. */
 export const inviteAct: Act = {
@@ -73,7 +80,11 @@ export const inviteAct: Act = {
     },
   ],
   done: ([answer], values) => ({
-    toast: { text: `Invited ${values['label'] || 'a node'}.` },
+    toast: {
+      text: `Invited ${values['label'] || 'a node'}.`,
+      link: { href: ANOTHER, text: 'Invite another' },
+      undo: { text: 'Withdraw it', run: () => void withdrawNow(fingerprintOf(plain(answer?.['token_id']))) },
+    },
     view: (close) => (
       <HandOver
         token={plain(answer?.['token_id'])}
@@ -145,6 +156,7 @@ function HandOver({ token, expiresAt, label, close }: HandOverProps): JSX.Elemen
       onClose={end}
       foot={
         <div class="end">
+          <AfterInvite token={token} isSaved={isSaved} close={close} />
           <button type="button" class="btn primary tall" onClick={end}>
             {isAsking ? 'Close without the token' : 'Done'}
           </button>
@@ -162,6 +174,30 @@ function HandOver({ token, expiresAt, label, close }: HandOverProps): JSX.Elemen
       <HandOverParts {...{ token, command, label, save }} onCopy={() => setSaved(true)} />
       <Waiting />
     </Drawer>
+  )
+}
+
+/** The way back, and the next invite once the token is saved. */
+function AfterInvite(props: {
+  readonly token: string
+  readonly isSaved: boolean
+  readonly close: () => void
+}): JSX.Element {
+  const then = (next: () => void) => () => {
+    props.close()
+    next()
+  }
+  return (
+    <>
+      <button type="button" class="btn tall" onClick={then(() => void withdrawNow(fingerprintOf(props.token)))}>
+        Withdraw it
+      </button>
+      {props.isSaved ? (
+        <button type="button" class="btn tall" onClick={then(() => navigate(ANOTHER))}>
+          Invite another
+        </button>
+      ) : null}
+    </>
   )
 }
 

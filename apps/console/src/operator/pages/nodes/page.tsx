@@ -1,6 +1,6 @@
 import type { NodePage, NodeState, NodeSummary } from '@chancery/sdk'
-import type { JSX } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import type { FunctionComponent, JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { at, read } from '../../client.ts'
 import { nodeHref, nodeName } from '../../node-key.ts'
 import type { PageProps } from '../../pages.ts'
@@ -15,9 +15,12 @@ import type { Column, ListPage, ListRequest } from '../../parts/list.tsx'
 import type { Tone } from '../../parts/icons.ts'
 import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
+import { navigate, withQuery } from '../../router.ts'
 import { Acts, doHref } from '../../signing/review.tsx'
+import type { ExportProps } from './export.tsx'
 import { inviteAct } from './invite.tsx'
 import { Invites } from './invites.tsx'
+import { nodeQuery } from './node-query.ts'
 import { nodeState } from './node-state.ts'
 import { revokeAct } from './revoke.ts'
 import { withdrawActs } from './withdraw.ts'
@@ -88,11 +91,29 @@ const COLUMNS: readonly Column<NodeSummary>[] = [
   { head: 'Address', low: 'low', cell: (row) => <span class="mono quiet">{row.remote_addr ?? '–'}</span> },
 ]
 
+const EMPTY = {
+  icon: 'node',
+  title: 'No node has joined yet',
+  text: 'A node joins with an invite that you make here.',
+  action: (
+    <a class="btn primary" href="/operator/nodes?do=invite">
+      Invite a node
+    </a>
+  ),
+} as const
+
+const ExportLink = (): JSX.Element => (
+  <a class="btn tiny wide-only" href={doHref('export')}>
+    Export…
+  </a>
+)
+
 /** Which nodes are in the network, and which are silent? One row per node key, with the invites as a tab. */
 export function Page({ query }: PageProps): JSX.Element {
   const [live, setLive] = useState<Liveness>({ readAt: undefined, isStale: false })
   const [counts, setCounts] = useState<NodePage['counts']>(null)
   const chosen = useRef<readonly NodeSummary[]>([])
+  const shown = useRef<readonly NodeSummary[]>([])
   const isInvites = query.get('tab') === 'invites'
   const tabs = [...TABS.map((tab) => ({ ...tab, count: countOf(counts, tab.value) })), INVITES]
   return (
@@ -117,7 +138,12 @@ export function Page({ query }: PageProps): JSX.Element {
           tabs={{ parameter: 'state', label: 'State of the nodes', of: tabs }}
           search={{ label: 'Find a node', placeholder: 'Label, key, certificate, agent or address' }}
           filters={FILTERS}
-          load={(request) => load(request, setCounts)}
+          aside={<ExportLink />}
+          load={async (request) => {
+            const page = await load(request, setCounts)
+            shown.current = page.rows
+            return page
+          }}
           order="what needs attention first"
           bulk={(rows) => {
             chosen.current = rows
@@ -127,22 +153,23 @@ export function Page({ query }: PageProps): JSX.Element {
               </a>
             )
           }}
-          empty={{
-            icon: 'node',
-            title: 'No node has joined yet',
-            text: 'A node joins with an invite that you make here.',
-            action: (
-              <a class="btn primary" href={doHref('invite')}>
-                Invite a node
-              </a>
-            ),
-          }}
+          empty={EMPTY}
           onLive={setLive}
         />
       )}
+      {query.get('do') === 'export' ? (
+        <LazyExport rows={shown.current} query={query} onClose={() => navigate(withQuery({ do: undefined }))} />
+      ) : null}
       <Acts of={[inviteAct, ...revokeActs(chosen.current), ...withdrawActs(query)]} query={query} />
     </>
   )
+}
+
+/** Its script is loaded when it is opened first. */
+function LazyExport(props: ExportProps): JSX.Element | null {
+  const [loaded, setLoaded] = useState<{ readonly ExportDrawer: FunctionComponent<ExportProps> }>()
+  useEffect(() => void import('./export.tsx').then(setLoaded), [])
+  return loaded === undefined ? null : <loaded.ExportDrawer {...props} />
 }
 
 function revokeActs(rows: readonly NodeSummary[]): ReturnType<typeof revokeAct>[] {
@@ -159,10 +186,7 @@ async function load(
   { query, limit, cursor, signal }: ListRequest,
   onCounts: (counts: NodePage['counts']) => void,
 ): Promise<ListPage<NodeSummary>> {
-  const asked = Object.fromEntries(
-    ['state', 'role', 'q', 'has_agent', 'joined_since'].map((name) => [name, query.get(name) ?? undefined]),
-  )
-  const page = await read<NodePage>(at`/admin/nodes`, { ...asked, limit, cursor }, signal)
+  const page = await read<NodePage>(at`/admin/nodes`, { ...nodeQuery(query), limit, cursor }, signal)
   onCounts(page.counts)
   const { total } = page
   return {

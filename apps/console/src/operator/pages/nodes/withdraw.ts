@@ -1,12 +1,25 @@
 import type { JsonObject } from '@chancery/protocol'
-import { at } from '../../client.ts'
+import { at, send } from '../../client.ts'
 import type { Act } from '../../signing/act.ts'
+import { makePayload } from '../../signing/payload.ts'
+import { undo } from '../../signing/undo.ts'
 
 /** The action on the invite that the address names. */
 export function withdrawActs(query: URLSearchParams): readonly Act[] {
   const fingerprint = query.get('invite_id')
   return fingerprint === null ? [] : [withdrawAct(fingerprint)]
 }
+
+const TARGET = at`/admin/invites/withdraw`
+const withdrawnText = (answer: JsonObject | undefined): string =>
+  answer?.['withdrawn'] === 1 ? 'Withdrew the invite.' : 'The invite was not open.'
+
+/** Withdraws an invite that was made a moment ago. One that was used stays used. */
+export const withdrawNow = (fingerprint: string): Promise<void> =>
+  undo(async () => {
+    const body = { token_fingerprints: [fingerprint] }
+    return withdrawnText((await send(makePayload({ method: 'POST', target: TARGET, body }))) as JsonObject)
+  })
 
 /** Ends one unused invite. */
 export function withdrawAct(fingerprint: string): Act {
@@ -22,15 +35,13 @@ export function withdrawAct(fingerprint: string): Act {
     requests(values) {
       const reason = (values['reason'] ?? '').trim()
       const body: JsonObject = { token_fingerprints: [fingerprint], ...(reason === '' ? {} : { reason }) }
-      return [{ target: at`/admin/invites/withdraw`, body }]
+      return [{ target: TARGET, body }]
     },
     effects: (_values, dryRun) => [
       dryRun?.['would_change'] === true
         ? { shape: 'cross', tone: 'bad', text: '1 unused invite ends', more: 'Nodes that joined before stay.' }
         : { shape: 'dash', tone: 'ended', text: 'Nothing changes: it is not open' },
     ],
-    done: ([answer]) => ({
-      toast: { text: answer?.['withdrawn'] === 1 ? 'Withdrew the invite.' : 'The invite was not open.' },
-    }),
+    done: ([answer]) => ({ toast: { text: withdrawnText(answer) } }),
   }
 }
