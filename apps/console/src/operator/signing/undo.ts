@@ -1,5 +1,5 @@
 import { CallError } from '../client.ts'
-import { showToast } from '../parts/toast.tsx'
+import { showToast } from '../parts/toasts.ts'
 import { reloadAll } from '../parts/use-live.ts'
 
 /** Runs the way back of a toast. `work` signs at most one request and returns what is so now. */

@@ -12,7 +12,6 @@ import { Shape } from '../../parts/state.tsx'
 import { absolute } from '../../parts/time.tsx'
 import { reloadAll, useLive } from '../../parts/use-live.ts'
 import { genesisFingerprint } from '../../pin.ts'
-import { navigate } from '../../router.ts'
 import type { Act, Values } from '../../signing/act.ts'
 import { offerFile } from '../../parts/file.ts'
 import { withdrawNow } from './withdraw.ts'
@@ -147,6 +146,10 @@ function HandOver({ token, expiresAt, label, close }: HandOverProps): JSX.Elemen
     )
     setSaved(true)
   }
+  const withdraw = (): void => {
+    close()
+    void withdrawNow(fingerprintOf(token))
+  }
   const end = (): void => (isSaved || isAsking ? close() : setAsking(true))
   return (
     <Drawer
@@ -156,7 +159,9 @@ function HandOver({ token, expiresAt, label, close }: HandOverProps): JSX.Elemen
       onClose={end}
       foot={
         <div class="end">
-          <AfterInvite token={token} isSaved={isSaved} close={close} />
+          <button type="button" class="btn tall" onClick={withdraw}>
+            Withdraw it
+          </button>
           <button type="button" class="btn primary tall" onClick={end}>
             {isAsking ? 'Close without the token' : 'Done'}
           </button>
@@ -174,30 +179,6 @@ function HandOver({ token, expiresAt, label, close }: HandOverProps): JSX.Elemen
       <HandOverParts {...{ token, command, label, save }} onCopy={() => setSaved(true)} />
       <Waiting />
     </Drawer>
-  )
-}
-
-/** The way back, and the next invite once the token is saved. */
-function AfterInvite(props: {
-  readonly token: string
-  readonly isSaved: boolean
-  readonly close: () => void
-}): JSX.Element {
-  const then = (next: () => void) => () => {
-    props.close()
-    next()
-  }
-  return (
-    <>
-      <button type="button" class="btn tall" onClick={then(() => void withdrawNow(fingerprintOf(props.token)))}>
-        Withdraw it
-      </button>
-      {props.isSaved ? (
-        <button type="button" class="btn tall" onClick={then(() => navigate(ANOTHER))}>
-          Invite another
-        </button>
-      ) : null}
-    </>
   )
 }
 
