@@ -43,7 +43,7 @@ export function describePages(setup: () => ConsoleSetup): void {
           'When treaties end',
         ],
       ],
-      ['/connectome', ['OLD-LIGHTHOUSE', 'northwind-member-0311', 'Revocation blast radius']],
+      ['/connectome', ['OLD-LIGHTHOUSE', 'northwind-member-0311', 'Withdrawn by others']],
       ['/connectome?from=DEMO-HARBOUR&to=FJORD-BANK', ['Treaties in force lead there']],
       ['/atlas', ['MERIDIAN-HEALTH', 'Graph digest']],
       ['/api-reference', ['/admin/revoke', '/healthz']],
@@ -56,6 +56,27 @@ export function describePages(setup: () => ConsoleSetup): void {
       await checkedPage.page.goto(demo.url + path)
       const text = (await checkedPage.page.textContent('main')) ?? ''
       for (const fact of facts) expect(text).toContain(fact)
+      await checkedPage.close()
+    })
+
+    it('has the parts of the Connectome as links', async () => {
+      const { browser, demo } = setup()
+      const checkedPage = await openPage(browser, demo.url, { javaScriptEnabled: false })
+      const { page } = checkedPage
+      const tab = (text: string): string => `nav[aria-label="Connectome"] a:has-text("${text}")`
+      await page.goto(`${demo.url}/connectome`)
+      expect(await page.getAttribute(tab('Map'), 'aria-current')).toBe('page')
+      for (const [text, place] of [
+        ['Treaties', 'treaties'],
+        ['Withdrawn by others', 'withdrawn'],
+      ] as const) {
+        await page.click(tab(text))
+        expect(new URL(page.url()).hash).toBe(`#${place}`)
+        expect(await page.textContent(`#${place}`)).toBe(text)
+      }
+      await page.click(tab('Digest and exports'))
+      expect(new URL(page.url()).pathname).toBe('/atlas')
+      expect(await page.getAttribute(tab('Digest and exports'), 'aria-current')).toBe('page')
       await checkedPage.close()
     })
   })

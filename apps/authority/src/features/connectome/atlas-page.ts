@@ -5,6 +5,7 @@ import { page as frame } from '../../pages/frame.ts'
 import { figure, identifier, panel, plural, table } from '../../pages/parts.ts'
 import { ROWS_SHOWN, searchForm } from './edge-table.ts'
 import { drawMap } from './map.ts'
+import { connectomeTabs } from './tabs.ts'
 
 /**
  * GET /atlas
@@ -20,6 +21,7 @@ export async function atlasPage(call: Call, parts: ConnectomeState): Promise<Htt
     title: 'Atlas',
     content: markup`<section class="verdict"><h1>Atlas</h1>
 <p>${plural(built.summary.sovereign_count, 'sovereign')}, ${plural(built.summary.recognition_edge_count, 'treaty', 'treaties')}.</p></section>
+${connectomeTabs('/atlas', built.summary.recognition_edge_count, outline.blast_count)}
 ${panel({ title: 'Graph digest', body: markup`<p data-live="digest">${identifier(digest)}</p><p class="quiet">SHA-256 of the canonical graph. Equal digests mean equal graphs.</p><p class="actions"><a class="btn" href="/atlas.json" download="atlas.json">Export as JSON</a></p>` })}
 ${panel({ title: 'Map', flush: markup`${searchForm('/atlas', words)}${drawMap(outline)}` })}
 ${panel({

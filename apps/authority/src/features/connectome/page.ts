@@ -9,6 +9,7 @@ import { badge, figure, identifier, panel, plural, table, when } from '../../pag
 import { ROWS_SHOWN, edgeTable, searchForm } from './edge-table.ts'
 import { drawMap } from './map.ts'
 import type { BlastRow, GraphPageData } from './page-data.ts'
+import { connectomeTabs } from './tabs.ts'
 import { findVerifiedPath } from './verified-path.ts'
 
 /**
@@ -25,11 +26,12 @@ export async function page(call: Call, parts: ConnectomeState): Promise<HttpResp
     path: '/connectome',
     title: 'Connectome',
     content: markup`<section class="verdict" data-live="figures"><h1>Who recognises whom</h1><p>${sentence(built.summary)}</p></section>
+${connectomeTabs('/connectome', built.summary.recognition_edge_count, outline.blast_count)}
 ${panel({ title: 'Map', flush: drawMap(outline) })}
 ${panel({ title: 'Trust path', id: 'trust-path', body: markup`${pathForm(from ?? '', to ?? '')}${path !== undefined && describePath(path)}` })}
-${panel({ title: 'Treaties', flush: markup`${searchForm('/connectome', words ?? '', { from: from ?? '', to: to ?? '' })}<div data-live="edges">${edgeTable(outline.edges, outline.edge_count, 'No treaty matches.')}</div>` })}
+${panel({ title: 'Treaties', id: 'treaties', flush: markup`${searchForm('/connectome', words ?? '', { from: from ?? '', to: to ?? '' })}<div data-live="edges">${edgeTable(outline.edges, outline.edge_count, 'No treaty matches.')}</div>` })}
 ${outline.reported_edge_count > 0 && reportedSection(outline)}
-${panel({ title: 'Revocation blast radius', note: 'Attestations that other sovereigns revoked, and the sovereigns that accepted their issuer.', flush: markup`<div data-live="blast">${blasts(outline)}</div>` })}`,
+${panel({ title: 'Withdrawn by others', id: 'withdrawn', note: 'Attestations that other sovereigns revoked, and the sovereigns that accepted their issuer.', flush: markup`<div data-live="blast">${blasts(outline)}</div>` })}`,
   })
 }
 
