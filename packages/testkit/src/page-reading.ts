@@ -2,7 +2,7 @@
 export interface ReadPage {
   /** All text, white space folded. */
   readonly text: string
-  /** Cells of the table with this caption, as text. */
+  /** Cells of the table with this caption, as text; the folded rows too. */
   rows(caption: string): readonly (readonly string[])[]
   /** The text of a figure with this name. */
   tile(name: string): string
@@ -14,8 +14,7 @@ export function readPage(html: string): ReadPage {
   return {
     text: toText(html.replace(/^.*<main/s, '<main')),
     rows(caption) {
-      const found = tables.find((table) => toText(/<caption>(.*?)<\/caption>/s.exec(table)?.[1] ?? '') === caption)
-      const body = /<tbody>(.*?)<\/tbody>/s.exec(found ?? '')?.[1] ?? ''
+      const body = [caption, `${caption}, more`].map((name) => bodyOf(tables, name)).join('')
       return [...body.matchAll(/<tr>(.*?)<\/tr>/gs)].map((row) =>
         [...(row[1] ?? '').matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map((cell) => toText(cell[1] ?? '')),
       )
@@ -26,6 +25,11 @@ export function readPage(html: string): ReadPage {
       return found.slice(name.length)
     },
   }
+}
+
+function bodyOf(tables: readonly string[], caption: string): string {
+  const found = tables.find((table) => toText(/<caption>(.*?)<\/caption>/s.exec(table)?.[1] ?? '') === caption)
+  return /<tbody>(.*?)<\/tbody>/s.exec(found ?? '')?.[1] ?? ''
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
