@@ -79,7 +79,7 @@ export class GovernedActionRunner {
 
   /**
    * Evaluates, verifies, acts, stores and submits. A denial is a result. An error of the action is recorded as a
-   * failure and thrown again. A failed submission is not an error: the evidence stays in the outbox.
+   * failure, or as partial when it reported so, and thrown again. A failed submission is not an error: the evidence stays in the outbox.
    */
   async run<Value>(action: GovernedAction<Value>): Promise<GovernedResult<Value>> {
     const parameters = readJson(writeJson(action.parameters ?? {})) as JsonObject
@@ -222,7 +222,9 @@ export class GovernedActionRunner {
     } catch (error) {
       // The name of an error is metadata; its message may contain anything.
       const name = error instanceof Error ? error.name : 'error'
-      return { outcome: { outcome: 'failure', outcome_detail: said.detail ?? name }, failure: { error } }
+      // An action that reported partial may have had an effect.
+      const outcome = said.outcome === 'partial' ? 'partial' : 'failure'
+      return { outcome: { outcome, outcome_detail: said.detail ?? name }, failure: { error } }
     }
   }
 

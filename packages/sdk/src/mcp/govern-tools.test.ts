@@ -85,6 +85,29 @@ describe('an allowed call', () => {
     expect(await newest()).toMatchObject({ outcome: 'partial', outcome_detail: 'input required' })
   })
 
+  it.each([
+    ['of the current revision', { resultType: 'task', taskId: 't' }],
+    ['of 2025-11-25', { task: { taskId: 't', status: 'working' } }],
+  ])('records a created task %s as partial', async (_name, result) => {
+    await govern('read', () => result)()
+    expect(await newest()).toMatchObject({ outcome: 'partial', outcome_detail: 'task created' })
+  })
+
+  it('has a digest of input responses and request state in the evidence', async () => {
+    const read = govern('read', (_args: object, _context: object) => text('x'))
+    const context = (state: string): object => ({ mcpReq: { inputResponses: { a: {} }, requestState: () => state } })
+    const digests: unknown[] = []
+    for (const each of [{}, context('one'), context('two')]) {
+      await read({}, each)
+      digests.push(
+        ((await newest()) as { execution_parameters: { mcp: { input_digest?: string } } }).execution_parameters.mcp
+          .input_digest,
+      )
+    }
+    expect(digests).toEqual([undefined, expect.stringMatching(/^[0-9a-f]{64}$/), expect.anything()])
+    expect(digests[1]).not.toBe(digests[2])
+  })
+
   it('records a handler that throws as a failure, and throws its error', async () => {
     const read = govern('read', () => Promise.reject(new RangeError('mine')))
     await expect(read()).rejects.toThrow('mine')

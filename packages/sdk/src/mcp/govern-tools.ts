@@ -1,3 +1,4 @@
+import type { JsonObject } from '@chancery/protocol'
 import { ChanceryError, RequestError } from '../errors.ts'
 import type { GovernedActionRunner } from '../governed/action-runner.ts'
 import type { ActionReport } from '../governed/action.ts'
@@ -60,7 +61,14 @@ export function governTools(options: GovernToolsOptions): GovernTool {
       const [values, context] = given.length > 1 ? given : [undefined, given[0]]
       const { basis } = options
       const outcome = await runToolCall(options, {
-        call: { server: options.server, tool, arguments: toArguments(values), named: parameters, ...more },
+        call: {
+          server: options.server,
+          tool,
+          arguments: toArguments(values),
+          input: inputOf(context),
+          named: parameters,
+          ...more,
+        },
         basis: typeof basis === 'function' ? basis(context) : basis,
         run: async (report) => {
           const value = await handler(...given)
@@ -71,6 +79,14 @@ export function governTools(options: GovernToolsOptions): GovernTool {
       if (outcome.state === 'done') return outcome.value
       return outcome.state === 'denied' ? deniedResult(outcome.denied) : refusedResult(outcome.text)
     }
+}
+
+/** Returns what the caller sent besides the arguments. The MCP packages put it into the context of a handler. */
+function inputOf(context: unknown): JsonObject {
+  const { mcpReq = {} } = (context ?? {}) as { readonly mcpReq?: { readonly [name: string]: unknown } }
+  const { inputResponses, requestState, task } = mcpReq
+  const state: unknown = typeof requestState === 'function' ? requestState() : requestState
+  return toArguments({ inputResponses, requestState: state, task })
 }
 
 /** One call, and how it is done once a decision allows it. */
@@ -123,8 +139,10 @@ const LOOKS_SECRET = 'Not called: an argument that policies read looks like a se
 
 /** Returns the outcome that the evidence states for a result of a tool. */
 export function outcomeOf(result: object): ActionReport {
-  const { isError, resultType } = result as { readonly isError?: unknown; readonly resultType?: unknown }
+  const { isError, resultType, task } = result as { readonly [name: string]: unknown }
   if (isError === true) return { outcome: 'failure', detail: 'the tool returned an error' }
   // The tool needs input of the caller first. The repeated call gets its own decision.
-  return resultType === 'input_required' ? { outcome: 'partial', detail: 'input required' } : { outcome: 'success' }
+  if (resultType === 'input_required') return { outcome: 'partial', detail: 'input required' }
+  const isTask = resultType === 'task' || (typeof task === 'object' && task !== null)
+  return isTask ? { outcome: 'partial', detail: 'task created' } : { outcome: 'success' }
 }

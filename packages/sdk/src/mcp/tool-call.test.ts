@@ -23,6 +23,14 @@ describe('toolParameters', () => {
   })
 })
 
+it('has a digest of what the caller sent besides the arguments', () => {
+  const digestOf = (input: JsonObject): unknown =>
+    (toolParameters({ ...call, input })['mcp'] as JsonObject)['input_digest']
+  expect(digestOf({})).toBeUndefined()
+  expect(digestOf({ requestState: 'a' })).toMatch(/^[0-9a-f]{64}$/)
+  expect(digestOf({ requestState: 'a' })).not.toBe(digestOf({ requestState: 'b' }))
+})
+
 describe('toolDigest', () => {
   const tool = readJson('{"name":"print","description":"Prints.","inputSchema":{"type":"object"}}') as JsonObject
 

@@ -8,6 +8,8 @@ export interface ToolCall {
   readonly server: string
   readonly tool: string
   readonly arguments: JsonObject
+  /** What the caller sent besides the arguments: `inputResponses`, `requestState`, `task`. In the digest only. */
+  readonly input?: JsonObject
   /** Arguments that policies may read. The others are in the digest only. */
   readonly named?: readonly string[]
   /** Of the definition of the tool, see {@link toolDigest}. */
@@ -35,7 +37,7 @@ export function toolCapability(server: string, tool: string): string {
 
 /** Returns the parameters of the decision and of its evidence: named arguments, and the digest of all of them. */
 export function toolParameters(call: ToolCall): JsonObject {
-  const { server, tool, arguments: given, named = [], schemaDigest } = call
+  const { server, tool, arguments: given, input = {}, named = [], schemaDigest } = call
   const shown = named
     .filter((name) => name !== RESERVED)
     .flatMap((name) => {
@@ -48,6 +50,7 @@ export function toolParameters(call: ToolCall): JsonObject {
       server,
       tool,
       arguments_digest: digestOf(given),
+      ...(Object.keys(input).length === 0 ? {} : { input_digest: digestOf(input) }),
       ...(schemaDigest === undefined ? {} : { schema_digest: schemaDigest }),
     },
   }

@@ -44,6 +44,29 @@ describe('tools/call', () => {
       expect(JSON.stringify(newest)).not.toContain('private')
     }))
 
+  it('passes on what it read and no received bytes, so that no reader finds a second message', () =>
+    withSession(async (session) => {
+      const before = await network.executed()
+      const hidden = '{"jsonrpc":"2.0","id":"h","method":"tools/call","params":{"name":"write"}}'
+      session.send(`{"jsonrpc":"2.0","id":"cr","method":"ping","params":{"a":\r${hidden}\r}}`)
+      expect(await session.response('cr')).toMatchObject({ result: { method: 'ping' } })
+      expect(await network.executed()).toEqual(before)
+      expect(session.received.some(({ id }) => id === 'h')).toBe(false)
+    }))
+
+  it('refuses parameters that no decision covers, and has a digest of the others in the evidence', () =>
+    withSession(async (session) => {
+      const before = (await network.executed()).length
+      const unknown = await session.ask('tools/call', { name: 'read', arguments: {}, args: { path: '/b' } })
+      expect(unknown).toMatchObject({ error: { code: -32_602 } })
+      expect(await session.ask('tasks/update', { taskId: 't' })).toMatchObject({ error: { code: 40_301 } })
+      expect((await network.executed()).length).toBe(before)
+      await session.ask('tools/call', { name: 'read', requestState: 's', inputResponses: {} })
+      expect((await network.executions()).at(-1)).toMatchObject({
+        execution_parameters: { mcp: { input_digest: expect.stringMatching(/^[0-9a-f]{64}$/) } },
+      })
+    }))
+
   it('records a failed call as a failure', () =>
     withSession(async (session) => {
       expect(await session.call('fail')).toMatchObject({ result: { isError: true } })
@@ -116,7 +139,7 @@ describe('tools/list', () => {
       const before = await network.executed()
       const refused = textOf(await session.call('read'))
       expect(refused).toContain('changed since it was pinned')
-      expect(refused).toContain('chancery mcp pin --home agent --server files --')
+      expect(refused).toMatch(/approves it with: chancery mcp pin --server files$/)
       const response = (await session.ask('tools/list')) as { result?: { tools: { name: string }[] } }
       expect(response.result?.tools).toEqual([])
       expect(await network.executed()).toEqual(before)

@@ -5,7 +5,6 @@ import { connectAsNode } from '../../connection/node-folder.ts'
 import type { NodeConnection } from '../../connection/node-folder.ts'
 import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
-import { shellWord } from '../../output/shell-word.ts'
 import { loadRules } from './rules.ts'
 import type { GuardRules } from './rules.ts'
 
@@ -16,7 +15,6 @@ export interface GuardHome {
   readonly server: string
   readonly folder: string
   readonly pinsFile: string
-  readonly pinCommand: string
 }
 
 /** Exactly one of a command of a server and the address of one. */
@@ -48,16 +46,5 @@ export async function openHome(context: CommandContext, options: Options, target
     throw usageError(`--server is not usable: ${error instanceof Error ? error.message : ''}.`)
   }
   const folder = join(home, 'mcp', server)
-  return { connection, rules, server, folder, pinsFile: join(folder, 'pins.json'), pinCommand: pinCommand() }
-
-  function pinCommand(): string {
-    const words = [
-      ...(options.isSet('home') ? ['--home', options.required('home')] : []),
-      ...(options.isSet('rules') ? ['--rules', options.required('rules')] : []),
-      '--server',
-      server ?? '',
-      ...('upstream' in target ? ['--upstream', target.upstream.href] : ['--', ...target.words]),
-    ]
-    return ['chancery mcp pin', ...words.map(shellWord)].join(' ')
-  }
+  return { connection, rules, server, folder, pinsFile: join(folder, 'pins.json') }
 }

@@ -4,18 +4,17 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { member, writeJson } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { ActionReport } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { KnownTools } from './known-tools.ts'
-import { CODES, errorBody, idKey, isResponse, readClientMessage, readServerMessage } from './messages.ts'
+import { CODES, errorBody, readClientMessage, readServerMessage } from './messages.ts'
 import type { ServerMessage } from './messages.ts'
-import { readEvents, withData } from './sse.ts'
-import { strictResult } from './stdio.ts'
+import { readEvents, writeEvent } from './sse.ts'
 import { outcomeOfResponse } from './tool-guard.ts'
 import type { ClientRequest, ToolGuard } from './tool-guard.ts'
-import { isStream, passedHeaders, readAll, returnedHeaders } from './upstream.ts'
+import { isNotEncoded, isPlainJson, isStream, passedHeaders, readAll, returnedHeaders } from './upstream.ts'
 import type { Upstream } from './upstream.ts'
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
@@ -64,14 +63,16 @@ class HttpGuard {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const work = this.#handle(request, response).catch((error: unknown) => {
-      this.#note(`a request failed: ${error instanceof Error ? error.message : String(error)}`)
-      if (response.headersSent) response.destroy()
-      else sendJson(response, 502, errorBody(null, CODES.internal, 'The guard or its server failed.'))
-    })
+    const work = this.#handle(request, response).catch((error: unknown) => this.#failed(response, null, error))
     this.#work.add(work)
     await work
     this.#work.delete(work)
+  }
+
+  #failed(response: ServerResponse, id: JsonValue, error: unknown): void {
+    this.#note(`a request failed: ${error instanceof Error ? error.message : String(error)}`)
+    if (response.headersSent) response.destroy()
+    else sendJson(response, 502, errorBody(id, CODES.internal, 'The guard or its server failed.'))
   }
 
   async idle(): Promise<void> {
@@ -81,35 +82,34 @@ class HttpGuard {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refusal = refusalOf(request, this.#upstream.url)
     if (refusal !== undefined) return sendJson(response, refusal[0], errorBody(null, CODES.invalid, refusal[1]))
-    if (request.method !== 'POST') return this.#pass(request, response, Buffer.alloc(0))
+    if (request.method !== 'POST') return this.#pass(request, response, undefined)
+    if (!isPlainJson(request.headers))
+      return sendJson(response, 415, errorBody(null, CODES.invalid, 'The body must be application/json in UTF-8.'))
     const body = await readAll(request, MAX_BODY_BYTES).catch(() => undefined)
     if (body === undefined)
       return sendJson(response, 413, errorBody(null, CODES.invalid, 'The body is longer than 4 MiB.'))
-    const message = readClientMessage(body.toString('utf8'))
+    const message = readClientMessage(body)
     if (message.kind === 'invalid') return sendJson(response, 400, errorBody(message.id, message.code, message.text))
-    if (message.kind === 'response') return this.#pass(request, response, body)
+    if (message.kind === 'response') return this.#pass(request, response, message.value)
     const wrong = wrongHeader(request, message.method, message.params)
     if (wrong !== undefined) {
       const id = message.kind === 'request' ? message.id : null
       return sendJson(response, 400, errorBody(id, CODES.headerMismatch, `The header ${wrong} differs from the body.`))
     }
     this.#guard.begin(message.method)
-    if (message.kind === 'request') return this.#request(message, { request, response, body })
-    if (message.method.startsWith('notifications/')) return this.#pass(request, response, body)
+    if (message.kind === 'request') return this.#request(message, request, response)
+    if (message.method.startsWith('notifications/')) return this.#pass(request, response, message.value)
     return sendJson(response, 400, errorBody(null, CODES.invalid, 'This is not a notification.'))
   }
 
-  async #request(
-    message: ClientRequest,
-    { request, response, body }: { request: IncomingMessage; response: ServerResponse; body: Buffer },
-  ): Promise<void> {
+  async #request(message: ClientRequest, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const caller = passedHeaders(request.headers)
     const tools = {
       known: this.#knownOf(request),
       ask: (method: string, params: JsonObject) => this.#upstream.ask(caller, method, params),
     }
     const guarded = await this.#guard.request(message, tools, (report) =>
-      this.#exchange(message, { request, response, body }, report),
+      this.#exchange(message, { request, response }, report),
     )
     if (!guarded.passed) sendJson(response, guarded.status, guarded.body)
   }
@@ -117,36 +117,43 @@ class HttpGuard {
   /** Sends a request of the client to the server and its response back, and reports what it saw. */
   async #exchange(
     message: ClientRequest,
-    { request, response, body }: { request: IncomingMessage; response: ServerResponse; body: Buffer },
+    { request, response }: { request: IncomingMessage; response: ServerResponse },
     report: (said: ActionReport) => void,
   ): Promise<void> {
+    if (response.destroyed) return report({ outcome: 'failure', detail: 'the client disconnected before the call' })
+    // The server may have executed the call, whatever happens from here on.
     report(outcomeOfResponse(undefined))
-    const upstream = await this.#sendOn(request, response, body).catch((error: unknown) => {
+    const upstream = await this.#sendOn(request, response, message.value).catch((error: unknown) => {
       if (isRefused(error)) report({ outcome: 'failure', detail: 'the server cannot be reached' })
       return undefined
     })
     if (upstream === undefined)
       return sendJson(response, 502, errorBody(message.id, CODES.internal, 'The server did not respond.'))
     const { statusCode = 502 } = upstream
-    if (statusCode >= 400 && statusCode < 500)
-      report({ outcome: 'failure', detail: `the server returned status ${statusCode}` })
-    const found = await this.#return(upstream, response, message)
-    if (found !== undefined) report(outcomeOfResponse(found))
+    try {
+      const found = await this.#return(upstream, response, message)
+      if (found !== undefined) report(outcomeOfResponse(found))
+      else if (statusCode >= 400 && statusCode < 500)
+        report({ outcome: 'failure', detail: `the server returned status ${statusCode}` })
+    } catch (error) {
+      this.#failed(response, message.id, error)
+    }
   }
 
   /** Passes a request on that needs no decision. */
-  async #pass(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {
+  async #pass(request: IncomingMessage, response: ServerResponse, body: JsonObject | undefined): Promise<void> {
     const upstream = await this.#sendOn(request, response, body)
     await this.#return(upstream, response, undefined)
   }
 
-  #sendOn(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<IncomingMessage> {
+  #sendOn(request: IncomingMessage, response: ServerResponse, body: JsonObject | undefined): Promise<IncomingMessage> {
     const gone = new AbortController()
     // A client that disconnects cancels its request.
     response.once('close', () => {
       if (!response.writableFinished) gone.abort()
     })
-    return this.#upstream.send(request.method ?? 'GET', passedHeaders(request.headers), body, gone.signal)
+    const bytes = Buffer.from(body === undefined ? '' : writeJson(body))
+    return this.#upstream.send(request.method ?? 'GET', passedHeaders(request.headers), bytes, gone.signal)
   }
 
   /** Returns the response to `message`, when it was among what the server sent. */
@@ -155,18 +162,35 @@ class HttpGuard {
     response: ServerResponse,
     message: ClientRequest | undefined,
   ): Promise<ServerMessage | undefined> {
-    const headers = returnedHeaders(upstream)
-    if (message?.method === 'tools/list') headers['cache-control'] = 'no-store'
-    const status = upstream.statusCode ?? 502
+    const headers = { ...returnedHeaders(upstream), 'cache-control': 'no-store' }
+    const { statusCode: status = 502 } = upstream
+    const id = message?.id ?? null
+    // A client that follows a redirect would go around the guard.
+    if ((status >= 300 && status < 400) || !isNotEncoded(upstream.headers)) {
+      upstream.destroy()
+      const text = 'The server returned a redirect or a compressed body, which is not passed on.'
+      sendJson(response, 502, errorBody(id, CODES.internal, text))
+      return undefined
+    }
     if (isStream(upstream)) {
-      response.writeHead(status, headers)
+      response.writeHead(status, { ...headers, 'content-type': 'text/event-stream' })
       response.flushHeaders()
       return this.#returnEvents(upstream, response, message)
     }
-    const text = (await readAll(upstream)).toString('utf8')
-    const received = readServerMessage(text)
-    const shown = received === undefined ? text : await this.#shown(received, text, message)
-    response.writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(shown)) }).end(shown)
+    const bytes = await readAll(upstream)
+    if (bytes.length === 0) {
+      response.writeHead(status, headers).end()
+      return undefined
+    }
+    const received = readServerMessage(bytes)
+    const body =
+      received.kind === 'invalid' ? { ...received.value, id } : await this.#guard.shown(received, message?.method)
+    response
+      .writeHead(received.kind === 'invalid' && status < 400 ? 502 : status, {
+        ...headers,
+        'content-type': 'application/json',
+      })
+      .end(writeJson(body))
     return isResponseTo(received, message) ? received : undefined
   }
 
@@ -177,12 +201,17 @@ class HttpGuard {
   ): Promise<ServerMessage | undefined> {
     let found: ServerMessage | undefined
     try {
-      for await (const { raw, data } of readEvents(upstream)) {
-        const received = data === '' ? undefined : readServerMessage(data)
-        if (received?.method === 'notifications/tools/list_changed') this.#known.clear()
+      for await (const event of readEvents(upstream)) {
+        // An event without data has an id to resume from, or keeps the connection open.
+        if (event.data === undefined || event.data === '') {
+          await write(response, writeEvent(event))
+          continue
+        }
+        const received = readServerMessage(event.data)
+        if (received.method === 'notifications/tools/list_changed') this.#known.clear()
         if (isResponseTo(received, message)) found = received
-        const shown = received === undefined ? data : await this.#shown(received, data, message)
-        if (!response.write(shown === data ? raw : withData(raw, shown))) await once(response, 'drain')
+        const shown = await this.#guard.shown(received, message?.method)
+        await write(response, writeEvent({ ...event, data: writeJson(shown) }))
       }
     } catch {
       // The server or the client ended the stream. What was seen until then counts.
@@ -190,17 +219,6 @@ class HttpGuard {
     }
     response.end()
     return found
-  }
-
-  /** Returns a message as the client may see it: a list of tools is filtered wherever it appears. */
-  async #shown(received: ServerMessage, text: string, message: ClientRequest | undefined): Promise<string> {
-    const isList = isResponse(received) && Array.isArray(received.result?.['tools']) && message?.method !== 'tools/call'
-    if (!isList) return text
-    const result = strictResult(text)
-    const filtered = result === undefined ? undefined : await this.#guard.filterList(result)
-    const id = typeof received.id === 'string' || typeof received.id === 'number' ? received.id : null
-    if (filtered !== undefined) return writeJson({ jsonrpc: '2.0', id, result: filtered })
-    return writeJson(errorBody(id, CODES.internal, 'The server returned a list that cannot be used.'))
   }
 
   #knownOf({ headers }: IncomingMessage): KnownTools {
@@ -215,10 +233,21 @@ class HttpGuard {
   }
 }
 
-function isResponseTo(received: ServerMessage | undefined, message: ClientRequest | undefined): boolean {
-  return (
-    received !== undefined && message !== undefined && isResponse(received) && idKey(received.id) === idKey(message.id)
-  )
+function isResponseTo(received: ServerMessage, message: ClientRequest | undefined): boolean {
+  return message !== undefined && received.kind === 'response' && received.id === message.id
+}
+
+/** Writes, and waits while the client is slower than the server. */
+async function write(response: ServerResponse, text: string): Promise<void> {
+  if (response.destroyed) throw new Error('the client disconnected')
+  if (response.write(text)) return
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done)
+      resolve()
+    }
+    response.on('drain', done).on('close', done)
+  })
 }
 
 function isRefused(error: unknown): boolean {

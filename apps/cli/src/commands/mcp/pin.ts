@@ -10,7 +10,7 @@ import type { Lister } from './eras.ts'
 import { openHome, readTarget } from './home.ts'
 import { digestsOf, loadPins, storePins } from './pins.ts'
 import type { Pins } from './pins.ts'
-import { ServerProcess, strictResult } from './stdio.ts'
+import { ServerProcess } from './stdio.ts'
 import { findResponse, openUpstream } from './upstream.ts'
 import type { HeaderFields, Upstream } from './upstream.ts'
 
@@ -72,7 +72,7 @@ async function listByProcess(
   const failed = server.ended.then(() => undefined)
   const lister: Lister = {
     ask: (method, params) => server.ask(method, params),
-    notify: async (method) => server.send(writeJson({ jsonrpc: '2.0', method })),
+    notify: async (method) => server.send({ jsonrpc: '2.0', method }),
   }
   const late = new Promise<undefined>((resolve) => setTimeout(resolve, ms, undefined).unref())
   try {
@@ -87,20 +87,20 @@ async function listByHttp(upstream: Upstream, list: List): Promise<readonly Json
   const isModern = list === listModern
   const version = { 'mcp-protocol-version': isModern ? MODERN_VERSION : LEGACY_VERSION }
   let caller: HeaderFields = isModern ? { ...version, 'mcp-method': '' } : {}
-  const accept = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
-  const send = async (body: JsonObject): Promise<string | undefined> => {
+  const accept = { accept: 'application/json, text/event-stream' }
+  const send = async (body: JsonObject): Promise<JsonObject | undefined> => {
     const bytes = Buffer.from(writeJson(body))
     const response = await upstream.send('POST', { ...caller, ...accept }, bytes, AbortSignal.timeout(START_MS))
     const session = response.headers['mcp-session-id']
     if (typeof session === 'string') caller = { ...version, 'mcp-session-id': session }
-    return findResponse(response, 'hello')
+    return (await findResponse(response, 'hello'))?.result
   }
   return list({
     ask: async (method, params) => {
       if (method !== 'initialize') return upstream.ask(caller, method, params)
-      const text = await send({ jsonrpc: '2.0', id: 'hello', method, params }).catch(() => undefined)
+      const result = await send({ jsonrpc: '2.0', id: 'hello', method, params }).catch(() => undefined)
       if (!isModern && !Object.hasOwn(caller, 'mcp-session-id')) caller = version
-      return text === undefined ? undefined : strictResult(text)
+      return result
     },
     notify: async (method) => void (await send({ jsonrpc: '2.0', method })),
   })

@@ -1,19 +1,20 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { isJsonObject, member, readJson, writeJson } from '@chancery/protocol'
+import { member, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { KnownTools } from './known-tools.ts'
 import { readLines } from './lines.ts'
-import { CODES, errorBody, idKey, isResponse, readClientMessage, readServerMessage } from './messages.ts'
+import { CODES, errorBody, idKey, isId, readClientMessage, readServerMessage } from './messages.ts'
 import type { ServerMessage } from './messages.ts'
 import { outcomeOfResponse } from './tool-guard.ts'
 import type { ClientRequest, ToolGuard } from './tool-guard.ts'
 
-/** A response with its text; undefined when it was lost. */
-type Received = { readonly text: string; readonly message: ServerMessage } | undefined
+/** A response, which may be an invalid one; undefined when it was lost. */
+type Received = ServerMessage | undefined
 
 const MOST_PENDING = 1000
 const END_MS = 2000
@@ -23,12 +24,11 @@ export class ServerProcess {
   readonly #child: ChildProcess
   readonly #pending = new Map<string, (received: Received) => void>()
   readonly #ended: Promise<number>
-  #own = 0
   #isEnded = false
 
   constructor(
     words: readonly string[],
-    { context, onMessage }: { context: CommandContext; onMessage: (text: string, message: ServerMessage) => void },
+    { context, onMessage }: { context: CommandContext; onMessage: (message: ServerMessage) => void },
   ) {
     const [command = '', ...args] = words
     const { cwd, env } = context
@@ -44,16 +44,16 @@ export class ServerProcess {
     return this.#ended
   }
 
-  send(text: string): void {
-    if (!this.#isEnded) this.#child.stdin?.write(`${text}\n`)
+  send(message: JsonObject): void {
+    if (!this.#isEnded) this.#child.stdin?.write(`${writeJson(message)}\n`)
   }
 
   /** Sends a request and waits for its response. */
-  request(id: JsonValue, text: string): Promise<Received> {
+  request(id: JsonValue, message: JsonObject): Promise<Received> {
     return new Promise((resolve) => {
       if (this.#isEnded || this.#pending.size >= MOST_PENDING) return resolve(undefined)
       this.#pending.set(idKey(id), resolve)
-      this.send(text)
+      this.send(message)
     })
   }
 
@@ -64,10 +64,10 @@ export class ServerProcess {
 
   /** Sends a request of the guard itself. */
   async ask(method: string, params: JsonObject): Promise<JsonObject | undefined> {
-    this.#own += 1
-    const id = `chancery-guard-${process.pid}-${this.#own}`
-    const received = await this.request(id, writeJson({ jsonrpc: '2.0', id, method, params }))
-    return received === undefined ? undefined : strictResult(received.text)
+    // A client that could guess the id could cancel the request.
+    const id = `chancery-guard-${randomUUID()}`
+    const received = await this.request(id, { jsonrpc: '2.0', id, method, params })
+    return received?.result
   }
 
   /** Ends the input of the server, then the server itself when it stays. */
@@ -85,7 +85,7 @@ export class ServerProcess {
     await this.#ended.catch(() => undefined)
   }
 
-  async #run(command: string, onMessage: (text: string, message: ServerMessage) => void): Promise<number> {
+  async #run(command: string, onMessage: (message: ServerMessage) => void): Promise<number> {
     const exited = new Promise<number>((resolve, reject) => {
       this.#child.once('error', () => reject(notStarted(command)))
       this.#child.once('exit', (code) => resolve(code ?? 1))
@@ -94,10 +94,9 @@ export class ServerProcess {
       if (this.#child.stdout === null) return
       for await (const text of readLines(this.#child.stdout)) {
         const message = readServerMessage(text)
-        if (message === undefined) continue
-        if (!isResponse(message)) onMessage(text, message)
-        // A response that no request waits for is dropped: it would be an unfiltered one.
-        else this.#settle(idKey(message.id), { text, message })
+        // A response that no request waits for is dropped, and so is a text that is no message.
+        if (message.method === undefined) this.#settle(idKey(message.id), message)
+        else onMessage(message)
       }
     }
     try {
@@ -105,6 +104,8 @@ export class ServerProcess {
       return code
     } finally {
       this.#isEnded = true
+      // It still runs when a line of it was too long.
+      this.#child.kill('SIGKILL')
       for (const key of this.#pending.keys()) this.#settle(key, undefined)
     }
   }
@@ -119,17 +120,6 @@ export class ServerProcess {
 function notStarted(command: string): CommandError {
   const hint = 'Give the command of the server after --, for example: -- npx some-mcp-server'
   return new CommandError({ code: 'server_not_started', message: `${command} could not be started.`, hint })
-}
-
-/** Returns the result of a response, read strictly; undefined for an error and for a text that is not strict JSON. */
-export function strictResult(text: string): JsonObject | undefined {
-  try {
-    const value = readJson(text, { maxDepth: 128, maxValues: 1_000_000, maxNames: 1_000_000 })
-    const result = isJsonObject(value) ? member(value, 'result') : undefined
-    return isJsonObject(result) ? result : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** Passes messages between a client at standard input and output and a server process, until one of them ends. */
@@ -156,9 +146,9 @@ class StdioSession {
     this.#guard = guard
     this.#server = new ServerProcess(words, {
       context,
-      onMessage: (text, { method }) => {
+      onMessage: ({ method, value }) => {
         if (method === 'notifications/tools/list_changed') this.#known.clear()
-        this.#write(text)
+        this.#answer(value)
       },
     })
   }
@@ -166,14 +156,16 @@ class StdioSession {
   async run(): Promise<{ readonly code: number; readonly isClientGone: boolean }> {
     const stop = this.#context.stop()
     const stopped = stop.aborted ? Promise.resolve() : once(stop, 'abort')
-    const ended = await Promise.race([
-      this.#server.ended.then((code) => ({ code, isClientGone: false })),
-      Promise.race([this.#readClient(), stopped]).then(() => undefined),
-    ])
-    if (ended === undefined) await this.#server.end()
-    // Calls without a response end as partial, and their evidence is stored.
-    await Promise.allSettled(this.#work)
-    return ended ?? { code: 0, isClientGone: true }
+    try {
+      return await Promise.race([
+        this.#server.ended.then((code) => ({ code, isClientGone: false })),
+        Promise.race([this.#readClient(), stopped]).then(() => ({ code: 0, isClientGone: true })),
+      ])
+    } finally {
+      await this.#server.end()
+      // Calls without a response end as partial, and their evidence is stored.
+      await Promise.allSettled(this.#work)
+    }
   }
 
   async #readClient(): Promise<void> {
@@ -183,18 +175,18 @@ class StdioSession {
   #receive(text: string): void {
     const message = readClientMessage(text)
     if (message.kind === 'invalid') return this.#answer(errorBody(message.id, message.code, message.text))
-    if (message.kind === 'response') return this.#server.send(text)
+    if (message.kind === 'response') return this.#server.send(message.value)
     this.#guard.begin(message.method)
     if (message.kind === 'notification') {
       // Another notification could be a request that a server executes without a response.
       if (!message.method.startsWith('notifications/')) return
       if (message.method === 'notifications/cancelled') this.#cancel(member(message.params, 'requestId'))
-      return this.#server.send(text)
+      return this.#server.send(message.value)
     }
     const key = idKey(message.id)
     if (this.#running.has(key))
       return this.#answer(errorBody(message.id, CODES.invalid, 'A request with this id is running.'))
-    const work = this.#request(message, text)
+    const work = this.#request(message)
       .catch((error: unknown) => {
         this.#context.note(`a request failed: ${error instanceof Error ? error.message : String(error)}`)
         this.#answer(errorBody(message.id, CODES.internal, 'The guard failed.'))
@@ -203,7 +195,7 @@ class StdioSession {
     this.#work.add(work)
   }
 
-  async #request(request: ClientRequest, text: string): Promise<void> {
+  async #request(request: ClientRequest): Promise<void> {
     const { id, method } = request
     const key = idKey(id)
     const state = { isCancelled: false, isSent: false }
@@ -216,8 +208,8 @@ class StdioSession {
           return undefined
         }
         state.isSent = true
-        const received = await this.#server.request(id, text)
-        report(outcomeOfResponse(received?.message))
+        const received = await this.#server.request(id, request.value)
+        report(outcomeOfResponse(received))
         return received
       })
       .finally(() => this.#running.delete(key))
@@ -226,16 +218,11 @@ class StdioSession {
     if (!guarded.passed) return this.#answer(guarded.body)
     const { value } = guarded
     if (value === undefined) return this.#answer(errorBody(id, CODES.internal, 'The server did not respond.'))
-    if (method !== 'tools/list' || value.message.result === undefined) return this.#write(value.text)
-    const result = strictResult(value.text)
-    const filtered = result === undefined ? undefined : await this.#guard.filterList(result)
-    if (filtered === undefined)
-      return this.#answer(errorBody(id, CODES.internal, 'The server returned a list that cannot be used.'))
-    this.#answer({ jsonrpc: '2.0', id, result: filtered })
+    this.#answer(await this.#guard.shown(value, method))
   }
 
   #cancel(id: JsonValue | undefined): void {
-    if (id === undefined) return
+    if (!isId(id)) return
     const state = this.#running.get(idKey(id))
     if (state === undefined) return
     state.isCancelled = true
@@ -243,10 +230,6 @@ class StdioSession {
   }
 
   #answer(body: JsonObject): void {
-    this.#write(writeJson(body))
-  }
-
-  #write(text: string): void {
-    this.#context.stdout.write(`${text}\n`)
+    this.#context.stdout.write(`${writeJson(body)}\n`)
   }
 }

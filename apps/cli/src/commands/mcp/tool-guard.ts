@@ -31,9 +31,11 @@ const PASSED: ReadonlySet<string> = new Set([
   'tasks/get',
   'tasks/list',
   'tasks/result',
-  'tasks/update',
   'tasks/cancel',
 ])
+
+/** What a call may have besides name, arguments and `_meta`. */
+const CALL_INPUT: ReadonlySet<string> = new Set(['inputResponses', 'requestState', 'task'])
 
 /** A shared cache must not show the list of one caller to another. */
 const PRIVATE_LIST = { cacheScope: 'private', ttlMs: 1000 } as const
@@ -51,8 +53,6 @@ export interface ToolGuardParts {
   readonly rules: GuardRules
   readonly server: string
   readonly pinsFile: string
-  /** The command that pins the tools of this server. */
-  readonly pinCommand: string
   readonly note: (text: string) => void
 }
 
@@ -89,6 +89,15 @@ export class ToolGuard {
     return 'passed' in call ? call : this.#decide(request, call, forward)
   }
 
+  /** Returns a message of the server as the client may see it: a list of tools is filtered wherever it appears. */
+  async shown(message: ServerMessage, method: string | undefined): Promise<JsonObject> {
+    const { id, result, value } = message
+    if (result === undefined || (method !== 'tools/list' && !Array.isArray(member(result, 'tools')))) return value
+    const filtered = await this.filterList(result)
+    if (filtered !== undefined) return { jsonrpc: '2.0', id, result: filtered }
+    return errorBody(id, CODES.internal, 'The server returned a list that cannot be used.')
+  }
+
   /** Returns the listed tools that are pinned and granted, never to be cached for others. */
   async filterList(result: JsonObject): Promise<JsonObject | undefined> {
     const tools = listedTools(result)
@@ -111,10 +120,13 @@ export class ToolGuard {
     params: JsonObject,
     { known, ask }: { readonly known: KnownTools; readonly ask: AskServer },
   ): Promise<ToolCall | Guarded<never>> {
-    const [tool, given] = [member(params, 'name'), member(params, 'arguments') ?? {}]
+    const { name: tool, arguments: given = {}, _meta, ...input } = params
+    // The decision would not cover a member that the guard does not know.
+    if (!Object.keys(input).every((name) => CALL_INPUT.has(name)))
+      return ok(errorBody(id, CODES.params, 'A parameter of the call is not known to this guard.'))
     if (typeof tool !== 'string' || tool === '' || tool.length > 128 || !isJsonObject(given))
       return { passed: false, status: 200, body: errorBody(id, CODES.params, 'A call has a name and arguments.') }
-    const current = await known.digestOf(tool, ask, member(params, '_meta')).catch((error: unknown) => {
+    const current = await known.digestOf(tool, ask, _meta).catch((error: unknown) => {
       if (error instanceof ListUnavailableError) return error
       throw error
     })
@@ -127,7 +139,7 @@ export class ToolGuard {
     }
     const { server, rules } = this.#parts
     const named = rules.parameters.get(tool) ?? []
-    return { server, tool, arguments: given, named, ...(current === undefined ? {} : { schemaDigest: current }) }
+    return { server, tool, arguments: given, input, named, ...(current === undefined ? {} : { schemaDigest: current }) }
   }
 
   #otherCall(method: string, { _meta, ...given }: JsonObject): ToolCall {
@@ -159,7 +171,7 @@ export class ToolGuard {
   /** Returns why a tool is not the approved one, with the command that approves it. */
   #pinProblem(tool: string, current: string | undefined, pinned: readonly string[] | undefined): string | undefined {
     const name = visible(tool, { maxLength: 128 })
-    const again = `An operator approves it with: ${this.#parts.pinCommand}`
+    const again = `An operator approves it with: chancery mcp pin --server ${this.#parts.server}`
     if (current === undefined) return `the server does not list the tool ${name}.`
     if (pinned === undefined) return `the tool ${name} is not pinned. ${again}`
     if (pinned.includes(current)) return undefined
@@ -175,7 +187,8 @@ export class ToolGuard {
 
 /** Returns the outcome that the evidence states for a response; a lost one is partial. */
 export function outcomeOfResponse(response: ServerMessage | undefined): ActionReport {
-  if (response === undefined) return { outcome: 'partial', detail: 'no response of the server' }
+  if (response === undefined || response.kind === 'invalid')
+    return { outcome: 'partial', detail: 'no valid response of the server' }
   if (response.error !== undefined) return { outcome: 'failure', detail: 'the server returned an error' }
   return outcomeOf(response.result ?? {})
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -9,9 +10,9 @@ import type { Options } from '../../arguments/options.ts'
 import { loadCertificate } from '../../connection/node-folder.ts'
 import type { CommandContext } from '../../context.ts'
 import type { GuardHome } from './home.ts'
-import { idKey, isResponse, readServerMessage } from './messages.ts'
+import { readServerMessage } from './messages.ts'
+import type { ServerMessage } from './messages.ts'
 import { readEvents } from './sse.ts'
-import { strictResult } from './stdio.ts'
 
 export type HeaderFields = Readonly<Record<string, string | readonly string[]>>
 
@@ -26,16 +27,14 @@ const HOP: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-/** The guard checked the origin, decides on the encoding, and signs for itself. */
+/** The guard checked the origin, decides on the encoding, and signs for itself. It writes the body again. */
 const DROPPED: ReadonlySet<string> = new Set([
   'host',
   'origin',
-  'content-length',
   'accept-encoding',
   'expect',
   'signature',
   'signature-input',
-  'content-digest',
 ])
 const ASK_MS = 30_000
 const MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -51,7 +50,6 @@ export interface Proving {
 export class Upstream {
   readonly url: URL
   readonly #proving: Proving | undefined
-  #own = 0
 
   constructor(url: URL, proving: Proving | undefined) {
     this.url = url
@@ -69,7 +67,7 @@ export class Upstream {
           ...(headers as Record<string, string | string[]>),
           ...proof,
           'accept-encoding': 'identity',
-          ...(method === 'POST' ? { 'content-length': String(body.length) } : {}),
+          ...(method === 'POST' ? { 'content-type': 'application/json', 'content-length': String(body.length) } : {}),
         },
         signal,
       })
@@ -81,20 +79,17 @@ export class Upstream {
 
   /** Sends a request of the guard itself, with the credentials of the caller. */
   async ask(caller: HeaderFields, method: string, params: JsonObject): Promise<JsonObject | undefined> {
-    this.#own += 1
-    const id = `chancery-guard-${process.pid}-${this.#own}`
+    const id = `chancery-guard-${randomUUID()}`
     const own = Object.entries(caller).filter(([name]) => !/^mcp-(name|param-.*)$/.test(name))
     const headers = {
       ...Object.fromEntries(own),
       ...(Object.hasOwn(caller, 'mcp-method') ? { 'mcp-method': method } : {}),
-      'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
     }
     const body = Buffer.from(writeJson({ jsonrpc: '2.0', id, method, params }))
     try {
       const response = await this.send('POST', headers, body, AbortSignal.timeout(ASK_MS))
-      const text = await findResponse(response, id)
-      return text === undefined ? undefined : strictResult(text)
+      return (await findResponse(response, id))?.result
     } catch {
       return undefined
     }
@@ -107,20 +102,34 @@ export class Upstream {
   }
 }
 
-/** Returns the text of the response with this id, from JSON or from a stream. */
-export async function findResponse(response: IncomingMessage, id: string): Promise<string | undefined> {
-  if (!isStream(response)) return (await readAll(response)).toString('utf8')
-  for await (const { data } of readEvents(response)) {
+/** Returns the response with this id, from JSON or from a stream. */
+export async function findResponse(response: IncomingMessage, id: string): Promise<ServerMessage | undefined> {
+  const isAnswer = (message: ServerMessage): boolean => message.kind === 'response' && message.id === id
+  if (!isStream(response)) {
+    const message = readServerMessage(await readAll(response))
+    return isAnswer(message) ? message : undefined
+  }
+  for await (const { data = '' } of readEvents(response)) {
     const message = readServerMessage(data)
-    if (message === undefined || !isResponse(message) || idKey(message.id) !== idKey(id)) continue
+    if (!isAnswer(message)) continue
     response.destroy()
-    return data
+    return message
   }
   return undefined
 }
 
 export function isStream({ headers }: IncomingMessage): boolean {
-  return /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
+  return /^text\/event-stream\s*(?:;|$)/i.test(headers['content-type'] ?? '')
+}
+
+/** True for a body that every reader decodes as the guard does: JSON in UTF-8 without compression. */
+export function isPlainJson(headers: IncomingHttpHeaders): boolean {
+  const type = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
+  return type.test(headers['content-type'] ?? '') && isNotEncoded(headers)
+}
+
+export function isNotEncoded(headers: IncomingHttpHeaders): boolean {
+  return (headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity'
 }
 
 export async function readAll(chunks: AsyncIterable<Uint8Array>, maxBytes: number = MAX_BODY_BYTES): Promise<Buffer> {
@@ -139,7 +148,11 @@ export function passedHeaders(headers: IncomingHttpHeaders): HeaderFields {
   const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()))
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || HOP.has(name) || DROPPED.has(name) || named.has(name) || name.startsWith('chancery-')
+      value === undefined ||
+      HOP.has(name) ||
+      DROPPED.has(name) ||
+      named.has(name) ||
+      /^(?:chancery|content)-/.test(name)
         ? []
         : [[name, value]],
     ),
@@ -150,7 +163,7 @@ export function passedHeaders(headers: IncomingHttpHeaders): HeaderFields {
 export function returnedHeaders({ headers }: IncomingMessage): Record<string, string | string[]> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || HOP.has(name) || name === 'content-length' ? [] : [[name, value]],
+      value === undefined || HOP.has(name) || name.startsWith('content-') ? [] : [[name, value]],
     ),
   )
 }
