@@ -2,7 +2,8 @@ import { request as plainRequest } from 'node:http'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { isIP } from 'node:net'
-import { getCACertificates } from 'node:tls'
+import { createSecureContext, getCACertificates } from 'node:tls'
+import type { SecureContext } from 'node:tls'
 import { joinBytes } from '@chancery/protocol'
 import { traced } from '../tracing/spans.ts'
 import { guardedLookup, isCallable, isRefusedLiteral } from './address-rules.ts'
@@ -128,8 +129,7 @@ function send(call: OutboundCall, host: string, signal: AbortSignal): Promise<In
     // Set explicitly, because an environment variable could disable the default.
     ...(isSecure ? { rejectUnauthorized: true } : {}),
     ...(isSecure && isIP(host) === 0 ? { servername: host } : {}),
-    // Set only where needed: the platform parses the default set once, and a custom set for every connection.
-    ...(isSecure && extraRoots.length > 0 ? { ca: [...getCACertificates('default'), ...extraRoots] } : {}),
+    ...(isSecure && extraRoots.length > 0 ? { secureContext: contextWith(extraRoots) } : {}),
   }
   return new Promise((resolve, reject) => {
     const request = (isSecure ? secureRequest : plainRequest)(options, resolve)
@@ -137,6 +137,22 @@ function send(call: OutboundCall, host: string, signal: AbortSignal): Promise<In
     if (call.connectMs !== undefined) limitConnecting(request, call.connectMs, isSecure ? 'secureConnect' : 'connect')
     request.end(body)
   })
+}
+
+/** Settings name few lists; an earlier one is only needed again after it was configured again. */
+const MAX_CONTEXTS = 8
+const contexts = new Map<string, SecureContext>()
+
+/** The roots of the system and these. Parsed once: it takes tens of milliseconds, which each connection would repeat. */
+export function contextWith(extraRoots: readonly string[]): SecureContext {
+  const key = extraRoots.join('\n')
+  const known = contexts.get(key)
+  if (known !== undefined) return known
+  const made = createSecureContext({ ca: [...getCACertificates('default'), ...extraRoots] })
+  const [oldest] = contexts.keys()
+  if (contexts.size >= MAX_CONTEXTS && oldest !== undefined) contexts.delete(oldest)
+  contexts.set(key, made)
+  return made
 }
 
 /** The connection is new for every call (`agent: false`), so its socket is not connected yet. */

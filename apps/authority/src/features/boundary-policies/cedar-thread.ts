@@ -44,7 +44,8 @@ export interface CedarThreadData {
 
 /** Calls of the thread. */
 export type CedarCalls = {
-  load(argument: undefined): Promise<string>
+  /** The version of Cedar; null when its package is not installed. */
+  load(argument: undefined): Promise<string | null>
   prepare(asked: CedarTexts & { readonly key: string }): boolean
   authorize(asked: { readonly key: string; readonly request: string; readonly entities: string }): CedarResult
   check(asked: CedarTexts & { readonly entities: string }): readonly string[]
@@ -128,7 +129,12 @@ function authorize({ key, request, entities }: Parameters<CedarCalls['authorize'
  */
 serveCalls({
   load: async () => {
-    loaded = (await import((workerData as CedarThreadData).module)) as Cedar
+    try {
+      loaded = (await import((workerData as CedarThreadData).module)) as Cedar
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND') return null
+      throw error
+    }
     return loaded.getCedarVersion()
   },
   prepare: ({ key, policySet, schema }) => {

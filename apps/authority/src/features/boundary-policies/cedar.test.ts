@@ -1,11 +1,16 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { asJson, canonicalJson, digestOf } from '@chancery/protocol'
-import type { CedarQuestion, JsonObject } from '@chancery/protocol'
+import type { CedarAnswer, CedarQuestion, JsonObject, NoAnswer } from '@chancery/protocol'
 import { CedarMissingError, openCedarEngine } from './cedar.ts'
 
 // Holds: what Cedar answers through the engine, that its answers are the same in every run, that an error of one policy
-// is reported with the answer, and that an answer that does not come in time, or no engine, denies.
+// is reported with the answer, that an answer that does not come in time, or no engine, denies, and that no caller stops
+// others.
 
 const engine = openCedarEngine()
 afterAll(() => engine.close())
@@ -131,17 +136,88 @@ describe('without the package', () => {
   })
 })
 
-const LOOPS = `data:text/javascript,${encodeURIComponent(`
+/** The part of an engine that takes any texts. */
+const PREPARES = `
   export const getCedarVersion = () => '0.0.0'
   export const policySetTextToParts = () => ({ type: 'success', policies: [], policy_templates: [] })
   export const preparseSchema = () => ({ type: 'success' })
   export const preparsePolicySet = () => ({ type: 'success' })
+`
+const LOOPS = `data:text/javascript,${encodeURIComponent(`
+  ${PREPARES}
   export const validate = () => { for (;;) {} }
   export const statefulIsAuthorized = ({ context }) => {
     if (context.throws) throw new Error('unreachable')
     for (;;) {}
   }
 `)}`
+
+/** Takes 300 ms for each question. */
+const SLOW = `
+  ${PREPARES}
+  export const statefulIsAuthorized = () => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+    return { type: 'success', response: { decision: 'allow', diagnostics: { reason: [], errors: [] } } }
+  }
+`
+const QUESTION: CedarQuestion = {
+  kind: 'cedar',
+  digest: '',
+  policy_set_digest: 'a',
+  schema_digest: 'b',
+  entities: [],
+  request: {},
+}
+const TEXTS = { policySet: RULES, schema: SCHEMA }
+const outcomeOf = (answer: CedarAnswer | NoAnswer): string => (answer.kind === 'cedar' ? 'answer' : answer.failure)
+
+describe('callers with many questions', () => {
+  it('do not stop others, and wait for a second at most', async () => {
+    const slow = openCedarEngine(`data:text/javascript,${encodeURIComponent(SLOW)}`)
+    const many = Array.from({ length: 150 }, async () => outcomeOf(await slow.ask(QUESTION, TEXTS, 'many')))
+    const other = slow.ask(QUESTION, TEXTS, 'other')
+    expect(outcomeOf(await other)).toBe('answer')
+    const outcomes = await Promise.all(many)
+    expect(outcomes[0]).toBe('answer')
+    const dropped = outcomes.filter((each) => each === 'overloaded').length
+    expect([dropped >= 140, new Set(outcomes)]).toEqual([true, new Set(['answer', 'overloaded'])])
+    await slow.close()
+    expect(outcomeOf(await slow.ask(QUESTION, TEXTS))).toBe('engine_unavailable')
+  })
+})
+
+describe('an engine that cannot be started', () => {
+  let folder = ''
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'cedar-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  it('is tried again after 30 seconds', async () => {
+    const file = join(folder, 'engine.mjs')
+    await writeFile(file, `throw new Error('too many open files')`)
+    let now = 0
+    const failing = openCedarEngine(pathToFileURL(file).href, () => now)
+    expect(outcomeOf(await failing.ask(QUESTION, TEXTS))).toBe('engine_unavailable')
+    await writeFile(file, SLOW)
+    now = 29_999
+    expect(outcomeOf(await failing.ask(QUESTION, TEXTS))).toBe('engine_unavailable')
+    now = 30_000
+    expect(outcomeOf(await failing.ask(QUESTION, TEXTS))).toBe('answer')
+    await failing.close()
+  })
+
+  it('is not tried again when it is not installed', async () => {
+    const file = join(folder, 'engine.mjs')
+    let now = 0
+    const missing = openCedarEngine(pathToFileURL(file).href, () => now)
+    expect(outcomeOf(await missing.ask(QUESTION, TEXTS))).toBe('engine_unavailable')
+    await writeFile(file, SLOW)
+    now = 1_000_000
+    expect(outcomeOf(await missing.ask(QUESTION, TEXTS))).toBe('engine_unavailable')
+    await missing.close()
+  })
+})
 
 describe('an engine that does not end', () => {
   const texts = { policySet: RULES, schema: SCHEMA }

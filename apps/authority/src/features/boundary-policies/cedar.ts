@@ -1,6 +1,6 @@
 import { writeJson } from '@chancery/protocol'
 import type { CedarAnswer, CedarQuestion, JsonValue, NoAnswer } from '@chancery/protocol'
-import { SerialQueue } from '@chancery/service-kit'
+import { FairQueue, SerialQueue } from '@chancery/service-kit'
 import { Thread } from '@chancery/service-kit/threads'
 import type { CedarResult, CedarTexts, CedarThreadData } from './cedar-thread.ts'
 
@@ -14,12 +14,19 @@ const LOAD_MS = 15_000
 const PREPARE_MS = 2000
 /** Usually less than one; a loaded machine needs more. */
 const EVALUATION_MS = 1000
-/** Questions that wait. More are denied at once, since they would wait longer than their callers do. */
+/** A question that waited this long for its turn is dropped. */
+const MAX_WAIT_MS = 1000
+/** Questions that wait, in total and of one caller. More are denied at once. */
 const MAX_WAITING = 500
+const MAX_WAITING_OF_CALLER = 128
+/** After Cedar could not be started, it is tried again after this time. */
+const RETRY_MS = 30_000
+/** One question at a time, the callers in turn. */
+const TURNS = { atOnce: 1, shortMs: 0, restFactor: 0, restMaxMs: 0 }
 /** Policy sets in the memory of one thread. A new thread begins without any. */
 const MAX_PREPARED = 64
 
-/** The package that contains Cedar cannot be loaded. */
+/** The package that contains Cedar is not installed. */
 export class CedarMissingError extends Error {
   override readonly name = 'CedarMissingError'
 }
@@ -32,69 +39,152 @@ class TimeLimitError extends Error {
 export interface CedarEngine {
   /** Problems of the texts of one gate, for its author. Throws CedarMissingError without the package. */
   check(texts: CedarTexts, entities: readonly JsonValue[]): Promise<readonly string[]>
-  /** Never throws: a failure is an answer that denies. */
-  ask(question: CedarQuestion, texts: CedarTexts): Promise<CedarAnswer | NoAnswer>
+  /** Never throws: a failure is an answer that denies. Callers are served in turn. */
+  ask(question: CedarQuestion, texts: CedarTexts, caller?: string): Promise<CedarAnswer | NoAnswer>
   close(): Promise<void>
 }
 
-/** Cedar of the optional package, loaded on first use. It runs in threads, so that no text can hold the event loop. */
-export function openCedarEngine(module: string = CEDAR_MODULE): CedarEngine {
-  const queue = new SerialQueue()
-  let running: CedarThread | undefined
-  let waiting = 0
-  // Not tried again for each decision: a package that is installed later is found after a restart, or by a publication.
-  let isMissing = false
-  const start = async (): Promise<CedarThread> => {
-    try {
-      const thread = await CedarThread.start(module)
-      isMissing = false
-      return thread
-    } catch (error) {
-      isMissing = error instanceof CedarMissingError
-      throw error
-    }
-  }
-  const replace = async (): Promise<void> => {
-    const ended = running
-    running = undefined
-    await ended?.close()
-  }
+/**
+ * Cedar of the optional package, loaded on first use. It runs in threads, so that no text can hold the event loop.
+ * `now` returns milliseconds of a clock that only moves forward.
+ */
+export function openCedarEngine(
+  module: string = CEDAR_MODULE,
+  now: () => number = () => performance.now(),
+): CedarEngine {
+  const threads = new CedarThreads(module, now)
+  const waiting = new WaitingQuestions()
+  const checks = new SerialQueue()
   const askNext = async (question: CedarQuestion, texts: CedarTexts): Promise<CedarAnswer | NoAnswer> => {
     try {
-      if (running === undefined || running.isFull) await replace()
-      if (running === undefined && isMissing) return { kind: 'none', failure: 'engine_unavailable' }
-      running ??= await start()
-      return await running.ask(question, texts)
+      const thread = await threads.ready()
+      return thread === undefined ? none('engine_unavailable') : await thread.ask(question, texts)
     } catch (error) {
       // After a failure inside WebAssembly its memory cannot be trusted, so the next question gets a new thread.
-      await replace()
-      return { kind: 'none', failure: error instanceof TimeLimitError ? 'time_limit' : 'engine_unavailable' }
+      await threads.replace()
+      return none(error instanceof TimeLimitError ? 'time_limit' : 'engine_unavailable')
     }
   }
   return {
-    async check({ policySet, schema }, entities) {
-      // A thread for this text alone: while it is checked, decisions continue in the other one.
-      const thread = await start()
-      try {
-        return await thread.check({ policySet, schema, entities: writeJson(entities) })
-      } catch (error) {
-        const isSlow = error instanceof TimeLimitError
-        return [isSlow ? `the texts take longer than ${PREPARE_MS} ms to check` : 'Cedar cannot read the texts']
-      } finally {
-        await thread.close()
-      }
+    // One at a time, in a thread for this text alone: while it is checked, decisions continue in the other one.
+    check: ({ policySet, schema }, entities) =>
+      checks.take(async () => {
+        const thread = await threads.start()
+        try {
+          return await thread.check({ policySet, schema, entities: writeJson(entities) })
+        } catch (error) {
+          const isSlow = error instanceof TimeLimitError
+          return [isSlow ? `the texts take longer than ${PREPARE_MS} ms to check` : 'Cedar cannot read the texts']
+        } finally {
+          await thread.close()
+        }
+      }),
+    async ask(question, texts, caller = '') {
+      // The time of the first start is no waiting for other questions. A failure is found again by askNext.
+      await threads.ready().catch(() => undefined)
+      return waiting.take(caller, async () => {
+        await threads.replaceFull()
+        return askNext(question, texts)
+      })
     },
-    async ask(question, texts) {
-      if (waiting >= MAX_WAITING) return { kind: 'none', failure: 'overloaded' }
-      waiting += 1
-      try {
-        return await queue.take(() => askNext(question, texts))
-      } finally {
-        waiting -= 1
-      }
-    },
-    close: () => queue.take(replace),
+    close: () => threads.close(),
   }
+}
+
+/** The thread that answers questions, and its starts. */
+class CedarThreads {
+  readonly #module: string
+  readonly #now: () => number
+  #running: CedarThread | undefined
+  #starting: Promise<CedarThread> | undefined
+  // Not tried again for each decision: a package that is installed later is found after a restart, or by a publication.
+  #triedAgainAt = 0
+  #isClosed = false
+
+  constructor(module: string, now: () => number) {
+    this.#module = module
+    this.#now = now
+  }
+
+  /** A new thread, for its caller alone. */
+  async start(): Promise<CedarThread> {
+    try {
+      const thread = await CedarThread.start(this.#module)
+      this.#triedAgainAt = 0
+      return thread
+    } catch (error) {
+      this.#triedAgainAt = error instanceof CedarMissingError ? Number.POSITIVE_INFINITY : this.#now() + RETRY_MS
+      throw error
+    }
+  }
+
+  /** One start for all who wait for it. Undefined when a start failed and is not tried again yet. */
+  async ready(): Promise<CedarThread | undefined> {
+    if (this.#running !== undefined) return this.#running
+    if (this.#starting === undefined && (this.#isClosed || this.#now() < this.#triedAgainAt)) return undefined
+    this.#starting ??= this.#startShared()
+    return this.#starting
+  }
+
+  async #startShared(): Promise<CedarThread> {
+    try {
+      this.#running = await this.start()
+      return this.#running
+    } finally {
+      this.#starting = undefined
+    }
+  }
+
+  async replace(): Promise<void> {
+    const ended = this.#running
+    this.#running = undefined
+    await ended?.close()
+  }
+
+  async replaceFull(): Promise<void> {
+    if (this.#running?.isFull === true) await this.replace()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#starting?.catch(() => undefined)
+    await this.replace()
+  }
+}
+
+/** Runs one question at a time, those of different callers in turn, and none that waited too long. */
+class WaitingQuestions {
+  readonly #queue = new FairQueue(TURNS)
+  readonly #waiting = new Map<string, number>()
+  #total = 0
+
+  async take<Answer>(caller: string, work: () => Promise<Answer>): Promise<Answer | NoAnswer> {
+    const own = this.#waiting.get(caller) ?? 0
+    if (this.#total >= MAX_WAITING || own >= MAX_WAITING_OF_CALLER) return none('overloaded')
+    this.#count(caller, 1)
+    const slot = this.#queue.take(caller)
+    const limit = setTimeout(() => slot.drop(), MAX_WAIT_MS)
+    const isGranted = await slot.granted
+    clearTimeout(limit)
+    this.#count(caller, -1)
+    if (!isGranted) return none('overloaded')
+    try {
+      return await work()
+    } finally {
+      slot.end()
+    }
+  }
+
+  #count(caller: string, change: number): void {
+    const own = (this.#waiting.get(caller) ?? 0) + change
+    this.#total += change
+    if (own === 0) this.#waiting.delete(caller)
+    else this.#waiting.set(caller, own)
+  }
+}
+
+function none(failure: NoAnswer['failure']): NoAnswer {
+  return { kind: 'none', failure }
 }
 
 class CedarThread {
@@ -110,12 +200,12 @@ class CedarThread {
   static async start(module: string): Promise<CedarThread> {
     const thread = new Thread('cedar-thread', import.meta.url, { workerData: { module } satisfies CedarThreadData })
     try {
-      const version = await within(LOAD_MS, thread.call<string>('load', undefined))
+      const version = await within(LOAD_MS, thread.call<string | null>('load', undefined))
+      if (version === null) throw new CedarMissingError('the package of Cedar is not installed')
       return new CedarThread(thread, version)
     } catch (error) {
       await thread.close()
-      if (error instanceof TimeLimitError) throw error
-      throw new CedarMissingError('Cedar cannot be loaded', { cause: error })
+      throw error
     }
   }
 

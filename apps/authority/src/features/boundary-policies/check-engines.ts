@@ -64,6 +64,6 @@ async function problemsOf(
     return await cedar.check({ policySet, schema }, cedarEntities(config))
   } catch (error) {
     if (error instanceof CedarMissingError) return [`cedar.v1 needs a package: npm install ${CEDAR_PACKAGE}`]
-    return ['Cedar could not be loaded in time']
+    return ['Cedar could not be started']
   }
 }

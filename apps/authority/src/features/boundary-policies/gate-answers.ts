@@ -12,16 +12,17 @@ export interface GateEngines {
   readonly texts: PolicyTexts
 }
 
-/** Asks every question once, at the same time. A question that cannot be asked has an answer that denies. */
+/** Asks every question once, at the same time. Cedar serves callers in turn. A question that cannot be asked has an answer that denies. */
 export async function answerQuestions(
   { cedar, facts, texts }: GateEngines,
   asked: readonly AskedQuestion[],
+  caller: string,
 ): Promise<EngineAnswers> {
   const questions = new Map(asked.map(({ question }) => [question.digest, question]))
   let calls = 0
   const answers = await Promise.all(
     [...questions].map(async ([digest, question]): Promise<readonly [string, EngineAnswer]> => {
-      if (question.kind === 'cedar') return [digest, await askCedar(cedar, texts, question)]
+      if (question.kind === 'cedar') return [digest, await askCedar({ cedar, texts }, question, caller)]
       calls += 1
       return [digest, calls > MAX_FACTS ? { kind: 'none', failure: 'overloaded' } : await facts.ask(question)]
     }),
@@ -29,11 +30,15 @@ export async function answerQuestions(
   return new Map(answers)
 }
 
-async function askCedar(cedar: CedarEngine, texts: PolicyTexts, question: CedarQuestion): Promise<EngineAnswer> {
+async function askCedar(
+  { cedar, texts }: Pick<GateEngines, 'cedar' | 'texts'>,
+  question: CedarQuestion,
+  caller: string,
+): Promise<EngineAnswer> {
   const [policySet, schema] = await Promise.all([
     texts.find(question.policy_set_digest),
     texts.find(question.schema_digest),
   ])
   if (policySet === undefined || schema === undefined) return { kind: 'none', failure: 'text_unavailable' }
-  return cedar.ask(question, { policySet, schema })
+  return cedar.ask(question, { policySet, schema }, caller)
 }

@@ -29,8 +29,8 @@ export type { PolicySetView } from './policy-health.ts'
 export interface BoundaryPolicies extends Feature {
   /** The active policies, compared with their stored bytes at each request. */
   readonly active: ActivePolicies
-  /** Asks what gates need to know. Never throws for a source that fails. */
-  answer(asked: readonly AskedQuestion[]): Promise<EngineAnswers>
+  /** Asks what gates need to know about a request of the caller. Never throws for a source that fails. */
+  answer(asked: readonly AskedQuestion[], caller: string): Promise<EngineAnswers>
   describe(): Promise<PolicySetView>
 }
 
@@ -56,7 +56,7 @@ export function openBoundaryPolicies(parts: BoundaryPoliciesParts): BoundaryPoli
     ],
     jobs: [],
     active: own.active,
-    answer: (asked) => answerQuestions(engines, asked),
+    answer: (asked, caller) => answerQuestions(engines, asked, `requester ${caller}`),
     describe: () => describePolicySet(own),
     close: () => engines.cedar.close(),
   }

@@ -92,6 +92,7 @@ async function withAnswers(
     await answerQuestions(
       engines,
       asked.filter(({ question }) => question.kind === 'cedar'),
+      'simulation',
     ),
   )
   let isMissing = false

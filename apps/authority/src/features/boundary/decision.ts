@@ -115,7 +115,7 @@ async function evaluateAsked(
   const asked = boundaryQuestions(first)
   if (asked.length === 0) return { basis, context, evaluation: evaluateBoundary(first) }
   const began = performance.now()
-  const answers = await askGates(parts, asked)
+  const answers = await askGates(parts, asked, context.requester_sovereign_id)
   // The caller has its response by now: it must not get a decision that it never sees.
   if (performance.now() - began >= SERVER_LIMITS.handlerDeadlineSeconds * 1000)
     throw new Refusal('service_unavailable', { reason: 'deadline' })
@@ -131,8 +131,8 @@ async function evaluateAsked(
   return { basis: current.basis, context: current.context, evaluation: evaluateBoundary(current) }
 }
 
-async function askGates(parts: BoundaryState, asked: readonly AskedQuestion[]): Promise<EngineAnswers> {
-  const answers = await parts.boundaryPolicies.answer(asked)
+async function askGates(parts: BoundaryState, asked: readonly AskedQuestion[], caller: string): Promise<EngineAnswers> {
+  const answers = await parts.boundaryPolicies.answer(asked, caller)
   for (const { gate_name, question: each } of asked) {
     const answer = answers.get(each.digest)
     // A request that does not fit a schema is the caller's matter.
