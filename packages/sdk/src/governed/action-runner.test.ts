@@ -55,6 +55,19 @@ describe('an allowed action', () => {
     ])
   })
 
+  it('that fails after it reported partial is recorded as partial: it may have had an effect', async () => {
+    const governor = await setup.open()
+    const action = setup.action(() => Promise.resolve(), resource('r/partial'))
+    const run = (_decision: unknown, report: (said: { outcome: 'partial' }) => void): Promise<never> => {
+      report({ outcome: 'partial' })
+      return Promise.reject(new RangeError('cut'))
+    }
+    await expect(governor.run({ ...action, run })).rejects.toThrow('cut')
+    expect(await setup.executions({ resource_id: 'r/partial' })).toMatchObject([
+      { outcome: 'partial', outcome_detail: 'RangeError' },
+    ])
+  })
+
   it('may say more of itself; a detail that looks like a secret is withheld, never the record', async () => {
     const governor = await setup.open()
     for (const detail of ['half of it', 'A'.repeat(200)]) {

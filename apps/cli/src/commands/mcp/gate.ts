@@ -30,6 +30,7 @@ export class Gate {
   readonly #parts: GateParts
   readonly #client: Client
   readonly #granted: ReadonlySet<unknown>
+  readonly #refused = new Set<string>()
   #certificate: JoinCertificate
   #opened: Promise<{ readonly runner: GovernedActionRunner; readonly outbox: FileOutbox }> | undefined
 
@@ -66,7 +67,7 @@ export class Gate {
     const { runner } = await this.#open()
     // Another process may have renewed it.
     this.#certificate = await loadCertificate(connection.files)
-    return runToolCall(
+    const outcome = await runToolCall(
       { runner, authorityKeys: connection.followed.keys },
       {
         call,
@@ -77,6 +78,8 @@ export class Gate {
         run,
       },
     )
+    void this.#reportRefused(runner)
+    return outcome
   }
 
   /** Submits records for a short time. The next guard of this server submits the others. */
@@ -87,6 +90,7 @@ export class Gate {
     const { runner, outbox } = opened
     const timeout = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_MS))
     await Promise.race([runner.flush({ force: true }).then(() => runner.stop()), timeout])
+    await this.#reportRefused(runner)
     try {
       outbox.close()
     } catch {
@@ -106,10 +110,14 @@ export class Gate {
     const folder = join(this.#parts.folder, 'outbox')
     const { name, outbox } = await openFreeSlot(folder)
     const runner = await this.#runnerOf(outbox)
+    this.#reportUnreadable(join(folder, name), outbox)
+    void this.#reportRefused(runner)
     runner.start(FLUSH_EVERY_MS)
     void finishAbandoned(folder, name, async (abandoned) => {
       const other = await this.#runnerOf(abandoned)
       await other.flush({ force: true })
+      this.#reportUnreadable(folder, abandoned)
+      await this.#reportRefused(other)
     }).catch((error: unknown) => this.#report(error))
     return { runner, outbox }
   }
@@ -131,6 +139,21 @@ export class Gate {
       clock: context.now,
       onError: (error) => this.#report(error),
     })
+  }
+
+  #reportUnreadable(folder: string, { unreadable }: FileOutbox): void {
+    if (unreadable.length > 0)
+      this.#parts.context.note(`evidence cannot be read: ${unreadable.join(', ')} below ${folder}`)
+  }
+
+  /** Reports records that the authority refuses permanently, each of them once. */
+  async #reportRefused(runner: GovernedActionRunner): Promise<void> {
+    const entries = await runner.pending().catch(() => [])
+    for (const entry of entries) {
+      if (entry.state !== 'dead_letter' || this.#refused.has(entry.record.evidence_id)) continue
+      this.#refused.add(entry.record.evidence_id)
+      this.#parts.context.note(`evidence was refused: ${entry.record.evidence_id} (${entry.code ?? 'no code'})`)
+    }
   }
 
   #report(error: unknown): void {

@@ -72,6 +72,9 @@ export class GuardSession {
   readonly #stderr = new PassThrough()
   readonly received: Json[] = []
   readonly ended: Promise<number>
+  readonly #stop = new AbortController()
+  #address: string | undefined
+  #notes = ''
   #id = 0
 
   constructor(network: GuardNetwork, words: readonly string[] = ['--', ...network.server]) {
@@ -86,14 +89,26 @@ export class GuardSession {
       now: () => network.clock.now(),
       random: () => 0.5,
       sleep: () => Promise.resolve(),
-      stop: () => new AbortController().signal,
+      stop: () => this.#stop.signal,
       prompts: { confirm: unexpected, text: unexpected, secret: unexpected },
     })
     void this.#read()
   }
 
   get notes(): string {
-    return (this.#stderr.read() as Buffer | null)?.toString() ?? ''
+    this.#notes += (this.#stderr.read() as Buffer | null)?.toString() ?? ''
+    return this.#notes
+  }
+
+  /** Returns the address of a guard that listens. */
+  address(): Promise<string> {
+    return vi.waitUntil(() => this.#address, { interval: 5, timeout: 20_000 })
+  }
+
+  /** Ends as by a signal. */
+  async stop(): Promise<number> {
+    this.#stop.abort()
+    return this.ended
   }
 
   send(message: object | string): void {
@@ -123,7 +138,10 @@ export class GuardSession {
   }
 
   async #read(): Promise<void> {
-    for await (const line of readLines(this.#stdout)) this.received.push(JSON.parse(line) as Json)
+    for await (const line of readLines(this.#stdout)) {
+      if (line.startsWith('listening on ')) this.#address = line.slice('listening on '.length)
+      else this.received.push(JSON.parse(line) as Json)
+    }
   }
 }
 
@@ -131,12 +149,16 @@ function unexpected(): Promise<never> {
   throw new Error('unexpected question')
 }
 
-/** A server with the handshake of the earlier revisions. Each executed call is a line of the file. */
+/**
+ * A server with the handshake of the earlier revisions. Each executed call is a line of the file; another file is
+ * written when its input ended.
+ */
 const EXAMPLE_SERVER = `
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 const [, , file] = process.argv
 let description = 'Reads a file.'
+process.stdin.on('end', () => writeFileSync(file + '.end', 'ended'))
 const tool = (name, text) => ({ name, description: text, inputSchema: { type: 'object' } })
 const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
 createInterface({ input: process.stdin }).on('line', (line) => {

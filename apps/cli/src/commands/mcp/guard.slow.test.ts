@@ -1,4 +1,5 @@
-import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GuardSession, openGuardNetwork } from './guard-session.suite.ts'
 import type { GuardNetwork, Json } from './guard-session.suite.ts'
@@ -229,6 +230,30 @@ describe('start', () => {
     await session.ask('server/discover')
     await session.end()
     expect(await readdir(network.setup.path('agent', 'mcp', 'files'))).toEqual(['pins.json'])
+  })
+
+  it('reports evidence that cannot be read and evidence that the authority refused', async () => {
+    const folder = network.setup.path('agent', 'mcp', 'files', 'outbox', '1')
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, '000000000001.json'), 'damaged')
+    const content = { state: 'dead_letter', record: { evidence_id: 'e-1' }, attempts: 1, next_attempt_at: null }
+    const entry = { format: 'gm.evidence.outbox.v1', ...content, code: 'invalid_request' }
+    await writeFile(join(folder, '000000000002.json'), JSON.stringify(entry))
+    await withSession(async (session) => {
+      await expect.poll(() => session.notes).toContain('evidence cannot be read: 000000000001.json.unreadable')
+      await expect.poll(() => session.notes).toContain('evidence was refused: e-1 (invalid_request)')
+    })
+    await rm(folder, { recursive: true })
+  })
+
+  it('ends the server when a line of the client is too long, and ignores an odd id of a cancellation', async () => {
+    const session = new GuardSession(network)
+    session.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9007199254740993}}')
+    await session.ask('ping')
+    await rm(network.setup.path('executed.end'), { force: true })
+    session.stdin.write('x'.repeat(17 * 1024 * 1024))
+    expect(await session.ended).not.toBe(0)
+    await expect.poll(() => readFile(network.setup.path('executed.end'), 'utf8').catch(() => '')).toBe('ended')
   })
 
   it('lets two guards of one server work at the same time', () =>

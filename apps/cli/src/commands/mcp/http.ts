@@ -3,14 +3,16 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { member, writeJson } from '@chancery/protocol'
+import { writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { ActionReport } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { KnownTools } from './known-tools.ts'
-import { CODES, errorBody, readClientMessage, readServerMessage } from './messages.ts'
+import type { KnownTool } from './known-tools.ts'
+import { CODES, errorBody, headerMismatch, readClientMessage, readServerMessage } from './messages.ts'
 import type { ServerMessage } from './messages.ts'
+import { versionOf, wrongHeader, wrongParam } from './request-headers.ts'
 import { readEvents, writeEvent } from './sse.ts'
 import { outcomeOfResponse } from './tool-guard.ts'
 import type { ClientRequest, ToolGuard } from './tool-guard.ts'
@@ -91,11 +93,9 @@ class HttpGuard {
     const message = readClientMessage(body)
     if (message.kind === 'invalid') return sendJson(response, 400, errorBody(message.id, message.code, message.text))
     if (message.kind === 'response') return this.#pass(request, response, message.value)
-    const wrong = wrongHeader(request, message.method, message.params)
-    if (wrong !== undefined) {
-      const id = message.kind === 'request' ? message.id : null
-      return sendJson(response, 400, errorBody(id, CODES.headerMismatch, `The header ${wrong} differs from the body.`))
-    }
+    const wrong = wrongHeader(request.headers, message)
+    if (wrong !== undefined)
+      return sendJson(response, 400, headerMismatch(message.kind === 'request' ? message.id : null, wrong))
     this.#guard.begin(message.method)
     if (message.kind === 'request') return this.#request(message, request, response)
     if (message.method.startsWith('notifications/')) return this.#pass(request, response, message.value)
@@ -107,6 +107,8 @@ class HttpGuard {
     const tools = {
       known: this.#knownOf(request),
       ask: (method: string, params: JsonObject) => this.#upstream.ask(caller, method, params),
+      wrongHeader: ({ headers }: KnownTool, given: JsonObject) =>
+        wrongParam(request.headers, headers, { given, isModern: versionOf(message.params) !== undefined }),
     }
     const guarded = await this.#guard.request(message, tools, (report) =>
       this.#exchange(message, { request, response }, report),
@@ -265,20 +267,6 @@ function refusalOf({ method = '', url = '', headers }: IncomingMessage, upstream
 
 function isLoopbackHost(address: string): boolean {
   return URL.canParse(address) && LOOPBACK.has(new URL(address).hostname)
-}
-
-/** Returns the header that names another method or target than the body: a server could follow either. */
-function wrongHeader({ headers }: IncomingMessage, method: string, params: JsonObject): string | undefined {
-  const [named, target] = [headers['mcp-method'], headers['mcp-name']]
-  if (named !== undefined && named !== method) return 'Mcp-Method'
-  if (target === undefined) return undefined
-  const expected = member(params, method === 'resources/read' ? 'uri' : 'name')
-  return decodeHeader(String(target)) === expected ? undefined : 'Mcp-Name'
-}
-
-function decodeHeader(value: string): string {
-  const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(value) ?? []
-  return encoded === undefined ? value : Buffer.from(encoded, 'base64').toString('utf8')
 }
 
 function sendJson(response: ServerResponse, status: number, body: JsonObject): void {

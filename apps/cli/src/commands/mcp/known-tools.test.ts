@@ -8,9 +8,9 @@ it('asks again after a list that failed, and never takes it for an empty list', 
   const known = new KnownTools()
   const answers: (JsonObject | undefined)[] = [undefined, LIST]
   const ask = (): Promise<JsonObject | undefined> => Promise.resolve(answers.shift())
-  await expect(known.digestOf('read', ask, undefined)).rejects.toThrow(ListUnavailableError)
-  expect(await known.digestOf('read', ask, undefined)).toMatch(/^[0-9a-f]{64}$/)
-  expect(await known.digestOf('absent', ask, undefined)).toBeUndefined()
+  await expect(known.find('read', ask, undefined)).rejects.toThrow(ListUnavailableError)
+  expect((await known.find('read', ask, undefined))?.digest).toMatch(/^[0-9a-f]{64}$/)
+  expect(await known.find('absent', ask, undefined)).toBeUndefined()
 })
 
 it('lists again after a minute and after a change of the server, and not before', async () => {
@@ -23,7 +23,7 @@ it('lists again after a minute and after a change of the server, and not before'
   const counts: number[] = []
   for (const step of [() => 0, () => (now = 59_000), () => (now = 61_000), () => known.clear()]) {
     step()
-    await known.digestOf('read', ask, undefined)
+    await known.find('read', ask, undefined)
     counts.push(count)
   }
   expect(counts).toEqual([1, 1, 2, 3])
@@ -36,6 +36,6 @@ it('reads all pages, without the progress token of the caller', async () => {
     asked.push(params)
     return Promise.resolve(pages.shift())
   }
-  expect(await new KnownTools().digestOf('write', ask, { progressToken: 1, key: 'x' })).toBeDefined()
+  expect(await new KnownTools().find('write', ask, { progressToken: 1, key: 'x' })).toBeDefined()
   expect(asked).toEqual([{ _meta: { key: 'x' } }, { _meta: { key: 'x' }, cursor: '2' }])
 })

@@ -5,14 +5,21 @@ import { digestsOf } from './pins.ts'
 /** Sends a request of the guard itself and returns the result; undefined for an error or a lost response. */
 export type AskServer = (method: string, params: JsonObject) => Promise<JsonObject | undefined>
 
+/** A tool of a server, as far as a call of it needs it. */
+export interface KnownTool {
+  readonly digest: string
+  /** Arguments that HTTP requests repeat in a header: the path of each by the name of the header. */
+  readonly headers: ReadonlyMap<string, readonly string[]>
+}
+
 const MAX_AGE_MS = 60_000
 const MOST_PAGES = 100
 
 /** The tools of a server as it described them last to one caller. */
 export class KnownTools {
   readonly #elapsedMs: () => number
-  #known: { readonly at: number; readonly digests: ReadonlyMap<string, string> } | undefined
-  #loading: Promise<ReadonlyMap<string, string> | undefined> | undefined
+  #known: { readonly at: number; readonly tools: ReadonlyMap<string, KnownTool> } | undefined
+  #loading: Promise<ReadonlyMap<string, KnownTool> | undefined> | undefined
 
   constructor(elapsedMs: () => number = () => performance.now()) {
     this.#elapsedMs = elapsedMs
@@ -25,24 +32,23 @@ export class KnownTools {
   }
 
   /**
-   * Returns the digest of a tool; undefined when the server does not list it. Lists again after a minute. Throws
+   * Returns a tool; undefined when the server does not list it. Lists again after a minute. Throws
    * {@link ListUnavailableError} when the server gives no list; the next call asks again.
    */
-  async digestOf(tool: string, ask: AskServer, meta: JsonValue | undefined): Promise<string | undefined> {
-    if (this.#known !== undefined && this.#elapsedMs() - this.#known.at < MAX_AGE_MS)
-      return this.#known.digests.get(tool)
+  async find(tool: string, ask: AskServer, meta: JsonValue | undefined): Promise<KnownTool | undefined> {
+    if (this.#known !== undefined && this.#elapsedMs() - this.#known.at < MAX_AGE_MS) return this.#known.tools.get(tool)
     const loading = (this.#loading ??= listTools(ask, meta))
-    const digests = await loading.catch(() => undefined)
-    if (digests === undefined) {
+    const tools = await loading.catch(() => undefined)
+    if (tools === undefined) {
       if (this.#loading === loading) this.#loading = undefined
       throw new ListUnavailableError()
     }
     // A list that ended after a change of the server is not stored.
     if (this.#loading === loading) {
-      this.#known = { at: this.#elapsedMs(), digests }
+      this.#known = { at: this.#elapsedMs(), tools }
       this.#loading = undefined
     }
-    return digests.get(tool)
+    return tools.get(tool)
   }
 }
 
@@ -54,9 +60,30 @@ export class ListUnavailableError extends Error {
 async function listTools(
   ask: AskServer,
   meta: JsonValue | undefined,
-): Promise<ReadonlyMap<string, string> | undefined> {
+): Promise<ReadonlyMap<string, KnownTool> | undefined> {
   const tools = await allTools(ask, meta)
-  return tools === undefined ? undefined : digestsOf(tools)
+  const digests = tools === undefined ? undefined : digestsOf(tools)
+  if (tools === undefined || digests === undefined) return undefined
+  // The digests are in the order of the tools.
+  return new Map(
+    [...digests].map(([name, digest], at) => {
+      const headers = new Map(paramHeaders(member(tools[at] ?? {}, 'inputSchema'), []))
+      return [name, { digest, headers }]
+    }),
+  )
+}
+
+/** Returns the headers that a schema names with `x-mcp-header`, in lower case, each with the path of its argument. */
+function paramHeaders(schema: JsonValue | undefined, path: readonly string[]): [string, readonly string[]][] {
+  const properties = isJsonObject(schema) ? member(schema, 'properties') : undefined
+  if (!isJsonObject(properties)) return []
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const own = [...path, name]
+    const header = isJsonObject(property) ? member(property, 'x-mcp-header') : undefined
+    const named: [string, readonly string[]][] =
+      typeof header === 'string' ? [[`mcp-param-${header.toLowerCase()}`, own]] : []
+    return [...named, ...paramHeaders(property, own)]
+  })
 }
 
 /** Reads all pages of `tools/list`; undefined when the server does not return a list. */

@@ -156,6 +156,11 @@ export function errorBody(id: JsonValue, code: number, message: string, data?: J
   return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } }
 }
 
+/** A server could follow the header or the body. */
+export function headerMismatch(id: JsonValue, header: string): JsonObject {
+  return errorBody(id, CODES.headerMismatch, `The header ${header} differs from the body.`)
+}
+
 /** The result of a tool call in the form of both eras: older clients ignore `resultType`. */
 export function resultBody(id: JsonValue, result: object): JsonObject {
   return { jsonrpc: '2.0', id, result: { resultType: 'complete', ...(result as JsonObject) } }

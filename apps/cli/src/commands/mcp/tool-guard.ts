@@ -5,8 +5,8 @@ import { DecisionUnavailableError, deniedResult, denialText, outcomeOf, refusedR
 import type { ToolCall } from '@chancery/sdk/mcp'
 import type { Gate } from './gate.ts'
 import { ListUnavailableError } from './known-tools.ts'
-import type { AskServer, KnownTools } from './known-tools.ts'
-import { CODES, errorBody, resultBody } from './messages.ts'
+import type { AskServer, KnownTool, KnownTools } from './known-tools.ts'
+import { CODES, errorBody, headerMismatch, resultBody } from './messages.ts'
 import type { ClientMessage, ServerMessage } from './messages.ts'
 import { digestsOf, loadPins } from './pins.ts'
 import type { GuardRules, MethodRule } from './rules.ts'
@@ -39,6 +39,14 @@ const CALL_INPUT: ReadonlySet<string> = new Set(['inputResponses', 'requestState
 
 /** A shared cache must not show the list of one caller to another. */
 const PRIVATE_LIST = { cacheScope: 'private', ttlMs: 1000 } as const
+
+/** The tools that a caller sees, and how the guard asks for them. */
+export interface CallerTools {
+  readonly known: KnownTools
+  readonly ask: AskServer
+  /** Returns the header of a call that differs from its arguments. */
+  readonly wrongHeader?: (tool: KnownTool, given: JsonObject) => string | undefined
+}
 
 /** How a request goes to the server. Reports the outcome that it saw. */
 export type Forward<Value> = (report: (said: ActionReport) => void) => Promise<Value>
@@ -76,11 +84,7 @@ export class ToolGuard {
   }
 
   /** Passes a request on when its rule and the authority allow it. */
-  async request<Value>(
-    request: ClientRequest,
-    tools: { readonly known: KnownTools; readonly ask: AskServer },
-    forward: Forward<Value>,
-  ): Promise<Guarded<Value>> {
+  async request<Value>(request: ClientRequest, tools: CallerTools, forward: Forward<Value>): Promise<Guarded<Value>> {
     const { id, method, params } = request
     const rule = this.ruleOf(method)
     if (rule === 'pass') return { passed: true, value: await forward(() => undefined) }
@@ -118,7 +122,7 @@ export class ToolGuard {
   async #toolCall(
     id: JsonValue,
     params: JsonObject,
-    { known, ask }: { readonly known: KnownTools; readonly ask: AskServer },
+    { known, ask, wrongHeader }: CallerTools,
   ): Promise<ToolCall | Guarded<never>> {
     const { name: tool, arguments: given = {}, _meta, ...input } = params
     // The decision would not cover a member that the guard does not know.
@@ -126,20 +130,29 @@ export class ToolGuard {
       return ok(errorBody(id, CODES.params, 'A parameter of the call is not known to this guard.'))
     if (typeof tool !== 'string' || tool === '' || tool.length > 128 || !isJsonObject(given))
       return { passed: false, status: 200, body: errorBody(id, CODES.params, 'A call has a name and arguments.') }
-    const current = await known.digestOf(tool, ask, _meta).catch((error: unknown) => {
+    const current = await known.find(tool, ask, _meta).catch((error: unknown) => {
       if (error instanceof ListUnavailableError) return error
       throw error
     })
     if (current instanceof ListUnavailableError)
       return ok(errorBody(id, CODES.internal, 'Not called: the server gave no list of its tools. Try again later.'))
-    const problem = this.#pinProblem(tool, current, (await loadPins(this.#parts.pinsFile)).get(tool))
+    const problem = this.#pinProblem(tool, current?.digest, (await loadPins(this.#parts.pinsFile)).get(tool))
     if (problem !== undefined) {
       this.#noteOnce(problem)
       return { passed: false, status: 200, body: resultBody(id, refusedResult(`Not called: ${problem}`)) }
     }
+    const wrong = current === undefined ? undefined : wrongHeader?.(current, given)
+    if (wrong !== undefined) return { passed: false, status: 400, body: headerMismatch(id, wrong) }
     const { server, rules } = this.#parts
     const named = rules.parameters.get(tool) ?? []
-    return { server, tool, arguments: given, input, named, ...(current === undefined ? {} : { schemaDigest: current }) }
+    return {
+      server,
+      tool,
+      arguments: given,
+      input,
+      named,
+      ...(current === undefined ? {} : { schemaDigest: current.digest }),
+    }
   }
 
   #otherCall(method: string, { _meta, ...given }: JsonObject): ToolCall {

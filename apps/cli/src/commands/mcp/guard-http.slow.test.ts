@@ -1,0 +1,206 @@
+import { once } from 'node:events'
+import { createServer, request as httpRequest } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { GuardSession, openGuardNetwork } from './guard-session.suite.ts'
+import type { GuardNetwork, Json } from './guard-session.suite.ts'
+
+/** The guard between a client and a server that are reached by HTTP, with malicious messages of both. */
+type Answer = (response: ServerResponse, message: Json) => void
+
+let network = undefined as unknown as GuardNetwork
+let session = undefined as unknown as GuardSession
+let address: string
+let answerCall: Answer | undefined
+let answerList: Answer | undefined
+const seen: { headers: IncomingMessage['headers']; body: string }[] = []
+const upstream = createServer((request, response) => void serve(request, response))
+
+const TOOLS = [
+  {
+    name: 'read',
+    inputSchema: { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } },
+  },
+  { name: 'write', inputSchema: { type: 'object' } },
+]
+const VERSION = '2026-07-28'
+const MODERN = { 'io.modelcontextprotocol/protocolVersion': VERSION, 'io.modelcontextprotocol/clientCapabilities': {} }
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  let body = ''
+  for await (const chunk of request) body += String(chunk)
+  const message = (body === '' ? {} : JSON.parse(body)) as Json
+  const { id, method } = message
+  const isOwn = String(id).startsWith('chancery-guard-')
+  if (!isOwn) seen.push({ headers: request.headers, body })
+  if (method === 'tools/call' && answerCall !== undefined) return answerCall(response, message)
+  if (method === 'tools/list' && answerList !== undefined && !isOwn) return answerList(response, message)
+  if (id === undefined) return void response.writeHead(202).end()
+  const result = method === 'tools/list' ? { tools: TOOLS } : { content: [{ type: 'text', text: 'done' }] }
+  response.writeHead(200, JSON_TYPE).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+}
+
+beforeAll(async () => {
+  network = await openGuardNetwork(['mcp:files:read'])
+  upstream.listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+  const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/mcp`
+  await network.run(['mcp', 'pin', '--home', 'agent', '--server', 'files', '--upstream', url])
+  session = new GuardSession(network, ['--upstream', url, '--listen', '127.0.0.1:0'])
+  address = await session.address()
+})
+afterEach(() => {
+  answerCall = undefined
+  answerList = undefined
+})
+afterAll(async () => {
+  await session.stop()
+  upstream.closeAllConnections()
+  upstream.close()
+  await network.close()
+})
+
+async function post(
+  body: string | Buffer<ArrayBuffer>,
+  headers: Record<string, string> = JSON_TYPE,
+): Promise<Response> {
+  return fetch(address, { method: 'POST', headers, body, redirect: 'manual' })
+}
+
+const message = (method: string, params: object = {}): string =>
+  JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+const call = (params: object = {}): string => message('tools/call', { name: 'read', arguments: {}, ...params })
+
+async function newOutcome(before: number): Promise<unknown> {
+  await expect.poll(async () => (await network.executions()).length, { timeout: 10_000 }).toBe(before + 1)
+  return (await network.executions()).at(-1)?.['outcome']
+}
+
+describe('a request', () => {
+  it('is written again, with a fixed content type', async () => {
+    const type = { 'content-type': 'application/json; charset="UTF-8"', 'content-language': 'x' }
+    expect((await post('{"jsonrpc":"2.0",\r\n "id":1, "method":"ping"}', type)).status).toBe(200)
+    const { headers, body } = seen.at(-1) ?? { headers: {}, body: '' }
+    expect(body).toBe('{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    expect([headers['content-type'], headers['content-language']]).toEqual(['application/json', undefined])
+  })
+
+  it.each([
+    [{ 'content-type': 'application/json; charset=utf-7' }],
+    [{ 'content-type': 'application/json; charset=utf-8; charset=utf-7' }],
+    [{ 'content-type': 'text/plain' }],
+    [{ ...JSON_TYPE, 'content-encoding': 'gzip' }],
+  ])('is refused with %j, which a server could decode differently', async (headers: Record<string, string>) => {
+    const { length } = seen
+    expect((await post(message('ping'), headers)).status).toBe(415)
+    expect((await post(Buffer.from([0x22, 0xff, 0x22]))).status).toBe(400)
+    expect(seen.length).toBe(length)
+  })
+
+  it.each([
+    ['Mcp-Method', { 'mcp-method': 'ping' }, call()],
+    ['Mcp-Name', { 'mcp-name': 'write' }, call()],
+    ['MCP-Protocol-Version', { 'mcp-protocol-version': VERSION }, call()],
+    ['MCP-Protocol-Version', {}, call({ _meta: MODERN })],
+    ['Mcp-Method', { 'mcp-protocol-version': VERSION }, call({ _meta: MODERN })],
+    ['Mcp-Name', { 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/call' }, call({ _meta: MODERN })],
+    ['mcp-param-region', { 'mcp-param-region': 'b' }, call({ arguments: { region: 'a' } })],
+    ['mcp-param-other', { 'mcp-param-other': 'b' }, call()],
+    [
+      'mcp-param-region',
+      { 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/call', 'mcp-name': 'read' },
+      call({ arguments: { region: 'a' }, _meta: MODERN }),
+    ],
+  ])('is refused when %s differs from the body', async (name, headers: Record<string, string>, body) => {
+    const { length } = seen
+    const response = await post(body, { ...JSON_TYPE, ...headers })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({
+      error: { code: -32_020, message: `The header ${name} differs from the body.` },
+    })
+    expect(seen.length).toBe(length)
+  })
+
+  it('passes with headers that are equal to the body, also in base64', async () => {
+    const region = `=?base64?${Buffer.from('é').toString('base64')}?=`
+    const headers = { 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/call', 'mcp-name': 'read' }
+    const response = await post(call({ arguments: { region: 'é' }, _meta: MODERN }), {
+      ...JSON_TYPE,
+      ...headers,
+      'mcp-param-region': region,
+    })
+    expect(await response.json()).toMatchObject({ result: { content: [{ text: 'done' }] } })
+  })
+})
+
+describe('a call with an unknown effect', () => {
+  it('is recorded as partial when the response is cut after its headers', async () => {
+    const { length } = await network.executions()
+    answerCall = (response) => {
+      response.writeHead(200, { ...JSON_TYPE, 'content-length': '1000' })
+      response.write('{"jsonrpc"', () => response.destroy())
+    }
+    expect((await post(call())).status).toBe(502)
+    expect(await newOutcome(length)).toBe('partial')
+  })
+
+  it('is recorded as partial when the client disconnects', async () => {
+    const { length } = await network.executions()
+    const client = new AbortController()
+    answerCall = () => client.abort()
+    const sent = fetch(address, { method: 'POST', headers: JSON_TYPE, body: call(), signal: client.signal })
+    await expect(sent).rejects.toThrow('aborted')
+    expect(await newOutcome(length)).toBe('partial')
+  })
+
+  it('is recorded as partial when a client disconnects that did not read', async () => {
+    const { length } = await network.executions()
+    let isBlocked = false
+    const event = `data: ${JSON.stringify({ jsonrpc: '2.0', method: 'x', params: { a: 'a'.repeat(1_000_000) } })}\n\n`
+    answerCall = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (let sent = 0; sent < 40; sent += 1) isBlocked = !response.write(event)
+    }
+    const client = httpRequest(address, { method: 'POST', headers: JSON_TYPE }).end(call())
+    client.on('error', () => undefined)
+    const [response] = (await once(client, 'response')) as [IncomingMessage]
+    await expect.poll(() => isBlocked && response.readableLength > 0).toBe(true)
+    client.destroy()
+    expect(await newOutcome(length)).toBe('partial')
+  })
+})
+
+describe('a response', () => {
+  it('never is a redirect', async () => {
+    answerCall = (response) => void response.writeHead(307, { location: 'http://127.0.0.1:1/mcp' }).end()
+    const response = await post(call())
+    expect([response.status, response.headers.get('location')]).toEqual([502, null])
+  })
+
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools: TOOLS } })
+  it.each([
+    ['a list', 'application/json', `[${list}]`, 502],
+    ['a byte order mark', 'application/json', `\ufeff${list}`, 502],
+    ['a method that is null', 'application/json', list.replace('"id"', '"method":null,"id"'), 502],
+    ['another content type', 'text/plain; charset=utf-16', list, 200],
+    ['mixed ends of lines', 'text/event-stream', `data: ${list}\n\r\n`, 200],
+    ['a list in an event', 'text/event-stream', `data: [${list}]\n\n`, 200],
+    ['an event with a name', 'text/event-stream', `event: x\rdata: ${list}\r\r`, 200],
+  ])('never shows tools that are not granted: %s', async (_name, type, body, status) => {
+    answerList = (response) => void response.writeHead(200, { 'content-type': type }).end(body)
+    const response = await post(message('tools/list'))
+    const text = await response.text()
+    expect(response.status).toBe(status)
+    expect(text).toMatch(/"read"|"error"/)
+    expect(text).not.toContain('"write"')
+  })
+
+  it('keeps the status and the challenge of an error', async () => {
+    answerCall = (response) => void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end('<html>')
+    const response = await post(call())
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+    expect(await response.json()).toMatchObject({ id: 1, error: { code: -32_603 } })
+  })
+})
