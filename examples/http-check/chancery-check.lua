@@ -13,6 +13,7 @@ local OWN = {
   ['te'] = true,
   ['x-original-method'] = true,
   ['x-original-uri'] = true,
+  ['x-original-length'] = true,
 }
 
 local RESULTS = { 'node', 'network', 'roles', 'node-key', 'decision', 'body-digest' }
@@ -21,6 +22,8 @@ local function ask(txn)
   local headers = {
     ['x-original-method'] = { txn.f:method() },
     ['x-original-uri'] = { txn.f:url() },
+    -- Not empty when the client sends a body: the check refuses it when the node signed none.
+    ['x-original-length'] = { txn.f:req_hdr('content-length') or txn.f:req_hdr('transfer-encoding') or '' },
   }
   for name, values in pairs(txn.http:req_get_headers()) do
     if not OWN[name] then

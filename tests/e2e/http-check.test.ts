@@ -192,6 +192,50 @@ describe.each(PROXIES)('%s', (kind) => {
     expect(service.served).toHaveLength(0)
   })
 
+  it('stops a body when the node signed that there is none', async () => {
+    for (const [method, target] of [
+      ['GET', '/jobs/1'],
+      ['POST', '/jobs'],
+    ] as const) {
+      const framings: readonly (readonly [string, string, string])[] = [
+        ['Content-Length', '4', 'evil'],
+        ['Transfer-Encoding', 'chunked', '4\r\nevil\r\n0\r\n\r\n'],
+      ]
+      for (const [name, value, text] of framings) {
+        const headers = [...Object.entries(await proofFor({ method, target })), [name, value] as const]
+        const { status } = await sendRaw(proxy.port, { method, target, headers, body: text })
+        expect([method, name, status]).toEqual([method, name, 403])
+      }
+    }
+    expect(service.served).toHaveLength(0)
+  })
+
+  it('keeps the results of the check when a client names them in Connection', async () => {
+    const headers: readonly (readonly [string, string])[] = [
+      ['Connection', 'Chancery-Node, Chancery-Roles, Chancery-Body-Digest'],
+    ]
+    expect((await send({ target: '/jobs/1', headers })).status).toBe(200)
+    const [seen] = service.served
+    if (seen === undefined) throw new Error('nothing was served')
+    expect(valuesOf(seen, 'chancery-node')).toEqual([certificate.cert_id])
+    expect(valuesOf(seen, 'chancery-roles')).toEqual(['role:client'])
+    expect(valuesOf(seen, 'chancery-body-digest')).toEqual([contentDigest(toUtf8(''))])
+  })
+
+  it('changes no connection to another protocol', async () => {
+    for (const protocol of ['h2c', 'websocket', 'other']) {
+      const headers: readonly (readonly [string, string])[] = [
+        ['Connection', 'Upgrade, HTTP2-Settings'],
+        ['Upgrade', protocol],
+        ['HTTP2-Settings', 'AAMAAABkAARAAAAAAAIAAAAA'],
+        ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+        ['Sec-WebSocket-Version', '13'],
+      ]
+      expect([protocol, (await send({ target: '/jobs/1', headers })).status]).toEqual([protocol, 200])
+    }
+    expect(service.upgrades).toEqual([])
+  })
+
   it('stops a certificate that was revoked in between', async () => {
     expect((await send({ target: '/jobs/1', by: later })).status).toBe(200)
     await gateway.reload(await policyWith([later.cert_id]))

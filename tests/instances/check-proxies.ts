@@ -102,12 +102,15 @@ export interface ServedRequest {
 export interface CheckedService {
   readonly port: number
   readonly served: ServedRequest[]
+  /** Protocols to which the service changed. After that it reads requests that no proxy sees. */
+  readonly upgrades: string[]
   stop(): Promise<void>
 }
 
 /** A service that trusts the headers of its proxy. It records what reaches it. */
 export async function startCheckedService(): Promise<CheckedService> {
   const served: ServedRequest[] = []
+  const upgrades: string[] = []
   const server = createServer({ maxHeaderSize: 65_536 }, (request, response) => {
     void readAll(request).then((body) => {
       const { method = '', url = '', rawHeaders } = request
@@ -116,10 +119,15 @@ export async function startCheckedService(): Promise<CheckedService> {
       response.end(JSON.stringify({ node: request.headers['chancery-node'] ?? null, bytes: body.length }))
     })
   })
+  server.on('upgrade', ({ headers: { upgrade = '' } }, socket) => {
+    upgrades.push(upgrade)
+    socket.end(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${upgrade}\r\n\r\n`)
+  })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   return {
     port: (server.address() as AddressInfo).port,
     served,
+    upgrades,
     stop: () =>
       new Promise<void>((done) => {
         server.closeAllConnections()

@@ -4,7 +4,7 @@ import type { AuditedRequest } from '../../audit/request-audit.ts'
 import type { Deadline } from '../../edge/deadline.ts'
 import { toRefusal } from '../../edge/error-body.ts'
 import type { AskingCall } from '../decisions/index.ts'
-import { RESULT_HEADERS, isRefusedHeader } from './checked-request.ts'
+import { LENGTH_HEADER, RESULT_HEADERS, isRefusedHeader } from './checked-request.ts'
 import type { CheckedRequest } from './checked-request.ts'
 import { decideRoute } from './decide-route.ts'
 import { CHECK_PREFIX } from './dialects.ts'
@@ -157,7 +157,9 @@ async function checkBody(request: CheckedRequest, { proof }: ProvenNode, { route
     if (contentDigest(bytes) !== digest) throw new GatewayRefusal('digest_mismatch')
     return
   }
-  if (digest === NOTHING && !isPartial) return
+  // The node signed that there is no body. The proxy may know better.
+  const isUnseen = request.all(LENGTH_HEADER).some((value) => value !== '' && value !== '0')
+  if (digest === NOTHING && !isPartial && !isUnseen) return
   if (route.body !== 'upstream') throw new GatewayRefusal('body_not_seen')
 }
 

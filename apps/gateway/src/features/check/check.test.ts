@@ -104,6 +104,11 @@ describe('200', () => {
     })
   })
 
+  it('passes without a body when the proxy knows of none', async () => {
+    for (const length of ['', '0'])
+      expect(await outcome({ headers: { 'x-original-length': length } })).toEqual([200, undefined])
+  })
+
   it('leaves the body to the service where the route says so', async () => {
     const { status, headers } = await ask({ method: 'POST', target: '/uploads', body: 'data' })
     expect([status, headers['chancery-body-digest']]).toEqual([200, contentDigest(toUtf8('data'))])
@@ -167,6 +172,9 @@ describe('403', () => {
     ['route_denied', { method: 'HEAD' }],
     ['path_ambiguous', { target: '/jobs/%2e%2e/x' }],
     ['body_not_seen', { method: 'POST', target: '/jobs', body: 'data' }],
+    ['body_not_seen', { headers: { 'x-original-length': '4' } }],
+    ['body_not_seen', { headers: { 'x-original-length': 'chunked' } }],
+    ['body_not_seen', { headers: { 'x-original-length': ['', '4'] } }],
     ['check_headers', { headers: { 'x-original-uri': ['/jobs/7', '/jobs/7'] } }],
     ['check_headers', { headers: { 'x-original-method': undefined } }],
     ['check_headers', { headers: { 'x-original-uri': 'http://print.example/jobs/7' } }],
@@ -174,6 +182,7 @@ describe('403', () => {
     ['check_headers', { headers: { 'x-original-method': 'get' } }],
     ['header_refused', { headers: { 'chancery-node': 'cert-1' } }],
     ['header_refused', { headers: { chancery_node: 'cert-1' } }],
+    ['header_refused', { headers: { 'chancery.node': 'cert-1' } }],
     ['header_refused', { headers: { 'Chancery-Roles': 'role:admin' } }],
     ['header_refused', { headers: { 'x-http-method-override': 'DELETE' } }],
     ['header_refused', { headers: { 'x-rewrite-url': '/admin' } }],

@@ -30,6 +30,9 @@ export const RESULT_HEADERS = {
 /** Why a request does not pass. nginx keeps this one of an answer only, and `www-authenticate`. */
 export const REASON_HEADER = 'chancery-reason'
 
+/** The length of a body that the proxy does not send to the check, or `chunked`. Empty without a body. */
+export const LENGTH_HEADER = 'x-original-length'
+
 /** Some services take method or path from these headers, and the check uses the request line. */
 const OVERRIDES = [
   'x-http-method',
@@ -41,7 +44,7 @@ const OVERRIDES = [
 
 const REFUSED: ReadonlySet<string> = new Set([...Object.values(RESULT_HEADERS), REASON_HEADER, ...OVERRIDES])
 
-/** True for a header that no client may send. Some services read `a_b` and `a-b` as one name. */
+/** True for a header that no client may send. Some services read `a_b`, `a.b` and `a-b` as one name. */
 export function isRefusedHeader(name: string): boolean {
-  return REFUSED.has(name.toLowerCase().replaceAll('_', '-'))
+  return REFUSED.has(name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-'))
 }

@@ -97,6 +97,8 @@ describe('matchRoute', () => {
       '/files/%ef%bc%8f',
       '/files/%c2%85',
       '/files/e%CC%81',
+      '/files/..%20/x',
+      '/files/%20..',
       '/files/a b',
       '/files/é',
       'files/a',

@@ -61,8 +61,8 @@ function readSegment(sent: string): string {
     text += decode(encoded)
     at += encoded.length
   }
-  // A service may normalise the text, for example a wide slash to a slash.
-  return text.normalize('NFKC') === text ? text : ambiguous()
+  // A service may normalise the text, for example a wide slash to a slash, or drop spaces at an end: `..%20`.
+  return text.normalize('NFKC').trim() === text ? text : ambiguous()
 }
 
 /** Decodes percent-encoded bytes. A character that could have been sent as it is has two spellings, and is refused. */
