@@ -204,7 +204,9 @@ describe.each(PROXIES)('%s', (kind) => {
       for (const [name, value, text] of framings) {
         const headers = [...Object.entries(await proofFor({ method, target })), [name, value] as const]
         const { status } = await sendRaw(proxy.port, { method, target, headers, body: text })
-        expect([method, name, status]).toEqual([method, name, 403])
+        // Caddy does not ask about a body without a length.
+        const refused = kind === 'caddy' && name === 'Transfer-Encoding' ? 411 : 403
+        expect([method, name, status]).toEqual([method, name, refused])
       }
     }
     expect(service.served).toHaveLength(0)
