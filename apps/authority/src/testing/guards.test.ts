@@ -136,6 +136,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'GET /admin/boundary-policies': 'operator:standard',
   'GET /admin/boundary-policies/active': 'operator:standard',
   'GET /admin/boundary-policies/{policy_id}/history': 'operator:standard',
+  'GET /admin/boundary-policy-texts/{text_digest}': 'operator:standard',
   'POST /boundary-policies/verify': 'public',
   'POST /admin/agreements/offer': 'operator:standard',
   'POST /admin/agreements/counter': 'operator:standard',

@@ -127,7 +127,7 @@ describe('GET /', () => {
   it('begins with the overall state', async () => {
     expect(await text('/')).toContain('<h1>No problems.</h1>')
     await seed()
-    expect(await text('/')).toContain('<h1>1 warning.</h1>')
+    expect(await text('/')).toContain('<h1>1 treaty is expired or ends within 72 hours.</h1>')
     na.authority.turnNotReady()
     expect(await text('/')).toContain('<h1>Not ready: this instance must not receive traffic.</h1>')
   })
