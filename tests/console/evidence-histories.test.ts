@@ -42,6 +42,18 @@ describe('evidence', () => {
     await page.waitForSelector('[data-verified-here="done"] >> text=was changed after it was stored')
   })
 
+  it('shows no row and no verification of a response that hides its entries from the check', async () => {
+    const { page } = await open('/operator/resources/invoice%2F2')
+    await page.waitForSelector('[data-verified-here="done"] >> text=verified in this browser')
+    await page.route('**/admin/evidence/resources/*', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, body: (await response.text()).replace('"entries":[', '"entries": [') })
+    })
+    await page.keyboard.press('R')
+    await page.waitForSelector('[data-verified-here="done"] >> text=there is no entry to check')
+    expect(await page.locator('tbody tr').count()).toBe(0)
+  })
+
   it('lists refused records with the claimed names, and without the record', async () => {
     const { page, trouble } = await open('/operator/evidence?view=refused')
     await page.waitForSelector('text=No record was refused')

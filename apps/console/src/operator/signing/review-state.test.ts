@@ -154,6 +154,27 @@ describe('a review', () => {
     expect(sent.every(isDryRun)).toBe(true)
   })
 
+  it('asks an old dry run again about the shown request, and keeps a request without response', async () => {
+    const review = open()
+    await reply({ count: 1 })
+    now += DRY_RUN_MS + 1
+    const requests: Act['requests'] = () => [{ target: at`/admin/revoke`, body: { cert_id: 'newer' } }]
+    // The page has a newer certificate under the same title.
+    review.follow({ ...ACT, requests })
+    await press(review)
+    expect(sent.at(-1)?.body).toEqual({ cert_id: 'one', dry_run: true })
+    await reply({ count: 1 })
+    const key = sent.at(-1)?.key
+    expect(sent.at(-1)?.body).toEqual({ cert_id: 'one' })
+    sent.at(-1)?.fail(noResponse())
+    await vi.advanceTimersByTimeAsync(0)
+    expect(review.phase.kind).toBe('unknown')
+    review.follow({ ...ACT, title: 'Revoke another' })
+    expect(review.phase.kind).toBe('unknown')
+    await press(review)
+    expect([sent.at(-1)?.key, key]).toEqual([expect.any(String), sent.at(-1)?.key])
+  })
+
   it('needs the exact name for a final action', async () => {
     const review = open({ final: { warning: 'Permanent.', typed: 'berth-1' } })
     await reply({})

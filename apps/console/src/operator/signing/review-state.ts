@@ -76,7 +76,8 @@ export class Review {
    * made again: a title must never be shown with the request of another subject.
    */
   follow(act: Act): void {
-    if (this.phase.kind === 'signing' || this.phase.kind === 'done') return
+    // A request that was sent, or may have been, stays as it is: its repetition must have the same effect once.
+    if (['signing', 'unknown', 'failed', 'done'].includes(this.phase.kind)) return
     const isOther = subjectOf(act, this.values) !== subjectOf(this.#act, this.values)
     this.#act = act
     if (!isOther) return
@@ -150,7 +151,8 @@ export class Review {
       return this.#showAgain('The signed text was too old and was made again. Check it and sign.')
     }
     if (this.#act.hasDryRun !== true || this.#parts.now() - this.dryRunAt <= DRY_RUN_MS) return false
-    const fresh = await this.#askDryRun(requests[0])
+    // About what is shown and will be signed, not about what the page would send now.
+    const fresh = await this.#askDryRun(this.payloads[0])
     if (turn !== this.#turn) return true
     const isSame = JSON.stringify(fresh) === JSON.stringify(this.dryRun)
     this.dryRun = fresh
@@ -182,7 +184,9 @@ export class Review {
   #fail(error: unknown, done: number): void {
     if (error instanceof CallError && error.status === 0 && done === 0) {
       // A nonce works once, so the request is made again, with the same body and the same idempotency key.
-      this.payloads = this.#act.requests(this.values).map((request, at) => this.#payloadOf(request, at))
+      this.payloads = this.payloads.map(({ method, target, body, idempotencyKey }) =>
+        this.#parts.makePayload({ method, target, ...(body && { body }), ...(idempotencyKey && { idempotencyKey }) }),
+      )
       this.#set({ kind: 'unknown' })
     } else this.#set({ kind: 'failed', problem: toError(error), done })
   }
@@ -194,7 +198,9 @@ export class Review {
     return this.#parts.makePayload({ method, target, body, idempotencyKey })
   }
 
-  async #askDryRun(request: ActRequest | undefined): Promise<JsonObject | undefined> {
+  async #askDryRun(
+    request: (Pick<RequestDraft, 'target' | 'body'> & { readonly method?: RequestDraft['method'] }) | undefined,
+  ): Promise<JsonObject | undefined> {
     if (this.#act.hasDryRun !== true || request === undefined) return undefined
     const { method = 'POST', target, body } = request
     const payload = this.#parts.makePayload({ method, target, body: { ...body, dry_run: true } })

@@ -101,7 +101,11 @@ function Outcome({ state, count }: Pick<Progress, 'state' | 'count'>): JSX.Eleme
       {state.kind === 'stopped' ? <p role="alert">{state.text}</p> : null}
       <section>
         <h3>Verify the file</h3>
-        <Command text={`chancery evidence verify ${FILE} --genesis genesis.json`} />
+        <Command text={`chancery evidence verify ${FILE} --genesis genesis.json --executor-keys keys.json`} />
+        <p class="quiet small">
+          keys.json is the output of chancery executor-key list --json. After retention, add the checkpoint with
+          --checkpoint.
+        </p>
       </section>
     </>
   )

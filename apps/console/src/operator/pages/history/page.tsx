@@ -72,15 +72,19 @@ function HistoryPage({ id, isResource }: Of): JSX.Element {
 async function load({ id, isResource }: Of, signal: AbortSignal): Promise<History> {
   const target = isResource ? at`/admin/evidence/resources/${id}` : at`/admin/evidence/vendors/${id}`
   const text = await readJsonText(target, {}, signal)
-  return { ...(JSON.parse(text) as Omit<History, 'lines'>), lines: splitObjects(text, 'entries') }
+  const lines = splitObjects(text, 'entries')
+  // The rows are those of the checked lines, and of nothing else in the response.
+  const entries = lines.map((line) => JSON.parse(line) as EvidenceEvent)
+  return { ...(JSON.parse(text) as Omit<History, 'lines' | 'entries'>), entries, lines }
 }
 
 function Summary({ history, id, isResource }: Of & { readonly history: History }): JSX.Element {
   const { truncated, verification, lines, head } = history
   const finding = useCheck(lines.join('\n'), async () => {
     if (truncated) throw new Error('the history is longer than one response. Use chancery evidence verify')
+    if (lines.length === 0) throw new Error('there is no entry to check')
     const { checkHistory } = await import('../../proof/check-history.ts')
-    return (await checkHistory(lines, isResource ? id : undefined)).join('. ')
+    return (await checkHistory(lines, isResource ? { resource: id } : { vendor: id })).join('. ')
   })
   return (
     <div class="content">
@@ -95,7 +99,7 @@ function Summary({ history, id, isResource }: Of & { readonly history: History }
           <Facts
             of={[
               [isResource ? 'Resource' : 'Vendor', id],
-              ['Entries', `${lines.length.toLocaleString('en')}${truncated ? ', the newest ones' : ''}`],
+              ['Entries', `${lines.length.toLocaleString('en')}${truncated ? ', the oldest ones' : ''}`],
               ['Decisions', verification.decisions.toLocaleString('en')],
               ['Executions', verification.executions.toLocaleString('en')],
               ['The authority reports', <Reported of={verification} />],

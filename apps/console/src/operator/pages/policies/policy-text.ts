@@ -101,7 +101,9 @@ function lineOfError(text: string, error: unknown): number | undefined {
 
 /** Finds a member in JSON or YAML: its name, with or without quotes, and a colon. */
 const isMember = (line: string, name: string): boolean =>
-  new RegExp(String.raw`(?:^|[\s{,\[-])(["']?)${name}\1\s*:(?:\s|["'{[]|$)`).test(line)
+  new RegExp(String.raw`(?:^|[\s{,\[-])(["']?)${name.replaceAll(/[^\w]/g, String.raw`\$&`)}\1\s*:(?:\s|["'{[]|$)`).test(
+    line,
+  )
 
 const hasGateId = (line: string, id: string): boolean =>
   isMember(line, 'gate_id') &&
