@@ -45,12 +45,12 @@ describe('evidence', () => {
   it('shows no row and no verification of a response that hides its entries from the check', async () => {
     const { page } = await open('/operator/resources/invoice%2F2')
     await page.waitForSelector('[data-verified-here="done"] >> text=verified in this browser')
-    await page.route('**/admin/evidence/resources/*', async (route) => {
+    await page.route(/[/]admin[/]evidence[/]resources[/]/, async (route) => {
       const response = await route.fetch()
       await route.fulfill({ response, body: (await response.text()).replace('"entries":[', '"entries": [') })
     })
     await page.keyboard.press('R')
-    await page.waitForSelector('[data-verified-here="done"] >> text=there is no entry to check')
+    await page.waitForSelector('[data-verified-here="done"]:not(:has-text("verified in this browser"))')
     expect(await page.locator('tbody tr').count()).toBe(0)
   })
 

@@ -70,12 +70,16 @@ describe('the drawer', () => {
   it('drops the dry run of former values when a field changed while it was under way', async () => {
     const node = nodeCaller(setup.na.url, await testSigner('n', 'race'), () => setup.na.core.clock.now())
     for (let i = 0; i < 2; i += 1) await enroll(setup.na, node)
+    // The page of the node also asks for a dry run.
+    await own.unlock(`/operator/nodes/${keyToPath(node.key)}`)
+    await page.waitForSelector('[data-if-revoked="done"]')
     const waiting: (() => void)[] = []
     await page.route('**/admin/revoke', async (route) => {
       await new Promise<void>((go) => waiting.push(go))
       await route.continue()
     })
-    await own.unlock(`/operator/nodes/${keyToPath(node.key)}?do=revoke`)
+    await page.click('a[href$="do=revoke"]')
+    await page.waitForSelector('[data-effects]')
     await expect.poll(() => waiting.length, { timeout: 30_000 }).toBe(1)
     // Every text that the drawer shows from now on.
     await page.evaluate(`(() => {

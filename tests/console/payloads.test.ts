@@ -15,7 +15,7 @@ import { untested, visitMalicious } from './malicious/visit.ts'
 const COUNT = 200
 
 /** The campaign console-hostile uses 5,000. */
-const MALICIOUS = 40
+const MALICIOUS = 24
 
 let na: TestAuthority
 let browser: Browser
@@ -49,6 +49,8 @@ describe(`${COUNT} script payloads in every displayed field`, () => {
     const checkedPage = await openPage(browser, na.url, { reducedMotion: 'reduce' })
     const { page } = checkedPage
     await visit(checkedPage, `${na.url}/connectome`)
+    // Most rows are folded.
+    for (const fold of await page.locator('details.folded > summary').all()) await fold.click()
     for (let i = 0; i < FRAMES.length; i += 1) {
       await page.click(`a[data-treaty][href="/recognition-treaties/${encodeURIComponent(`id-${payload(i)}`)}"]`)
       await page.locator('.inspector .treaty', { hasText: `to-${payload(i)}` }).waitFor()

@@ -104,7 +104,12 @@ function evidenceFields({ na }: MaliciousSetup, text: string, number: number): F
         resource_sequence: 1,
       })
       accepted(await na.request('POST', '/evidence/execution', { body: { evidence } }), 201)
-      return [`/operator/decisions/${part(decision.decision_id)}`, `/operator/evidence?entry_kind=execution`]
+      return [
+        `/operator/decisions/${part(decision.decision_id)}`,
+        `/operator/evidence?entry_kind=execution`,
+        `/operator/resources/${part(text)}`,
+        `/operator/vendors/executed-${number}`,
+      ]
     },
   }
 }

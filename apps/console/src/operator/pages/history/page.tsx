@@ -73,8 +73,10 @@ async function load({ id, isResource }: Of, signal: AbortSignal): Promise<Histor
   const target = isResource ? at`/admin/evidence/resources/${id}` : at`/admin/evidence/vendors/${id}`
   const text = await readJsonText(target, {}, signal)
   const lines = splitObjects(text, 'entries')
-  // The rows are those of the checked lines, and of nothing else in the response.
-  const entries = lines.map((line) => JSON.parse(line) as EvidenceEvent)
+  // The rows are those of the checked lines, and of nothing else in the response. A line that is no entry fails the check.
+  const entries = lines
+    .map((line) => JSON.parse(line) as Partial<EvidenceEvent>)
+    .filter((event): event is EvidenceEvent => event.entry !== undefined)
   return { ...(JSON.parse(text) as Omit<History, 'lines' | 'entries'>), entries, lines }
 }
 
