@@ -14,9 +14,10 @@ import {
   verifyReceived,
 } from '@chancery/protocol'
 import type { AuthorityKeys, StoreAnchor, StoreFinding, StoreReport } from '@chancery/protocol'
-import { at, read, readPublicBytes, readText } from '../client.ts'
+import { at, read, readPublicBytes } from '../client.ts'
 import { failureText } from '../words/evidence.ts'
 import { hexBytes, openLog } from './check-log.ts'
+import { readEntryLines } from './entry-lines.ts'
 import { readExecutors, readGenesis, withHistory } from './gather.ts'
 
 export interface CheckedStore {
@@ -59,7 +60,7 @@ async function checkWith(authority: AuthorityKeys, options: CheckOptions): Promi
   const start = performance.now()
   const executors = await readExecutors()
   const anchors = await readAnchors(options.signal)
-  const first = (await readLines(0, 1, options.signal))[0]
+  const first = (await readEntryLines(0, 1, options.signal))[0]
   const beginsLater = first !== undefined && readEventLine(first)?.entry.store_sequence !== 1
   const checker = new StoreChecker({
     keys: { authority, executor: (id) => executors.get(id) },
@@ -70,7 +71,7 @@ async function checkWith(authority: AuthorityKeys, options: CheckOptions): Promi
   const leaves: Uint8Array[] = []
   let isWhole = true
   for (let after = 0; ;) {
-    const lines = await readLines(after, PER_READ, options.signal)
+    const lines = await readEntryLines(after, PER_READ, options.signal)
     for (const line of lines) {
       const event = await checker.add(line)
       if (event !== undefined) leaves.push(hashLeaf(hexBytes(event.entryDigest)))
@@ -97,11 +98,6 @@ async function checkWith(authority: AuthorityKeys, options: CheckOptions): Promi
 
 /** A check that stopped early did not read the entries of later anchors. */
 const isAfterEnd = ({ reason }: StoreFinding): boolean => reason === 'export_ends_before_anchor'
-
-async function readLines(since_sequence: number, limit: number, signal: AbortSignal): Promise<readonly string[]> {
-  const text = await readText(at`/admin/evidence/export`, { since_sequence, limit }, signal)
-  return text.split('\n').filter((line) => line !== '')
-}
 
 interface AnchorPage {
   readonly anchors: readonly StoreAnchor[]

@@ -13,6 +13,7 @@ import type { ExecutorKey } from '@chancery/sdk'
 import { CallError, at, read, readPublic, readPublicBytes, readText } from '../client.ts'
 import type { Query, Target } from '../client.ts'
 import { findPin, genesisFingerprint } from '../pin.ts'
+import { readEntryLines } from './entry-lines.ts'
 
 /** A part of a proof, or why it is not there. */
 export type Part<Value> = { readonly value: Value } | { readonly missing: string }
@@ -40,7 +41,7 @@ export async function gatherParts(
   const hasExecutions = lines.some((line) => line.includes('"entry_kind":"execution"'))
   const [genesis, neighbours, policies, attestation, executors, anchor, checkpoint] = await Promise.all([
     readGenesis(),
-    part(readRun(sequence)),
+    part(readEntryLines(Math.max(sequence - 2, 0), 4)),
     part(readPolicies(decision)),
     part(readAttestation(decision)),
     hasExecutions ? part(readExecutors()) : { missing: 'there is no execution' },
@@ -119,11 +120,6 @@ async function readExact(target: Target, query: Query = {}): Promise<JsonObject>
   const value: JsonValue = readJson(await readText(target, query))
   if (!isJsonObject(value)) throw new NotThereError('The response is not an object.')
   return value
-}
-
-async function readRun(sequence: number): Promise<readonly string[]> {
-  const text = await readText(at`/admin/evidence/export`, { since_sequence: Math.max(sequence - 2, 0), limit: 4 })
-  return text.split('\n').filter((line) => line !== '')
 }
 
 async function readPolicies({ policy_binding }: BoundaryDecision): Promise<readonly JsonObject[]> {

@@ -1,7 +1,6 @@
 import type { EvidenceStoreEntry, JsonValue } from '@chancery/protocol'
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { at, readText } from '../../client.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Copy, Id } from '../../parts/id.tsx'
@@ -10,6 +9,7 @@ import { Shape, State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useLive } from '../../parts/use-live.ts'
 import type { EntryFinding } from '../../proof/check-entry.ts'
+import { readEntryLines } from '../../proof/entry-lines.ts'
 import { kindText, outcomeState } from '../../words/decisions.ts'
 import { resourceHref, vendorHref } from '../history/links.ts'
 
@@ -53,8 +53,7 @@ export function EntryDrawer(props: { readonly sequence: number; readonly onClose
 }
 
 async function load(sequence: number, signal: AbortSignal): Promise<Loaded | undefined> {
-  const query = { since_sequence: Math.max(sequence - 2, 0), limit: 2 }
-  const lines = (await readText(at`/admin/evidence/export`, query, signal)).split('\n').filter((line) => line !== '')
+  const lines = await readEntryLines(Math.max(sequence - 2, 0), 2, signal)
   const isOwn = (line: string): boolean => line.includes(`"store_sequence":${sequence},`)
   const line = lines.find(isOwn)
   if (line === undefined) return undefined

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { at, readText } from '../../client.ts'
 import { Command } from '../../parts/command.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { offerBlob } from '../../parts/file.ts'
+import { readEntryLines } from '../../proof/entry-lines.ts'
 import type { StoreStatus } from './status.ts'
 
 const PER_READ = 1000
@@ -120,13 +120,11 @@ interface Reading {
 
 async function readOn(reading: Reading, signal: AbortSignal, onProgress: (count: number) => void): Promise<void> {
   for (;;) {
-    const query = { since_sequence: reading.after ?? 0, limit: PER_READ }
-    const text = await readText(at`/admin/evidence/export`, query, signal)
-    const lines = text.split('\n').filter((line) => line !== '')
+    const lines = await readEntryLines(reading.after ?? 0, PER_READ, signal)
     const last = lines.at(-1)
     if (last === undefined) return
     const { entry } = JSON.parse(last) as { readonly entry: { readonly store_sequence: number } }
-    reading.parts.push(new Blob([text]))
+    reading.parts.push(new Blob(lines.map((line) => `${line}\n`)))
     reading.count += lines.length
     reading.after = entry.store_sequence
     onProgress(reading.count)
