@@ -38,8 +38,9 @@ export interface Figures {
 const LOADED =
   "new Promise((done) => { let timer = setTimeout(done, 500); new PerformanceObserver(() => { clearTimeout(timer); timer = setTimeout(done, 500) }).observe({ type: 'resource' }) })"
 
+/** Clicks, touches and keys, as Interaction to Next Paint counts them: a pointer over a row that appears is none. */
 const EVENTS =
-  "window.inputs = []; new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) window.inputs.push(duration) }).observe({ type: 'event', durationThreshold: 16 })"
+  "window.inputs = []; new PerformanceObserver((list) => { for (const { duration, interactionId } of list.getEntries()) if (interactionId > 0) window.inputs.push(duration) }).observe({ type: 'event', durationThreshold: 16 })"
 
 export async function measureConsole(browser: Browser, url: string, keyFile: string): Promise<Figures> {
   const pages: Record<string, PageFigures> = {}
