@@ -27,7 +27,8 @@ export function labelAct({ node_public_key, label }: Pick<NodeSummary, 'node_pub
     ],
     requests(values) {
       const text = (values['label'] ?? '').trim()
-      if (text.length > MOST_CHARACTERS) throw new Error(`A label has at most ${MOST_CHARACTERS} characters.`)
+      // Code points, as the authority counts them.
+      if ([...text].length > MOST_CHARACTERS) throw new Error(`A label has at most ${MOST_CHARACTERS} characters.`)
       return [{ target: at`/admin/nodes/label`, body: { node_public_key, label: text === '' ? null : text } }]
     },
     effects: (values) => {
