@@ -1,97 +1,110 @@
-import { mkdir, writeFile } from 'node:fs/promises'
 import { Agent, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import { writeJson } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
-import {
-  freePort,
-  startGatewayProcess,
-  testCertificate,
-  testClient,
-  testIssuer,
-  testList,
-  testNetwork,
-  testPolicy,
-  testProof,
-  testSigner,
-} from '@chancery/testkit'
+import { testProof } from '@chancery/testkit'
 import { startCheckProxy } from '../../tests/instances/check-proxies.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
+import { median, quantile, round } from '../lib/statistics.ts'
+import { AUDIENCE, DECIDED, PROVEN, openChecked } from './checked-network.ts'
+import type { CheckedNode } from './checked-network.ts'
 
-const BAR = 0.35
+/** A route that needs a proof only, and one whose decision is reused. */
+const ROUTES = [
+  { name: 'proven', target: PROVEN, bar: 0.35 },
+  { name: 'reused', target: DECIDED, bar: 0.7 },
+] as const
 const CONNECTIONS = 16
 const REQUESTS = 4000
-const AUDIENCE = 'https://print.example'
+/** A decision lives this long, and then one more is asked for. */
+const DECISION_SECONDS = 300
 
-/** nginx with `auth_request` to the check, against the same nginx with a server that always answers 200. */
+/**
+ * nginx with `auth_request` to the check, against the same nginx with a server that always answers 200. Each request has
+ * a new proof. The second route needs a decision: the first request asks for it, and the others use it until its end.
+ */
 export const httpCheck: Bench = {
   name: 'http-check',
-  says: 'requests through nginx that ask the HTTP check, against auth_request to a constant 200',
+  says: 'requests through nginx that ask the HTTP check, without and with a reused decision, against auth_request to a constant 200',
   run,
 }
 
-async function run({ directory, cleanup, rounds, progress }: BenchOptions): Promise<BenchResult> {
-  const server = createServer((_request, response) => response.writeHead(200, { 'content-length': 0 }).end())
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  cleanup.add(async () => void server.close())
-  const constant = (server.address() as AddressInfo).port
-  const signer = await testSigner('node', 'bench')
-  const by = await testIssuer('agency')
-  const certificate = await testCertificate(by, systemClock.now(), { node_public_key: signer.publicKey })
-  const check = await startCheck(directory, { by }, cleanup)
-  const plain = await startCheckProxy('nginx', { check: constant, service: constant })
-  const checked = await startCheckProxy('nginx', { check, service: constant })
+async function run(options: BenchOptions): Promise<BenchResult> {
+  const { cleanup, rounds, progress } = options
+  const service = await startService(cleanup)
+  const { check, node } = await openChecked(options)
+  const plain = await startCheckProxy('nginx', { check: service.port, service: service.port })
+  const checked = await startCheckProxy('nginx', { check, service: service.port })
   for (const proxy of [plain, checked]) cleanup.add(() => proxy.stop())
-  const proofs = (): Promise<Record<string, string>[]> =>
-    Promise.all(
-      Array.from({ length: REQUESTS }, async () => {
-        const facts = { method: 'GET', target: '/jobs/1', audience: AUDIENCE, certificate, signer }
-        return { ...(await testProof({ ...facts, now: systemClock.now() })) }
-      }),
-    )
-  await load(checked.port, await proofs())
-  const figures: { ratio: number; added: number; perSecond: number }[] = []
-  for (let round = 0; round < rounds; round += 1) {
-    const baseline = await load(plain.port, await proofs())
-    const measured = await load(checked.port, await proofs())
-    const ratio = measured.perSecond / baseline.perSecond
-    figures.push({ ratio, added: measured.p99Ms - baseline.p99Ms, perSecond: measured.perSecond })
-    progress(`round ${round + 1}: ${Math.round(measured.perSecond)} checks/s, ratio ${ratio.toFixed(3)}`)
+  for (const { target } of ROUTES) await load(checked.port, target, await proofs(node, target))
+  const startedAt = performance.now()
+  const figures = ROUTES.map((route) => ({ ...route, rounds: [] as Compared[] }))
+  for (let at = 0; at < rounds; at += 1) {
+    for (const { name, target, rounds: done } of figures) {
+      const baseline = await load(plain.port, target, await proofs(node, target))
+      const measured = await load(checked.port, target, await proofs(node, target))
+      const ratio = measured.perSecond / baseline.perSecond
+      done.push({ ratio, perSecond: measured.perSecond, addedP99Ms: measured.p99Ms - baseline.p99Ms })
+      progress(`round ${at + 1}, ${name}: ${Math.round(measured.perSecond)} checks/s, ratio ${ratio.toFixed(3)}`)
+    }
   }
-  const middle = figures.toSorted((a, b) => a.ratio - b.ratio)[Math.floor(figures.length / 2)]
-  if (middle === undefined) throw new Error('no rounds')
-  return { ratio: middle.ratio, bar: BAR, checks_per_second: middle.perSecond, added_p99_ms: middle.added }
+  const decisions = requireReused(service.decisions, (performance.now() - startedAt) / 1000)
+  const [proven, reused] = figures.map((each) => summarize(each.rounds, each.bar))
+  if (proven === undefined || reused === undefined) throw new Error('no rounds')
+  return { ...proven, reused: { ...reused, decisions } }
 }
 
-async function startCheck(
-  directory: string,
-  { by }: { readonly by: Awaited<ReturnType<typeof testIssuer>> },
-  cleanup: BenchOptions['cleanup'],
-): Promise<number> {
-  const list = await testList(by, systemClock.now())
-  const policy = {
-    ...testPolicy({ agency: testNetwork(by, list) }, [testClient('caller', ['agency'])]),
-    check: { audience: AUDIENCE, requests_per_minute: 1_000_000, routes: [{ method: 'GET', path: '/jobs/{job}' }] },
+interface Compared {
+  readonly ratio: number
+  readonly perSecond: number
+  readonly addedP99Ms: number
+}
+
+function summarize(rounds: readonly Compared[], bar: number) {
+  return {
+    ratio: round(median(rounds.map(({ ratio }) => ratio))),
+    bar,
+    ratios: rounds.map(({ ratio }) => round(ratio)),
+    checks_per_second: round(median(rounds.map(({ perSecond }) => perSecond)), 0),
+    added_p99_ms: round(median(rounds.map(({ addedP99Ms }) => addedP99Ms)), 2),
   }
-  await mkdir(directory, { recursive: true })
-  const file = join(directory, 'check-policy.json')
-  await writeFile(file, writeJson(policy), { mode: 0o600 })
-  const port = await freePort()
-  const gateway = await startGatewayProcess({
-    GATEWAY_POLICY_FILE: file,
-    GATEWAY_CHECK_ADDR: `127.0.0.1:${port}`,
-    GATEWAY_CHECK_DIALECT: 'original',
+}
+
+/** Returns the number of decisions. More than one for each life means that they were not reused. */
+function requireReused(ids: ReadonlySet<string>, seconds: number): number {
+  const most = 2 + Math.floor(seconds / DECISION_SECONDS)
+  if (ids.size === 0 || ids.size > most) throw new Error(`${ids.size} decisions in ${Math.round(seconds)} s`)
+  return ids.size
+}
+
+interface Service {
+  readonly port: number
+  /** Ids of the decisions that the check passed on. */
+  readonly decisions: ReadonlySet<string>
+}
+
+/** Answers 200 to everything: it is the service of both proxies, and the check of the first. */
+async function startService(cleanup: BenchOptions['cleanup']): Promise<Service> {
+  const decisions = new Set<string>()
+  const server = createServer(({ headers }, response) => {
+    const id = headers['chancery-decision']
+    if (typeof id === 'string' && id !== '') decisions.add(id)
+    // The proxy lets nothing pass without the name of a node.
+    response.writeHead(200, { 'content-length': 0, 'chancery-node': 'constant' }).end()
   })
-  if (gateway === undefined) throw new Error('the gateway did not start')
-  cleanup.add(() => gateway.stop())
-  // Proofs from the second in which the gateway started count as spent.
-  await new Promise((done) => setTimeout(done, 1100))
-  return port
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  cleanup.add(async () => void server.close())
+  return { port: (server.address() as AddressInfo).port, decisions }
+}
+
+function proofs({ certificate, signer }: CheckedNode, target: string): Promise<Record<string, string>[]> {
+  const facts = { method: 'GET', target, audience: AUDIENCE, certificate, signer }
+  return Promise.all(
+    Array.from({ length: REQUESTS }, async () => ({ ...(await testProof({ ...facts, now: systemClock.now() })) })),
+  )
 }
 
 /** Sends each request once. Every response must be 200. */
-async function load(port: number, requests: readonly Record<string, string>[]) {
+async function load(port: number, path: string, requests: readonly Record<string, string>[]) {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   const times: number[] = []
   const started = performance.now()
@@ -99,7 +112,7 @@ async function load(port: number, requests: readonly Record<string, string>[]) {
   const send = (headers: Record<string, string>): Promise<void> =>
     new Promise((resolve, reject) => {
       const sentAt = performance.now()
-      request({ port, host: '127.0.0.1', path: '/jobs/1', agent, headers }, (response) => {
+      request({ port, host: '127.0.0.1', path, agent, headers }, (response) => {
         response.resume()
         response.once('end', () => {
           times.push(performance.now() - sentAt)
@@ -119,7 +132,7 @@ async function load(port: number, requests: readonly Record<string, string>[]) {
     }),
   )
   agent.destroy()
-  const sorted = times.toSorted((a, b) => a - b)
   const seconds = (performance.now() - started) / 1000
-  return { perSecond: requests.length / seconds, p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0 }
+  const sorted = times.toSorted((a, b) => a - b)
+  return { perSecond: requests.length / seconds, p99Ms: quantile(sorted, 0.99) }
 }

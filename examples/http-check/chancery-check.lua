@@ -1,4 +1,4 @@
--- Asks the HTTP check of a gateway about each request. Everything but the status 200 is a refusal.
+-- Asks the HTTP check of a gateway about each request. Everything but the status 200 with a node is a refusal.
 local CHECK = 'http://127.0.0.1:8081/check'
 local TIMEOUT_MS = 5000
 
@@ -43,5 +43,9 @@ core.register_action('chancery-check', { 'http-req' }, function(txn)
   for _, name in ipairs(RESULTS) do
     local values = answer.headers and answer.headers['chancery-' .. name]
     txn:set_var('txn.chancery_' .. name:gsub('-', '_'), values and values[0] or '')
+  end
+  -- Another program on the port of the check may answer 200. Only the gateway names the node.
+  if answer.status == 200 and (txn:get_var('txn.chancery_node') or '') == '' then
+    txn:set_var('txn.chancery_status', '403')
   end
 end, 0)

@@ -36,6 +36,7 @@ describe('campaigns with small counts', () => {
     ['gateway-kills', 4, () => import('../campaigns/gateway/kills.ts')],
     ['gateway-proxy', GATEWAY_OPERATIONS.length * 5, () => import('../campaigns/gateway/proxy.ts')],
     ['hostile', 300, () => import('../campaigns/hostile/hostile.ts')],
+    ['http-check', 600, () => import('../campaigns/gateway/http-check.ts')],
     ['outside-reader', 2, () => import('../campaigns/faults/outside-reader.ts')],
     ['partner-hostile', 40, () => import('../campaigns/federation/partner-hostile.ts')],
     ['partition', 3, () => import('../campaigns/faults/partition.ts')],

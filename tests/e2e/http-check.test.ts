@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { contentDigest, toUtf8 } from '@chancery/protocol'
 import type { JoinCertificate, JsonObject, Signer } from '@chancery/protocol'
@@ -23,7 +27,8 @@ import { sendRaw } from '../instances/raw-requests.ts'
  * Holds for nginx, Caddy and HAProxy with the configuration of the documentation: a request reaches the service only
  * with a fresh proof of a trusted node, and the service sees the results of the check and never those of a client.
  */
-const AUDIENCE = 'https://print.example'
+const AUTHORITY = 'print.example'
+const AUDIENCE = `https://${AUTHORITY}`
 const ROUTES = [
   { method: 'GET', path: '/jobs/{job*}' },
   { method: 'POST', path: '/uploads', body: 'upstream' },
@@ -35,9 +40,12 @@ interface Given {
   readonly target: string
   readonly signed?: string
   readonly body?: string
+  /** Sent over HTTP/2 in place of the signed body. */
+  readonly sent?: string
   readonly by?: JoinCertificate
   readonly headers?: readonly (readonly [string, string])[]
   readonly proof?: Readonly<Record<string, string>>
+  readonly host?: string
 }
 
 describe.each(PROXIES)('%s', (kind) => {
@@ -95,13 +103,13 @@ describe.each(PROXIES)('%s', (kind) => {
   }
 
   async function send(given: Given): Promise<{ status: number; headers: Readonly<Record<string, string>> }> {
-    const { method = 'GET', target, body = '', headers = [], proof = await proofFor(given) } = given
+    const { method = 'GET', target, body = '', headers = [], proof = await proofFor(given), host = AUTHORITY } = given
     const all = [
       ...Object.entries(proof),
       ...headers,
       ...(body === '' ? [] : [['content-length', String(body.length)]]),
     ]
-    return sendRaw(proxy.port, { method, target, headers: all as [string, string][], body })
+    return sendRaw(proxy.port, { method, target, headers: all as [string, string][], body, host })
   }
 
   const valuesOf = ({ rawHeaders }: ServedRequest, name: string): string[] =>
@@ -224,6 +232,50 @@ describe.each(PROXIES)('%s', (kind) => {
     expect(valuesOf(seen, 'chancery-body-digest')).toEqual([contentDigest(toUtf8(''))])
   })
 
+  it('passes on the configured host, whatever a client sends', async () => {
+    const headers = [['X-Forwarded-Host', 'other.example']] as const
+    for (const host of [AUTHORITY, 'other.example', 'other.example:8000']) {
+      service.served.length = 0
+      expect([host, (await send({ target: '/jobs/1', host, headers })).status]).toEqual([host, 200])
+      const [seen] = service.served
+      if (seen === undefined) throw new Error('nothing was served')
+      expect(valuesOf(seen, 'host')).toEqual([AUTHORITY])
+      expect(valuesOf(seen, 'x-forwarded-host')).toEqual([])
+    }
+  })
+
+  it('lets nothing pass when another program answers on the port of the check', async () => {
+    for (const [status, names] of [
+      [200, {}],
+      [204, {}],
+      [200, { 'chancery-node': '' }],
+    ] as const) {
+      const other = createServer((_request, response) => response.writeHead(status, names).end())
+      await new Promise<void>((done) => other.listen(0, '127.0.0.1', done))
+      const check = (other.address() as AddressInfo).port
+      const misled = await startCheckProxy(kind, { check, service: service.port })
+      try {
+        for (const headers of [
+          [],
+          [['Chancery-Node', 'cert-admin']],
+          Object.entries(await proofFor({ target: '/' })),
+        ]) {
+          const answer = await sendRaw(misled.port, {
+            method: 'GET',
+            target: '/',
+            headers: headers as [string, string][],
+          })
+          expect([status, answer.status]).toEqual([status, 403])
+        }
+      } finally {
+        await misled.stop()
+        other.closeAllConnections()
+        other.close()
+      }
+    }
+    expect(service.served).toHaveLength(0)
+  })
+
   it('changes no connection to another protocol', async () => {
     for (const protocol of ['h2c', 'websocket', 'other']) {
       const headers: readonly (readonly [string, string])[] = [
@@ -236,6 +288,41 @@ describe.each(PROXIES)('%s', (kind) => {
       expect([protocol, (await send({ target: '/jobs/1', headers })).status]).toEqual([protocol, 200])
     }
     expect(service.upgrades).toEqual([])
+  })
+
+  it.runIf(kind === 'nginx')('passes no body without a length over HTTP/2', async () => {
+    const check = gateway.gateway.listening.check?.port ?? 0
+    const addHttp2 = (text: string): string => text.replace(/listen ([\d.:]+);/, 'listen $1 http2;')
+    const modern = await startCheckProxy(kind, { check, service: service.port }, addHttp2)
+    const session = connect(`http://127.0.0.1:${modern.port}`)
+    const sendStream = async (given: Given, more: Readonly<Record<string, string>> = {}): Promise<number> => {
+      const { method = 'GET', target, body = '', sent = body } = given
+      const head = { ':method': method, ':path': target, ':authority': AUTHORITY, ...(await proofFor(given)), ...more }
+      const stream = session.request(head, { endStream: false })
+      stream.end(sent)
+      const [answer] = (await once(stream, 'response')) as [{ ':status'?: number }]
+      stream.resume()
+      await once(stream, 'close')
+      return answer[':status'] ?? 0
+    }
+    const evil = { sent: 'evil' }
+    try {
+      expect(await sendStream({ target: '/jobs/1' })).toBe(200)
+      // The node signed that there is no body, so the service gets none.
+      expect(await sendStream({ target: '/jobs/1', ...evil })).toBe(200)
+      expect(await sendStream({ method: 'POST', target: '/jobs', ...evil })).toBe(200)
+      expect(service.served.map(({ body }) => body.length)).toEqual([0, 0, 0])
+      expect(await sendStream({ target: '/jobs/1', ...evil }, { 'content-length': '4' })).toBe(403)
+      service.served.length = 0
+      // A body needs its length.
+      const upload = { method: 'POST', target: '/uploads', body: 'data' }
+      await sendStream(upload)
+      await sendStream(upload, { 'content-length': '4' })
+      expect(service.served.map(({ body }) => body.toString('utf8'))).toEqual(['', 'data'])
+    } finally {
+      session.destroy()
+      await modern.stop()
+    }
   })
 
   it('stops a certificate that was revoked in between', async () => {

@@ -18,7 +18,11 @@ export const DIALECT_OF = { nginx: 'original', caddy: 'forwarded', haproxy: 'ori
 
 /** The files that docs/how-to/http-check.md shows. */
 const EXAMPLE = new URL('../../examples/http-check/', import.meta.url)
-const FILES = { nginx: ['nginx.conf'], caddy: ['Caddyfile'], haproxy: ['haproxy.cfg', 'chancery-check.lua'] } as const
+const FILES = {
+  nginx: ['nginx.conf', 'chancery-headers.conf'],
+  caddy: ['Caddyfile'],
+  haproxy: ['haproxy.cfg', 'chancery-check.lua'],
+} as const
 
 /** Its folder belongs to the user of the test. As root, nginx would change to another user. */
 const AS_ROOT = process.getuid?.() === 0 ? ' user root;' : ''

@@ -6,6 +6,7 @@ export interface RawRequest {
   readonly target: string
   readonly headers: readonly (readonly [string, string])[]
   readonly body?: string
+  readonly host?: string
 }
 
 export interface RawResponse {
@@ -16,10 +17,9 @@ export interface RawResponse {
 const WAIT_MS = 15_000
 
 /** Sends one request on its own connection, and returns the head of the response. Status 0: there was none. */
-export function sendRaw(port: number, { method, target, headers, body = '' }: RawRequest): Promise<RawResponse> {
-  const lines = [...headers, ['Host', 'print.example'], ['Connection', 'close']].map(
-    ([name, value]) => `${name}: ${value}`,
-  )
+export function sendRaw(port: number, request: RawRequest): Promise<RawResponse> {
+  const { method, target, headers, body = '', host = 'print.example' } = request
+  const lines = [...headers, ['Host', host], ['Connection', 'close']].map(([name, value]) => `${name}: ${value}`)
   const head = `${method} ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')

@@ -44,15 +44,16 @@ export class RequestAudit {
 
   /** Stores the completion before the response is sent. If this fails, the outcome is reported as uncertain. */
   complete(request: AuditedRequest, status: number): MaybePromise<void> {
-    const event = this.#completed(request, status)
+    const elapsed_us = this.#writeLine(request, status)
     if (this.#state === undefined) return undefined
-    return this.#keepCompletion(event)
+    return this.#keepCompletion(this.#completed(request, status, elapsed_us))
   }
 
   /** Stores both events at once, for a request without an effect outside. */
-  async recordBoth(request: AuditedRequest, status: number): Promise<void> {
-    const events = [this.#started(request), this.#completed(request, status)]
-    if (this.#state !== undefined) await this.#keep(events, false)
+  recordBoth(request: AuditedRequest, status: number): MaybePromise<void> {
+    const elapsed_us = this.#writeLine(request, status)
+    if (this.#state === undefined) return undefined
+    return this.#keep([this.#started(request), this.#completed(request, status, elapsed_us)], false)
   }
 
   #started({ requestId, method, route }: AuditedRequest): JsonObject {
@@ -60,7 +61,8 @@ export class RequestAudit {
     return { event_id, request_id: requestId, phase: 'started', method, route, at: writeInstant(this.#clock.now()) }
   }
 
-  #completed(request: AuditedRequest, status: number): JsonObject {
+  /** Writes the line of a completed request. Returns its duration. */
+  #writeLine(request: AuditedRequest, status: number): number {
     const { requestId, route, context } = request
     const elapsed_us = Math.max(0, Math.round((this.#clock.monotonicMs() - request.startedMs) * 1000))
     this.#lines.info('request completed', {
@@ -86,8 +88,12 @@ export class RequestAudit {
       client_request_id: context.client_request_id,
       dialect: context.dialect,
       check_route: context.check_route,
-      decision_ids: context.decisions?.map(({ decision_id }) => decision_id),
+      decision_ids: context.decisions?.map(({ decision_id }) => decision_id ?? '-').join(' '),
     })
+    return elapsed_us
+  }
+
+  #completed({ requestId, context }: AuditedRequest, status: number, elapsed_us: number): JsonObject {
     const at = writeInstant(this.#clock.now())
     // Copies the context: work that ends after the deadline must not change what was sent to the caller.
     const event_id = `${requestId}:completed`

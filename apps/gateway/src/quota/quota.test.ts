@@ -4,7 +4,7 @@ import { ManualClock } from '@chancery/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
 import { LocalQuota } from './local-quota.ts'
-import { QuotaUnavailableError } from './quota.ts'
+import { PROOF_MS, QuotaUnavailableError } from './quota.ts'
 import type { Quota, QuotaClaim } from './quota.ts'
 import { RedisQuota, quotaKey } from './redis-quota.ts'
 
@@ -92,5 +92,37 @@ describe('shared quota', () => {
     opened.push(quota)
     await expect(quota.claim(claim('a', 5))).rejects.toBeInstanceOf(QuotaUnavailableError)
     expect(await quota.probe()).toBe(false)
+  })
+
+  it('two replicas take a proof once, also at the same moment, and the name expires after the proof', async () => {
+    const [one, two] = [shared(), shared()]
+    await Promise.all([untilReady(one), untilReady(two)])
+    const created = 0n
+    const name = `key ${randomUUID()}`
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? one : two).spend({ name, created })),
+    )
+    expect(answers.filter(Boolean)).toHaveLength(1)
+    expect(await two.spend({ name, created })).toBe(false)
+    expect(await two.spend({ name: `key ${randomUUID()}`, created })).toBe(true)
+    const left = await redis.pttl(quotaKey([namespace, name, 'proof']))
+    // A proof is accepted for 90 s at most.
+    expect(left).toBeGreaterThan(90_000)
+    expect(left).toBeLessThanOrEqual(PROOF_MS)
+  })
+
+  it('keeps proofs apart from the quotas of a client with the same name', async () => {
+    const quota = shared()
+    await untilReady(quota)
+    const name = `key ${randomUUID()}`
+    expect(await quota.claim(claim(name, 1))).toBeUndefined()
+    expect(await quota.claim(claim(name, 1, 1, 'decisions'))).toBeUndefined()
+    expect(await quota.spend({ name, created: 0n })).toBe(true)
+  })
+
+  it('rejects a proof when the backend does not answer', async () => {
+    const quota = new RedisQuota({ url: 'redis://127.0.0.1:1', namespace, extraRoots: [], log: silentLog })
+    opened.push(quota)
+    await expect(quota.spend({ name: 'key nonce', created: 0n })).rejects.toBeInstanceOf(QuotaUnavailableError)
   })
 })

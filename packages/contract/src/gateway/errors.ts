@@ -87,7 +87,10 @@ const LINES = {
   path_ambiguous: { status: 403, message: 'The path has more than one reading.' },
   route_denied: { status: 403, message: 'No route of the policy permits this method and path.' },
   body_not_seen: { status: 403, message: 'The proxy did not send the body, so its digest cannot be compared.' },
-  subject_unknown: { status: 403, message: 'No attestation is known for this node.' },
+  subject_unknown: {
+    status: 403,
+    message: 'No attestation is known for this node. Send one in the request proof, or name the node in subjects.',
+  },
   decision_denied: { status: 403, message: 'The authority does not permit this.' },
   client_certificate: { status: 403, message: 'This credential is bound to another certificate.' },
   route_not_found: { status: 404, reason: 'route', message: 'There is nothing at this path.' },

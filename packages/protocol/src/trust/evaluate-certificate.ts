@@ -49,14 +49,28 @@ export interface CertificateResult {
   readonly expiresAt: Instant | undefined
 }
 
+/** For each signature of a certificate, in their order. Undefined: no anchor of the issuer has its key id. */
+export type SignatureVerdicts = readonly (boolean | undefined)[]
+
+/**
+ * Stores the verdicts on signatures, which depend on the certificate and the anchors alone. An implementation finds them
+ * by the identity of both objects, which are never changed.
+ */
+export interface VerdictStore {
+  find(certificate: JoinCertificate, anchors: IssuerTrust['anchors']): SignatureVerdicts | undefined
+  store(certificate: JoinCertificate, anchors: IssuerTrust['anchors'], verdicts: SignatureVerdicts): void
+}
+
 /**
  * Verifies one certificate under the operator's policy at one instant (protocol/gateway 8). Never throws on input.
- * Synchronous where the platform verifies synchronously: a gateway then never has two unfinished verifications.
+ * Synchronous where the platform verifies synchronously: a gateway then never has two unfinished verifications. With
+ * stored verdicts only the signatures are not verified again; times, roles and lists are checked each time.
  */
 export function evaluateCertificate(
   certificate: JoinCertificate,
   network: NetworkTrust | undefined,
   now: Instant,
+  verdicts?: VerdictStore,
 ): CertificateResult | Promise<CertificateResult> {
   const window = windowOf(certificate)
   const issuer = network?.issuers.get(certificate.issued_by)
@@ -66,7 +80,7 @@ export function evaluateCertificate(
   if (network === undefined || issuer === undefined || causes.length > 0) {
     return { ...result, findings: [{ code: 'network_policy_rejected', causes }] }
   }
-  const checked = runChecks(certificate, window, {
+  const trust = {
     anchors: issuer.anchors,
     skew: network.certificateSkew,
     list: {
@@ -78,8 +92,8 @@ export function evaluateCertificate(
       revocations: issuer.revocations,
     },
     now,
-  })
-  return withFindings(result, checked)
+  }
+  return withFindings(result, runChecks(certificate, window, trust, verdicts))
 }
 
 function withFindings(
@@ -145,7 +159,14 @@ function runChecks(
   certificate: JoinCertificate,
   window: CertificateWindow,
   trust: CallerTrust,
+  store?: VerdictStore,
 ): Finding[] | Promise<Finding[]> {
+  const gather = (known: SignatureVerdicts): Finding[] => [
+    ...signatureFindings(certificate, known),
+    ...otherFindings(certificate, window, trust),
+  ]
+  const stored = store?.find(certificate, trust.anchors)
+  if (stored !== undefined) return gather(stored)
   const presented: Presented[] = []
   for (const { key_id, sig } of certificate.signatures) {
     const bytes = fromBase64(sig)
@@ -153,16 +174,16 @@ function runChecks(
     presented.push({ key_id, bytes })
   }
   const message = certificateBytes(certificate)
-  const verdicts: (Verdict | Promise<boolean>)[] = []
+  const verdicts: (boolean | undefined | Promise<boolean>)[] = []
   for (const { key_id, bytes } of presented) {
     const key = trust.anchors.get(key_id)
     verdicts.push(key === undefined ? undefined : verifySignatureBytes(key, message, bytes))
   }
-  const gather = (known: readonly Verdict[]): Finding[] => [
-    ...signatureFindings(certificate, known),
-    ...otherFindings(certificate, window, trust),
-  ]
-  return isDecided(verdicts) ? gather(verdicts) : Promise.all(verdicts.map(async (verdict) => verdict)).then(gather)
+  const finish = (known: SignatureVerdicts): Finding[] => {
+    store?.store(certificate, trust.anchors, known)
+    return gather(known)
+  }
+  return isDecided(verdicts) ? finish(verdicts) : Promise.all(verdicts.map(async (verdict) => verdict)).then(finish)
 }
 
 interface Presented {
@@ -170,10 +191,7 @@ interface Presented {
   readonly bytes: Uint8Array
 }
 
-/** Undefined: no anchor of the issuer has this key id. */
-type Verdict = boolean | undefined
-
-function isDecided(verdicts: readonly (Verdict | Promise<boolean>)[]): verdicts is readonly Verdict[] {
+function isDecided(verdicts: readonly (boolean | undefined | Promise<boolean>)[]): verdicts is SignatureVerdicts {
   return !verdicts.some((verdict) => verdict instanceof Promise)
 }
 
@@ -187,7 +205,7 @@ function otherFindings(certificate: JoinCertificate, window: CertificateWindow, 
   return findings
 }
 
-function signatureFindings(certificate: JoinCertificate, verdicts: readonly Verdict[]): Finding[] {
+function signatureFindings(certificate: JoinCertificate, verdicts: SignatureVerdicts): Finding[] {
   const findings: Finding[] = []
   const verified = new Set<string>()
   if (certificate.signatures.length === 0) findings.push({ code: 'no_signatures' })

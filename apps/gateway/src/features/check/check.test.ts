@@ -205,6 +205,30 @@ describe('403', () => {
   })
 })
 
+describe('a certificate that was read before', () => {
+  it('is refused from the next request on when the policy has another key of its issuer', async () => {
+    const policy = await policyWith([])
+    const settings = { GATEWAY_CHECK_ADDR: '127.0.0.1:0', GATEWAY_CHECK_DIALECT: 'envoy' }
+    const gateway = await startTestGateway({ clock, policy, settings })
+    const askOnce = async (): Promise<readonly unknown[]> => {
+      clock.advance(2)
+      const headers = await provenHeaders(node, { target: '/jobs/7', now: clock.now() })
+      const { status, reason } = await askCheck(checkUrl(gateway), { path: '/check/jobs/7', headers })
+      return [status, reason]
+    }
+    try {
+      expect(await askOnce()).toEqual([200, undefined])
+      expect(await askOnce()).toEqual([200, undefined])
+      const by = { ...(await testIssuer('réseau')), signer: await testSigner('na-main', 'successor') }
+      const successor = testNetwork(by, await testList(by, clock.now(), { sequence: 1000 }))
+      await gateway.reload({ ...policy, networks: { réseau: successor } })
+      expect(await askOnce()).toEqual([403, 'certificate_untrusted'])
+    } finally {
+      await gateway.stop()
+    }
+  })
+})
+
 describe('unavailable', () => {
   it('is 403 for nginx and 503 for Envoy, also above the quota of a node', async () => {
     for (const gateway of [original, envoy]) await gateway.reload(await policyWith([], { requests_per_minute: 1 }))

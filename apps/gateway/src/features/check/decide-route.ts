@@ -19,15 +19,15 @@ export async function decideRoute(
 ): Promise<string> {
   const network = check.trust.policy.networks.get(asks.network)
   if (network === undefined || !isDeciding(network)) throw new GatewayRefusal('decisions_not_configured')
-  const attestation_id = await attestationIdOf(node, network)
-  if (attestation_id === undefined) {
+  const basis = await basisOf(node, network, check)
+  if (basis === undefined) {
     recordRefused(call, 'subject_unknown')
     throw new GatewayRefusal('subject_unknown')
   }
   await countDecision(node, check, parts)
   const question: Question = {
     network,
-    basis: { attestation_id },
+    basis,
     capability: asks.capability,
     requester: undefined,
     parameters: parametersOf(asks, matched),
@@ -52,21 +52,27 @@ export interface DecidedRequest {
 }
 
 /**
- * The attestation of the proof, when the network that decides issued it, or the entry `node:<cert_id>` of the policy.
- * A carried attestation is used only after its signature was verified: its id chooses what the authority decides on.
+ * The attestation of the proof, or the entry `node:<cert_id>` of the policy for a node of the network that decides. A
+ * carried attestation is used only after its signature was verified: its id chooses what the authority decides on. One
+ * of another network is presented: the authority checks it under its treaty with that network.
  */
-async function attestationIdOf(
+async function basisOf(
   { certificate, attestation }: ProvenNode,
   network: DecidingNetwork,
-): Promise<string | undefined> {
-  if (certificate.network_name !== network.name) return undefined
+  { trust }: CheckContext,
+): Promise<Question['basis'] | undefined> {
+  const isOwn = certificate.network_name === network.name
   if (attestation !== undefined) {
-    const isGenuine = await verifyList(attestation, Object.values(network.anchorTexts))
-    return isGenuine ? attestation.attestation_id : undefined
+    // The issuer of an attestation is the network of the certificate (verifyCaller), which is trusted here.
+    const issuer = trust.policy.networks.get(attestation.issuer_sovereign_id)
+    if (issuer === undefined || !(await verifyList(attestation, Object.values(issuer.anchorTexts)))) return undefined
+    if (isOwn) return { attestation_id: attestation.attestation_id }
+    return { presented: { attestation, issuer_sovereign_id: attestation.issuer_sovereign_id } }
   }
   // Ids are unique per issuer, and the table names ids only.
-  if (certificate.issued_by !== network.primary.issuer) return undefined
-  return network.decisions.subjects.get(`node:${certificate.cert_id}`)
+  if (!isOwn || certificate.issued_by !== network.primary.issuer) return undefined
+  const attestation_id = network.decisions.subjects.get(`node:${certificate.cert_id}`)
+  return attestation_id === undefined ? undefined : { attestation_id }
 }
 
 async function countDecision(

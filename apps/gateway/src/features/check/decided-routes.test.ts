@@ -32,6 +32,7 @@ describe.each(['relay', 'operator'] as const)('with the key of a %s', (kind) => 
   let node: ProvingNode
   let stranger: ProvingNode
   let attested: ProvingNode
+  let second: Attestation
 
   beforeAll(async () => {
     setup = await startDecidingGateway({ kind, policy: POLICY, settings: SETTINGS, state: 'new' })
@@ -45,9 +46,10 @@ describe.each(['relay', 'operator'] as const)('with the key of a %s', (kind) => 
     const claims = { capabilities: ['print'] }
     const subject = { subject_id: 'agent-8', subject_public_key: stranger.signer.publicKey }
     const body = { ...subject, roles: ['role:client'], validity_hours: 24, claims }
-    const issued = await setup.na.as('privileged')('POST', '/admin/attestations', body)
-    const attestation = accepted(issued, 201) as unknown as Attestation
-    attested = { ...stranger, attestation }
+    const issue = async (): Promise<Attestation> =>
+      accepted(await setup.na.as('privileged')('POST', '/admin/attestations', body), 201) as unknown as Attestation
+    attested = { ...stranger, attestation: await issue() }
+    second = await issue()
     await setup.gateway.reload(await setup.policy({ subjects: { [`node:${node.certificate.cert_id}`]: known } }))
   })
   afterAll(() => setup.stop())
@@ -96,6 +98,30 @@ describe.each(['relay', 'operator'] as const)('with the key of a %s', (kind) => 
       reason: 'attestation_not_bound',
     })
     expect(setup.asked).toHaveLength(1)
+  })
+
+  it('hands over the proof of profile v2 as it came, and reuses the decision for this attestation only', async () => {
+    const first = await ask(attested, 'POST', '/printers/p5/jobs')
+    expect(first.status).toBe(200)
+    const [asked] = setup.asked
+    const { attestation_id } = attested.attestation as Attestation
+    expect(asked?.['attestation_id']).toBe(attestation_id)
+    const carried = asked?.['on_behalf_of'] as JsonObject | undefined
+    if (kind === 'operator') expect(carried).toBeUndefined()
+    else {
+      const { 'chancery-attestation': text = '' } = await provenHeaders(attested, {
+        target: '/',
+        now: setup.clock.now(),
+      })
+      expect(carried).toMatchObject({ method: 'POST', request_target: '/printers/p5/jobs', attestation: text })
+      expect(carried?.['signature_input']).toContain('tag="chancery-node-v2"')
+    }
+    const again = await ask(attested, 'POST', '/printers/p5/jobs')
+    expect(again.headers['chancery-decision']).toBe(first.headers['chancery-decision'])
+    expect(setup.asked).toHaveLength(1)
+    const other = await ask({ ...stranger, attestation: second }, 'POST', '/printers/p5/jobs')
+    expect([other.status, setup.asked.length]).toEqual([200, 2])
+    expect(other.headers['chancery-decision']).not.toBe(first.headers['chancery-decision'])
   })
 
   it('does not pass on a denial, and asks nothing for a route without a capability', async () => {

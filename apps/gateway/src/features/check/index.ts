@@ -1,10 +1,12 @@
 import type { Core, Feature, FeatureListener } from '../../core.ts'
 import type { TlsMaterial } from '../../policy/tls-files.ts'
 import { isLoopback } from '../../settings/check-settings.ts'
+import { StoredVerdicts } from '../../trust/stored-verdicts.ts'
 import { DecisionCache } from '../decisions/index.ts'
 import { CheckEdge } from './check-edge.ts'
 import { GrpcListener } from './grpc-listener.ts'
 import type { CheckParts } from './parts.ts'
+import { ReadCertificates } from './read-certificates.ts'
 
 /** All nodes of a site share the stored decisions. */
 const MAX_DECISIONS = 10_000
@@ -12,7 +14,12 @@ const MAX_DECISIONS = 10_000
 /** Opens the HTTP check: reverse proxies ask whether a request of a node may pass. */
 export function openCheck(core: Core, tls: TlsMaterial | undefined): Feature {
   const { checkGrpcAddress } = core.settings
-  const parts: CheckParts = { ...core, cache: new DecisionCache(core.clock, MAX_DECISIONS) }
+  const parts: CheckParts = {
+    ...core,
+    cache: new DecisionCache(core.clock, MAX_DECISIONS),
+    verdicts: new StoredVerdicts(),
+    certificates: new ReadCertificates(),
+  }
   const listeners = [
     ...httpListener(parts, tls),
     ...(checkGrpcAddress === undefined ? [] : [new GrpcListener(parts, checkGrpcAddress)]),

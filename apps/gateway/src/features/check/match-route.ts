@@ -34,6 +34,7 @@ function pathOf(target: string): string {
 
 /** Characters that are sent as they are. All servers read them in one way. */
 const PLAIN = /^[A-Za-z0-9._~!$&'()*+,=:@-]$/
+const PLAIN_TEXT = /^[A-Za-z0-9._~!$&'()*+,=:@-]*$/
 /** Percent-encoded, these end a part of the path for one server and not for another. */
 const SPECIAL = /[/\\%?#;]|\p{C}/u
 
@@ -48,6 +49,7 @@ export function readPath(path: string): readonly string[] {
 
 function readSegment(sent: string): string {
   if (sent === '.' || sent === '..') return ambiguous()
+  if (PLAIN_TEXT.test(sent)) return sent
   let text = ''
   for (let at = 0; at < sent.length;) {
     const letter = sent[at] ?? ''

@@ -49,11 +49,13 @@ export async function verifyCaller(
   const proof = readProof(request)
   if (proof.headers['chancery-audience'] !== policy.audience) throw new GatewayRefusal('wrong_audience')
   if (!isProofCurrent(proof, now, MAX_AGE_SECONDS)) throw new GatewayRefusal('proof_stale')
-  const certificate = await verifyRequestProof(proof, request)
+  const text = proof.headers['chancery-certificate']
+  const certificate = await verifyRequestProof(proof, request, parts.certificates.find(text))
   if (certificate === 'certificate_malformed' || certificate === 'signature_invalid')
     throw new GatewayRefusal(certificate)
   const attestation = attestationOf(proof, certificate)
   await requireTrusted(certificate, check, parts)
+  parts.certificates.store(text, certificate)
   await countRequest(certificate, check, parts)
   const { created, nonce } = proof.parameters
   const name = `${certificate.node_public_key} ${nonce}`
@@ -95,12 +97,12 @@ function attestationOf(proof: RequestProof, certificate: JoinCertificate): Attes
 async function requireTrusted(
   certificate: JoinCertificate,
   { policy, trust, context, now }: CheckContext,
-  { metrics, state }: CheckParts,
+  { metrics, state, verdicts }: CheckParts,
 ): Promise<void> {
   const network = certificate.network_name
   const isAccepted = policy.networks.includes(network)
   const known = isAccepted ? trust.networks.get(network) : undefined
-  const evaluated = await evaluateCertificate(certificate, known, now)
+  const evaluated = await evaluateCertificate(certificate, known, now, verdicts)
   const decision = toTrustDecision(evaluated, { network, policyRevision: trust.data.revision, now })
   metrics.decisions.with({ result: decision.trusted ? 'trusted' : 'untrusted' }).increase()
   context.trust_decision = toAudited(decision)

@@ -69,8 +69,8 @@ function record(decision: AuditedDecision, context: AuditContext): void {
 }
 
 /** Requires a usable revocation list, and that the certificate of this relay is valid and not revoked. */
-async function requireOwnTrust({ network }: Question, { trust }: AskingCall, { clock }: DecisionParts): Promise<void> {
-  const now = clock.now()
+async function requireOwnTrust({ network }: Question, { trust }: AskingCall, parts: DecisionParts): Promise<void> {
+  const now = parts.clock.now()
   const list = trust?.issuers.get(issuerKey(network.name, network.primary.issuer))
   const known = trust?.networks.get(network.name)
   if (list === undefined || known === undefined || !isUsable(list, now)) throw new GatewayRefusal('revocation_list')
@@ -78,7 +78,7 @@ async function requireOwnTrust({ network }: Question, { trust }: AskingCall, { c
   if (certificate === undefined) return
   // The required roles are those of callers. The authority checks the role of a relay.
   const rules: NetworkTrust = { ...known, requiredRoles: [] }
-  const { findings } = await evaluateCertificate(certificate, rules, now)
+  const { findings } = await evaluateCertificate(certificate, rules, now, parts.verdicts)
   if (findings.length > 0) throw new GatewayRefusal('relay_certificate')
 }
 

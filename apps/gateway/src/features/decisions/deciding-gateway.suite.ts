@@ -51,11 +51,15 @@ export interface DecidingOptions {
   /** Further members of the policy. */
   readonly policy?: JsonObject
   readonly settings?: Readonly<Record<string, string>>
+  /** Further settings of the authority. */
+  readonly authority?: Readonly<Record<string, string>>
+  /** Further networks of the policy. */
+  readonly networks?: JsonObject
 }
 
 export async function startDecidingGateway(options: DecidingOptions): Promise<DecidingGateway> {
   const clock = new ManualClock('2026-01-02T03:04:05.678Z')
-  const na = await startTestAuthority({ clock, settings: SETTINGS })
+  const na = await startTestAuthority({ clock, settings: { ...SETTINGS, ...options.authority } })
   const relaySigner = await testSigner('relay', 'gateway-relay')
   const node = nodeCaller(na.url, relaySigner, () => clock.now())
   const relayCertificate = await enroll(na, node, { roles: ['role:relay'] })
@@ -84,7 +88,7 @@ export async function startDecidingGateway(options: DecidingOptions): Promise<De
         ...decisions,
       },
     }
-    const written = testPolicy({ 'TEST-NET': network }, [asker, ...(options.clients ?? [])])
+    const written = testPolicy({ 'TEST-NET': network, ...options.networks }, [asker, ...(options.clients ?? [])])
     return { ...written, decision_point_url: 'https://gw.example', ...options.policy }
   }
   const { state, settings = {} } = options

@@ -1,5 +1,6 @@
 import { GATEWAY_ROUTES } from '@chancery/contract'
 import type { Core, Feature } from '../../core.ts'
+import { StoredVerdicts } from '../../trust/stored-verdicts.ts'
 import { accessEvaluation } from './access-evaluation.ts'
 import { accessEvaluations } from './access-evaluations.ts'
 import { authzenConfiguration } from './authzen-configuration.ts'
@@ -16,7 +17,8 @@ export type { DecidingNetwork, Question } from './question.ts'
 /** Opens the decision point: questions in the form of AuthZEN 1.0, answered with decisions of the authorities. */
 export function openDecisions(core: Pick<Core, 'authorities' | 'clock' | 'ids' | 'metrics' | 'quota'>): Feature {
   const { authorities, clock, ids, metrics, quota } = core
-  const parts: DecisionParts = { authorities, clock, ids, metrics, quota, cache: new DecisionCache(clock) }
+  const [cache, verdicts] = [new DecisionCache(clock), new StoredVerdicts()]
+  const parts: DecisionParts = { authorities, clock, ids, metrics, quota, cache, verdicts }
   return {
     routes: [
       { route: GATEWAY_ROUTES.accessEvaluation, client: (call) => accessEvaluation(call, parts) },

@@ -1,11 +1,13 @@
 import type { Core } from '../../core.ts'
 import type { ClientCall } from '../../edge/call.ts'
 import type { ClientPolicy } from '../../policy/policy.ts'
+import type { StoredVerdicts } from '../../trust/stored-verdicts.ts'
 import type { DecisionCache } from './decision-cache.ts'
 
 /** Lists what the handlers of this feature use. */
 export interface DecisionParts extends Pick<Core, 'authorities' | 'clock' | 'ids' | 'metrics' | 'quota'> {
   readonly cache: DecisionCache
+  readonly verdicts: StoredVerdicts
 }
 
 /** The request for which a decision is asked: of a client, or of a proxy that asks the HTTP check. */

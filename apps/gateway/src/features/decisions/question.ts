@@ -1,4 +1,4 @@
-import type { AgreementRecord, JoinCertificate, JsonObject } from '@chancery/protocol'
+import type { AgreementRecord, Attestation, JoinCertificate, JsonObject } from '@chancery/protocol'
 import type { DecisionPolicy, NetworkPolicy } from '../../policy/policy.ts'
 
 /** A network whose authority is asked. */
@@ -8,10 +8,19 @@ export function isDeciding(network: NetworkPolicy): network is DecidingNetwork {
   return network.decisions !== undefined
 }
 
+/** An attestation of another network, which the authority that decides checks under its treaty with that network. */
+export type PresentedAttestation = {
+  readonly attestation: Attestation
+  readonly issuer_sovereign_id: string
+}
+
 /** One question for the authority of a network. */
 export interface Question {
   readonly network: DecidingNetwork
-  readonly basis: { readonly attestation_id: string } | { readonly agreement: AgreementRecord }
+  readonly basis:
+    | { readonly attestation_id: string }
+    | { readonly agreement: AgreementRecord }
+    | { readonly presented: PresentedAttestation }
   readonly capability: string
   readonly requester: string | undefined
   readonly parameters: JsonObject

@@ -6,15 +6,16 @@ import {
   canonicalJson,
   contextDigest,
   contextRecordForm,
+  digestOf,
   isJsonObject,
   justificationForm,
   readReceived,
   verifyBoundaryDecision,
   verifyJustification,
 } from '@chancery/protocol'
-import type { BoundaryDecision, ContextRecord, Instant, JsonObject, JsonValue } from '@chancery/protocol'
+import type { Attestation, BoundaryDecision, ContextRecord, Instant, JsonObject, JsonValue } from '@chancery/protocol'
 import type { VerifiedDecision } from './decision-cache.ts'
-import type { Question } from './question.ts'
+import type { PresentedAttestation, Question } from './question.ts'
 
 /** The question as it was sent. */
 export interface AskedQuestion {
@@ -61,7 +62,19 @@ function refusal(reason: string, cause?: Error): GatewayRefusal {
 
 function isAskedBasis({ agreement_id, attestation_binding: binding }: BoundaryDecision, { basis }: Question): boolean {
   if ('agreement' in basis) return agreement_id === basis.agreement.agreement_id && binding === undefined
-  return agreement_id === basis.attestation_id && binding?.attestation_id === basis.attestation_id
+  if ('attestation_id' in basis)
+    return agreement_id === basis.attestation_id && binding?.attestation_id === basis.attestation_id
+  const { attestation, issuer_sovereign_id } = basis.presented
+  return (
+    agreement_id === attestation.attestation_id &&
+    binding?.attestation_id === attestation.attestation_id &&
+    binding.issuer_sovereign_id === issuer_sovereign_id &&
+    binding.attestation_digest === digestOfAttestation(attestation)
+  )
+}
+
+function digestOfAttestation({ signatures: _signatures, ...body }: Attestation): string {
+  return digestOf(asJson(body))
 }
 
 /**
@@ -84,18 +97,37 @@ function contextOf(answer: JsonObject, decision: BoundaryDecision, asked: AskedQ
     const parties = { requester_sovereign_id: responder_sovereign_id, provider_sovereign_id: offerer_sovereign_id }
     return { ...common, ...parties, agreement_id, parent_kind: 'direct' }
   }
-  const { attestation_id } = basis
+  const isPresented = 'presented' in basis
+  const attestation_id = isPresented ? basis.presented.attestation.attestation_id : basis.attestation_id
   const requester = question.requester ?? decision.attestation_binding?.subject_id ?? 'unknown'
   const context: ContextRecord = {
     ...common,
+    ...(isPresented ? { attributes: { ...common.attributes, ...recognitionOf(answer, basis.presented) } } : {}),
     agreement_id: attestation_id,
     attestation_id,
     parent_kind: 'attestation',
-    requester_sovereign_id: requester,
+    requester_sovereign_id: isPresented ? basis.presented.issuer_sovereign_id : requester,
     provider_sovereign_id: network.name,
   }
   requireSameContext(answer['context'], context)
   return context
+}
+
+/**
+ * What the authority states about the issuer of a presented attestation (protocol/trust-operations 4.11). Treaty and
+ * feed are facts of the authority, so they are taken from its context, which the digest in the decision covers.
+ */
+function recognitionOf(answer: JsonObject, { attestation, issuer_sovereign_id }: PresentedAttestation): JsonObject {
+  const { context = null } = answer
+  const attributes = isJsonObject(context) ? (context['attributes'] ?? null) : null
+  const chancery_recognition = isJsonObject(attributes) ? (attributes['chancery_recognition'] ?? null) : null
+  if (
+    !isJsonObject(chancery_recognition) ||
+    chancery_recognition['issuer_sovereign_id'] !== issuer_sovereign_id ||
+    chancery_recognition['attestation_digest'] !== digestOfAttestation(attestation)
+  )
+    throw refusal('recognition_mismatch')
+  return { chancery_recognition }
 }
 
 /** A relay gets the context, too. It must be the one that the digest is compared with. */
