@@ -99,9 +99,12 @@ describe('check over TLS', () => {
     await gateway.reload(await policyOf([unnamed]))
     expect(await ask(proxy)).toEqual([403, 'proxy_unknown'])
     expect(await ask(unnamed)).toEqual([200, node.certificate.cert_id])
+    // A policy without a proxy is refused on this address, and the policy in use stays.
     await gateway.reload(await policyOf([]))
-    expect(await ask(unnamed)).toEqual([403, 'proxy_unknown'])
+    expect(await ask(proxy)).toEqual([403, 'proxy_unknown'])
+    expect(await ask(unnamed)).toEqual([200, node.certificate.cert_id])
     await gateway.reload(await policyOf([proxy]))
+    expect(await ask(unnamed)).toEqual([403, 'proxy_unknown'])
   })
 
   it('uses new TLS files after a reload', async () => {
