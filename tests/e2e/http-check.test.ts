@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- all tries use one setup of real proxies
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:http2'
