@@ -35,6 +35,8 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['kills', () => import('./faults/kills.ts')],
   ['mcp-guard', () => import('./mcp/guard.ts')],
   ['merkle', () => import('./evidence/merkle.ts')],
+  ['pack-histories', () => import('./evidence/pack-histories.ts')],
+  ['pack-tamper', () => import('./evidence/pack-tamper.ts')],
   ['one-winner', () => import('./lib/one-winner.ts')],
   ['operate', () => import('./operate/operate.ts')],
   ['outside-reader', () => import('./faults/outside-reader.ts')],

@@ -123,7 +123,7 @@ export function describeDecisions(setup: () => ConsoleSetup): void {
         const file = join(folder, download.suggestedFilename())
         await download.saveAs(file)
         expect(await verifyFile(file)).toMatchObject({
-          kind: 'decision-file',
+          kind: 'evidence-pack',
           valid: true,
           decision_id: await deniedId(),
         })

@@ -163,7 +163,7 @@ export const JOURNEYS: readonly Journey[] = [
       await walk.sees('[data-checks=done]')
       const file = await walk.save('text=Export as one file')
       const decision_id = new URL(walk.page.url()).pathname.split('/').at(-1)
-      expect(await verifyFile(file)).toMatchObject({ kind: 'decision-file', valid: true, decision_id })
+      expect(await verifyFile(file)).toMatchObject({ kind: 'evidence-pack', valid: true, decision_id })
     },
   },
   {

@@ -23,6 +23,11 @@ const ENTRIES = [
     'verify/index.d.ts',
     'Verification alone, for browsers. `@chancery/sdk` exports the same names.',
   ],
+  [
+    '@chancery/sdk/verify/pack',
+    'evidence-pack/index.d.ts',
+    'Evidence packs, for browsers. `@chancery/sdk` exports the same names.',
+  ],
 ] as const
 
 interface Exported {

@@ -1,6 +1,7 @@
 import { cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'vite'
+import { buildEvidencePage } from './build-evidence-page.ts'
 import { buildOperator } from './build-operator.ts'
 
 /** Part of `npm run build`: bundles apps/console to the fixed files each service serves, next to its build. */
@@ -35,8 +36,12 @@ const BUNDLES: readonly Bundle[] = [
   },
 ]
 
+/** What `chancery evidence pack --html` completes. */
+const EVIDENCE_PAGE = join(ROOT, 'apps', 'cli', 'dist', 'evidence-page', 'page.html')
+
 export async function buildConsole(): Promise<void> {
   for (const bundle of BUNDLES) await buildBundle(bundle)
+  await buildEvidencePage(CONSOLE, EVIDENCE_PAGE)
 }
 
 async function buildBundle({ entry, script, files, target, hasOperator }: Bundle): Promise<void> {
@@ -71,7 +76,8 @@ async function buildBundle({ entry, script, files, target, hasOperator }: Bundle
 
 /** For tests: builds when a source is newer than what is there. */
 export async function buildConsoleWhenChanged(): Promise<void> {
-  const built = await Promise.all(BUNDLES.map(({ script, target }) => changedAt(join(target, script))))
+  const targets = [...BUNDLES.map(({ script, target }) => join(target, script)), EVIDENCE_PAGE]
+  const built = await Promise.all(targets.map(changedAt))
   const sources = (await readdir(CONSOLE, { recursive: true })).filter((name) => /^(src|static)\//.test(name))
   const packages = ['protocol', 'contract', 'sdk'].map((name) => join(ROOT, 'packages', name, 'src'))
   const times = await Promise.all([...sources.map((name) => join(CONSOLE, name)), ...packages].map(changedAt))

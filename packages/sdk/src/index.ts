@@ -284,17 +284,8 @@ export { Governor, provingFetch, verifyPaper } from './former-names.ts'
 export { readPrivateKeyFile, seedSigner, signAgentDelete, signNodeProof, signOperatorRequest } from '@chancery/protocol'
 export type { Signer } from '@chancery/protocol'
 
-export {
-  DECISION_FILE_FORMAT,
-  DECISION_FILE_VERSION,
-  DecisionFileError,
-  isDecisionFile,
-  readDecisionFile,
-  writeDecisionFile,
-} from './decision-file/format.ts'
-export type { DecisionFile, DecisionFileLog } from './decision-file/format.ts'
-export { checkDecisionFile } from './decision-file/check.ts'
-export type { DecisionFileReport, DecisionFileTrust, FileCheck, FileCheckName } from './decision-file/check.ts'
-export { collectDecisionFile } from './decision-file/collect.ts'
-export { replayDecisionFile } from './decision-file/replay.ts'
-export type { AskCedar } from './decision-file/replay.ts'
+export * from './evidence-pack/index.ts'
+export { collectEvidencePack } from './evidence-pack/collect.ts'
+export type { GivenRecords } from './evidence-pack/collect.ts'
+export { replayEvidencePack } from './evidence-pack/replay.ts'
+export type { AskCedar } from './evidence-pack/replay.ts'

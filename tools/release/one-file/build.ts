@@ -38,7 +38,7 @@ async function carriedFiles(): Promise<{ readonly threads: readonly string[]; re
   const packages = ['authority', 'gateway', 'cli'].map((app) => `apps/${app}/package.json`)
   return {
     threads: threads.filter((name) => !name.endsWith('store-thread.js')),
-    files: [...consoles.flat(), ...packages],
+    files: [...consoles.flat(), ...packages, 'apps/cli/dist/evidence-page/page.html'],
   }
 }
 

@@ -6,7 +6,11 @@ import { readText } from './files.ts'
 
 /** Uses the strict reader, like the authority. */
 export async function loadJsonObject(cwd: string, file: string, limits?: ReadLimits): Promise<JsonObject> {
-  const text = await readText(resolve(cwd, file))
+  return parseObject(await readText(resolve(cwd, file)), file, limits)
+}
+
+/** Parses the text of a file. `file` is its name in messages. */
+export function parseObject(text: string, file: string, limits?: ReadLimits): JsonObject {
   try {
     const value = readJson(text, limits)
     if (isJsonObject(value)) return value

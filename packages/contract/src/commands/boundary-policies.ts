@@ -142,7 +142,7 @@ export const boundaryPolicyCommands: readonly Command[] = [
     summary: 'Compute a decision again',
     description:
       'Computes the gates of a stored decision again and compares them byte by byte. Gates that asked another system are checked against the recorded answer. Exit code 1 if a gate differs, 2 if one could not be computed here.',
-    arguments: [{ name: 'decision', summary: 'Id of the decision, or a decision file', required: true }],
+    arguments: [{ name: 'decision', summary: 'Id of the decision, or an evidence pack', required: true }],
     options: [{ flags: '--genesis <file>', summary: 'Genesis block that you trust' }],
     examples: [
       {
@@ -150,8 +150,8 @@ export const boundaryPolicyCommands: readonly Command[] = [
         summary: 'Read the decision from the authority',
       },
       {
-        line: 'chancery boundary-policy replay decision.json --genesis genesis.json',
-        summary: 'Compute a decision file again offline',
+        line: 'chancery boundary-policy replay pack.json --genesis genesis.json',
+        summary: 'Compute a pack again offline',
       },
     ],
     needs: 'nothing',

@@ -100,14 +100,38 @@ export const evidenceCommands: readonly Command[] = [
     description:
       'Prints a decision, its gates, and every stored entry about it: justification, executions and rejections. Verifies the signature of the decision with the configured genesis block.',
     arguments: [{ name: 'decision', summary: 'Id of the decision', required: true }],
-    options: [{ flags: '--out <file>', summary: 'Write a decision file for an auditor, who verifies it offline' }],
+    options: [],
     examples: [
       { line: 'chancery evidence show decision-5f0c', summary: 'Show one decision' },
-      {
-        line: 'chancery evidence show decision-5f0c --out decision-file.json',
-        summary: 'Write everything about it to one file',
-      },
       { line: 'chancery evidence show decision-5f0c --json', summary: 'Print its entries as stored' },
+    ],
+    needs: 'operator',
+  },
+  {
+    path: ['evidence', 'pack'],
+    summary: 'Write everything about a decision to one file',
+    description:
+      'Collects the decision with its context, justification, policies, basis, executions, log proofs, anchor and keys, verifies them and writes one file for an auditor. With --html the file is a page that verifies itself in a browser without network. Nothing is written if a check fails.',
+    arguments: [{ name: 'decision', summary: 'Id of the decision', required: true }],
+    options: [
+      { flags: '--out <file>', summary: 'The new file', required: true },
+      { flags: '--html', summary: 'Write a page that verifies itself' },
+      { flags: '--attestation <file>', summary: 'Attestation that a partner signed, for a decision on its member' },
+      { flags: '--agreement <file>', summary: 'Agreement that the decision names' },
+      { flags: '--checkpoint <file>', summary: 'Cosigned checkpoint; default: the current one' },
+      {
+        flags: '--witness <key>',
+        summary: 'Verifier key of a witness that cosigned the checkpoint',
+        repeatable: true,
+      },
+    ],
+    examples: [
+      { line: 'chancery evidence pack decision-5f0c --out pack.json', summary: 'Write a pack' },
+      { line: 'chancery evidence pack decision-5f0c --out pack.html --html', summary: 'Write a page for a browser' },
+      {
+        line: 'chancery evidence pack decision-5f0c --attestation member.json --out pack.json',
+        summary: "Add the attestation of a partner's member",
+      },
     ],
     needs: 'operator',
   },
@@ -241,43 +265,6 @@ export const evidenceCommands: readonly Command[] = [
         line: 'chancery evidence retain --older-than-days 400 --out checkpoint.json',
         summary: 'Ask, remove, and save the checkpoint',
       },
-    ],
-    needs: 'operator',
-  },
-  {
-    path: ['executor-key', 'register'],
-    summary: 'Register an executor key',
-    description: 'Allows a key to sign execution evidence for one executor. The key id can never be used again.',
-    arguments: [{ name: 'id', summary: 'Key id', required: true }],
-    options: [
-      { flags: '--public-key <key>', summary: 'The key: a .pub file or base64', required: true },
-      { flags: '--executor <id>', summary: 'Executor that owns the key', required: true },
-    ],
-    examples: [
-      {
-        line: 'chancery executor-key register rotator-1 --public-key rotator.pub --executor rotator',
-        summary: 'Register a key of the executor rotator',
-      },
-    ],
-    needs: 'operator',
-  },
-  {
-    path: ['executor-key', 'retire'],
-    summary: 'Retire an executor key',
-    description: 'Refuses new evidence signed with the key. Earlier evidence stays verifiable.',
-    arguments: [{ name: 'id', summary: 'Key id', required: true }],
-    options: [{ flags: '--yes', summary: 'Do not ask for confirmation' }],
-    examples: [{ line: 'chancery executor-key retire rotator-1', summary: 'Ask, then retire' }],
-    needs: 'operator',
-  },
-  {
-    path: ['executor-key', 'list'],
-    summary: 'List executor keys',
-    description: 'Lists all executor keys, including retired ones.',
-    arguments: [],
-    options: [],
-    examples: [
-      { line: 'chancery executor-key list --json', summary: 'List the keys for evidence verify --executor-keys' },
     ],
     needs: 'operator',
   },

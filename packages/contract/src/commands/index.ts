@@ -15,6 +15,7 @@ import { demoCommands } from './demo.ts'
 import { enrollmentCommands } from './enrollment.ts'
 import { doctorCommands } from './doctor.ts'
 import { evidenceCommands } from './evidence.ts'
+import { executorKeyCommands } from './executor-keys.ts'
 import { federationCommands } from './federation.ts'
 import { gatewayCommands } from './gateway.ts'
 import { genesisCommands } from './genesis.ts'
@@ -61,6 +62,7 @@ export const COMMANDS: readonly Command[] = [
   ...gatewayCommands,
   ...authzenCommands,
   ...evidenceCommands,
+  ...executorKeyCommands,
   ...completionCommands,
   ...versionCommands,
 ]

@@ -5,7 +5,7 @@ export const verifyCommands: readonly Command[] = [
     path: ['verify'],
     summary: 'Verify any signed record, offline',
     description:
-      'Detects the kind of a record, verifies its form, signature and time on this machine, and prints what that proves and what it does not prove. The keys come from a genesis block or from flags; a decision file (evidence show --out) needs a trusted genesis block only. Exit code 1 if the record is not valid, 2 if a key is missing.',
+      'Detects the kind of a record, verifies its form, signature and time on this machine, and prints what that proves and what it does not prove. The keys come from a genesis block or from flags; an evidence pack needs a trusted genesis block only. Exit code 1 if the record is not valid, 2 if a key is missing.',
     arguments: [{ name: 'file', summary: 'JSON file with the record, unchanged', required: true }],
     options: [
       { flags: '--key <key>', summary: 'Key of the signer: a .pub file or base64', repeatable: true },
@@ -32,10 +32,7 @@ export const verifyCommands: readonly Command[] = [
       { flags: '--treaty <file>', summary: 'Treaty by which the authority recognises the partner' },
     ],
     examples: [
-      {
-        line: 'chancery verify decision-file.json --genesis genesis.json',
-        summary: 'Verify everything in a decision file',
-      },
+      { line: 'chancery verify pack.json --genesis genesis.json', summary: 'Verify an evidence pack' },
       { line: 'chancery verify crl.json --genesis genesis.json', summary: 'Check that this network signed the list' },
       { line: 'chancery verify treaty.json --key partner.pub --json', summary: 'Print the verdict in JSON' },
       {
@@ -50,6 +47,26 @@ export const verifyCommands: readonly Command[] = [
         line: 'chancery verify decision.json --context context.json --attestation member.json --treaty treaty.json --genesis alpha.json',
         summary: "Follow a decision on a partner's member to all it rests on",
       },
+    ],
+    needs: 'nothing',
+  },
+  {
+    path: ['verify', 'pack'],
+    summary: 'Verify an evidence pack, offline',
+    description:
+      'Verifies every record, digest, proof and signature of an evidence pack or of its page form on this machine, explains the decision, and lists what is not proven. Exit code 1 if a check failed.',
+    arguments: [{ name: 'file', summary: 'Pack or page, unchanged', required: true }],
+    options: [
+      { flags: '--genesis <file>', summary: 'Genesis block that you trust' },
+      {
+        flags: '--executor-keys <file>',
+        summary: 'Keys of executors that you trust, as printed by executor-key list --json',
+      },
+      { flags: '--witness <key>', summary: 'Verifier key of a witness that you trust', repeatable: true },
+    ],
+    examples: [
+      { line: 'chancery verify pack pack.json --genesis genesis.json', summary: 'Verify a pack' },
+      { line: 'chancery verify pack pack.html --json', summary: 'Print every check in JSON' },
     ],
     needs: 'nothing',
   },

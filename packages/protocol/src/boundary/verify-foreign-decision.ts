@@ -61,7 +61,7 @@ export async function verifyForeignDecision(
     const proof = readReceived(justificationForm, given.justification)
     const justified = await verifyJustification(proof, against.keys, decision.record)
     if (!justified.ok) return { accepted: false, reason: justified.reason }
-    const fault = checkBound(given, decision.record) ?? (await checkBasis(given, decision.record, against.keys))
+    const fault = await checkForeignBasis(given, decision.record, against.keys)
     return fault === undefined ? verdict : { accepted: false, reason: fault }
   } catch (error) {
     if (!(error instanceof FormError)) throw error
@@ -69,9 +69,18 @@ export async function verifyForeignDecision(
   }
 }
 
+/** Checks rows 2 to 6 of protocol/trust-operations 4.13. `keys` are those that may have signed the treaty. */
+export async function checkForeignBasis(
+  given: Pick<ForeignDecision, 'context' | 'attestation' | 'treaty'>,
+  decision: BoundaryDecision,
+  keys: readonly string[],
+): Promise<ForeignDecisionFault | undefined> {
+  return checkBound(given, decision) ?? (await checkBasis(given, decision, keys))
+}
+
 /** Rows 2 to 4: digests are taken of the records as they came, so a changed one is never read. */
 function checkBound(
-  { context, attestation, treaty }: ForeignDecision,
+  { context, attestation, treaty }: Pick<ForeignDecision, 'context' | 'attestation' | 'treaty'>,
   decision: BoundaryDecision,
 ): ForeignDecisionFault | undefined {
   if (digestOf(context) !== decision.policy_binding?.context_digest) return 'context_digest_mismatch'
@@ -88,7 +97,7 @@ function checkBound(
 
 /** Rows 5 and 6. */
 async function checkBasis(
-  given: ForeignDecision,
+  given: Pick<ForeignDecision, 'attestation' | 'treaty'>,
   { decision_made_at }: BoundaryDecision,
   keys: readonly string[],
 ): Promise<ForeignDecisionFault | undefined> {

@@ -1,6 +1,7 @@
 import { joinBytes } from '../canonical/join-bytes.ts'
 import { fromBase64, toBase64 } from '../canonical/base64.ts'
 import { sha256 } from '../canonical/digest.ts'
+import { toHex } from '../canonical/hex.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { readPublicKey } from '../signing/keys.ts'
 import type { Signer } from '../signing/sign.ts'
@@ -111,6 +112,29 @@ export async function cosignedAt(note: SignedNote, name: string, publicKey: stri
     if (await verifySignature(publicKey, cosignedBytes(note.text, seconds), sig)) return seconds
   }
   return undefined
+}
+
+/** The key of a witness, with the name under which it cosigns. */
+export interface WitnessKey {
+  readonly name: string
+  readonly publicKey: string
+}
+
+/** Writes the key of a witness as a verifier key: name, key hash and key, with a plus sign between (C2SP signed-note). */
+export function writeWitnessKey({ name, publicKey }: WitnessKey): string {
+  const key = joinBytes([Uint8Array.of(COSIGNATURE), readPublicKey(publicKey) ?? new Uint8Array()])
+  return `${name}+${toHex(noteKeyHash(name, COSIGNATURE, publicKey))}+${toBase64(key)}`
+}
+
+/** Reads the verifier key of a witness; undefined for another kind of key or another spelling. */
+export function readWitnessKey(text: string): WitnessKey | undefined {
+  const [name = '', , ...rest] = text.split('+')
+  // The key in base64 may contain plus signs too.
+  const bytes = fromBase64(rest.join('+'))
+  if (!/^[^ +]+$/.test(name) || bytes?.[0] !== COSIGNATURE || bytes.length !== 33) return undefined
+  const key = { name, publicKey: toBase64(bytes.slice(1)) }
+  if (readPublicKey(key.publicKey) === undefined) return undefined
+  return writeWitnessKey(key) === text ? key : undefined
 }
 
 function cosignedBytes(text: string, unixSeconds: number): Uint8Array {

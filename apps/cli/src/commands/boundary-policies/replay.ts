@@ -2,22 +2,17 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { asJson, visible } from '@chancery/protocol'
 import type { Replay, ReplayResult } from '@chancery/protocol'
-import {
-  DecisionFileError,
-  checkDecisionFile,
-  collectDecisionFile,
-  readDecisionFile,
-  replayDecisionFile,
-} from '@chancery/sdk'
-import type { DecisionFile, DecisionFileReport } from '@chancery/sdk'
+import { EvidencePackError, checkEvidencePack, collectEvidencePack, replayEvidencePack } from '@chancery/sdk'
+import type { EvidencePack, EvidencePackReport } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { CommandError } from '../../errors/failure.ts'
+import { readText } from '../../files/files.ts'
 import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
-import { loadJsonObject } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
+import { readPack } from '../verify/pack.ts'
 import { withCedar } from './cedar.ts'
 
 const EXIT_CODES = { same: 0, different: 1, incomplete: 2 } as const
@@ -31,38 +26,38 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     () => false,
   )
   try {
-    const file = isFile ? readDecisionFile(await loadJsonObject(cwd, named)) : await collect(context, options, named)
+    const pack = isFile ? readPack(await readText(resolve(cwd, named))) : await collect(context, options, named)
     const genesis = options.text('genesis')
     const trusted = genesis === undefined ? undefined : await loadVerifiedGenesis(resolve(cwd, genesis))
-    const report = await checkDecisionFile(file, { genesis: trusted })
+    const report = await checkEvidencePack(pack, { genesis: trusted })
     // Gates of a record that was changed would be compared with nothing that anyone signed.
     if (!report.valid) throw notValid(report)
-    const replay = await withCedar((cedar) => replayDecisionFile(file, (question, texts) => cedar.ask(question, texts)))
+    const replay = await withCedar((cedar) => replayEvidencePack(pack, (question, texts) => cedar.ask(question, texts)))
     return toResult(context, report, replay)
   } catch (error) {
-    if (!(error instanceof DecisionFileError)) throw error
-    const hint = 'Write a file with: chancery evidence show DECISION --out decision.json'
-    throw new CommandError({ code: 'invalid_decision_file', message: error.message, hint }, { cause: error })
+    if (!(error instanceof EvidencePackError)) throw error
+    const hint = 'Write a file with: chancery evidence pack DECISION --out pack.json'
+    throw new CommandError({ code: 'invalid_evidence_pack', message: error.message, hint }, { cause: error })
   }
 }
 
-async function collect(context: CommandContext, options: Options, id: string): Promise<DecisionFile> {
+async function collect(context: CommandContext, options: Options, id: string): Promise<EvidencePack> {
   const connection = await connectAsOperator(context, options)
-  return connection.ask((client) => collectDecisionFile(client, id))
+  return connection.ask((client) => collectEvidencePack(client, id))
 }
 
-function notValid({ checks }: DecisionFileReport): CommandError {
+function notValid({ checks }: EvidencePackReport): CommandError {
   const failed = checks
     .filter(({ status }) => status === 'failed')
     .map(({ name, detail }) => `${name} (${detail ?? ''})`)
   return new CommandError({
-    code: 'invalid_decision_file',
+    code: 'invalid_evidence_pack',
     message: `The records of the decision do not verify: ${failed.join(', ')}.`,
     hint: 'Run chancery verify FILE --genesis genesis.json for every check.',
   })
 }
 
-function toResult({ style }: CommandContext, { decision_id, result }: DecisionFileReport, replay: Replay): Result {
+function toResult({ style }: CommandContext, { decision_id, result }: EvidencePackReport, replay: Replay): Result {
   const words: Readonly<Record<ReplayResult, string>> = {
     same: style.good('same'),
     different: style.bad('different'),

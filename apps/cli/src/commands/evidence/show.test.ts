@@ -26,7 +26,7 @@ it('evidence show prints a decision with its entries and verifies its signature'
   expect(stdout).toContain('Allowed.')
   expect(stdout).toContain('signature: valid')
   for (const kind of ['decision', 'justification']) expect(stdout).toMatch(new RegExp(` ${kind} `))
-  expect(stdout).toContain('chancery evidence prove 1 --out proof.json')
+  expect(stdout).toContain(`chancery evidence pack ${id} --out pack.json`)
   const denied = await network.asOperator(`evidence show ${await decide('secret.read')}`)
   expect(denied.code).toBe(0)
   expect(denied.stdout).toContain('Denied:')

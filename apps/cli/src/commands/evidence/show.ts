@@ -1,14 +1,11 @@
-import { resolve } from 'node:path'
 import { FormError, asJson, boundaryDecisionForm, readReceived, verifyReceived } from '@chancery/protocol'
 import type { BoundaryDecision, Received } from '@chancery/protocol'
-import { collectDecisionFile, writeDecisionFile } from '@chancery/sdk'
 import type { EvidenceEvent } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { FOLLOW_HINT, connectAsOperator, signersAt } from '../../connection/connection.ts'
 import type { Connection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import type { Result } from '../../output/result.ts'
 import { table } from '../../output/table.ts'
 import { decisionText } from '../boundary/describe.ts'
@@ -17,9 +14,6 @@ import { decisionText } from '../boundary/describe.ts'
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const id = args.required('decision')
   const { style } = context
-  const out = options.text('out')
-  const file = out === undefined ? undefined : resolve(context.cwd, out)
-  if (file !== undefined) await refuseExisting([file])
   const connection = await connectAsOperator(context, options)
   const { entries } = await connection.ask((client) => client.evidence.page({ decision_id: id, limit: 1000 }))
   const event = entries.find(({ entry }) => entry.entry_kind === 'decision')
@@ -33,10 +27,6 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
       hint: CHANGED,
     })
   const signature = await checkSignature(connection, received)
-  if (file !== undefined) {
-    const collected = await connection.ask((client) => collectDecisionFile(client, id))
-    await writeNewFile(file, `${writeDecisionFile(collected)}\n`, FOR_ALL)
-  }
   const rows = entries.map(({ entry }) => [
     String(entry.store_sequence),
     entry.recorded_at,
@@ -50,9 +40,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     '',
     table(['SEQUENCE', 'RECORDED', 'KIND', 'OUTCOME', 'RESOURCE'], rows, style),
     '',
-    file === undefined
-      ? `Prove it to an auditor: chancery evidence prove ${event.entry.store_sequence} --out proof.json`
-      : `Written to ${typed(context.cwd, file)}. The auditor runs: chancery verify ${typed(context.cwd, file)} --genesis genesis.json`,
+    `Prove it to an auditor: chancery evidence pack ${id} --out pack.json`,
   ]
   return { data: asJson({ decision_id: id, signature, entries }), ids: [id], text: parts.join('\n') }
 }

@@ -1,31 +1,35 @@
 import { resolve } from 'node:path'
 import { isJsonObject, detectRecordKind, verifyRecordOfKind, visible } from '@chancery/protocol'
 import type { JsonObject, JsonValue, OfflineTrust, OfflineVerdict, RecordKindName } from '@chancery/protocol'
-import { isDecisionFile } from '@chancery/sdk'
+import { isEvidencePack, isEvidencePage } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { usageError } from '../../errors/failure.ts'
 import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
-import { loadJsonObject, loadRecord } from '../../files/json-file.ts'
+import { readText } from '../../files/files.ts'
+import { loadRecord, parseObject } from '../../files/json-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
 import { loadPublicKeys } from '../../files/public-keys.ts'
 import { loadValidatorKeys } from '../../files/validator-keys.ts'
 import { COMMITMENT } from '../disclosure/records.ts'
-import { verifyDecisionFile } from './decision-file.ts'
 import { findEvaluated, verifyEvaluated } from './evaluated.ts'
 import type { EvaluatedFile } from './evaluated.ts'
 import { FEED_INDEX_WORDS, isFeedIndex, verifyFeedIndex } from './feed-index.ts'
 import { foreignDecisionFiles, verifyForeignFile } from './foreign-decision.ts'
 import { KIND_WORDS, UNPROVEN_WORDS } from './kinds.ts'
+import { loadPinnedBlock, verifyPack } from './pack.ts'
 import { OFFLINE_REASONS } from './reasons.ts'
 import { verdictText } from '../../output/verdict-text.ts'
 
 /** Runs `verify` offline. The verdict is a result; the exit code is 0 only when the record is valid. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
-  const file = await loadJsonObject(cwd, args.required('file'))
-  if (isDecisionFile(file)) return verifyDecisionFile(context, options, file)
+  const path = args.required('file')
+  const received = await readText(resolve(cwd, path))
+  if (isEvidencePage(received)) return verifyPack(context, received, await loadPinnedBlock(context, options))
+  const file = parseObject(received, path)
+  if (isEvidencePack(file)) return verifyPack(context, received, await loadPinnedBlock(context, options))
   const evaluated = findEvaluated(file)
   const value = evaluated?.decision ?? file
   const trust = await loadTrustInputs(context, options)

@@ -21,7 +21,7 @@ import { checkAnchor, checkInclusion } from './check-log.ts'
 import type { ProofParts } from './gather.ts'
 
 export { gatherParts } from './gather.ts'
-export { decisionFileText } from './decision-file.ts'
+export { evidencePackText } from './evidence-pack.ts'
 export { openLog } from './check-log.ts'
 
 /**

@@ -8,6 +8,7 @@ import type {
   KeyHistory,
   NodeReader,
   StoreAnchor,
+  TileReader,
 } from '@chancery/protocol'
 import type { ExecutorKey } from '@chancery/sdk'
 import { CallError, at, read, readPublic, readPublicBytes, readText } from '../client.ts'
@@ -57,9 +58,12 @@ export async function gatherParts(
   return { keys, lines, neighbours, policies, attestation, executors, anchor, checkpoint }
 }
 
+/** Reads one tile of the public log. */
+export const readTile: TileReader = (name) => readPublicBytes(`/evidence-log/tile/${tilePath(name)}`)
+
 /** Reads nodes of the tree of the public log. */
 export function logNodes(size: number): NodeReader {
-  return nodesFromTiles(size, (name) => readPublicBytes(`/evidence-log/tile/${tilePath(name)}`))
+  return nodesFromTiles(size, readTile)
 }
 
 async function part<Value>(asked: Promise<Value>): Promise<Part<Value>> {
@@ -161,6 +165,17 @@ async function readAttestation({ attestation_binding }: BoundaryDecision): Promi
   const { attestation } = await readExact(at`/attestations/${attestation_binding.attestation_id}`)
   if (attestation === undefined || !isJsonObject(attestation)) throw new NotThereError('The attestation is not stored.')
   return attestation
+}
+
+/** The treaty of a decision on a member of a partner; null when it is not stored. */
+export async function readTreaty(id: string): Promise<JsonObject | null> {
+  try {
+    const { treaty } = await readExact(at`/recognition-treaties/${id}`)
+    return treaty !== undefined && isJsonObject(treaty) ? treaty : null
+  } catch (error) {
+    if (!(error instanceof CallError) || error.code !== 'treaty_not_found') throw error
+    return null
+  }
 }
 
 export async function readExecutors(): Promise<ReadonlyMap<string, ExecutorKey>> {

@@ -17,7 +17,7 @@ export function StoreOff(props: { readonly bar: JSX.Element; readonly children?:
         text="It stores every decision and every execution, so that a later change is detectable. Set EVIDENCE_STORE=on and start the authority again."
       >
         <p>
-          A decision file can be verified without it: <code class="mono">chancery verify FILE</code>
+          An evidence pack can be verified without it: <code class="mono">chancery verify pack FILE</code>
         </p>
       </Blank>
       {props.children}

@@ -61,7 +61,7 @@ export function ExportButton(props: { readonly story: DecisionStory; readonly ch
 /** What this browser verified, where the decision is in the store, and how others verify it. */
 export function Side(props: { readonly story: DecisionStory; readonly checking: Checking }): JSX.Element {
   const { story, checking } = props
-  const command = `chancery verify ${fileName(story)}`
+  const command = `chancery verify pack ${fileName(story)}`
   return (
     <div class="stack">
       <Checks {...checking} />
@@ -76,8 +76,8 @@ export function Side(props: { readonly story: DecisionStory; readonly checking: 
             <Copy text={command} what="the command" />
           </div>
           <p class="quiet small gap">
-            The exported file has the entries, policies, attestation, proofs and the genesis block. The command calls no
-            authority.
+            The exported file is an evidence pack: entries, policies, attestation, treaty, proofs and keys. The command
+            calls no authority.
           </p>
         </div>
       </section>
@@ -95,9 +95,9 @@ async function check(story: DecisionStory, lines: readonly string[]): Promise<Ch
 
 async function exportFile(parts: ProofParts, story: DecisionStory): Promise<void> {
   const name = fileName(story)
-  const { decisionFileText } = await import('../../proof/check-decision.ts')
+  const { evidencePackText } = await import('../../proof/check-decision.ts')
   try {
-    offerFile(name, await decisionFileText(parts, story.entry.store_sequence))
+    offerFile(name, await evidencePackText(parts))
     showToast({ text: `Wrote ${name}.` })
   } catch (error) {
     if (!(error instanceof CallError)) throw error

@@ -13,22 +13,22 @@ import {
   sha256Hex,
 } from '@chancery/protocol'
 import type { AttestationFacts, CedarQuestion, EngineAnswer, Replay, StoredCase } from '@chancery/protocol'
-import { DecisionFileError } from './format.ts'
-import type { DecisionFile } from './format.ts'
+import { EvidencePackError } from './format.ts'
+import type { EvidencePack } from './format.ts'
 
-/** Asks Cedar with the texts of the file. */
+/** Asks Cedar with the texts of the pack. */
 export type AskCedar = (
   question: CedarQuestion,
   texts: { readonly policySet: string; readonly schema: string },
 ) => Promise<EngineAnswer>
 
 /**
- * Computes the gates of a decision file again. Verify the file first with `checkDecisionFile`: a replay says whether the
- * decision follows from its records, not whether the records are genuine. Throws DecisionFileError.
+ * Computes the gates of an evidence pack again. Verify the pack first with `checkEvidencePack`: a replay says whether the
+ * decision follows from its records, not whether the records are genuine. Throws EvidencePackError.
  */
-export async function replayDecisionFile(file: DecisionFile, askCedar?: AskCedar): Promise<Replay> {
-  const stored = readCase(file)
-  const texts = new Map((file.policy_texts ?? []).map((text) => [sha256Hex(text), text]))
+export async function replayEvidencePack(pack: EvidencePack, askCedar?: AskCedar): Promise<Replay> {
+  const stored = readCase(pack)
+  const texts = new Map(pack.policy_texts.map((text) => [sha256Hex(text), text]))
   const answers = new Map<string, EngineAnswer>()
   for (const { question } of replayQuestions(stored)) {
     if (question.kind !== 'cedar') continue
@@ -41,29 +41,29 @@ export async function replayDecisionFile(file: DecisionFile, askCedar?: AskCedar
   return replayDecision(stored, answers)
 }
 
-function readCase(file: DecisionFile): StoredCase {
+function readCase(pack: EvidencePack): StoredCase {
   try {
-    const events = file.entries.map((line) => readEventLine(line))
+    const events = pack.entries.map((line) => readEventLine(line))
     const payloadOf = (kind: string) => events.find((event) => event?.entry.entry_kind === kind)?.payload ?? null
     const [made, proof] = [payloadOf('decision'), payloadOf('justification')]
-    if (!isJsonObject(made)) throw new DecisionFileError('The file has no decision.')
-    if (proof === null) throw new DecisionFileError('The file has no justification, so there is nothing to compare.')
+    if (!isJsonObject(made)) throw new EvidencePackError('The pack has no decision.')
+    if (proof === null) throw new EvidencePackError('The pack has no justification, so there is nothing to compare.')
     const decision = readReceived(boundaryDecisionForm, made['decision'] ?? null).record
     return {
       decision,
       context: readReceived(contextRecordForm, made['context'] ?? null).record,
       trace: readReceived(justificationForm, proof).record.trace.entries,
-      policies: file.policies.map((policy) => readReceived(BOUNDARY_POLICY_FORM, policy).record),
-      attestation: attestationOf(file, decision.operator_sovereign_id),
+      policies: pack.policies.map((policy) => readReceived(BOUNDARY_POLICY_FORM, policy).record),
+      attestation: attestationOf(pack, decision.operator_sovereign_id),
     }
   } catch (error) {
     if (!(error instanceof FormError)) throw error
-    throw new DecisionFileError(`A record of the file cannot be read: ${error.message}.`, { cause: error })
+    throw new EvidencePackError(`A record of the pack cannot be read: ${error.message}.`, { cause: error })
   }
 }
 
 /** A partner's attestation gives no facts to policies (protocol/trust-operations 4.11). */
-function attestationOf({ attestation }: DecisionFile, own: string): AttestationFacts | undefined {
+function attestationOf({ attestation }: EvidencePack, own: string): AttestationFacts | undefined {
   const record = attestation === null ? undefined : readAttestation(attestation)
   return record?.issuer_sovereign_id === own ? record : undefined
 }

@@ -1,0 +1,77 @@
+import {
+  inclusionProof,
+  nodesFromTiles,
+  readEventLine,
+  readReceived,
+  executionEvidenceForm,
+  toBase64,
+} from '@chancery/protocol'
+import type { AuthorityKeys, StoreAnchor, TileReader } from '@chancery/protocol'
+import { verifiableBasis } from './check-basis.ts'
+import { openLog } from './check-log.ts'
+import { sealPack } from './format.ts'
+import type { EvidencePack, PackExecutorKey, PackLog, PackRecords } from './format.ts'
+
+/** The records as an authority gave them, and how to read its public log. */
+export interface PackParts extends Omit<PackRecords, 'log' | 'executor_keys' | 'witnesses'> {
+  /** All keys that are known; only those that signed an execution become part of the pack. */
+  readonly executorKeys: readonly PackExecutorKey[]
+  /** The signed note; undefined when there is none. */
+  readonly checkpoint: string | undefined
+  readonly witnesses?: readonly string[] | undefined
+  readonly readTile: TileReader
+}
+
+/** Makes a pack: leaves out what is not used, computes the inclusion proofs, and adds the counts and the digest. */
+export async function assembleEvidencePack(parts: PackParts): Promise<EvidencePack> {
+  const { executorKeys, checkpoint, witnesses = [], readTile, ...records } = parts
+  const { genesis, key_history: history, entries } = records
+  const keys = history === null ? { genesis } : { genesis, history }
+  const proven =
+    checkpoint === undefined
+      ? null
+      : await proveEntries(checkpoint, keys, { entries, anchor: records.anchor, readTile })
+  // An anchor whose entry is not in the pack and not in the proven tree says nothing about the decision.
+  const isNamed = entries.some((line) => readEventLine(line)?.entry.store_sequence === records.anchor?.store_sequence)
+  const anchor = isNamed || (proven?.anchor_hashes ?? null) !== null ? records.anchor : null
+  const basis = await verifiableBasis(records, keys)
+  const used = new Set(entries.map(signerOf))
+  const executor_keys = executorKeys
+    .filter(({ key_id }) => used.has(key_id))
+    .map(({ key_id, public_key, executor_sovereign_id }) => ({ key_id, public_key, executor_sovereign_id }))
+  return sealPack({
+    ...records,
+    ...basis,
+    anchor,
+    executor_keys,
+    log: proven,
+    witnesses: proven === null ? [] : witnesses,
+  })
+}
+
+/** The key id on the signature of an execution. */
+function signerOf(line: string): string | undefined {
+  const event = readEventLine(line)
+  if (event?.entry.entry_kind !== 'execution') return undefined
+  return readReceived(executionEvidenceForm, event.payload).record.signature?.key_id
+}
+
+/** Null when the checkpoint cannot be verified, or covers no entry of the pack. */
+async function proveEntries(
+  checkpoint: string,
+  keys: AuthorityKeys,
+  parts: Pick<PackParts, 'entries' | 'readTile'> & { readonly anchor: StoreAnchor | null },
+): Promise<PackLog | null> {
+  const { size } = (await openLog(checkpoint, keys)) ?? { size: 0 }
+  const sequences = parts.entries.map((line) => readEventLine(line)?.entry.store_sequence ?? 0)
+  if (!sequences.some((sequence) => sequence > 0 && sequence <= size)) return null
+  const tree = nodesFromTiles(size, parts.readTile)
+  const prove = async (index: number): Promise<readonly string[]> =>
+    (await inclusionProof(index, size, tree)).map((hash) => toBase64(hash))
+  const proofs: PackLog['proofs'][number][] = []
+  for (const sequence of sequences)
+    proofs.push(sequence > size ? null : { leaf_index: sequence - 1, hashes: await prove(sequence - 1) })
+  const anchored = parts.anchor?.store_sequence
+  const isElsewhere = anchored !== undefined && anchored <= size && !sequences.includes(anchored)
+  return { checkpoint, proofs, anchor_hashes: isElsewhere ? await prove(anchored - 1) : null }
+}

@@ -1,0 +1,228 @@
+import { isJsonObject, readJson } from '@chancery/protocol'
+import type { GenesisBlock, JsonObject, JsonValue } from '@chancery/protocol'
+import { EvidencePackError, checkEvidencePack, readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
+import type { EvidencePack, PackCheck } from '@chancery/sdk'
+import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
+import { seededRandom } from '../lib/random.ts'
+import type { Random } from '../lib/random.ts'
+import { PackScenario } from './pack-scenario.ts'
+
+export const summary =
+  'evidence packs with one byte or one record changed, removed, doubled or exchanged, counts and digest recomputed or not: all detected'
+export const defaultCount = 100_000
+
+const SCENARIOS = 4
+const PER_SCENARIO = 12
+const SHOWN = 10
+
+interface Whole {
+  readonly pack: EvidencePack
+  readonly decision: string | null
+  readonly text: string
+  readonly value: JsonObject
+  /** Places of texts and numbers that a check covers without the digest. */
+  readonly leaves: readonly Path[]
+  readonly genesis: GenesisBlock
+  readonly checks: readonly PackCheck[]
+}
+
+/** A changed pack: the text as received, or a pack whose writer recomputed the counts and the digest. */
+interface Change {
+  readonly way: string
+  readonly changed: string | EvidencePack
+}
+
+export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
+  const random = seededRandom(seed)
+  const packs = await makePacks(random)
+  const ways = new Map<string, number>()
+  let violations = 0
+  for (let done = 0; done < count; done += 1) {
+    const whole = packs[random.below(packs.length)] as Whole
+    const other = packs[random.below(packs.length)] as Whole
+    const change = other.decision === whole.decision ? undefined : pickChange(whole, other, random)
+    if (change === undefined) {
+      // Another pack of the same decision, or nothing of the chosen kind is in this pack.
+      done -= 1
+      continue
+    }
+    ways.set(change.way, (ways.get(change.way) ?? 0) + 1)
+    if (await isSeen(whole, change.changed)) continue
+    violations += 1
+    if (violations <= SHOWN) log(`violation: ${change.way} in ${whole.pack.pack_digest} is not detected`)
+  }
+  log([...ways].map(([way, times]) => `${way}: ${times}`).join(', '))
+  return { cases: count, violations }
+}
+
+async function makePacks(random: Random): Promise<readonly Whole[]> {
+  const packs: Whole[] = []
+  for (let at = 0; at < SCENARIOS; at += 1) {
+    const scenario = await PackScenario.open(random)
+    try {
+      for (const { pack, pins } of await scenario.make(PER_SCENARIO)) {
+        const genesis = pins.at(-1) as GenesisBlock
+        const { valid, checks, decision_id: decision } = await checkEvidencePack(pack, { genesis })
+        if (!valid) throw new Error(`a pack is not valid: ${JSON.stringify(checks)}`)
+        const text = writeEvidencePack(pack)
+        const value = readJson(text) as JsonObject
+        const leaves = [...leavesOf(value, [])].filter((path) => !isUnsigned(path, value))
+        packs.push({ pack, decision, text, value, leaves, genesis, checks })
+      }
+    } finally {
+      await scenario.close()
+    }
+  }
+  return packs
+}
+
+/** Detected: refused, not valid, or a check that passed does not pass any more. */
+async function isSeen({ genesis, checks }: Whole, changed: string | EvidencePack): Promise<boolean> {
+  try {
+    const pack = readEvidencePack(typeof changed === 'string' ? changed : writeEvidencePack(changed))
+    const report = await checkEvidencePack(pack, { genesis })
+    const now = new Map(report.checks.map(({ name, status }) => [name, status]))
+    return !report.valid || checks.some(({ name, status }) => status === 'passed' && now.get(name) !== 'passed')
+  } catch (error) {
+    if (error instanceof EvidencePackError) return true
+    throw error
+  }
+}
+
+function pickChange(whole: Whole, other: Whole, random: Random): Change | undefined {
+  const kind = random.below(10)
+  if (kind < 3) return { way: 'byte of the text', changed: changeByte(whole.text, random) }
+  if (kind < 6) return changeLeaf(whole, random)
+  return changeRecord(whole, other, random)
+}
+
+function changeByte(text: string, random: Random): string {
+  const at = random.below(text.length)
+  const code = (text.charCodeAt(at) + 1 + random.below(126)) % 127
+  const other = random.chance(10) ? '' : String.fromCharCode(code)
+  const more = random.chance(10) ? (text[at] ?? '') : ''
+  const changed = `${text.slice(0, at)}${other}${more}${text.slice(at + 1)}`
+  return changed === text ? `${text} ` : changed
+}
+
+type Path = readonly (string | number)[]
+
+/** One character of one text, or one number, of the records; the writer recomputes counts and digest. */
+function changeLeaf({ value, leaves }: Whole, random: Random): Change | undefined {
+  const path = leaves[random.below(leaves.length)]
+  if (path === undefined) return undefined
+  const changed = replaceAt(value, path, (leaf) => alter(leaf, random))
+  return reseal(`character in ${path.filter((each) => typeof each === 'string').join('.')}`, changed)
+}
+
+/** Labels of signatures by the root key and by partners are not signed, and select nothing (protocol/core 1.6). */
+function isUnsigned(path: Path, pack: JsonObject): boolean {
+  const [part] = path
+  if (part === 'contents' || part === 'pack_digest' || part === 'format' || part === 'version') return true
+  if (path.at(-1) === 'key_id' && path.includes('signatures')) {
+    if (part === 'genesis' || part === 'key_history' || part === 'agreement') return true
+    const { attestation, genesis } = pack as { readonly attestation: JsonObject | null; readonly genesis: JsonObject }
+    return part === 'attestation' && attestation?.['issuer_sovereign_id'] !== genesis['network_name']
+  }
+  // An agreement is named by its id; only its seven agreed members are signed (protocol/trust-operations 3.4).
+  return part === 'agreement' && (path[1] === 'established_at' || path[1] === 'signatures')
+}
+
+function* leavesOf(value: JsonValue, path: Path): Generator<Path> {
+  if (Array.isArray(value))
+    for (const [at, each] of (value as readonly JsonValue[]).entries()) yield* leavesOf(each, [...path, at])
+  else if (isJsonObject(value)) for (const [name, each] of Object.entries(value)) yield* leavesOf(each, [...path, name])
+  // A part that is not there has no character; parts are added by changePart.
+  else if (value !== null || path.length > 1) yield path
+}
+
+function replaceAt(value: JsonValue, path: Path, change: (leaf: JsonValue) => JsonValue): JsonValue {
+  const [name, ...rest] = path
+  if (name === undefined) return change(value)
+  if (Array.isArray(value))
+    return (value as readonly JsonValue[]).map((each, at) => (at === name ? replaceAt(each, rest, change) : each))
+  const object = value as JsonObject
+  return { ...object, [name]: replaceAt(object[name] ?? null, rest, change) }
+}
+
+function alter(leaf: JsonValue, random: Random): JsonValue {
+  if (typeof leaf === 'string') {
+    const at = random.below(leaf.length)
+    const other = String.fromCharCode(32 + random.below(95))
+    const changed = `${leaf.slice(0, at)}${other}${leaf.slice(at + 1)}`
+    return changed === leaf ? `${leaf}x` : changed
+  }
+  if (typeof leaf === 'number') return leaf + 1
+  return typeof leaf === 'boolean' ? !leaf : 'x'
+}
+
+const LISTS = ['entries', 'policies', 'policy_texts', 'executor_keys'] as const
+const PARTS = ['key_history', 'attestation', 'agreement', 'treaty', 'anchor', 'log', 'genesis'] as const
+
+/** One record removed, doubled or exchanged with another history's; the writer recomputes counts and digest or not. */
+function changeRecord(whole: Whole, other: Whole, random: Random): Change | undefined {
+  const { pack } = whole
+  const isResealed = random.chance(50)
+  const done = random.chance(50)
+    ? changeList(pack, other.pack, random, isResealed)
+    : changePart(pack, other.pack, random)
+  if (done === undefined) return undefined
+  const { way, changed } = done
+  if (writeEvidencePack({ ...changed, contents: pack.contents, pack_digest: pack.pack_digest }) === whole.text)
+    return undefined
+  return isResealed ? { way: `${way}, resealed`, changed: sealPack(changed) } : { way, changed }
+}
+
+interface RecordChange {
+  readonly way: string
+  readonly changed: EvidencePack
+}
+
+function changeList(
+  pack: EvidencePack,
+  other: EvidencePack,
+  random: Random,
+  isResealed: boolean,
+): RecordChange | undefined {
+  const name = random.pick(LISTS)
+  const list = pack[name] as readonly unknown[]
+  const at = random.below(list.length)
+  const put = (way: string, items: readonly unknown[]): RecordChange => ({
+    way: `${name} ${way}`,
+    changed: { ...pack, [name]: items },
+  })
+  const foreign = (other[name] as readonly unknown[])[random.below(other[name].length)]
+  switch (random.below(4)) {
+    case 0:
+      if (foreign === undefined) return undefined
+      return list.length === 0 ? put('added', [foreign]) : put('exchanged', list.with(at, foreign))
+    case 1:
+      return list.length === 0 ? undefined : put('doubled', list.toSpliced(at, 0, list[at]))
+    case 2:
+      return list.length < 2 ? undefined : put('reversed', list.toReversed())
+    default:
+      if (list.length === 0) return undefined
+      // Without the last execution, the pack is that of an earlier time: «not proven» says so.
+      if (name === 'entries' && isResealed && at === list.length - 1 && pack.contents.executions > 0) return undefined
+      return put('removed', list.toSpliced(at, 1))
+  }
+}
+
+function changePart(pack: EvidencePack, other: EvidencePack, random: Random): RecordChange | undefined {
+  const name = random.pick(PARTS)
+  const isRemoved = name !== 'genesis' && random.chance(50)
+  if (isRemoved && pack[name] === null) return undefined
+  if (isRemoved) return { way: `${name} removed`, changed: { ...pack, [name]: null } }
+  if (other[name] === null) return undefined
+  // Another treaty with the same partner names the same key: for an agreement it proves the same.
+  const isSame =
+    name === 'treaty' &&
+    pack.agreement !== null &&
+    pack.treaty?.['subject_sovereign_id'] === other.treaty?.['subject_sovereign_id']
+  if (isSame) return undefined
+  return { way: `${name} exchanged`, changed: { ...pack, [name]: other[name] } }
+}
+
+function reseal(way: string, value: JsonValue): Change {
+  return { way, changed: sealPack(value as unknown as EvidencePack) }
+}
