@@ -64,7 +64,8 @@ const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] 
 
 --rounds   calm rounds of the result (9)      --wait     total time to wait for a quiet machine (0)
 --seconds  load on each server per round (1)  --profile  folder for processor profiles of the product (none)
---entries  entries in the evidence store, for the evidence benchmarks; ids, for feed-parts; partners, for partners
+--entries  entries in the evidence store, for the evidence benchmarks; ids, for feed-parts; partners, for partners;
+           requests in each slice, for http-check
 
 Prints one JSON object as its last line: name, ratio, bar and figures. The conditions are in bench/lib/conditions.ts.`
 

@@ -49,12 +49,20 @@ export interface CheckedNode {
   readonly signer: Signer
 }
 
+export interface Checked {
+  /** The port of the check. */
+  readonly check: number
+  /** The gateway process. */
+  readonly pid: number
+  readonly node: CheckedNode
+}
+
 /** An authority, a node with an attestation, and a gateway process whose check the policy opens for it. */
 export async function openChecked({
   directory,
   cleanup,
   profileDirectory,
-}: BenchOptions): Promise<{ readonly check: number; readonly node: CheckedNode }> {
+}: Pick<BenchOptions, 'directory' | 'cleanup' | 'profileDirectory'>): Promise<Checked> {
   const na = await startTestAuthority({ settings: SETTINGS })
   cleanup.add(() => na.stop())
   const caller = await newNodeCaller(na.url, 'checked', systemClock)
@@ -65,7 +73,7 @@ export async function openChecked({
   const subjects = { [`node:${certificate.cert_id}`]: attestation_id }
   const file = await writePolicy(directory, na, subjects)
   const port = await freePort()
-  await startGateway(
+  const { pid } = await startGateway(
     { GATEWAY_POLICY_FILE: file, GATEWAY_CHECK_ADDR: `${HOST}:${port}`, GATEWAY_CHECK_DIALECT: 'original' },
     cleanup,
     profileDirectory,
@@ -73,7 +81,7 @@ export async function openChecked({
   // Proofs from the second in which the gateway started count as spent.
   const startedSecond = systemClock.now() / seconds(1)
   while (systemClock.now() / seconds(1) <= startedSecond) await pause(20)
-  return { check: port, node: { certificate, signer: caller.signer } }
+  return { check: port, pid, node: { certificate, signer: caller.signer } }
 }
 
 /** The gateway asks with the certificate of a relay. */

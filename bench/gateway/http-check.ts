@@ -4,6 +4,7 @@ import { systemClock } from '@chancery/service-kit'
 import { testProof } from '@chancery/testkit'
 import { startCheckProxy } from '../../tests/instances/check-proxies.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
+import { processSeconds } from '../lib/cpu.ts'
 import { median, quantile, round } from '../lib/statistics.ts'
 import { AUDIENCE, DECIDED, PROVEN, openChecked } from './checked-network.ts'
 import type { CheckedNode } from './checked-network.ts'
@@ -14,6 +15,7 @@ const ROUTES = [
   { name: 'reused', target: DECIDED, bar: 0.7 },
 ] as const
 const CONNECTIONS = 16
+/** Requests of each slice; `--entries` sets another number. */
 const REQUESTS = 4000
 /** A decision lives this long, and then one more is asked for. */
 const DECISION_SECONDS = 300
@@ -29,21 +31,25 @@ export const httpCheck: Bench = {
 }
 
 async function run(options: BenchOptions): Promise<BenchResult> {
-  const { cleanup, rounds, progress } = options
+  const { cleanup, rounds, progress, entries: requests = REQUESTS } = options
   const service = await startService(cleanup)
-  const { check, node } = await openChecked(options)
+  const { check, pid, node } = await openChecked(options)
   const plain = await startCheckProxy('nginx', { check: service.port, service: service.port })
   const checked = await startCheckProxy('nginx', { check, service: service.port })
   for (const proxy of [plain, checked]) cleanup.add(() => proxy.stop())
-  for (const { target } of ROUTES) await load(checked.port, target, await proofs(node, target))
+  for (const { target } of ROUTES) await load(checked.port, target, await proofs(node, target, requests))
   const startedAt = performance.now()
   const figures = ROUTES.map((route) => ({ ...route, rounds: [] as Compared[] }))
   for (let at = 0; at < rounds; at += 1) {
     for (const { name, target, rounds: done } of figures) {
-      const baseline = await load(plain.port, target, await proofs(node, target))
-      const measured = await load(checked.port, target, await proofs(node, target))
+      const baseline = await load(plain.port, target, await proofs(node, target, requests))
+      const signed = await proofs(node, target, requests)
+      const before = processSeconds(pid)
+      const measured = await load(checked.port, target, signed)
+      const gatewayMicros = ((processSeconds(pid) - before) * 1_000_000) / requests
       const ratio = measured.perSecond / baseline.perSecond
-      done.push({ ratio, perSecond: measured.perSecond, addedP99Ms: measured.p99Ms - baseline.p99Ms })
+      const addedP99Ms = measured.p99Ms - baseline.p99Ms
+      done.push({ ratio, perSecond: measured.perSecond, addedP99Ms, gatewayMicros })
       progress(`round ${at + 1}, ${name}: ${Math.round(measured.perSecond)} checks/s, ratio ${ratio.toFixed(3)}`)
     }
   }
@@ -57,6 +63,8 @@ interface Compared {
   readonly ratio: number
   readonly perSecond: number
   readonly addedP99Ms: number
+  /** Processor time of the gateway for one check. Other load changes it less than a rate. */
+  readonly gatewayMicros: number
 }
 
 function summarize(rounds: readonly Compared[], bar: number) {
@@ -66,6 +74,7 @@ function summarize(rounds: readonly Compared[], bar: number) {
     ratios: rounds.map(({ ratio }) => round(ratio)),
     checks_per_second: round(median(rounds.map(({ perSecond }) => perSecond)), 0),
     added_p99_ms: round(median(rounds.map(({ addedP99Ms }) => addedP99Ms)), 2),
+    gateway_micros: round(median(rounds.map(({ gatewayMicros }) => gatewayMicros)), 0),
   }
 }
 
@@ -96,20 +105,22 @@ async function startService(cleanup: BenchOptions['cleanup']): Promise<Service> 
   return { port: (server.address() as AddressInfo).port, decisions }
 }
 
-function proofs({ certificate, signer }: CheckedNode, target: string): Promise<Record<string, string>[]> {
+type Proof = Record<string, string>
+
+function proofs({ certificate, signer }: CheckedNode, target: string, length: number): Promise<Proof[]> {
   const facts = { method: 'GET', target, audience: AUDIENCE, certificate, signer }
   return Promise.all(
-    Array.from({ length: REQUESTS }, async () => ({ ...(await testProof({ ...facts, now: systemClock.now() })) })),
+    Array.from({ length }, async () => ({ ...(await testProof({ ...facts, now: systemClock.now() })) })),
   )
 }
 
 /** Sends each request once. Every response must be 200. */
-async function load(port: number, path: string, requests: readonly Record<string, string>[]) {
+async function load(port: number, path: string, requests: readonly Proof[]) {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   const times: number[] = []
   const started = performance.now()
   let next = 0
-  const send = (headers: Record<string, string>): Promise<void> =>
+  const send = (headers: Proof): Promise<void> =>
     new Promise((resolve, reject) => {
       const sentAt = performance.now()
       request({ port, host: '127.0.0.1', path, agent, headers }, (response) => {

@@ -83,6 +83,27 @@ describe.each(['relay', 'operator'] as const)('with the key of a %s', (kind) => 
     expect(setup.asked).toHaveLength(3)
   })
 
+  it('asks once for identical requests at the same time, and again when the first gets no decision', async () => {
+    const askMany = async (target: string) => {
+      const answers = await Promise.all(Array.from({ length: 12 }, () => ask(node, 'POST', target)))
+      return answers.map(({ status, headers }) => [status, headers['chancery-decision']] as const)
+    }
+    const together = await askMany('/printers/p3/jobs')
+    expect(new Set(together.map(([status]) => status))).toEqual(new Set([200]))
+    expect(new Set(together.map(([, id]) => id)).size).toBe(1)
+    expect(setup.asked).toHaveLength(1)
+    setup.asked.length = 0
+    let isCut = false
+    setup.change = (answer) => {
+      if (isCut) return answer
+      isCut = true
+      return undefined
+    }
+    const statuses = (await askMany('/printers/p4/jobs')).map(([status]) => status)
+    expect(statuses.toSorted()).toEqual([...Array.from({ length: 11 }, () => 200), 503])
+    expect(setup.asked).toHaveLength(2)
+  })
+
   it('takes a genuine attestation of a proof of profile v2, and no other', async () => {
     expect(await ask(stranger, 'POST', '/printers/p1/jobs')).toMatchObject({ status: 403, reason: 'subject_unknown' })
     expect(await ask(attested, 'POST', '/printers/p1/jobs')).toMatchObject({ status: 200 })

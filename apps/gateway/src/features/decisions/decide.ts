@@ -36,14 +36,17 @@ export async function decide(
   const isKnown = certificate === undefined || question.isCallerVerified === true
   if (!isKnown && !(await isTrusted(certificate, call, parts))) return { denied: 'certificate_untrusted' }
   const key = cacheKey(question)
-  const earlier = key === undefined ? undefined : parts.cache.find(call.client.id, question, key)
-  if (earlier !== undefined) return audited(earlier, true, call)
+  if (key === undefined) return audited(await ask(question, call, parts), false, call)
+  const asking = { ask: () => ask(question, call, parts), checkDeadline: () => call.checkDeadline() }
+  const { verified, reused } = await parts.cache.findOrAsk(call.client.id, question, key, asking)
+  return audited(verified, reused, call)
+}
+
+async function ask(question: Question, call: AskingCall, parts: DecisionParts): Promise<VerifiedDecision> {
   await call.beforeAsking?.()
   const contextId = parts.ids.uuid()
   const answer = await askAuthority(question, contextId, call, parts)
-  const verified = await verifyAnswer(answer, { question, contextId, now: parts.clock.now() })
-  if (key !== undefined) parts.cache.keep(call.client.id, question, key, verified)
-  return audited(verified, false, call)
+  return verifyAnswer(answer, { question, contextId, now: parts.clock.now() })
 }
 
 /** Records a question that got no decision, so that the records keep the order of the questions. */

@@ -12,6 +12,18 @@ export interface VerifiedDecision {
   readonly justification: JsonObject
 }
 
+export interface FoundDecision {
+  readonly verified: VerifiedDecision
+  readonly reused: boolean
+}
+
+/** How a request asks when no decision is stored. */
+export interface Asking {
+  ask(): Promise<VerifiedDecision>
+  /** Throws when the time of the request is over. */
+  checkDeadline(): void
+}
+
 interface Stored {
   readonly verified: VerifiedDecision
   /** Its end by the clock that does not jump. */
@@ -23,6 +35,8 @@ const MAX_DECISIONS = 1000
 /** A clock that runs behind must not prolong a decision (protocol/trust-operations: 300 s). */
 const MAX_REUSE_MS = 300_000
 const MICROSECONDS_PER_MS = 1000
+/** Longer questions are stored by their digest. A digest for each request would take longer than the rest of a search. */
+const MAX_KEY_CHARACTERS = 1024
 
 /**
  * Keeps a verified decision for the identical question of the same client until its end. Stored by the policy object of
@@ -32,6 +46,8 @@ export class DecisionCache {
   readonly #clock: Pick<Clock, 'now' | 'monotonicMs'>
   readonly #maxDecisions: number
   readonly #byNetwork = new WeakMap<NetworkPolicy, Map<string, Map<string, Stored>>>()
+  /** Questions that are being asked, by client and key. */
+  readonly #asked = new WeakMap<NetworkPolicy, Map<string, Promise<void>>>()
 
   constructor(clock: Pick<Clock, 'now' | 'monotonicMs'>, maxDecisions = MAX_DECISIONS) {
     this.#clock = clock
@@ -64,6 +80,35 @@ export class DecisionCache {
     kept.set(key, { verified, endMs: nowMs + Math.min(remainingMs, MAX_REUSE_MS) })
   }
 
+  /**
+   * Returns a stored decision, or asks. Identical questions wait for the one that is asked first, so that the end of a
+   * decision does not send all requests of a node to the authority. When that one gets none, the next one is asked.
+   */
+  async findOrAsk(clientId: string, question: Question, key: string, asking: Asking): Promise<FoundDecision> {
+    const asked = this.#asked.get(question.network) ?? new Map<string, Promise<void>>()
+    this.#asked.set(question.network, asked)
+    const name = `${clientId} ${key}`
+    for (;;) {
+      const verified = this.find(clientId, question, key)
+      if (verified !== undefined) return { verified, reused: true }
+      const running = asked.get(name)
+      if (running === undefined) break
+      await running
+      asking.checkDeadline()
+    }
+    // Nothing waits between the search above and this line, so only one request asks.
+    const { promise, resolve } = Promise.withResolvers<void>()
+    asked.set(name, promise)
+    try {
+      const verified = await asking.ask()
+      this.keep(clientId, question, key, verified)
+      return { verified, reused: false }
+    } finally {
+      asked.delete(name)
+      resolve()
+    }
+  }
+
   #remainingMs({ decision }: VerifiedDecision): number {
     return Number(instantOf(decision.decision_valid_until) - this.#clock.now()) / MICROSECONDS_PER_MS
   }
@@ -81,5 +126,7 @@ export function cacheKey(question: Question): string | undefined {
     proof === undefined ? {} : { key: certificate?.node_public_key ?? null, audience: proof['audience'] ?? null }
   const cert_id = certificate?.cert_id ?? null
   const asked = { basis, capability, requester, parameters, attributes, cert_id, ...caller }
-  return sha256Hex(toUtf8(canonicalJson(asked)))
+  const text = canonicalJson(asked)
+  // A text begins with a brace, so it is never equal to a digest.
+  return text.length <= MAX_KEY_CHARACTERS ? text : sha256Hex(toUtf8(text))
 }
