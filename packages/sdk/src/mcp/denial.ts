@@ -43,7 +43,7 @@ function neededFor(denied: DeniedDecision): string {
   const { decision, capability } = denied
   switch (meaningOf(decision)) {
     case 'unauthorized_capability_out_of_scope':
-      return `an attestation of the caller with the capability ${capability}, which an operator issues`
+      return capabilityNeeds(denied)
     case 'unauthorized_attestation_basis':
       return 'a valid attestation of the caller, which an operator issues'
     case 'unauthorized_policy_gate_failure':
@@ -51,6 +51,16 @@ function neededFor(denied: DeniedDecision): string {
     default:
       return `a decision of ${decision.operator_sovereign_id} that allows ${capability}; ask an operator there`
   }
+}
+
+/** Names the treaty when a partner attests the capability to its member and the treaty does not grant it. */
+function capabilityNeeds({ decision, justification, capability }: DeniedDecision): string {
+  const { inputs = {} } = justification.trace.entries.find(({ gate_name }) => gate_name === 'capability_check') ?? {}
+  const attested = member(inputs, 'capabilities')
+  const isPartner = member(inputs, 'treaty_capabilities') !== undefined
+  if (isPartner && Array.isArray(attested) && attested.includes(capability))
+    return `a treaty of ${decision.operator_sovereign_id} that grants ${capability} to the network of the caller, which an operator there signs`
+  return `an attestation of the caller with the capability ${capability}, which an operator issues`
 }
 
 /** Names missing facts, or the rules that other arguments would have to meet. */
