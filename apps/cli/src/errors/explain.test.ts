@@ -50,6 +50,13 @@ describe('explain', () => {
     expect(explain(refused(code)).hint).toMatch(/^.{20,}/s)
   })
 
+  it('advises to repeat an activation when a gate cannot run now, and to publish another version otherwise', () => {
+    const hintOf = (reason: string): string | undefined =>
+      explain(refused('boundary_policy_activation_refused', { details: { reason } })).hint
+    expect(hintOf('gate_type_unavailable')).toContain('run the same command again')
+    expect(hintOf('policy_expired')).toContain('(policy_expired). Publish a version without that problem')
+  })
+
   it.each([
     [403, {}, 'This authority has no such certificate'],
     [403, {}, 'chancery authority recover --certificates'],

@@ -60,7 +60,9 @@ export const TRUST_HINTS: Readonly<Record<string, Hint>> = {
   boundary_policy_integrity_failed: () =>
     'Its database row was changed after it was published. Find the cause, then publish it again.',
   boundary_policy_activation_refused: ({ details }) =>
-    `It would make the whole active set deny (${named(details, 'reason')}). Publish a version without that problem.`,
+    details['reason'] === 'gate_type_unavailable'
+      ? 'This authority cannot run one of its gates now: Cedar is not installed or did not respond in time, or an origin is not in NA_FACT_ORIGINS. Fix that, then run the same command again.'
+      : `It would make the whole active set deny (${named(details, 'reason')}). Publish a version without that problem.`,
   boundary_policy_activation_conflict: () =>
     'Nothing was changed. Check chancery boundary-policy list, then run the same command again.',
   boundary_policy_version_conflict: () => 'Another operator publishes the same policy. Run the same command again.',
