@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Runs the example from start to end in a new folder, and stops everything that it started. README.md explains each step.
+#
+#   bash examples/agent-tools/run.sh [FOLDER]
+#
+# FOLDER must be new or empty. Other ports: set the six variables below.
+set -euo pipefail
+EXAMPLES=$(cd "$(dirname "$0")/.." && pwd)
+export PATH="$EXAMPLES/../node_modules/.bin:$PATH:/usr/sbin" NO_COLOR=1
+: "${PORT_HARBOUR:=8443}" "${PORT_NORTHWIND:=8444}" "${PORT_GATEWAY:=8445}"
+: "${PORT_CHECK:=8081}" "${PORT_NGINX:=8000}" "${PORT_TOOLS:=9000}"
+
+HARBOUR=http://127.0.0.1:$PORT_HARBOUR
+NORTHWIND=http://127.0.0.1:$PORT_NORTHWIND
+export TOOLS=http://127.0.0.1:$PORT_NGINX
+
+fail() { echo "$*" >&2; exit 1; }
+command -v nginx > /dev/null || fail 'nginx is missing. On Debian: apt-get install nginx-light'
+[ -e "$EXAMPLES/../apps/cli/dist/main.js" ] || fail 'Build first, in the checkout: npm ci && npm run build'
+FOLDER=${1:-$(mktemp -d)}
+mkdir -p "$FOLDER" && cd "$FOLDER"
+[ -z "$(ls -A)" ] || fail "$FOLDER is not empty."
+echo "All files are in $FOLDER."
+
+# The folder belongs to this user. Started by root, nginx would change to another one.
+AS_ROOT=$([ "$(id -u)" != 0 ] || echo 'user root;')
+
+step() { printf '\n== %s\n' "$*"; }
+# Ends only programs that this script started, by their ids.
+stop_all() {
+  local ids
+  ids="$(jobs -p) $(cat gateway/gateway.pid 2> /dev/null || true)"
+  kill $ids 2> /dev/null || true
+  while kill -0 $ids 2> /dev/null; do sleep 0.1; done
+}
+trap stop_all EXIT
+
+step '1. Two organisations, two authorities'
+chancery init --home ./harbour --network HARBOUR --port "$PORT_HARBOUR"
+chancery init --home ./northwind --network NORTHWIND --port "$PORT_NORTHWIND"
+sed -i '/^NA_NODE_DECISIONS=/d' ./harbour/authority.env
+cat "$EXAMPLES/agent-tools/harbour.env" >> ./harbour/authority.env
+chancery authority start --env-file ./harbour/authority.env > harbour.log 2>&1 &
+chancery authority start --env-file ./northwind/authority.env > northwind.log 2>&1 &
+until chancery nodes --config ./harbour/chancery.toml --quiet 2> /dev/null; do sleep 0.5; done
+until chancery nodes --config ./northwind/chancery.toml --quiet 2> /dev/null; do sleep 0.5; done
+
+step '2. NORTHWIND gives its agent a certificate and an attestation'
+chancery invite --role role:client --out agent.token --config ./northwind/chancery.toml --quiet
+chancery join --home ./agent --url "$NORTHWIND" --genesis ./northwind/genesis.json --token-file agent.token
+chancery attestation issue dispatch-agent --role role:client --public-key ./agent/node.pub \
+  --capability mcp:notes:read_note --capability mcp:notes:delete_note --out agent.json --config ./northwind/chancery.toml
+
+step '3. HARBOUR signs a treaty and a policy'
+chancery federation bootstrap "$NORTHWIND" --root-key ./northwind/keys/root.pub --role role:client \
+  --capability mcp:notes:read_note --partner --import-feeds --yes --config ./harbour/chancery.toml
+until chancery partner pull NORTHWIND --config ./harbour/chancery.toml --quiet 2> /dev/null; do sleep 1; done
+chancery boundary-policy publish "$EXAMPLES/agent-tools/notes.policy.yaml" --config ./harbour/chancery.toml
+chancery boundary-policy activate notes 1 --yes --config ./harbour/chancery.toml
+
+step '4. HARBOUR starts gateway, tools and nginx'
+chancery gateway init --home ./harbour --out ./gateway --port "$PORT_GATEWAY" --role role:client
+chancery gateway add-network --gateway ./gateway --authority "$NORTHWIND" --root-key ./northwind/keys/root.pub \
+  --role role:client --refresh-seconds 10
+sed "s|TOOLS|$TOOLS|" "$EXAMPLES/agent-tools/check.json" > check.json
+node "$EXAMPLES/http-check/add-check.ts" ./gateway check.json "127.0.0.1:$PORT_CHECK"
+chancery gateway start --env-file ./gateway/gateway.env --detach
+
+chancery invite --role role:relay --out relay.token --config ./harbour/chancery.toml --quiet
+chancery join --home ./relay --url "$HARBOUR" --genesis ./harbour/genesis.json --token-file relay.token --quiet
+chancery keygen executor --out executor --key-id notes-1
+chancery executor-key register notes-1 --public-key executor.pub --executor notes --config ./harbour/chancery.toml
+NA_URL="$HARBOUR" GATEWAY="http://127.0.0.1:$PORT_GATEWAY" AUDIENCE="$TOOLS" PORT="$PORT_TOOLS" \
+  node "$EXAMPLES/agent-tools/tools.ts" > tools.log 2>&1 &
+until grep -s listening tools.log; do sleep 0.2; done
+
+mkdir nginx
+sed "s/:8000/:$PORT_NGINX/; s/:8081/:$PORT_CHECK/; s/:9000/:$PORT_TOOLS/" "$EXAMPLES/http-check/nginx.conf" > nginx/nginx.conf
+nginx -p "$PWD/nginx" -e stderr -c nginx.conf -g "daemon off; $AS_ROOT" 2> nginx.log &
+until curl -s -o answer.html "$TOOLS/mcp"; do sleep 0.2; done
+
+step '5. The agent calls tools'
+node "$EXAMPLES/agent-tools/agent.ts" read_note todo
+node "$EXAMPLES/agent-tools/agent.ts" delete_note todo | tee denied.txt || true
+node "$EXAMPLES/agent-tools/agent.ts" read_note salaries || true
+
+step '6. A caller without a proof'
+curl -s -o answer.html -w '%{http_code}\n' "$TOOLS/mcp" --data '{}'
+
+step '7. NORTHWIND revokes its agent'
+chancery revoke ./agent/certificate.json --reason key_compromise --yes --config ./northwind/chancery.toml
+EXPECT=403 node "$EXAMPLES/agent-tools/agent.ts"
+node "$EXAMPLES/agent-tools/agent.ts" read_note todo || echo 'the agent has no access'
+
+step '8. HARBOUR hands its evidence to an auditor'
+mkdir audit
+DENIED=$(grep -o 'Decision [0-9a-f-]\{36\}' denied.txt | cut -d ' ' -f 2)
+chancery evidence anchor --save audit/anchors --config ./harbour/chancery.toml
+chancery evidence show "$DENIED" --out audit/denied.json --config ./harbour/chancery.toml
+chancery evidence export --out audit/evidence.jsonl --config ./harbour/chancery.toml
+chancery executor-key list --json --config ./harbour/chancery.toml > audit/executor-keys.json
+cp ./harbour/genesis.json audit/
+stop_all
+echo 'Both authorities, the gateway, nginx and the tools are stopped.'
+
+step '9. The auditor verifies offline'
+cd audit
+chancery verify denied.json --genesis genesis.json
+chancery evidence verify evidence.jsonl --anchors anchors --executor-keys executor-keys.json --genesis genesis.json
+
+step '10. One changed byte is found'
+sed '1s/todo/toda/' evidence.jsonl > changed.jsonl
+cmp evidence.jsonl changed.jsonl || true
+chancery evidence verify changed.jsonl --anchors anchors --executor-keys executor-keys.json --genesis genesis.json \
+  || echo 'the change is found'
