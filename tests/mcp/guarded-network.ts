@@ -1,12 +1,17 @@
-import { execFile } from 'node:child_process'
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { execFile, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { writePrivateKeyFile } from '@chancery/protocol'
 import {
   COMPILE_CACHE,
+  EndedAtStartError,
   createTestDatabase,
   createTestNetwork,
   startAuthorityProcess,
@@ -19,6 +24,31 @@ const MAIN = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url
 /** The command line from sources, as a client starts it. */
 export const CHANCERY: readonly string[] = [process.execPath, '--conditions=development', MAIN]
 export const ENVIRONMENT: Record<string, string> = { ...(process.env as Record<string, string>), ...COMPILE_CACHE }
+
+const START_MS = 60_000
+const MOST_STARTS = 10
+
+/** Starts a program that stays, and waits for its first line. Throws with what it reported when it ends before. */
+export async function startProgram(
+  [command = '', ...args]: readonly string[],
+  cwd?: string,
+): Promise<{ readonly child: ChildProcess; readonly line: string }> {
+  const child = spawn(command, args, {
+    env: ENVIRONMENT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(cwd === undefined ? {} : { cwd }),
+  })
+  let notes = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    notes = `${notes}${chunk.toString()}`.slice(-2000)
+  })
+  const lines = createInterface({ input: child.stdout })
+  const first = once(lines, 'line', { signal: AbortSignal.timeout(START_MS) })
+  const ended = once(child, 'exit').then(() => undefined)
+  const line = await Promise.race([first, ended])
+  if (line === undefined) throw new Error(`${command} ended at its start: ${notes}`)
+  return { child, line: String(line[0]) }
+}
 
 /** A network with a node in `agent` that may call tools of the server `files`, and the rules of its guard. */
 export interface GuardedNetwork {
@@ -87,7 +117,7 @@ export async function openGuardedNetwork(
     chancery,
     guard: (...words) => [...CHANCERY, 'mcp', 'guard', '--home', join(folder, 'agent'), '--server', 'files', ...words],
     restart: async () => {
-      setup.authority = await start(new URL(url).port)
+      setup.authority = await startAgain(() => start(new URL(url).port))
     },
     close: async () => {
       await setup.authority.stop()
@@ -97,4 +127,23 @@ export async function openGuardedNetwork(
     },
   }
   return setup
+}
+
+/** While an authority was down, another connection of this machine may have got its port. */
+async function startAgain(start: () => Promise<AuthorityProcess>): Promise<AuthorityProcess> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await start()
+    } catch (error) {
+      if (!(error instanceof EndedAtStartError) || tries === MOST_STARTS) throw error
+      await pause(100)
+    }
+  }
+}
+
+/** Raises the quota of all clients of a gateway: the server of a campaign asks it about each call. */
+export async function raiseQuota(policyFile: string, perMinute: number): Promise<void> {
+  const policy = JSON.parse(await readFile(policyFile, 'utf8')) as { clients: { requests_per_minute: number }[] }
+  for (const client of policy.clients) client.requests_per_minute = perMinute
+  await writeFile(policyFile, JSON.stringify(policy))
 }

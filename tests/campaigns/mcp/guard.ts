@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, readdir } from 'node:fs/promises'
@@ -6,14 +5,13 @@ import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { JoinCertificate } from '@chancery/protocol'
 import { createGatewayClient } from '@chancery/sdk'
 import { mcpNodeProof } from '@chancery/sdk/mcp'
 import { freePort, startGatewayProcess } from '@chancery/testkit'
 import type { GatewayProcess } from '@chancery/testkit'
-import { ENVIRONMENT, openGuardedNetwork } from '../../mcp/guarded-network.ts'
+import { openGuardedNetwork, raiseQuota, startProgram } from '../../mcp/guarded-network.ts'
 import type { GuardedNetwork } from '../../mcp/guarded-network.ts'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
@@ -29,6 +27,17 @@ const AT_ONCE = 4
 const DRAIN_SECONDS = 120
 const MOST_ATTEMPTS = 100
 const PAUSE_MS = 100
+const MOST_STARTS = 10
+/** The reader of the test kit refuses a response with more than 50,000 values. */
+const PAGE_ROWS = 100
+/** One node makes all calls, faster than the limits for one node and one address allow. */
+const PER_MINUTE = 1_000_000
+const SETTINGS = Object.fromEntries(
+  ['EVIDENCE', 'DECISION', 'DECISION_ADDRESS', 'DECISION_FAILURES', 'NODE', 'PUBLIC', 'READ'].map((name) => [
+    `NA_RATE_LIMIT_${name}_PER_MINUTE`,
+    String(PER_MINUTE),
+  ]),
+)
 
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   const random = seededRandom(seed)
@@ -63,6 +72,7 @@ class GuardSetup {
   /** Tool and call number of each executed call. */
   readonly executed: string[] = []
   readonly answers = new Map<string, number>()
+  readonly #unanswered: string[] = []
   kills = 0
 
   private constructor(network: GuardedNetwork, gateway: Readonly<Record<string, string>>, port: number) {
@@ -72,7 +82,7 @@ class GuardSetup {
   }
 
   static async open(): Promise<GuardSetup> {
-    const network = await openGuardedNetwork(['mcp:files:read'])
+    const network = await openGuardedNetwork(['mcp:files:read'], SETTINGS)
     const port = await freePort()
     const { folder, url } = network
     const { root_public_key } = JSON.parse(await readFile(join(folder, 'genesis.json'), 'utf8')) as {
@@ -80,6 +90,7 @@ class GuardSetup {
     }
     const init = ['gateway', 'init', '--authority', url, '--root-key', root_public_key, '--out', 'gateway']
     await network.chancery(...init, '--port', String(port), '--role', 'role:client')
+    await raiseQuota(join(folder, 'gateway', 'policy.json'), PER_MINUTE)
     const settings = await readFile(join(folder, 'gateway', 'gateway.env'), 'utf8')
     const lines = settings.split('\n').flatMap((line) => {
       const [, name, value = ''] = /^([A-Z_]+)=(.*)$/.exec(line) ?? []
@@ -133,17 +144,25 @@ class GuardSetup {
     await this.#stopGuard('SIGKILL')
     await this.#startGuard()
     await this.#call('write', 'last')
-    const violations: string[] = []
+    const violations: string[] = [...this.#unanswered]
     if (!(await this.#drained())) violations.push('evidence is still in the outbox')
-    const decisions = new Map<string, boolean>()
-    for (const { payload } of await this.#entries('decision'))
-      decisions.set(String(payload['decision_id']), payload['authorized'] === true)
+    const allowed = new Map<string, string>()
+    for (const { payload } of await this.#entries('decision')) {
+      const { decision, context } = payload as unknown as DecisionPayload
+      if (decision.authorized) allowed.set(decision.decision_id, context.request_parameters.path ?? '')
+    }
     const records = new Map<string, number>()
+    const used = new Set<string>()
+    const executed = new Set(this.executed)
     for (const { payload } of await this.#entries('execution')) {
-      const { path } = payload['execution_parameters'] as { readonly path?: string }
-      records.set(path ?? '', (records.get(path ?? '') ?? 0) + 1)
-      if (decisions.get(String(payload['decision_id'])) !== true)
-        violations.push(`the evidence of ${path} has no allowed decision`)
+      const { path = '' } = payload['execution_parameters'] as { readonly path?: string }
+      const decision = String(payload['decision_id'])
+      records.set(path, (records.get(path) ?? 0) + 1)
+      if (allowed.get(decision) !== path) violations.push(`the evidence of ${path} has no allowed decision`)
+      if (used.has(decision)) violations.push(`the decision of ${path} was used twice`)
+      used.add(decision)
+      if (payload['outcome'] === 'success' && !executed.has(`read ${path}`))
+        violations.push(`${path} has a record of success and was not executed`)
     }
     if (new Set(this.executed).size !== this.executed.length) violations.push('a call was executed twice')
     for (const line of this.executed) {
@@ -166,12 +185,14 @@ class GuardSetup {
 
   /** Calls again, under another name, while a target is down. Every attempt may have been executed. */
   async #callUntilAnswered(name: string, path: string): Promise<void> {
+    let last = ''
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
-      const answer = await this.#call(name, `${path}.${attempt}`)
-      this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1)
-      if (answer === 'done' || answer === 'Denied') return
+      last = await this.#call(name, `${path}.${attempt}`)
+      this.answers.set(last, (this.answers.get(last) ?? 0) + 1)
+      if (last === 'done' || last === 'Denied') return
       await pause(PAUSE_MS)
     }
+    this.#unanswered.push(`${path} has no result after ${MOST_ATTEMPTS} attempts: ${last}`)
   }
 
   async #call(name: string, path: string): Promise<string> {
@@ -197,8 +218,9 @@ class GuardSetup {
   async #entries(kind: string): Promise<readonly { readonly payload: Record<string, unknown> }[]> {
     const all: { readonly payload: Record<string, unknown> }[] = []
     for (let after: number | null = 0; after !== null;) {
-      const target = `/admin/evidence?entry_kind=${kind}&limit=1000&after_sequence=${after}`
-      const { json } = await this.#network.authority.as('privileged')('GET', target)
+      const target = `/admin/evidence?entry_kind=${kind}&limit=${PAGE_ROWS}&after_sequence=${after}`
+      const { status, json } = await this.#network.authority.as('privileged')('GET', target)
+      if (status !== 200 || json === undefined) throw new Error(`${target} gave ${status} and no JSON that can be read`)
       const page = json as unknown as { entries: typeof all; next_after_sequence: number | null }
       all.push(...page.entries)
       after = page.next_after_sequence
@@ -216,8 +238,14 @@ class GuardSetup {
     return false
   }
 
+  /** While the gateway was down, another connection of this machine may have got its port. */
   async #startGateway(): Promise<void> {
-    this.#gateway = await startGatewayProcess(this.#gatewayEnv, this.#gatewayPort)
+    for (let tries = 0; tries < MOST_STARTS; tries += 1) {
+      this.#gateway = await startGatewayProcess(this.#gatewayEnv, this.#gatewayPort)
+      if (this.#gateway !== undefined) return
+      await pause(PAUSE_MS)
+    }
+    throw new Error('the gateway ended at its start')
   }
 
   async #startServer(token: string): Promise<void> {
@@ -253,9 +281,7 @@ class GuardSetup {
 
   async #startGuard(): Promise<void> {
     const target = ['--upstream', this.#upstream, '--prove', 'tools', '--listen', '127.0.0.1:0']
-    const [command = '', ...args] = this.#network.guard(...target)
-    const child = spawn(command, args, { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'ignore'] })
-    const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
+    const { child, line } = await startProgram(this.#network.guard(...target))
     this.#guard = { child, url: line.replace('listening on ', '') }
   }
 
@@ -265,4 +291,9 @@ class GuardSetup {
     child.kill(signal)
     await once(child, 'exit')
   }
+}
+
+interface DecisionPayload {
+  readonly decision: { readonly decision_id: string; readonly authorized: boolean }
+  readonly context: { readonly request_parameters: { readonly path?: string } }
 }

@@ -64,14 +64,31 @@ function capabilityNeeds({ decision, justification, capability }: DeniedDecision
 }
 
 /** Names missing facts, or the rules that other arguments would have to meet. */
-function policyNeeds({ decision, justification }: DeniedDecision): string {
-  const failed = (decision.policy_binding?.gate_evaluations ?? [])
-    .filter(({ mode, passed }) => mode === 'enforce' && !passed)
-    .map((gate) => ({ ...gate, ...ruleOf(justification, `${gate.policy_id}/${gate.gate_id}`) }))
+function policyNeeds(denied: DeniedDecision): string {
+  const failed = failedGates(denied)
   const missing = failed.filter(({ outcome }) => outcome === 'missing_context')
   if (missing.length > 0) return `a value for ${missing.map(({ path }) => path).join(', ')}`
   const rules = failed.map(({ path, condition }) => `${path} with ${condition}`)
   return `${rules.join(' and ')}, or a change of the policy by an operator`
+}
+
+const ARGUMENT = /^request_parameters\.([A-Za-z0-9_-]{1,64})$/
+
+/** Returns the arguments that policies need and did not get; none when the call is also denied for another reason. */
+export function missingArguments(denied: DeniedDecision): readonly string[] {
+  if (meaningOf(denied.decision) !== 'unauthorized_policy_gate_failure') return []
+  const names = failedGates(denied).map(({ outcome, path }) =>
+    outcome === 'missing_context' ? ARGUMENT.exec(path)?.[1] : undefined,
+  )
+  return names.every((name) => name !== undefined) ? [...new Set(names)] : []
+}
+
+type FailedGate = { readonly outcome: string; readonly path: string; readonly condition: string }
+
+function failedGates({ decision, justification }: DeniedDecision): readonly FailedGate[] {
+  return (decision.policy_binding?.gate_evaluations ?? [])
+    .filter(({ mode, passed }) => mode === 'enforce' && !passed)
+    .map((gate) => ({ outcome: gate.outcome, ...ruleOf(justification, `${gate.policy_id}/${gate.gate_id}`) }))
 }
 
 function ruleOf({ trace }: JustificationProof, gate: string): { readonly path: string; readonly condition: string } {

@@ -108,6 +108,21 @@ describe('an allowed call', () => {
     expect(digests[1]).not.toBe(digests[2])
   })
 
+  it('has a digest of _meta in the evidence, the reserved members included', async () => {
+    const read = govern('read', (_args: object, _context: object) => text('x'))
+    const digests: unknown[] = []
+    for (const mcpReq of [{}, { _meta: { a: 1 } }, { _meta: { a: 1 }, envelope: { version: '2' } }]) {
+      await read({}, { mcpReq })
+      digests.push(
+        ((await newest()) as { execution_parameters: { mcp: { meta_digest?: string } } }).execution_parameters.mcp
+          .meta_digest,
+      )
+    }
+    expect(digests[0]).toBeUndefined()
+    expect(digests[1]).toMatch(/^[0-9a-f]{64}$/)
+    expect(digests[2]).not.toBe(digests[1])
+  })
+
   it('records a handler that throws as a failure, and throws its error', async () => {
     const read = govern('read', () => Promise.reject(new RangeError('mine')))
     await expect(read()).rejects.toThrow('mine')

@@ -1,4 +1,3 @@
-import type { JsonObject } from '@chancery/protocol'
 import { ChanceryError, RequestError } from '../errors.ts'
 import type { GovernedActionRunner } from '../governed/action-runner.ts'
 import type { ActionReport } from '../governed/action.ts'
@@ -65,7 +64,7 @@ export function governTools(options: GovernToolsOptions): GovernTool {
           server: options.server,
           tool,
           arguments: toArguments(values),
-          input: inputOf(context),
+          ...inputOf(context),
           named: parameters,
           ...more,
         },
@@ -81,12 +80,18 @@ export function governTools(options: GovernToolsOptions): GovernTool {
     }
 }
 
-/** Returns what the caller sent besides the arguments. The MCP packages put it into the context of a handler. */
-function inputOf(context: unknown): JsonObject {
+/**
+ * Returns what the caller sent besides the arguments. The MCP packages put it into the context of a handler, and the
+ * reserved members of `_meta` into `envelope`.
+ */
+function inputOf(context: unknown): Required<Pick<ToolCall, 'input' | 'meta'>> {
   const { mcpReq = {} } = (context ?? {}) as { readonly mcpReq?: { readonly [name: string]: unknown } }
-  const { inputResponses, requestState, task } = mcpReq
+  const { inputResponses, requestState, task, envelope, _meta } = mcpReq
   const state: unknown = typeof requestState === 'function' ? requestState() : requestState
-  return toArguments({ inputResponses, requestState: state, task })
+  return {
+    input: toArguments({ inputResponses, requestState: state, task }),
+    meta: toArguments({ ...(envelope as object | undefined), ...(_meta as object | undefined) }),
+  }
 }
 
 /** One call, and how it is done once a decision allows it. */

@@ -2,7 +2,7 @@
  * The Model Context Protocol: import it as `@chancery/sdk/mcp`. It needs none of the MCP packages at run time; its types
  * fit theirs.
  */
-export { DECISION_META, deniedResult, denialText, refusedResult } from './denial.ts'
+export { DECISION_META, deniedResult, denialText, missingArguments, refusedResult } from './denial.ts'
 export type { DeniedDecision, DeniedResult } from './denial.ts'
 export { DecisionUnavailableError, governTools, outcomeOf, runToolCall } from './govern-tools.ts'
 export type {

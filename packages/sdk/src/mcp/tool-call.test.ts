@@ -31,6 +31,15 @@ it('has a digest of what the caller sent besides the arguments', () => {
   expect(digestOf({ requestState: 'a' })).not.toBe(digestOf({ requestState: 'b' }))
 })
 
+it('has a digest of all of _meta, which differs from that of the other input', () => {
+  const partsOf = (meta: JsonObject): JsonObject => toolParameters({ ...call, meta })['mcp'] as JsonObject
+  expect(partsOf({})['meta_digest']).toBeUndefined()
+  const [one, two] = [partsOf({ 'example.com/user': 'a' }), partsOf({ 'example.com/user': 'b' })]
+  expect(one['meta_digest']).toMatch(/^[0-9a-f]{64}$/)
+  expect(one['meta_digest']).not.toBe(two['meta_digest'])
+  expect([one['input_digest'], one['arguments_digest']]).toEqual([undefined, two['arguments_digest']])
+})
+
 describe('toolDigest', () => {
   const tool = readJson('{"name":"print","description":"Prints.","inputSchema":{"type":"object"}}') as JsonObject
 

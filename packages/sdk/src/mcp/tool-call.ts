@@ -10,6 +10,8 @@ export interface ToolCall {
   readonly arguments: JsonObject
   /** What the caller sent besides the arguments: `inputResponses`, `requestState`, `task`. In the digest only. */
   readonly input?: JsonObject
+  /** `_meta` of the call: a server may act on it. In a separate digest only, because it differs in every call. */
+  readonly meta?: JsonObject
   /** Arguments that policies may read. The others are in the digest only. */
   readonly named?: readonly string[]
   /** Of the definition of the tool, see {@link toolDigest}. */
@@ -35,9 +37,9 @@ export function toolCapability(server: string, tool: string): string {
   return capability
 }
 
-/** Returns the parameters of the decision and of its evidence: named arguments, and the digest of all of them. */
+/** Returns the parameters of the decision and of its evidence: named arguments, and digests of all that the caller sent. */
 export function toolParameters(call: ToolCall): JsonObject {
-  const { server, tool, arguments: given, input = {}, named = [], schemaDigest } = call
+  const { server, tool, arguments: given, input = {}, meta = {}, named = [], schemaDigest } = call
   const shown = named
     .filter((name) => name !== RESERVED)
     .flatMap((name) => {
@@ -51,6 +53,7 @@ export function toolParameters(call: ToolCall): JsonObject {
       tool,
       arguments_digest: digestOf(given),
       ...(Object.keys(input).length === 0 ? {} : { input_digest: digestOf(input) }),
+      ...(Object.keys(meta).length === 0 ? {} : { meta_digest: digestOf(meta) }),
       ...(schemaDigest === undefined ? {} : { schema_digest: schemaDigest }),
     },
   }

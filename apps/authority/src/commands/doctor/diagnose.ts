@@ -5,7 +5,7 @@ import { readAuthoritySettings } from '../../settings/authority-settings.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Database } from '../../database/database.ts'
 import { openExistingDatabase, translateDatabaseError } from '../../database/open.ts'
-import { openActivePolicies } from '../../features/boundary-policies/index.ts'
+import { openActivePolicies, probeCedar } from '../../features/boundary-policies/index.ts'
 import { NO_REDIS, checkNetwork } from '../../features/findings/index.ts'
 import { countNodeStates } from '../../features/roster/index.ts'
 import { openRedisCounts } from '../../limits/redis-counts.ts'
@@ -99,6 +99,7 @@ async function checkState(
     name: genesis?.network_name,
     policies: ownKeys === undefined ? undefined : await openActivePolicies({ database, keys: ownKeys }).read(),
     nodes: await countNodeStates(database.read, now),
+    probeCedar,
   })
 }
 

@@ -52,7 +52,7 @@ describe('a malicious text of the largest size', () => {
       const delay = monitorEventLoopDelay({ resolution: 5 })
       delay.enable()
       const began = performance.now()
-      const problems = await engine.check({ policySet: text, schema: SCHEMA }, [])
+      const [problems = []] = await engine.check([{ policySet: text, schema: SCHEMA, entities: [] }])
       const checked = performance.now()
       // As if it had been stored before the limit existed.
       const answer = await ask({ copies: 1 }, text)

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { asJson, canonicalJson, digestOf } from '@chancery/protocol'
 import type { CedarAnswer, CedarQuestion, JsonObject, NoAnswer } from '@chancery/protocol'
 import { CedarMissingError, openCedarEngine } from './cedar.ts'
+import type { CedarTexts } from './cedar.ts'
 
 // Holds: what Cedar answers through the engine, that its answers are the same in every run, that an error of one policy
 // is reported with the answer, that an answer that does not come in time, or no engine, denies, and that no caller stops
@@ -32,6 +33,11 @@ function ask(context: JsonObject, policySet = RULES, schema = SCHEMA): ReturnTyp
   return engine.ask(question, { policySet, schema })
 }
 
+async function check(texts: CedarTexts, entities: readonly JsonObject[] = []): Promise<readonly string[]> {
+  const [problems = []] = await engine.check([{ ...texts, entities }])
+  return problems
+}
+
 describe('Cedar', () => {
   it('answers with the names of its rules', async () => {
     expect(await ask({ copies: 2 })).toMatchObject({ decision: 'allow', reason: ['few'], errors: [] })
@@ -50,7 +56,7 @@ describe('Cedar', () => {
 
   it('reports the policy that could not be evaluated, although Cedar allows', async () => {
     const overflow = `${RULES} @id("sum") forbid(principal, action, resource) when { context.copies + 9223372036854775807 > 0 };`
-    expect(await engine.check({ policySet: overflow, schema: SCHEMA }, [])).toEqual([])
+    expect(await check({ policySet: overflow, schema: SCHEMA })).toEqual([])
     expect(await ask({ copies: 2 }, overflow)).toMatchObject({ decision: 'allow', errors: ['sum'] })
   })
 
@@ -113,21 +119,60 @@ describe('the check of texts', () => {
       SCHEMA,
     ],
   ])('finds %s', async (_name, policySet, schema) => {
-    expect((await engine.check({ policySet, schema }, [])).length).toBeGreaterThan(0)
+    expect((await check({ policySet, schema })).length).toBeGreaterThan(0)
   })
 
   it('finds entities that do not fit the schema', async () => {
     const uid = { type: 'Member', id: 'beta' }
     const texts = { policySet: RULES, schema: SCHEMA }
-    expect(await engine.check(texts, [{ uid, attrs: {}, parents: [] }])).toEqual([])
-    expect(await engine.check(texts, [{ uid, attrs: { age: 1 }, parents: [] }])).not.toEqual([])
+    expect(await check(texts, [{ uid, attrs: {}, parents: [] }])).toEqual([])
+    expect(await check(texts, [{ uid, attrs: { age: 1 }, parents: [] }])).not.toEqual([])
   })
 })
 
+describe('the check of a policy with several gates', () => {
+  const gate = { policySet: RULES, schema: SCHEMA, entities: [] }
+
+  it('reports the problems of each gate in order', async () => {
+    const wrong = { ...gate, policySet: 'permit(' }
+    const found = await engine.check([gate, wrong, gate])
+    expect(found.map((problems) => problems.length > 0)).toEqual([false, true, false])
+    expect(await engine.check([])).toEqual([])
+  })
+
+  it('has one time limit for all gates', async () => {
+    const slow = openCedarEngine(`data:text/javascript,${encodeURIComponent(SLOW_CHECK)}`)
+    const began = performance.now()
+    const found = await slow.check(Array.from({ length: 64 }, () => gate))
+    const took = performance.now() - began
+    await slow.close()
+    const late = found.findIndex((problems) => problems.length > 0)
+    expect([late >= 1, late <= 7]).toEqual([true, true])
+    expect(found[late]).toEqual(['the texts of the policy take longer than 2000 ms to check'])
+    expect(new Set(found.slice(late + 1).flat())).toEqual(
+      new Set(['not checked, because the check of another gate failed']),
+    )
+    expect(found).toHaveLength(64)
+    // 64 checks of 300 ms are 19 s. The start of the thread is not part of the limit.
+    expect(took).toBeLessThan(15_000)
+  }, 20_000)
+})
+
 describe('without the package', () => {
+  it('says so when it is probed', async () => {
+    const [missing, failing] = [
+      openCedarEngine('@cedar-policy/not-installed'),
+      openCedarEngine('data:text/javascript,throw 1'),
+    ]
+    expect([await engine.probe(), await missing.probe(), await failing.probe()]).toEqual(['ready', 'missing', 'failed'])
+    // A start that failed is not tried again at once.
+    expect([await missing.probe(), await failing.probe()]).toEqual(['missing', 'failed'])
+    await Promise.all([missing.close(), failing.close()])
+  })
+
   it('refuses to check, and denies', async () => {
     const missing = openCedarEngine('@cedar-policy/not-installed')
-    await expect(missing.check({ policySet: RULES, schema: SCHEMA }, [])).rejects.toThrow(CedarMissingError)
+    await expect(missing.check([{ policySet: RULES, schema: SCHEMA, entities: [] }])).rejects.toThrow(CedarMissingError)
     const digests = { policy_set_digest: 'a', schema_digest: 'b' }
     const question: CedarQuestion = { kind: 'cedar', digest: '', ...digests, entities: [], request: {} }
     const texts = { policySet: RULES, schema: SCHEMA }
@@ -159,6 +204,15 @@ const SLOW = `
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
     return { type: 'success', response: { decision: 'allow', diagnostics: { reason: [], errors: [] } } }
   }
+`
+/** Takes 300 ms to check the texts of a gate. */
+const SLOW_CHECK = `
+  ${PREPARES}
+  export const validate = () => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+    return { type: 'success', validationErrors: [] }
+  }
+  export const checkParseEntities = () => ({ type: 'success' })
 `
 const QUESTION: CedarQuestion = {
   kind: 'cedar',

@@ -1,8 +1,9 @@
 import { writeJson } from '@chancery/protocol'
 import type { CedarAnswer, CedarQuestion, JsonValue, NoAnswer } from '@chancery/protocol'
-import { FairQueue, SerialQueue } from '@chancery/service-kit'
+import { SerialQueue } from '@chancery/service-kit'
 import { Thread } from '@chancery/service-kit/threads'
 import type { CedarResult, CedarTexts, CedarThreadData } from './cedar-thread.ts'
+import { WaitingQuestions } from './waiting-questions.ts'
 
 export type { CedarTexts } from './cedar-thread.ts'
 
@@ -12,17 +13,11 @@ const CEDAR_MODULE = '@cedar-policy/cedar-wasm/nodejs'
 const LOAD_MS = 15_000
 /** For all texts of one policy at publication, and for the first use of a policy set. */
 const PREPARE_MS = 2000
+const TOO_SLOW = `the texts of the policy take longer than ${PREPARE_MS} ms to check`
 /** Usually less than one; a loaded machine needs more. */
 const EVALUATION_MS = 1000
-/** A question that waited this long for its turn is dropped. */
-const MAX_WAIT_MS = 1000
-/** Questions that wait, in total and of one caller. More are denied at once. */
-const MAX_WAITING = 500
-const MAX_WAITING_OF_CALLER = 128
 /** After Cedar could not be started, it is tried again after this time. */
 const RETRY_MS = 30_000
-/** One question at a time, the callers in turn. */
-const TURNS = { atOnce: 1, shortMs: 0, restFactor: 0, restMaxMs: 0 }
 /** Policy sets in the memory of one thread. A new thread begins without any. */
 const MAX_PREPARED = 64
 
@@ -36,9 +31,22 @@ class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError'
 }
 
+/** What one gate gives to Cedar besides the request. */
+export interface CedarGate extends CedarTexts {
+  readonly entities: readonly JsonValue[]
+}
+
+/** missing: the package is not installed. failed: it cannot be started now. */
+export type CedarState = 'ready' | 'missing' | 'failed'
+
 export interface CedarEngine {
-  /** Problems of the texts of one gate, for its author. Throws CedarMissingError without the package. */
-  check(texts: CedarTexts, entities: readonly JsonValue[]): Promise<readonly string[]>
+  /**
+   * Problems of each gate of one policy, for its author, in their order. One time limit is for all of them. Throws
+   * CedarMissingError without the package.
+   */
+  check(gates: readonly CedarGate[]): Promise<readonly (readonly string[])[]>
+  /** Whether questions can be answered. Loads Cedar unless it is loaded. */
+  probe(): Promise<CedarState>
   /** Never throws: a failure is an answer that denies. Callers are served in turn. */
   ask(question: CedarQuestion, texts: CedarTexts, caller?: string): Promise<CedarAnswer | NoAnswer>
   close(): Promise<void>
@@ -66,19 +74,25 @@ export function openCedarEngine(
     }
   }
   return {
-    // One at a time, in a thread for this text alone: while it is checked, decisions continue in the other one.
-    check: ({ policySet, schema }, entities) =>
+    // One policy at a time, in a thread for it alone: while it is checked, decisions continue in the other one.
+    check: (gates) =>
       checks.take(async () => {
+        if (gates.length === 0) return []
         const thread = await threads.start()
         try {
-          return await thread.check({ policySet, schema, entities: writeJson(entities) })
-        } catch (error) {
-          const isSlow = error instanceof TimeLimitError
-          return [isSlow ? `the texts take longer than ${PREPARE_MS} ms to check` : 'Cedar cannot read the texts']
+          return await checkGates(thread, gates, now)
         } finally {
           await thread.close()
         }
       }),
+    async probe() {
+      try {
+        if ((await threads.ready()) !== undefined) return 'ready'
+      } catch {
+        // The state of the threads says why.
+      }
+      return threads.isMissing ? 'missing' : 'failed'
+    },
     async ask(question, texts, caller = '') {
       // The time of the first start is no waiting for other questions. A failure is found again by askNext.
       await threads.ready().catch(() => undefined)
@@ -89,6 +103,35 @@ export function openCedarEngine(
     },
     close: () => threads.close(),
   }
+}
+
+/** Whether Cedar can be used here, for a program that asks it nothing else. */
+export async function probeCedar(): Promise<CedarState> {
+  const cedar = openCedarEngine()
+  try {
+    return await cedar.probe()
+  } finally {
+    await cedar.close()
+  }
+}
+
+/** After the limit, or after a failure inside WebAssembly, the thread is used no more. */
+async function checkGates(
+  thread: CedarThread,
+  gates: readonly CedarGate[],
+  now: () => number,
+): Promise<readonly (readonly string[])[]> {
+  const end = now() + PREPARE_MS
+  const found: (readonly string[])[] = []
+  for (const { policySet, schema, entities } of gates) {
+    try {
+      found.push(await thread.check({ policySet, schema, entities: writeJson(entities) }, end - now()))
+    } catch (error) {
+      found.push([error instanceof TimeLimitError ? TOO_SLOW : 'Cedar cannot read the texts'])
+      break
+    }
+  }
+  return gates.map((_, index) => found[index] ?? ['not checked, because the check of another gate failed'])
 }
 
 /** The thread that answers questions, and its starts. */
@@ -116,6 +159,10 @@ class CedarThreads {
       this.#triedAgainAt = error instanceof CedarMissingError ? Number.POSITIVE_INFINITY : this.#now() + RETRY_MS
       throw error
     }
+  }
+
+  get isMissing(): boolean {
+    return this.#triedAgainAt === Number.POSITIVE_INFINITY
   }
 
   /** One start for all who wait for it. Undefined when a start failed and is not tried again yet. */
@@ -149,37 +196,6 @@ class CedarThreads {
     this.#isClosed = true
     await this.#starting?.catch(() => undefined)
     await this.replace()
-  }
-}
-
-/** Runs one question at a time, those of different callers in turn, and none that waited too long. */
-class WaitingQuestions {
-  readonly #queue = new FairQueue(TURNS)
-  readonly #waiting = new Map<string, number>()
-  #total = 0
-
-  async take<Answer>(caller: string, work: () => Promise<Answer>): Promise<Answer | NoAnswer> {
-    const own = this.#waiting.get(caller) ?? 0
-    if (this.#total >= MAX_WAITING || own >= MAX_WAITING_OF_CALLER) return none('overloaded')
-    this.#count(caller, 1)
-    const slot = this.#queue.take(caller)
-    const limit = setTimeout(() => slot.drop(), MAX_WAIT_MS)
-    const isGranted = await slot.granted
-    clearTimeout(limit)
-    this.#count(caller, -1)
-    if (!isGranted) return none('overloaded')
-    try {
-      return await work()
-    } finally {
-      slot.end()
-    }
-  }
-
-  #count(caller: string, change: number): void {
-    const own = (this.#waiting.get(caller) ?? 0) + change
-    this.#total += change
-    if (own === 0) this.#waiting.delete(caller)
-    else this.#waiting.set(caller, own)
   }
 }
 
@@ -231,8 +247,8 @@ class CedarThread {
     return isPrepared
   }
 
-  check(asked: CedarTexts & { readonly entities: string }): Promise<readonly string[]> {
-    return within(PREPARE_MS, this.#thread.call<readonly string[]>('check', asked))
+  check(asked: CedarTexts & { readonly entities: string }, leftMs: number): Promise<readonly string[]> {
+    return within(leftMs, this.#thread.call<readonly string[]>('check', asked))
   }
 
   close(): Promise<void> {
@@ -243,7 +259,7 @@ class CedarThread {
 async function within<Value>(ms: number, work: Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TimeLimitError()), ms)
+    timer = setTimeout(() => reject(new TimeLimitError()), Math.max(0, ms))
   })
   try {
     return await Promise.race([work, limit])

@@ -3,6 +3,7 @@ import { CEDAR_PACKAGE, cedarEntities, cedarTexts, factOrigin } from '@chancery/
 import type { BoundaryPolicyIntent, GateSpec, PolicyIssue } from '@chancery/protocol'
 import { shorten } from '../../requests/read-fields.ts'
 import { CedarMissingError } from './cedar.ts'
+import type { CedarGate } from './cedar.ts'
 import type { GateEngines } from './gate-answers.ts'
 import type { IntentRequest } from './requests.ts'
 import { toJson } from './requests.ts'
@@ -28,18 +29,21 @@ async function findEngineIssues(
   texts: SentTexts,
   engines: GateEngines,
 ): Promise<readonly PolicyIssue[]> {
-  const found: PolicyIssue[] = []
-  for (const gate of gates) {
-    const messages = await problemsOf(gate, texts, engines)
-    found.push(
-      ...messages.map((message) => ({
-        code: 'invalid_gate_config' as const,
-        message: `config: ${shorten(message)}`,
-        gate_id: gate.gate_id,
-      })),
-    )
-  }
-  return found
+  const read = await Promise.all(gates.map((gate) => readGate(gate, texts, engines)))
+  const checked = await checkCedar(
+    engines.cedar,
+    read.filter((each) => 'policySet' in each),
+  )
+  let next = 0
+  return gates.flatMap(({ gate_id }, index) => {
+    const gate = read[index] ?? []
+    const messages = 'policySet' in gate ? (checked[next++] ?? []) : gate
+    return messages.map((message) => ({
+      code: 'invalid_gate_config' as const,
+      message: `config: ${shorten(message)}`,
+      gate_id,
+    }))
+  })
 }
 
 /** Whether all engines and texts of a stored policy are there, so that it can be activated. */
@@ -47,11 +51,12 @@ export async function canRun(policy: Pick<BoundaryPolicyIntent, 'gates'>, engine
   return (await findEngineIssues(policy, new Map(), engines)).length === 0
 }
 
-async function problemsOf(
+/** Returns the problems of a gate, or what Cedar has to check. */
+async function readGate(
   { gate_type, config }: GateSpec,
   sent: SentTexts,
-  { cedar, facts, texts }: GateEngines,
-): Promise<readonly string[]> {
+  { facts, texts }: GateEngines,
+): Promise<readonly string[] | CedarGate> {
   if (gate_type === 'external_fact.v1')
     return facts.mayAsk(factOrigin(config)) ? [] : ['origin: this authority may not ask it, see NA_FACT_ORIGINS']
   if (gate_type !== 'cedar.v1') return []
@@ -60,10 +65,18 @@ async function problemsOf(
   const [policySet, schema] = [await find(named.policy_set_digest), await find(named.schema_digest)]
   if (policySet === undefined) return ['policy_set_digest: no text with this digest was sent or is stored']
   if (schema === undefined) return ['schema_digest: no text with this digest was sent or is stored']
+  return { policySet, schema, entities: cedarEntities(config) }
+}
+
+async function checkCedar(
+  cedar: GateEngines['cedar'],
+  gates: readonly CedarGate[],
+): Promise<readonly (readonly string[])[]> {
   try {
-    return await cedar.check({ policySet, schema }, cedarEntities(config))
+    return await cedar.check(gates)
   } catch (error) {
-    if (error instanceof CedarMissingError) return [`cedar.v1 needs a package: npm install ${CEDAR_PACKAGE}`]
-    return ['Cedar could not be started']
+    const isMissing = error instanceof CedarMissingError
+    const problem = isMissing ? `cedar.v1 needs a package: npm install ${CEDAR_PACKAGE}` : 'Cedar could not be started'
+    return gates.map(() => [problem])
   }
 }

@@ -197,6 +197,8 @@ describe('a policy with a Cedar gate', () => {
         },
       })
       expect(JSON.stringify(good.entry)).not.toContain('s1')
+      const { passed } = accepted(await na.as('standard')('GET', '/admin/findings'))
+      expect(passed).toContain('policy-cedar')
       const many = await decide({ id: 's1', copies: 6 })
       expect([many.decision['authorized'], many.entry['reason']]).toEqual([
         false,

@@ -8,6 +8,7 @@ import { openActivePolicies } from './active-set.ts'
 import type { ActivePolicies } from './active-set.ts'
 import { active } from './active.ts'
 import { openCedarEngine } from './cedar.ts'
+import type { CedarState } from './cedar.ts'
 import { deactivate } from './deactivate.ts'
 import { openFactSources } from './fact-sources.ts'
 import { answerQuestions } from './gate-answers.ts'
@@ -24,6 +25,8 @@ import { validate } from './validate.ts'
 import { verify } from './verify.ts'
 
 export { openActivePolicies } from './active-set.ts'
+export { probeCedar } from './cedar.ts'
+export type { CedarState } from './cedar.ts'
 export type { PolicySetView } from './policy-health.ts'
 
 export interface BoundaryPolicies extends Feature {
@@ -32,6 +35,8 @@ export interface BoundaryPolicies extends Feature {
   /** Asks what gates need to know about a request of the caller. Never throws for a source that fails. */
   answer(asked: readonly AskedQuestion[], caller: string): Promise<EngineAnswers>
   describe(): Promise<PolicySetView>
+  /** Whether gates of type cedar.v1 get answers in this process. */
+  probeCedar(): Promise<CedarState>
 }
 
 export function openBoundaryPolicies(parts: BoundaryPoliciesParts): BoundaryPolicies {
@@ -58,6 +63,7 @@ export function openBoundaryPolicies(parts: BoundaryPoliciesParts): BoundaryPoli
     active: own.active,
     answer: (asked, caller) => answerQuestions(engines, asked, `requester ${caller}`),
     describe: () => describePolicySet(own),
+    probeCedar: () => engines.cedar.probe(),
     close: () => engines.cedar.close(),
   }
 }

@@ -44,10 +44,11 @@ async function findAll(parts: FindingsParts): Promise<readonly Finding[]> {
   ])
   const policies = await boundaryPolicies.active.read()
   const nodes = await roster.countNodes()
+  const probeCedar = (): ReturnType<typeof boundaryPolicies.probeCedar> => boundaryPolicies.probeCedar()
   return [
     ...runningFindings(reasons, readiness.reasons),
     checkWindow(network.genesis, now),
-    ...(await checkNetwork({ ...parts, name: network.name, now, policies, nodes })),
+    ...(await checkNetwork({ ...parts, name: network.name, now, policies, nodes, probeCedar })),
     ...denialFindings(deniedForFreshness),
   ]
 }

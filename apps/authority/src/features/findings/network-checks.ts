@@ -12,11 +12,11 @@ import type { CheckedNetwork } from './parts.ts'
  * both run this function.
  */
 export async function checkNetwork(network: CheckedNetwork): Promise<readonly Finding[]> {
-  const { policies, nodes, now } = network
+  const { policies, nodes, now, probeCedar } = network
   return [
     ...(await checkLists(network)),
     ...(await checkPartners(network)),
-    ...(policies === undefined ? [] : checkPolicies(policies, now)),
+    ...(policies === undefined ? [] : await checkPolicies(policies, now, probeCedar)),
     ...(nodes === undefined ? [] : await checkNodes(nodes, network)),
     ...(await checkAnchors(network)),
     await checkBackup(network),

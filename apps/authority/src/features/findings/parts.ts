@@ -4,7 +4,7 @@ import type { Core } from '../../core.ts'
 import type { Database } from '../../database/database.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Boundary } from '../boundary/index.ts'
-import type { BoundaryPolicies } from '../boundary-policies/index.ts'
+import type { BoundaryPolicies, CedarState } from '../boundary-policies/index.ts'
 import type { Enrollment } from '../enrollment/index.ts'
 import type { Health } from '../health/index.ts'
 import type { NodeCounts, Roster } from '../roster/index.ts'
@@ -22,6 +22,8 @@ export interface CheckedNetwork {
   /** The policies in force, verified. */
   readonly policies: readonly CheckedPolicy[] | undefined
   readonly nodes: NodeCounts | undefined
+  /** Whether gates of type cedar.v1 get answers. */
+  readonly probeCedar: () => Promise<CedarState>
 }
 
 export interface FindingsParts extends Pick<Core, 'clock' | 'database' | 'network' | 'operators'> {

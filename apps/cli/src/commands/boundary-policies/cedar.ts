@@ -11,8 +11,14 @@ export interface CedarTexts {
   readonly schema: string
 }
 
+/** What a gate gives to Cedar besides the request. */
+export interface CedarGate extends CedarTexts {
+  readonly entities: readonly JsonValue[]
+}
+
 export interface Cedar {
-  check(texts: CedarTexts, entities: readonly JsonValue[]): Promise<readonly string[]>
+  /** Problems of each gate of one policy, in their order. */
+  check(gates: readonly CedarGate[]): Promise<readonly (readonly string[])[]>
   ask(question: CedarQuestion, texts: CedarTexts): Promise<EngineAnswer>
 }
 
@@ -23,9 +29,9 @@ export async function withCedar<Done>(work: (cedar: Cedar) => Promise<Done>): Pr
     (opened ??= import('@chancery/authority').then(({ openCedarEngine }) => openCedarEngine()))
   try {
     return await work({
-      check: async (texts, entities) => {
+      check: async (gates) => {
         try {
-          return await (await open()).check(texts, entities)
+          return await (await open()).check(gates)
         } catch (error) {
           const message = 'Cedar cannot be loaded.'
           const hint = `Install it: npm install ${CEDAR_PACKAGE}`

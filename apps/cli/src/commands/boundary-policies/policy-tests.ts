@@ -120,11 +120,16 @@ function findTexts({ texts }: TestEngine, named: ReturnType<typeof cedarTexts>):
 
 /** The checks that the authority makes at publication. */
 async function requireCedar(file: SourceFile, { gates }: BoundaryPolicyIntent, engine: TestEngine): Promise<void> {
-  for (const { gate_id, gate_type, config } of gates) {
-    if (gate_type !== 'cedar.v1') continue
+  const asking = gates.flatMap(({ gate_id, gate_type, config }) => {
+    if (gate_type !== 'cedar.v1') return []
     const texts = findTexts(engine, cedarTexts(config))
     if (texts === undefined) throw unusable(file, `${gate_id}: the folder has no text with the digest it names`)
-    const problems = await engine.cedar.check(texts, cedarEntities(config))
+    return [{ gate_id, ...texts, entities: cedarEntities(config) }]
+  })
+  if (asking.length === 0) return
+  const found = await engine.cedar.check(asking)
+  for (const [index, { gate_id }] of asking.entries()) {
+    const problems = found[index] ?? []
     if (problems.length > 0) throw unusable(file, `${gate_id}: ${problems.join('; ')}`)
   }
 }

@@ -104,14 +104,16 @@ class HttpGuard {
 
   async #request(message: ClientRequest, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const caller = passedHeaders(request.headers)
+    const key = callerKey(request)
     const tools = {
-      known: this.#knownOf(request),
+      known: this.#knownOf(key),
+      caller: key,
       ask: (method: string, params: JsonObject) => this.#upstream.ask(caller, method, params),
       wrongHeader: ({ headers }: KnownTool, given: JsonObject) =>
         wrongParam(request.headers, headers, { given, isModern: versionOf(message.params) !== undefined }),
     }
-    const guarded = await this.#guard.request(message, tools, (report) =>
-      this.#exchange(message, { request, response }, report),
+    const guarded = await this.#guard.request(message, tools, (sent, report) =>
+      this.#exchange({ ...message, value: sent }, { request, response }, report),
     )
     if (!guarded.passed) sendJson(response, guarded.status, guarded.body)
   }
@@ -223,9 +225,7 @@ class HttpGuard {
     return found
   }
 
-  #knownOf({ headers }: IncomingMessage): KnownTools {
-    const facts = [headers.authorization, headers.cookie, headers['mcp-session-id'], headers['mcp-protocol-version']]
-    const key = createHash('sha256').update(JSON.stringify(facts)).digest('hex')
+  #knownOf(key: string): KnownTools {
     const known = this.#known.get(key) ?? new KnownTools()
     this.#known.delete(key)
     this.#known.set(key, known)
@@ -233,6 +233,12 @@ class HttpGuard {
     if (this.#known.size > MOST_CALLERS && oldest !== undefined) this.#known.delete(oldest)
     return known
   }
+}
+
+/** Returns a text that differs for callers with different credentials. */
+function callerKey({ headers }: IncomingMessage): string {
+  const facts = [headers.authorization, headers.cookie, headers['mcp-session-id'], headers['mcp-protocol-version']]
+  return createHash('sha256').update(JSON.stringify(facts)).digest('hex')
 }
 
 function isResponseTo(received: ServerMessage, message: ClientRequest | undefined): boolean {

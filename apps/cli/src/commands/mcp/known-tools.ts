@@ -10,7 +10,11 @@ export interface KnownTool {
   readonly digest: string
   /** Arguments that HTTP requests repeat in a header: the path of each by the name of the header. */
   readonly headers: ReadonlyMap<string, readonly string[]>
+  /** Types of the arguments that are one text, number or boolean. */
+  readonly types: ReadonlyMap<string, string>
 }
+
+const FORM_TYPES: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean'])
 
 const MAX_AGE_MS = 60_000
 const MOST_PAGES = 100
@@ -67,8 +71,8 @@ async function listTools(
   // The digests are in the order of the tools.
   return new Map(
     [...digests].map(([name, digest], at) => {
-      const headers = new Map(paramHeaders(member(tools[at] ?? {}, 'inputSchema'), []))
-      return [name, { digest, headers }]
+      const schema = member(tools[at] ?? {}, 'inputSchema')
+      return [name, { digest, headers: new Map(paramHeaders(schema, [])), types: new Map(simpleTypes(schema)) }]
     }),
   )
 }
@@ -83,6 +87,15 @@ function paramHeaders(schema: JsonValue | undefined, path: readonly string[]): [
     const named: [string, readonly string[]][] =
       typeof header === 'string' ? [[`mcp-param-${header.toLowerCase()}`, own]] : []
     return [...named, ...paramHeaders(property, own)]
+  })
+}
+
+function simpleTypes(schema: JsonValue | undefined): [string, string][] {
+  const properties = isJsonObject(schema) ? member(schema, 'properties') : undefined
+  if (!isJsonObject(properties)) return []
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const type = isJsonObject(property) ? member(property, 'type') : undefined
+    return typeof type === 'string' && FORM_TYPES.has(type) ? [[name, type] satisfies [string, string]] : []
   })
 }
 

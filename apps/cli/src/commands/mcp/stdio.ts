@@ -200,15 +200,16 @@ class StdioSession {
     const key = idKey(id)
     const state = { isCancelled: false, isSent: false }
     this.#running.set(key, state)
-    const tools = { known: this.#known, ask: (name: string, params: JsonObject) => this.#server.ask(name, params) }
+    const ask = (name: string, params: JsonObject): Promise<JsonObject | undefined> => this.#server.ask(name, params)
+    const tools = { known: this.#known, caller: '', ask }
     const guarded = await this.#guard
-      .request<Received>(request, tools, async (report) => {
+      .request<Received>(request, tools, async (sent, report) => {
         if (state.isCancelled) {
           report({ outcome: 'failure', detail: 'cancelled before the call' })
           return undefined
         }
         state.isSent = true
-        const received = await this.#server.request(id, request.value)
+        const received = await this.#server.request(id, sent)
         report(outcomeOfResponse(received))
         return received
       })

@@ -2,7 +2,8 @@ import { isJsonObject, member, visible } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { ActionReport } from '@chancery/sdk'
 import { DecisionUnavailableError, deniedResult, denialText, outcomeOf, refusedResult } from '@chancery/sdk/mcp'
-import type { ToolCall } from '@chancery/sdk/mcp'
+import type { DeniedDecision, ToolCall } from '@chancery/sdk/mcp'
+import { FactQuestions } from './fact-questions.ts'
 import type { Gate } from './gate.ts'
 import { ListUnavailableError } from './known-tools.ts'
 import type { AskServer, KnownTool, KnownTools } from './known-tools.ts'
@@ -44,12 +45,22 @@ const PRIVATE_LIST = { cacheScope: 'private', ttlMs: 1000 } as const
 export interface CallerTools {
   readonly known: KnownTools
   readonly ask: AskServer
+  /** Differs for each caller. */
+  readonly caller: string
   /** Returns the header of a call that differs from its arguments. */
   readonly wrongHeader?: (tool: KnownTool, given: JsonObject) => string | undefined
 }
 
 /** How a request goes to the server. Reports the outcome that it saw. */
-export type Forward<Value> = (report: (said: ActionReport) => void) => Promise<Value>
+export type Forward<Value> = (message: JsonObject, report: (said: ActionReport) => void) => Promise<Value>
+
+/** A call to decide, and the message for the server. */
+interface ReadCall {
+  readonly call: ToolCall
+  readonly message: JsonObject
+  /** Returns what the client gets for a denial, when it is more than the denial. */
+  readonly ask?: (denied: DeniedDecision) => JsonObject | undefined
+}
 
 /** What the client gets: a value of the server, or a body of the guard with its HTTP status. */
 export type Guarded<Value> =
@@ -68,6 +79,7 @@ export interface ToolGuardParts {
 export class ToolGuard {
   readonly #parts: ToolGuardParts
   readonly #noted = new Set<string>()
+  readonly #questions = new FactQuestions()
 
   constructor(parts: ToolGuardParts) {
     this.#parts = parts
@@ -85,12 +97,12 @@ export class ToolGuard {
 
   /** Passes a request on when its rule and the authority allow it. */
   async request<Value>(request: ClientRequest, tools: CallerTools, forward: Forward<Value>): Promise<Guarded<Value>> {
-    const { id, method, params } = request
+    const { id, method, value } = request
     const rule = this.ruleOf(method)
-    if (rule === 'pass') return { passed: true, value: await forward(() => undefined) }
+    if (rule === 'pass') return { passed: true, value: await forward(value, () => undefined) }
     if (rule === 'refuse') return refused(id, `This guard does not pass on ${visible(method, { maxLength: 100 })}.`)
-    const call = method === 'tools/call' ? await this.#toolCall(id, params, tools) : this.#otherCall(method, params)
-    return 'passed' in call ? call : this.#decide(request, call, forward)
+    const read = method === 'tools/call' ? await this.#toolCall(request, tools) : this.#otherCall(request)
+    return 'passed' in read ? read : this.#decide(request, read, forward)
   }
 
   /** Returns a message of the server as the client may see it: a list of tools is filtered wherever it appears. */
@@ -119,56 +131,78 @@ export class ToolGuard {
     return { ...result, tools: shown, ...(isModern ? PRIVATE_LIST : {}) }
   }
 
-  async #toolCall(
-    id: JsonValue,
-    params: JsonObject,
-    { known, ask, wrongHeader }: CallerTools,
-  ): Promise<ToolCall | Guarded<never>> {
-    const { name: tool, arguments: given = {}, _meta, ...input } = params
+  async #toolCall({ id, params, value }: ClientRequest, tools: CallerTools): Promise<ReadCall | Guarded<never>> {
+    const { name: tool, arguments: sent = {}, _meta, ...rest } = params
     // The decision would not cover a member that the guard does not know.
-    if (!Object.keys(input).every((name) => CALL_INPUT.has(name)))
+    if (!Object.keys(rest).every((name) => CALL_INPUT.has(name)))
       return ok(errorBody(id, CODES.params, 'A parameter of the call is not known to this guard.'))
-    if (typeof tool !== 'string' || tool === '' || tool.length > 128 || !isJsonObject(given))
-      return { passed: false, status: 200, body: errorBody(id, CODES.params, 'A call has a name and arguments.') }
-    const current = await known.find(tool, ask, _meta).catch((error: unknown) => {
-      if (error instanceof ListUnavailableError) return error
-      throw error
-    })
-    if (current instanceof ListUnavailableError)
-      return ok(errorBody(id, CODES.internal, 'Not called: the server gave no list of its tools. Try again later.'))
-    const problem = this.#pinProblem(tool, current?.digest, (await loadPins(this.#parts.pinsFile)).get(tool))
-    if (problem !== undefined) {
-      this.#noteOnce(problem)
-      return { passed: false, status: 200, body: resultBody(id, refusedResult(`Not called: ${problem}`)) }
-    }
-    const wrong = current === undefined ? undefined : wrongHeader?.(current, given)
+    if (typeof tool !== 'string' || tool === '' || tool.length > 128 || !isJsonObject(sent))
+      return ok(errorBody(id, CODES.params, 'A call has a name and arguments.'))
+    if (_meta !== undefined && !isJsonObject(_meta)) return ok(errorBody(id, CODES.params, '_meta is not an object.'))
+    const known = await this.#approved(id, tool, tools, _meta)
+    if ('passed' in known) return known
+    const wrong = tools.wrongHeader?.(known, sent)
     if (wrong !== undefined) return { passed: false, status: 400, body: headerMismatch(id, wrong) }
+    const asked = { caller: tools.caller, tool, arguments: sent, input: rest }
+    const answer = this.#questions.take(asked)
+    if (answer?.state === 'unknown')
+      return ok(errorBody(id, CODES.params, 'The request state is not valid any more. Call again without it.'))
+    if (answer?.state === 'declined')
+      return ok(resultBody(id, refusedResult(`Not called: no value was given for ${answer.names.join(', ')}.`)))
+    const { arguments: given, input } = answer ?? { arguments: sent, input: rest }
     const { server, rules } = this.#parts
     const named = rules.parameters.get(tool) ?? []
+    const meta = _meta ?? {}
     return {
-      server,
-      tool,
-      arguments: given,
-      input,
-      named,
-      ...(current === undefined ? {} : { schemaDigest: current.digest }),
+      call: { server, tool, arguments: given, input, meta, named, schemaDigest: known.digest },
+      message: answer === undefined ? value : completed(value, given, input),
+      // A call is completed once. Its first denial names everything that it lacks.
+      ...(answer === undefined
+        ? { ask: (denied) => this.#questions.ask(denied, asked, { tool: known, named, meta }) }
+        : {}),
     }
   }
 
-  #otherCall(method: string, { _meta, ...given }: JsonObject): ToolCall {
-    return { server: this.#parts.server, tool: method, arguments: given, named: ['name', 'uri'] }
+  /** Returns the tool as the server lists it, when it is the pinned one. */
+  async #approved(
+    id: JsonValue,
+    tool: string,
+    { known, ask }: CallerTools,
+    meta: JsonObject | undefined,
+  ): Promise<KnownTool | Guarded<never>> {
+    let current: KnownTool | undefined
+    try {
+      current = await known.find(tool, ask, meta)
+    } catch (error) {
+      if (!(error instanceof ListUnavailableError)) throw error
+      return ok(errorBody(id, CODES.internal, 'Not called: the server gave no list of its tools. Try again later.'))
+    }
+    const problem = this.#pinProblem(tool, current?.digest, (await loadPins(this.#parts.pinsFile)).get(tool))
+    if (problem === undefined && current !== undefined) return current
+    const text = problem ?? 'the tool is not listed.'
+    this.#noteOnce(text)
+    return ok(resultBody(id, refusedResult(`Not called: ${text}`)))
   }
 
-  async #decide<Value>(request: ClientRequest, call: ToolCall, forward: Forward<Value>): Promise<Guarded<Value>> {
-    const { id, method } = request
+  #otherCall({ method, params, value }: ClientRequest): ReadCall {
+    const { _meta: meta = {}, ...given } = params
+    const call = { server: this.#parts.server, tool: method, arguments: given, named: ['name', 'uri'] }
+    return { call: isJsonObject(meta) ? { ...call, meta } : { ...call, arguments: params }, message: value }
+  }
+
+  async #decide<Value>(
+    { id, method }: ClientRequest,
+    { call, message, ask }: ReadCall,
+    forward: Forward<Value>,
+  ): Promise<Guarded<Value>> {
     const isTool = method === 'tools/call'
     try {
-      const outcome = await this.#parts.gate.run(call, forward)
+      const outcome = await this.#parts.gate.run(call, (report) => forward(message, report))
       if (outcome.state === 'done') return { passed: true, value: outcome.value }
       if (outcome.state === 'refused')
         return isTool ? ok(resultBody(id, refusedResult(outcome.text))) : refused(id, outcome.text)
       const { decision } = outcome.denied
-      if (isTool) return ok(resultBody(id, deniedResult(outcome.denied)))
+      if (isTool) return ok(resultBody(id, ask?.(outcome.denied) ?? deniedResult(outcome.denied)))
       return refused(id, denialText(outcome.denied), {
         decision_id: decision.decision_id,
         reason: decision.denial_reason,
@@ -204,6 +238,13 @@ export function outcomeOfResponse(response: ServerMessage | undefined): ActionRe
     return { outcome: 'partial', detail: 'no valid response of the server' }
   if (response.error !== undefined) return { outcome: 'failure', detail: 'the server returned an error' }
   return outcomeOf(response.result ?? {})
+}
+
+/** Returns the message of a call that its caller completed: the server gets the arguments that were decided. */
+function completed(value: JsonObject, given: JsonObject, input: JsonObject): JsonObject {
+  const params = member(value, 'params')
+  const { inputResponses: _responses, requestState: _state, ...rest } = isJsonObject(params) ? params : {}
+  return { ...value, params: { ...rest, ...input, arguments: given } }
 }
 
 function listedTools(result: JsonObject): readonly JsonObject[] | undefined {
