@@ -1,17 +1,19 @@
 import { member } from '../../canonical/json-value.ts'
 import type { JsonValue } from '../../canonical/json-value.ts'
+import type { Read } from '../../reading/read.ts'
 import { closed, required } from '../../reading/shape.ts'
 import { matching } from '../../reading/text.ts'
-import { findFact, readFactPath } from '../facts.ts'
+import { findFact } from '../facts.ts'
 import type { AttestationFacts, Fact } from '../facts.ts'
 import { equalScalars, isScalar } from '../scalar.ts'
 import type { Scalar } from '../scalar.ts'
-import { MISSING, isAbsent, readConfig } from './gate.ts'
+import { MISSING, factPath, isAbsent, readConfig } from './gate.ts'
 import type { FactVerdict, GateType } from './gate.ts'
 import { comparable } from './listed.ts'
 
 const claimName = matching(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 _ -')
-const shape = closed({ path: required(readFactPath), claim: required(claimName) })
+const shape = closed({ path: required(factPath), claim: required(claimName) })
+export const attestationClaimConfig: Read<unknown> = shape
 
 /** What is asked for must be named by a claim of the attestation: the issuer's list, not the policy's. */
 export const attestationClaim: GateType = {

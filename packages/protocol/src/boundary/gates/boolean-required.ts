@@ -1,9 +1,10 @@
+import type { Read } from '../../reading/read.ts'
 import { boolean, closed, required, withDefault } from '../../reading/shape.ts'
-import { readFactPath } from '../facts.ts'
-import { MISSING, isAbsent, overFact, readConfig } from './gate.ts'
+import { MISSING, factPath, isAbsent, overFact, readConfig } from './gate.ts'
 import type { GateType } from './gate.ts'
 
-const shape = closed({ path: required(readFactPath), expected: withDefault(boolean, true) })
+const shape = closed({ path: required(factPath), expected: withDefault(boolean, true) })
+export const booleanRequiredConfig: Read<unknown> = shape
 
 /** The fact must be this boolean; 1 and "true" are not. */
 export const booleanRequired: GateType = {

@@ -4,18 +4,19 @@ import { emptyObject, isJsonObject } from '../../canonical/json-value.ts'
 import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
 import { FormError } from '../../reading/form-error.ts'
 import type { Read } from '../../reading/read.ts'
+import { described } from '../../reading/schema.ts'
 import { arrayOf, closed, object, oneOf, required, withDefault } from '../../reading/shape.ts'
 import { digest, matching } from '../../reading/text.ts'
 import type { CedarQuestion, EngineAnswer, EngineFailure } from '../engine-question.ts'
-import { findFact, readFactPath } from '../facts.ts'
+import { findFact } from '../facts.ts'
 import type { FactPath, Facts } from '../facts.ts'
 import { UnfitValue, toCedarRecord, toCedarValue } from './cedar-value.ts'
-import { readConfig } from './gate.ts'
+import { factPath, readConfig } from './gate.ts'
 import type { FactVerdict, GateReading, GateType } from './gate.ts'
 
 const TYPE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}(?:::[A-Za-z_][A-Za-z0-9_]{0,63}){0,7}$/
 const typeName = matching(TYPE_NAME, 'the name of a Cedar type is needed')
-const entity = closed({ type: required(typeName), id: required(readFactPath) })
+const entity = closed({ type: required(typeName), id: required(factPath) })
 
 const CONTEXT_MEMBERS = [
   'request_parameters',
@@ -31,14 +32,17 @@ const CONTEXT_MEMBERS = [
 ] as const
 
 /** Entities of the policy author: the same for every request, so they may name other entities. */
-const fixedEntity: Read<JsonObject> = (value, field) => {
-  try {
-    return toCedarRecord(object(value, field), 'allowed')
-  } catch (error) {
-    if (error instanceof UnfitValue) throw new FormError(field, 'has a value that Cedar does not have')
-    throw error
-  }
-}
+const fixedEntity: Read<JsonObject> = described(
+  (value, field) => {
+    try {
+      return toCedarRecord(object(value, field), 'allowed')
+    } catch (error) {
+      if (error instanceof UnfitValue) throw new FormError(field, 'has a value that Cedar does not have')
+      throw error
+    }
+  },
+  () => ({ type: 'object' }),
+)
 
 const shape = closed({
   policy_set_digest: required(digest),
@@ -52,6 +56,7 @@ const shape = closed({
   ),
   entities: withDefault<readonly JsonObject[]>(arrayOf(fixedEntity, { max: 256 }), []),
 })
+export const cedarConfig: Read<unknown> = shape
 type CedarConfig = ReturnType<typeof shape>
 
 /** The digests of the texts that a valid config names. */

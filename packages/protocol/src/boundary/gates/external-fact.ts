@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
 import { CLOCK_TOLERANCE, readInstant, seconds } from '../../canonical/time.ts'
 import { FormError } from '../../reading/form-error.ts'
 import type { Read } from '../../reading/read.ts'
+import { described } from '../../reading/schema.ts'
 import { closed, integer, object, required, string, withDefault } from '../../reading/shape.ts'
 import { depthOf, instantOf, label, matching } from '../../reading/text.ts'
 import type { EngineAnswer, ExternalFact, FactQuestion } from '../engine-question.ts'
@@ -20,8 +21,10 @@ const ORIGIN = /^https?:\/\/[A-Za-z0-9.:[\]-]{1,256}$/
 const PATH = /^\/(?!\/)[!-"$-[\]-~]{0,511}$/
 const MEMBER = /^[A-Za-z0-9_-]{1,64}(?:\.[A-Za-z0-9_-]{1,64}){0,7}$/
 
-const responseMember: Read<readonly string[]> = (value, field) =>
-  matching(MEMBER, 'the place of a member is needed')(value, field).split('.')
+const responseMember: Read<readonly string[]> = described(
+  (value, field) => matching(MEMBER, 'the place of a member is needed')(value, field).split('.'),
+  () => ({ type: 'string', pattern: MEMBER.source }),
+)
 
 const shape = closed({
   origin: required(matching(ORIGIN, 'an origin is needed: https://host or https://host:port')),
@@ -38,6 +41,7 @@ const shape = closed({
   ),
   time_limit_ms: withDefault(integer(10, 1000), 200),
 })
+export const externalFactConfig: Read<unknown> = shape
 type FactConfig = ReturnType<typeof shape>
 
 /** The origin of a valid config. */

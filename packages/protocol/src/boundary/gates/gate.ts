@@ -1,9 +1,10 @@
 import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
 import { FormError } from '../../reading/form-error.ts'
+import { described } from '../../reading/schema.ts'
 import { readRecord } from '../../reading/shape.ts'
 import type { Read } from '../../reading/read.ts'
 import type { EngineQuestion } from '../engine-question.ts'
-import { findFact } from '../facts.ts'
+import { findFact, readFactPath } from '../facts.ts'
 import type { Fact, FactPath, Facts } from '../facts.ts'
 import { isScalar } from '../scalar.ts'
 import type { Scalar, ValueType } from '../scalar.ts'
@@ -62,6 +63,12 @@ export function readConfig<Value>(read: Read<Value>, config: JsonObject): Value 
   return readRecord(read, config)
 }
 
+/** A place in the facts of a request, for example `request_parameters.amount`. */
+export const factPath: Read<FactPath> = described(
+  (value, field) => readFactPath(value, field),
+  () => ({ type: 'string', format: 'fact-path' }),
+)
+
 export function finiteNumber(value: JsonValue, field: string): JsonValue {
   if (isScalar(value) && typeof value !== 'string' && typeof value !== 'boolean' && value !== null) return value
   throw new FormError(field, 'a number is needed')
@@ -71,6 +78,9 @@ export function scalar(value: JsonValue, field: string): Scalar {
   if (isScalar(value)) return value
   throw new FormError(field, 'a text, number, boolean or null is needed')
 }
+
+described(finiteNumber, () => ({ type: 'number' }))
+described(scalar, () => ({ type: ['string', 'number', 'boolean', 'null'] }))
 
 /** True for facts that are not there: a missing member, or null where null means nothing. */
 export function isAbsent({ value }: Fact): boolean {

@@ -1,17 +1,16 @@
 import { arrayOf, closed, required } from '../../reading/shape.ts'
 import type { Read } from '../../reading/read.ts'
-import { readFactPath } from '../facts.ts'
 import type { Fact, FactPath } from '../facts.ts'
 import { equalScalars, isScalar } from '../scalar.ts'
 import type { Scalar } from '../scalar.ts'
-import { MISSING, scalar } from './gate.ts'
+import { MISSING, factPath, scalar } from './gate.ts'
 import type { FactVerdict } from './gate.ts'
 
 export const MAX_LISTED = 256
 
 /** The config allowlist and denylist share. */
 export const listConfig: Read<{ readonly path: FactPath; readonly values: readonly Scalar[] }> = closed({
-  path: required(readFactPath),
+  path: required(factPath),
   values: required(arrayOf(scalar, { min: 1, max: MAX_LISTED })),
 })
 

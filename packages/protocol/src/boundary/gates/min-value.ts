@@ -1,14 +1,15 @@
+import type { Read } from '../../reading/read.ts'
 import { boolean, closed, required, withDefault } from '../../reading/shape.ts'
-import { readFactPath } from '../facts.ts'
 import { boundGate } from './bound.ts'
-import { finiteNumber, readConfig } from './gate.ts'
+import { factPath, finiteNumber, readConfig } from './gate.ts'
 import type { GateType } from './gate.ts'
 
 const shape = closed({
-  path: required(readFactPath),
+  path: required(factPath),
   min: required(finiteNumber),
   inclusive: withDefault(boolean, true),
 })
+export const minValueConfig: Read<unknown> = shape
 
 /** The number must not stay below `min`. */
 export const minValue: GateType = {

@@ -1,9 +1,10 @@
+import type { Read } from '../../reading/read.ts'
 import { closed, required } from '../../reading/shape.ts'
-import { readFactPath } from '../facts.ts'
-import { MISSING, isAbsent, overFact, readConfig } from './gate.ts'
+import { MISSING, factPath, isAbsent, overFact, readConfig } from './gate.ts'
 import type { GateType } from './gate.ts'
 
-const shape = closed({ path: required(readFactPath) })
+const shape = closed({ path: required(factPath) })
+export const requiredParameterConfig: Read<unknown> = shape
 
 /** The fact must be there; false, 0 and empty values are there. */
 export const requiredParameter: GateType = {

@@ -1,10 +1,14 @@
+import type { Read } from '../../reading/read.ts'
 import { arrayOf, closed, required, string } from '../../reading/shape.ts'
-import { readFactPath } from '../facts.ts'
-import { MISSING, isAbsent, overFact, readConfig } from './gate.ts'
+import { MISSING, factPath, isAbsent, overFact, readConfig } from './gate.ts'
 import type { GateType } from './gate.ts'
 import { MAX_LISTED } from './listed.ts'
 
-const shape = closed({ path: required(readFactPath), allowed: required(arrayOf(string, { min: 1, max: MAX_LISTED })) })
+const shape = closed({
+  path: required(factPath),
+  allowed: required(arrayOf(string, { min: 1, max: MAX_LISTED })),
+})
+export const scopeMembershipConfig: Read<unknown> = shape
 
 /** Every item of the list must be allowed; an empty list asks for nothing and passes. */
 export const scopeMembership: GateType = {

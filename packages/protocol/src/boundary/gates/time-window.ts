@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../canonical/json-value.ts'
 import { DAY, HOUR, hasOffset, readInstant } from '../../canonical/time.ts'
 import type { Instant } from '../../canonical/time.ts'
 import { FormError } from '../../reading/form-error.ts'
+import { described } from '../../reading/schema.ts'
 import { arrayOf, closed, integer, withDefault } from '../../reading/shape.ts'
 import type { Read } from '../../reading/read.ts'
 import { instantOf } from '../../reading/text.ts'
@@ -9,11 +10,14 @@ import { readConfig } from './gate.ts'
 import type { FactVerdict, GateType } from './gate.ts'
 
 /** A bound without an offset would mean another instant to every reader. */
-const boundary: Read<Instant | undefined> = (value: JsonValue, field) => {
-  const instant = typeof value === 'string' && hasOffset(value) ? readInstant(value) : undefined
-  if (instant === undefined) throw new FormError(field, 'an ISO 8601 instant with an offset is needed')
-  return instant
-}
+const boundary: Read<Instant | undefined> = described(
+  (value: JsonValue, field) => {
+    const instant = typeof value === 'string' && hasOffset(value) ? readInstant(value) : undefined
+    if (instant === undefined) throw new FormError(field, 'an ISO 8601 instant with an offset is needed')
+    return instant
+  },
+  () => ({ type: 'string', format: 'date-time' }),
+)
 
 const shape = closed({
   not_before: withDefault(boundary, undefined),
@@ -22,6 +26,7 @@ const shape = closed({
   utc_hour_start: withDefault<number | undefined>(integer(0, 23), undefined),
   utc_hour_end: withDefault<number | undefined>(integer(1, 24), undefined),
 })
+export const timeWindowConfig: Read<unknown> = shape
 
 type Window = ReturnType<typeof shape>
 
