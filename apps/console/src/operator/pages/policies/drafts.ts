@@ -4,7 +4,7 @@ export interface Draft {
   readonly id: string
   readonly text: string
   /** Drafts of earlier releases are JSON and have no format. */
-  readonly format?: 'JSON' | 'YAML'
+  readonly format?: 'Form' | 'JSON' | 'YAML'
   /** The version that the draft began from; undefined for a new policy. */
   readonly from: number | undefined
   readonly savedAt: string

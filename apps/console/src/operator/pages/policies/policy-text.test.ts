@@ -1,3 +1,4 @@
+import { canonicalJson } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { lineOfField, lineOfIssue, policyText, readDraft } from './policy-text.ts'
 import { policyState, selectorText, summarise } from './policy-state.ts'
@@ -23,9 +24,17 @@ describe('the text of a policy', () => {
     expect(JSON.parse(policyText({ selector: 7, gates: 'none' }))).toMatchObject({ selector: 7, gates: 'none' })
   })
 
+  it('is read and written with the type of each number, as the signature has it', () => {
+    const { intent = {} } = readDraft('{"a": 1.0, "b": 1, "c": 1e3, "d": 12345678901234567890, "e": [], "f": {}}')
+    expect(canonicalJson(intent)).toBe('{"a":1.0,"b":1,"c":1000.0,"d":12345678901234567890,"e":[],"f":{}}')
+    expect(policyText(readDraft(policyText(intent)).intent ?? {})).toBe(policyText(intent))
+    expect(policyText({ a: 1 })).not.toBe(policyText(readDraft('{"a": 1.0}').intent ?? {}))
+  })
+
   it('names the line where it is not JSON', () => {
     expect(readDraft('{\n  "a": 1,\n  oops\n}').problem?.line).toBe(3)
     expect(readDraft('[1]').problem?.line).toBe(1)
+    expect(readDraft('{"a": 1,\n "a": 2}').problem).toMatchObject({ line: 2 })
     expect(readDraft('{"a": 1, "a": 2}').problem?.text).toContain('repeated')
     expect(readDraft('{"a": 1}').intent).toEqual({ a: 1 })
   })

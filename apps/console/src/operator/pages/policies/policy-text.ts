@@ -1,4 +1,4 @@
-import { readJson } from '@chancery/protocol'
+import { JsonError, JsonFloat, canonicalJson, isJsonObject, readJson } from '@chancery/protocol'
 import type { BoundaryPolicy, JsonObject, JsonValue } from '@chancery/protocol'
 
 const ASSIGNED: ReadonlySet<string> = new Set(['version', 'issued_at', 'issued_by', 'issuer_sovereign_id', 'signature'])
@@ -33,7 +33,24 @@ const SELECTOR_LISTS = [
 
 /** Writes an intent with its defaults and in one order of names, so that only real differences remain. */
 export function policyText(intent: JsonObject): string {
-  return JSON.stringify(sorted(withDefaults(intent)), null, 2)
+  return spell(ordered(intent))
+}
+
+/** Returns an intent with its defaults and its names in the order of {@link policyText}. */
+export function ordered(intent: JsonObject): JsonValue {
+  return sorted(withDefaults(intent))
+}
+
+/** Writes a value on several lines. `90` and `90.0` are different in the signed bytes, so each is written as it is. */
+export function spell(value: JsonValue, indent = ''): string {
+  if (value instanceof JsonFloat || typeof value === 'bigint') return canonicalJson(value)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const inner = `${indent}  `
+  const parts = Array.isArray(value)
+    ? (value as readonly JsonValue[]).map((each) => inner + spell(each, inner))
+    : Object.entries(value).map(([name, each]) => `${inner}${JSON.stringify(name)}: ${spell(each, inner)}`)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  return parts.length === 0 ? `${open}${close}` : `${open}\n${parts.join(',\n')}\n${indent}${close}`
 }
 
 function withDefaults(intent: JsonObject): JsonObject {
@@ -60,13 +77,14 @@ function sorted(value: JsonValue): JsonValue {
   return Object.fromEntries(names.map((name) => [name, sorted(value[name] ?? null)]))
 }
 
-export const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isObject = isJsonObject
 
 /** A problem of a draft and the line it is at; without a line it is about the whole text. */
 export interface TextProblem {
   readonly line: number | undefined
   readonly text: string
+  /** The member that it is about, for example gates[2].config.max. */
+  readonly field?: string
 }
 
 export type ReadDraft =
@@ -75,18 +93,21 @@ export type ReadDraft =
 
 /** Reads a text as strictly as the authority: two parsers could use different values of a repeated name. */
 export function readDraft(text: string): ReadDraft {
-  let value: JsonValue
   try {
-    value = JSON.parse(text) as JsonValue
+    JSON.parse(text)
   } catch (error) {
     return { problem: { line: lineOfError(text, error), text: 'This is not JSON. Check quotes, commas and brackets.' } }
   }
-  if (!isObject(value)) return { problem: { line: 1, text: 'The text is not a JSON object. Begin with {.' } }
+  let value: JsonValue
   try {
-    readJson(text)
-  } catch {
-    return { problem: { line: undefined, text: 'A name is repeated, or a number is not exact.' } }
+    // Keeps 90.0 apart from 90, as the signature does.
+    value = readJson(text)
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    const line = text.slice(0, error.position).split('\n').length
+    return { problem: { line, text: 'A name is repeated, a number is too large, or a character is not valid.' } }
   }
+  if (!isObject(value)) return { problem: { line: 1, text: 'The text is not a JSON object. Begin with {.' } }
   return { intent: value }
 }
 

@@ -1,18 +1,33 @@
 import type { JsonObject } from '@chancery/protocol'
+import type { FunctionComponent } from 'preact'
 import { policyText, readDraft } from '../policies/policy-text.ts'
-import type { ReadDraft } from '../policies/policy-text.ts'
+import type { ReadDraft, TextProblem } from '../policies/policy-text.ts'
 
-/** How a draft is written. Every format gives the same policy. */
+/** What a view of the draft that is not its text gets. */
+export interface DraftViewProps {
+  readonly text: string
+  readonly problems: readonly TextProblem[]
+  /** True when the policy has no version yet: its id can be chosen. */
+  readonly isNew: boolean
+  readonly onText: (text: string) => void
+}
+
+/** How a draft is written. Every format gives the same policy. The text of the form is JSON. */
 export interface DraftFormat {
-  readonly name: 'JSON' | 'YAML'
+  readonly name: 'Form' | 'JSON' | 'YAML'
   readonly read: (text: string) => ReadDraft
   readonly write: (intent: JsonObject) => string
+  /** Shown in place of the text. */
+  readonly View?: FunctionComponent<DraftViewProps>
 }
+
+export const FORMATS = ['Form', 'JSON', 'YAML'] as const
 
 export const JSON_FORMAT: DraftFormat = { name: 'JSON', read: readDraft, write: policyText }
 
-/** Loads a format. The reader of YAML is a separate script, loaded on first use. */
+/** Loads a format. The form and the reader of YAML are separate scripts, loaded on first use. */
 export async function loadFormat(name: DraftFormat['name'] | undefined): Promise<DraftFormat> {
+  if (name === 'Form') return (await import('./form/form-view.tsx')).FORM_FORMAT
   return name === 'YAML' ? (await import('./yaml-format.ts')).YAML_FORMAT : JSON_FORMAT
 }
 
@@ -27,10 +42,12 @@ export interface Writing {
 export function changeFormat(now: Writing, format: DraftFormat): Writing {
   const { intent } = now.format.read(now.text)
   if (intent === undefined || format.name === now.format.name) return now
-  const before = { text: now.text, format: now.format }
   const earlier = now.before?.format.read(now.before.text).intent
+  const isSame = earlier !== undefined && policyText(earlier) === policyText(intent)
+  // Only YAML has comments. A walk from YAML to the form to JSON and back must return them.
+  const before = now.format.name === 'YAML' || !isSame ? { text: now.text, format: now.format } : now.before
+  const kept = before === undefined ? {} : { before }
   // The same policy: the earlier text returns with its comments.
-  if (now.before?.format.name === format.name && earlier !== undefined && policyText(earlier) === policyText(intent))
-    return { text: now.before.text, format, before }
-  return { text: format.write(intent), format, before }
+  if (isSame && now.before?.format.name === format.name) return { text: now.before.text, format, ...kept }
+  return { text: format.write(intent), format, ...kept }
 }

@@ -107,14 +107,18 @@ export function Editor({ id, versions, initial, format: first, query }: EditorPr
               </button>
             </div>
           </header>
-          <TextArea
-            text={text}
-            base={texts.before}
-            problems={validation?.problems ?? []}
-            format={format.name}
-            onText={setText}
-            onFile={(file) => void readFile(file).then(setWriting)}
-          />
+          {format.View === undefined ? (
+            <TextArea
+              text={text}
+              base={texts.before}
+              problems={validation?.problems ?? []}
+              format={format.name}
+              onText={setText}
+              onFile={(file) => void readFile(file).then(setWriting)}
+            />
+          ) : (
+            <format.View text={text} problems={validation?.problems ?? []} isNew={isNew} onText={setText} />
+          )}
           {format.name === 'YAML' ? (
             <p class="pad quiet small">Comments stay in this draft. They are not part of the policy.</p>
           ) : null}

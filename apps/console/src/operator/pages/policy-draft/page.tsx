@@ -1,9 +1,9 @@
 import type { BoundaryPolicyVersion } from '@chancery/sdk'
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import { authorityNow } from '../../client.ts'
 import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
+import { NotLoaded, useLoaded } from '../../parts/lazy.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { useLive } from '../../parts/use-live.ts'
 import { NEW_POLICY, readDraftOf } from '../policies/drafts.ts'
@@ -11,7 +11,6 @@ import type { Draft } from '../policies/drafts.ts'
 import { readHistory } from '../policies/history.ts'
 import { intentOf, policyText } from '../policies/policy-text.ts'
 import { loadFormat } from './draft-format.ts'
-import type { DraftFormat } from './draft-format.ts'
 import { Editor } from './editor.tsx'
 
 /** What would change, and for whom? The key of the frame stays the same between policies, so the id is a key here. */
@@ -25,29 +24,21 @@ function DraftPage({ params, query }: PageProps): JSX.Element {
   const live = useLive(`draft ${id}`, (signal) =>
     isNew ? Promise.resolve([]) : readHistory(id, signal).then(({ versions }) => versions),
   )
-  const [draft, setDraft] = useState<Draft | 'none'>()
-  const [format, setFormat] = useState<DraftFormat>()
-  useEffect(() => {
-    void readDraftOf(id).then(async (found) => {
-      setFormat(await loadFormat(found?.format))
-      setDraft(found ?? 'none')
-    })
-  }, [])
-  if (live.value === undefined || draft === undefined || format === undefined)
+  const stored = useLoaded(async () => {
+    const draft = await readDraftOf(id)
+    return { draft, format: await loadFormat(draft?.format) }
+  })
+  if (live.value === undefined || stored.value === undefined)
     return (
       <>
         <Bar title={isNew ? 'New policy' : id} crumbs={[{ href: '/operator/policies', text: 'Policies' }]} />
         {live.problem === undefined ? null : <Problem problem={live.problem} />}
+        {stored.hasFailed === true ? <NotLoaded onAgain={stored.again} /> : null}
       </>
     )
+  const { draft, format } = stored.value
   return (
-    <Editor
-      id={id}
-      versions={live.value}
-      initial={draft === 'none' ? firstDraft(id, live.value) : draft}
-      format={format}
-      query={query}
-    />
+    <Editor id={id} versions={live.value} initial={draft ?? firstDraft(id, live.value)} format={format} query={query} />
   )
 }
 

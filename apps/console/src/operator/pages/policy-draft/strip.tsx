@@ -1,7 +1,9 @@
 import type { JSX } from 'preact'
 import { Shape, State } from '../../parts/state.tsx'
 import type { ShapeName } from '../../parts/state.tsx'
-import { changeFormat, loadFormat } from './draft-format.ts'
+import { showToast } from '../../parts/toasts.ts'
+import type { Toast } from '../../parts/toasts.ts'
+import { FORMATS, changeFormat, loadFormat } from './draft-format.ts'
 import type { DraftFormat, Writing } from './draft-format.ts'
 import type { Validation } from './validation.ts'
 
@@ -12,12 +14,22 @@ export function Formats(props: {
 }): JSX.Element {
   const { writing, onWriting } = props
   const choose = async (name: DraftFormat['name']): Promise<void> => {
-    const format = await loadFormat(name)
+    let format: DraftFormat
+    try {
+      format = await loadFormat(name)
+    } catch {
+      showToast({ text: `The script of ${name} did not load. The draft is unchanged.`, undo: again(name) })
+      return
+    }
     onWriting((now) => changeFormat(now, format))
   }
+  const again = (name: DraftFormat['name']): NonNullable<Toast['undo']> => ({
+    text: 'Try again',
+    run: () => void choose(name),
+  })
   return (
     <div class="seg" role="group" aria-label="Format">
-      {(['YAML', 'JSON'] as const).map((name) => (
+      {FORMATS.map((name) => (
         <button key={name} type="button" aria-pressed={writing.format.name === name} onClick={() => void choose(name)}>
           {name}
         </button>

@@ -7,6 +7,7 @@ import { makePayload } from '../../signing/payload.ts'
 import { isObject, lineOfField, lineOfIssue } from '../policies/policy-text.ts'
 import type { TextProblem } from '../policies/policy-text.ts'
 import type { Writing } from './draft-format.ts'
+import { fieldOfCode, fieldOfIssue } from './problem-field.ts'
 
 /** The result for one text: of another text it does not count. */
 export interface Validation {
@@ -51,7 +52,7 @@ export function useValidation({ text, format }: Writing, id: string | undefined)
     const wait = found === undefined ? 0 : waitBefore(sent, Date.now())
     const timer = setTimeout(() => {
       sent = [...sent, Date.now()].slice(-MAX_PER_MINUTE)
-      void validate(text, intent).then((result) => isCurrent && result !== undefined && setFound(result))
+      void validate(text, intent, ask).then((result) => isCurrent && setFound(result))
     }, wait)
     return () => {
       isCurrent = false
@@ -66,18 +67,27 @@ function otherId(text: string, intent: JsonObject, id: string | undefined): Text
   if (id === undefined || intent['policy_id'] === id) return undefined
   return {
     line: lineOfField(text, 'policy_id'),
+    field: 'policy_id',
     text: `This is the draft of ${id}. Keep its policy_id, or begin a new policy.`,
   }
 }
 
-async function validate(text: string, intent: JsonObject): Promise<Validation | undefined> {
+async function ask(intent: JsonObject): Promise<BoundaryPolicyValidation> {
   const target = at`/admin/boundary-policies/validate`
+  return (await send(makePayload({ method: 'POST', target, body: intent }))) as unknown as BoundaryPolicyValidation
+}
+
+/** Asks the authority about an intent. A check that could not run is a problem of the draft: it must not look valid. */
+export async function validate(
+  text: string,
+  intent: JsonObject,
+  askAuthority: (intent: JsonObject) => Promise<BoundaryPolicyValidation>,
+): Promise<Validation> {
   try {
-    const answer = (await send(
-      makePayload({ method: 'POST', target, body: intent }),
-    )) as unknown as BoundaryPolicyValidation
+    const answer = await askAuthority(intent)
     const problems = answer.issues.map((issue) => ({
       line: lineOfIssue(text, { message: issue.message, gate_id: issue.gate_id ?? null }),
+      field: fieldOfIssue(intent, issue),
       text: `${issue.gate_id ? `Gate ${issue.gate_id}: ` : ''}${issue.message} (${issue.code})`,
     }))
     return {
@@ -88,8 +98,10 @@ async function validate(text: string, intent: JsonObject): Promise<Validation | 
       ...(answer.valid ? { nextVersion: answer.next_version } : {}),
     }
   } catch (error) {
-    if (!(error instanceof CallError)) return undefined
-    return { text, intent, problems: refusalProblems(text, error), warnings: [] }
+    if (error instanceof CallError) return { text, intent, problems: refusalProblems(text, error), warnings: [] }
+    const reason = error instanceof Error ? error.message : String(error)
+    const problem = { line: undefined, text: `The draft could not be checked: ${reason}` }
+    return { text, intent, problems: [problem], warnings: [] }
   }
 }
 
@@ -108,6 +120,6 @@ function refusalProblems(text: string, { details, message, code }: CallError): r
       text: `${plain(field)} is set by the authority or not known. Remove it.`,
     })),
   ]
-  if (named.length === 0) return [{ line: undefined, text: `${message} (${code})` }]
-  return named.map((each) => ({ line: lineOfField(text, each.field), text: each.text }))
+  if (named.length === 0) return [{ line: undefined, field: fieldOfCode(code), text: `${message} (${code})` }]
+  return named.map((each) => ({ line: lineOfField(text, each.field), field: each.field, text: each.text }))
 }

@@ -1,3 +1,4 @@
+import { canonicalJson } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { lineOfField, lineOfIssue, policyText } from '../policies/policy-text.ts'
 import { JSON_FORMAT, changeFormat, loadFormat } from './draft-format.ts'
@@ -41,13 +42,29 @@ describe('a draft in YAML', () => {
     expect(policyText(intent ?? {})).toBe(policyText({ ...INTENT, description: 'yes: "no" # 1' }))
   })
 
+  it('keeps the type of every number, so that the signed bytes are those that were written', () => {
+    const text = 'a: 1\nb: 1.0\nc: 1e3\nd: -2.0\ne: 0.5\nf: 12345678901234567890\n"5": x\ng: 1e22\n'
+    const { intent = {} } = YAML_FORMAT.read(text)
+    const signed = '{"5":"x","a":1,"b":1.0,"c":1000.0,"d":-2.0,"e":0.5,"f":12345678901234567890,"g":1e+22}'
+    expect(canonicalJson(intent)).toBe(signed)
+    const again = YAML_FORMAT.read(YAML_FORMAT.write(intent)).intent ?? {}
+    expect(policyText(again)).toBe(policyText(intent))
+    const asJson = JSON_FORMAT.read(JSON_FORMAT.write(intent)).intent ?? {}
+    expect(policyText(asJson)).toBe(policyText(intent))
+    expect(policyText(intent)).toContain('"b": 1.0')
+  })
+
   it.each([
     ['a: 1\nb: &x 2\n', 2, 'Anchors'],
     ['a: &x 1\nb: *x\n', 1, 'Anchors'],
     ['a: 1\nb: !!set {}\n', 2, 'tag'],
     ['a: 1\n---\nb: 2\n', 2, 'one document'],
     ['a: 1\na: 2\n', 2, 'unique'],
-    ['a: 1\nb: 12345678901234567890\n', 2, 'not exact'],
+    ['a: 1\nb: 123456789012345678901234567890\n', 2, 'too large'],
+    ['a: 1\n1: b\n', 2, 'in quotes'],
+    ['a: 1\ntrue: b\n', 2, 'in quotes'],
+    ['a: 1\nb: { ~: c }\n', 2, 'in quotes'],
+    ['a: 1\n? [x, y]\n: b\n', 2, 'in quotes'],
     ['a: .inf\n', 1, 'no such number'],
     ['a: 1\nb: [1, 2\n', 3, 'Flow sequence'],
     ['- 1\n', 1, 'names and values'],
@@ -74,6 +91,12 @@ describe('a change of the format', () => {
     const edited = changeFormat({ ...json, text: json.text.replace('1000', '999') }, yaml)
     expect(edited.text).toContain('max: 999')
     expect(edited.text).not.toContain('#')
+  })
+
+  it('returns the comments also after the form and JSON', async () => {
+    const [yaml, form] = [await loadFormat('YAML'), await loadFormat('Form')]
+    const shown = changeFormat(changeFormat({ text: TEXT, format: yaml }, form), JSON_FORMAT)
+    expect(changeFormat(shown, yaml).text).toBe(TEXT)
   })
 
   it('leaves a text that cannot be read', () => {

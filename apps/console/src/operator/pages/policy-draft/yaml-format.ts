@@ -1,7 +1,8 @@
+import { JsonFloat, MAX_INTEGER, MIN_INTEGER, canonicalJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { LineCounter, isAlias, isScalar, parseDocument, stringify, visit } from 'yaml'
-import type { Node } from 'yaml'
-import { isObject, policyText } from '../policies/policy-text.ts'
+import { LineCounter, isAlias, isNode, isScalar, parseDocument, stringify, visit } from 'yaml'
+import type { Node, Pair, Scalar, ScalarTag } from 'yaml'
+import { isObject, ordered } from '../policies/policy-text.ts'
 import type { ReadDraft, TextProblem } from '../policies/policy-text.ts'
 
 /** As `chancery boundary-policy` reads it, so that one file gives the same policy in both. */
@@ -18,13 +19,15 @@ function read(text: string): ReadDraft {
     return { problem: { line: lines.linePos(error.pos[0]).line, text: reason } }
   }
   const problems: TextProblem[] = []
+  const note = (reason: string | undefined, node: unknown): symbol | undefined => {
+    if (reason === undefined) return undefined
+    const at = isNode(node) ? (node.range?.[0] ?? 0) : 0
+    problems.push({ line: lines.linePos(at).line, text: reason })
+    return visit.BREAK
+  }
   visit(document, {
-    Node(_, node) {
-      const reason = refusal(node)
-      if (reason === undefined) return undefined
-      problems.push({ line: lines.linePos(node.range?.[0] ?? 0).line, text: reason })
-      return visit.BREAK
-    },
+    Pair: (_, pair) => note(nameRefusal(pair), pair.key),
+    Node: (_, node) => note(refusal(node), node),
   })
   const [problem] = problems
   if (problem !== undefined) return { problem }
@@ -41,19 +44,41 @@ function refusal(node: Node): string | undefined {
   if (node.tag !== undefined) return `The tag ${node.tag} is not read. Remove it.`
   if (!isScalar(node)) return undefined
   const { value } = node
-  if (typeof value === 'bigint' && !Number.isSafeInteger(Number(value))) return 'This number is not exact. Shorten it.'
+  if (typeof value === 'bigint' && (value < MIN_INTEGER || value > MAX_INTEGER))
+    return 'This number is too large. Shorten it.'
   if (typeof value === 'number' && !Number.isFinite(value)) return 'JSON has no such number.'
   return undefined
 }
 
+/** JSON has texts as names only. Another name would get a spelling that the person did not write. */
+function nameRefusal({ key }: Pair): string | undefined {
+  return isScalar(key) && typeof key.value === 'string' ? undefined : 'A name is a text here. Write it in quotes.'
+}
+
+/** Whole numbers are bigint, so that `1` and `1.0` stay different, as in the signed bytes. */
 function toJson(value: unknown): JsonValue {
-  if (typeof value === 'bigint') return Number(value)
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
+  if (typeof value === 'number') return new JsonFloat(value)
   if (Array.isArray(value)) return value.map(toJson)
   if (typeof value !== 'object' || value === null) return value as JsonValue
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toJson(each)]))
 }
 
+/** Writes `1.0` for a number that was written with a point. */
+const FLOAT: ScalarTag = {
+  tag: 'tag:yaml.org,2002:float',
+  default: true,
+  identify: (value) => value instanceof JsonFloat,
+  resolve: (text) => text,
+  stringify: ({ value }: Scalar) => canonicalJson(value as JsonFloat),
+}
+
 const write = (intent: JsonObject): string =>
-  stringify(JSON.parse(policyText(intent)), { lineWidth: 0, flowCollectionPadding: false }).trimEnd()
+  stringify(ordered(intent), {
+    lineWidth: 0,
+    flowCollectionPadding: false,
+    aliasDuplicateObjects: false,
+    customTags: (tags) => [FLOAT, ...tags],
+  }).trimEnd()
 
 export const YAML_FORMAT = { name: 'YAML', read, write } as const

@@ -1,3 +1,4 @@
+import { writeJson } from '@chancery/protocol'
 import type { ActiveBoundaryPolicies, BoundaryPolicyVersion } from '@chancery/sdk'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
@@ -42,9 +43,11 @@ interface Checked {
 }
 type Findings = Checked | Error | undefined
 
+const rowText = (row: BoundaryPolicyVersion): string => writeJson(row)
+
 function findingOf(findings: Findings, row: BoundaryPolicyVersion): Finding | undefined {
   if (findings === undefined || findings instanceof Error) return findings
-  return findings.rows.has(JSON.stringify(row)) ? findings.byVersion.get(row.version) : undefined
+  return findings.rows.has(rowText(row)) ? findings.byVersion.get(row.version) : undefined
 }
 
 /** Verifies the versions when what is shown of them changes. */
@@ -52,7 +55,7 @@ function useFindings(id: string, page: VersionsPage | undefined): Findings {
   return useCheck<Checked>(`${id} ${page?.text ?? ''}`, async () => {
     if (page === undefined || page.rows.length === 0) return { byVersion: new Map(), rows: new Set() }
     const { checkPolicyVersions } = await import('../../proof/check-record.ts')
-    const rows = new Set(versionsOf(page.text).map((row) => JSON.stringify(row)))
+    const rows = new Set(versionsOf(page.text).map(rowText))
     return { byVersion: await checkPolicyVersions(id, page.text), rows }
   })
 }

@@ -1,0 +1,46 @@
+import { JsonFloat } from '@chancery/protocol'
+import type { JsonValue } from '@chancery/protocol'
+import { describe, expect, it } from 'vitest'
+import { JSON_TEXT, NUMBER_TEXT, SCALAR_LINES, SCALAR_TEXT, TEXT_LINES, isSame } from './field-text.ts'
+
+describe('a field of the form', () => {
+  it.each([
+    ['1000', 1000],
+    ['1000.0', new JsonFloat(1000)],
+    ['1e3', new JsonFloat(1000)],
+    ['0.5', new JsonFloat(0.5)],
+    ['18446744073709551615', 18446744073709551615n],
+    ['1.', '1.'],
+    ['0x10', '0x10'],
+    ['1e999', '1e999'],
+    ['', undefined],
+  ] as const)('reads the number %j with its type, and another text as it is', (text, value) => {
+    expect(NUMBER_TEXT.read(text)).toEqual(value)
+  })
+
+  it.each<readonly [JsonValue[], string]>([
+    [['EUR', 'CHF'], 'EUR\nCHF'],
+    [['5', 5, new JsonFloat(5), true, 'true', null, 'null'], '"5"\n5\n5.0\ntrue\n"true"\nnull\n"null"'],
+    [['', ' a', 'a\nb', '"x'], '""\n" a"\n"a\\nb"\n"\\"x"'],
+  ])('shows the values %j, one per line, and reads the same values', (values, text) => {
+    expect(SCALAR_LINES.write(values)).toBe(text)
+    expect(isSame(SCALAR_LINES.read(`${text}\n\n`), values)).toBe(true)
+  })
+
+  it('reads every line of a list of texts as a text', () => {
+    expect(TEXT_LINES.read('pay.*\n 5 \ntrue\n\n"a b "')).toEqual(['pay.*', '5', 'true', 'a b '])
+    expect(TEXT_LINES.read(' \n')).toBeUndefined()
+  })
+
+  it('keeps what is not JSON as a text, which the authority refuses', () => {
+    expect(JSON_TEXT.read('{"a": 1.0}')).toEqual({ a: new JsonFloat(1) })
+    expect(JSON_TEXT.read('{"a": 1')).toBe('{"a": 1')
+    expect(SCALAR_TEXT.read('null')).toBe(null)
+  })
+
+  it('tells 1 from 1.0, as the signature does', () => {
+    expect(isSame(1, new JsonFloat(1))).toBe(false)
+    expect(isSame({ a: [1] }, { a: [1] })).toBe(true)
+    expect(isSame(undefined, null)).toBe(false)
+  })
+})
