@@ -1,8 +1,10 @@
 import { readChoice } from './choices.ts'
 import { lockEverywhere } from './key.ts'
 import { PAGES } from './pages.ts'
+import { moveInList } from './parts/neighbours.tsx'
 import { rowKeys } from './parts/row-keys.ts'
 import { reloadAll } from './parts/use-live.ts'
+import { walk } from './parts/walk.ts'
 import { navigate } from './router.ts'
 import { createStore } from './store.ts'
 
@@ -16,6 +18,7 @@ export const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['Ctrl K, Cmd K', 'search or run'],
   ['/', 'search of this list'],
   ['j, k, arrows', 'next row, previous row'],
+  ['j, k on the page of a row', 'next, previous row of the list that you came from'],
   ['Enter', 'open the row'],
   ['Space', 'open the row as a drawer, where it has one'],
   ['x', 'select the row'],
@@ -30,10 +33,17 @@ export const KEYS: readonly (readonly [keys: string, does: string])[] = [
 const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 
+/** In a list to another row; on a page about one row to that of another row. */
+function move(step: -1 | 1): void {
+  const rows = rowKeys()
+  if (rows === undefined) void moveInList(step)
+  else rows.move(step)
+}
+
 const SINGLE: Readonly<Record<string, () => void>> = {
-  j: () => rowKeys()?.move(1),
+  j: () => move(1),
   ArrowDown: () => rowKeys()?.move(1),
-  k: () => rowKeys()?.move(-1),
+  k: () => move(-1),
   ArrowUp: () => rowKeys()?.move(-1),
   x: () => rowKeys()?.tick(),
   c: () => rowKeys()?.copy(),
@@ -65,7 +75,8 @@ export function startKeyboard(): () => void {
     else if (event.key === ' ' && event.target === document.body && rowKeys()?.peek() === true) event.preventDefault()
     else if (Object.hasOwn(SINGLE, event.key)) {
       const isArrow = event.key.startsWith('Arrow')
-      if (isArrow && event.target !== document.body) return
+      // Without rows the arrows scroll the page.
+      if (isArrow && (event.target !== document.body || rowKeys() === undefined)) return
       event.preventDefault()
       SINGLE[event.key]?.()
     }
@@ -82,5 +93,8 @@ function goTo(key: string): void {
 
 function goUp(): void {
   const parts = location.pathname.split('/')
-  if (parts.length > 2) navigate(parts.slice(0, -1).join('/'))
+  const above = parts.slice(0, -1).join('/')
+  // The list returns with its filters.
+  const list = walk.get()?.list
+  if (parts.length > 2) navigate(list?.split('?')[0] === above ? list : above)
 }

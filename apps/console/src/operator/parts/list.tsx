@@ -14,6 +14,7 @@ import { useRowKeys } from './row-keys.ts'
 import { useLive } from './use-live.ts'
 import type { LiveValue } from './use-live.ts'
 import { useShown } from './use-shown.ts'
+import { noteWalk } from './walk.ts'
 import type { ListPage } from './use-shown.ts'
 
 export type { ListPage } from './use-shown.ts'
@@ -83,6 +84,7 @@ export function List<Row>(props: ListProps<Row>): JSX.Element {
   const live = { ...read, value: page }
   useEffect(() => props.onLive?.(live), [live.readAt, live.problem, live.isStale])
   const { value } = live
+  useEffect(() => (value === undefined ? undefined : noteWalk(props, value, cursors, limit)), [value])
   return (
     <>
       {props.tabs === undefined ? null : <Tabs {...props.tabs} />}

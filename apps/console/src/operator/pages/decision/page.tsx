@@ -4,6 +4,7 @@ import { at, authorityNow, read, readText } from '../../client.ts'
 import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
 import { Id } from '../../parts/id.tsx'
+import { Arrows, useListHref } from '../../parts/neighbours.tsx'
 import { noteVisit } from '../../parts/palette.tsx'
 import { Blank, Problem } from '../../parts/problem.tsx'
 import { State } from '../../parts/state.tsx'
@@ -25,8 +26,6 @@ interface Loaded {
   readonly removedThrough: number | null
 }
 
-const CRUMBS = [{ href: '/operator/decisions', text: 'Decisions' }]
-
 /** Why was this the outcome, and can it be proved? The five steps of one decision, and its checks. */
 export function Page({ params }: PageProps): JSX.Element {
   const id = params['decision_id'] ?? ''
@@ -36,7 +35,11 @@ export function Page({ params }: PageProps): JSX.Element {
   useEffect(() => {
     if (story !== undefined) noteVisit({ text: title, icon: 'decision', href: location.pathname })
   }, [title])
-  const bar = <Bar title={title} crumbs={CRUMBS} live={live} />
+  const bar = (
+    <Bar title={title} crumbs={[{ href: useListHref('/operator/decisions'), text: 'Decisions' }]} live={live}>
+      <Arrows what="decision" />
+    </Bar>
+  )
   if (isStoreOff(live.problem)) return <StoreOff bar={bar} />
   return (
     <>

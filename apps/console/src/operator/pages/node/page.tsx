@@ -7,6 +7,7 @@ import { Roles } from '../../parts/facts.tsx'
 import { offerFile } from '../../parts/file.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Id, shortId } from '../../parts/id.tsx'
+import { Arrows, useListHref } from '../../parts/neighbours.tsx'
 import { Blank, Problem } from '../../parts/problem.tsx'
 import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -46,6 +47,7 @@ export function Page({ params, query }: PageProps): JSX.Element {
 }
 
 function Node({ path, query }: { readonly path: string; readonly query: URLSearchParams }): JSX.Element {
+  const crumbs = [{ href: useListHref('/operator/nodes'), text: 'Nodes' }]
   const live = useLive(`node ${path}`, (signal) => load(path, signal), ['nodes', 'agents', 'invites'])
   if (live.problem?.code === 'node_not_found')
     return <NoNode text="This authority issued no certificate for this key." />
@@ -56,7 +58,9 @@ function Node({ path, query }: { readonly path: string; readonly query: URLSearc
   const revoked = node === undefined ? undefined : toRevoke(node, chosen)
   return (
     <>
-      <Bar title={name} asks="What happened to this node?" crumbs={CRUMBS} live={live} />
+      <Bar title={name} asks="What happened to this node?" crumbs={crumbs} live={live}>
+        <Arrows what="node" />
+      </Bar>
       <div class="content">
         {live.problem === undefined ? null : <Problem problem={live.problem} />}
         {node === undefined ? (
