@@ -163,9 +163,12 @@ describe('the connectome', () => {
 })
 
 describe('the atlas', () => {
-  it('exports its map as one file without external resources', async () => {
+  it('shows no second map, and exports the map as one file without external resources', async () => {
     const checkedPage = await openPage(browser, na.url)
     await visit(checkedPage, `${na.url}/atlas`)
+    // The one map is on /connectome.
+    expect(await checkedPage.page.locator('[data-map]:visible').count()).toBe(0)
+    expect(await checkedPage.page.locator('caption:has-text("Treaties")').count()).toBe(1)
     const [download] = await Promise.all([
       checkedPage.page.waitForEvent('download'),
       checkedPage.page.click('text=Export as SVG'),

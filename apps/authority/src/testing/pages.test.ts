@@ -222,6 +222,8 @@ describe('GET /atlas', () => {
       'GLACIER',
       'HOME',
     ])
+    expect(readPage(page).rows('Treaties')).toHaveLength(3)
+    expect(page).toMatch(/<div hidden><figure class="map"/)
     expect(page.match(/<g class="edge /g)).toHaveLength(3)
   })
 })
