@@ -54,6 +54,41 @@ describe('evidence', () => {
     expect(await page.locator('tbody tr').count()).toBe(0)
   })
 
+  it('shows a long history in pages, and reads it again only when its reader asks for newer entries', async () => {
+    const { page, trouble } = await open('/operator/evidence')
+    await page.waitForSelector('tbody tr')
+    let reads = 0
+    await page.route(/[/]admin[/]evidence[/]resources[/]/, async (route) => {
+      reads += 1
+      const response = await route.fetch()
+      const text = await response.text()
+      const line = JSON.stringify((JSON.parse(text) as { entries: unknown[] }).entries.at(-1))
+      await route.fulfill({ response, body: text.replace('"entries":[', `"entries":[${`${line},`.repeat(60)}`) })
+    })
+    let isNewer = false
+    await page.route(/[/]admin[/]evidence[?].*limit=1(?:&|$)/, async (route) => {
+      const response = await route.fetch()
+      const text = await response.text()
+      const body = isNewer ? text.replace(/"store_sequence":[0-9]+/, '"store_sequence":999999') : text
+      await route.fulfill({ response, body })
+    })
+    const show = `history.pushState({}, '', '/operator/resources/invoice%2F2'); dispatchEvent(new PopStateEvent('popstate'))`
+    await page.evaluate(show)
+    await page.waitForSelector('.pager:has-text("1 to 25 of 63")')
+    expect(await page.locator('tbody tr').count()).toBe(25)
+    await page.click('.pager button:has-text("Next")')
+    await page.waitForSelector('.pager:has-text("26 to 50 of 63")')
+    await checkScreens(page, 'resource-pages')
+    isNewer = true
+    const { operator } = setup()
+    await operator.evidence.anchor()
+    await page.waitForSelector('[data-newer]', { timeout: 90_000 })
+    expect(reads).toBe(1)
+    await page.click('[data-newer]')
+    await expect.poll(() => reads, { timeout: 30_000 }).toBe(2)
+    expect(trouble).toEqual([])
+  })
+
   it('lists refused records with the claimed names, and without the record', async () => {
     const { page, trouble } = await open('/operator/evidence?view=refused')
     await page.waitForSelector('text=No record was refused')

@@ -102,6 +102,8 @@ it('finds a silent node and revokes it with its siblings in at most 8 clicks', a
   expect(clicks.count).toBeLessThanOrEqual(8)
   expect(await revoked()).toEqual(expect.arrayContaining(certificates))
   expect(await page.locator('[data-revoke]').count()).toBe(0)
+  // The published list has it, which this browser verified.
+  await page.waitForSelector('[data-listed="yes"]:has-text("verified in this browser")', { timeout: 60_000 })
   expect(checkedPage.trouble).toEqual([])
 })
 

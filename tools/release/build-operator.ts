@@ -25,7 +25,7 @@ const OTHER_LIMITS: Readonly<Record<string, { readonly bytes: number; readonly r
  * unlock uses. The drawer that signs is loaded with the first one that is opened.
  */
 const CORE =
-  /\/preact\/|\/console\/src\/operator\/(?!pages\/|proof\/(?!agent-signature)|signing\/(?:review-drawer|review-state|fields|signed-text|spell-out)|words\/(?:events|decisions|evidence|partners|proofs))|\/protocol\/src\/canonical\/read-json/
+  /\/preact\/|\/console\/src\/operator\/(?!pages\/|parts\/export|proof\/(?!agent-signature)|signing\/(?:review-drawer|review-state|fields|signed-text|spell-out)|words\/(?:events|decisions|evidence|partners|proofs))|\/protocol\/src\/canonical\/read-json/
 
 /** Modules that several scripts use. The first group that matches a module takes it with what it imports. */
 const GROUPS = [

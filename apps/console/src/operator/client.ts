@@ -27,6 +27,12 @@ export class CallError extends Error {
     this.retryAfterSeconds = facts.retryAfterSeconds
     this.details = facts.details
   }
+
+  /** True when the request may have had its effect: no response of the authority came, or one that states this. */
+  get isUncertain(): boolean {
+    const isForeign = this.code === 'unexpected_response' && (this.status < 300 || this.status >= 500)
+    return this.status === 0 || isForeign || this.details['outcome'] === 'unknown'
+  }
 }
 
 /** The clock of the authority minus the local one, from the last response, in milliseconds. */

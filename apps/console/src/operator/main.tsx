@@ -1,13 +1,14 @@
 import '../visible-text.ts'
 import { render } from 'preact'
 import type { FunctionComponent, JSX } from 'preact'
-import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
+import { useEffect, useErrorBoundary } from 'preact/hooks'
 import { Frame, networkFact } from './frame.tsx'
 import { isPaletteOpen, startKeyboard } from './keyboard.ts'
 import { clearOnLock, session } from './key.ts'
 import { PAGES } from './pages.ts'
 import type { PageProps } from './pages.ts'
 import { Bar } from './parts/bar.tsx'
+import { NotLoaded, useLoaded } from './parts/lazy.tsx'
 import { Palette, noteVisit } from './parts/palette.tsx'
 import { Blank } from './parts/problem.tsx'
 import { Toasts } from './parts/toast.tsx'
@@ -54,35 +55,23 @@ async function loadPage(folder: string): Promise<PageScript> {
 /** Loads the script of the page once, and shows the page. */
 function LoadedPage({ match }: { readonly match: RouteMatch }): JSX.Element {
   const { entry, params } = match
-  const { query } = useStore(address)
-  const [hasFailed, setFailed] = useState(false)
-  const [, setReady] = useState(0)
+  const { path, query } = useStore(address)
+  const { hasFailed, again } = useLoaded(async () => {
+    const { Page } = await loadPage(entry.folder)
+    loaded.set(entry.path, Page)
+    return Page
+  }, !loaded.has(entry.path))
   useEffect(() => {
     if (!entry.path.includes('{'))
       noteVisit({ text: entry.title, icon: entry.nav?.icon ?? 'right', href: location.pathname + location.search })
-    if (loaded.has(entry.path)) return
-    loadPage(entry.folder).then(
-      ({ Page }) => {
-        loaded.set(entry.path, Page)
-        setReady((count) => count + 1)
-      },
-      () => setFailed(true),
-    )
   }, [])
   const Page = loaded.get(entry.path)
-  if (Page !== undefined) return <ShownPage Page={Page} params={params} query={query} />
+  // The key is the path and not its pattern: a problem with one record must not hide the next one.
+  if (Page !== undefined) return <ShownPage key={path} Page={Page} params={params} query={query} />
   return (
     <>
       <Bar title={entry.title} asks={entry.asks} />
-      {hasFailed ? (
-        <Blank
-          icon="help"
-          title="The script of this page did not load"
-          text="Check the connection to the authority, and load the page again."
-        />
-      ) : (
-        <div class="content" aria-busy="true" />
-      )}
+      {hasFailed === true ? <NotLoaded onAgain={again} /> : <div class="content" aria-busy="true" />}
     </>
   )
 }

@@ -24,3 +24,8 @@ export function nodeName(node: {
 }): string {
   return node.label ?? node.agent_id ?? `node ${node.node_public_key.slice(0, 8)}`
 }
+
+/** The name of a node in a confirmation: its label, else the begin of its key. A node can change its agent id. */
+export function confirmedName(node: { readonly node_public_key: string; readonly label?: string | null }): string {
+  return nodeName({ node_public_key: node.node_public_key, label: node.label ?? null })
+}

@@ -21,6 +21,8 @@ export interface Polling<Value> {
   readonly gapMs?: number | undefined
   /** True: it also changes without a report, so it is read as often as without reports. */
   readonly isTimed?: boolean | undefined
+  /** True: it is read once, and again for its user or after a failure. For answers that are too large to repeat. */
+  readonly isOnce?: boolean | undefined
 }
 
 /** Reads a value now, after each reported change, and by time. Stops while the page is hidden. */
@@ -41,7 +43,10 @@ export class Poll<Value> {
   constructor(options: Polling<Value>) {
     this.#options = options
     const { topics } = options
-    const onVisibility = (): void => (document.hidden ? this.#stopTimer() : void this.#run('itself'))
+    const onVisibility = (): void => {
+      if (document.hidden) this.#stopTimer()
+      else if (options.isOnce !== true || this.#backOffMs !== undefined) void this.#run('itself')
+    }
     document.addEventListener('visibilitychange', onVisibility)
     this.#subscriptions = [
       () => document.removeEventListener('visibilitychange', onVisibility),
@@ -63,7 +68,8 @@ export class Poll<Value> {
   }
 
   get #everyMs(): number {
-    const { topics, isTimed } = this.#options
+    const { topics, isTimed, isOnce } = this.#options
+    if (isOnce === true) return Number.POSITIVE_INFINITY
     return topics.length > 0 && isTimed !== true && isFollowing.get() ? EVERY_WHEN_FOLLOWING_MS : EVERY_MS
   }
 
@@ -117,7 +123,7 @@ export class Poll<Value> {
 
   #plan(milliseconds: number): void {
     this.#stopTimer()
-    if (document.hidden || this.#isEnded) return
+    if (document.hidden || this.#isEnded || milliseconds === Number.POSITIVE_INFINITY) return
     this.#dueAt = Date.now() + milliseconds
     this.#timer = setTimeout(() => void this.#run('itself'), milliseconds)
   }

@@ -45,6 +45,8 @@ export interface LiveOptions {
   readonly gapMs?: number
   /** True when the value changes with time, too, or by commands on the host. */
   readonly isTimed?: boolean
+  /** True when the value is read again for its user only. */
+  readonly isOnce?: boolean
 }
 
 /**
@@ -55,7 +57,7 @@ export function useLive<Value>(
   key: string,
   load: (signal: AbortSignal) => Promise<Value>,
   topics: readonly ChangeTopic[] = [],
-  { gapMs, isTimed }: LiveOptions = {},
+  { gapMs, isTimed, isOnce }: LiveOptions = {},
 ): LiveValue<Value> {
   const [held, setHeld] = useState<Held<Value>>({})
   const [isSlow, setSlow] = useState(false)
@@ -79,6 +81,7 @@ export function useLive<Value>(
       topics,
       gapMs,
       isTimed,
+      isOnce,
     })
     run.current = () => polling.now()
     const endReloads = reloads.subscribe(run.current)

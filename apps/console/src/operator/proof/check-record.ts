@@ -1,10 +1,14 @@
 import {
   BOUNDARY_POLICY_FORM,
   FormError,
+  READ_LIMITS,
+  fromBase64,
+  isAuthenticList,
   isJsonObject,
   readJoinCertificate,
   readJson,
   readReceived,
+  readRevocationList,
   receivedDigest,
   signersOf,
   verifyJoinCertificate,
@@ -12,6 +16,7 @@ import {
   windowOf,
 } from '@chancery/protocol'
 import type { AuthorityKeys, JsonObject, JsonValue } from '@chancery/protocol'
+import { readPublicBytes } from '../client.ts'
 import { isOlder, readGenesis, readKeys } from './gather.ts'
 
 /** Why a record does not verify; empty when it does. An error states why it was not checked. */
@@ -50,6 +55,28 @@ export async function checkCertificate(value: JsonValue, shown: ShownCertificate
     Date.parse(certificate.expires_at) === Date.parse(shown.expires_at) &&
     JSON.stringify(certificate.roles.toSorted()) === JSON.stringify(shown.roles.toSorted())
   return isShown ? '' : 'The signed certificate has other values than this page.'
+}
+
+/** Whether the published revocation list has a certificate. */
+export interface ListedResult {
+  readonly sequence: number
+  readonly isListed: boolean
+}
+
+/** A list has one object of five values for each certificate. */
+const LIST_LIMITS = { ...READ_LIMITS, maxValues: 1_000_000 }
+
+/** Reads the published list, verifies it with the key of the pinned genesis block, and looks for a certificate. */
+export async function checkListed(certId: string): Promise<ListedResult | Error> {
+  const { network_authority } = await readGenesis()
+  const text = new TextDecoder().decode(await readPublicBytes('/crl'))
+  const list = orUndefined(() => readRevocationList(readJson(text, LIST_LIMITS)))
+  if (list === undefined) return new Error('The published list cannot be read.')
+  const key = fromBase64(network_authority.public_key) ?? new Uint8Array()
+  if (!(await isAuthenticList(list, new Map([[list.issuer, key]]))))
+    return new Error('The published list does not verify.')
+  const { sequence, revoked_certificates: revoked } = list
+  return { sequence, isListed: revoked.some(({ certificate_id }) => certificate_id === certId) }
 }
 
 /**

@@ -58,6 +58,8 @@ export interface Act {
   readonly fields: readonly ActField[]
   /** Only when it cannot be undone: the warning, and the text that the operator types. */
   readonly final?: { readonly warning: string; readonly typed: string }
+  /** The drawer stays as it was opened: later data of the page changes neither its words nor its requests. */
+  readonly isFixed?: true
   /** Needs a privileged key; shown with a lock to others. */
   readonly isPrivileged?: true
   /** Returns the requests in order. Throws an Error with a sentence when the values do not fit. */

@@ -21,7 +21,9 @@ let isLocked = false
 clearOnLock(() => (isLocked = true))
 
 /** Every change goes through this drawer: fields, effect, confirmation, the signed text, and the one gold button. */
-export function ReviewDrawer({ act, onClose }: DrawerProps): JSX.Element {
+export function ReviewDrawer({ act: given, onClose }: DrawerProps): JSX.Element {
+  const [opened] = useState(given)
+  const act = opened.isFixed === true ? opened : given
   const [, render] = useState(0)
   const draftName = `${location.pathname} ${act.name}`
   const review = useMemo(() => {

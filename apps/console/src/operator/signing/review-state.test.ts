@@ -238,6 +238,16 @@ describe('a review', () => {
     expect(review.phase.kind).toBe('done')
   })
 
+  it('is not certain after a response that states an unknown outcome', async () => {
+    const review = open()
+    await reply({})
+    await press(review)
+    const facts = { ...noResponse(), message: 'no', status: 503, code: 'service_unavailable' }
+    sent.at(-1)?.fail(new CallError({ ...facts, details: { outcome: 'unknown' } }))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(review.phase.kind).toBe('unknown')
+  })
+
   it('reports how many requests succeeded before one was refused', async () => {
     const requests: Act['requests'] = () => [
       { target: at`/admin/recognition-treaties`, body: { a: 1 } },

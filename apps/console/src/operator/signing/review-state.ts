@@ -182,7 +182,7 @@ export class Review {
   }
 
   #fail(error: unknown, done: number): void {
-    if (error instanceof CallError && error.status === 0 && done === 0) {
+    if (error instanceof CallError && error.isUncertain && done === 0) {
       // A nonce works once, so the request is made again, with the same body and the same idempotency key.
       this.payloads = this.payloads.map(({ method, target, body, idempotencyKey }) =>
         this.#parts.makePayload({ method, target, ...(body && { body }), ...(idempotencyKey && { idempotencyKey }) }),

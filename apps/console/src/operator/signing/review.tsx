@@ -1,5 +1,5 @@
-import type { FunctionComponent, JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import type { JSX } from 'preact'
+import { lazyDrawer } from '../parts/lazy.tsx'
 import { navigate, withQuery } from '../router.ts'
 import type { Act, DrawerProps } from './act.ts'
 
@@ -19,8 +19,4 @@ export function Acts(props: { readonly of: readonly Act[]; readonly query: URLSe
 }
 
 /** The drawer has its own script, loaded with the first one that is opened. */
-function LazyDrawer(props: DrawerProps): JSX.Element | null {
-  const [loaded, setLoaded] = useState<{ readonly ReviewDrawer: FunctionComponent<DrawerProps> }>()
-  useEffect(() => void import('./review-drawer.tsx').then(setLoaded), [])
-  return loaded === undefined ? null : <loaded.ReviewDrawer {...props} />
-}
+const LazyDrawer = lazyDrawer<DrawerProps>(async () => (await import('./review-drawer.tsx')).ReviewDrawer)

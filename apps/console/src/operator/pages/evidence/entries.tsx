@@ -1,9 +1,9 @@
 import type { DecisionGroupPage, EvidenceEvent, NewestPage } from '@chancery/sdk'
-import type { FunctionComponent, JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import type { JSX } from 'preact'
 import { at, read } from '../../client.ts'
 import type { Filter } from '../../parts/filters.tsx'
 import { shortId } from '../../parts/id.tsx'
+import { lazyDrawer } from '../../parts/lazy.tsx'
 import { List } from '../../parts/list.tsx'
 import type { Column, ListPage, ListRequest } from '../../parts/list.tsx'
 import { State } from '../../parts/state.tsx'
@@ -136,11 +136,7 @@ interface EntryProps {
 }
 
 /** The drawer of an entry has its own script, loaded with the first entry that is opened. */
-function LazyEntry(props: EntryProps): JSX.Element | null {
-  const [loaded, setLoaded] = useState<{ readonly EntryDrawer: FunctionComponent<EntryProps> }>()
-  useEffect(() => void import('./entry.tsx').then(setLoaded), [])
-  return loaded === undefined ? null : <loaded.EntryDrawer {...props} />
-}
+const LazyEntry = lazyDrawer<EntryProps>(async () => (await import('./entry.tsx')).EntryDrawer)
 
 const PLAIN = ['outcome', 'capability', 'vendor_id', 'attestation_id', 'since', 'until'] as const
 

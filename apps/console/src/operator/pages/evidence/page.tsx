@@ -5,6 +5,7 @@ import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
 import type { Liveness } from '../../parts/bar.tsx'
 import { Tabs } from '../../parts/filters.tsx'
+import { lazyDrawer } from '../../parts/lazy.tsx'
 import { useLive } from '../../parts/use-live.ts'
 import { StoreOff, isStoreOff } from '../../proof/store-off.tsx'
 import { navigate, withQuery } from '../../router.ts'
@@ -13,11 +14,14 @@ import { anchorAct, registerAct, retentionAct, retireAct } from './acts.tsx'
 import { Anchors } from './anchors.tsx'
 import { Entries } from './entries.tsx'
 import { ExecutorKeys } from './executor-keys.tsx'
-import { ExportDrawer } from './export.tsx'
+import type { EvidenceExportProps } from './export.tsx'
 import { Head } from './head.tsx'
 import { Rejections } from './rejections.tsx'
 import { Retention } from './retention.tsx'
 import type { StoreStatus } from './status.ts'
+
+/** Its script is loaded when it is opened first. */
+const LazyExport = lazyDrawer<EvidenceExportProps>(async () => (await import('./export.tsx')).ExportDrawer)
 
 const VIEWS = { '': Entries, anchors: Anchors, keys: ExecutorKeys, refused: Rejections, retention: Retention } as const
 
@@ -30,7 +34,7 @@ export function Page({ query }: PageProps): JSX.Element {
   const bar = (
     <Bar title="Evidence" asks="Is every entry still there, and unchanged?" live={live}>
       <a class="btn" href={doHref('export')}>
-        Export…
+        Export entries…
       </a>
       <a class="btn primary" href={doHref('anchor')}>
         Anchor…
@@ -66,7 +70,7 @@ export function Page({ query }: PageProps): JSX.Element {
       <View query={query} status={value} onLive={setLive} />
       <Acts of={acts} query={query} />
       {query.get('do') === 'export' && value !== undefined ? (
-        <ExportDrawer status={value} onClose={() => navigate(withQuery({ do: undefined }))} />
+        <LazyExport status={value} onClose={() => navigate(withQuery({ do: undefined }))} />
       ) : null}
     </>
   )

@@ -1,10 +1,12 @@
 import type { JsonObject } from '@chancery/protocol'
-import type { EvidenceEvent } from '@chancery/sdk'
+import type { EvidenceEvent, NewestPage } from '@chancery/sdk'
 import type { JSX } from 'preact'
-import { at, readJsonText } from '../../client.ts'
+import { useState } from 'preact/hooks'
+import { at, read, readJsonText } from '../../client.ts'
 import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
 import { Facts } from '../../parts/facts.tsx'
+import { Pager, pageSize } from '../../parts/pager.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -43,30 +45,48 @@ interface Of {
   readonly isResource: boolean
 }
 
+/** A history can have 10,000 entries. It is read once; after a change only its newest entry is asked for. */
 function HistoryPage({ id, isResource }: Of): JSX.Element {
-  const live = useLive(`history ${id}`, (signal) => load({ id, isResource }, signal), ['evidence'])
+  const live = useLive(`history ${id}`, (signal) => load({ id, isResource }, signal), [], { isOnce: true })
+  const newest = useLive(`newest of ${id}`, (signal) => findNewest({ id, isResource }, signal), ['evidence'])
   const { value } = live
   const bar = (
     <Bar
       title={id}
       asks={isResource ? 'What was done to this resource?' : 'What did this vendor ask for?'}
       crumbs={[{ href: '/operator/evidence', text: 'Evidence' }]}
-      live={live}
+      live={newest}
     />
   )
   if (isStoreOff(live.problem)) return <StoreOff bar={bar} />
+  const shown = Math.max(0, ...(value?.entries.slice(-1).map(({ entry }) => entry.store_sequence) ?? []))
+  const isOlder = value !== undefined && !value.truncated && (newest.value ?? 0) > shown
   return (
     <>
       {bar}
       {live.problem === undefined ? null : <Problem problem={live.problem} />}
+      <p role="status" class={isOlder ? 'newer' : 'unseen'}>
+        {isOlder ? (
+          <button type="button" class="btn tiny" data-newer onClick={() => live.reload()}>
+            ↑ Newer entries
+          </button>
+        ) : null}
+      </p>
       {value === undefined ? null : (
         <>
           <Summary history={value} id={id} isResource={isResource} />
-          <Entries entries={value.entries} isResource={isResource} />
+          <Entries key={live.readAt} entries={value.entries} isResource={isResource} />
         </>
       )}
     </>
   )
+}
+
+/** The sequence of the newest entry, or 0. */
+async function findNewest({ id, isResource }: Of, signal: AbortSignal): Promise<number> {
+  const asked = { order: 'newest', limit: 1, ...(isResource ? { resource_id: id } : { vendor_id: id }) }
+  const { entries } = await read<NewestPage>(at`/admin/evidence`, asked, signal)
+  return entries[0]?.entry.store_sequence ?? 0
 }
 
 async function load({ id, isResource }: Of, signal: AbortSignal): Promise<History> {
@@ -126,7 +146,29 @@ function Reported({ of }: { readonly of: History['verification'] }): JSX.Element
 }
 
 function Entries({ entries, isResource }: Pick<History, 'entries'> & Pick<Of, 'isResource'>): JSX.Element | null {
+  const [from, setFrom] = useState(0)
+  const size = pageSize()
   if (entries.length === 0) return null
+  const rows = entries.toReversed().slice(from, from + size)
+  return (
+    <>
+      <EntryTable rows={rows} isResource={isResource} />
+      <Pager
+        first={from + 1}
+        count={rows.length}
+        total={entries.length}
+        order="newest first"
+        onBack={from === 0 ? undefined : () => setFrom(Math.max(0, from - size))}
+        onNext={from + size >= entries.length ? undefined : () => setFrom(from + size)}
+      />
+    </>
+  )
+}
+
+function EntryTable({
+  rows,
+  isResource,
+}: Pick<Of, 'isResource'> & { readonly rows: readonly EvidenceEvent[] }): JSX.Element {
   return (
     <div class="table" tabIndex={0} role="region" aria-label="Entries">
       <table class="rows">
@@ -141,7 +183,7 @@ function Entries({ entries, isResource }: Pick<History, 'entries'> & Pick<Of, 'i
           </tr>
         </thead>
         <tbody>
-          {entries.toReversed().map((event) => (
+          {rows.map((event) => (
             <Row key={event.entry_digest} {...event} isResource={isResource} />
           ))}
         </tbody>

@@ -51,6 +51,11 @@ it('revokes the named certificate, the newest one without a name, and none that 
   for (const unknown of ['cccccccc-3333', '']) expect(toRevoke(NODE, unknown)).toBeUndefined()
 })
 
+it('names a node to revoke by its label or its key, never by the agent id that the node chooses', () => {
+  expect(toRevoke({ ...NODE, agent_id: 'another-node' }, null)?.name).toBe('node key')
+  expect(toRevoke({ ...NODE, agent_id: 'another-node', label: 'Berlin 3' }, null)?.name).toBe('Berlin 3')
+})
+
 it('shows the life of a node through its certificates, newest first', () => {
   expect(titles(NODE, [], NOW)).toEqual(['Last heartbeat: healthy', 'Certificate renewed', 'Joined'])
   expect(historyOf(NODE, [], NOW)[1]?.text).toContain('bbbbbbbb… replaces aaaaaaaa…')

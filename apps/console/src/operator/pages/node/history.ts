@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { NodeSummary } from '@chancery/sdk'
 import type { IconName, Tone } from '../../parts/icons.ts'
 import { absolute, duration } from '../../parts/duration.ts'
-import { nodeName } from '../../node-key.ts'
+import { confirmedName } from '../../node-key.ts'
 import { shortId } from '../../parts/short-id.ts'
 import { eventActor, eventText } from '../../words/events.ts'
 import { reasonText } from '../../words/reasons.ts'
@@ -54,7 +54,7 @@ export function toRevoke(node: NodeView, chosen: string | null): RevokedNode | u
   const cert_id = chosen ?? node.cert_id
   const isEarlier = cert_id !== node.cert_id
   if (isEarlier && !node.certificates.some((each) => each.cert_id === cert_id)) return undefined
-  return { name: nodeName(node), cert_id, isEarlier }
+  return { name: confirmedName(node), cert_id, isEarlier }
 }
 
 /** Shown from the certificates and the invite, which an authority stores longer than events. */

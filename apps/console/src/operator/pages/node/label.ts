@@ -1,8 +1,7 @@
 import type { NodeSummary } from '@chancery/sdk'
-import { at, read, send } from '../../client.ts'
-import { keyToPath } from '../../node-key.ts'
+import { at, read } from '../../client.ts'
+import { keyToPath, nodeHref } from '../../node-key.ts'
 import type { Act } from '../../signing/act.ts'
-import { makePayload } from '../../signing/payload.ts'
 import { undo } from '../../signing/undo.ts'
 
 const MOST_CHARACTERS = 64
@@ -48,7 +47,7 @@ export function labelAct({ node_public_key, label }: Pick<NodeSummary, 'node_pub
       return {
         toast: {
           text: text === '' ? 'Removed the label.' : `Named the node ${text}.`,
-          undo: { text: 'Undo', run: () => void undo(() => restoreLabel(node_public_key, written, label)) },
+          undo: { text: 'Undo', run: () => void restoreLabel(node_public_key, written, label) },
         },
       }
     },
@@ -56,10 +55,14 @@ export function labelAct({ node_public_key, label }: Pick<NodeSummary, 'node_pub
 }
 
 /** Writes the earlier label, only while the node has the label that the act wrote. */
-async function restoreLabel(key: string, written: string | null, label: string | null): Promise<string> {
-  const node = await read<Pick<NodeSummary, 'label'>>(at`/admin/nodes/${keyToPath(key)}`)
-  if (node.label !== written) return 'The label was changed again. Nothing was undone.'
-  const target = at`/admin/nodes/label`
-  await send(makePayload({ method: 'POST', target, body: { node_public_key: key, label } }))
-  return label === null ? 'Removed the label again.' : `The node is named ${label} again.`
+function restoreLabel(key: string, written: string | null, label: string | null): Promise<void> {
+  return undo(
+    async (change) => {
+      const node = await read<Pick<NodeSummary, 'label'>>(at`/admin/nodes/${keyToPath(key)}`)
+      if (node.label !== written) return 'The label was changed again. Nothing was undone.'
+      await change(at`/admin/nodes/label`, { node_public_key: key, label })
+      return label === null ? 'Removed the label again.' : `The node is named ${label} again.`
+    },
+    { href: nodeHref(key), text: 'Check the label' },
+  )
 }

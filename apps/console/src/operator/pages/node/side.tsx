@@ -83,13 +83,39 @@ function IfRevoked({ node }: { readonly node: NodeView }): JSX.Element {
   )
 }
 
+/** A longer list takes too much of the page and of the authority. */
+const MOST_LISTED = 5000
+
+/** What gateways and services see. The time of the revocation above it is the record of the authority. */
+function Listed({ certId }: { readonly certId: string }): JSX.Element {
+  const list = useStore(dashboard)?.value?.revocation_list ?? undefined
+  const isShort = list !== undefined && list.entries <= MOST_LISTED
+  const found = useCheck(`${certId} ${list?.sequence ?? ''}`, async () => {
+    if (!isShort) return undefined
+    const { checkListed } = await import('../../proof/check-record.ts')
+    return checkListed(certId)
+  })
+  if (list !== undefined && !isShort)
+    return (
+      <span data-listed="not-read">
+        not read here: list #{list.sequence} has {list.entries.toLocaleString('en')} entries
+      </span>
+    )
+  if (found === undefined) return <span class="quiet">reading</span>
+  if (found instanceof Error) return <span data-listed="not-checked">not checked: {found.message}</span>
+  return (
+    <span data-listed={found.isListed ? 'yes' : 'no'}>
+      {found.isListed ? 'yes' : 'no'}, list #{found.sequence.toLocaleString('en')}, verified in this browser
+    </span>
+  )
+}
+
 function Certificate({ node }: { readonly node: NodeView }): JSX.Element {
   const record = node.certificates.find(({ cert_id }) => cert_id === node.cert_id)?.certificate
   const finding = useCheck(`${node.cert_id} ${JSON.stringify(record)}`, async () => {
     const { checkCertificate } = await import('../../proof/check-record.ts')
     return checkCertificate(record ?? null, node)
   })
-  const list = useStore(dashboard)?.value?.revocation_list ?? undefined
   const earlier = node.certificates.filter(({ cert_id }) => cert_id !== node.cert_id)
   return (
     <section class="panel">
@@ -107,10 +133,7 @@ function Certificate({ node }: { readonly node: NodeView }): JSX.Element {
             ['Issued', <Time at={node.issued_at} both />],
             ['Ends', <Time at={node.expires_at} both />],
             ['Revoked', node.revoked_at === null ? undefined : <Time at={node.revoked_at} both />],
-            [
-              list === undefined ? 'In the list' : `In list #${list.sequence.toLocaleString('en')}`,
-              node.revoked_at === null ? 'no' : 'yes',
-            ],
+            ['In the published list', <Listed certId={node.cert_id} />],
             ['Reason', node.revocation_reason === null ? undefined : reasonText(node.revocation_reason)],
           ]}
         />

@@ -1,15 +1,18 @@
 import type { NodePage, NodeSummary } from '@chancery/sdk'
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { CallError, at, read } from '../../client.ts'
-import { Drawer } from '../../parts/drawer.tsx'
-import { offerBlob } from '../../parts/file.ts'
-import { Problem } from '../../parts/problem.tsx'
+import { useState } from 'preact/hooks'
+import { at, read } from '../../client.ts'
+import { ExportDrawer as Export } from '../../parts/export.tsx'
+import type { FileSource } from '../../parts/export.tsx'
 import { writeNodes } from './node-file.ts'
 import type { FileFormat } from './node-file.ts'
 import { nodeQuery } from './node-query.ts'
 
 const PER_READ = 100
+const FORMATS = [
+  { value: 'csv', text: 'CSV, for a spreadsheet', name: 'CSV', type: 'text/csv' },
+  { value: 'jsonl', text: 'JSON lines, for a program', name: 'JSON lines', type: 'application/jsonl' },
+] as const
 
 export interface ExportProps {
   readonly rows: readonly NodeSummary[]
@@ -18,81 +21,78 @@ export interface ExportProps {
 }
 
 /** Writes the shown page, or all rows that match the filters, to a file. */
-export function ExportDrawer(props: ExportProps): JSX.Element {
-  const { rows, query, onClose } = props
-  const [count, setCount] = useState<number>()
-  const [problem, setProblem] = useState<CallError>()
-  const stop = useRef(new AbortController())
-  useEffect(() => () => stop.current.abort(), [])
-  const all = async (format: FileFormat): Promise<void> => {
-    setProblem(undefined)
-    setCount(0)
-    try {
-      const parts = await readAll(query, format, setCount, stop.current.signal)
-      if (!stop.current.signal.aborted) save(parts, format)
-    } catch (error) {
-      if (!(error instanceof CallError)) throw error
-      if (!stop.current.signal.aborted) setProblem(error)
-    }
-    setCount(undefined)
-  }
-  const isBusy = count !== undefined
+export function ExportDrawer({ rows, query, onClose }: ExportProps): JSX.Element {
+  const [format, setFormat] = useState<FileFormat>('csv')
+  const [isAll, setAll] = useState(false)
+  const { name, type } = FORMATS.find(({ value }) => value === format) ?? FORMATS[0]
+  const what = isAll ? 'all nodes that match' : `${rows.length} ${rows.length === 1 ? 'node' : 'nodes'} of this page`
+  const file = { file: `nodes.${format}`, type }
   return (
-    <Drawer
-      isReading
-      name="export"
+    <Export
       title="Export nodes"
       sentence="Writes the rows with their keys, states and times to a file in this browser."
+      rows="nodes"
+      button={`Export ${what} as ${name}`}
+      source={isAll ? { ...file, ...allNodes(query, format) } : { ...file, ...shownNodes(rows, format) }}
       onClose={onClose}
-    >
-      {(['csv', 'jsonl'] as const).map((format) => (
-        <section key={format}>
-          <h3>{format === 'csv' ? 'CSV, for a spreadsheet' : 'JSON lines, for a program'}</h3>
-          <p>
-            <button type="button" class="btn" onClick={() => save([writeNodes(rows, format, true)], format)}>
-              This page, {rows.length} rows
-            </button>{' '}
-            <button type="button" class="btn" aria-disabled={isBusy} onClick={() => isBusy || void all(format)}>
-              All that match
-            </button>
-          </p>
-        </section>
-      ))}
-      <p role="status" data-exported={count ?? ''}>
-        {isBusy ? `${count.toLocaleString('en')} nodes read. Close the drawer to stop.` : ''}
-      </p>
-      {problem === undefined ? null : <Problem problem={problem} />}
-    </Drawer>
+      choices={(isDisabled) => (
+        <fieldset class="plain" disabled={isDisabled}>
+          <Options
+            label="Rows"
+            of={[
+              ['page', `This page, ${rows.length} rows`, !isAll],
+              ['all', 'All that match the filters', isAll],
+            ]}
+            onChoice={(value) => setAll(value === 'all')}
+          />
+          <Options
+            label="Format"
+            of={FORMATS.map(({ value, text }) => [value, text, value === format] as const)}
+            onChoice={(value) => setFormat(value === 'jsonl' ? 'jsonl' : 'csv')}
+          />
+        </fieldset>
+      )}
+    />
   )
 }
 
-function save(parts: readonly string[], format: FileFormat): void {
-  offerBlob(`nodes.${format}`, new Blob([...parts], { type: format === 'csv' ? 'text/csv' : 'application/jsonl' }))
+function Options(props: {
+  readonly label: string
+  readonly of: readonly (readonly [value: string, text: string, isChosen: boolean])[]
+  readonly onChoice: (value: string) => void
+}): JSX.Element {
+  const id = `export-${props.label.toLowerCase()}`
+  return (
+    <div class="field">
+      <span class="label" id={id}>
+        {props.label}
+      </span>
+      <div class="seg" role="group" aria-labelledby={id}>
+        {props.of.map(([value, text, isChosen]) => (
+          <button type="button" key={value} aria-pressed={isChosen} onClick={() => props.onChoice(value)}>
+            {text}
+          </button>
+        ))}
+      </div>
+    </div>
+  )
 }
 
-/** Walks the list by its cursor. At the limit of the authority it waits for the stated time. */
-async function readAll(
-  query: URLSearchParams,
-  format: FileFormat,
-  onRead: (count: number) => void,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const parts: string[] = []
-  let [count, cursor] = [0, undefined as string | undefined]
-  do {
-    const asked = { ...nodeQuery(query), limit: PER_READ, cursor }
-    const page: NodePage | undefined = await read<NodePage>(at`/admin/nodes`, asked, signal).catch(waitAtLimit)
-    if (page === undefined) continue
-    parts.push(writeNodes(page.nodes, format, parts.length === 0))
-    count += page.nodes.length
-    onRead(count)
-    cursor = page.next_cursor ?? undefined
-    if (cursor === undefined) return parts
-  } while (!signal.aborted)
-  return parts
+type Nodes = Pick<FileSource<string | undefined>, 'start' | 'read'>
+
+function shownNodes(rows: readonly NodeSummary[], format: FileFormat): Nodes {
+  const part = { text: writeNodes(rows, format, true), count: rows.length, next: undefined }
+  return { start: undefined, read: () => Promise.resolve(part) }
 }
 
-async function waitAtLimit(error: unknown): Promise<undefined> {
-  if (!(error instanceof CallError) || error.status !== 429) throw error
-  await new Promise((resolve) => setTimeout(resolve, (error.retryAfterSeconds ?? 5) * 1000))
+/** Walks the list by its cursor. */
+function allNodes(query: URLSearchParams, format: FileFormat): Nodes {
+  return {
+    start: undefined,
+    async read(cursor, isFirst, signal) {
+      const asked = { ...nodeQuery(query), limit: PER_READ, cursor }
+      const { nodes, next_cursor } = await read<NodePage>(at`/admin/nodes`, asked, signal)
+      return { text: writeNodes(nodes, format, isFirst), count: nodes.length, next: next_cursor ?? undefined }
+    },
+  }
 }

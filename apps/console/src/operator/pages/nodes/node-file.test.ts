@@ -12,9 +12,28 @@ describe('the file of nodes', () => {
     const lines = text.split('\r\n')
     expect(lines[0]).toMatch(/^label,node_public_key,/)
     expect(lines[1]).toMatch(/^"a ""b"", c",key,,active,role:a role:b,/)
-    expect(lines[2]).toMatch(/^'=1\+1,key/)
+    expect(lines[2]).toMatch(/^"'=1\+1",key/)
     expect(lines[3]).toMatch(/^,key/)
     expect(lines).toHaveLength(5)
+  })
+
+  it.each([
+    ['\t=1', `"'\t'=1"`],
+    ['\r=1', `"'\r'=1"`],
+    ['  =1', `"'  =1"`],
+    ['\uFF1D1+1', `"'\uFF1D1+1"`],
+    ['\uFF0B1', `"'\uFF0B1"`],
+    ['\uFF0D1', `"'\uFF0D1"`],
+    ['\uFF20SUM(1)', `"'\uFF20SUM(1)"`],
+    ['a;=1+1', `"a;'=1+1"`],
+    ['a; +1', `"a; '+1"`],
+    ['a\n@x', `"a\n'@x"`],
+    ['a|-1', `"a|'-1"`],
+    ['a;b', `"a;b"`],
+    ['role=a', 'role=a'],
+    ['a-b', 'a-b'],
+  ])('writes the label %j so that no spreadsheet computes a part of it', (label, cell) => {
+    expect(writeNodes([node(label)], 'csv', false).startsWith(`${cell},key`)).toBe(true)
   })
 
   it('is one JSON object a line', () => {

@@ -23,9 +23,16 @@ export function writeNodes(rows: readonly NodeSummary[], format: FileFormat, isF
   return [...(isFirst ? [COLUMNS.join(',')] : []), ...lines].map((line) => `${line}\r\n`).join('')
 }
 
-/** Quotes a cell. A leading sign would make a spreadsheet compute a text that a node chose. */
+/** Signs that begin a formula, also in full width, which some spreadsheets take as the narrow ones. */
+const SIGN = '[=+\\-@\uFF1D\uFF0B\uFF0D\uFF20]'
+const FORMULA = new RegExp(`^(?:[\\t\\r\\n]|\\s*${SIGN})`)
+/** A spreadsheet of another region splits at other characters, and does not see quotes inside of its cells. */
+const INNER_FORMULA = new RegExp(`([;,|\\t\\r\\n]\\s*)(?=${SIGN})`, 'g')
+
+/** Quotes a cell. A node chooses some of these texts, and a spreadsheet must not compute them. */
 function csvCell(value: NodeSummary[keyof NodeSummary]): string {
   const text = Array.isArray(value) ? value.join(' ') : String(value ?? '')
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  const inner = text.replaceAll(INNER_FORMULA, "$1'")
+  const safe = FORMULA.test(inner) ? `'${inner}` : inner
+  return /^'|[",;|\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -1,8 +1,8 @@
 import type { NodePage, NodeState, NodeSummary } from '@chancery/sdk'
-import type { FunctionComponent, JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import type { JSX } from 'preact'
+import { useRef, useState } from 'preact/hooks'
 import { at, read } from '../../client.ts'
-import { nodeHref, nodeName } from '../../node-key.ts'
+import { confirmedName, nodeHref, nodeName } from '../../node-key.ts'
 import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
 import type { Liveness } from '../../parts/bar.tsx'
@@ -10,6 +10,7 @@ import { Roles } from '../../parts/facts.tsx'
 import type { Filter, Tab } from '../../parts/filters.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Copy, shortId } from '../../parts/id.tsx'
+import { lazyDrawer } from '../../parts/lazy.tsx'
 import { List } from '../../parts/list.tsx'
 import type { Column, ListPage, ListRequest } from '../../parts/list.tsx'
 import type { Tone } from '../../parts/icons.ts'
@@ -104,7 +105,7 @@ const EMPTY = {
 
 const ExportLink = (): JSX.Element => (
   <a class="btn tiny wide-only" href={doHref('export')}>
-    Export…
+    Export nodes…
   </a>
 )
 
@@ -166,14 +167,10 @@ export function Page({ query }: PageProps): JSX.Element {
 }
 
 /** Its script is loaded when it is opened first. */
-function LazyExport(props: ExportProps): JSX.Element | null {
-  const [loaded, setLoaded] = useState<{ readonly ExportDrawer: FunctionComponent<ExportProps> }>()
-  useEffect(() => void import('./export.tsx').then(setLoaded), [])
-  return loaded === undefined ? null : <loaded.ExportDrawer {...props} />
-}
+const LazyExport = lazyDrawer<ExportProps>(async () => (await import('./export.tsx')).ExportDrawer)
 
 function revokeActs(rows: readonly NodeSummary[]): ReturnType<typeof revokeAct>[] {
-  return rows.length === 0 ? [] : [revokeAct(rows.map((row) => ({ name: nodeName(row), cert_id: row.cert_id })))]
+  return rows.length === 0 ? [] : [revokeAct(rows.map((row) => ({ name: confirmedName(row), cert_id: row.cert_id })))]
 }
 
 function countOf(counts: NodePage['counts'], state: NodeState | ''): number | undefined {

@@ -14,6 +14,7 @@ it('sends one certificate with its siblings by default, and only it when that is
     reason: 'cessation_of_operation',
   })
   expect(act.final?.typed).toBe('Berlin 3')
+  expect(act.isFixed).toBe(true)
 })
 
 it('ends only an earlier certificate that was chosen, unless every certificate is', () => {

@@ -50,6 +50,8 @@ export function revokeAct(nodes: readonly RevokedNode[]): Act {
     ],
     isPrivileged: true,
     hasDryRun: true,
+    // A node must not change what the operator reads and types.
+    isFixed: true,
     final: {
       warning:
         'A revocation is permanent. To return, a node needs a new invite, and a new key when its key is compromised.',

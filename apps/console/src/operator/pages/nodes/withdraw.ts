@@ -1,7 +1,6 @@
 import type { JsonObject } from '@chancery/protocol'
-import { at, send } from '../../client.ts'
+import { at } from '../../client.ts'
 import type { Act } from '../../signing/act.ts'
-import { makePayload } from '../../signing/payload.ts'
 import { undo } from '../../signing/undo.ts'
 
 /** The action on the invite that the address names. */
@@ -16,9 +15,9 @@ const withdrawnText = (answer: JsonObject | undefined): string =>
 
 /** Withdraws an invite that was made a moment ago. One that was used stays used. */
 export const withdrawNow = (fingerprint: string): Promise<void> =>
-  undo(async () => {
-    const body = { token_fingerprints: [fingerprint] }
-    return withdrawnText((await send(makePayload({ method: 'POST', target: TARGET, body }))) as JsonObject)
+  undo(async (change) => withdrawnText((await change(TARGET, { token_fingerprints: [fingerprint] })) as JsonObject), {
+    href: '/operator/nodes?tab=invites',
+    text: 'Check the invites',
   })
 
 /** Ends one unused invite. */

@@ -1,5 +1,5 @@
 import type { NetworkFindings } from '@chancery/sdk'
-import type { FunctionComponent, JSX } from 'preact'
+import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { at, authorityNow, read } from '../../client.ts'
 import { dashboard } from '../../dashboard.ts'
@@ -7,6 +7,7 @@ import { findings } from '../../findings.ts'
 import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { NotLoaded, useLoaded } from '../../parts/lazy.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { Shape } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -31,7 +32,7 @@ export function Page(props: PageProps): JSX.Element {
   // A link to the findings is opened in a new network, too.
   const isEmpty =
     found?.first_steps.node_joined === false && !isHidden() && !props.query.has('open') && !props.query.has('all')
-  if (isEmpty) return <LazySteps {...props} />
+  if (isEmpty) return <LazySteps />
   return (
     <>
       <Bar
@@ -53,10 +54,10 @@ export function Page(props: PageProps): JSX.Element {
 }
 
 /** The first steps have their own script. */
-function LazySteps(props: PageProps): JSX.Element {
-  const [loaded, setLoaded] = useState<{ readonly Page: FunctionComponent<PageProps> }>()
-  useEffect(() => void import('../start/page.tsx').then(setLoaded), [])
-  return loaded === undefined ? <div class="content" aria-busy="true" /> : <loaded.Page {...props} />
+function LazySteps(): JSX.Element {
+  const { value, hasFailed, again } = useLoaded(() => import('../start/page.tsx'))
+  if (hasFailed === true) return <NotLoaded onAgain={again} />
+  return value === undefined ? <div class="content" aria-busy="true" /> : <value.Page />
 }
 
 function Summary({ found, query }: { readonly found: NetworkFindings; readonly query: URLSearchParams }): JSX.Element {

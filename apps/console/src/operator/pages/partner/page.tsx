@@ -1,15 +1,16 @@
 import type { TreatyRow } from '@chancery/sdk'
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import { authorityNow } from '../../client.ts'
 import { dashboard } from '../../dashboard.ts'
 import type { PageProps } from '../../pages.ts'
 import { Bar } from '../../parts/bar.tsx'
+import { NotOpened, useLoaded } from '../../parts/lazy.tsx'
 import { Blank, Problem } from '../../parts/problem.tsx'
 import { shortId } from '../../parts/short-id.ts'
 import { State } from '../../parts/state.tsx'
 import { absolute } from '../../parts/time.tsx'
 import { useLive } from '../../parts/use-live.ts'
+import { navigate, withQuery } from '../../router.ts'
 import { doHref } from '../../signing/review.tsx'
 import { useStore } from '../../store.ts'
 import { partnerHref } from '../partners/links.ts'
@@ -97,16 +98,13 @@ function Shown({ id, view, query }: ShownProps): JSX.Element {
   )
 }
 
-type Drawers = (props: DrawersProps) => JSX.Element | null
-
 /** The drawers are a separate script, loaded when the first one opens. */
 function LazyDrawers(props: DrawersProps): JSX.Element | null {
-  const [loaded, setLoaded] = useState<{ readonly Drawers: Drawers }>()
   const isAsked = props.query.has('do')
-  useEffect(() => {
-    if (isAsked) void import('./drawers.tsx').then(setLoaded)
-  }, [isAsked])
-  return loaded === undefined ? null : <loaded.Drawers {...props} />
+  const { value, hasFailed, again } = useLoaded(() => import('./drawers.tsx'), isAsked)
+  if (hasFailed === true && isAsked)
+    return <NotOpened onAgain={again} onClose={() => navigate(withQuery({ do: undefined }))} />
+  return value === undefined ? null : <value.Drawers {...props} />
 }
 
 function Hero(props: {

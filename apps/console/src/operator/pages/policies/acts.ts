@@ -1,11 +1,10 @@
 import type { JsonObject } from '@chancery/protocol'
 import type { ActiveBoundaryPolicies } from '@chancery/sdk'
-import { CallError, at, read, send } from '../../client.ts'
-import { showToast } from '../../parts/toast.tsx'
-import { reloadAll } from '../../parts/use-live.ts'
-import { makePayload } from '../../signing/payload.ts'
+import { at, read } from '../../client.ts'
 import type { Act, ActRequest } from '../../signing/act.ts'
-import type { Toast } from '../../parts/toast.tsx'
+import type { Toast } from '../../parts/toasts.ts'
+import { undo } from '../../signing/undo.ts'
+import { policyHref } from './links.ts'
 import { replayEffects } from './replay.ts'
 import type { Replay } from './replay.ts'
 
@@ -109,22 +108,16 @@ export function deactivateAct(change: PolicyChange, set: ActiveBoundaryPolicies 
 }
 
 /** Undoes a change, only while the policy is as the change left it. Signs one request. */
-async function goBack(policyId: string, left: number | undefined, to: number | 'none'): Promise<void> {
-  try {
-    const { active } = await read<ActiveBoundaryPolicies>(at`/admin/boundary-policies/active`)
-    const now = active.find((each) => each.policy_id === policyId)?.version
-    if (now !== left) {
-      showToast({ text: `${policyId} was changed again. Nothing was undone.` })
-      return
-    }
-    const body = { version: to === 'none' ? (left ?? 0) : to }
-    const target = to === 'none' ? deactivateTarget(policyId) : activateTarget(policyId)
-    await send(makePayload({ method: 'POST', target, body }))
-    showToast({ text: to === 'none' ? `${policyId} is no longer in force.` : `${policyId} ${to} is in force again.` })
-  } catch (error) {
-    if (!(error instanceof CallError)) throw error
-    showToast({ text: `It was not undone: ${error.message}` })
-  } finally {
-    reloadAll()
-  }
+function goBack(policyId: string, left: number | undefined, to: number | 'none'): Promise<void> {
+  return undo(
+    async (change) => {
+      const { active } = await read<ActiveBoundaryPolicies>(at`/admin/boundary-policies/active`)
+      const now = active.find((each) => each.policy_id === policyId)?.version
+      if (now !== left) return `${policyId} was changed again. Nothing was undone.`
+      const body = { version: to === 'none' ? (left ?? 0) : to }
+      await change(to === 'none' ? deactivateTarget(policyId) : activateTarget(policyId), body)
+      return to === 'none' ? `${policyId} is no longer in force.` : `${policyId} ${to} is in force again.`
+    },
+    { href: policyHref(policyId), text: 'Check the versions' },
+  )
 }

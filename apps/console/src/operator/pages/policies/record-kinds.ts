@@ -1,10 +1,8 @@
 import type { JsonObject } from '@chancery/protocol'
-import { CallError, at, send } from '../../client.ts'
+import { at } from '../../client.ts'
 import type { Target } from '../../client.ts'
-import { showToast } from '../../parts/toast.tsx'
-import { reloadAll } from '../../parts/use-live.ts'
 import type { Act, Effect } from '../../signing/act.ts'
-import { makePayload } from '../../signing/payload.ts'
+import { undo } from '../../signing/undo.ts'
 import { diffTexts } from './diff.ts'
 import { readDraft } from './policy-text.ts'
 
@@ -151,14 +149,12 @@ export function rollbackAct(policyId: string): Act {
   }
 }
 
-async function rollBack(policyId: string): Promise<void> {
-  try {
-    await send(makePayload({ method: 'POST', target: at`/admin/policy/rollback`, body: { policy_id: policyId } }))
-    showToast({ text: `${policyId} is the active network policy again.` })
-  } catch (error) {
-    if (!(error instanceof CallError)) throw error
-    showToast({ text: `It was not undone: ${error.message}` })
-  } finally {
-    reloadAll()
-  }
+function rollBack(policyId: string): Promise<void> {
+  return undo(
+    async (change) => {
+      await change(at`/admin/policy/rollback`, { policy_id: policyId })
+      return `${policyId} is the active network policy again.`
+    },
+    { href: '/operator/policies?tab=network', text: 'Check the network policy' },
+  )
 }
