@@ -145,8 +145,9 @@ describe('the form of a policy', () => {
     await view('Form')
     await page.click('text=Add a fact')
     await page.fill('#form-parameter-0', 'request_parameters.currency')
-    await page.fill(field('selector.parameter_equals.request_parameters.name'), 'EUR\nCHF')
-    await page.waitForSelector(field('selector.parameter_equals.request_parameters.currency'))
+    // The name is applied when the field is left.
+    await page.keyboard.press('Tab')
+    await page.fill(field('selector.parameter_equals.request_parameters.currency'), 'EUR\nCHF')
     await page.waitForSelector('[data-validation="valid"]')
     expect((await draft())['selector']).toMatchObject({
       parameter_equals: { 'request_parameters.currency': ['EUR', 'CHF'] },

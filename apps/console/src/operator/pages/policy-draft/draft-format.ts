@@ -25,12 +25,6 @@ export const FORMATS = ['Form', 'JSON', 'YAML'] as const
 
 export const JSON_FORMAT: DraftFormat = { name: 'JSON', read: readDraft, write: policyText }
 
-/** Loads a format. The form and the reader of YAML are separate scripts, loaded on first use. */
-export async function loadFormat(name: DraftFormat['name'] | undefined): Promise<DraftFormat> {
-  if (name === 'Form') return (await import('./form/form-view.tsx')).FORM_FORMAT
-  return name === 'YAML' ? (await import('./yaml-format.ts')).YAML_FORMAT : JSON_FORMAT
-}
-
 /** A text, its format, and what the operator wrote in the other format, with its comments. */
 export interface Writing {
   readonly text: string

@@ -10,8 +10,8 @@ import { NEW_POLICY, readDraftOf } from '../policies/drafts.ts'
 import type { Draft } from '../policies/drafts.ts'
 import { readHistory } from '../policies/history.ts'
 import { intentOf, policyText } from '../policies/policy-text.ts'
-import { loadFormat } from './draft-format.ts'
 import { Editor } from './editor.tsx'
+import { loadFormat } from './load-format.ts'
 
 /** What would change, and for whom? The key of the frame stays the same between policies, so the id is a key here. */
 export function Page(props: PageProps): JSX.Element {

@@ -3,8 +3,9 @@ import { Shape, State } from '../../parts/state.tsx'
 import type { ShapeName } from '../../parts/state.tsx'
 import { showToast } from '../../parts/toasts.ts'
 import type { Toast } from '../../parts/toasts.ts'
-import { FORMATS, changeFormat, loadFormat } from './draft-format.ts'
+import { FORMATS, changeFormat } from './draft-format.ts'
 import type { DraftFormat, Writing } from './draft-format.ts'
+import { loadFormat } from './load-format.ts'
 import type { Validation } from './validation.ts'
 
 /** The same draft in another notation. A text that cannot be read stays as it is, with its problem. */

@@ -1,7 +1,7 @@
 import { canonicalJson } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
 import { lineOfField, lineOfIssue, policyText } from '../policies/policy-text.ts'
-import { JSON_FORMAT, changeFormat, loadFormat } from './draft-format.ts'
+import { JSON_FORMAT, changeFormat } from './draft-format.ts'
 import { YAML_FORMAT } from './yaml-format.ts'
 
 /** Holds: one draft has the same policy in both formats, and every problem of YAML has its line. */
@@ -83,8 +83,8 @@ describe('a draft in YAML', () => {
 })
 
 describe('a change of the format', () => {
-  it('keeps the policy, and returns the comments while the policy is the same', async () => {
-    const yaml = await loadFormat('YAML')
+  it('keeps the policy, and returns the comments while the policy is the same', () => {
+    const yaml = YAML_FORMAT
     const json = changeFormat({ text: TEXT, format: yaml }, JSON_FORMAT)
     expect(JSON.parse(json.text)).toMatchObject(INTENT)
     expect(changeFormat(json, yaml).text).toBe(TEXT)
@@ -93,8 +93,8 @@ describe('a change of the format', () => {
     expect(edited.text).not.toContain('#')
   })
 
-  it('returns the comments also after the form and JSON', async () => {
-    const [yaml, form] = [await loadFormat('YAML'), await loadFormat('Form')]
+  it('returns the comments also after the form and JSON', () => {
+    const [yaml, form] = [YAML_FORMAT, { ...JSON_FORMAT, name: 'Form' } as const]
     const shown = changeFormat(changeFormat({ text: TEXT, format: yaml }, form), JSON_FORMAT)
     expect(changeFormat(shown, yaml).text).toBe(TEXT)
   })
