@@ -76,7 +76,7 @@ it('shows on the page of a node what a revocation would end, and that no list na
 
 it('opens an audit event with Space, and not a node', async () => {
   await own.unlock('/operator/audit')
-  await own.page.waitForSelector('tbody tr')
+  await own.page.waitForSelector('tbody tr.opens')
   await own.page.keyboard.press('j')
   await own.page.keyboard.press(' ')
   await own.page.waitForSelector('[data-drawer="event"]')

@@ -106,7 +106,8 @@ function Summary({ history, id, isResource }: Of & { readonly history: History }
     if (truncated) throw new Error('the history is longer than one response. Use chancery evidence verify')
     if (lines.length === 0) throw new Error('there is no entry to check')
     const { checkHistory } = await import('../../proof/check-history.ts')
-    return (await checkHistory(lines, isResource ? { resource: id } : { vendor: id })).join('. ')
+    const [first = '', ...others] = await checkHistory(lines, isResource ? { resource: id } : { vendor: id })
+    return others.length === 0 ? first : `${first}. More problems: ${others.length}`
   })
   return (
     <div class="content">
