@@ -21,7 +21,7 @@ const SECOND = JSON.stringify({
   next_cursor: null,
 })
 
-it('exports the page as CSV, and all nodes as JSON lines, with a name of its own for each', async () => {
+it('exports the page as CSV, and all nodes as JSON lines, with a separate name for each', async () => {
   await own.unlock('/operator/nodes')
   await own.page.waitForSelector('tbody a.name')
   await own.page.click('a:has-text("Export nodes…")')

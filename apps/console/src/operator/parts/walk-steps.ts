@@ -6,7 +6,7 @@ export interface WalkPage {
   readonly nextCursor: string | null
 }
 
-/** The list from which the reader came. It is what was shown: rows do not move while somebody goes through them. */
+/** The list from which the reader came. It is what was shown: rows do not move while a reader goes through them. */
 export interface Walk extends WalkPage {
   /** The address of the list, with its filters. */
   readonly list: string

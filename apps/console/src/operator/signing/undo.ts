@@ -34,7 +34,7 @@ export async function undo(
 
 const UNKNOWN_MS = 30_000
 
-/** What a failed way back reports. Without a response to the change, nobody can say here whether it happened. */
+/** What a failed way back reports. Without a response to the change, the console cannot state whether it happened. */
 export function undoFailure(error: CallError, isSent: boolean, check: NonNullable<Toast['link']>): Toast {
   if (!isSent || !error.isUncertain) return { text: `It was not undone: ${error.message}` }
   return {

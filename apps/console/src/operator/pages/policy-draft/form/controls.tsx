@@ -158,7 +158,7 @@ function Ticks(
   )
 }
 
-/** Shows what was typed while it has the value of the draft, so that `1.50` stays while somebody types `1.505`. */
+/** Shows what was typed while it has the value of the draft, so that `1.50` stays while a person types `1.505`. */
 function Typed({ field, value, control, onValue, isReadOnly, rows, empty }: ControlProps): JSX.Element {
   const [typed, setTyped] = useState('')
   const codec =

@@ -38,7 +38,7 @@ describe('a field of the form', () => {
     expect(SCALAR_TEXT.read('null')).toBe(null)
   })
 
-  it('tells 1 from 1.0, as the signature does', () => {
+  it('distinguishes 1 and 1.0, as the signature does', () => {
     expect(isSame(1, new JsonFloat(1))).toBe(false)
     expect(isSame({ a: [1] }, { a: [1] })).toBe(true)
     expect(isSame(undefined, null)).toBe(false)

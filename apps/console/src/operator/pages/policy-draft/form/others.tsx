@@ -4,7 +4,7 @@ import type { Form } from './controls.tsx'
 import { otherMembers, placeText, valueAt, withValue } from './edit-draft.ts'
 import type { Place } from './edit-draft.ts'
 
-/** Members that the form has no field for. They stay in the draft until somebody removes them. */
+/** Members that the form has no field for. They stay in the draft until an operator removes them. */
 export function Others(props: {
   readonly form: Form
   readonly place: Place
@@ -15,7 +15,7 @@ export function Others(props: {
   if (names.length === 0) return null
   return (
     <div class="field" data-others={placeText(place)}>
-      <span class="label">Other members, kept as they are</span>
+      <span class="label">Other members, unchanged</span>
       <ul>
         {names.map((name) => (
           <li key={name}>
