@@ -168,7 +168,7 @@ describe('the atlas', () => {
     await visit(checkedPage, `${na.url}/atlas`)
     // The one map is on /connectome.
     expect(await checkedPage.page.locator('[data-map]:visible').count()).toBe(0)
-    expect(await checkedPage.page.locator('caption:has-text("Treaties")').count()).toBe(1)
+    expect(await checkedPage.page.locator('caption:text-is("Treaties")').count()).toBe(1)
     const [download] = await Promise.all([
       checkedPage.page.waitForEvent('download'),
       checkedPage.page.click('text=Export as SVG'),
