@@ -111,6 +111,9 @@ export interface CheckedService {
   stop(): Promise<void>
 }
 
+/** Longer than any proxy keeps an idle connection to the service. */
+const IDLE_MS = 600_000
+
 /** A service that trusts the headers of its proxy. It records what reaches it. */
 export async function startCheckedService(): Promise<CheckedService> {
   const served: ServedRequest[] = []
@@ -123,6 +126,8 @@ export async function startCheckedService(): Promise<CheckedService> {
       response.end(JSON.stringify({ node: request.headers['chancery-node'] ?? null, bytes: body.length }))
     })
   })
+  // A proxy gets no response when the service ends an idle connection in the moment in which the proxy uses it.
+  server.keepAliveTimeout = IDLE_MS
   server.on('upgrade', ({ headers: { upgrade = '' } }, socket) => {
     upgrades.push(upgrade)
     socket.end(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${upgrade}\r\n\r\n`)

@@ -1,19 +1,38 @@
-import type { IssuerTrust } from '@chancery/protocol'
+import type { IssuerTrust, JoinCertificate } from '@chancery/protocol'
 import { ManualClock, testCertificate, testIssuer } from '@chancery/testkit'
-import { expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { StoredVerdicts } from './stored-verdicts.ts'
 
-it('finds a verdict for exactly the certificate and the anchors that were verified', async () => {
+let certificate: JoinCertificate
+let anchors: IssuerTrust['anchors']
+beforeAll(async () => {
   const by = await testIssuer('agency')
-  const now = new ManualClock().now()
-  const certificate = await testCertificate(by, now)
-  const anchors: IssuerTrust['anchors'] = new Map([['na-main', new Uint8Array(32)]])
-  const verdicts = new StoredVerdicts()
-  expect(verdicts.find(certificate, anchors)).toBeUndefined()
-  verdicts.store(certificate, anchors, [true])
-  expect(verdicts.find(certificate, anchors)).toEqual([true])
+  certificate = await testCertificate(by, new ManualClock().now())
+  anchors = new Map([[by.keyId, Buffer.from(by.signer.publicKey, 'base64')]])
+})
+
+it('verifies a certificate once under the same anchors, and again for other objects', () => {
+  const verified: unknown[] = []
+  const verdicts = new StoredVerdicts((each, under) => {
+    verified.push([each, under])
+    return [true]
+  })
+  for (let times = 0; times < 3; times += 1) expect(verdicts.verify(certificate, anchors)).toEqual([true])
+  expect(verified).toHaveLength(1)
   // A policy that is read again has other objects, and so does a certificate of another text.
-  expect(verdicts.find(certificate, new Map(anchors))).toBeUndefined()
-  expect(verdicts.find({ ...certificate }, anchors)).toBeUndefined()
-  expect(verdicts.find(await testCertificate(by, now), anchors)).toBeUndefined()
+  expect(verdicts.verify(certificate, new Map(anchors))).toEqual([true])
+  expect(verdicts.verify({ ...certificate }, anchors)).toEqual([true])
+  expect(verified).toHaveLength(3)
+})
+
+it('gives the verdicts of the protocol, each time', () => {
+  const verdicts = new StoredVerdicts()
+  const changed = { ...certificate, roles: ['role:admin'] }
+  const broken = { ...certificate, signatures: [{ key_id: 'na-main', sig: 'AA==' }] }
+  for (let times = 0; times < 2; times += 1) {
+    expect(verdicts.verify(certificate, anchors)).toEqual([true])
+    expect(verdicts.verify(changed, anchors)).toEqual([false])
+    expect(verdicts.verify(certificate, new Map())).toEqual([undefined])
+    expect(verdicts.verify(broken, anchors)).toBeUndefined()
+  }
 })

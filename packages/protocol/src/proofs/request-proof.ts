@@ -106,14 +106,15 @@ export function isProofCurrent({ parameters }: RequestProof, now: Instant, maxAg
 
 /**
  * The certificate in a proof, when the key that it names signed this request. Whether the certificate is trusted is
- * another question. `read` is the certificate of exactly this text, when it was read before.
+ * another question. A caller may give the certificate of exactly this text, when it was read before.
  */
 export async function verifyRequestProof(
   { profile, headers, parameters, signature }: RequestProof,
   request: SignedRequest,
-  read?: JoinCertificate,
+  certificate: JoinCertificate | undefined = readCarried(headers['chancery-certificate'], (value) =>
+    presentedCertificate(value, ''),
+  ),
 ): Promise<JoinCertificate | 'certificate_malformed' | 'signature_invalid'> {
-  const certificate = read ?? readCarried(headers['chancery-certificate'], (value) => presentedCertificate(value, ''))
   const key = certificate && readPublicKey(certificate.node_public_key)
   if (certificate?.cert_id !== parameters.keyId || key === undefined) return 'certificate_malformed'
   const base = signatureBase(request, headers, headers['signature-input'].slice('node='.length), profile)

@@ -52,25 +52,22 @@ export interface CertificateResult {
 /** For each signature of a certificate, in their order. Undefined: no anchor of the issuer has its key id. */
 export type SignatureVerdicts = readonly (boolean | undefined)[]
 
-/**
- * Stores the verdicts on signatures, which depend on the certificate and the anchors alone. An implementation finds them
- * by the identity of both objects, which are never changed.
- */
-export interface VerdictStore {
-  find(certificate: JoinCertificate, anchors: IssuerTrust['anchors']): SignatureVerdicts | undefined
-  store(certificate: JoinCertificate, anchors: IssuerTrust['anchors'], verdicts: SignatureVerdicts): void
-}
+/** Returns undefined for a signature that is not 64 bytes. */
+export type VerifySignatures = (
+  certificate: JoinCertificate,
+  anchors: IssuerTrust['anchors'],
+) => SignatureVerdicts | undefined | Promise<SignatureVerdicts>
 
 /**
  * Verifies one certificate under the operator's policy at one instant (protocol/gateway 8). Never throws on input.
- * Synchronous where the platform verifies synchronously: a gateway then never has two unfinished verifications. With
- * stored verdicts only the signatures are not verified again; times, roles and lists are checked each time.
+ * Synchronous where the platform verifies synchronously: a gateway then never has two unfinished verifications. A
+ * caller may give its own `verify`, to reuse verdicts: they depend on the certificate and the anchors alone.
  */
 export function evaluateCertificate(
   certificate: JoinCertificate,
   network: NetworkTrust | undefined,
   now: Instant,
-  verdicts?: VerdictStore,
+  verify?: VerifySignatures,
 ): CertificateResult | Promise<CertificateResult> {
   const window = windowOf(certificate)
   const issuer = network?.issuers.get(certificate.issued_by)
@@ -93,7 +90,7 @@ export function evaluateCertificate(
     },
     now,
   }
-  return withFindings(result, runChecks(certificate, window, trust, verdicts))
+  return withFindings(result, runChecks(certificate, window, trust, verify))
 }
 
 function withFindings(
@@ -159,40 +156,31 @@ function runChecks(
   certificate: JoinCertificate,
   window: CertificateWindow,
   trust: CallerTrust,
-  store?: VerdictStore,
+  verify: VerifySignatures = verifySignatures,
 ): Finding[] | Promise<Finding[]> {
-  const gather = (known: SignatureVerdicts): Finding[] => [
-    ...signatureFindings(certificate, known),
-    ...otherFindings(certificate, window, trust),
-  ]
-  const stored = store?.find(certificate, trust.anchors)
-  if (stored !== undefined) return gather(stored)
-  const presented: Presented[] = []
-  for (const { key_id, sig } of certificate.signatures) {
-    const bytes = fromBase64(sig)
-    if (bytes?.length !== 64) return [malformed('encoding')]
-    presented.push({ key_id, bytes })
-  }
+  const gather = (verdicts: SignatureVerdicts | undefined): Finding[] =>
+    verdicts === undefined
+      ? [malformed('encoding')]
+      : [...signatureFindings(certificate, verdicts), ...otherFindings(certificate, window, trust)]
+  const verdicts = verify(certificate, trust.anchors)
+  return verdicts instanceof Promise ? verdicts.then(gather) : gather(verdicts)
+}
+
+/** Verifies each signature under the anchor of its key id. */
+export const verifySignatures: VerifySignatures = (certificate, anchors) => {
   const message = certificateBytes(certificate)
   const verdicts: (boolean | undefined | Promise<boolean>)[] = []
-  for (const { key_id, bytes } of presented) {
-    const key = trust.anchors.get(key_id)
-    verdicts.push(key === undefined ? undefined : verifySignatureBytes(key, message, bytes))
+  for (const { key_id, sig } of certificate.signatures) {
+    const bytes = fromBase64(sig)
+    if (bytes?.length !== 64) return undefined
+    const key = anchors.get(key_id)
+    verdicts.push(key && verifySignatureBytes(key, message, bytes))
   }
-  const finish = (known: SignatureVerdicts): Finding[] => {
-    store?.store(certificate, trust.anchors, known)
-    return gather(known)
-  }
-  return isDecided(verdicts) ? finish(verdicts) : Promise.all(verdicts.map(async (verdict) => verdict)).then(finish)
-}
-
-interface Presented {
-  readonly key_id: string
-  readonly bytes: Uint8Array
-}
-
-function isDecided(verdicts: readonly (boolean | undefined | Promise<boolean>)[]): verdicts is SignatureVerdicts {
-  return !verdicts.some((verdict) => verdict instanceof Promise)
+  // Without a promise all of them are verdicts.
+  return verdicts.some((verdict) => verdict instanceof Promise)
+    ? // oxlint-disable-next-line await-thenable -- it takes values, too, and a wrapper would enlarge the verify bundle
+      Promise.all(verdicts)
+    : (verdicts as SignatureVerdicts)
 }
 
 function otherFindings(certificate: JoinCertificate, window: CertificateWindow, trust: CallerTrust): Finding[] {

@@ -102,7 +102,7 @@ async function requireTrusted(
   const network = certificate.network_name
   const isAccepted = policy.networks.includes(network)
   const known = isAccepted ? trust.networks.get(network) : undefined
-  const evaluated = await evaluateCertificate(certificate, known, now, verdicts)
+  const evaluated = await evaluateCertificate(certificate, known, now, verdicts.verify)
   const decision = toTrustDecision(evaluated, { network, policyRevision: trust.data.revision, now })
   metrics.decisions.with({ result: decision.trusted ? 'trusted' : 'untrusted' }).increase()
   context.trust_decision = toAudited(decision)

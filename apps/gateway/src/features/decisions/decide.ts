@@ -81,7 +81,7 @@ async function requireOwnTrust({ network }: Question, { trust }: AskingCall, par
   if (certificate === undefined) return
   // The required roles are those of callers. The authority checks the role of a relay.
   const rules: NetworkTrust = { ...known, requiredRoles: [] }
-  const { findings } = await evaluateCertificate(certificate, rules, now, parts.verdicts)
+  const { findings } = await evaluateCertificate(certificate, rules, now, parts.verdicts.verify)
   if (findings.length > 0) throw new GatewayRefusal('relay_certificate')
 }
 

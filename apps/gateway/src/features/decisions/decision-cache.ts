@@ -1,5 +1,5 @@
 import { canonicalJson, instantOf, sha256Hex, toUtf8 } from '@chancery/protocol'
-import type { BoundaryDecision, JsonObject } from '@chancery/protocol'
+import type { BoundaryDecision, Instant, JsonObject } from '@chancery/protocol'
 import type { Clock } from '@chancery/service-kit'
 import type { NetworkPolicy } from '../../policy/policy.ts'
 import type { Question } from './question.ts'
@@ -26,6 +26,7 @@ export interface Asking {
 
 interface Stored {
   readonly verified: VerifiedDecision
+  readonly endsAt: Instant
   /** Its end by the clock that does not jump. */
   readonly endMs: number
 }
@@ -58,13 +59,14 @@ export class DecisionCache {
     const kept = this.#byNetwork.get(network)?.get(clientId)
     const stored = kept?.get(key)
     if (stored === undefined) return undefined
-    if (this.#remainingMs(stored.verified) > 0 && this.#clock.monotonicMs() < stored.endMs) return stored.verified
+    if (stored.endsAt > this.#clock.now() && this.#clock.monotonicMs() < stored.endMs) return stored.verified
     kept?.delete(key)
     return undefined
   }
 
   keep(clientId: string, { network }: Question, key: string, verified: VerifiedDecision): void {
-    const remainingMs = this.#remainingMs(verified)
+    const endsAt = instantOf(verified.decision.decision_valid_until)
+    const remainingMs = Number(endsAt - this.#clock.now()) / MICROSECONDS_PER_MS
     if (remainingMs <= 0) return
     const clients = this.#byNetwork.get(network) ?? new Map<string, Map<string, Stored>>()
     this.#byNetwork.set(network, clients)
@@ -77,7 +79,7 @@ export class DecisionCache {
       if (endMs > nowMs && kept.size < this.#maxDecisions) break
       kept.delete(each)
     }
-    kept.set(key, { verified, endMs: nowMs + Math.min(remainingMs, MAX_REUSE_MS) })
+    kept.set(key, { verified, endsAt, endMs: nowMs + Math.min(remainingMs, MAX_REUSE_MS) })
   }
 
   /**
@@ -107,10 +109,6 @@ export class DecisionCache {
       asked.delete(name)
       resolve()
     }
-  }
-
-  #remainingMs({ decision }: VerifiedDecision): number {
-    return Number(instantOf(decision.decision_valid_until) - this.#clock.now()) / MICROSECONDS_PER_MS
   }
 }
 
