@@ -63,7 +63,10 @@ export const sidebar = [
   group('Concepts', folder('concepts', CONCEPTS), false),
   group('Operator handbook', folder('operate', HANDBOOK)),
   group('Programs', folder('', ['client-library', 'offline-verification'], ['architecture', ...EVALUATE])),
-  group('Protocol', folder('protocol', ['core', 'trust-operations', 'gateway', 'partners', 'request-proof'])),
+  group(
+    'Protocol',
+    folder('protocol', ['core', 'trust-operations', 'gateway', 'partners', 'request-proof', 'evidence-pack']),
+  ),
   group('Reference', folder('reference', ['records', 'routes', 'errors', 'commands', 'settings'])),
   group('How the code works', ['architecture', ...folder('flows')]),
   group('Evaluate', [...EVALUATE, ...folder('evidence')]),

@@ -14,6 +14,8 @@ import {
   readNote,
   signCheckpoint,
   writeNote,
+  readWitnessKey,
+  writeWitnessKey,
 } from './note.ts'
 import { nodesFromTiles, readIndexPath, readTilePath, tilePath, widthInTree } from './tiles.ts'
 import type { TileReader } from './tiles.ts'
@@ -185,6 +187,16 @@ describe('notes', () => {
     expect(await cosignedAt(cosigned, 'witness.example', key.publicKey)).toBeUndefined()
     expect(await cosignedAt(note, 'witness.example', witness.publicKey)).toBeUndefined()
     expect(await openCheckpoint(writeNote(cosigned), origin, key.publicKey)).toEqual(checkpoint)
+  })
+
+  it('write and read the verifier key of a witness, and refuse any other spelling', async () => {
+    const { publicKey } = await seedSigner('witness.example', toBase64(new Uint8Array(32).fill(9)))
+    const text = writeWitnessKey({ name: 'witness.example', publicKey })
+    expect(text).toMatch(/^witness\.example\+[0-9a-f]{8}\+B[A-Za-z0-9+/]{43}$/)
+    expect(readWitnessKey(text)).toEqual({ name: 'witness.example', publicKey })
+    const other = text.replace('witness', 'witnesx')
+    for (const wrong of ['', text.slice(1), `${text}=`, text.replace('+B', '+A'), text.toUpperCase(), other])
+      expect(readWitnessKey(wrong), wrong).toBeUndefined()
   })
 
   it.each(['', 'x', 'a\n1\nb\n', 'a\n1\nb\n\nno dash\n', 'a\n\n\u2014 name !!\n'])(

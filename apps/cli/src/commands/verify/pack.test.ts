@@ -157,14 +157,6 @@ describe('verify pack', () => {
   })
 })
 
-describe('evidence pack', () => {
-  it('names the search for an unknown decision, and writes nothing', async () => {
-    const { code, stderr } = await network.asOperator('evidence pack nothing --out none.json')
-    expect([code, stderr]).toEqual([1, expect.stringContaining('chancery evidence search')])
-    await expect(readFile(network.setup.path('none.json'))).rejects.toThrow('ENOENT')
-  })
-})
-
 /** The text with another character at a place: a letter or digit stays one, so that the form stays readable. */
 function flip(text: string, at: number): string {
   const flipped = text[at] === 'a' ? 'b' : 'a'
