@@ -76,6 +76,7 @@ until grep -s listening tools.log; do sleep 0.2; done
 
 mkdir nginx
 sed "s/:8000/:$PORT_NGINX/; s/:8081/:$PORT_CHECK/; s/:9000/:$PORT_TOOLS/" "$EXAMPLES/http-check/nginx.conf" > nginx/nginx.conf
+cp "$EXAMPLES/http-check/chancery-headers.conf" nginx/
 nginx -p "$PWD/nginx" -e stderr -c nginx.conf -g "daemon off; $AS_ROOT" 2> nginx.log &
 until curl -s -o answer.html "$TOOLS/mcp"; do sleep 0.2; done
 
@@ -96,7 +97,7 @@ step '8. HARBOUR hands its evidence to an auditor'
 mkdir audit
 DENIED=$(grep -o 'Decision [0-9a-f-]\{36\}' denied.txt | cut -d ' ' -f 2)
 chancery evidence anchor --save audit/anchors --config ./harbour/chancery.toml
-chancery evidence show "$DENIED" --out audit/denied.json --config ./harbour/chancery.toml
+chancery evidence pack "$DENIED" --attestation agent.json --out audit/denied.json --config ./harbour/chancery.toml
 chancery evidence export --out audit/evidence.jsonl --config ./harbour/chancery.toml
 chancery executor-key list --json --config ./harbour/chancery.toml > audit/executor-keys.json
 cp ./harbour/genesis.json audit/
@@ -105,7 +106,7 @@ echo 'Both authorities, the gateway, nginx and the tools are stopped.'
 
 step '9. The auditor verifies offline'
 cd audit
-chancery verify denied.json --genesis genesis.json
+chancery verify pack denied.json --genesis genesis.json
 chancery evidence verify evidence.jsonl --anchors anchors --executor-keys executor-keys.json --genesis genesis.json
 
 step '10. One changed byte is found'
