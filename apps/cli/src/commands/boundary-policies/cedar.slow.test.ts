@@ -2,8 +2,9 @@ import { cp, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { isJsonObject, readJson, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
+import { readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
+import type { EvidencePack, PackRecords } from '@chancery/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNetwork } from '../../testing/real-authority.suite.ts'
 import type { RealNetwork } from '../../testing/real-authority.suite.ts'
@@ -89,7 +90,7 @@ async function decide(copies: number): Promise<string> {
 }
 
 describe('boundary-policy replay', () => {
-  let file: JsonObject
+  let pack: EvidencePack
   let decision = ''
   beforeAll(async () => {
     const flags = '--cedar cedar/printing.cedar --schema cedar/printing.cedarschema'
@@ -101,17 +102,15 @@ describe('boundary-policy replay', () => {
       if (code !== 0) throw new Error(stderr)
     }
     decision = await decide(3)
-    const shown = await network.asOperator(`evidence show ${decision} --out decision.json`)
+    const shown = await network.asOperator(`evidence pack ${decision} --out decision.json`)
     if (shown.code !== 0) throw new Error(shown.stderr)
-    const value = readJson(await readFile(network.setup.path('decision.json'), 'utf8'))
-    if (!isJsonObject(value)) throw new Error('the file is not an object')
-    file = value
+    pack = readEvidencePack(await readFile(network.setup.path('decision.json'), 'utf8'))
   })
 
   const resultsOf = (report: JsonObject): readonly string[] =>
     (report['gates'] as readonly JsonObject[]).map(({ gate_name, result }) => `${String(gate_name)} ${String(result)}`)
-  const replayed = async (changed: JsonObject): Promise<[number, string]> => {
-    await writeFile(network.setup.path('changed.json'), writeJson(changed))
+  const replayed = async (changed: PackRecords): Promise<[number, string]> => {
+    await writeFile(network.setup.path('changed.json'), writeEvidencePack(sealPack(changed)))
     const { code, stdout, stderr } = await network.run('boundary-policy replay changed.json --genesis genesis.json')
     return [code, `${stdout}${stderr}`]
   }
@@ -131,28 +130,28 @@ describe('boundary-policy replay', () => {
     }
   })
 
-  it('works offline from a decision file, and names the external fact', async () => {
-    const [code, text] = await replayed(file)
+  it('works offline from a pack, and names the external fact', async () => {
+    const [code, text] = await replayed(pack)
     expect(code).toBe(0)
     expect(text).toMatch(/credit\/known +external_fact.v1 +not recomputable \(external fact\)/)
     expect(text).toMatch(/printing\/app-rules +cedar.v1 +same/)
   })
 
   it('says what could not be computed without the texts or the policies', async () => {
-    const [code, text] = await replayed({ ...file, policy_texts: [] })
+    const [code, text] = await replayed({ ...pack, policy_texts: [] })
     expect([code, text.includes('Cedar gives no answer here: text_unavailable')]).toEqual([2, true])
-    const [other, words] = await replayed({ ...file, policies: [] })
+    const [other, words] = await replayed({ ...pack, policies: [], policy_texts: [] })
     expect([other, words.includes('the policy is not at hand')]).toEqual([2, true])
   })
 
-  it('ignores a text with another digest', async () => {
-    const [code] = await replayed({ ...file, policy_texts: ['permit(principal, action, resource);'] })
-    expect(code).toBe(2)
+  it('refuses a text that no policy names', async () => {
+    const [code, text] = await replayed({ ...pack, policy_texts: ['permit(principal, action, resource);'] })
+    expect([code, text.includes('text_not_named')]).toEqual([1, true])
   })
 
   it('refuses a file whose records do not verify, and an unknown decision', async () => {
-    const entries = (file['entries'] as readonly string[]).map((line) => line.replaceAll('"copies":3', '"copies":4'))
-    const [code, text] = await replayed({ ...file, entries })
+    const entries = pack.entries.map((line) => line.replaceAll('"copies":3', '"copies":4'))
+    const [code, text] = await replayed({ ...pack, entries })
     expect([code, text.includes('do not verify')]).toEqual([1, true])
     expect((await network.asOperator('boundary-policy replay none')).code).toBe(1)
   })
