@@ -117,10 +117,15 @@ describe('the drawer', () => {
       return route.abort()
     })
     await page.click('[data-sign]')
+    await page.waitForSelector('[data-outcome=unknown]:has-text("No usable response came.")')
+    // Another body would be another request, which could have a second effect.
+    await page.fill('#field-label', 'Other')
+    await expect.poll(() => page.inputValue('#field-label')).toBe('')
     await page.waitForSelector('[data-outcome=unknown]')
     await page.click('[data-sign]')
     // The authority does not send a token twice.
     await page.waitForSelector('[data-code=conflict]')
+    await page.waitForSelector('[data-outcome=may-have-happened]:has-text("The first attempt may have happened.")')
     expect(Number(await count())).toBe(before + 1)
   })
 

@@ -209,6 +209,33 @@ describe('the policy editor', () => {
     await expectActive(2)
   })
 
+  it('does not report an activation without response as failed, and signs only that one again', async () => {
+    await open('/operator/policies/spending/draft')
+    await edit((text) => text.replace(/"max": 1000\b/, '"max": 111'))
+    await page.waitForSelector('[data-diff="+1 −1"]')
+    await page.waitForSelector('[data-validation="valid"]')
+    const targets: string[] = []
+    await page.route(/[/]admin[/]boundary-policies(?:[/]spending[/]activate)?$/, async (route) => {
+      targets.push(new URL(route.request().url()).pathname)
+      if (targets.length !== 2) return route.continue()
+      await route.fetch()
+      return route.abort()
+    })
+    await click('text=Publish and activate…')
+    await sign()
+    await page.waitForSelector(
+      '[data-outcome=unknown]:has-text("The first request succeeded and stays in effect. It is not certain whether the next one happened. No usable response came.")',
+    )
+    expect(await page.getAttribute('[data-outcome=unknown] a', 'href')).toBe('/operator/policies/spending')
+    expect(await page.textContent('[data-drawer]')).not.toContain('failed')
+    await sign()
+    await page.waitForSelector('.toast:has-text("in force")')
+    const [publish, activate] = ['/admin/boundary-policies', '/admin/boundary-policies/spending/activate']
+    expect(targets).toEqual([publish, activate, activate])
+    await setup().operator.boundaryPolicies.activate('spending', 2)
+    await expectActive(2)
+  })
+
   it('begins a new policy', async () => {
     await open('/operator/policies')
     await click('text=New policy')

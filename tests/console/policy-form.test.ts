@@ -100,6 +100,19 @@ describe('the form of a policy', () => {
     expect(checkedPage.trouble).toEqual([])
   })
 
+  it('has a choice of true and false, and returns the config of a type with the type', async () => {
+    await view('Form')
+    await page.selectOption(field('gates[0].gate_type'), 'boolean_required.v1')
+    expect(await page.inputValue(field('gates[0].config.expected'))).toBe('true')
+    await page.selectOption(field('gates[0].config.expected'), { label: 'must be false' })
+    await page.selectOption(field('gates[0].gate_type'), 'max_value.v1')
+    await expect.poll(() => page.inputValue(field('gates[0].config.max'))).toBe('1000')
+    await page.selectOption(field('gates[0].gate_type'), 'boolean_required.v1')
+    await expect.poll(() => page.inputValue(field('gates[0].config.expected'))).toBe('false')
+    await page.waitForSelector('[data-validation="valid"]')
+    expect((await gates())[0]?.['config']).toEqual({ path: 'request_parameters.amount', expected: false })
+  })
+
   it('shows each problem at its field, and offers no publication', async () => {
     await view('Form')
     await page.fill(field('gates[0].config.max'), 'a thousand')
@@ -152,5 +165,27 @@ describe('the form of a policy', () => {
     expect((await draft())['selector']).toMatchObject({
       parameter_equals: { 'request_parameters.currency': ['EUR', 'CHF'] },
     })
+    await page.fill(field('selector.parameter_equals.request_parameters.currency'), 'EUR\n1e999')
+    await page.waitForSelector('[data-loose]:has-text("Line 2 is a text. Write it in quotes")')
+    await page.fill(field('selector.parameter_equals.request_parameters.currency'), 'EUR\n"1e999"')
+    await page.waitForSelector('[data-loose]', { state: 'detached' })
+  })
+
+  it('removes the fact that was renamed, not the one that its name would be sorted to', async () => {
+    await view('Form')
+    await page.click('text=Add a fact')
+    await page.fill('#form-parameter-0', 'request_parameters.currency')
+    await page.keyboard.press('Tab')
+    await page.fill(field('selector.parameter_equals.request_parameters.currency'), 'EUR')
+    await page.click('text=Add a fact')
+    await page.fill(field('selector.parameter_equals.request_parameters.name'), '5')
+    await page.fill('#form-parameter-1', 'request_parameters.amount')
+    // From the name to the values, which applies the name, and to the button of the same row.
+    await page.keyboard.press('Tab')
+    await page.waitForSelector(`${field('selector.parameter_equals.request_parameters.amount')}:focus`)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('[data-parameters="1"]')
+    expect(await page.inputValue('#form-parameter-0')).toBe('request_parameters.currency')
   })
 })

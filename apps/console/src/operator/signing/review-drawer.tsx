@@ -137,6 +137,22 @@ function Final(props: { readonly final: NonNullable<Act['final']>; readonly revi
   )
 }
 
+const succeeded = (done: number): string =>
+  done === 0
+    ? ''
+    : done === 1
+      ? 'The first request succeeded and stays in effect.'
+      : `The first ${done} requests succeeded and stay in effect.`
+
+/** Where to check an uncertain outcome. */
+function Check({ act: { unknown } }: { readonly act: Act }): JSX.Element | null {
+  return unknown === undefined ? null : (
+    <>
+      {unknown.text} <a href={unknown.href}>{unknown.link}</a>
+    </>
+  )
+}
+
 /** Everything that went another way than planned. */
 function Outcome({ act, review }: ReviewProps): JSX.Element | null {
   const { phase, hint } = review
@@ -145,22 +161,31 @@ function Outcome({ act, review }: ReviewProps): JSX.Element | null {
       <div class="banner watch" role="alert" data-outcome="unknown">
         <Shape shape="triangle" />
         <div>
-          <b>It is not certain whether it happened.</b> The authority did not respond. Signing again sends the same
-          request and has one effect. {act.unknown?.text}{' '}
-          {act.unknown === undefined ? null : <a href={act.unknown.href}>{act.unknown.link}</a>}
+          {succeeded(phase.done)} <b>It is not certain whether {phase.done === 0 ? 'it' : 'the next one'} happened.</b>{' '}
+          No usable response came.{' '}
+          {review.payloads.every(({ idempotencyKey }) => idempotencyKey !== undefined)
+            ? 'Signing again sends the same request and has one effect.'
+            : 'Check it before you sign again.'}{' '}
+          <Check act={act} /> {hint}
         </div>
       </div>
     )
+  const happened =
+    review.mayHaveHappened && phase.kind !== 'signing' ? (
+      <p class="banner watch" role="alert" data-outcome="may-have-happened">
+        <b>The first attempt may have happened.</b> <Check act={act} />
+      </p>
+    ) : null
   if (phase.kind === 'problem' || phase.kind === 'failed') {
     const { problem } = phase
     return (
       <>
         {phase.kind === 'failed' && phase.done > 0 ? (
           <p role="alert">
-            The first {phase.done === 1 ? 'request' : `${phase.done} requests`} succeeded and stay in effect. The next
-            one failed.
+            {succeeded(phase.done)} {review.mayHaveHappened ? null : 'The next one failed.'}
           </p>
         ) : null}
+        {happened}
         {problem instanceof CallError ? (
           <Problem problem={problem} />
         ) : (
@@ -171,10 +196,15 @@ function Outcome({ act, review }: ReviewProps): JSX.Element | null {
       </>
     )
   }
-  return hint === '' ? null : (
-    <p class="banner watch" role="alert" data-outcome="shown-again">
-      {hint}
-    </p>
+  return (
+    <>
+      {happened}
+      {hint === '' ? null : (
+        <p class="banner watch" role="alert" data-outcome="shown-again">
+          {hint}
+        </p>
+      )}
+    </>
   )
 }
 

@@ -1,85 +1,10 @@
-import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { CallError, at } from '../client.ts'
 import type { Act } from './act.ts'
-import type { Payload, RequestDraft } from './payload.ts'
-import { DRY_RUN_MS, PAYLOAD_MS, Review } from './review-state.ts'
+import { DRY_RUN_MS, PAYLOAD_MS } from './review-state.ts'
+import { ACT, open, press, reply, sent, time, isDryRun, noResponse, useReviews } from './review.suite.ts'
 
-const ACT: Act = {
-  name: 'revoke',
-  title: 'Revoke a certificate',
-  sentence: 'Permanent.',
-  button: 'Sign and revoke',
-  fields: [{ name: 'id', label: 'Certificate', kind: 'text', initial: 'one' }],
-  hasDryRun: true,
-  requests: ({ id = '' }) => {
-    if (id === '') throw new Error('Give a certificate.')
-    return [{ target: at`/admin/revoke`, body: { cert_id: id }, isRepeatable: true }]
-  },
-  effects: () => [],
-  done: () => ({ toast: { text: 'done' } }),
-}
-
-interface Sent {
-  readonly body: JsonObject | undefined
-  readonly nonce: string
-  readonly key: string | undefined
-  answer(value: JsonValue): void
-  fail(error: Error): void
-}
-
-const noResponse = (): CallError =>
-  new CallError({
-    message: 'none',
-    status: 0,
-    code: 'no_response',
-    requestId: undefined,
-    retryAfterSeconds: undefined,
-    details: {},
-  })
-
-let now: number
-let sent: Sent[]
-const isDryRun = ({ body }: Sent): boolean => body?.['dry_run'] === true
-const open = (act: Partial<Act> = {}): Review => {
-  let count = 0
-  const review = new Review(
-    { ...ACT, ...act },
-    {
-      makePayload: (draft: RequestDraft): Payload => {
-        count += 1
-        const text = JSON.stringify({ body: draft.body, nonce: count })
-        const bytes = new TextEncoder().encode(text)
-        return { ...draft, bytes, text, keyId: 'op', timestamp: '', nonce: String(count), madeAt: now }
-      },
-      send: ({ body, nonce, idempotencyKey }) =>
-        new Promise((answer, fail) => void sent.push({ body, nonce, key: idempotencyKey, answer, fail })),
-      now: () => now,
-      newKey: () => `key-${(count += 1)}`,
-      onChange: () => undefined,
-    },
-  )
-  review.open()
-  return review
-}
-/** Answers the newest request and lets the review continue. */
-const reply = async (value: JsonValue): Promise<void> => {
-  sent.at(-1)?.answer(value)
-  await vi.advanceTimersByTimeAsync(0)
-}
-
-/** Presses, and waits until the next request was sent. */
-const press = async (review: Review): Promise<void> => {
-  void review.press()
-  await vi.advanceTimersByTimeAsync(0)
-}
-
-beforeEach(() => {
-  vi.useFakeTimers()
-  now = 0
-  sent = []
-})
-afterEach(() => vi.useRealTimers())
+useReviews()
 
 describe('a review', () => {
   it('cannot be signed before its dry run answered', async () => {
@@ -157,7 +82,7 @@ describe('a review', () => {
   it('asks an old dry run again about the shown request, and keeps a request without response', async () => {
     const review = open()
     await reply({ count: 1 })
-    now += DRY_RUN_MS + 1
+    time.now += DRY_RUN_MS + 1
     const requests: Act['requests'] = () => [{ target: at`/admin/revoke`, body: { cert_id: 'newer' } }]
     // The page has a newer certificate under the same title.
     review.follow({ ...ACT, requests })
@@ -189,7 +114,7 @@ describe('a review', () => {
   it('asks for an old dry run again, and signs nothing when its answer differs', async () => {
     const review = open()
     await reply({ count: 1 })
-    now = DRY_RUN_MS + 1
+    time.now = DRY_RUN_MS + 1
     await press(review)
     await reply({ count: 2 })
     expect(sent.map(isDryRun)).toEqual([true, true])
@@ -203,7 +128,7 @@ describe('a review', () => {
   it('signs after an old dry run gave the same answer again', async () => {
     const review = open()
     await reply({ count: 1 })
-    now = DRY_RUN_MS + 1
+    time.now = DRY_RUN_MS + 1
     await press(review)
     await reply({ count: 1 })
     await reply({ status: 'revoked' })
@@ -214,38 +139,11 @@ describe('a review', () => {
     const review = open()
     await reply({})
     const before = review.payloads[0]?.nonce
-    now = PAYLOAD_MS + 1
+    time.now = PAYLOAD_MS + 1
     await review.press()
     expect(sent.map(isDryRun)).toEqual([true])
     expect(review.payloads[0]?.nonce).not.toBe(before)
     expect(review.hint).toContain('made again')
-  })
-
-  it('repeats a request without response with another nonce and the same body and idempotency key', async () => {
-    const review = open()
-    await reply({})
-    await press(review)
-    sent.at(-1)?.fail(noResponse())
-    await vi.advanceTimersByTimeAsync(0)
-    expect(review.phase.kind).toBe('unknown')
-    await press(review)
-    await reply({ status: 'revoked' })
-    const [, first, second] = sent
-    expect(second?.body).toEqual(first?.body)
-    expect(second?.key).toBe(first?.key)
-    expect(first?.key).toBeDefined()
-    expect(second?.nonce).not.toBe(first?.nonce)
-    expect(review.phase.kind).toBe('done')
-  })
-
-  it('is not certain after a response that states an unknown outcome', async () => {
-    const review = open()
-    await reply({})
-    await press(review)
-    const facts = { ...noResponse(), message: 'no', status: 503, code: 'service_unavailable' }
-    sent.at(-1)?.fail(new CallError({ ...facts, details: { outcome: 'unknown' } }))
-    await vi.advanceTimersByTimeAsync(0)
-    expect(review.phase.kind).toBe('unknown')
   })
 
   it('reports how many requests succeeded before one was refused', async () => {

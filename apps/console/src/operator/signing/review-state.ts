@@ -9,6 +9,7 @@ export const DRY_RUN_MS = 60_000
 export const PAYLOAD_MS = 240_000
 /** Time from the last edit to the payload. */
 const EDIT_DELAY_MS = 300
+const TOO_OLD = 'The signed text was too old and was made again. Check it and sign.'
 
 export type Phase =
   | { readonly kind: 'editing' | 'preparing' | 'ready' | 'signing' }
@@ -16,7 +17,8 @@ export type Phase =
   | { readonly kind: 'problem'; readonly problem: CallError | Error }
   /** Refused or partly done: nothing more is sent. */
   | { readonly kind: 'failed'; readonly problem: CallError | Error; readonly done: number }
-  | { readonly kind: 'unknown' }
+  /** No usable response came to the request after the first `done` ones. */
+  | { readonly kind: 'unknown'; readonly done: number }
   | { readonly kind: 'done'; readonly answers: readonly JsonObject[] }
 
 export interface ReviewParts {
@@ -40,9 +42,13 @@ export class Review {
   dryRunAt = 0
   /** Set when the review was made again and has to be read again before a press counts. */
   hint = ''
+  /** Set after an uncertain outcome, and never removed: a later refusal does not show that nothing happened. */
+  mayHaveHappened = false
   #act: Act
   readonly #parts: ReviewParts
   #turn = 0
+  /** Of the requests that succeeded. Payloads are those that are left. */
+  #answers: readonly JsonObject[] = []
   #timer: ReturnType<typeof setTimeout> | undefined
   /** One key per request, chosen when the drawer opens: a repeated press has one effect. */
   readonly #keys = new Map<number, string>()
@@ -63,7 +69,11 @@ export class Review {
   }
 
   edit(name: string, value: string): void {
-    if (this.phase.kind === 'signing' || this.phase.kind === 'done') return
+    // A request that may have happened keeps its body and its key. The rendering shows the former value again.
+    if (['signing', 'unknown', 'done'].includes(this.phase.kind)) {
+      this.#parts.onChange()
+      return
+    }
     this.values = { ...this.values, [name]: value }
     this.typed = ''
     this.#reset()
@@ -136,11 +146,22 @@ export class Review {
     this.hint = ''
     this.#set({ kind: 'signing' })
     try {
-      if (!wasUnknown && (await this.#isOutdated(turn))) return
+      if (wasUnknown ? this.#isRepeatOutdated() : await this.#isOutdated(turn)) return
       await this.#sendAll()
     } catch (error) {
-      if (turn === this.#turn) this.#set({ kind: 'problem', problem: toError(error) })
+      if (turn !== this.#turn) return
+      if (wasUnknown) this.#fail(error)
+      else this.#set({ kind: 'problem', problem: toError(error) })
     }
+  }
+
+  /** The authority refuses an old timestamp, so the repetition is made again, with the same body and key. */
+  #isRepeatOutdated(): boolean {
+    if (this.#parts.now() - (this.payloads[0]?.madeAt ?? 0) <= PAYLOAD_MS) return false
+    this.typed = ''
+    this.hint = TOO_OLD
+    this.#repeat()
+    return true
   }
 
   async #isOutdated(turn: number): Promise<boolean> {
@@ -148,7 +169,7 @@ export class Review {
     const requests = this.#act.requests(this.values)
     if (age > PAYLOAD_MS) {
       this.payloads = requests.map((request, at) => this.#payloadOf(request, at))
-      return this.#showAgain('The signed text was too old and was made again. Check it and sign.')
+      return this.#showAgain(TOO_OLD)
     }
     if (this.#act.hasDryRun !== true || this.#parts.now() - this.dryRunAt <= DRY_RUN_MS) return false
     // About what is shown and will be signed, not about what the page would send now.
@@ -168,27 +189,33 @@ export class Review {
   }
 
   async #sendAll(): Promise<void> {
-    const answers: JsonObject[] = []
-    for (const payload of this.payloads) {
+    for (const [at, payload] of this.payloads.entries()) {
       try {
-        if (answers.length > 0) this.#act.checkAnswers?.(answers)
-        answers.push((await this.#parts.send(payload)) as JsonObject)
+        if (this.#answers.length > 0) this.#act.checkAnswers?.(this.#answers)
+        this.#answers = [...this.#answers, (await this.#parts.send(payload)) as JsonObject]
       } catch (error) {
-        this.#fail(error, answers.length)
+        this.#fail(error, at)
         return
       }
     }
-    this.#set({ kind: 'done', answers })
+    this.#set({ kind: 'done', answers: this.#answers })
   }
 
-  #fail(error: unknown, done: number): void {
-    if (error instanceof CallError && error.isUncertain && done === 0) {
-      // A nonce works once, so the request is made again, with the same body and the same idempotency key.
-      this.payloads = this.payloads.map(({ method, target, body, idempotencyKey }) =>
-        this.#parts.makePayload({ method, target, ...(body && { body }), ...(idempotencyKey && { idempotencyKey }) }),
-      )
-      this.#set({ kind: 'unknown' })
-    } else this.#set({ kind: 'failed', problem: toError(error), done })
+  /** `sent`: how many of the payloads succeeded. They are not sent again. */
+  #fail(error: unknown, sent = 0): void {
+    if (error instanceof CallError && error.isUncertain) {
+      this.payloads = this.payloads.slice(sent)
+      this.mayHaveHappened = true
+      this.#repeat()
+    } else this.#set({ kind: 'failed', problem: toError(error), done: this.#answers.length })
+  }
+
+  /** A nonce works once, so a request is made again, with the same body and the same idempotency key. */
+  #repeat(): void {
+    this.payloads = this.payloads.map(({ method, target, body, idempotencyKey }) =>
+      this.#parts.makePayload({ method, target, ...(body && { body }), ...(idempotencyKey && { idempotencyKey }) }),
+    )
+    this.#set({ kind: 'unknown', done: this.#answers.length })
   }
 
   #payloadOf({ method = 'POST', target, body, isRepeatable }: ActRequest, at: number): Payload {
@@ -213,6 +240,7 @@ export class Review {
     this.payloads = []
     this.dryRun = undefined
     this.hint = ''
+    this.#answers = []
     // Another body is another request: the former key belongs to the former body.
     this.#keys.clear()
     this.phase = { kind: 'editing' }

@@ -38,7 +38,7 @@ const UNKNOWN_MS = 30_000
 export function undoFailure(error: CallError, isSent: boolean, check: NonNullable<Toast['link']>): Toast {
   if (!isSent || !error.isUncertain) return { text: `It was not undone: ${error.message}` }
   return {
-    text: 'It is not certain whether it was undone. The authority did not respond.',
+    text: 'It is not certain whether it was undone. No usable response came.',
     more: 'Check it before you do it again.',
     link: check,
     ms: UNKNOWN_MS,

@@ -26,8 +26,8 @@ export function writeNodes(rows: readonly NodeSummary[], format: FileFormat, isF
 /** Signs that begin a formula, also in full width, which some spreadsheets take as the narrow ones. */
 const SIGN = '[=+\\-@\uFF1D\uFF0B\uFF0D\uFF20]'
 const FORMULA = new RegExp(`^(?:[\\t\\r\\n]|\\s*${SIGN})`)
-/** A spreadsheet of another region splits at other characters, and does not see quotes inside of its cells. */
-const INNER_FORMULA = new RegExp(`([;,|\\t\\r\\n]\\s*)(?=${SIGN})`, 'g')
+/** A spreadsheet of another region splits at other characters. It removes quotes at the begin of the cells it makes. */
+const INNER_FORMULA = new RegExp(`([;,|\\t\\r\\n][\\s"]*)(?=${SIGN})`, 'g')
 
 /** Quotes a cell. A node chooses some of these texts, and a spreadsheet must not compute them. */
 function csvCell(value: NodeSummary[keyof NodeSummary]): string {

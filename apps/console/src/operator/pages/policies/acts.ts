@@ -12,6 +12,13 @@ export const activateTarget = (policyId: string): ActRequest['target'] =>
   at`/admin/boundary-policies/${policyId}/activate`
 const deactivateTarget = (policyId: string): ActRequest['target'] => at`/admin/boundary-policies/${policyId}/deactivate`
 
+/** Where an uncertain change of a policy is checked. */
+export const checkVersions = (policyId: string, text: string): NonNullable<Act['unknown']> => ({
+  text,
+  href: policyHref(policyId),
+  link: 'Check the versions',
+})
+
 interface PolicyChange {
   readonly policyId: string
   readonly version: number
@@ -36,6 +43,7 @@ export function activateAct(change: PolicyChange, replayed: Replay): Act {
     requests: () => [{ target: activateTarget(policyId), body: { version } }],
     effects: () => replayEffects(replayed),
     done: ([answer]) => ({ toast: activatedToast(change, answer) }),
+    unknown: checkVersions(policyId, `Version ${version} may be in force.`),
   }
 }
 
@@ -104,6 +112,7 @@ export function deactivateAct(change: PolicyChange, set: ActiveBoundaryPolicies 
         undo: { text: `Put ${version} in force again`, run: () => void goBack(policyId, undefined, version) },
       },
     }),
+    unknown: checkVersions(policyId, `Version ${version} may no longer be in force.`),
   }
 }
 

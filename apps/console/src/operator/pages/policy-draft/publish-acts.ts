@@ -2,7 +2,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { plain } from '../../../components/plain.ts'
 import { at } from '../../client.ts'
 import type { Act } from '../../signing/act.ts'
-import { activateTarget, activatedToast, withoutReplay } from '../policies/acts.ts'
+import { activateTarget, activatedToast, checkVersions, withoutReplay } from '../policies/acts.ts'
 import { policyHref } from '../policies/links.ts'
 import { replayEffects } from '../policies/replay.ts'
 import type { Replay } from '../policies/replay.ts'
@@ -37,6 +37,7 @@ export function publishAct({ policyId, intent, version, before }: Publication): 
         link: { href: policyHref(policyId), text: 'Versions' },
       },
     }),
+    unknown: checkVersions(policyId, `Version ${version} may be published.`),
   }
 }
 
@@ -67,6 +68,7 @@ export function publishAndActivateAct(publication: Publication, replayed: Replay
       },
     ],
     done: ([, answer]) => ({ toast: activatedToast(publication, answer) }),
+    unknown: checkVersions(policyId, `Version ${version} may be published, and may be in force.`),
   }
 }
 

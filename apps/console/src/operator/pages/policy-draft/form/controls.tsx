@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { spell } from '../../policies/policy-text.ts'
 import type { TextProblem } from '../../policies/policy-text.ts'
 import { isAbout } from '../problem-field.ts'
 import { placeText, valueAt, withValue } from './edit-draft.ts'
@@ -68,7 +69,7 @@ export function Field(props: FieldProps): JSX.Element {
   const isGroup = field.kind === 'days' || field.kind === 'words'
   return (
     <div class="field">
-      {field.kind === 'yes' ? null : isGroup ? (
+      {field.kind === 'yes' && field.words === undefined ? null : isGroup ? (
         <span class="label" id={`${id}-label`}>
           {field.label} <Optional of={field} />
         </span>
@@ -110,12 +111,18 @@ function problemsOf(
 
 interface ControlProps extends FieldProps {
   readonly value: JsonValue | undefined
-  readonly control: { readonly id: string; readonly 'data-field': string }
+  readonly control: {
+    readonly id: string
+    readonly 'data-field': string
+    readonly 'aria-describedby'?: string
+    readonly 'aria-invalid'?: boolean
+  }
   readonly onValue: (value: JsonValue | undefined) => void
 }
 
 function Control(props: ControlProps): JSX.Element {
   const { field, value, control, onValue } = props
+  if (field.kind === 'yes' && field.words !== undefined) return <TrueOrFalse {...props} words={field.words} />
   if (field.kind === 'yes')
     return (
       <label class="tickline">
@@ -134,6 +141,24 @@ function Control(props: ControlProps): JSX.Element {
   if (field.kind === 'words')
     return <Ticks {...props} choices={(field.choices ?? []).map((text) => ({ value: text, text }))} />
   return <Typed {...props} />
+}
+
+/** A choice of true or false. Another value stays, and is listed. */
+function TrueOrFalse(props: ControlProps & { readonly words: NonNullable<GateField['words']> }): JSX.Element {
+  const { field, value = field.isYes === true, control, words, onValue } = props
+  const chosen = spell(value)
+  return (
+    <select
+      class="input"
+      {...control}
+      value={chosen}
+      onChange={({ currentTarget }) => onValue(currentTarget.value === 'true')}
+    >
+      <option value="true">{words[0]}</option>
+      <option value="false">{words[1]}</option>
+      {typeof value === 'boolean' ? null : <option value={chosen}>{chosen}</option>}
+    </select>
+  )
 }
 
 /** Several of a fixed list. Items that are not in the list stay. */
@@ -169,21 +194,45 @@ function Typed({ field, value, control, onValue, isReadOnly, rows, empty }: Cont
     setTyped(currentTarget.value)
     onValue(read(currentTarget.value))
   }
-  const shared = { ...(control as object), value: shown, readOnly: isReadOnly === true, spellcheck: false, onInput }
+  const loose = codec.findLoose?.(shown)
+  const looseId = `${control.id}-loose`
+  const described = [control['aria-describedby'] ?? [], loose === undefined ? [] : looseId].flat().join(' ')
+  const shared = {
+    ...control,
+    ...(loose === undefined ? {} : { 'aria-invalid': true, 'aria-describedby': described }),
+    value: shown,
+    readOnly: isReadOnly === true,
+    spellcheck: false,
+    onInput,
+  }
+  const note =
+    loose === undefined ? null : (
+      <span class="no small" id={looseId} data-loose>
+        {loose}
+      </span>
+    )
   const isLong = rows !== undefined || ['texts', 'scalars', 'json'].includes(field.kind)
   if (isLong) {
     const lines = Math.max(rows ?? 2, shown.split('\n').length + (rows === undefined ? 1 : 0))
-    return <textarea class="input long" rows={lines} {...shared} />
+    return (
+      <>
+        <textarea class="input long" rows={lines} {...shared} />
+        {note}
+      </>
+    )
   }
   const isMono = field.kind !== 'text' && field.kind !== 'number'
   return (
-    <input
-      class={`input${isMono ? ' mono' : ''}`}
-      autocomplete="off"
-      inputMode={field.kind === 'number' ? 'decimal' : 'text'}
-      {...(field.kind === 'time' ? { placeholder: '2027-01-14T00:00:00Z' } : {})}
-      {...shared}
-    />
+    <>
+      <input
+        class={`input${isMono ? ' mono' : ''}`}
+        autocomplete="off"
+        inputMode={field.kind === 'number' ? 'decimal' : 'text'}
+        {...(field.kind === 'time' ? { placeholder: '2027-01-14T00:00:00Z' } : {})}
+        {...shared}
+      />
+      {note}
+    </>
   )
 }
 

@@ -91,6 +91,25 @@ describe('an edit of the draft', () => {
     expect(valueAt(next, ['gates', 0, 'config'])).toEqual({ path: 'attributes.a', x_unit: 'EUR' })
   })
 
+  it('returns the config of a type with the type, and keeps shared members as they are now', () => {
+    const earlier = new Map<string, JsonObject>()
+    const change = (draft: JsonObject, type: string): JsonObject => withGateType(draft, 0, type, earlier)
+    const config = (draft: JsonObject): unknown => valueAt(draft, ['gates', 0, 'config'])
+    const other = change(DRAFT, 'min_value.v1')
+    expect(config(other)).toEqual({ path: 'attributes.a', x_unit: 'EUR' })
+    const moved = withValue(
+      withValue(other, ['gates', 0, 'config', 'path'], 'attributes.b'),
+      ['gates', 0, 'config', 'min'],
+      7,
+    )
+    expect(config(change(moved, 'max_value.v1'))).toEqual({ path: 'attributes.b', max: 1, x_unit: 'EUR' })
+    // Through a type that has no member of them.
+    const window = change(moved, 'time_window.v1')
+    expect(config(window)).toEqual({ x_unit: 'EUR' })
+    expect(config(change(window, 'min_value.v1'))).toEqual({ path: 'attributes.b', min: 7, x_unit: 'EUR' })
+    expect(config(withGateType(window, 0, 'min_value.v1'))).toEqual({ x_unit: 'EUR' })
+  })
+
   it('does not merge two members into one when a name is used', () => {
     expect(renamed({ a: 1, b: 2 }, 'a', 'b')).toBeUndefined()
     expect(Object.entries(renamed({ a: 1, b: 2 }, 'a', 'c') ?? {})).toEqual([

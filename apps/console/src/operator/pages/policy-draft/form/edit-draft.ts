@@ -92,18 +92,39 @@ export function withMovedGate(intent: JsonObject, index: number, step: -1 | 1): 
   return { ...intent, gates: moved }
 }
 
-/** Changes the type of a gate. Members of the config that only the earlier type has are removed; unknown ones stay. */
-export function withGateType(intent: JsonObject, index: number, gateType: string): JsonObject {
+/** What the config of a gate had under each earlier type. */
+export type EarlierConfigs = Map<string, JsonObject>
+
+/**
+ * Changes the type of a gate. Members of the config that only the earlier type has are removed; unknown ones stay. They
+ * are stored in `earlier`, and return with their type. Members that both types have stay as they are now.
+ */
+export function withGateType(
+  intent: JsonObject,
+  index: number,
+  gateType: string,
+  earlier: EarlierConfigs = new Map(),
+): JsonObject {
   const gate = gatesOf(intent)[index]
   if (!isObject(gate)) return intent
   const names = (type: unknown): ReadonlySet<string> =>
     new Set(fieldsOf(type)?.map(({ name }) => name.split('.')[0] ?? ''))
   const [before, after] = [names(gate['gate_type']), names(gateType)]
-  const { config } = gate
-  const stays = isObject(config)
-    ? Object.fromEntries(Object.entries(config).filter(([name]) => after.has(name) || !before.has(name)))
+  const { config, gate_type: now } = gate
+  const part = (of: JsonObject, isPart: (name: string) => boolean): JsonObject =>
+    Object.fromEntries(Object.entries(of).filter(([name]) => isPart(name)))
+  const next = isObject(config)
+    ? {
+        ...part(earlier.get(gateType) ?? {}, (name) => !before.has(name)),
+        ...part(config, (name) => after.has(name) || !before.has(name)),
+      }
     : config
-  const changed = { ...gate, gate_type: gateType, ...(stays === undefined ? {} : { config: stays }) }
+  if (typeof now === 'string' && isObject(config))
+    earlier.set(
+      now,
+      part(config, (name) => before.has(name)),
+    )
+  const changed = { ...gate, gate_type: gateType, ...(next === undefined ? {} : { config: next }) }
   return { ...intent, gates: gatesOf(intent).with(index, changed) }
 }
 

@@ -10,13 +10,22 @@ export interface FieldText {
   write(value: JsonValue): string
   /** Undefined removes the member. */
   read(text: string): JsonValue | undefined
+  /** Says which typed line is read as a text although it looks like another value. */
+  findLoose?(text: string): string | undefined
 }
 
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
+/** Also numbers that JSON does not have, such as .5, +5, 007, 1e999, 0x10, 1,000 and 0,5. */
+const NUMBER_LIKE = /^[+-]?(?:0x[0-9a-f]+|(?:[0-9][0-9_,]*(?:\.[0-9_,]*)?|[.,][0-9][0-9_]*)(?:e[+-]?[0-9]*)?)$/i
+
+/** True for a text that a person may take for a number, a list or an object. */
+const looksOther = (text: string): boolean => NUMBER_LIKE.test(text) || /^[{[]/.test(text)
+
 /** Reads a number as the signature spells it: 90 and 90.0 are different. A number that is too large stays a text. */
-function readNumber(text: string): JsonValue | undefined {
-  if (!NUMBER.test(text)) return undefined
+const readNumber = (text: string): JsonValue | undefined => (NUMBER.test(text) ? readValue(text) : undefined)
+
+function readValue(text: string): JsonValue | undefined {
   try {
     return readJson(text)
   } catch (error) {
@@ -39,12 +48,8 @@ export const JSON_TEXT: FieldText = {
   write: asText,
   read(text) {
     if (text.trim() === '') return undefined
-    try {
-      return readJson(text)
-    } catch (error) {
-      if (error instanceof JsonError) return text
-      throw error
-    }
+    const value = readValue(text)
+    return value === undefined ? text : value
   },
 }
 
@@ -73,19 +78,24 @@ const asJson = (value: JsonValue): string => spell(value).replaceAll(/\s*\n\s*/g
 
 function writeScalar(value: JsonValue): string {
   if (typeof value !== 'string') return asJson(value)
-  const isOther = needsQuotes(value) || WORDS.has(value) || readNumber(value) !== undefined
-  return isOther ? JSON.stringify(value) : value
+  return needsQuotes(value) || WORDS.has(value) || looksOther(value) ? JSON.stringify(value) : value
 }
 
 function readScalar(line: string): JsonValue {
   const text = line.trim()
-  return unquote(text) ?? WORDS.get(text) ?? (text === 'null' ? null : (readNumber(text) ?? text))
+  if (WORDS.has(text)) return WORDS.get(text) ?? null
+  // A list or an object stays what it is: the authority refuses it here.
+  return unquote(text) ?? (/^[{[]/.test(text) ? readValue(text) : readNumber(text)) ?? text
 }
+
+const isLoose = (line: string): boolean => looksOther(line.trim()) && typeof readScalar(line) === 'string'
+const looseText = (name: string): string => `${name} is a text. Write it in quotes, or correct the number.`
 
 /** A text, number, true, false or null. A text that looks like another one is in quotes. */
 export const SCALAR_TEXT: FieldText = {
   write: writeScalar,
   read: (text) => (text.trim() === '' ? undefined : readScalar(text)),
+  findLoose: (text) => (isLoose(text) ? looseText('This') : undefined),
 }
 
 function linesOf(write: (item: JsonValue) => string, read: (line: string) => JsonValue): FieldText {
@@ -98,7 +108,13 @@ function linesOf(write: (item: JsonValue) => string, read: (line: string) => Jso
   }
 }
 
-export const SCALAR_LINES: FieldText = linesOf(writeScalar, readScalar)
+export const SCALAR_LINES: FieldText = {
+  ...linesOf(writeScalar, readScalar),
+  findLoose(text) {
+    const at = text.split('\n').findIndex(isLoose)
+    return at < 0 ? undefined : looseText(`Line ${at + 1}`)
+  },
+}
 export const TEXT_LINES: FieldText = linesOf(
   (item) => (typeof item === 'string' && !needsQuotes(item) ? item : asJson(item)),
   (line) => unquote(line.trim()) ?? line.trim(),

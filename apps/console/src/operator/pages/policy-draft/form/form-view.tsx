@@ -1,6 +1,6 @@
 import type { JsonObject } from '@chancery/protocol'
 import type { JSX } from 'preact'
-import { policyText, readDraft } from '../../policies/policy-text.ts'
+import { policyText, readDraft, spell } from '../../policies/policy-text.ts'
 import { Shape } from '../../../parts/state.tsx'
 import type { DraftViewProps } from '../draft-format.ts'
 import { Field } from './controls.tsx'
@@ -27,7 +27,8 @@ const WINDOW = 'A time with Z or an offset.'
 export function FormView({ text, problems, isNew, onText }: DraftViewProps): JSX.Element {
   const { intent } = readDraft(text)
   if (intent === undefined) return <p class="pad">This text is not a policy. Change it as JSON.</p>
-  const form: Form = { intent, problems, onIntent: (next) => onText(policyText(next)) }
+  // Members stay in the order of the person: a row that moves while it is edited gets the next click of another one.
+  const form: Form = { intent, problems, onIntent: (next) => onText(spell(next)) }
   return (
     <div class="form pad" data-form>
       <fieldset>

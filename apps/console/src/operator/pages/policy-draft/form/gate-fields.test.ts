@@ -55,9 +55,11 @@ it('shows the default of a yes or no field, the choices of a list, and a sentenc
   const schemas = gateConfigSchemas() as ReadonlyMap<string, Schema>
   for (const [gateType, fields] of Object.entries(GATE_FIELDS)) {
     expect(Object.keys(GATE_WORDS)).toContain(gateType.replace(/\.v[0-9]+$/, ''))
-    for (const { name, kind, isYes, choices } of fields) {
+    for (const { name, kind, isYes, choices, words } of fields) {
       const schema = schemas.get(gateType)?.properties?.[name]
       if (kind === 'yes') expect(isYes === true, `${gateType} ${name}`).toBe(schema?.default)
+      // As a tick, an empty one would look like a value that is not checked.
+      if (name === 'expected') expect(words).toEqual(['must be true', 'must be false'])
       if (kind === 'words') expect(choices).toEqual(schema?.items?.enum)
     }
   }

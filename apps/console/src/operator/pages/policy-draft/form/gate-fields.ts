@@ -23,6 +23,8 @@ export interface GateField {
   readonly choices?: readonly string[]
   /** For `yes`: what a missing member means. */
   readonly isYes?: true
+  /** For `yes` as a choice of two: the texts of true and of false. */
+  readonly words?: readonly [isTrue: string, isFalse: string]
 }
 
 const PATH: GateField = {
@@ -55,7 +57,14 @@ export const GATE_FIELDS: Readonly<Record<string, readonly GateField[]>> = {
   'attestation_claim.v1': [PATH, { name: 'claim', label: 'Claim of the attestation', kind: 'text' }],
   'boolean_required.v1': [
     PATH,
-    { name: 'expected', label: 'The value must be true', kind: 'yes', isOptional: true, isYes: true },
+    {
+      name: 'expected',
+      label: 'The value',
+      kind: 'yes',
+      isOptional: true,
+      isYes: true,
+      words: ['must be true', 'must be false'],
+    },
   ],
   'cedar.v1': [
     { name: 'policy_set_digest', label: 'Digest of the policy set', kind: 'text' },

@@ -1,3 +1,4 @@
+import type { JsonValue } from '@chancery/protocol'
 import { useEffect, useRef } from 'preact/hooks'
 import type { JSX } from 'preact'
 import { plain } from '../../../../components/plain.ts'
@@ -16,6 +17,7 @@ import {
   withValue,
   withoutGate,
 } from './edit-draft.ts'
+import type { EarlierConfigs } from './edit-draft.ts'
 import { GATE_FIELDS, fieldsOf } from './gate-fields.ts'
 import { Others } from './others.tsx'
 
@@ -32,6 +34,8 @@ export function Gates({ form }: { readonly form: Form }): JSX.Element {
   const running = runOrder(gates)
   /** What gets the focus after the next rendering: a control that was moved or made. */
   const wanted = useRef('')
+  /** By gate id. A gate that is removed takes its entry with it. */
+  const earlier = useRef(new Map<string, EarlierConfigs>())
   useEffect(() => {
     if (wanted.current === '') return
     document.querySelector<HTMLElement>(wanted.current)?.focus()
@@ -54,8 +58,10 @@ export function Gates({ form }: { readonly form: Form }): JSX.Element {
               form={form}
               index={index}
               name={`${at + 1} of ${running.length}`}
+              earlier={earlier.current}
               onMove={(step) => move(index, step)}
               onRemove={() => {
+                earlier.current.delete(idOf(gates[index]))
                 wanted.current = '[data-add-gate]'
                 form.onIntent(withoutGate(form.intent, index))
               }}
@@ -88,13 +94,15 @@ interface GateProps {
   readonly form: Form
   readonly index: number
   readonly name: string
+  readonly earlier: Map<string, EarlierConfigs>
   readonly onMove: (step: -1 | 1) => void
   readonly onRemove: () => void
 }
 
-function Gate({ form, index, name, onMove, onRemove }: GateProps): JSX.Element {
-  const gate = valueAt(form.intent, ['gates', index])
-  const id = isObject(gate) ? plain(gate['gate_id']) : ''
+const idOf = (gate: JsonValue | undefined): string => (isObject(gate) ? plain(gate['gate_id']) : '')
+
+function Gate({ form, index, name, earlier, onMove, onRemove }: GateProps): JSX.Element {
+  const id = idOf(valueAt(form.intent, ['gates', index]))
   const place = (member: string): readonly (string | number)[] => ['gates', index, member]
   const orderProblem = form.problems.find(({ field }) => field === `gates[${index}].order`)
   return (
@@ -123,7 +131,11 @@ function Gate({ form, index, name, onMove, onRemove }: GateProps): JSX.Element {
         label="Checks that"
         choices={TYPES}
         absent=""
-        onChoice={(type) => form.onIntent(withGateType(form.intent, index, type))}
+        onChoice={(type) => {
+          const own: EarlierConfigs = earlier.get(id) ?? new Map()
+          earlier.set(id, own)
+          form.onIntent(withGateType(form.intent, index, type, own))
+        }}
       />
       <Config form={form} index={index} />
       <Choice
