@@ -122,14 +122,15 @@ export function describeDecisions(setup: () => ConsoleSetup): void {
       try {
         const file = join(folder, download.suggestedFilename())
         await download.saveAs(file)
-        expect(await verifyFile(file)).toMatchObject({
+        const genesis = await setup().operator.sovereign.genesis()
+        expect(await verifyFile(file, genesis)).toMatchObject({
           kind: 'evidence-pack',
           valid: true,
           decision_id: await deniedId(),
         })
         const text = await readFile(file, 'utf8')
         await writeFile(file, text.replace('\\"amount\\":', '\\"amount\\":9'))
-        await expect(verifyFile(file)).rejects.toMatchObject({ code: 1 })
+        await expect(verifyFile(file, genesis)).rejects.toMatchObject({ code: 1 })
       } finally {
         await rm(folder, { recursive: true, force: true })
       }

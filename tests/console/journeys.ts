@@ -157,13 +157,13 @@ export const JOURNEYS: readonly Journey[] = [
   },
   {
     name: 'verify and export a decision as one file',
-    async walk(walk) {
+    async walk(walk, { na }) {
       await walk.open('/operator/decisions')
       await walk.click('tbody tr:has-text("captain-4") a.name')
       await walk.sees('[data-checks=done]')
       const file = await walk.save('text=Export as one file')
       const decision_id = new URL(walk.page.url()).pathname.split('/').at(-1)
-      expect(await verifyFile(file)).toMatchObject({ kind: 'evidence-pack', valid: true, decision_id })
+      expect(await verifyFile(file, na.genesis)).toMatchObject({ kind: 'evidence-pack', valid: true, decision_id })
     },
   },
   {

@@ -5,8 +5,8 @@ import { build } from 'vite'
 
 /**
  * Builds the page form of an evidence pack: one file without a pack, which `chancery evidence pack --html` completes.
- * Script and style are inside it. Its policy allows these two by their digests and nothing else, so a changed script
- * does not run, and the page can reach no network.
+ * Script and style are inside it. Its policy allows these two by their digests and nothing else, so the page can reach no
+ * network. The policy is in the page too: a sender can change both, so the page says that its result is not proof.
  */
 
 /** Size of the page without its records, in bytes. The build fails above it. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { asReceived, executionEvidenceForm, instantOf, receivedDigest, writeInstant } from '@chancery/protocol'
-import type { BoundaryDecision, GenesisBlock, JsonObject, Signer } from '@chancery/protocol'
+import type { BoundaryDecision, GenesisBlock, JsonObject, KeyHistory, Signer } from '@chancery/protocol'
 import { EvidencePackError, collectEvidencePack, createClient } from '@chancery/sdk'
 import type { EvidencePack, GivenRecords } from '@chancery/sdk'
 import {
@@ -47,10 +47,11 @@ interface Made {
   capability: string
 }
 
-/** A pack, and the genesis blocks that its reader may have pinned. */
+/** A pack, the genesis blocks that its reader may have pinned, and the key history of the newest one. */
 export interface MadePack {
   readonly pack: EvidencePack
   readonly pins: readonly GenesisBlock[]
+  readonly keyHistory?: KeyHistory | undefined
   readonly kind: string
 }
 
@@ -130,7 +131,8 @@ export class PackScenario {
       for (let more = this.#random.below(4); more > 0; more -= 1) await this.#event()
       if (this.#random.chance(60)) await this.#packOne()
     }
-    return this.#packs.splice(0, count).map((made) => ({ ...made, pins: this.#blocks.slice() }))
+    const keyHistory = this.#state?.history
+    return this.#packs.splice(0, count).map((made) => ({ ...made, pins: this.#blocks.slice(), keyHistory }))
   }
 
   async #start(settings: Readonly<Record<string, string>>): Promise<void> {
@@ -229,10 +231,15 @@ export class PackScenario {
     const capability = asked.requested_capability
     const kind = this.#random.below(10)
     const { body, given } = kind < 5 ? this.#onMember() : kind < 8 ? await this.#onPartner() : await this.#onAgreement()
-    const answer = await this.#operate('POST', '/admin/boundary/evaluate', { ...asked, ...body })
+    // Without policies: the decision names no digest of the request.
+    const isPlain = 'agreement' in body && this.#random.chance(50)
+    const path = `/admin/boundary/${isPlain ? 'decide' : 'evaluate'}`
+    const answer = await this.#operate('POST', path, { ...asked, ...body })
     // An agreement with a partner whose treaty ended is refused.
     if (answer.status === 422) return
-    const decision = accepted(answer, 201)['decision'] as unknown as BoundaryDecision
+    const made = accepted(answer, 201)
+    const decision = (isPlain ? made : made['decision']) as unknown as BoundaryDecision
+    if (isPlain) this.#count('decided without policies')
     this.#count(
       `${kind < 5 ? 'member' : kind < 8 ? 'partner' : 'agreement'} ${decision.authorized ? 'allowed' : 'denied'}`,
     )

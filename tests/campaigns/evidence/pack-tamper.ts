@@ -1,7 +1,15 @@
-import { isJsonObject, readJson } from '@chancery/protocol'
-import type { GenesisBlock, JsonObject, JsonValue } from '@chancery/protocol'
+import {
+  asJson,
+  canonicalJson,
+  chainEntry,
+  decisionSubject,
+  isJsonObject,
+  readEventLine,
+  readJson,
+} from '@chancery/protocol'
+import type { BoundaryDecision, ContextRecord, JsonObject, JsonValue } from '@chancery/protocol'
 import { EvidencePackError, checkEvidencePack, readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
-import type { EvidencePack, PackCheck } from '@chancery/sdk'
+import type { EvidencePack, PackCheck, PackTrust } from '@chancery/sdk'
 import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { seededRandom } from '../lib/random.ts'
 import type { Random } from '../lib/random.ts'
@@ -22,7 +30,7 @@ interface Whole {
   readonly value: JsonObject
   /** Places of texts and numbers that a check covers without the digest. */
   readonly leaves: readonly Path[]
-  readonly genesis: GenesisBlock
+  readonly trust: PackTrust
   readonly checks: readonly PackCheck[]
 }
 
@@ -30,6 +38,8 @@ interface Whole {
 interface Change {
   readonly way: string
   readonly changed: string | EvidencePack
+  /** The check that must not pass: the change also leaves out parts, which alone is no attack. */
+  readonly mustFail?: PackCheck['name']
 }
 
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
@@ -47,7 +57,7 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
       continue
     }
     ways.set(change.way, (ways.get(change.way) ?? 0) + 1)
-    if (await isSeen(whole, change.changed)) continue
+    if (await isSeen(whole, change)) continue
     violations += 1
     if (violations <= SHOWN) log(`violation: ${change.way} in ${whole.pack.pack_digest} is not detected`)
   }
@@ -60,14 +70,14 @@ async function makePacks(random: Random): Promise<readonly Whole[]> {
   for (let at = 0; at < SCENARIOS; at += 1) {
     const scenario = await PackScenario.open(random)
     try {
-      for (const { pack, pins } of await scenario.make(PER_SCENARIO)) {
-        const genesis = pins.at(-1) as GenesisBlock
-        const { valid, checks, decision_id: decision } = await checkEvidencePack(pack, { genesis })
+      for (const { pack, pins, keyHistory } of await scenario.make(PER_SCENARIO)) {
+        const trust = { genesis: pins.at(-1), keyHistory }
+        const { valid, checks, decision_id: decision } = await checkEvidencePack(pack, trust)
         if (!valid) throw new Error(`a pack is not valid: ${JSON.stringify(checks)}`)
         const text = writeEvidencePack(pack)
         const value = readJson(text) as JsonObject
         const leaves = [...leavesOf(value, [])].filter((path) => !isUnsigned(path, value))
-        packs.push({ pack, decision, text, value, leaves, genesis, checks })
+        packs.push({ pack, decision, text, value, leaves, trust, checks })
       }
     } finally {
       await scenario.close()
@@ -76,13 +86,24 @@ async function makePacks(random: Random): Promise<readonly Whole[]> {
   return packs
 }
 
-/** Detected: refused, not valid, or a check that passed does not pass any more. */
-async function isSeen({ genesis, checks }: Whole, changed: string | EvidencePack): Promise<boolean> {
+/**
+ * Detected: refused, not valid, or a check that passed does not pass any more. A part that was not proven and is missing
+ * gives another reason.
+ */
+async function isSeen({ trust, checks }: Whole, { changed, mustFail }: Change): Promise<boolean> {
   try {
     const pack = readEvidencePack(typeof changed === 'string' ? changed : writeEvidencePack(changed))
-    const report = await checkEvidencePack(pack, { genesis })
-    const now = new Map(report.checks.map(({ name, status }) => [name, status]))
-    return !report.valid || checks.some(({ name, status }) => status === 'passed' && now.get(name) !== 'passed')
+    const report = await checkEvidencePack(pack, trust)
+    const now = new Map(report.checks.map((each) => [each.name, each]))
+    if (mustFail !== undefined) return !report.valid || now.get(mustFail)?.status !== 'passed'
+    return (
+      !report.valid ||
+      checks.some(({ name, status, detail }) => {
+        const found = now.get(name)
+        if (found?.status === 'passed') return false
+        return status === 'passed' || found?.detail !== detail
+      })
+    )
   } catch (error) {
     if (error instanceof EvidencePackError) return true
     throw error
@@ -91,6 +112,7 @@ async function isSeen({ genesis, checks }: Whole, changed: string | EvidencePack
 
 function pickChange(whole: Whole, other: Whole, random: Random): Change | undefined {
   const kind = random.below(10)
+  if (kind === 0 && random.chance(30)) return changeContext(whole, random)
   if (kind < 3) return { way: 'byte of the text', changed: changeByte(whole.text, random) }
   if (kind < 6) return changeLeaf(whole, random)
   return changeRecord(whole, other, random)
@@ -103,6 +125,22 @@ function changeByte(text: string, random: Random): string {
   const more = random.chance(10) ? (text[at] ?? '') : ''
   const changed = `${text.slice(0, at)}${other}${more}${text.slice(at + 1)}`
   return changed === text ? `${text} ` : changed
+}
+
+/** Another request in the entry of the decision, with all digests computed again, and without log and anchor. */
+function changeContext({ pack }: Whole, random: Random): Change | undefined {
+  const [line = '', ...rest] = pack.entries
+  const event = readEventLine(line)
+  if (event === undefined || event.entry.entry_kind !== 'decision') return undefined
+  const { decision, context } = event.payload as unknown as { decision: BoundaryDecision; context: ContextRecord }
+  const forged = { ...context, request_parameters: { amount: random.next() } }
+  const { store_sequence, prev_entry_digest, recorded_at } = event.entry
+  const head = { store_sequence: store_sequence - 1, entry_digest: prev_entry_digest }
+  const payload = canonicalJson(asJson({ decision, context: forged }))
+  const made = chainEntry(head, decisionSubject({ decision, context: forged }), payload, recorded_at)
+  const way = `request exchanged, ${decision.policy_binding === undefined ? 'without' : 'with'} policies`
+  const changed = sealPack({ ...pack, entries: [made.line, ...rest], log: null, anchor: null })
+  return { way, changed, mustFail: 'context' }
 }
 
 type Path = readonly (string | number)[]

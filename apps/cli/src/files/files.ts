@@ -93,7 +93,15 @@ export async function readBytes(path: string): Promise<Uint8Array> {
   })
 }
 
-export async function readText(path: string): Promise<string> {
+/** Reads a text; a larger file than `maxBytes` is refused before it is read. */
+export async function readText(path: string, maxBytes?: number): Promise<string> {
+  const found = maxBytes === undefined ? undefined : await stat(path).catch(() => undefined)
+  if (maxBytes !== undefined && found !== undefined && found.size > maxBytes)
+    throw new CommandError({
+      code: 'file_too_large',
+      message: `${path} has ${found.size} bytes. The limit is ${maxBytes}.`,
+      hint: 'Ask for the file again: no record is this large.',
+    })
   return readFile(path, 'utf8').catch((error: unknown) => {
     throw toFailure(error, path, 'read')
   })

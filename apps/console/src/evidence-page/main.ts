@@ -43,12 +43,17 @@ function showVerdict(state: State, text: string): void {
   element.replaceChildren(visible(text))
 }
 
-function showStory(story: PackStory | undefined): void {
-  if (story !== undefined) {
-    find('heading').replaceChildren(visible(story.heading))
-    document.title = `${visible(story.heading)} · Evidence pack`
-  }
-  const sentences = story?.sentences ?? ['The decision cannot be read.']
+const HEADING = 'A decision and its evidence'
+
+/** A pack that is not verified keeps the general heading, and its sentences are not stated as facts. */
+function showStory(story: PackStory | undefined, isValid: boolean): void {
+  const heading = isValid && story !== undefined ? story.heading : HEADING
+  find('heading').replaceChildren(visible(heading))
+  document.title = `${visible(heading)} · Evidence pack`
+  const sentences = [
+    ...(isValid ? [] : ['The pack states the following. It is not proven.']),
+    ...(story?.sentences ?? ['The decision cannot be read.']),
+  ]
   find('decision').replaceChildren(...sentences.map((sentence) => make('p', sentence)))
   const reasons = (story?.reasons ?? []).map(({ passed, observed, text }) => {
     const state = passed ? 'passed' : observed ? 'unchecked' : 'failed'
@@ -58,22 +63,21 @@ function showStory(story: PackStory | undefined): void {
   fill(
     'executions',
     (story?.executions ?? []).map((sentence) => make('li', sentence)),
-    'The pack has no execution.',
+    'The pack has no proven execution.',
   )
 }
 
 function showReport({ checks, not_proven, valid }: EvidencePackReport): void {
   const failed = checks.filter(({ status }) => status === 'failed')
   const unchecked = checks.filter(({ status }) => status === 'unchecked').length
-  const passed = checks.length - failed.length - unchecked
+  // Counts and checksum of the pack have no signature, so they prove nothing.
+  const passed = checks.filter(({ name, status }) => status === 'passed' && name !== 'contents').length
   if (valid) {
-    const isKnown = checks.some(({ name, status }) => name === 'root_key' && status === 'passed')
     const rest = unchecked === 0 ? '' : ` ${unchecked} not checked: see «Not proven».`
-    showVerdict(
-      isKnown ? 'passed' : 'unchecked',
-      `Valid: ${passed} checks passed.${rest}${isKnown ? '' : ' Compare the root key.'}`,
-    )
-  } else {
+    showVerdict('passed', `Valid: ${passed} checks passed.${rest}`)
+  } else if (failed.length === 0)
+    showVerdict('unchecked', 'Not verified: the root key was not compared. Paste the root key that you trust.')
+  else {
     const names = failed.map(({ name }) => name).join(', ')
     showVerdict(
       'failed',
@@ -106,9 +110,19 @@ function showFacts(pack: EvidencePack, { decision_id, network, root_public_key }
 }
 
 async function verify(pack: EvidencePack, rootKey: string | undefined): Promise<void> {
-  const report = await checkEvidencePack(pack, { rootKey })
-  showReport(report)
-  showFacts(pack, report)
+  try {
+    const report = await checkEvidencePack(pack, { rootKey })
+    showStory(explainEvidencePack(pack, report), report.valid)
+    showReport(report)
+    showFacts(pack, report)
+  } catch (error) {
+    showProblem(error)
+  }
+}
+
+function showProblem(error: unknown): void {
+  if (error instanceof EvidencePackError) showVerdict('failed', `Not valid: ${error.message} Do not rely on this page.`)
+  else showVerdict('unchecked', `Not verified: this browser could not run the checks (${String(error)}).`)
 }
 
 function listen(pack: EvidencePack): void {
@@ -125,13 +139,10 @@ function listen(pack: EvidencePack): void {
 async function start(): Promise<void> {
   try {
     const pack = readEmbedded(find('evidence-pack').textContent)
-    showStory(explainEvidencePack(pack))
     listen(pack)
     await verify(pack, undefined)
   } catch (error) {
-    if (error instanceof EvidencePackError)
-      showVerdict('failed', `Not valid: ${error.message} Do not rely on this page.`)
-    else showVerdict('unchecked', `Not verified: this browser could not run the checks (${String(error)}).`)
+    showProblem(error)
   }
 }
 

@@ -143,7 +143,10 @@ export const boundaryPolicyCommands: readonly Command[] = [
     description:
       'Computes the gates of a stored decision again and compares them byte by byte. Gates that asked another system are checked against the recorded answer. Exit code 1 if a gate differs, 2 if one could not be computed here.',
     arguments: [{ name: 'decision', summary: 'Id of the decision, or an evidence pack', required: true }],
-    options: [{ flags: '--genesis <file>', summary: 'Genesis block that you trust' }],
+    options: [
+      { flags: '--genesis <file>', summary: 'Genesis block that you trust; a file needs it' },
+      { flags: '--key-history <file>', summary: 'Former keys of the authority, signed by the same root' },
+    ],
     examples: [
       {
         line: 'chancery boundary-policy replay 0b6c1c52-5a0e-4b53-9a53-0d6c0f5f0031',

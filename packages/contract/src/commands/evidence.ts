@@ -111,11 +111,11 @@ export const evidenceCommands: readonly Command[] = [
     path: ['evidence', 'pack'],
     summary: 'Write everything about a decision to one file',
     description:
-      'Collects the decision with its context, justification, policies, basis, executions, log proofs, anchor and keys, verifies them and writes one file for an auditor. With --html the file is a page that verifies itself in a browser without network. Nothing is written if a check fails.',
+      'Collects the decision with its context, justification, policies, basis, executions, log proofs, anchor and keys, verifies them and writes one file for an auditor. With --html the file is a page that shows the pack and its checks in a browser without network. Nothing is written if a check fails.',
     arguments: [{ name: 'decision', summary: 'Id of the decision', required: true }],
     options: [
       { flags: '--out <file>', summary: 'The new file', required: true },
-      { flags: '--html', summary: 'Write a page that verifies itself' },
+      { flags: '--html', summary: 'Write a page for a browser' },
       { flags: '--attestation <file>', summary: 'Attestation that a partner signed, for a decision on its member' },
       { flags: '--agreement <file>', summary: 'Agreement that the decision names' },
       { flags: '--checkpoint <file>', summary: 'Cosigned checkpoint; default: the current one' },

@@ -5,7 +5,7 @@ export const verifyCommands: readonly Command[] = [
     path: ['verify'],
     summary: 'Verify any signed record, offline',
     description:
-      'Detects the kind of a record, verifies its form, signature and time on this machine, and prints what that proves and what it does not prove. The keys come from a genesis block or from flags; an evidence pack needs a trusted genesis block only. Exit code 1 if the record is not valid, 2 if a key is missing.',
+      'Detects the kind of a record, verifies its form, signature and time on this machine, and prints what that proves and what it does not prove. The keys come from a genesis block or from flags; an evidence pack needs a trusted genesis block. Exit code 1 if the record is not valid, 2 if a key is missing.',
     arguments: [{ name: 'file', summary: 'JSON file with the record, unchanged', required: true }],
     options: [
       { flags: '--key <key>', summary: 'Key of the signer: a .pub file or base64', repeatable: true },
@@ -54,10 +54,14 @@ export const verifyCommands: readonly Command[] = [
     path: ['verify', 'pack'],
     summary: 'Verify an evidence pack, offline',
     description:
-      'Verifies every record, digest, proof and signature of an evidence pack or of its page form on this machine, explains the decision, and lists what is not proven. Exit code 1 if a check failed.',
+      'Verifies every record, digest, proof and signature of an evidence pack or of its page form on this machine, explains the decision, and lists what is not proven. Exit code 1 if a check failed, 2 without --genesis: then nothing is proven.',
     arguments: [{ name: 'file', summary: 'Pack or page, unchanged', required: true }],
     options: [
-      { flags: '--genesis <file>', summary: 'Genesis block that you trust' },
+      { flags: '--genesis <file>', summary: 'Genesis block that you trust, from another source than the pack' },
+      {
+        flags: '--key-history <file>',
+        summary: 'Former keys of the authority, for a pack from before the trusted block',
+      },
       {
         flags: '--executor-keys <file>',
         summary: 'Keys of executors that you trust, as printed by executor-key list --json',
@@ -66,7 +70,7 @@ export const verifyCommands: readonly Command[] = [
     ],
     examples: [
       { line: 'chancery verify pack pack.json --genesis genesis.json', summary: 'Verify a pack' },
-      { line: 'chancery verify pack pack.html --json', summary: 'Print every check in JSON' },
+      { line: 'chancery verify pack pack.html --genesis genesis.json --json', summary: 'Print every check in JSON' },
     ],
     needs: 'nothing',
   },

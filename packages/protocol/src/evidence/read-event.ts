@@ -24,9 +24,9 @@ export interface ReadEvent {
 /**
  * Stored entries must stay readable, so that they can be verified, anchored and removed. A checkpoint names every
  * resource whose records were removed, and a proof repeats a disclosed fact for each gate, three levels deeper than
- * the request that brought it: so only the length of a line bounds its values.
+ * the request that brought it: so only the length of a line bounds its values. A deeper line has no canonical form.
  */
-const LIMITS = { maxDepth: 72, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
+const LIMITS = { maxDepth: 67, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
 
 /** Reads one line, or gives undefined when it is not an evidence event at all. */
 export function readEventLine(line: string): ReadEvent | undefined {

@@ -7,10 +7,10 @@ import {
   toBase64,
 } from '@chancery/protocol'
 import type { AuthorityKeys, StoreAnchor, TileReader } from '@chancery/protocol'
-import { verifiableBasis } from './check-basis.ts'
 import { openLog } from './check-log.ts'
 import { sealPack } from './format.ts'
 import type { EvidencePack, PackExecutorKey, PackLog, PackRecords } from './format.ts'
+import { verifiableBasis } from './verifiable-basis.ts'
 
 /** The records as an authority gave them, and how to read its public log. */
 export interface PackParts extends Omit<PackRecords, 'log' | 'executor_keys' | 'witnesses'> {

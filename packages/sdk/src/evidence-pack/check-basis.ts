@@ -2,10 +2,12 @@ import {
   BOUNDARY_POLICY_FORM,
   FormError,
   agreementRecordForm,
+  allAuthorityKeys,
   asJson,
   cedarTexts,
   checkForeignBasis,
   digestOf,
+  instantOf,
   isJsonObject,
   policySetDigest,
   readAttestation,
@@ -14,7 +16,6 @@ import {
   receivedBytes,
   receivedDigest,
   sha256Hex,
-  signersOf,
   trustAgreement,
   signedBytes,
   verifyAny,
@@ -28,12 +29,12 @@ import type {
   JsonValue,
   PartyKeys,
   RecognitionTreaty,
-  Signature,
 } from '@chancery/protocol'
 import type { PackDecision } from './check-entries.ts'
 import { PASSED, failed, missing } from './finding.ts'
 import type { Finding } from './finding.ts'
 import type { EvidencePack } from './format.ts'
+import { keysAt } from './keys.ts'
 
 /** One for each party; more would only cost time. */
 const MAX_SIGNATURES = 8
@@ -50,7 +51,7 @@ export async function checkPolicies(
   if (binding === undefined) return policies.length === 0 ? PASSED : failed('policy_not_applied')
   if (policySetDigest(binding.policies) !== binding.policy_set_digest) return failed('policy_set_digest_mismatch')
   let left = binding.policies
-  const absent: string[] = []
+  let absent: string | undefined
   for (const value of policies) {
     const policy = tryRead((each) => readReceived(BOUNDARY_POLICY_FORM, each), value)
     if (policy === undefined) return failed('policy_malformed')
@@ -58,16 +59,16 @@ export async function checkPolicies(
     const at = left.findIndex(({ policy_id }) => policy_id === policy.record.policy_id)
     const applied = left[at]
     if (applied === undefined) return failed('policy_not_applied')
-    absent.push(...left.slice(0, at).map(({ policy_id }) => policy_id))
+    if (at > 0) absent ??= left[0]?.policy_id
     left = left.slice(at + 1)
     const { version, signature } = policy.record
     const isSame = receivedDigest(policy) === applied.policy_digest && version === applied.version
     if (!isSame || signature?.key_id !== applied.signed_by) return failed('policy_digest_mismatch')
-    const verdict = await verifyReceived(policy, signersOf(keys, policy.record))
+    const verdict = await verifyReceived(policy, keysAt(keys, policy.record.issued_at))
     if (!verdict.ok) return failed(`policy_${verdict.reason}`)
   }
-  absent.push(...left.map(({ policy_id }) => policy_id))
-  return absent[0] === undefined ? PASSED : missing(`the pack does not have policy ${absent[0]}`)
+  absent ??= left[0]?.policy_id
+  return absent === undefined ? PASSED : missing(`the pack does not have policy ${absent}`)
 }
 
 /** Digests of the texts that policies name, in their order, each once. */
@@ -105,7 +106,7 @@ export async function checkTreaty(
   if (record === undefined) return failed('treaty_malformed')
   const { network_name } = keys.genesis
   if (record.issuer_sovereign_id !== network_name) return failed('treaty_of_another_network')
-  const isSigned = record.signatures.length > 0 && (await isSignedOnlyBy(record, signersOf(keys, record)))
+  const isSigned = record.signatures.length > 0 && (await isSignedOnlyBy(record, keysAt(keys, record.issued_at)))
   if (!isSigned) return failed('treaty_invalid_signature')
   if (record.signatures.some(({ key_id }) => key_id !== record.issued_by)) return failed('treaty_issuer_mismatch')
   if (recognition !== undefined) {
@@ -116,7 +117,10 @@ export async function checkTreaty(
     return record.subject_sovereign_id === issuer ? PASSED : failed('treaty_of_another_partner')
   }
   const parties = agreement === null ? [] : [agreement['offerer_sovereign_id'], agreement['responder_sovereign_id']]
-  return parties.includes(record.subject_sovereign_id) ? PASSED : failed('treaty_not_used')
+  if (!parties.includes(record.subject_sovereign_id)) return failed('treaty_not_used')
+  const at = instantOf(decision.record.decision_made_at)
+  const isInForce = instantOf(record.valid_from) <= at && at < instantOf(record.expires_at)
+  return isInForce ? PASSED : failed('treaty_not_in_force')
 }
 
 /** The id of the treaty that the context of a decision names; undefined when it names none. */
@@ -130,7 +134,10 @@ export function needsTreaty({ treaty }: EvidencePack, decision: PackDecision | u
   return treaty !== null || (decision !== undefined && namedTreaty(decision.contextWire) !== undefined)
 }
 
-/** The attestation has the digest that the decision names; an agreement has the id. */
+/**
+ * The attestation has the digest that the decision names. An agreement has the id and the parties; its id is not signed,
+ * so another agreement of the same parties may have been given this id, and the check never passes.
+ */
 export function checkBasis({ attestation, agreement }: EvidencePack, decision: PackDecision | undefined): Finding {
   if (decision === undefined) return UNREAD
   const binding = decision.record.attestation_binding
@@ -144,7 +151,11 @@ export function checkBasis({ attestation, agreement }: EvidencePack, decision: P
   }
   if (agreement !== null) {
     const isSame = binding === undefined && agreement['agreement_id'] === decision.record.agreement_id
-    return isSame ? PASSED : failed('agreement_mismatch')
+    if (!isSame) return failed('agreement_mismatch')
+    const { provider_sovereign_id: provider, requester_sovereign_id: requester } = decision.context
+    const isBetween =
+      agreement['offerer_sovereign_id'] === provider && agreement['responder_sovereign_id'] === requester
+    return isBetween ? missing('the id of an agreement is not signed') : failed('agreement_of_other_parties')
   }
   if (binding === undefined) return missing('the pack does not have the agreement')
   return missing(
@@ -175,10 +186,14 @@ async function checkAttestation(
   const record = tryRead(readAttestation, attestation)
   if (record === undefined) return failed('attestation_malformed')
   const { signatures } = record
-  const signers = attestationKeys(pack, record, keys)
-  if (!(await isSignedOnlyBy(record, signers))) return failed('attestation_invalid_signature')
-  if (signatures.length === 0) return missing('the key of the issuer of the attestation, which a treaty names')
-  if (record.issuer_sovereign_id === keys.genesis.network_name)
+  if (!(await isSignedOnlyBy(record, attestationKeys(pack, record, keys))))
+    return failed('attestation_invalid_signature')
+  const isOwn = record.issuer_sovereign_id === keys.genesis.network_name
+  if (signatures.length === 0)
+    return isOwn
+      ? failed('attestation_not_signed')
+      : missing('the key of the issuer of the attestation, which a treaty names')
+  if (isOwn)
     return signatures.every(({ key_id }) => key_id === record.issued_by)
       ? PASSED
       : failed('attestation_issuer_mismatch')
@@ -186,17 +201,19 @@ async function checkAttestation(
   if (!decision.record.authorized) return PASSED
   const treaty = pack.treaty ?? {}
   const given = { context: decision.contextWire, attestation, treaty }
-  const fault = await checkForeignBasis(given, decision.record, signersOf(keys, treaty))
+  const issuedAt = tryRead(readRecognitionTreaty, treaty)?.issued_at
+  const signers = issuedAt === undefined ? [] : keysAt(keys, issuedAt)
+  const fault = await checkForeignBasis(given, decision.record, signers)
   return fault === undefined ? PASSED : failed(fault)
 }
 
 /** The keys of the authority, or those that its treaty names for a partner (protocol/trust-operations 4.13). */
-function attestationKeys(
+export function attestationKeys(
   { treaty }: Pick<EvidencePack, 'treaty'>,
   record: Attestation,
   keys: AuthorityKeys,
 ): readonly string[] {
-  if (record.issuer_sovereign_id === keys.genesis.network_name) return signersOf(keys, record)
+  if (record.issuer_sovereign_id === keys.genesis.network_name) return keysAt(keys, record.issued_at)
   const read = treaty === null ? undefined : tryRead(readRecognitionTreaty, treaty)
   return read?.subject_sovereign_id === record.issuer_sovereign_id ? read.subject_public_keys : []
 }
@@ -212,7 +229,7 @@ async function checkAgreement(pack: EvidencePack, agreement: JsonObject, keys: A
   const known = [...parties.offerer.keys, ...parties.responder.keys]
   for (const signature of signatures)
     if (!(await verifyAny(receivedBytes(received), [signature], known))) return failed('agreement_invalid_signature')
-  const own = { sovereign_id: keys.genesis.network_name, keys: signersOf(keys, {}) }
+  const own = { sovereign_id: keys.genesis.network_name, keys: allAuthorityKeys(keys) }
   const trust = await trustAgreement(received, { own, ...parties })
   if (trust.ok) return PASSED
   return trust.reason === 'unknown_party'
@@ -221,40 +238,13 @@ async function checkAgreement(pack: EvidencePack, agreement: JsonObject, keys: A
 }
 
 /** Agreements have no date of signature, so any key of the authority may have signed. */
-function partyKeys({ treaty }: Pick<EvidencePack, 'treaty'>, keys: AuthorityKeys): (party: string) => PartyKeys {
+export function partyKeys({ treaty }: Pick<EvidencePack, 'treaty'>, keys: AuthorityKeys): (party: string) => PartyKeys {
   const partner = treaty === null ? undefined : tryRead(readRecognitionTreaty, treaty)
   return (party) => {
-    if (party === keys.genesis.network_name) return { keys: signersOf(keys, {}), hasTreaty: false }
+    if (party === keys.genesis.network_name) return { keys: allAuthorityKeys(keys), hasTreaty: false }
     const isNamed = partner?.subject_sovereign_id === party
     return { keys: isNamed ? partner.subject_public_keys : [], hasTreaty: isNamed }
   }
-}
-
-/**
- * The basis with the signatures that keys of the pack verify. Others prove nothing to its reader, and are left out. An
- * agreement without such a signature is left out, because the decision names it by its id only.
- */
-export async function verifiableBasis(
-  pack: Pick<EvidencePack, 'treaty' | 'attestation' | 'agreement'>,
-  keys: AuthorityKeys,
-): Promise<Pick<EvidencePack, 'attestation' | 'agreement'>> {
-  const attestation = tryRead(readAttestation, pack.attestation)
-  const agreement = tryRead((value) => readReceived(agreementRecordForm, value), pack.agreement)
-  const keep = async (found: readonly Signature[], message: Uint8Array, signers: readonly string[]) => {
-    const results = await Promise.all(found.map((each) => verifyAny(message, [each], signers)))
-    return found.filter((_, at) => results[at]) as unknown as JsonValue
-  }
-  if (attestation !== undefined && pack.attestation !== null) {
-    const message = signedBytes(asJson(attestation), 'signatures')
-    const signatures = await keep(attestation.signatures, message, attestationKeys(pack, attestation, keys))
-    return { attestation: { ...pack.attestation, signatures }, agreement: pack.agreement }
-  }
-  if (agreement === undefined || pack.agreement === null) return pack
-  const { offerer_sovereign_id, responder_sovereign_id } = agreement.record
-  const known = [offerer_sovereign_id, responder_sovereign_id].flatMap((party) => partyKeys(pack, keys)(party).keys)
-  const signatures = await keep(agreement.record.signatures, receivedBytes(agreement), known)
-  const isSigned = Array.isArray(signatures) && signatures.length > 0
-  return { attestation: pack.attestation, agreement: isSigned ? { ...pack.agreement, signatures } : null }
 }
 
 /** True when each signature verifies under one of the keys. */
@@ -274,7 +264,7 @@ function unsignedDigest({ signatures: _signatures, ...body }: JsonObject): strin
   return digestOf(body)
 }
 
-function tryRead<Value>(read: (value: JsonValue) => Value, value: JsonValue): Value | undefined {
+export function tryRead<Value>(read: (value: JsonValue) => Value, value: JsonValue): Value | undefined {
   try {
     return read(value)
   } catch (error) {

@@ -7,15 +7,15 @@ import {
   justificationForm,
   readEventLine,
   readReceived,
-  signersOf,
+  receivedDigest,
   verifyJustification,
+  verifyReceived,
 } from '@chancery/protocol'
 import type {
   AuthorityKeys,
   BoundaryDecision,
   ContextRecord,
   ExecutionEvidence,
-  GenesisBlock,
   JsonObject,
   JsonValue,
   JustificationProof,
@@ -26,14 +26,23 @@ import type {
 import { PASSED, failed, missing, worst } from './finding.ts'
 import type { Finding } from './finding.ts'
 import type { EvidencePack, PackExecutorKey } from './format.ts'
+import { keysAt } from './keys.ts'
 
 /** The decision of a pack, with its context and its entry. */
 export interface PackDecision {
   readonly event: ReadEvent
   readonly record: BoundaryDecision
+  readonly received: Received<BoundaryDecision>
   readonly context: ContextRecord
-  /** The context as it was stored: its digest is computed from this. */
+  /** The context as it was stored. */
   readonly contextWire: JsonObject
+  readonly contextDigest: string
+}
+
+/** An execution of a pack, with its entry. */
+export interface PackExecution {
+  readonly event: ReadEvent
+  readonly record: ExecutionEvidence
 }
 
 /** The entries of a pack as they were read; undefined for a line that is no entry. */
@@ -41,7 +50,7 @@ export interface PackEntries {
   readonly events: readonly (ReadEvent | undefined)[]
   readonly decision: PackDecision | undefined
   readonly justification: Received<JustificationProof> | undefined
-  readonly executions: readonly ExecutionEvidence[]
+  readonly executions: readonly PackExecution[]
 }
 
 /** Reads the entries; what is wrong with one, the checks find. */
@@ -55,17 +64,28 @@ export function readEntries({ entries }: Pick<EvidencePack, 'entries'>): PackEnt
     events,
     decision: event === undefined || second !== undefined ? undefined : readDecision(event),
     justification: proof === undefined ? undefined : tryRead(justificationForm, proof.payload),
-    executions: ofKind('execution').flatMap(({ payload }) => tryRead(executionEvidenceForm, payload)?.record ?? []),
+    executions: ofKind('execution').flatMap((each) => {
+      const found = tryRead(executionEvidenceForm, each.payload)
+      return found === undefined ? [] : [{ event: each, record: found.record }]
+    }),
   }
 }
 
 function readDecision(event: ReadEvent): PackDecision | undefined {
   const { payload } = event
   if (!isJsonObject(payload)) return undefined
-  const record = tryRead(boundaryDecisionForm, payload['decision'] ?? null)?.record
+  const received = tryRead(boundaryDecisionForm, payload['decision'] ?? null)
   const context = tryRead(contextRecordForm, payload['context'] ?? null)
-  if (record === undefined || context === undefined) return undefined
-  return { event, record, context: context.record, contextWire: context.wire }
+  if (received === undefined || context === undefined) return undefined
+  const { record: read, wire } = context
+  return {
+    event,
+    record: received.record,
+    received,
+    context: read,
+    contextWire: wire,
+    contextDigest: receivedDigest(context),
+  }
 }
 
 function tryRead<Value>(form: RecordForm<Value>, value: JsonValue): Received<Value> | undefined {
@@ -110,6 +130,12 @@ export async function findEntryProblems(
   return Map.groupBy([...found, ...findStrangers(events, decision)], ({ kind }) => kind)
 }
 
+/** A finding about the entries as a whole: none of them is proven. */
+export function toProblems(finding: Finding): EntryProblems {
+  const text = 'ok' in finding && !finding.ok ? finding.reason : 'an entry cannot be read'
+  return new Map(['decision', 'justification', 'execution'].map((kind) => [kind, [{ kind, text }]]))
+}
+
 /** The key that an execution says it was signed with. */
 function signerOf(event: ReadEvent | undefined): string | undefined {
   if (event?.entry.entry_kind !== 'execution') return undefined
@@ -141,15 +167,34 @@ function findStrangers(
   return problems
 }
 
-export function checkDecision(
+export async function checkDecision(
   problems: EntryProblems,
-  { network_name }: GenesisBlock,
+  keys: AuthorityKeys,
   decision: PackDecision | undefined,
-): Finding {
+): Promise<Finding> {
   const found = firstOf(problems, 'decision')
   if (found !== undefined) return failed(found)
   if (decision === undefined) return failed('no_decision')
-  return decision.record.operator_sovereign_id === network_name ? PASSED : failed('other_network')
+  const { record, received } = decision
+  if (record.operator_sovereign_id !== keys.genesis.network_name) return failed('other_network')
+  return verifyReceived(received, keysAt(keys, record.decision_made_at))
+}
+
+/**
+ * The request is the one that was decided. A decision under policies names its digest. A decision without them names only
+ * ids, so the request is known only from an entry that is in the log of the authority.
+ */
+export function checkContext(decision: PackDecision | undefined, included: ReadonlySet<ReadEvent>): Finding {
+  if (decision === undefined) return missing('the decision cannot be read')
+  const { record, context, event } = decision
+  const isNamed =
+    context.context_id === record.context_id &&
+    context.agreement_id === record.agreement_id &&
+    context.requested_at === record.decision_made_at
+  if (!isNamed) return failed('context_of_another_decision')
+  if (record.policy_binding !== undefined)
+    return record.policy_binding.context_digest === decision.contextDigest ? PASSED : failed('context_digest_mismatch')
+  return included.has(event) ? PASSED : missing('context_not_bound: no signature and no proof of the log covers it')
 }
 
 export async function checkJustification(
@@ -161,21 +206,55 @@ export async function checkJustification(
   if (found !== undefined) return failed(found)
   if (justification === undefined) return missing('the pack has no justification')
   if (decision === undefined) return missing('the decision cannot be read')
-  return verifyJustification(justification, signersOf(keys, justification.record), decision.record)
+  const { proof_issued_at } = justification.record
+  return verifyJustification(justification, keysAt(keys, proof_issued_at), decision.record)
 }
 
-/** Every execution is signed by a key of the pack, and every key of the pack signed one. */
+/**
+ * The executions that are proven, as store sequences: in the log of the authority, or signed by a trusted key. Anyone can
+ * sign another one with a new key and put both into a pack.
+ */
+export function provenExecutions(
+  problems: EntryProblems,
+  { executor_keys }: EvidencePack,
+  { executions }: PackEntries,
+  trust: {
+    readonly pinned: ReadonlyMap<string, string> | undefined
+    readonly included: ReadonlySet<ReadEvent>
+  },
+): readonly number[] {
+  if (problems.has('execution')) return []
+  const trusted = new Set(
+    executor_keys
+      .filter(({ key_id, public_key }) => trust.pinned?.get(key_id) === public_key)
+      .map(({ key_id }) => key_id),
+  )
+  return executions
+    .filter(({ event, record }) => trust.included.has(event) || trusted.has(record.signature?.key_id ?? ''))
+    .map(({ event }) => event.entry.store_sequence)
+}
+
+/** Every execution is signed by a key of the pack and proven, and every key of the pack signed one. */
 export function checkExecutions(
   problems: EntryProblems,
   { executor_keys }: EvidencePack,
   { executions }: PackEntries,
-  pinned: ReadonlyMap<string, string> | undefined,
+  trust: { readonly pinned: ReadonlyMap<string, string> | undefined; readonly proven: readonly number[] },
 ): Finding {
+  const { pinned, proven } = trust
   const found = firstOf(problems, 'execution')
   const findings: Finding[] = found === undefined ? [] : [failed(found)]
   const [unknown] = problems.get('unknown_executor') ?? []
-  if (unknown !== undefined) findings.push(missing(`the pack does not have the executor key ${unknown.text}`))
-  const used = new Set(executions.map(({ signature }) => signature?.key_id))
+  if (unknown !== undefined)
+    findings.push(
+      pinned === undefined
+        ? missing(`the pack does not have the executor key ${unknown.text}`)
+        : failed(`executor_key_unknown: ${unknown.text}`),
+    )
+  const open = executions.find(({ event }) => !proven.includes(event.entry.store_sequence))
+  if (open !== undefined)
+    findings.push(missing(`entry ${open.event.entry.store_sequence}: no proof of the log and no trusted executor key`))
+  const used = new Set(executions.map(({ record }) => record.signature?.key_id))
   const ids = executor_keys.map(({ key_id }) => key_id)
   if (new Set(ids).size !== ids.length) findings.push(failed('executor_key_doubled'))
   const unused = ids.find((id) => !used.has(id))

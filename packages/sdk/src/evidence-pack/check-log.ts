@@ -9,51 +9,78 @@ import {
   openCheckpoint,
   readNote,
   readWitnessKey,
-  signersOf,
   storeAnchorForm,
   verifyInclusion,
   verifyReceived,
   writeNote,
 } from '@chancery/protocol'
-import type { AuthorityKeys, LogCheckpoint, NoteSignature, SignedNote } from '@chancery/protocol'
+import type { AuthorityKeys, LogCheckpoint, NoteSignature, ReadEvent, SignedNote } from '@chancery/protocol'
 import type { PackEntries } from './check-entries.ts'
-import { PASSED, failed, missing } from './finding.ts'
+import { PASSED, failed, missing, worst } from './finding.ts'
 import type { Finding } from './finding.ts'
-import type { EvidencePack } from './format.ts'
+import type { EvidencePack, PackProof } from './format.ts'
+import { keysAt } from './keys.ts'
+
+/** What the log proves: the finding, and the entries that are leaves of it. */
+export interface LogFinding {
+  readonly finding: Finding
+  readonly included: ReadonlySet<ReadEvent>
+}
 
 /** The entries are leaves of the log that the authority signed. */
 export async function checkInclusion(
   { log, entries }: EvidencePack,
   keys: AuthorityKeys,
   { events, decision }: PackEntries,
-): Promise<Finding> {
-  if (log === null) return missing('the pack has no proof of the public log')
+): Promise<LogFinding> {
+  const included = new Set<ReadEvent>()
+  const found = (finding: Finding): LogFinding => ({ finding, included })
+  if (log === null) return found(missing('the pack has no proof of the public log'))
   const checkpoint = await openLog(log.checkpoint, keys)
-  if (checkpoint === undefined) return failed('checkpoint_invalid_signature')
-  if (log.proofs.length !== entries.length) return failed('proof_without_entry')
-  let isComplete = true
+  if (checkpoint === undefined) return found(failed('checkpoint_invalid_signature'))
+  if (log.proofs.length !== entries.length) return found(failed('proof_without_entry'))
+  const findings: Finding[] = []
   for (const [at, event] of events.entries()) {
-    const proof = log.proofs[at]
-    if (event === undefined) return missing('an entry cannot be read')
-    if (proof === undefined || proof === null) {
-      if (event === decision?.event) return missing('the checkpoint does not cover the decision')
-      isComplete = false
-      continue
+    if (event === undefined) findings.push(missing('an entry cannot be read'))
+    else {
+      const finding = checkProof(checkpoint, event, log.proofs[at] ?? null, event === decision?.event)
+      if (finding === PASSED) included.add(event)
+      findings.push(finding)
     }
-    if (proof.leaf_index !== event.entry.store_sequence - 1) return failed('leaf_index_mismatch')
-    if (!isIncluded(checkpoint, proof.leaf_index, event.entryDigest, proof.hashes)) return failed('not_in_log')
   }
-  if (decision === undefined) return missing('the decision cannot be read')
-  return isComplete ? PASSED : missing('the checkpoint does not cover every later entry')
+  if (decision === undefined) findings.push(missing('the decision cannot be read'))
+  return found(worst(findings))
 }
 
-/** Every signature of the checkpoint is of the authority, or of a witness that the pack names; each witness cosigned. */
+function checkProof(
+  checkpoint: LogCheckpoint,
+  { entry, entryDigest }: ReadEvent,
+  proof: PackProof | null,
+  isDecision: boolean,
+): Finding {
+  if (proof === null) {
+    // The log has this place. Without the proof, another entry may be there.
+    if (entry.store_sequence <= checkpoint.size) return failed('proof_missing')
+    return missing(
+      isDecision ? 'the checkpoint does not cover the decision' : 'the checkpoint does not cover every later entry',
+    )
+  }
+  if (proof.leaf_index !== entry.store_sequence - 1) return failed('leaf_index_mismatch')
+  return isIncluded(checkpoint, proof.leaf_index, entryDigest, proof.hashes) ? PASSED : failed('not_in_log')
+}
+
+/**
+ * Every signature of the checkpoint is of the authority, or of a witness that the pack names; each witness cosigned. With
+ * trusted witnesses, all are among them, and there is at least one.
+ */
 export async function checkWitnesses(
   { log, witnesses }: EvidencePack,
   keys: AuthorityKeys,
   pinned: readonly string[] | undefined,
 ): Promise<Finding> {
-  if (log === null) return witnesses.length === 0 ? missing('the pack has no checkpoint') : failed('witness_not_used')
+  if (log === null && witnesses.length > 0) return failed('witness_not_used')
+  if (pinned !== undefined && witnesses.length === 0) return failed('no_trusted_witness')
+  if (log === null) return missing('the pack has no checkpoint')
   const note = readNote(log.checkpoint)
   if (note === undefined || writeNote(note) !== log.checkpoint) return failed('checkpoint_malformed')
   if (new Set(note.signatures.map(signatureName)).size !== note.signatures.length) return failed('signature_doubled')
@@ -87,9 +114,11 @@ async function withoutAuthority(
   key: string,
 ): Promise<readonly NoteSignature[]> {
   const left: NoteSignature[] = []
+  const origin = logOrigin(genesis.network_name)
   for (const each of signatures) {
-    const alone = writeNote({ ...note, signatures: [each] })
-    if ((await openCheckpoint(alone, logOrigin(genesis.network_name), key)) === undefined) left.push(each)
+    // Each attempt verifies a signature, so those under another name are not tried.
+    const alone = each.name === origin ? writeNote({ ...note, signatures: [each] }) : undefined
+    if (alone === undefined || (await openCheckpoint(alone, origin, key)) === undefined) left.push(each)
   }
   return left
 }
@@ -107,7 +136,7 @@ export async function checkAnchor(
     return (log?.anchor_hashes ?? null) === null
       ? missing('the decision is not anchored')
       : failed('anchor_proof_not_used')
-  const verdict = await verifyReceived(asReceived(storeAnchorForm, anchor), signersOf(keys, anchor))
+  const verdict = await verifyReceived(asReceived(storeAnchorForm, anchor), keysAt(keys, anchor.anchored_at))
   if (!verdict.ok) return failed(`anchor_${verdict.reason}`)
   if (anchor.sovereign_id !== keys.genesis.network_name) return failed('other_network')
   if (anchor.signature?.key_id !== anchor.issued_by) return failed('anchor_issuer_mismatch')

@@ -1,57 +1,93 @@
-import { genesisDigest, instantOf, meaningOf, verifyGenesisBlock, verifyKeyHistory } from '@chancery/protocol'
-import type { AuthorityKeys, GenesisBlock } from '@chancery/protocol'
+import { meaningOf, verifyGenesisBlock } from '@chancery/protocol'
 import { checkBasis, checkBasisSignature, checkPolicies, checkTexts, checkTreaty, needsTreaty } from './check-basis.ts'
-import { checkDecision, checkExecutions, checkJustification, findEntryProblems, readEntries } from './check-entries.ts'
-import type { PackDecision } from './check-entries.ts'
+import {
+  checkContext,
+  checkDecision,
+  checkExecutions,
+  checkJustification,
+  findEntryProblems,
+  provenExecutions,
+  readEntries,
+  toProblems,
+} from './check-entries.ts'
 import { checkAnchor, checkInclusion, checkWitnesses } from './check-log.ts'
-import { PASSED, failed, missing } from './finding.ts'
+import type { LogFinding } from './check-log.ts'
+import { PASSED, failed } from './finding.ts'
 import type { Finding } from './finding.ts'
 import { countContents, digestPack } from './format.ts'
 import type { EvidencePack } from './format.ts'
+import { checkRoot, findKeys } from './keys.ts'
+import type { PackKeys } from './keys.ts'
 import type { EvidencePackReport, PackCheck, PackCheckName, PackTrust } from './report.ts'
 import { findUnproven } from './unproven.ts'
 
 /**
  * Verifies an evidence pack without a call: signatures under the keys of their time, digests and links of the entries,
  * the policies and the basis that the decision names, the place in the public log, and the anchor. One failed check
- * does not stop the others, so that a changed part is named. Every member of the pack is covered by a check.
+ * does not stop the others, so that a changed part is named. Every member of the pack is covered by a check. A pack is
+ * valid only with a trusted genesis block or root key: anyone can make a network and sign a pack.
  */
 export async function checkEvidencePack(pack: EvidencePack, trust: PackTrust = {}): Promise<EvidencePackReport> {
-  const { genesis, key_history: history } = pack
-  const keys: AuthorityKeys = history === null ? { genesis } : { genesis, history }
+  const { genesis } = pack
+  const { keys, history } = await orFailed(
+    () => findKeys(pack, trust),
+    (finding): PackKeys => ({ keys: { genesis }, history: finding }),
+  )
   const read = readEntries(pack)
   const { decision } = read
-  const problems = await findEntryProblems(pack, keys, read)
+  const problems = await orFailed(() => findEntryProblems(pack, keys, read), toProblems)
+  const { finding: inclusion, included } = await orFailed(
+    () => checkInclusion(pack, keys, read),
+    (finding): LogFinding => ({ finding, included: new Set() }),
+  )
+  const proven = provenExecutions(problems, pack, read, { pinned: trust.executorKeys, included })
   const hasExecutions = read.events.some((event) => event?.entry.entry_kind === 'execution')
-  const checks: PackCheck[] = [
-    toCheck('contents', checkContents(pack)),
-    toCheck('genesis', await verifyGenesisBlock(genesis)),
-    toCheck('root_key', checkRoot(genesis, trust, decision)),
-    ...(history === null ? [] : [toCheck('key_history', await verifyKeyHistory(history, genesis))]),
-    toCheck('decision', checkDecision(problems, genesis, decision)),
-    toCheck('justification', await checkJustification(problems, keys, read)),
+  const parts: readonly (readonly [PackCheckName, () => Finding | Promise<Finding>])[] = [
+    ['contents', () => checkContents(pack)],
+    ['genesis', () => verifyGenesisBlock(genesis)],
+    ['root_key', () => checkRoot(pack, trust, decision?.record.decision_made_at)],
+    ...(history === undefined ? [] : [['key_history', () => history] as const]),
+    ['decision', () => checkDecision(problems, keys, decision)],
+    ['context', () => checkContext(decision, included)],
+    ['justification', () => checkJustification(problems, keys, read)],
     ...(hasExecutions || pack.executor_keys.length > 0
-      ? [toCheck('executions', checkExecutions(problems, pack, read, trust.executorKeys))]
+      ? [['executions', () => checkExecutions(problems, pack, read, { pinned: trust.executorKeys, proven })] as const]
       : []),
-    toCheck('policies', await checkPolicies(pack, keys, decision)),
-    toCheck('policy_texts', checkTexts(pack)),
-    ...(needsTreaty(pack, decision) ? [toCheck('treaty', await checkTreaty(pack, keys, decision))] : []),
-    toCheck('basis', checkBasis(pack, decision)),
+    ['policies', () => checkPolicies(pack, keys, decision)],
+    ['policy_texts', () => checkTexts(pack)],
+    ...(needsTreaty(pack, decision) ? [['treaty', () => checkTreaty(pack, keys, decision)] as const] : []),
+    ['basis', () => checkBasis(pack, decision)],
     ...(pack.attestation === null && pack.agreement === null
       ? []
-      : [toCheck('basis_signature', await checkBasisSignature(pack, keys, decision))]),
-    toCheck('inclusion', await checkInclusion(pack, keys, read)),
-    toCheck('witnesses', await checkWitnesses(pack, keys, trust.witnesses)),
-    toCheck('anchor', await checkAnchor(pack, keys, read)),
+      : [['basis_signature', () => checkBasisSignature(pack, keys, decision)] as const]),
+    ['inclusion', () => inclusion],
+    ['witnesses', () => checkWitnesses(pack, keys, trust.witnesses)],
+    ['anchor', () => checkAnchor(pack, keys, read)],
   ]
+  const checks: PackCheck[] = []
+  for (const [name, check] of parts) checks.push(toCheck(name, await orFailed(check, (finding) => finding)))
+  const isTrusted = checks.some(({ name, status }) => name === 'root_key' && status === 'passed')
   return {
-    valid: checks.every(({ status }) => status !== 'failed'),
+    valid: isTrusted && checks.every(({ status }) => status !== 'failed'),
     network: genesis.network_name,
     root_public_key: genesis.root_public_key,
     decision_id: decision?.record.decision_id ?? null,
     result: decision === undefined ? null : meaningOf(decision.record),
+    proven_executions: proven,
     checks,
-    not_proven: findUnproven(pack, read, checks, trust),
+    not_proven: findUnproven(pack, read, checks, { trust, proven }),
+  }
+}
+
+/** A record that a check cannot handle is a failure of this check: the others still run. */
+async function orFailed<Result>(
+  check: () => Result | Promise<Result>,
+  toResult: (finding: Finding) => Result,
+): Promise<Result> {
+  try {
+    return await check()
+  } catch (error) {
+    return toResult(failed(`cannot_be_checked: ${error instanceof Error ? error.message : String(error)}`))
   }
 }
 
@@ -60,28 +96,10 @@ function toCheck(name: PackCheckName, found: Finding): PackCheck {
   return found.ok ? { name, status: 'passed', detail: null } : { name, status: 'failed', detail: found.reason }
 }
 
-/** The pack has what it lists, and nothing was changed since it was written. */
+/** The pack has what it lists, and was not damaged. Counts and digest have no signature. */
 function checkContents(pack: EvidencePack): Finding {
   const found = new Map(Object.entries(countContents(pack)))
   for (const [name, stated] of Object.entries(pack.contents))
     if (found.get(name) !== stated) return failed(`${name}: ${stated} listed, ${found.get(name) ?? 0} found`)
   return digestPack(pack) === pack.pack_digest ? PASSED : failed('pack_digest_mismatch')
-}
-
-function checkRoot(
-  genesis: GenesisBlock,
-  { genesis: trusted, rootKey }: PackTrust,
-  decision: PackDecision | undefined,
-): Finding {
-  if (rootKey !== undefined && rootKey !== genesis.root_public_key) return failed('unknown_root_key')
-  if (trusted === undefined)
-    return rootKey === undefined ? missing('compare the root key with the one you were given') : PASSED
-  if (genesis.network_name !== trusted.network_name) return failed('other_network')
-  if (genesis.root_public_key !== trusted.root_public_key) return failed('unknown_root_key')
-  if (genesisDigest(genesis) === genesisDigest(trusted)) return PASSED
-  const [own, pinned] = [genesis.network_authority, trusted.network_authority]
-  if (instantOf(own.valid_from) > instantOf(pinned.valid_from)) return PASSED
-  // An earlier block of the same root. Its key may be stolen by now, so it counts only before the next one began.
-  const isEarlier = decision !== undefined && instantOf(decision.record.decision_made_at) < instantOf(pinned.valid_from)
-  return isEarlier && own.public_key !== pinned.public_key ? PASSED : failed('other_genesis')
 }

@@ -116,7 +116,7 @@ async function findTreaty(
   let found: JsonObject | null = null
   for await (const { treaty } of client.recognitionTreaties.list({ subject_sovereign_id: other })) {
     const isOwn = treaty.issuer_sovereign_id === operator_sovereign_id
-    if (isOwn && instantOf(treaty.issued_at) <= at && at < instantOf(treaty.expires_at)) found = asJson(treaty)
+    if (isOwn && instantOf(treaty.valid_from) <= at && at < instantOf(treaty.expires_at)) found = asJson(treaty)
   }
   return found
 }

@@ -1,18 +1,19 @@
 import type { BoundaryDecision, GateTraceEntry } from '@chancery/protocol'
-import type { PackCheckName } from './report.ts'
+import type { EvidencePackReport, PackCheckName } from './report.ts'
 import { readEntries } from './check-entries.ts'
 import type { PackEntries } from './check-entries.ts'
 import type { EvidencePack } from './format.ts'
 
 /** What each check of a pack verifies. */
 export const PACK_CHECK_WORDS: Readonly<Record<PackCheckName, string>> = {
-  contents: 'pack has every record that it lists, unchanged',
+  contents: 'counts and checksum match (no signature)',
   genesis: 'genesis block is signed by its root key',
   root_key: 'root key is the one you trust',
   key_history: 'former keys are signed by the root key',
-  decision: 'decision is signed, with its context and entry',
+  decision: 'decision is signed, and its entry is unchanged',
+  context: 'request is the one that was decided',
   justification: 'justification is signed and of this decision',
-  executions: 'executions are signed and of this decision',
+  executions: 'executions are signed, proven and of this decision',
   policies: 'policies are those the decision names',
   policy_texts: 'policy texts are those the policies name',
   treaty: 'treaty with the partner is the one the decision names',
@@ -32,7 +33,7 @@ export interface PackReason {
   readonly text: string
 }
 
-/** The decision in plain sentences. They repeat the records: verify the pack before you rely on them. */
+/** The decision in plain sentences. They repeat the records: rely on them only if the report is valid. */
 export interface PackStory {
   readonly authorized: boolean
   readonly heading: string
@@ -41,15 +42,22 @@ export interface PackStory {
   readonly executions: readonly string[]
 }
 
-/** Returns undefined when the decision cannot be read. */
-export function explainEvidencePack(pack: EvidencePack): PackStory | undefined {
+/**
+ * Explains a pack that was checked. A request that is not proven is not named, and an execution that is not proven is left
+ * out. Returns undefined when the decision cannot be read.
+ */
+export function explainEvidencePack(
+  pack: EvidencePack,
+  { checks, proven_executions }: Pick<EvidencePackReport, 'checks' | 'proven_executions'>,
+): PackStory | undefined {
   const read = readEntries(pack)
   const { decision } = read
   if (decision === undefined) return undefined
   const { record, context } = decision
   const { authorized, operator_sovereign_id: authority } = record
+  const isProven = checks.some(({ name, status }) => name === 'context' && status === 'passed')
   const who = record.attestation_binding?.subject_id ?? context.requester_sovereign_id
-  const what = `${context.requested_capability} for ${who}`
+  const what = isProven ? `${context.requested_capability} for ${who}` : 'a request that is not proven'
   return {
     authorized,
     heading: `${authorized ? 'Allowed' : 'Denied'}: ${what}`,
@@ -61,10 +69,12 @@ export function explainEvidencePack(pack: EvidencePack): PackStory | undefined {
       policySentence(record),
     ],
     reasons: reasonsOf(read, record),
-    executions: read.executions.map(
-      ({ executor_sovereign_id, executed_capability, executed_at, outcome, resource_id }) =>
-        `${executor_sovereign_id} executed ${executed_capability}${resource_id === undefined ? '' : ` on ${resource_id}`} at ${executed_at}: ${outcome}.`,
-    ),
+    executions: read.executions
+      .filter(({ event }) => proven_executions.includes(event.entry.store_sequence))
+      .map(({ record: { executor_sovereign_id, executed_capability, executed_at, outcome, resource_id } }) => {
+        const on = resource_id === undefined ? '' : ` on ${resource_id}`
+        return `${executor_sovereign_id} executed ${executed_capability}${on} at ${executed_at}: ${outcome}.`
+      }),
   }
 }
 

@@ -102,8 +102,27 @@ const MAX_WITNESSES = 64
 /** A proof in a tree of 2^63 leaves has no more. */
 const MAX_HASHES = 64
 
+/** Many times a request of the largest size, which an entry repeats for each gate. */
+const MAX_ENTRY_LENGTH = 16 * 1024 * 1024
+/** Room for the signatures of the authority and of every witness. Each one costs a verification. */
+const MAX_CHECKPOINT_LENGTH = 16 * 1024
+const MAX_SIGNATURES = 80
+/** The largest text of a pack or of a page that is read. */
+export const MAX_PACK_LENGTH: number = 64 * 1024 * 1024
+
 const { arrayOf, closed, nullable, required, string } = shape
 const texts = (max: number): ReturnType<typeof arrayOf<string>> => arrayOf(string, { max })
+const entry = (value: JsonValue, at: string): string => {
+  const line = string(value, at)
+  if (line.length > MAX_ENTRY_LENGTH) throw new FormError(at, 'the entry is too long')
+  return line
+}
+const checkpoint = (value: JsonValue, at: string): string => {
+  const note = string(value, at)
+  if (note.length > MAX_CHECKPOINT_LENGTH) throw new FormError(at, 'the checkpoint is too long')
+  if (note.split('\n\u2014 ').length - 1 > MAX_SIGNATURES) throw new FormError(at, 'too many signatures')
+  return note
+}
 const count = required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 const record = required(nullable(shape.object))
 const readPack = closed({
@@ -111,7 +130,7 @@ const readPack = closed({
   version: required(shape.integer(EVIDENCE_PACK_VERSION, EVIDENCE_PACK_VERSION)),
   genesis: required((value: JsonValue) => readGenesisBlock(value)),
   key_history: required(nullable((value: JsonValue) => readKeyHistory(value))),
-  entries: required(texts(MAX_ENTRIES)),
+  entries: required(arrayOf(entry, { max: MAX_ENTRIES })),
   policies: required(arrayOf(shape.object, { max: MAX_POLICIES })),
   policy_texts: required(texts(MAX_POLICIES)),
   attestation: record,
@@ -131,7 +150,7 @@ const readPack = closed({
   log: required(
     nullable(
       closed({
-        checkpoint: required(string),
+        checkpoint: required(checkpoint),
         proofs: required(
           arrayOf(nullable(closed({ leaf_index: count, hashes: required(texts(MAX_HASHES)) })), { max: MAX_ENTRIES }),
         ),
@@ -178,6 +197,7 @@ export function writeEvidencePack(pack: EvidencePack): string {
 
 /** Reads the form of a pack; `checkEvidencePack` verifies its records. Throws EvidencePackError. */
 export function readEvidencePack(text: string): EvidencePack {
+  if (text.length > MAX_PACK_LENGTH) throw new EvidencePackError('This is not an evidence pack: it is too long.')
   try {
     const { format: _format, version: _version, ...pack } = readPack(readJson(text), '')
     // Another spelling of the same values would be a change that no check detects.

@@ -5,6 +5,7 @@
 export {
   EVIDENCE_PACK_FORMAT,
   EVIDENCE_PACK_VERSION,
+  MAX_PACK_LENGTH,
   EvidencePackError,
   isEvidencePack,
   readEvidencePack,
@@ -16,7 +17,7 @@ export { checkEvidencePack } from './check.ts'
 export type { EvidencePackReport, PackCheck, PackCheckName, PackTrust } from './report.ts'
 export { PACK_CHECK_WORDS, explainEvidencePack } from './explain.ts'
 export type { PackReason, PackStory } from './explain.ts'
-export { isEvidencePage, readEmbedded, readEvidencePage, writeEvidencePage } from './page.ts'
+export { isEvidencePage, isPageOf, readEmbedded, readEvidencePage, writeEvidencePage } from './page.ts'
 export { assembleEvidencePack } from './assemble.ts'
 export type { PackParts } from './assemble.ts'
 export { namedTreaty } from './check-basis.ts'

@@ -27,6 +27,12 @@ export function readEvidencePage(page: string): EvidencePack {
   return readEmbedded(rest.slice(0, end))
 }
 
+/** Whether the text around the pack of a page is that of `template`. */
+export function isPageOf(template: string, page: string): boolean {
+  const start = page.indexOf(OPEN) + OPEN.length
+  return page.slice(0, start) + page.slice(page.indexOf(CLOSE, start)) === template
+}
+
 /** Reads the text inside the script of a page. */
 export function readEmbedded(embedded: string): EvidencePack {
   const text = toCanonical(embedded)

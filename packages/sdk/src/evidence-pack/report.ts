@@ -1,4 +1,4 @@
-import type { DecisionMeaning, GenesisBlock } from '@chancery/protocol'
+import type { DecisionMeaning, GenesisBlock, KeyHistory } from '@chancery/protocol'
 
 export type PackCheckName =
   | 'contents'
@@ -6,6 +6,7 @@ export type PackCheckName =
   | 'root_key'
   | 'key_history'
   | 'decision'
+  | 'context'
   | 'justification'
   | 'executions'
   | 'policies'
@@ -26,13 +27,15 @@ export interface PackCheck {
 }
 
 export interface EvidencePackReport {
-  /** No check failed, and the decision itself was checked. */
+  /** No check failed, and the root key is the trusted one. Without a trusted block or root key no pack is valid. */
   readonly valid: boolean
   readonly network: string
   /** Compare it with the one you were given. */
   readonly root_public_key: string
   readonly decision_id: string | null
   readonly result: DecisionMeaning | null
+  /** Store sequences of the executions that are in the log, or signed by a trusted executor key. */
+  readonly proven_executions: readonly number[]
   readonly checks: readonly PackCheck[]
   /** What a valid pack does not prove, as sentences. */
   readonly not_proven: readonly string[]
@@ -42,10 +45,14 @@ export interface EvidencePackReport {
 export interface PackTrust {
   /** The genesis block that the reader trusts. */
   readonly genesis?: GenesisBlock | undefined
-  /** Instead of the block: the root key that the reader trusts. */
+  /** Former keys, signed by the root of the trusted block. A pack with an earlier block needs them. */
+  readonly keyHistory?: KeyHistory | undefined
+  /** Instead of the block: the root key that the reader trusts. It does not prove that the block is still in force. */
   readonly rootKey?: string | undefined
-  /** Public keys of executors by key id. With them, the keys of the pack must be among these. */
+  /** The name of the network: one root key can sign the blocks of several. */
+  readonly network?: string | undefined
+  /** Public keys of executors by key id. With them, every execution must be signed by one of these. */
   readonly executorKeys?: ReadonlyMap<string, string> | undefined
-  /** Verifier keys of witnesses. With them, the witnesses of the pack must be among these. */
+  /** Verifier keys of witnesses. With them, the witnesses of the pack must be among these, and at least one cosigned. */
   readonly witnesses?: readonly string[] | undefined
 }

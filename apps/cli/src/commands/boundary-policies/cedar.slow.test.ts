@@ -154,5 +154,7 @@ describe('boundary-policy replay', () => {
     const [code, text] = await replayed({ ...pack, entries })
     expect([code, text.includes('do not verify')]).toEqual([1, true])
     expect((await network.asOperator('boundary-policy replay none')).code).toBe(1)
+    const { code: exit, stderr } = await network.run('boundary-policy replay decision.json')
+    expect([exit, stderr]).toEqual([2, expect.stringContaining('the root key of the file was not compared')])
   })
 })

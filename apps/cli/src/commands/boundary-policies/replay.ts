@@ -2,17 +2,22 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { asJson, visible } from '@chancery/protocol'
 import type { Replay, ReplayResult } from '@chancery/protocol'
-import { EvidencePackError, checkEvidencePack, collectEvidencePack, replayEvidencePack } from '@chancery/sdk'
-import type { EvidencePack, EvidencePackReport } from '@chancery/sdk'
+import {
+  EvidencePackError,
+  MAX_PACK_LENGTH,
+  checkEvidencePack,
+  collectEvidencePack,
+  replayEvidencePack,
+} from '@chancery/sdk'
+import type { EvidencePack, EvidencePackReport, PackTrust } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
-import { CommandError } from '../../errors/failure.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
 import { readText } from '../../files/files.ts'
-import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { table } from '../../output/table.ts'
-import { readPack } from '../verify/pack.ts'
+import { loadPackTrust, readPack } from '../verify/pack.ts'
 import { withCedar } from './cedar.ts'
 
 const EXIT_CODES = { same: 0, different: 1, incomplete: 2 } as const
@@ -26,12 +31,19 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     () => false,
   )
   try {
-    const pack = isFile ? readPack(await readText(resolve(cwd, named))) : await collect(context, options, named)
-    const genesis = options.text('genesis')
-    const trusted = genesis === undefined ? undefined : await loadVerifiedGenesis(resolve(cwd, genesis))
-    const report = await checkEvidencePack(pack, { genesis: trusted })
+    const given = await loadPackTrust(context, options)
+    // Anyone can make a network and sign a pack in its name.
+    if (isFile && given.genesis === undefined)
+      throw usageError(
+        'Not verified: the root key of the file was not compared.',
+        'Add --genesis genesis.json with the block that you trust.',
+      )
+    const { pack, trust } = isFile
+      ? { pack: readPack(await readText(resolve(cwd, named), MAX_PACK_LENGTH)), trust: given }
+      : await collect(context, options, named, given)
+    const report = await checkEvidencePack(pack, trust)
     // Gates of a record that was changed would be compared with nothing that anyone signed.
-    if (!report.valid) throw notValid(report)
+    if (report.checks.some(({ status }) => status === 'failed')) throw notValid(report)
     const replay = await withCedar((cedar) => replayEvidencePack(pack, (question, texts) => cedar.ask(question, texts)))
     return toResult(context, report, replay)
   } catch (error) {
@@ -41,9 +53,16 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   }
 }
 
-async function collect(context: CommandContext, options: Options, id: string): Promise<EvidencePack> {
+/** Without --genesis, the block of the configuration is trusted. */
+async function collect(
+  context: CommandContext,
+  options: Options,
+  id: string,
+  given: PackTrust,
+): Promise<{ readonly pack: EvidencePack; readonly trust: PackTrust }> {
   const connection = await connectAsOperator(context, options)
-  return connection.ask((client) => collectEvidencePack(client, id))
+  const pack = await connection.ask((client) => collectEvidencePack(client, id))
+  return { pack, trust: given.genesis === undefined ? { genesis: connection.genesis } : given }
 }
 
 function notValid({ checks }: EvidencePackReport): CommandError {

@@ -29,7 +29,12 @@ it('evidence pack --html writes a page whose pack verify pack reads, and a chang
     const ran = await network.run('verify pack page.html --genesis genesis.json')
     return [ran.code, ran.stdout + ran.stderr]
   }
-  expect(await verify(page)).toEqual([0, expect.stringContaining('Valid.')])
+  const note = 'Only the pack was verified.'
+  const [exit, words] = await verify(page)
+  expect([exit, words.includes('Valid.'), words.includes(note)]).toEqual([0, true, false])
+  const changed = page.replace('<div id="decision"></div>', '<div><p>Allowed: everything</p></div>')
+  expect(changed).not.toBe(page)
+  expect(await verify(changed)).toEqual([0, expect.stringContaining(note)])
   expect(await verify(page.replace('"agreement":null', '"agreement": null'))).toEqual([
     1,
     expect.stringContaining('not canonical'),

@@ -103,13 +103,27 @@ describe('verify pack', () => {
       expect(stdout).toContain(part)
   })
 
-  it('says that the root key is not proven without a trusted genesis block', async () => {
+  it('is not valid without a trusted genesis block, and says that the root key was not compared', async () => {
     const [code, report] = await verifyText(text, '')
-    expect([code, notPassed(report)]).toEqual([0, ['root_key unchecked', OPEN]])
+    expect([code, report['valid'], notPassed(report)]).toEqual([2, false, ['root_key unchecked', OPEN]])
+    for (const line of ['verify pack pack.json', 'verify pack.json']) {
+      const { code: exit, stdout } = await network.run(line)
+      expect([exit, stdout.split('\n')[0]]).toEqual([2, expect.stringContaining('the root key was not compared')])
+      expect(stdout).toContain('It is not proven.')
+    }
+    expect((await network.run('boundary-policy replay pack.json')).code).toBe(2)
     expect(report['not_proven']).toContainEqual(
       expect.stringContaining('Not proven: that this is the network you mean.'),
     )
   })
+
+  it.each(['--key na.pub', '--key-history history.json', '--treaty treaty.json', '--context context.json'])(
+    'is refused with %s, which would be ignored',
+    async (flags) => {
+      const { code, stderr } = await network.run(`verify pack.json ${flags}`)
+      expect([code, stderr]).toEqual([2, expect.stringContaining(flags.split(' ')[0] ?? '')])
+    },
+  )
 
   it('compares pinned executor keys with those of the pack', async () => {
     const { executor_keys } = file
@@ -125,7 +139,14 @@ describe('verify pack', () => {
     const [code, report] = await verify({ ...file, anchor: null, log: null, policies: [], attestation: null })
     expect([code, notPassed(report)]).toEqual([
       0,
-      ['policies unchecked', 'basis unchecked', 'inclusion unchecked', OPEN, 'anchor unchecked'],
+      [
+        'executions unchecked',
+        'policies unchecked',
+        'basis unchecked',
+        'inclusion unchecked',
+        OPEN,
+        'anchor unchecked',
+      ],
     ])
   })
 
@@ -190,9 +211,13 @@ describe('a changed pack whose counts and digest were computed again', () => {
     ['digest of the anchor', ['anchor', 'entry_digest'], ['anchor failed']],
     ['issuer of the anchor', ['anchor', 'issued_by'], ['anchor failed']],
     ['proof of the decision', ['log', 'proofs', 0, 'hashes', 0], ['inclusion failed']],
-    ['proof of the execution', ['log', 'proofs', 2, 'hashes', 0], ['inclusion failed']],
+    ['proof of the execution', ['log', 'proofs', 2, 'hashes', 0], ['executions unchecked', 'inclusion failed']],
     ['proof of the anchored entry', ['log', 'anchor_hashes', 0], ['anchor failed']],
-    ['checkpoint', ['log', 'checkpoint'], ['inclusion failed', 'witnesses failed', 'anchor unchecked']],
+    [
+      'checkpoint',
+      ['log', 'checkpoint'],
+      ['executions unchecked', 'inclusion failed', 'witnesses failed', 'anchor unchecked'],
+    ],
   ])('fails the check of the changed part: %s', async (_name, path, expected) => {
     const [code, report] = await verify(flipMember(file, path))
     expect([code, notPassed(report).filter((each) => each !== OPEN)]).toEqual([1, expected])

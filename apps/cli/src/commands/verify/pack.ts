@@ -1,33 +1,42 @@
 import { resolve } from 'node:path'
-import { asJson, visible } from '@chancery/protocol'
+import { asJson, readWitnessKey, visible } from '@chancery/protocol'
 import {
   EvidencePackError,
+  MAX_PACK_LENGTH,
   PACK_CHECK_WORDS,
   checkEvidencePack,
   explainEvidencePack,
   isEvidencePage,
+  isPageOf,
   readEvidencePack,
   readEvidencePage,
 } from '@chancery/sdk'
 import type { EvidencePack, EvidencePackReport, PackCheck, PackTrust } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
-import { CommandError } from '../../errors/failure.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { findPageTemplate } from '../../files/evidence-page.ts'
 import { readText } from '../../files/files.ts'
-import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
+import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import type { Style } from '../../output/style.ts'
 import { table } from '../../output/table.ts'
 import { loadExecutorKeys } from '../evidence/audit-inputs.ts'
 
-/** Runs `verify pack` offline. The exit code is 0 only when no check failed. */
+/** Runs `verify pack` offline. The exit code is 0 only when no check failed and the root key was compared. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const file = args.required('file')
-  const text = await readText(resolve(context.cwd, file))
+  const text = await readText(resolve(context.cwd, file), MAX_PACK_LENGTH)
   const keys = await loadExecutorKeys(context, options)
   const witnesses = options.list('witness')
+  const malformed = witnesses.find((key) => readWitnessKey(key) === undefined)
+  if (malformed !== undefined)
+    throw usageError(
+      `--witness ${visible(malformed)}: this is not the verifier key of a witness.`,
+      'Give the whole line that the witness publishes: name, key hash and key.',
+    )
   return verifyPack(context, text, {
-    ...(await loadPinnedBlock(context, options)),
+    ...(await loadPackTrust(context, options)),
     ...(options.isSet('executor-keys')
       ? { executorKeys: new Map(keys.map(({ key_id, public_key }) => [key_id, public_key])) }
       : {}),
@@ -35,18 +44,39 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   })
 }
 
-/** The trusted block of --genesis. The genesis block of the pack counts only if it has the same root. */
-export async function loadPinnedBlock({ cwd }: CommandContext, options: Options): Promise<PackTrust> {
-  const given = options.text('genesis')
-  return given === undefined ? {} : { genesis: await loadVerifiedGenesis(resolve(cwd, given)) }
+/** The trusted block of --genesis and its former keys. The block of the pack counts only if it has the same root. */
+export async function loadPackTrust({ cwd }: CommandContext, options: Options): Promise<PackTrust> {
+  const [given, history] = [options.text('genesis'), options.text('key-history')]
+  if (given === undefined) {
+    if (history !== undefined) throw usageError('--key-history needs --genesis: its root signed both.')
+    return {}
+  }
+  const genesis = await loadVerifiedGenesis(resolve(cwd, given))
+  return history === undefined ? { genesis } : { genesis, keyHistory: await loadKeyHistory(cwd, history, genesis) }
 }
 
 /** Verifies a pack, or a page with a pack in it. */
 export async function verifyPack({ style }: CommandContext, text: string, trust: PackTrust): Promise<Result> {
   const pack = readPack(text)
   const report = await checkEvidencePack(pack, trust)
-  const data = { ...asJson(report), kind: 'evidence-pack' }
-  return { data, text: packText(pack, report, style), exitCode: report.valid ? 0 : 1 }
+  const isOtherPage = isEvidencePage(text) && !(await isOwnPage(text))
+  const note = isOtherPage ? [style.warn(OTHER_PAGE), ''] : []
+  const data = { ...asJson(report), kind: 'evidence-pack', ...(isOtherPage ? { warning: OTHER_PAGE } : {}) }
+  return { data, text: [...note, packText(pack, report, style)].join('\n'), exitCode: exitCodeOf(report) }
+}
+
+/** A page can show anything around its pack, and its script can be another one. */
+const OTHER_PAGE = 'Only the pack was verified. The page around it is not the one of this release.'
+
+async function isOwnPage(text: string): Promise<boolean> {
+  const template = await findPageTemplate()
+  return template !== undefined && isPageOf(template, text)
+}
+
+/** 2: nothing failed, but without a trusted root key nothing is proven. */
+function exitCodeOf({ valid, checks }: EvidencePackReport): 0 | 1 | 2 {
+  if (valid) return 0
+  return checks.some(({ status }) => status === 'failed') ? 1 : 2
 }
 
 /** Reads a pack or the page form of one. */
@@ -69,9 +99,15 @@ function packText(pack: EvidencePack, report: EvidencePackReport, style: Style):
     words[status],
     visible(detail ?? '-'),
   ]
-  const story = explainEvidencePack(pack)
+  const story = explainEvidencePack(pack, report)
+  const headings = [
+    style.good('Valid.'),
+    style.bad('Not valid.'),
+    `${style.warn('Not verified:')} the root key was not compared. Add --genesis genesis.json.`,
+  ] as const
   return [
-    report.valid ? style.good('Valid.') : style.bad('Not valid.'),
+    headings[exitCodeOf(report)],
+    ...(report.valid ? [] : ['  The pack states the following. It is not proven.']),
     `  decision ${visible(report.decision_id ?? '-')} of ${visible(report.network)}`,
     ...(story?.sentences ?? ['The decision cannot be read.']).map((sentence) => `  ${visible(sentence)}`),
     ...(story?.reasons ?? []).map(({ text }) => `  - ${visible(text)}`),

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { isJsonObject, detectRecordKind, verifyRecordOfKind, visible } from '@chancery/protocol'
 import type { JsonObject, JsonValue, OfflineTrust, OfflineVerdict, RecordKindName } from '@chancery/protocol'
-import { isEvidencePack, isEvidencePage } from '@chancery/sdk'
+import { MAX_PACK_LENGTH, isEvidencePack, isEvidencePage } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { usageError } from '../../errors/failure.ts'
@@ -18,7 +18,7 @@ import type { EvaluatedFile } from './evaluated.ts'
 import { FEED_INDEX_WORDS, isFeedIndex, verifyFeedIndex } from './feed-index.ts'
 import { foreignDecisionFiles, verifyForeignFile } from './foreign-decision.ts'
 import { KIND_WORDS, UNPROVEN_WORDS } from './kinds.ts'
-import { loadPinnedBlock, verifyPack } from './pack.ts'
+import { loadPackTrust, verifyPack } from './pack.ts'
 import { OFFLINE_REASONS } from './reasons.ts'
 import { verdictText } from '../../output/verdict-text.ts'
 
@@ -26,10 +26,10 @@ import { verdictText } from '../../output/verdict-text.ts'
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const { cwd, style } = context
   const path = args.required('file')
-  const received = await readText(resolve(cwd, path))
-  if (isEvidencePage(received)) return verifyPack(context, received, await loadPinnedBlock(context, options))
+  const received = await readText(resolve(cwd, path), MAX_PACK_LENGTH)
+  if (isEvidencePage(received)) return verifyPackFile(context, received, options)
   const file = parseObject(received, path)
-  if (isEvidencePack(file)) return verifyPack(context, received, await loadPinnedBlock(context, options))
+  if (isEvidencePack(file)) return verifyPackFile(context, received, options)
   const evaluated = findEvaluated(file)
   const value = evaluated?.decision ?? file
   const trust = await loadTrustInputs(context, options)
@@ -68,6 +68,25 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ...(result === undefined ? {} : { result }),
   }
   return { data, text, exitCode: verified.ok ? 0 : 1 }
+}
+
+/** Flags for other records. A pack has these parts inside it, so a given one would be ignored. */
+const NOT_FOR_PACKS = [
+  'key',
+  'offerer-key',
+  'responder-key',
+  'validator-key',
+  'commitment',
+  'context',
+  'attestation',
+  'treaty',
+] as const
+
+async function verifyPackFile(context: CommandContext, text: string, options: Options): Promise<Result> {
+  const unused = NOT_FOR_PACKS.find((name) => options.isSet(name))
+  if (unused !== undefined)
+    throw usageError(`An evidence pack does not use --${unused}.`, 'Give --genesis with the block that you trust.')
+  return verifyPack(context, text, await loadPackTrust(context, options))
 }
 
 /** A missing key is a wrong call: the record may be valid. A program that reads only `valid` does not accept it. */

@@ -17,7 +17,8 @@ export function StoreOff(props: { readonly bar: JSX.Element; readonly children?:
         text="It stores every decision and every execution, so that a later change is detectable. Set EVIDENCE_STORE=on and start the authority again."
       >
         <p>
-          An evidence pack can be verified without it: <code class="mono">chancery verify pack FILE</code>
+          An evidence pack can be verified without it:{' '}
+          <code class="mono">chancery verify pack FILE --genesis genesis.json</code>
         </p>
       </Blank>
       {props.children}

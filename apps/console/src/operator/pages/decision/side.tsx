@@ -61,7 +61,7 @@ export function ExportButton(props: { readonly story: DecisionStory; readonly ch
 /** What this browser verified, where the decision is in the store, and how others verify it. */
 export function Side(props: { readonly story: DecisionStory; readonly checking: Checking }): JSX.Element {
   const { story, checking } = props
-  const command = `chancery verify pack ${fileName(story)}`
+  const command = `chancery verify pack ${fileName(story)} --genesis genesis.json`
   return (
     <div class="stack">
       <Checks {...checking} />

@@ -1,0 +1,78 @@
+import { authorityKeysAt, genesisDigest, instantOf, verifyKeyHistory, wasCurrent } from '@chancery/protocol'
+import type { AuthorityKeys, FormerKey, GenesisBlock, KeyHistory } from '@chancery/protocol'
+import { PASSED, failed, missing } from './finding.ts'
+import type { Finding } from './finding.ts'
+import type { EvidencePack } from './format.ts'
+import type { PackTrust } from './report.ts'
+
+/**
+ * The keys that may have signed a record of this date. The key of the block counts only in its own period: a record with
+ * another date was not signed by the authority.
+ */
+export function keysAt(keys: AuthorityKeys, date: string): readonly string[] {
+  const { public_key: current, valid_from, valid_to } = keys.genesis.network_authority
+  const own = { key_id: '', public_key: current, valid_from, valid_to }
+  // A key that became current again is also listed with its earlier period.
+  const periods = [own, ...formerOf(keys.history, current)]
+  const isCurrent = periods.some((period) => wasCurrent(period, instantOf(date)))
+  return authorityKeysAt(keys, date).filter((key) => key !== current || isCurrent)
+}
+
+function formerOf(history: KeyHistory | undefined, key: string): readonly FormerKey[] {
+  return history?.former_keys.filter(({ public_key }) => public_key === key) ?? []
+}
+
+/** The keys that verify the records of a pack, and what is wrong with the history in it. */
+export interface PackKeys {
+  readonly keys: AuthorityKeys
+  /** Undefined when the pack has no history. */
+  readonly history: Finding | undefined
+}
+
+/**
+ * The keys of the pack. For an earlier block than the trusted one, the trusted keys with their history: the earlier key
+ * may be stolen, so only the trusted history says when it counted. A history that does not verify adds no key.
+ */
+export async function findKeys({ genesis, key_history }: EvidencePack, trust: PackTrust): Promise<PackKeys> {
+  const verdict = key_history === null ? undefined : await verifyKeyHistory(key_history, genesis)
+  const own = key_history !== null && verdict?.ok === true ? { genesis, history: key_history } : { genesis }
+  const trusted = trust.genesis
+  const isEarlier = trusted !== undefined && isEarlierBlock(genesis, trusted)
+  const history = isEarlier ? await trustedHistory(trust) : undefined
+  const keys = trusted === undefined || history === undefined ? own : { genesis: trusted, history }
+  return { keys, history: verdict }
+}
+
+async function trustedHistory({ genesis, keyHistory }: PackTrust): Promise<KeyHistory | undefined> {
+  if (genesis === undefined || keyHistory === undefined) return undefined
+  return (await verifyKeyHistory(keyHistory, genesis)).ok ? keyHistory : undefined
+}
+
+/** Another block of the same root and network that is not newer than the trusted one. */
+function isEarlierBlock(block: GenesisBlock, trusted: GenesisBlock): boolean {
+  if (block.network_name !== trusted.network_name || block.root_public_key !== trusted.root_public_key) return false
+  if (genesisDigest(block) === genesisDigest(trusted)) return false
+  return instantOf(block.network_authority.valid_from) <= instantOf(trusted.network_authority.valid_from)
+}
+
+/** The block of the pack has the trusted root. An earlier block counts only for its period in the trusted history. */
+export async function checkRoot(
+  { genesis }: EvidencePack,
+  trust: PackTrust,
+  decidedAt: string | undefined,
+): Promise<Finding> {
+  const { genesis: trusted, rootKey, network } = trust
+  if (network !== undefined && network !== genesis.network_name) return failed('other_network')
+  if (rootKey !== undefined && rootKey !== genesis.root_public_key) return failed('unknown_root_key')
+  if (trusted === undefined)
+    return rootKey === undefined ? missing('compare the root key with the one you were given') : PASSED
+  if (genesis.network_name !== trusted.network_name) return failed('other_network')
+  if (genesis.root_public_key !== trusted.root_public_key) return failed('unknown_root_key')
+  if (!isEarlierBlock(genesis, trusted)) return PASSED
+  const history = await trustedHistory(trust)
+  if (history === undefined) return failed('other_genesis: give the key history of the trusted block')
+  const isListed = formerOf(history, genesis.network_authority.public_key).some(
+    (period) => decidedAt !== undefined && wasCurrent(period, instantOf(decidedAt)),
+  )
+  return isListed ? PASSED : failed('other_genesis: the key history does not list its key at that time')
+}
