@@ -45,7 +45,7 @@ export async function checkEvidencePack(pack: EvidencePack, trust: PackTrust = {
   const parts: readonly (readonly [PackCheckName, () => Finding | Promise<Finding>])[] = [
     ['contents', () => checkContents(pack)],
     ['genesis', () => verifyGenesisBlock(genesis)],
-    ['root_key', () => checkRoot(pack, trust, decision?.record.decision_made_at)],
+    ['root_key', () => checkRoot(pack, trust)],
     ...(history === undefined ? [] : [['key_history', () => history] as const]),
     ['decision', () => checkDecision(problems, keys, decision)],
     ['context', () => checkContext(decision, included)],

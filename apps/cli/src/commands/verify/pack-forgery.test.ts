@@ -233,7 +233,10 @@ describe('a pack with an earlier genesis block than the trusted one', () => {
     const former_keys = next.history.former_keys.map((key) => ({ ...key, valid_to: writeInstant(made - SECOND) }))
     const keyHistory = await signHistory({ ...next.history, former_keys })
     const report = await check({}, { genesis: next.genesis, keyHistory })
-    expect([report.valid, statusOf(report, 'root_key')]).toEqual([false, 'failed'])
+    expect([report.valid, statusOf(report, 'decision')]).toEqual([false, 'failed'])
+    const none = await signHistory({ ...next.history, former_keys: [] })
+    const unlisted = await check({}, { genesis: next.genesis, keyHistory: none })
+    expect([unlisted.valid, statusOf(unlisted, 'root_key')]).toEqual([false, 'failed'])
   })
 })
 
