@@ -97,6 +97,14 @@ it('says that the time of a decision is a statement of the authority', async () 
   expect((await check({})).not_proven.join()).toContain('Not proven: the time of the decision.')
 })
 
+it.each(['--key na.pub', '--key-history history.json', '--treaty treaty.json', '--context context.json'])(
+  'refuses %s, which would be ignored',
+  async (flags) => {
+    const { code, stderr } = await network.run(`verify pack.json ${flags}`)
+    expect([code, stderr]).toEqual([2, expect.stringContaining(flags.split(' ')[0] ?? '')])
+  },
+)
+
 describe('a trusted witness', () => {
   it('must have cosigned', async () => {
     const { publicKey } = await testSigner('witness.example')

@@ -117,14 +117,6 @@ describe('verify pack', () => {
     )
   })
 
-  it.each(['--key na.pub', '--key-history history.json', '--treaty treaty.json', '--context context.json'])(
-    'is refused with %s, which would be ignored',
-    async (flags) => {
-      const { code, stderr } = await network.run(`verify pack.json ${flags}`)
-      expect([code, stderr]).toEqual([2, expect.stringContaining(flags.split(' ')[0] ?? '')])
-    },
-  )
-
   it('compares pinned executor keys with those of the pack', async () => {
     const { executor_keys } = file
     await writeFile(network.setup.path('keys.json'), writeJson({ executor_keys: executor_keys ?? [] }))
