@@ -11,6 +11,7 @@ export interface AuditContext {
   reason?: string
   client_id?: string
   policy_revision?: string
+  /** Of the caller, or the one that was asked when the caller has none. */
   network?: string
   /** Id of a catalogued operation. */
   operation?: string
@@ -33,6 +34,8 @@ export interface AuditContext {
   dialect?: string
   /** The route of the policy that an HTTP check used: method and path pattern. */
   check_route?: string
+  /** The network whose authority decides on that route. The caller may be of another one. */
+  decision_network?: string
   crl?: { readonly issuer: string; readonly sequence: number }
 }
 

@@ -88,6 +88,7 @@ export class RequestAudit {
       client_request_id: context.client_request_id,
       dialect: context.dialect,
       check_route: context.check_route,
+      decision_network: context.decision_network,
       decision_ids: context.decisions?.map(({ decision_id }) => decision_id ?? '-').join(' '),
     })
     return elapsed_us

@@ -195,6 +195,17 @@ describe('a call without a decision', () => {
     expect(done).toEqual([])
   })
 
+  it.each<[string, object, object]>([
+    ['an argument', { amount: JSON.parse('1e400') as number }, {}],
+    ['an input response', {}, { mcpReq: { inputResponses: { a: JSON.parse('[1e400]') as unknown } } }],
+    ['_meta', {}, { mcpReq: { _meta: { a: JSON.parse('-1e400') as number } } }],
+  ])('refuses a number that is not finite in %s, without asking', async (_name, args, context) => {
+    const before = setup.steps.length
+    const read = govern('read', (_args: object, _context: object) => done.push('ran') as never)
+    await expect(read(args, context)).rejects.toThrow('a number of the call is not finite')
+    expect([done, setup.steps.length]).toEqual([[], before])
+  })
+
   it('refuses a named argument that looks like a secret, without asking', async () => {
     const before = setup.steps.length
     const print = govern('print', (_args: object, _context: object) => done.push('ran') as never, {

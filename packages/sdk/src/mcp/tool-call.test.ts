@@ -72,3 +72,15 @@ it('keeps fractions of numbers in arguments', () => {
   )
   expect(toArguments(undefined)).toEqual({})
 })
+
+it.each([Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN])(
+  'refuses the number %d at any depth, because JSON writes it as null',
+  (number) => {
+    for (const value of [{ amount: number }, { list: [{ amount: number }] }, number])
+      expect(() => toArguments(value)).toThrow('a number of the call is not finite')
+    expect(toArguments({ amount: null, most: Number.MAX_SAFE_INTEGER })).toEqual({
+      amount: null,
+      most: Number.MAX_SAFE_INTEGER,
+    })
+  },
+)

@@ -67,8 +67,17 @@ export function toolDigest(tool: JsonObject): string {
   return digestOf(Object.fromEntries(Object.entries(tool).filter(([name]) => name !== '_meta')))
 }
 
-/** Returns values of a program as JSON; a number with a fraction stays one. */
+/**
+ * Returns values of a program as JSON; a number with a fraction stays one. Throws for a number that is not finite, such
+ * as 1e400: JSON has none, and its digest would be that of null.
+ */
 export function toArguments(value: unknown): JsonObject {
-  const json: JsonValue = value === undefined ? {} : readJson(JSON.stringify(value))
+  const json: JsonValue = value === undefined ? {} : readJson(JSON.stringify(value, refuseInfinite))
   return isJsonObject(json) ? json : { value: json }
+}
+
+function refuseInfinite(_name: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new RequestError('the tool was not called: a number of the call is not finite')
+  return value
 }

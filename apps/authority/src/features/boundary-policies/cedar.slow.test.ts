@@ -5,7 +5,8 @@ import type { CedarQuestion, JsonObject } from '@chancery/protocol'
 import { openCedarEngine } from './cedar.ts'
 
 // Holds: that Cedar texts of the largest size do not hold the event loop, neither at publication nor in a decision, and
-// that the next question is answered. CHANCERY_SHOW_MEASURED=on prints the times.
+// that the next question is answered. CHANCERY_SHOW_MEASURED=on prints the times. Holds also: that a text that passes
+// publication can be used.
 
 const engine = openCedarEngine()
 afterAll(() => engine.close())
@@ -72,5 +73,54 @@ describe('a malicious text of the largest size', () => {
       expect(await ask({ copies: 2 })).toMatchObject({ decision: 'allow' })
     },
     40_000,
+  )
+})
+
+/** An engine that needs this time to check texts, and as long to prepare them. */
+function slowEngine(ms: number): string {
+  return `data:text/javascript,${encodeURIComponent(`
+    const wait = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms})
+    export const getCedarVersion = () => '0.0.0'
+    export const policySetTextToParts = () => ({ type: 'success', policies: [], policy_templates: [] })
+    export const preparseSchema = () => ({ type: 'success' })
+    export const checkParseEntities = () => ({ type: 'success' })
+    export const validate = () => {
+      wait()
+      return { type: 'success', validationErrors: [] }
+    }
+    export const preparsePolicySet = () => {
+      wait()
+      return { type: 'success' }
+    }
+    export const statefulIsAuthorized = () =>
+      ({ type: 'success', response: { decision: 'allow', diagnostics: { reason: [], errors: [] } } })
+  `)}`
+}
+
+describe('a text that Cedar reads slowly', () => {
+  const gate = { policySet: RULES, schema: SCHEMA, entities: [] }
+  const digests = { policy_set_digest: 'a', schema_digest: 'b' }
+  const question: CedarQuestion = { kind: 'cedar', digest: '', ...digests, entities: [], request: {} }
+
+  it.each([
+    ['passes publication and its first use in 2050 ms', 2050, [], 'cedar'],
+    [
+      'is refused at publication in 3500 ms, because its first use would take too long',
+      3500,
+      ['the texts of the gate take longer than 3000 ms to check'],
+      'none',
+    ],
+  ] as const)(
+    '%s',
+    async (_name, ms, problems, kind) => {
+      const slow = openCedarEngine(slowEngine(ms))
+      try {
+        expect(await slow.check([gate])).toEqual([problems])
+        expect((await slow.ask(question, gate)).kind).toBe(kind)
+      } finally {
+        await slow.close()
+      }
+    },
+    30_000,
   )
 })

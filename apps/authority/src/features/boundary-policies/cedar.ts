@@ -13,9 +13,11 @@ const CEDAR_MODULE = '@cedar-policy/cedar-wasm/nodejs'
 const LOAD_MS = 15_000
 /** For all texts of one policy at publication. Its thread is new, so its first texts take longer on a busy machine. */
 const CHECK_MS = 5000
-const TOO_SLOW = `the texts of the policy take longer than ${CHECK_MS} ms to check`
-/** For the first use of a policy set. */
-const PREPARE_MS = 2000
+/**
+ * For the first use of a policy set, and for the check of each gate. A check does all the work of a first use, so a text
+ * that passes publication can be used in this time.
+ */
+const PREPARE_MS = 3000
 /** Usually less than one; a loaded machine needs more. */
 const EVALUATION_MS = 1000
 /** After Cedar could not be started, it is tried again after this time. */
@@ -43,8 +45,8 @@ export type CedarState = 'ready' | 'missing' | 'failed'
 
 export interface CedarEngine {
   /**
-   * Problems of each gate of one policy, for its author, in their order. One time limit is for all of them. Throws
-   * CedarMissingError without the package.
+   * Problems of each gate of one policy, for its author, in their order. Each gate has a time limit, and all of them
+   * together have one. Throws CedarMissingError without the package.
    */
   check(gates: readonly CedarGate[]): Promise<readonly (readonly string[])[]>
   /** Whether questions can be answered. Loads Cedar unless it is loaded. */
@@ -126,14 +128,22 @@ async function checkGates(
   const end = now() + CHECK_MS
   const found: (readonly string[])[] = []
   for (const { policySet, schema, entities } of gates) {
+    const leftMs = end - now()
     try {
-      found.push(await thread.check({ policySet, schema, entities: writeJson(entities) }, end - now()))
+      const asked = { policySet, schema, entities: writeJson(entities) }
+      found.push(await thread.check(asked, Math.min(leftMs, PREPARE_MS)))
     } catch (error) {
-      found.push([error instanceof TimeLimitError ? TOO_SLOW : 'Cedar cannot read the texts'])
+      found.push([error instanceof TimeLimitError ? tooSlow(leftMs) : 'Cedar cannot read the texts'])
       break
     }
   }
   return gates.map((_, index) => found[index] ?? ['not checked, because the check of another gate failed'])
+}
+
+/** Names the limit that ended a check: that of the gate, or that of all gates when less of it was left. */
+function tooSlow(leftMs: number): string {
+  if (leftMs < PREPARE_MS) return `the texts of the policy take longer than ${CHECK_MS} ms to check`
+  return `the texts of the gate take longer than ${PREPARE_MS} ms to check`
 }
 
 /** The thread that answers questions, and its starts. */

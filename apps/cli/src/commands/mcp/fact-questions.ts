@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { JsonFloat, digestOf, hasSecretMaterial, isJsonObject, member, visible } from '@chancery/protocol'
+import { JsonFloat, digestOf, hasSecretMaterial, isJsonObject, member, visible, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import { DECISION_META, missingArguments } from '@chancery/sdk/mcp'
 import type { DeniedDecision } from '@chancery/sdk/mcp'
 import type { KnownTool } from './known-tools.ts'
 
-/** The key of the question in `inputRequests`, and the begin of a request state of the guard. */
+/** The key of the question in `inputRequests`. */
 const KEY = 'chancery-facts'
-const STATE = 'chancery-guard.'
 const MAX_AGE_MS = 300_000
 const MOST_OPEN = 1000
+const MOST_OPEN_OF_CALLER = 20
+/** Of the input that an open question keeps, written as JSON. */
+const MAX_INPUT_BYTES = 65_536
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
 
 /** A call without the responses of its caller: what must be equal in both rounds. */
@@ -23,6 +25,7 @@ export interface AskedCall {
 }
 
 interface Question {
+  readonly caller: string
   readonly digest: string
   readonly names: readonly string[]
   readonly tool: KnownTool
@@ -43,7 +46,10 @@ export type Answer =
  */
 export class FactQuestions {
   readonly #elapsedMs: () => number
+  /** The oldest come first, and end first. */
   readonly #open = new Map<string, Question>()
+  /** The begin of a request state of this guard. Another guard may be in front of this one, or after it. */
+  readonly #prefix = `chancery-guard.${randomBytes(12).toString('base64url')}.`
 
   constructor(elapsedMs: () => number = () => performance.now()) {
     this.#elapsedMs = elapsedMs
@@ -58,11 +64,11 @@ export class FactQuestions {
     const names = missingArguments(denied)
     if (names.length === 0 || !hasForms(about.meta)) return undefined
     if (!names.every((name) => mayAsk(name, call, about))) return undefined
-    const state = `${STATE}${randomBytes(24).toString('base64url')}`
+    const { caller, input } = call
+    if (Buffer.byteLength(writeJson(input)) > MAX_INPUT_BYTES || !this.#makeRoom(caller)) return undefined
+    const state = `${this.#prefix}${randomBytes(24).toString('base64url')}`
     const until = this.#elapsedMs() + MAX_AGE_MS
-    this.#open.set(state, { digest: digestOfCall(call), names, tool: about.tool, input: call.input, until })
-    const [oldest] = this.#open.keys()
-    if (this.#open.size > MOST_OPEN && oldest !== undefined) this.#open.delete(oldest)
+    this.#open.set(state, { caller, digest: digestOfCall(call), names, tool: about.tool, input, until })
     return {
       resultType: 'input_required',
       inputRequests: { [KEY]: { method: 'elicitation/create', params: formOf(names, about.tool, call.tool) } },
@@ -74,7 +80,7 @@ export class FactQuestions {
   /** Reads the answer of a repeated call; undefined when it answers no question of the guard. */
   take(call: AskedCall): Answer | undefined {
     const state = member(call.input, 'requestState')
-    if (typeof state !== 'string' || !state.startsWith(STATE)) return undefined
+    if (typeof state !== 'string' || !state.startsWith(this.#prefix)) return undefined
     const question = this.#open.get(state)
     this.#open.delete(state)
     if (question === undefined || question.until < this.#elapsedMs() || question.digest !== digestOfCall(call))
@@ -83,6 +89,19 @@ export class FactQuestions {
     const values = readValues(question, member(call.input, 'inputResponses'))
     if (values === undefined) return { state: 'declined', names }
     return { state: 'answered', arguments: { ...call.arguments, ...values }, input }
+  }
+
+  /** Deletes expired questions, and the oldest one of a caller with many. Never an open one of another caller. */
+  #makeRoom(caller: string): boolean {
+    const now = this.#elapsedMs()
+    for (const [state, { until }] of this.#open) {
+      if (until >= now) break
+      this.#open.delete(state)
+    }
+    const own = [...this.#open].filter(([, question]) => question.caller === caller)
+    const [oldest] = own
+    if (own.length >= MOST_OPEN_OF_CALLER && oldest !== undefined) this.#open.delete(oldest[0])
+    return this.#open.size < MOST_OPEN
   }
 }
 

@@ -179,6 +179,12 @@ describe('a call without an argument that a policy needs', () => {
     expect(JSON.parse(seen.at(-1) ?? '')).toMatchObject({ params: { ...own, arguments: { copies: 3 } } })
   })
 
+  it('passes the answer to a question of another guard on to the server', async () => {
+    const theirs = { requestState: `chancery-guard.${'A'.repeat(16)}.b`, inputResponses: answer({ pages: 3 }) }
+    await call({ name: 'read', arguments: {}, ...theirs })
+    expect(JSON.parse(seen.at(-1) ?? '')).toMatchObject({ params: { name: 'read', ...theirs } })
+  })
+
   it('is only denied when the client has no forms', async () => {
     const withElicitation = (elicitation?: object): object => ({
       ...MODERN,

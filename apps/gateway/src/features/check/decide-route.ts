@@ -19,6 +19,7 @@ export async function decideRoute(
 ): Promise<string> {
   const network = check.trust.policy.networks.get(asks.network)
   if (network === undefined || !isDeciding(network)) throw new GatewayRefusal('decisions_not_configured')
+  call.context.decision_network = network.name
   const basis = await basisOf(node, network, check)
   if (basis === undefined) {
     recordRefused(call, 'subject_unknown')

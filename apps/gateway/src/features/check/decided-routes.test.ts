@@ -99,9 +99,13 @@ describe.each(['relay', 'operator'] as const)('with the key of a %s', (kind) => 
       isCut = true
       return undefined
     }
-    const statuses = (await askMany('/printers/p4/jobs')).map(([status]) => status)
+    const answers = await askMany('/printers/p4/jobs')
+    const statuses = answers.map(([status]) => status)
     expect(statuses.toSorted()).toEqual([...Array.from({ length: 11 }, () => 200), 503])
-    expect(setup.asked).toHaveLength(2)
+    // All that waited for the first one asked at the same time: each question after it gave one decision.
+    const decisions = new Set(answers.filter(([status]) => status === 200).map(([, id]) => id))
+    expect(setup.asked).toHaveLength(1 + decisions.size)
+    expect(decisions.size).toBeGreaterThan(1)
   })
 
   it('takes a genuine attestation of a proof of profile v2, and no other', async () => {

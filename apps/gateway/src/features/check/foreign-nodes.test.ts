@@ -12,6 +12,7 @@ import {
 } from '@chancery/testkit'
 import type { TestIssuer } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { auditEvents } from '../../test-gateway.suite.ts'
 import { startDecidingGateway } from '../decisions/deciding-gateway.suite.ts'
 import type { DecidingGateway } from '../decisions/deciding-gateway.suite.ts'
 import { AUDIENCE, askCheck, checkUrl, provenHeaders } from './checked-gateway.suite.ts'
@@ -119,6 +120,23 @@ describe.each(['relay', 'operator'] as const)('node of a partner, with the key o
     const again = await ask(attestation)
     expect(again.headers['chancery-decision']).toBe(first.headers['chancery-decision'])
     expect(setup.asked).toHaveLength(1)
+  })
+
+  it('is audited with its own network and with the network that decides, also when it is refused', async () => {
+    const audited = async (answer: CheckAnswer): Promise<unknown> => {
+      const id = answer.headers['x-request-id']
+      const events = (await auditEvents(setup.gateway)).filter(({ request_id }) => request_id === id)
+      return events.find(({ phase }) => phase === 'completed')?.['context']
+    }
+    const networks = { network: PARTNER, decision_network: 'TEST-NET' }
+    const attestation = await attest()
+    // Asked, then reused.
+    for (const reused of [false, true])
+      expect(await audited(await ask(attestation))).toMatchObject({ ...networks, decisions: [{ reused }] })
+    expect(await audited(await ask(undefined))).toMatchObject({ ...networks, reason: 'subject_unknown' })
+    const undecided = await audited(await ask(undefined, 'GET'))
+    expect(undecided).toMatchObject({ network: PARTNER })
+    expect(undecided).not.toHaveProperty('decision_network')
   })
 
   it('is refused without an attestation, and asks nothing; a route without a capability needs none', async () => {

@@ -55,11 +55,12 @@ export async function verifyCaller(
     throw new GatewayRefusal(certificate)
   const attestation = attestationOf(proof, certificate)
   await requireTrusted(certificate, check, parts)
-  parts.certificates.store(text, certificate)
   await countRequest(certificate, check, parts)
   const { created, nonce } = proof.parameters
   const name = `${certificate.node_public_key} ${nonce}`
   if (!(await parts.quota.spend({ name, created: seconds(created) }))) throw new GatewayRefusal('proof_replayed')
+  // Only now: a node above its quota, or a replayed proof, must not replace the certificates of others.
+  parts.certificates.store(text, certificate)
   return { certificate, proof, attestation }
 }
 

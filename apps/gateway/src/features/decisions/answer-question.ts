@@ -54,6 +54,7 @@ export async function answerOne(asked: JsonObject, call: ClientCall, parts: Deci
 export async function answerQuestion(asked: JsonObject, call: ClientCall, parts: DecisionParts): Promise<Evaluation> {
   const question = readQuestion(asked, call)
   if ('denied' in question) return toDenial(question, call)
+  call.context.network = question.network.name
   const decided = await decide(question, call, parts)
   if ('denied' in decided) return toDenial(decided, call)
   const { decision, wire, justification } = decided

@@ -30,8 +30,7 @@ export async function decide(
   call: AskingCall,
   parts: DecisionParts,
 ): Promise<VerifiedDecision | LocalDenial> {
-  const { network, certificate } = question
-  call.context.network = network.name
+  const { certificate } = question
   await requireOwnTrust(question, call, parts)
   const isKnown = certificate === undefined || question.isCallerVerified === true
   if (!isKnown && !(await isTrusted(certificate, call, parts))) return { denied: 'certificate_untrusted' }

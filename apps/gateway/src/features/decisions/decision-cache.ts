@@ -36,6 +36,8 @@ const MAX_DECISIONS = 1000
 /** A clock that runs behind must not prolong a decision (protocol/trust-operations: 300 s). */
 const MAX_REUSE_MS = 300_000
 const MICROSECONDS_PER_MS = 1000
+/** How long identical questions wait for the one that is asked. The proxies of an HTTP check wait for 5 s. */
+const MAX_WAIT_MS = 1000
 /** Longer questions are stored by their digest. A digest for each request would take longer than the rest of a search. */
 const MAX_KEY_CHARACTERS = 1024
 
@@ -72,8 +74,9 @@ export class DecisionCache {
     this.#byNetwork.set(network, clients)
     const kept = clients.get(clientId) ?? new Map<string, Stored>()
     clients.set(clientId, kept)
-    kept.delete(key)
     const nowMs = this.#clock.monotonicMs()
+    if (isOlder(verified, kept.get(key))) return
+    kept.delete(key)
     // The oldest come first, and end first.
     for (const [each, { endMs }] of kept) {
       if (endMs > nowMs && kept.size < this.#maxDecisions) break
@@ -84,32 +87,52 @@ export class DecisionCache {
 
   /**
    * Returns a stored decision, or asks. Identical questions wait for the one that is asked first, so that the end of a
-   * decision does not send all requests of a node to the authority. When that one gets none, the next one is asked.
+   * decision does not send all requests of a node to the authority. When that one gets none, or takes too long, all that
+   * wait ask at the same time: one after another, they would wait for each failure before.
    */
   async findOrAsk(clientId: string, question: Question, key: string, asking: Asking): Promise<FoundDecision> {
+    const stored = this.find(clientId, question, key)
+    if (stored !== undefined) return { verified: stored, reused: true }
     const asked = this.#asked.get(question.network) ?? new Map<string, Promise<void>>()
     this.#asked.set(question.network, asked)
     const name = `${clientId} ${key}`
-    for (;;) {
-      const verified = this.find(clientId, question, key)
-      if (verified !== undefined) return { verified, reused: true }
-      const running = asked.get(name)
-      if (running === undefined) break
-      await running
-      asking.checkDeadline()
-    }
-    // Nothing waits between the search above and this line, so only one request asks.
-    const { promise, resolve } = Promise.withResolvers<void>()
-    asked.set(name, promise)
+    const running = asked.get(name)
+    // Nothing waits between the search above and the entry of a first question, so only one request is the first.
+    const end = running === undefined ? begin(asked, name) : undefined
     try {
+      if (running !== undefined) {
+        await running
+        asking.checkDeadline()
+        const given = this.find(clientId, question, key)
+        if (given !== undefined) return { verified: given, reused: true }
+      }
       const verified = await asking.ask()
       this.keep(clientId, question, key, verified)
       return { verified, reused: false }
     } finally {
-      asked.delete(name)
-      resolve()
+      end?.()
     }
   }
+}
+
+/** Enters a question that is asked. The entry ends with the question, or after {@link MAX_WAIT_MS}. */
+function begin(asked: Map<string, Promise<void>>, name: string): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const end = (): void => {
+    clearTimeout(timer)
+    // Another question may have been entered since the limit.
+    if (asked.get(name) === promise) asked.delete(name)
+    resolve()
+  }
+  const timer = setTimeout(end, MAX_WAIT_MS)
+  asked.set(name, promise)
+  return end
+}
+
+/** Of several answers to one question, one that comes late must not replace a decision that was made after it. */
+function isOlder({ decision }: VerifiedDecision, stored: Stored | undefined): boolean {
+  if (stored === undefined) return false
+  return instantOf(decision.decision_made_at) < instantOf(stored.verified.decision.decision_made_at)
 }
 
 /**

@@ -69,6 +69,7 @@ describe('POST /access/v1/evaluation', () => {
     const events = await auditEvents(setup.gateway)
     const audited = events.flatMap((event) => (event['context'] as JsonObject | undefined)?.['decisions'] ?? [])
     expect(audited).toContainEqual({ decision_id: first.decision_id, authorized: true, reused: true })
+    expect(events.at(-1)?.['context']).toMatchObject({ network: 'TEST-NET' })
     // Revoked in between: the decision ends with its own time, and the next one is a denial.
     accepted(await setup.na.as('privileged')('POST', `/admin/attestations/${id}/revoke`, { reason: 'left' }))
     setup.clock.advance(301)
