@@ -82,13 +82,28 @@ describe('evidence', () => {
     isNewer = true
     const { operator } = setup()
     await operator.evidence.anchor()
-    await page.waitForSelector('[data-newer]', { timeout: 90_000 })
+    await page.waitForSelector('[data-newer]:has-text("Show newer entries")', { timeout: 90_000 })
     expect(reads).toBe(1)
     await page.click('[data-newer]')
     await expect.poll(() => reads, { timeout: 30_000 }).toBe(2)
+    // The newest entry is a refused record, which no history has. It is offered once.
+    await page.waitForSelector('[data-newer]', { state: 'detached' })
     // A handler that still reads its response when the page closes would fail the run.
     await page.unrouteAll({ behavior: 'wait' })
     expect(trouble).toEqual([])
+  })
+
+  it('states that a history which is too long has the oldest entries', async () => {
+    const { page } = await open('/operator/evidence')
+    await page.route(/[/]admin[/]evidence[/]resources[/]/, async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, body: (await response.text()).replace('"truncated":false', '"truncated":true') })
+    })
+    const show = `history.pushState({}, '', '/operator/resources/invoice%2F2'); dispatchEvent(new PopStateEvent('popstate'))`
+    await page.evaluate(show)
+    await page.waitForSelector('.pager:has-text("the oldest entries of the history, the latest of them first")')
+    await page.click('dd a:has-text("Show the newest entries")')
+    await page.waitForURL('**/operator/evidence?resource_id=invoice%2F2')
   })
 
   it('lists refused records with the claimed names, and without the record', async () => {

@@ -272,6 +272,21 @@ describe('the other policies of the network', () => {
     expect(checkedPage.trouble).toEqual([])
   })
 
+  it('offer the network policy for publication with its numbers as they were signed', async () => {
+    await page.route(/[/]policy$/, async (route) => {
+      const response = await route.fetch()
+      const text = await response.text()
+      await route.fulfill({ response, body: text.replace(/"max_hops":[0-9]+/, '"max_hops":6.0,"x":9007199254740993') })
+    })
+    await open('/operator/policies?tab=network')
+    await page.waitForSelector('[data-record="network"] pre:has-text("6.0")')
+    await click('text=Publish…')
+    const text = await page.inputValue('#field-record')
+    expect(text).toContain('"max_hops": 6.0')
+    expect(text).toContain('"x": 9007199254740993')
+    await page.unrouteAll({ behavior: 'wait' })
+  })
+
   it.each(['recognition', 'data-licence'])('offer the publication of %s', async (tab) => {
     await open(`/operator/policies?tab=${tab}`)
     await click('text=Publish…')

@@ -81,6 +81,36 @@ it('shows that the script of a page did not load, and loads it when it is tried 
   await own.page.waitForSelector('tbody tr')
 })
 
+it('states that the stored draft of a policy cannot be read, and reads it when it is tried again', async () => {
+  await own.unlock('/operator/help')
+  await own.page.evaluate(`(() => {
+    const { get } = IDBObjectStore.prototype
+    IDBObjectStore.prototype.get = () => { throw new Error('The disk is full.') }
+    window.repair = () => { IDBObjectStore.prototype.get = get }
+  })()`)
+  await show('/operator/policies/~new/draft')
+  await own.page.waitForSelector('[data-not-read]:has-text("The browser reports: The disk is full.")')
+  expect(await own.page.locator('[data-not-loaded]').count()).toBe(0)
+  await own.page.evaluate('window.repair()')
+  await own.page.click('[data-not-read] button:has-text("Try again")')
+  await own.page.waitForSelector('textarea[aria-label="Policy as JSON"]')
+})
+
+it('states that the published list was not checked without a summary of it, and that it is older than that', async () => {
+  const newer = { sequence: 1008, entries: 0, age_minutes: 0, next_update: '2099-01-01T00:00:00Z', overdue: false }
+  let revocation_list: typeof newer | null = null
+  await own.page.route('**/dashboard.json', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...((await response.json()) as object), revocation_list } })
+  })
+  await own.unlock(`/operator/nodes/${keyToPath((await nodes())[0]?.node_public_key ?? '')}`)
+  await own.page.waitForSelector('[data-listed="not-checked"]:has-text("the summary has no list")')
+  revocation_list = newer
+  await own.page.keyboard.press('R')
+  await own.page.waitForSelector('[data-listed="no"] [data-list-age]:has-text("older than list #1,008")')
+  await own.page.unrouteAll({ behavior: 'wait' })
+})
+
 it('says that the outcome is not certain when the response to an undo was lost, and where to check it', async () => {
   const key = (await nodes())[1]?.node_public_key ?? ''
   await own.unlock(`/operator/nodes/${keyToPath(key)}?do=label`)

@@ -59,7 +59,15 @@ export async function readText(target: Target, query: Query = {}, signal?: Abort
 export async function readJsonText(target: Target, query: Query, signal?: AbortSignal): Promise<string> {
   const payload = makePayload({ method: 'GET', target: withParameters(target, query) })
   const { headers } = await signPayload(payload)
-  const { response, bytes } = await request(payload.target.encoded, { method: 'GET', headers }, signal)
+  return toJsonText(await request(payload.target.encoded, { method: 'GET', headers }, signal))
+}
+
+/** Reads a public document as text, for numbers that must stay as they were signed: it is JSON. */
+export async function readPublicText(target: Target, signal?: AbortSignal): Promise<string> {
+  return toJsonText(await request(target.encoded, { method: 'GET' }, signal))
+}
+
+function toJsonText({ response, bytes }: Exchanged): string {
   const text = toText(bytes)
   const value = parse(text)
   if (response.ok && value !== undefined) return text

@@ -30,6 +30,8 @@ interface Walked<Row> {
 export function noteWalk<Row>(list: Walked<Row>, page: ListPage<Row>, cursors: readonly string[], limit: number): void {
   const toHrefs = (rows: readonly Row[]): readonly string[] => rows.flatMap((row) => list.rowHref?.(row) ?? [])
   const hrefs = toHrefs(page.rows)
+  // The walk of the former rows ends, also when there is no other one.
+  walk.set(undefined)
   // Rows that open as drawers over the list have no page.
   if (hrefs.every((href) => pathOf(href) === location.pathname)) return
   const query = new URLSearchParams(location.search)

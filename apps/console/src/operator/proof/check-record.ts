@@ -61,6 +61,8 @@ export async function checkCertificate(value: JsonValue, shown: ShownCertificate
 export interface ListedResult {
   readonly sequence: number
   readonly isListed: boolean
+  /** When the next list is due. */
+  readonly nextUpdate: string
 }
 
 /** A list has one object of five values for each certificate. */
@@ -75,8 +77,8 @@ export async function checkListed(certId: string): Promise<ListedResult | Error>
   const key = fromBase64(network_authority.public_key) ?? new Uint8Array()
   if (!(await isAuthenticList(list, new Map([[list.issuer, key]]))))
     return new Error('The published list does not verify.')
-  const { sequence, revoked_certificates: revoked } = list
-  return { sequence, isListed: revoked.some(({ certificate_id }) => certificate_id === certId) }
+  const { sequence, next_update: nextUpdate, revoked_certificates: revoked } = list
+  return { sequence, nextUpdate, isListed: revoked.some(({ certificate_id }) => certificate_id === certId) }
 }
 
 /**

@@ -31,6 +31,8 @@ interface History {
   }
   /** The entries as sent: digests cover their bytes. */
   readonly lines: readonly string[]
+  /** The newest sequence before the history was read. Refused records count in it, and are not in the history. */
+  readonly newest: number
 }
 
 /** What was decided and done about one resource, or for one vendor. The address has the id of one of them. */
@@ -59,8 +61,7 @@ function HistoryPage({ id, isResource }: Of): JSX.Element {
     />
   )
   if (isStoreOff(live.problem)) return <StoreOff bar={bar} />
-  const shown = Math.max(0, ...(value?.entries.slice(-1).map(({ entry }) => entry.store_sequence) ?? []))
-  const isOlder = value !== undefined && !value.truncated && (newest.value ?? 0) > shown
+  const isOlder = value !== undefined && !value.truncated && (newest.value ?? 0) > value.newest
   return (
     <>
       {bar}
@@ -68,14 +69,14 @@ function HistoryPage({ id, isResource }: Of): JSX.Element {
       <p role="status" class={isOlder ? 'newer' : 'unseen'}>
         {isOlder ? (
           <button type="button" class="btn tiny" data-newer onClick={() => live.reload()}>
-            ↑ Newer entries
+            ↑ Show newer entries
           </button>
         ) : null}
       </p>
       {value === undefined ? null : (
         <>
           <Summary history={value} id={id} isResource={isResource} />
-          <Entries key={live.readAt} entries={value.entries} isResource={isResource} />
+          <Entries key={live.readAt} {...value} isResource={isResource} />
         </>
       )}
     </>
@@ -90,6 +91,8 @@ async function findNewest({ id, isResource }: Of, signal: AbortSignal): Promise<
 }
 
 async function load({ id, isResource }: Of, signal: AbortSignal): Promise<History> {
+  // Before the history: an entry that comes between the two reads is offered once more, and never missed.
+  const newest = await findNewest({ id, isResource }, signal)
   const target = isResource ? at`/admin/evidence/resources/${id}` : at`/admin/evidence/vendors/${id}`
   const text = await readJsonText(target, {}, signal)
   const lines = splitObjects(text, 'entries')
@@ -97,7 +100,7 @@ async function load({ id, isResource }: Of, signal: AbortSignal): Promise<Histor
   const entries = lines
     .map((line) => JSON.parse(line) as Partial<EvidenceEvent>)
     .filter((event): event is EvidenceEvent => event.entry !== undefined)
-  return { ...(JSON.parse(text) as Omit<History, 'lines' | 'entries'>), entries, lines }
+  return { ...(JSON.parse(text) as Omit<History, 'lines' | 'entries' | 'newest'>), entries, lines, newest }
 }
 
 function Summary({ history, id, isResource }: Of & { readonly history: History }): JSX.Element {
@@ -122,7 +125,17 @@ function Summary({ history, id, isResource }: Of & { readonly history: History }
           <Facts
             of={[
               [isResource ? 'Resource' : 'Vendor', id],
-              ['Entries', `${lines.length.toLocaleString('en')}${truncated ? ', the oldest ones' : ''}`],
+              [
+                'Entries',
+                <>
+                  {lines.length.toLocaleString('en')}
+                  {truncated ? (
+                    <>
+                      , the oldest ones. <a href={entriesHref({ id, isResource })}>Show the newest entries</a>
+                    </>
+                  ) : null}
+                </>,
+              ],
               ['Decisions', verification.decisions.toLocaleString('en')],
               ['Executions', verification.executions.toLocaleString('en')],
               ['The authority reports', <Reported of={verification} />],
@@ -138,6 +151,9 @@ function Summary({ history, id, isResource }: Of & { readonly history: History }
   )
 }
 
+const entriesHref = ({ id, isResource }: Of): string =>
+  `/operator/evidence?${new URLSearchParams(isResource ? { resource_id: id } : { vendor_id: id }).toString()}`
+
 function Reported({ of }: { readonly of: History['verification'] }): JSX.Element {
   return of.verified ? (
     <State shape="tick" tone="good" word={`${of.checked_entries} entries verified`} />
@@ -146,7 +162,8 @@ function Reported({ of }: { readonly of: History['verification'] }): JSX.Element
   )
 }
 
-function Entries({ entries, isResource }: Pick<History, 'entries'> & Pick<Of, 'isResource'>): JSX.Element | null {
+function Entries(props: Pick<History, 'entries' | 'truncated'> & Pick<Of, 'isResource'>): JSX.Element | null {
+  const { entries, truncated, isResource } = props
   const [from, setFrom] = useState(0)
   const size = pageSize()
   if (entries.length === 0) return null
@@ -158,7 +175,7 @@ function Entries({ entries, isResource }: Pick<History, 'entries'> & Pick<Of, 'i
         first={from + 1}
         count={rows.length}
         total={entries.length}
-        order="newest first"
+        order={truncated ? 'the oldest entries of the history, the latest of them first' : 'newest first'}
         onBack={from === 0 ? undefined : () => setFrom(Math.max(0, from - size))}
         onNext={from + size >= entries.length ? undefined : () => setFrom(from + size)}
       />

@@ -17,6 +17,7 @@ import { nodeState } from '../nodes/node-state.ts'
 import { effectsOf } from '../nodes/revoke.ts'
 import { isUsable } from './history.ts'
 import type { NodeView } from './history.ts'
+import { listAge } from './list-age.ts'
 
 /** Identity and certificates of a node. */
 export function Side({ node }: { readonly node: NodeView }): JSX.Element {
@@ -88,7 +89,8 @@ const MOST_LISTED = 5000
 
 /** What gateways and services see. The time of the revocation above it is the record of the authority. */
 function Listed({ certId }: { readonly certId: string }): JSX.Element {
-  const list = useStore(dashboard)?.value?.revocation_list ?? undefined
+  const { value: summary, problem } = useStore(dashboard) ?? {}
+  const list = summary?.revocation_list ?? undefined
   const isShort = list !== undefined && list.entries <= MOST_LISTED
   const found = useCheck(`${certId} ${list?.sequence ?? ''}`, async () => {
     if (!isShort) return undefined
@@ -101,11 +103,19 @@ function Listed({ certId }: { readonly certId: string }): JSX.Element {
         not read here: list #{list.sequence} has {list.entries.toLocaleString('en')} entries
       </span>
     )
-  if (found === undefined) return <span class="quiet">reading</span>
+  if (list === undefined && (summary ?? problem) !== undefined)
+    return (
+      <span data-listed="not-checked">
+        not checked: {summary === undefined ? 'the summary cannot be read' : 'the summary has no list'}
+      </span>
+    )
+  if (list === undefined || found === undefined) return <span class="quiet">reading</span>
   if (found instanceof Error) return <span data-listed="not-checked">not checked: {found.message}</span>
+  const age = listAge(found, list.sequence, authorityNow())
   return (
     <span data-listed={found.isListed ? 'yes' : 'no'}>
       {found.isListed ? 'yes' : 'no'}, list #{found.sequence.toLocaleString('en')}, verified in this browser
+      {age === '' ? null : <b data-list-age>, {age}</b>}
     </span>
   )
 }

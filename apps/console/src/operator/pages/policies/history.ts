@@ -12,11 +12,11 @@ export interface PolicyHistory {
 }
 
 /** One page has many policies, so it has more values than one record may have. */
-const LIMITS = { ...READ_LIMITS, maxValues: 5_000_000 }
+export const HISTORY_LIMITS = { ...READ_LIMITS, maxValues: 5_000_000 }
 
 /** Reads the versions with their numbers as signed: a draft of a policy with 90.0 must not become one with 90. */
 export const versionsOf = (text: string): PolicyHistory['versions'] =>
-  (readJson(text, LIMITS) as unknown as Pick<PolicyHistory, 'versions'>).versions
+  (readJson(text, HISTORY_LIMITS) as unknown as Pick<PolicyHistory, 'versions'>).versions
 
 export async function readHistory(policyId: string, signal?: AbortSignal): Promise<PolicyHistory> {
   const target = at`/admin/boundary-policies/${policyId}/history`

@@ -4,7 +4,7 @@ import type { Target } from '../../client.ts'
 import type { Act, Effect } from '../../signing/act.ts'
 import { undo } from '../../signing/undo.ts'
 import { diffTexts } from './diff.ts'
-import { readDraft } from './policy-text.ts'
+import { readDraft, spell } from './policy-text.ts'
 
 /** A record of the network with one active version: what it is, where it is read, and how it is published. */
 export interface RecordKind {
@@ -71,13 +71,9 @@ export const RECORD_KINDS: readonly RecordKind[] = [
   },
 ]
 
-/** The members that an operator writes, one per line. */
+/** The members that an operator writes, one per line, with their numbers as signed. */
 export function recordText(kind: RecordKind, record: JsonObject): string {
-  return JSON.stringify(
-    Object.fromEntries(Object.entries(record).filter(([name]) => !kind.assigned.includes(name))),
-    null,
-    2,
-  )
+  return spell(Object.fromEntries(Object.entries(record).filter(([name]) => !kind.assigned.includes(name))))
 }
 
 /** Publishes a text as the active record. The drawer shows each line that changes. */

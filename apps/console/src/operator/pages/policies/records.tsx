@@ -1,7 +1,8 @@
+import { readJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { CallError, at, read, readPublic } from '../../client.ts'
+import { CallError, at, readJsonText, readPublicText } from '../../client.ts'
 import type { Liveness } from '../../parts/bar.tsx'
 import { Blank, Problem } from '../../parts/problem.tsx'
 import { State } from '../../parts/state.tsx'
@@ -10,6 +11,8 @@ import { useLive } from '../../parts/use-live.ts'
 import { withQuery } from '../../router.ts'
 import { Acts, doHref } from '../../signing/review.tsx'
 import { DiffCount, DiffView } from './diff-view.tsx'
+import { HISTORY_LIMITS } from './history.ts'
+import { spell } from './policy-text.ts'
 import { publishRecordAct, recordText, rollbackAct } from './record-kinds.ts'
 import type { RecordKind } from './record-kinds.ts'
 
@@ -29,15 +32,17 @@ interface Records {
 
 const VERSIONS = 50
 
+/** Reads numbers as signed: a record with 1.0 must not be published again with 1. */
 async function load(kind: RecordKind, signal: AbortSignal): Promise<Records> {
   const history = async (): Promise<readonly StoredRecord[]> => {
     if (kind.tab !== 'network') return []
     const target = at`/admin/policy/history`
-    return (await read<{ readonly versions: readonly StoredRecord[] }>(target, { limit: VERSIONS }, signal)).versions
+    const page = readJson(await readJsonText(target, { limit: VERSIONS }, signal), HISTORY_LIMITS)
+    return (page as unknown as { readonly versions: readonly StoredRecord[] }).versions
   }
   const current = async (): Promise<JsonObject | undefined> => {
     try {
-      return await readPublic<JsonObject>(kind.current, signal)
+      return readJson(await readPublicText(kind.current, signal), HISTORY_LIMITS) as JsonObject
     } catch (error) {
       if (error instanceof CallError && error.code === kind.absent) return undefined
       throw error
@@ -80,7 +85,7 @@ export function RecordTab(props: {
               <div class="end">{publish}</div>
             </header>
             <pre class="code pad" tabIndex={0} aria-label={`${kind.title}, current text`}>
-              {JSON.stringify(current, null, 2)}
+              {spell(current)}
             </pre>
           </section>
         </div>

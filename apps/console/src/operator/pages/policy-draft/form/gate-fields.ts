@@ -108,7 +108,7 @@ export const GATE_FIELDS: Readonly<Record<string, readonly GateField[]>> = {
     { name: 'revision.path', label: 'Member with the revision', kind: 'text', isOptional: true },
     { name: 'revision.equals', label: 'Expected revision', kind: 'text', isOptional: true },
     { name: 'freshness.path', label: 'Member with the time', kind: 'text', isOptional: true },
-    { name: 'freshness.max_age_seconds', label: 'Most age in seconds', kind: 'number', isOptional: true },
+    { name: 'freshness.max_age_seconds', label: 'Maximum age in seconds', kind: 'number', isOptional: true },
     {
       name: 'time_limit_ms',
       label: 'Time limit in milliseconds',
@@ -117,8 +117,8 @@ export const GATE_FIELDS: Readonly<Record<string, readonly GateField[]>> = {
       hint: '200 when this is empty.',
     },
   ],
-  'max_value.v1': [PATH, { name: 'max', label: 'Most', kind: 'number' }, INCLUSIVE],
-  'min_value.v1': [PATH, { name: 'min', label: 'Least', kind: 'number' }, INCLUSIVE],
+  'max_value.v1': [PATH, { name: 'max', label: 'Maximum', kind: 'number' }, INCLUSIVE],
+  'min_value.v1': [PATH, { name: 'min', label: 'Minimum', kind: 'number' }, INCLUSIVE],
   'required_parameter.v1': [PATH],
   'scope_membership.v1': [
     PATH,
@@ -127,7 +127,13 @@ export const GATE_FIELDS: Readonly<Record<string, readonly GateField[]>> = {
   'time_window.v1': [
     { name: 'not_before', label: 'Not before', kind: 'time', isOptional: true },
     { name: 'not_after', label: 'Not after', kind: 'time', isOptional: true },
-    { name: 'weekdays', label: 'Weekdays in UTC', kind: 'days', isOptional: true },
+    {
+      name: 'weekdays',
+      label: 'Weekdays in UTC',
+      kind: 'days',
+      isOptional: true,
+      hint: 'None ticked: every day.',
+    },
     { name: 'utc_hour_start', label: 'From hour (UTC)', kind: 'number', isOptional: true, hint: '0 to 23' },
     { name: 'utc_hour_end', label: 'Until hour (UTC)', kind: 'number', isOptional: true, hint: '1 to 24' },
   ],
