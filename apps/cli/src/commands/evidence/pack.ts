@@ -31,7 +31,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const isPage = options.isSet('html')
   await writeNewFile(
     file,
-    isPage ? writeEvidencePage(await loadPageTemplate(), pack) : writeEvidencePack(pack),
+    isPage ? writeEvidencePage(loadPageTemplate(), pack) : writeEvidencePack(pack),
     FOR_ALL,
   )
   const unchecked = report.checks.filter(({ status }) => status === 'unchecked').map(({ name }) => name)

@@ -59,7 +59,7 @@ export async function loadPackTrust({ cwd }: CommandContext, options: Options): 
 export async function verifyPack({ style }: CommandContext, text: string, trust: PackTrust): Promise<Result> {
   const pack = readPack(text)
   const report = await checkEvidencePack(pack, trust)
-  const isOtherPage = isEvidencePage(text) && !(await isOwnPage(text))
+  const isOtherPage = isEvidencePage(text) && !isOwnPage(text)
   const note = isOtherPage ? [style.warn(OTHER_PAGE), ''] : []
   const data = { ...asJson(report), kind: 'evidence-pack', ...(isOtherPage ? { warning: OTHER_PAGE } : {}) }
   return { data, text: [...note, packText(pack, report, style)].join('\n'), exitCode: exitCodeOf(report) }
@@ -68,8 +68,8 @@ export async function verifyPack({ style }: CommandContext, text: string, trust:
 /** A page can show anything around its pack, and its script can be another one. */
 const OTHER_PAGE = 'Only the pack was verified. The page around it is not the one of this release.'
 
-async function isOwnPage(text: string): Promise<boolean> {
-  const template = await findPageTemplate()
+function isOwnPage(text: string): boolean {
+  const template = findPageTemplate()
   return template !== undefined && isPageOf(template, text)
 }
 
