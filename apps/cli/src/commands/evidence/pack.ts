@@ -29,11 +29,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const hasFailed = report.checks.some(({ status }) => status === 'failed')
   if (hasFailed || report.decision_id !== id) throw notValid(report, connection.url)
   const isPage = options.isSet('html')
-  await writeNewFile(
-    file,
-    isPage ? writeEvidencePage(loadPageTemplate(), pack) : writeEvidencePack(pack),
-    FOR_ALL,
-  )
+  await writeNewFile(file, isPage ? writeEvidencePage(loadPageTemplate(), pack) : writeEvidencePack(pack), FOR_ALL)
   const unchecked = report.checks.filter(({ status }) => status === 'unchecked').map(({ name }) => name)
   const name = typed(context.cwd, file)
   const text = [
