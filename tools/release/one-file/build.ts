@@ -32,7 +32,8 @@ async function carriedFiles(): Promise<{ readonly threads: readonly string[]; re
   const consoles = await Promise.all(
     ['authority', 'gateway'].map(async (app) => {
       const folder = `apps/${app}/dist/console`
-      return (await readdir(join(ROOT, folder))).map((name) => `${folder}/${name}`)
+      const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      return entries.filter((entry) => entry.isFile()).map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
     }),
   )
   const packages = ['authority', 'gateway', 'cli'].map((app) => `apps/${app}/package.json`)
