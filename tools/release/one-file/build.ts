@@ -33,7 +33,9 @@ async function carriedFiles(): Promise<{ readonly threads: readonly string[]; re
     ['authority', 'gateway'].map(async (app) => {
       const folder = `apps/${app}/dist/console`
       const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true })
-      return entries.filter((entry) => entry.isFile()).map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+      return entries
+        .filter((entry) => entry.isFile())
+        .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
     }),
   )
   const packages = ['authority', 'gateway', 'cli'].map((app) => `apps/${app}/package.json`)
