@@ -1,13 +1,13 @@
 import {
   inclusionProof,
   nodesFromTiles,
+  openLog,
   readEventLine,
   readReceived,
   executionEvidenceForm,
   toBase64,
 } from '@chancery/protocol'
 import type { AuthorityKeys, StoreAnchor, TileReader } from '@chancery/protocol'
-import { openLog } from './check-log.ts'
 import { sealPack } from './format.ts'
 import type { EvidencePack, PackExecutorKey, PackLog, PackRecords } from './format.ts'
 import { verifiableBasis } from './verifiable-basis.ts'

@@ -7,6 +7,7 @@ import {
   hashLeaf,
   logOrigin,
   openCheckpoint,
+  openLog,
   readNote,
   readWitnessKey,
   storeAnchorForm,
@@ -153,16 +154,6 @@ export async function checkAnchor(
   if (checkpoint === undefined) return missing('the checkpoint cannot be verified')
   const index = anchor.store_sequence - 1
   return isIncluded(checkpoint, index, anchor.entry_digest, hashes) ? PASSED : failed('anchor_not_in_log')
-}
-
-/** A checkpoint has no date, so a former key may have signed it. */
-export async function openLog(note: string, keys: AuthorityKeys): Promise<LogCheckpoint | undefined> {
-  const origin = logOrigin(keys.genesis.network_name)
-  for (const key of allAuthorityKeys(keys)) {
-    const opened = await openCheckpoint(note, origin, key)
-    if (opened !== undefined) return opened
-  }
-  return undefined
 }
 
 function isIncluded({ size, root }: LogCheckpoint, index: number, digest: string, hashes: readonly string[]): boolean {

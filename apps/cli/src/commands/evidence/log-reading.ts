@@ -1,4 +1,4 @@
-import { allAuthorityKeys, logOrigin, nodesFromTiles, openCheckpoint } from '@chancery/protocol'
+import { allAuthorityKeys, logOrigin, nodesFromTiles, openCheckpointByAny } from '@chancery/protocol'
 import type { LogCheckpoint, NodeReader } from '@chancery/protocol'
 import type { Client } from '@chancery/sdk'
 import type { Connection } from '../../connection/connection.ts'
@@ -25,7 +25,7 @@ export function logTrust({ genesis, authorityKey, followed }: Connection): {
 export async function fetchCheckpoint(connection: Connection): Promise<SeenCheckpoint> {
   const { origin, keys } = logTrust(connection)
   const note = await connection.ask((client) => client.evidenceLog.checkpoint())
-  const opened = await openByAny(note, origin, keys)
+  const opened = await openCheckpointByAny(note, origin, keys)
   if (opened === undefined)
     throw new CommandError({
       code: 'invalid_checkpoint',
@@ -33,19 +33,6 @@ export async function fetchCheckpoint(connection: Connection): Promise<SeenCheck
       hint: 'Do not trust this log. Save the checkpoint and compare the genesis block.',
     })
   return { ...opened, note }
-}
-
-/** Accepts former keys, because a checkpoint may have been saved before a succession. */
-export async function openByAny(
-  note: string,
-  origin: string,
-  keys: readonly string[],
-): Promise<LogCheckpoint | undefined> {
-  for (const key of keys) {
-    const opened = await openCheckpoint(note, origin, key)
-    if (opened !== undefined) return opened
-  }
-  return undefined
 }
 
 /** Reads the tree of a checkpoint from public tiles. Tiles count only if they match the signed root. */

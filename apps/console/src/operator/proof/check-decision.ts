@@ -22,7 +22,6 @@ import type { ProofParts } from './gather.ts'
 
 export { gatherParts } from './gather.ts'
 export { evidencePackText } from './evidence-pack.ts'
-export { openLog } from './check-log.ts'
 
 /**
  * Verifies a decision in this browser, under the pinned genesis block. Each line has its own facts: a changed byte

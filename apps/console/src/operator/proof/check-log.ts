@@ -1,10 +1,8 @@
 import {
-  allAuthorityKeys,
   asReceived,
   hashLeaf,
   inclusionProof,
-  logOrigin,
-  openCheckpoint,
+  openLog,
   sameBytes,
   signersOf,
   storeAnchorForm,
@@ -13,22 +11,12 @@ import {
   verifyInclusion,
   verifyReceived,
 } from '@chancery/protocol'
-import type { AuthorityKeys, LogCheckpoint, ReadEvent } from '@chancery/protocol'
+import type { LogCheckpoint, ReadEvent } from '@chancery/protocol'
 import { CallError } from '../client.ts'
 import { plain } from '../../components/plain.ts'
 import type { CheckLine, CheckName } from '../words/proofs.ts'
 import { logNodes } from './gather.ts'
 import type { ProofParts } from './gather.ts'
-
-/** Returns the checkpoint of a note that a key of the authority signed. A checkpoint has no date. */
-export async function openLog(note: string, keys: AuthorityKeys): Promise<LogCheckpoint | undefined> {
-  const origin = logOrigin(keys.genesis.network_name)
-  for (const key of allAuthorityKeys(keys)) {
-    const opened = await openCheckpoint(note, origin, key)
-    if (opened !== undefined) return opened
-  }
-  return undefined
-}
 
 /** The digest of the entry is a leaf of the log whose root the authority signed. */
 export async function checkInclusion({ checkpoint, keys }: ProofParts, event: ReadEvent): Promise<CheckLine> {

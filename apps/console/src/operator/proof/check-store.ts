@@ -5,6 +5,7 @@ import {
   foldHashes,
   hashLeaf,
   joinBytes,
+  openLog,
   readEventLine,
   sameBytes,
   signersOf,
@@ -16,7 +17,7 @@ import {
 import type { AuthorityKeys, StoreAnchor, StoreFinding, StoreReport } from '@chancery/protocol'
 import { at, read, readPublicBytes } from '../client.ts'
 import { failureText } from '../words/evidence.ts'
-import { hexBytes, openLog } from './check-log.ts'
+import { hexBytes } from './check-log.ts'
 import { readEntryLines } from './entry-lines.ts'
 import { readExecutors, readGenesis, withHistory } from './gather.ts'
 
