@@ -1,4 +1,5 @@
 import {
+  compareCodePoints,
   inclusionProof,
   nodesFromTiles,
   openLog,
@@ -39,6 +40,7 @@ export async function assembleEvidencePack(parts: PackParts): Promise<EvidencePa
   const executor_keys = executorKeys
     .filter(({ key_id }) => used.has(key_id))
     .map(({ key_id, public_key, executor_sovereign_id }) => ({ key_id, public_key, executor_sovereign_id }))
+    .toSorted((first, second) => compareCodePoints(first.key_id, second.key_id))
   return sealPack({
     ...records,
     ...basis,

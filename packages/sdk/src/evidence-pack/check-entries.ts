@@ -1,6 +1,7 @@
 import {
   StoreChecker,
   boundaryDecisionForm,
+  compareCodePoints,
   contextRecordForm,
   executionEvidenceForm,
   isJsonObject,
@@ -27,6 +28,7 @@ import { PASSED, failed, missing, worst } from './finding.ts'
 import type { Finding } from './finding.ts'
 import type { EvidencePack, PackExecutorKey } from './format.ts'
 import { keysAt } from './keys.ts'
+import type { PackKeys } from './keys.ts'
 
 /** The decision of a pack, with its context and its entry. */
 export interface PackDecision {
@@ -167,9 +169,10 @@ function findStrangers(
   return problems
 }
 
+/** The decision is signed by a key that the pack gives for its time. Otherwise the block of the pack was exchanged. */
 export async function checkDecision(
   problems: EntryProblems,
-  keys: AuthorityKeys,
+  { keys, own }: Pick<PackKeys, 'keys' | 'own'>,
   decision: PackDecision | undefined,
 ): Promise<Finding> {
   const found = firstOf(problems, 'decision')
@@ -177,7 +180,10 @@ export async function checkDecision(
   if (decision === undefined) return failed('no_decision')
   const { record, received } = decision
   if (record.operator_sovereign_id !== keys.genesis.network_name) return failed('other_network')
-  return verifyReceived(received, keysAt(keys, record.decision_made_at))
+  const verdict = await verifyReceived(received, keysAt(keys, record.decision_made_at))
+  if (!verdict.ok || own === keys) return verdict
+  const isOfBlock = (await verifyReceived(received, keysAt(own, record.decision_made_at))).ok
+  return isOfBlock ? PASSED : failed('other_genesis: no key of the block in the pack signed the decision')
 }
 
 /**
@@ -257,6 +263,8 @@ export function checkExecutions(
   const used = new Set(executions.map(({ record }) => record.signature?.key_id))
   const ids = executor_keys.map(({ key_id }) => key_id)
   if (new Set(ids).size !== ids.length) findings.push(failed('executor_key_doubled'))
+  else if (ids.join(' ') !== ids.toSorted(compareCodePoints).join(' '))
+    findings.push(failed('executor_keys_not_in_order'))
   const unused = ids.find((id) => !used.has(id))
   if (unused !== undefined) findings.push(failed(`executor_key_not_used: ${unused}`))
   for (const { key_id, public_key } of executor_keys)

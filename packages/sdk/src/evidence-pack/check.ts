@@ -29,9 +29,9 @@ import { findUnproven } from './unproven.ts'
  */
 export async function checkEvidencePack(pack: EvidencePack, trust: PackTrust = {}): Promise<EvidencePackReport> {
   const { genesis } = pack
-  const { keys, history } = await orFailed(
+  const { keys, own, history } = await orFailed(
     () => findKeys(pack, trust),
-    (finding): PackKeys => ({ keys: { genesis }, history: finding }),
+    (finding): PackKeys => ({ keys: { genesis }, own: { genesis }, history: finding }),
   )
   const read = readEntries(pack)
   const { decision } = read
@@ -47,7 +47,7 @@ export async function checkEvidencePack(pack: EvidencePack, trust: PackTrust = {
     ['genesis', () => verifyGenesisBlock(genesis)],
     ['root_key', () => checkRoot(pack, trust)],
     ...(history === undefined ? [] : [['key_history', () => history] as const]),
-    ['decision', () => checkDecision(problems, keys, decision)],
+    ['decision', () => checkDecision(problems, { keys, own }, decision)],
     ['context', () => checkContext(decision, included)],
     ['justification', () => checkJustification(problems, keys, read)],
     ...(hasExecutions || pack.executor_keys.length > 0

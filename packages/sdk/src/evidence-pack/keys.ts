@@ -25,6 +25,8 @@ function formerOf(history: KeyHistory | undefined, key: string): readonly Former
 /** The keys that verify the records of a pack, and what is wrong with the history in it. */
 export interface PackKeys {
   readonly keys: AuthorityKeys
+  /** The keys that the pack itself gives: its block, and its history when that verifies. */
+  readonly own: AuthorityKeys
   /** Undefined when the pack has no history. */
   readonly history: Finding | undefined
 }
@@ -40,7 +42,7 @@ export async function findKeys({ genesis, key_history }: EvidencePack, trust: Pa
   const isEarlier = trusted !== undefined && isEarlierBlock(genesis, trusted)
   const history = isEarlier ? await trustedHistory(trust) : undefined
   const keys = trusted === undefined || history === undefined ? own : { genesis: trusted, history }
-  return { keys, history: verdict }
+  return { keys, own, history: verdict }
 }
 
 async function trustedHistory({ genesis, keyHistory }: PackTrust): Promise<KeyHistory | undefined> {

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one pack, forged in every way
 import { readFile, writeFile } from 'node:fs/promises'
 import {
   DAY,
@@ -202,6 +203,19 @@ describe('an execution', () => {
     expect([hidden.valid, statusOf(hidden, 'executions')]).toEqual([false, 'failed'])
   })
 
+  it('fails when the keys of the executors are not in order', async () => {
+    const { key, ...changed } = await withExecution(1000)
+    const unused = { ...key, key_id: 'another-key' }
+    const details = [
+      [unused, key],
+      [key, unused],
+    ].map(async (executor_keys) => {
+      const { checks } = await check({ ...changed, executor_keys })
+      return checks.find(({ name }) => name === 'executions')?.detail
+    })
+    expect(await Promise.all(details)).toEqual(['executor_key_not_used: another-key', 'executor_keys_not_in_order'])
+  })
+
   it('fails without its proof where the checkpoint covers its place', async () => {
     const { key: _key, ...changed } = await withExecution(event.entry.store_sequence + 1)
     const report = await check(changed)
@@ -226,6 +240,23 @@ describe('a pack with an earlier genesis block than the trusted one', () => {
     expect((await network.run('verify pack pack.json --genesis next.json')).code).toBe(1)
     for (const line of ['verify pack pack.json', 'verify pack.json'])
       expect((await network.run(`${line} --genesis next.json --key-history history.json`)).code).toBe(0)
+  })
+
+  it('fails when the block is exchanged for another genuine one, whose key did not sign the decision', async () => {
+    const last = await signSuccession(
+      network.setup.path('.'),
+      { ...next, key: { keyId: 'na-2', seed: 'na-2' } },
+      { keyId: 'na-3', seed: 'na-3' },
+      network.clock.now() + DAY + DAY,
+    )
+    const trust = { genesis: last.genesis, keyHistory: last.history }
+    expect((await check({}, trust)).valid).toBe(true)
+    const report = await check({ genesis: next.genesis }, trust)
+    expect([report.valid, statusOf(report, 'root_key'), statusOf(report, 'decision')]).toEqual([
+      false,
+      'passed',
+      'failed',
+    ])
   })
 
   it('fails when the key was not in use at the time of the decision', async () => {
