@@ -15,9 +15,9 @@ import { useStore } from './store.ts'
 
 const STATIC = '/operator-console-static'
 
-/** Facts of the network that the authority wrote into the page. */
+/** Facts of the network that the authority wrote into the page, percent-encoded: a page shows no invisible characters. */
 export function networkFact(name: 'network' | 'version' | 'authority-key'): string {
-  return document.querySelector('#operator')?.getAttribute(`data-${name}`) ?? ''
+  return decodeURIComponent(document.querySelector('#operator')?.getAttribute(`data-${name}`) ?? '')
 }
 
 export function Whose(props: { readonly fingerprint: string }): JSX.Element {

@@ -51,7 +51,7 @@ ${
 </head>
 <body data-page="/operator">
 <a class="skip" href="#content">Skip to content</a>
-<div id="operator" data-key-idle-minutes="${settings.consoleKeyIdleMinutes}" data-network="${network_name}" data-version="${network_version}" data-authority-key="${network_authority.public_key}">
+<div id="operator" data-key-idle-minutes="${settings.consoleKeyIdleMinutes}" data-network="${encodeURIComponent(network_name)}" data-version="${encodeURIComponent(network_version)}" data-authority-key="${encodeURIComponent(network_authority.public_key)}">
 <div class="app">
 <aside class="side">
 ${whose(network.genesis, '/operator')}

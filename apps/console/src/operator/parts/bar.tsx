@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { isFollowing } from '../changes.ts'
 import { clockOffsetMs } from '../client.ts'
+import { networkFact } from '../frame.tsx'
 import { useStore } from '../store.ts'
 import { duration } from './time.tsx'
 
@@ -19,7 +20,7 @@ export function Bar(props: {
   readonly live?: Liveness
   readonly children?: ComponentChildren
 }): JSX.Element {
-  const network = document.querySelector('#operator')?.getAttribute('data-network') ?? ''
+  const network = networkFact('network')
   useEffect(() => {
     document.title = `${props.title} · ${network}`
   }, [props.title])
