@@ -19,6 +19,11 @@ const ENTRIES = [
   ['@chancery/sdk/hono', 'servers/hono.d.ts', "`honoNodeProof` with the type of `c.get('node')`."],
   ['@chancery/sdk/mcp', 'mcp/index.d.ts', 'For clients and servers of the Model Context Protocol.'],
   [
+    '@chancery/sdk/a2a',
+    'a2a/index.d.ts',
+    'Agent cards of A2A 1.0: signed by a node, verified by certificate and list.',
+  ],
+  [
     '@chancery/sdk/verify',
     'verify/index.d.ts',
     'Verification alone, for browsers. `@chancery/sdk` exports the same names.',

@@ -1,0 +1,54 @@
+import { toBase64 } from '../canonical/base64.ts'
+import { fromBase64Url, toBase64Url } from '../canonical/base64url.ts'
+import { writeJson } from '../canonical/canonical-json.ts'
+import { isJsonObject, member } from '../canonical/json-value.ts'
+import type { JsonObject } from '../canonical/json-value.ts'
+import { JsonError, readJsonBytes } from '../canonical/read-json.ts'
+import { toUtf8 } from '../canonical/utf8.ts'
+import type { Signer } from './sign.ts'
+import { verifySignature } from './verify.ts'
+
+/** The three parts of a JSON Web Signature (RFC 7515), each in base64url. */
+export interface JwsParts {
+  readonly protected: string
+  readonly payload: string
+  readonly signature: string
+}
+
+const MAX_HEADER_CHARACTERS = 2048
+
+/** Signs with Ed25519. The name `EdDSA` is the one that all readers know. */
+export async function signJws(header: JsonObject, payload: Uint8Array, signer: Signer): Promise<JwsParts> {
+  const [head, body] = [toBase64Url(toUtf8(writeJson({ alg: 'EdDSA', ...header }))), toBase64Url(payload)]
+  const signature = toBase64Url(await signer.sign(toUtf8(`${head}.${body}`)))
+  return { protected: head, payload: body, signature }
+}
+
+/**
+ * Reads a protected header that names Ed25519, by either of its names (RFC 8037, RFC 9864). Undefined for any other
+ * header, and for one with `crit`: it names extensions that must be understood, and none is.
+ */
+export function readJwsHeader(text: string): JsonObject | undefined {
+  const bytes = text.length <= MAX_HEADER_CHARACTERS ? fromBase64Url(text) : undefined
+  const header = bytes && readObject(bytes)
+  if (header === undefined || Object.hasOwn(header, 'crit')) return undefined
+  const algorithm = member(header, 'alg')
+  return algorithm === 'EdDSA' || algorithm === 'Ed25519' ? header : undefined
+}
+
+/** True when this key signed header and payload. Check the header with {@link readJwsHeader} first. */
+export async function verifyJws(parts: JwsParts, publicKey: string | Uint8Array): Promise<boolean> {
+  const signature = fromBase64Url(parts.signature)
+  if (signature === undefined) return false
+  return verifySignature(publicKey, toUtf8(`${parts.protected}.${parts.payload}`), toBase64(signature))
+}
+
+function readObject(bytes: Uint8Array): JsonObject | undefined {
+  try {
+    const value = readJsonBytes(bytes)
+    return isJsonObject(value) ? value : undefined
+  } catch (error) {
+    if (error instanceof JsonError) return undefined
+    throw error
+  }
+}
