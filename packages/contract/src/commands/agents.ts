@@ -111,4 +111,46 @@ export const agentCommands: readonly Command[] = [
     examples: [{ line: 'chancery agent remove --home ./node', summary: 'Remove the agent before the node stops' }],
     needs: 'node',
   },
+  {
+    path: ['agent', 'card', 'sign'],
+    summary: 'Sign an A2A agent card with the node key',
+    description:
+      'Prints the card of a file with the certificate of the node and its signature. Refuses a card whose signed bytes depend on the writer, and names what to change. Makes no call.',
+    arguments: [{ name: 'file', summary: 'A2A 1.0 agent card (agent-card.json)', required: true }],
+    options: [
+      NODE_HOME_OPTION,
+      { flags: '--crl-url <url>', summary: 'Address of the revocation list for readers; default: <authority>/crl' },
+    ],
+    examples: [
+      {
+        line: 'chancery agent card sign agent-card.json --home ./node > signed.json',
+        summary: 'Sign a card before it is published',
+      },
+    ],
+    needs: 'node',
+  },
+  {
+    path: ['agent', 'card', 'verify'],
+    summary: 'Verify a signed A2A agent card',
+    description:
+      'Verifies the signature under the certificate in the card, and the certificate by the genesis block and a current revocation list. A card of another network also needs a treaty of the own authority. Exit code 0 only if all of it holds.',
+    arguments: [{ name: 'card', summary: 'Origin of the agent, address of the card, or a file', required: true }],
+    options: [
+      NODE_HOME_OPTION,
+      { flags: '--genesis <file>', summary: 'Genesis block of the own network; default: the configured one' },
+      { flags: '--crl <file>', summary: 'Revocation list of the network of the card; default: from its authority' },
+      { flags: '--partner-url <url>', summary: 'Authority of the partner network that the card is of' },
+    ],
+    examples: [
+      {
+        line: 'chancery agent card verify https://agent.example.org --genesis genesis.json --url https://na.example.org',
+        summary: 'A card of the own network',
+      },
+      {
+        line: 'chancery agent card verify signed.json --home ./node --partner-url https://na.partner.example',
+        summary: 'A card of a partner, from a file',
+      },
+    ],
+    needs: 'nothing',
+  },
 ]

@@ -6,6 +6,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   audit: 'Export and forward the audit log of an authority',
   node: 'Run a node and name it',
   agent: 'Register, find and remove agents of nodes',
+  'agent card': 'Sign and verify A2A agent cards',
   operator: 'Manage the operator keys of an authority',
   'network-policy': 'Publish and show the policy of the network',
   attestation: 'Issue, revoke and verify membership attestations',

@@ -54,6 +54,8 @@ const PATHS = [
   'agent capabilities',
   'agent show',
   'agent remove',
+  'agent card sign',
+  'agent card verify',
   'operator list',
   'operator add',
   'operator remove',

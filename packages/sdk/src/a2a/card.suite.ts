@@ -17,7 +17,7 @@ export const NOW: Instant = instantOf('2030-01-02T03:00:00Z')
 /** A card as an author writes it, without certificate and signature. */
 export const CARD = {
   name: 'Printer ö',
-  description: 'Prints "documents" on paper.',
+  description: 'Prints "documents".',
   version: '1.2.0',
   supportedInterfaces: [
     { url: 'https://print.example.org/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },

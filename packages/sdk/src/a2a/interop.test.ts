@@ -48,8 +48,11 @@ afterEach(async () => {
 async function serve(card: JsonObject): Promise<string> {
   const app = express()
   app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: () => Promise.resolve(card) }))
-  await new Promise<void>((resolve) => (server = app.listen(0, '127.0.0.1', resolve)))
-  return `http://127.0.0.1:${(server?.address() as AddressInfo).port}`
+  const started = await new Promise<Server>((resolve) => {
+    const opened = app.listen(0, '127.0.0.1', () => resolve(opened))
+  })
+  server = started
+  return `http://127.0.0.1:${(started.address() as AddressInfo).port}`
 }
 
 function publicJwk(): JsonObject {

@@ -128,7 +128,7 @@ describe('the signature of a card', () => {
     )
   })
 
-  it('of other signers stay unread beside it', async () => {
+  it('of other signers are not read', async () => {
     const [first] = signed['signatures'] as JsonObject[]
     const stranger = { protected: toBase64Url(toUtf8('{"alg":"ES256","kid":"x"}')), signature: 'AAAA' }
     expect(await judge({ ...signed, signatures: [stranger, null, { protected: 1 }, first ?? null] })).toBe(

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { readAgentDescriptor, readJson, verifyAgentDescriptor, writeJson } from '@chancery/protocol'
+import { readAgentDescriptor, readJson, readJsonBytes, verifyAgentDescriptor, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
+import { DESCRIPTOR_EXTENSION, carriedBytes, extensionsOf } from '@chancery/sdk/a2a'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startFakeAuthority } from '../../testing/fake-authority.suite.ts'
 import { openNetwork } from '../../testing/real-authority.suite.ts'
@@ -161,9 +162,13 @@ describe('agent register --card', () => {
     const { code, stdout } = await network.run('agent find route:plan --home node --card')
     expect(code).toBe(0)
     const card = readJson(stdout) as JsonObject
-    expect(card).toMatchObject({ name: 'route-planner', url: 'https://routes.example.com:443/a2a' })
-    const { extensions } = card['capabilities'] as { extensions: { params: { descriptor: JsonObject } }[] }
-    expect(await verifyAgentDescriptor(readAgentDescriptor(extensions[0]?.params.descriptor ?? {}))).toBe(true)
+    expect(card).toMatchObject({
+      name: 'route-planner',
+      supportedInterfaces: [{ url: 'https://routes.example.com:443/a2a' }],
+    })
+    const [extension] = extensionsOf(card, DESCRIPTOR_EXTENSION)
+    const descriptor = carriedBytes(extension?.['params'] as JsonObject, 'descriptor') ?? new Uint8Array()
+    expect(await verifyAgentDescriptor(readAgentDescriptor(readJsonBytes(descriptor)))).toBe(true)
     const { json } = await network.run('agent find route:plan --home node --card --json')
     expect(json()).toEqual({ cards: [card], left_out: 0 })
   })

@@ -1,8 +1,9 @@
-import { JsonFloat, readJson, seedSigner, toUtf8, writeJson } from '@chancery/protocol'
+import { JsonFloat, readJsonBytes, seedSigner, toUtf8 } from '@chancery/protocol'
 import type { AgentDescriptor, JsonObject } from '@chancery/protocol'
+import { DESCRIPTOR_EXTENSION, cardProblems, carriedBytes, extensionsOf } from '@chancery/sdk/a2a'
 import { testSeed } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
-import { DESCRIPTOR_EXTENSION, capabilityProblem, readCard, toAgentId, toCard } from './card.ts'
+import { capabilityProblem, readCard, toAgentId, toCard } from './card.ts'
 import { endpointText, readAddress, readEndpoint } from './endpoint.ts'
 
 const CARD = {
@@ -33,6 +34,7 @@ describe('readCard', () => {
         card_url: 'https://georoute.example.com/.well-known/agent-card.json',
         card_digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) as string,
         path: '/a2a/v1?tenant=1',
+        protocol_version: '0.3.0',
       },
     })
   })
@@ -156,15 +158,27 @@ describe('toCard', () => {
       signatures: [],
     }
     const card = toCard(descriptor)
-    expect(card).toMatchObject({ name: 'a', url: 'https://h:443/p', skills: [{ id: 'x' }, { id: 'y' }] })
+    expect(card).toMatchObject({
+      name: 'a',
+      supportedInterfaces: [{ url: 'https://h:443/p', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+      skills: [{ id: 'x' }, { id: 'y' }],
+    })
     expect(card['description']).toContain('https://h/c.json')
-    // Every member a card must have.
-    for (const name of ['protocolVersion', 'version', 'capabilities', 'defaultInputModes', 'defaultOutputModes'])
-      expect(card).toHaveProperty(name)
-    const [extension] = (card['capabilities'] as { extensions: JsonObject[] }).extensions
-    expect(extension).toMatchObject({ uri: DESCRIPTOR_EXTENSION, params: { descriptor } })
+    // It is a card of A2A 1.0 that its owner can sign.
+    expect(cardProblems(card)).toEqual([])
+    const [extension] = extensionsOf(card, DESCRIPTOR_EXTENSION)
     // Written and read again the descriptor is the same: its signature still covers it.
-    const again = readJson(writeJson(card)) as { capabilities: { extensions: { params: JsonObject }[] } }
-    expect(again.capabilities.extensions[0]?.params['descriptor']).toEqual(descriptor)
+    const bytes = carriedBytes((extension?.['params'] ?? {}) as JsonObject, 'descriptor') ?? new Uint8Array()
+    expect(readJsonBytes(bytes)).toEqual(descriptor)
+  })
+
+  it('says what the agent speaks, as its card said when it registered', async () => {
+    const { publicKey } = await seedSigner('n', testSeed('card'))
+    const supportedInterfaces = [{ url: 'https://h/r', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }]
+    const { metadata, endpoint, capabilities } = readCard(bytes({ url: undefined, supportedInterfaces }), ALL)
+    const times = { registered_at: '2030-01-02T03:00:00Z', expires_at: '2030-01-02T03:10:00Z' }
+    const names = { agent_id: 'a', node_public_key: publicKey, network_name: 'N' }
+    const card = toCard({ ...names, ...times, endpoint, metadata, capabilities, signatures: [] })
+    expect(card['supportedInterfaces']).toEqual([{ ...supportedInterfaces[0], url: 'https://h:443/r' }])
   })
 })

@@ -1,5 +1,6 @@
 import { JsonError, isJsonObject, isPlainText, member, readJsonBytes, sha256Hex, visible } from '@chancery/protocol'
 import type { AgentDescriptor, JsonObject, JsonValue } from '@chancery/protocol'
+import { DESCRIPTOR_EXTENSION, carriedRecord } from '@chancery/sdk/a2a'
 import { CommandError } from '../../errors/failure.ts'
 import { endpointText, readAddress } from './endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -37,8 +38,25 @@ export function readCard(bytes: Uint8Array, { publishedAt, withSkills, withName 
       // Over the bytes, so that anyone can compare: curl … | sha256sum
       card_digest: `sha256:${sha256Hex(bytes)}`,
       ...(path === undefined ? {} : { path }),
+      ...interfaceFacts(card),
     },
   }
+}
+
+/** What the agent speaks at that address, so that a card made of the registration says the same. */
+function interfaceFacts(card: JsonObject): JsonObject {
+  const first = firstInterface(card)
+  const [binding, version] = first
+    ? [member(first, 'protocolBinding'), member(first, 'protocolVersion')]
+    : [member(card, 'preferredTransport'), member(card, 'protocolVersion')]
+  return {
+    ...(isPlain(binding) ? { protocol_binding: binding } : {}),
+    ...(isPlain(version) ? { protocol_version: version } : {}),
+  }
+}
+
+function isPlain(value: JsonValue | undefined): value is string {
+  return typeof value === 'string' && value !== '' && isPlainText(value, 64)
 }
 
 function parse(bytes: Uint8Array): JsonObject {
@@ -56,11 +74,16 @@ function parse(bytes: Uint8Array): JsonObject {
 function addressOf(card: JsonObject): string {
   const url = member(card, 'url')
   if (typeof url === 'string') return url
-  const interfaces = member(card, 'supportedInterfaces')
-  const first: JsonValue | undefined = Array.isArray(interfaces) ? (interfaces as readonly JsonValue[])[0] : undefined
-  const address = isJsonObject(first) ? member(first, 'url') : undefined
+  const first = firstInterface(card)
+  const address = first && member(first, 'url')
   if (typeof address === 'string') return address
   throw unusable('it names no address: neither url nor supportedInterfaces')
+}
+
+function firstInterface(card: JsonObject): JsonObject | undefined {
+  const interfaces = member(card, 'supportedInterfaces')
+  const first: JsonValue | undefined = Array.isArray(interfaces) ? (interfaces as readonly JsonValue[])[0] : undefined
+  return isJsonObject(first) ? first : undefined
 }
 
 function readName(name: JsonValue | undefined): string {
@@ -110,32 +133,38 @@ function unusable(problem: string, hint?: string): CommandError {
   return new CommandError({ code: 'invalid_card', message: `The agent card cannot be used: ${problem}.`, hint })
 }
 
-/** Under this name a card carries the signed registration it was made from. */
-export const DESCRIPTOR_EXTENSION = 'urn:chancery:agent-descriptor:v1'
-
-/** Returns a card for a found agent, with the registered fields only. card_url may point to the full card. */
+/** Returns a card of A2A 1.0 for a found agent. It has only registered fields. card_url may point to the full card. */
 export function toCard(descriptor: AgentDescriptor): JsonObject {
   const { agent_id, network_name, capabilities, endpoint, metadata, expires_at } = descriptor
   const [cardUrl, path] = [member(metadata, 'card_url'), member(metadata, 'path')]
+  const [binding, version] = [member(metadata, 'protocol_binding'), member(metadata, 'protocol_version')]
   const full = typeof cardUrl === 'string' ? ` The agent's own card is at ${cardUrl}.` : ''
+  const isHttp = /^https?$/.test(endpoint.scheme)
   return {
-    protocolVersion: '0.3.0',
     name: agent_id,
     description: `Registered in ${network_name} until ${expires_at}.${full}`,
-    url: `${endpointText(endpoint)}${typeof path === 'string' && path.startsWith('/') ? path : ''}`,
     version: 'unknown',
+    supportedInterfaces: [
+      {
+        url: `${endpointText(endpoint)}${typeof path === 'string' && path.startsWith('/') ? path : ''}`,
+        protocolBinding: isPlain(binding) ? binding : isHttp ? 'JSONRPC' : endpoint.scheme.toUpperCase(),
+        protocolVersion: isPlain(version) ? version : '1.0',
+      },
+    ],
     capabilities: {
       extensions: [
         {
           uri: DESCRIPTOR_EXTENSION,
-          description: 'The registration this card was made from, signed by the node key.',
-          required: false,
-          params: { descriptor },
+          description: 'The registration this card was made from, signed by the node key',
+          params: { descriptor: carriedRecord(descriptor) },
         },
       ],
     },
-    defaultInputModes: [],
-    defaultOutputModes: [],
-    skills: capabilities.map((id) => ({ id, name: id, description: `Capability ${id}.`, tags: [] })),
+    defaultInputModes: UNKNOWN_MODES,
+    defaultOutputModes: UNKNOWN_MODES,
+    skills: capabilities.map((id) => ({ id, name: id, description: `Capability ${id}.`, tags: [id] })),
   }
 }
+
+/** A registration does not say which, and A2A 1.0 requires one. */
+const UNKNOWN_MODES = ['application/octet-stream']

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { JsonError, isJsonObject, member, readJsonBytes, writeJson } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
+import { readBounded } from '../../connection/read-bounded.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { readText } from '../../files/files.ts'
 import type { Options } from '../../arguments/options.ts'
@@ -64,7 +65,7 @@ export class DecisionPoint {
       // A redirect would take the question, and the credential, to another place.
       const signal = AbortSignal.timeout(TIMEOUT_MS)
       const response = await fetch(url, { ...init, redirect: 'manual', signal, cache: 'no-store' })
-      return { status: response.status, headers: response.headers, body: parse(await readBounded(response)) }
+      return { status: response.status, headers: response.headers, body: parse(await readWhole(response)) }
     } catch (error) {
       if (error instanceof CommandError) throw error
       throw pointError(`${new URL(url).origin} cannot be reached.`, 'Check --pdp, and that the service runs.', error)
@@ -108,15 +109,10 @@ export function pointError(message: string, hint = 'Ask the operator of the deci
   return new CommandError({ code: 'decision_point', message, hint, exitCode: 2 }, { cause })
 }
 
-async function readBounded(response: Response): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length
-    if (size > MAX_BYTES) throw pointError(`The response is larger than ${MAX_BYTES} bytes.`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+async function readWhole(response: Response): Promise<Uint8Array> {
+  const bytes = await readBounded(response, MAX_BYTES)
+  if (bytes === undefined) throw pointError(`The response is larger than ${MAX_BYTES} bytes.`)
+  return bytes
 }
 
 function parse(bytes: Uint8Array): JsonValue | undefined {

@@ -1,14 +1,12 @@
 import { resolve } from 'node:path'
 import { allAuthorityKeys, writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import type { FollowedKeys } from '@chancery/sdk'
 import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { usageError } from '../../errors/failure.ts'
 import { FOR_ALL, replaceFile } from '../../files/files.ts'
-import { keysFileOf, openFollowedKeys } from '../../connection/followed-keys.ts'
-import { loadVerifiedGenesis } from '../../files/genesis-file.ts'
+import { requireFollowedKeys } from '../../connection/followed-keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { reporter } from '../../output/events.ts'
 import { checkPublished } from './check-published.ts'
@@ -19,7 +17,7 @@ import { metricsText } from './metrics-text.ts'
 /** Runs `watch`: checks the published records like a verifier, once or repeatedly. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connect(context, options)
-  const followed = await findKeys(context, options, connection.followed)
+  const followed = await requireFollowedKeys(context, options, connection.followed)
   const [stateFile, metrics] = [
     resolvePath(context, options.text('state')),
     resolvePath(context, options.text('metrics-file')),
@@ -52,24 +50,6 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     await context.sleep(every * 1000, stop)
   }
   return { exitCode: isLastGood ? 0 : 1 }
-}
-
-/** Requires a genesis block: without a pin the server would confirm its own records. */
-async function findKeys(
-  context: CommandContext,
-  options: Options,
-  configured: FollowedKeys | undefined,
-): Promise<FollowedKeys> {
-  const file = options.text('genesis')
-  if (file !== undefined) {
-    const path = resolve(context.cwd, file)
-    return openFollowedKeys(await loadVerifiedGenesis(path), keysFileOf(path))
-  }
-  if (configured !== undefined) return configured
-  throw usageError(
-    'No genesis block pins the authority.',
-    'Give --genesis <file>, or a configuration with paths.genesis.',
-  )
 }
 
 function readEvery(options: Options): number | undefined {

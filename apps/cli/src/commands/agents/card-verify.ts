@@ -1,0 +1,163 @@
+import { isJsonObject, member, readRevocationList, visible } from '@chancery/protocol'
+import type { AuthorityKeys, JsonObject, JsonValue, RevocationList } from '@chancery/protocol'
+import { FollowedParty, RelyingParty, RequestError } from '@chancery/sdk'
+import type { Client, TreatyRow } from '@chancery/sdk'
+import { openTreatyParty, readSignedCard, verifyAgentCard } from '@chancery/sdk/a2a'
+import type { CardPartner, CardVerdict, CertificateTrust, RefusedCard, SignedCard } from '@chancery/sdk/a2a'
+import { connect, openForeign } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import { requireFollowedKeys } from '../../connection/followed-keys.ts'
+import type { CommandContext } from '../../context.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { loadRecord } from '../../files/json-file.ts'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import type { Result } from '../../output/result.ts'
+import { fields } from '../../output/table.ts'
+import { fetchCard } from './fetch-card.ts'
+
+/** Runs `agent card verify`: by certificate, list and treaty; a key or an address in the card decides nothing. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const connection = await connect(context, options)
+  const { keys } = await requireFollowedKeys(context, options, connection.followed)
+  const bytes = await fetchCard(context.cwd, args.required('card'))
+  const read = await readSignedCard(bytes)
+  if (!read.ok) return report(context, read)
+  const parts = { context, options, connection, keys }
+  const isOwn = read.certificate.network_name === keys.genesis.network_name
+  const partners = isOwn ? [] : await findPartners(read, parts)
+  if ('reason' in partners) return report(context, partners)
+  const own = isOwn ? await openOwn(read, parts) : NO_TRUST
+  return report(context, await verifyAgentCard(bytes, { keys, own, partners, now: context.now() }))
+}
+
+interface Parts {
+  readonly context: CommandContext
+  readonly options: Options
+  readonly connection: Connection
+  readonly keys: AuthorityKeys
+}
+
+/** Never asked: a card of another network is verified by its treaty. */
+const NO_TRUST: CertificateTrust = { evaluate: () => Promise.reject(new Error('the card is of another network')) }
+
+async function openOwn(read: SignedCard, { context, options, connection, keys }: Parts): Promise<CertificateTrust> {
+  const { genesis, history } = keys
+  const list = await findListFile(context, options)
+  if (list !== undefined) {
+    const anchors = { [list.issuer]: genesis.network_authority.public_key }
+    return RelyingParty.open({ network: genesis.network_name, anchors, crl: list }).catch(explainList)
+  }
+  requireAddress(options.text('url') ?? connection.config.network.na_endpoint, '--url', read)
+  const clock = context.now
+  return connection.ask((client) =>
+    FollowedParty.open({ client, genesis, clock, ...(history === undefined ? {} : { keyHistory: history }) }).catch(
+      explainList,
+    ),
+  )
+}
+
+/** The treaties of the own authority with this network, as they are now, each with the list of the partner. */
+async function findPartners(
+  read: SignedCard,
+  { context, options, connection }: Parts,
+): Promise<readonly CardPartner[] | RefusedCard> {
+  const network = read.certificate.network_name
+  const rows = await connection.ask((client) => findTreaties(client, network))
+  if (rows.length === 0)
+    return { ok: false, reason: 'network_unknown', problem: `no active treaty with ${network} at ${connection.url}` }
+  const address = options.text('partner-url')
+  const list =
+    (await findListFile(context, options)) ??
+    (await openForeign(context, requireAddress(address, '--partner-url', read)).ask((client) => client.crl.scanned()))
+  const partners: CardPartner[] = []
+  let problem = ''
+  for (const { treaty, status } of rows) {
+    try {
+      partners.push({ treaty, status, trust: await openTreatyParty(treaty, list) })
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error
+      problem = error.message
+    }
+  }
+  return partners.length > 0 ? partners : { ok: false, reason: 'treaty_key_mismatch', problem }
+}
+
+const MAX_TREATIES = 50
+
+async function findTreaties(client: Client, network: string): Promise<readonly TreatyRow[]> {
+  const rows: TreatyRow[] = []
+  for await (const row of client.recognitionTreaties.list({ subject_sovereign_id: network, status: 'active' })) {
+    rows.push(row)
+    if (rows.length === MAX_TREATIES) break
+  }
+  return rows
+}
+
+/** A revoked node could name an address that serves an earlier list, so the address in the card is only shown. */
+function requireAddress(address: string | undefined, flag: string, { crl }: SignedCard): string {
+  if (address !== undefined) return address
+  const named = crl === undefined ? '' : ` The card names ${crl}; its signer chose that address.`
+  throw usageError(
+    `The address of the authority of this card is missing.${named}`,
+    `Give ${flag} <address>, or --crl <file>.`,
+  )
+}
+
+async function findListFile({ cwd }: CommandContext, options: Options): Promise<RevocationList | undefined> {
+  const file = options.text('crl')
+  if (file === undefined) return undefined
+  const limits = { maxDepth: 64, maxValues: Number.MAX_SAFE_INTEGER, maxNames: Number.MAX_SAFE_INTEGER }
+  return loadRecord(cwd, file, { name: 'a revocation list', member: 'crl', read: readRevocationList }, limits)
+}
+
+function explainList(error: unknown): never {
+  if (!(error instanceof RequestError)) throw error
+  const message = `The revocation list cannot be used: ${error.message}.`
+  const hint = 'Compare --url or --crl with the genesis block. After a change of key: chancery genesis follow'
+  throw new CommandError({ code: 'no_list', message, hint }, { cause: error })
+}
+
+function report({ style }: CommandContext, verdict: CardVerdict | RefusedCard): Result {
+  if (!verdict.ok) {
+    const { reason, problem } = verdict
+    const text = `${style.bad('NOT VALID')}: ${reason}\n${fields([['found', problem]], style)}`
+    return { data: { ok: false, reason, problem }, text, exitCode: 1 }
+  }
+  const { card, certificate, treaty, decision } = verdict
+  const { crl_sequence, crl_next_update } = decision.evaluation
+  const data = {
+    ok: true,
+    name: textOf(card, 'name'),
+    network: certificate.network_name,
+    cert_id: certificate.cert_id,
+    node_public_key: certificate.node_public_key,
+    roles: certificate.roles,
+    treaty_id: treaty?.treaty_id ?? null,
+    crl_sequence,
+    crl_next_update,
+    interfaces: interfacesOf(card),
+  }
+  const rows = fields(
+    [
+      ['network', data.network],
+      ['certificate', `${data.cert_id}, until ${certificate.expires_at}`],
+      ['roles', data.roles.join(', ') || '-'],
+      ['treaty', data.treaty_id ?? '-'],
+      ['list', `${crl_sequence}, until ${crl_next_update}`],
+      ...data.interfaces.map((url): [string, string] => ['interface', url]),
+    ],
+    style,
+  )
+  const text = `${style.good('Valid')}: ${visible(data.name)}\n${rows}`
+  return { data, text, exitCode: 0 }
+}
+
+function interfacesOf(card: JsonObject): readonly string[] {
+  const interfaces = member(card, 'supportedInterfaces')
+  return Array.isArray(interfaces) ? (interfaces as readonly JsonValue[]).map((each) => textOf(each, 'url')) : []
+}
+
+function textOf(value: JsonValue, name: string): string {
+  const found = isJsonObject(value) ? member(value, name) : undefined
+  return typeof found === 'string' ? found : ''
+}
