@@ -1,5 +1,8 @@
 export * from './artifacts.ts'
 export * from './audit-events.ts'
+export * from './audit-formats/index.ts'
+export { AUDIT_FORMATS } from './commands/audit.ts'
+export type { AuditFormat } from './commands/audit.ts'
 export * from './commands/command.ts'
 export * from './commands/global-options.ts'
 export * from './commands/groups.ts'

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '@chancery/protocol'
 import { accepted, currentBackend, publishFirst, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
+import { writeAuditLine } from '@chancery/contract'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { assignSequences } from './sequence.ts'
@@ -156,6 +157,23 @@ describe('the export of audit events', () => {
       nonce: '<redacted>',
     })
     expect(Object.keys(line)).toEqual(['sequence', 'event_id', 'event_type', 'details', 'created_at'])
+  })
+
+  it.each(['ocsf', 'cloudevents'] as const)('redacts before it writes %s', async (format) => {
+    const cursor = (await collect()).at(-1) ?? BEGINNING
+    await insert(rowsOf(na.core.database), {
+      policy_id: 'p',
+      invite_token: 'secret-1',
+      nested: [{ nonce: 'secret-2' }],
+    })
+    const origin = { service: 'authority', network: 'TEST-NET', version: '0' } as const
+    const pages = exportAudit(na.core.database, cursor, 10, (event) => writeAuditLine(event, format, origin))
+    const lines: string[] = []
+    for await (const page of pages) lines.push(...page.map(({ line }) => line))
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain('policy_published')
+    expect(lines[0]).toContain('"nonce":"<redacted>"')
+    expect(lines[0]).not.toContain('secret-')
   })
 
   it.each(['', 'x', '-1:a', '1', '01:a', '1:', '1:a b', '9'.repeat(20)])('reads no cursor from %j', (text) => {

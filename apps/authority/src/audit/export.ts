@@ -1,4 +1,5 @@
 import { isJsonObject, readJson, writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import { findLastNumber, findNumber, assignSequences, readNumbered } from './sequence.ts'
 import type { Database } from '../database/database.ts'
 import { redactEvent } from './redact.ts'
@@ -14,6 +15,9 @@ export interface ExportedEvent extends AuditCursor {
   /** One line of JSON without its end. */
   readonly line: string
 }
+
+/** Writes a redacted event with its sequence as one line without its end. */
+export type LineWriter = (event: JsonObject) => string
 
 /** Before the first event. */
 export const BEGINNING: AuditCursor = { sequence: 0, event_id: '' }
@@ -38,6 +42,7 @@ export async function* exportAudit(
   database: Database,
   after: AuditCursor,
   pageSize: number,
+  write: LineWriter = writeJson,
 ): AsyncGenerator<readonly ExportedEvent[], void> {
   await checkCursor(database, after)
   await assignSequences(database)
@@ -49,7 +54,7 @@ export async function* exportAudit(
       sequence,
       event_id,
       event_type,
-      line: writeLine(sequence, event_json),
+      line: writeLine(sequence, event_json, write),
     }))
     at = last.sequence
   }
@@ -69,8 +74,8 @@ async function checkCursor(database: Database, { sequence, event_id }: AuditCurs
   )
 }
 
-function writeLine(sequence: number, text: string): string {
+function writeLine(sequence: number, text: string, write: LineWriter): string {
   const event = readJson(text)
   if (!isJsonObject(event)) throw new TypeError(`audit event number ${sequence} is not an object`)
-  return writeJson({ sequence, ...redactEvent(event) })
+  return write({ sequence, ...redactEvent(event) })
 }

@@ -1,3 +1,4 @@
+import { writeAuditLine } from '@chancery/contract'
 import { silentLog, systemClock } from '@chancery/service-kit'
 import { accepted, publishFirst, startTestAuthority, startTemporaryNats } from '@chancery/testkit'
 import type { TestAuthority, TemporaryNats } from '@chancery/testkit'
@@ -5,7 +6,7 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BEGINNING } from './export.ts'
-import type { ExportedEvent } from './export.ts'
+import type { ExportedEvent, LineWriter } from './export.ts'
 import { forwardAudit, resetPosition } from './forward.ts'
 import type { EventReceiver } from './forward.ts'
 import { natsOptions, openNatsReceiver } from './nats-receiver.ts'
@@ -24,7 +25,7 @@ afterAll(async () => {
   await nats.remove()
 })
 
-const forward = (receiver: EventReceiver, name: string): ReturnType<typeof forwardAudit> =>
+const forward = (receiver: EventReceiver, name: string, write?: LineWriter): ReturnType<typeof forwardAudit> =>
   forwardAudit({
     database: na.core.database,
     receiver,
@@ -35,6 +36,7 @@ const forward = (receiver: EventReceiver, name: string): ReturnType<typeof forwa
     isOnce: true,
     pageSize: 2,
     pauseMs: 5,
+    ...(write === undefined ? {} : { write }),
   })
 
 /** Stores the confirmed events. Fails as configured. */
@@ -106,6 +108,33 @@ describe('forwarding audit events', () => {
     } finally {
       await connection.close()
       await receiver.close()
+    }
+  })
+
+  it('stores another form of the same events in the same stream', async () => {
+    const place = { url: nats.url, credsFile: undefined, caFile: undefined, stream: 'FORMS', subject: 'net.forms' }
+    const origin = { service: 'authority', network: 'TEST-NET', version: '0' } as const
+    const connection = await connect({ servers: nats.url })
+    try {
+      for (const format of ['json', 'ocsf', 'cloudevents'] as const) {
+        const receiver = await openNatsReceiver({ ...place, format }, 'TEST-NET')
+        await forward(receiver, `form-${format}`, (event) => writeAuditLine(event, format, origin))
+        await receiver.close()
+      }
+      const manager = await jetstreamManager(connection)
+      const { state } = await manager.streams.info('FORMS', { subjects_filter: '>' })
+      const count = (await allIds()).length
+      expect(state.messages).toBe(3 * count)
+      const subjects = Object.keys(state.subjects ?? {})
+      expect(subjects).toContain('net.forms.policy_published')
+      expect(subjects).toContain('net.forms.ocsf.policy_published')
+      const last = await manager.streams.getMessage('FORMS', { seq: 3 * count })
+      const event = last?.json<{ id: string; specversion: string }>()
+      expect(event?.specversion).toBe('1.0')
+      expect(last?.header.get('Nats-Msg-Id')).toBe(`${event?.id}:cloudevents`)
+      expect(last?.header.get('Content-Type')).toBe('application/cloudevents+json; charset=utf-8')
+    } finally {
+      await connection.close()
     }
   })
 

@@ -3,7 +3,7 @@ import { writeSortable } from '@chancery/protocol'
 import type { Clock, Log } from '@chancery/service-kit'
 import type { Database } from '../database/database.ts'
 import { BEGINNING, CursorUnknownError, exportAudit } from './export.ts'
-import type { AuditCursor, ExportedEvent } from './export.ts'
+import type { AuditCursor, ExportedEvent, LineWriter } from './export.ts'
 
 /**
  * The receiver of events. `publish` resolves when it has stored the event, and may be called again for the same one.
@@ -22,6 +22,8 @@ export interface ForwardOptions {
   readonly signal: AbortSignal
   /** Ends when nothing is left instead of waiting for more. */
   readonly isOnce: boolean
+  /** Default: the event itself. */
+  readonly write?: LineWriter
   readonly pageSize?: number
   readonly pauseMs?: number
 }
@@ -47,9 +49,9 @@ export async function forwardAudit(options: ForwardOptions): Promise<{ readonly 
 }
 
 async function forwardAll(options: ForwardOptions): Promise<number> {
-  const { database, receiver, name, signal, pageSize = 500 } = options
+  const { database, receiver, name, signal, write, pageSize = 500 } = options
   let sent = 0
-  for await (const page of exportAudit(database, await findPosition(database, name), pageSize)) {
+  for await (const page of exportAudit(database, await findPosition(database, name), pageSize, write)) {
     await Promise.all(page.map((event) => receiver.publish(event)))
     const last = page.at(-1)
     if (last !== undefined) await storePosition(options, last)

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
+import type { AuditFormat } from '@chancery/contract'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, credsAuthenticator, headers, nanos } from '@nats-io/transport-node'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
+import { CLOUD_EVENT_TYPE } from '@chancery/contract'
 import type { EventReceiver } from './forward.ts'
 
 export interface NatsOptions {
@@ -9,8 +11,10 @@ export interface NatsOptions {
   readonly credsFile: string | undefined
   readonly caFile: string | undefined
   readonly stream: string
-  /** Events go to `<subject>.<event type>`. */
+  /** Events go to `<subject>.<event type>`, in another form than JSON to `<subject>.<format>.<event type>`. */
   readonly subject: string
+  /** Default: json. */
+  readonly format?: AuditFormat | undefined
 }
 
 export interface NatsReceiver extends EventReceiver {
@@ -43,6 +47,8 @@ export async function natsOptions(place: NatsOptions): Promise<NodeConnectionOpt
 export async function openNatsReceiver(place: NatsOptions, networkName: string): Promise<NatsReceiver> {
   const connection = await connect(await natsOptions(place))
   const client = jetstream(connection, { timeout: ACK_MS })
+  const { format = 'json' } = place
+  const prefix = format === 'json' ? place.subject : `${place.subject}.${format}`
   let isThere = false
   return {
     async publish({ event_id, event_type, line, sequence }) {
@@ -51,9 +57,12 @@ export async function openNatsReceiver(place: NatsOptions, networkName: string):
       const marks = headers()
       marks.set('Chancery-Network', encodeURIComponent(networkName))
       marks.set('Chancery-Sequence', String(sequence))
+      if (format === 'cloudevents') marks.set('Content-Type', CLOUD_EVENT_TYPE)
+      // The broker drops a repeated id. Two forms of one event in one stream are not repetitions.
+      const msgID = format === 'json' ? event_id : `${event_id}:${format}`
       // Only this stream counts as stored: another one may have the same subject.
       const expect = { streamName: place.stream }
-      await client.publish(`${place.subject}.${event_type}`, line, { msgID: event_id, headers: marks, expect })
+      await client.publish(`${prefix}.${event_type}`, line, { msgID, headers: marks, expect })
     },
     // Nothing is pending: the caller has stopped publishing, and unconfirmed events are sent again next time.
     close: () => connection.close(),

@@ -1,10 +1,12 @@
+import { writeAuditLine } from '@chancery/contract'
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { dirname } from 'node:path'
+import type { AuditFormat } from '@chancery/contract'
 import { writeSortable } from '@chancery/protocol'
 import { createLog, systemClock } from '@chancery/service-kit'
 import { BEGINNING, CursorUnknownError, exportAudit, readCursor, writeCursor } from '../audit/export.ts'
-import type { AuditCursor } from '../audit/export.ts'
+import type { AuditCursor, LineWriter } from '../audit/export.ts'
 import {
   findPosition,
   forwardAudit,
@@ -23,7 +25,14 @@ import { EXPECTED_SCHEMA_VERSION, readSchemaVersion } from '../database/migrate.
 import { openExistingDatabase, translateDatabaseError } from '../database/open.ts'
 import { syncFile } from '../database/copy/snapshot.ts'
 
-export interface ExportArguments extends CommandArguments {
+interface FormatArguments {
+  /** Default: json. */
+  readonly format?: AuditFormat
+  /** Version of the product, for the formats that name it. */
+  readonly version?: string
+}
+
+export interface ExportArguments extends CommandArguments, FormatArguments {
   readonly after?: string
   readonly limit?: number
   /** A new file. Without it, standard output. */
@@ -32,7 +41,7 @@ export interface ExportArguments extends CommandArguments {
   readonly name?: string
 }
 
-export interface ForwardArguments extends CommandArguments {
+export interface ForwardArguments extends CommandArguments, FormatArguments {
   readonly after?: string
   readonly name: string
   readonly isOnce: boolean
@@ -63,7 +72,8 @@ export function auditExport(args: ExportArguments): Promise<number> {
       if (!output.write(text)) await once(output, 'drain')
     }
     if (output !== process.stdout) await once(output, 'open')
-    for await (const page of exportAudit(database, last, Math.min(PAGE, left))) {
+    const writeLine = await lineWriter(database, args)
+    for await (const page of exportAudit(database, last, Math.min(PAGE, left), writeLine)) {
       const taken = page.slice(0, left)
       await write(taken.map(({ line }) => `${line}\n`).join(''))
       left -= taken.length
@@ -99,6 +109,7 @@ export function auditForward(args: ForwardArguments): Promise<number> {
       caFile: settings.auditNatsCaFile,
       stream: settings.auditNatsStream,
       subject: settings.auditNatsSubject,
+      format: args.format,
     }
     const { isOnce, name, stop: signal } = args
     if (args.after !== undefined)
@@ -107,7 +118,8 @@ export function auditForward(args: ForwardArguments): Promise<number> {
     const { openNatsReceiver } = await import('../audit/nats-receiver.ts')
     const receiver = await openNatsReceiver(place, await networkName(database))
     try {
-      const { sent } = await forwardAudit({ database, receiver, name, clock: systemClock, log, signal, isOnce })
+      const write = await lineWriter(database, args)
+      const { sent } = await forwardAudit({ database, receiver, name, clock: systemClock, log, signal, isOnce, write })
       log.info('forwarding ended', { sent })
       return 0
     } finally {
@@ -164,6 +176,14 @@ function readAfter(text: string | undefined): AuditCursor {
   const cursor = text === undefined ? BEGINNING : readCursor(text)
   if (cursor === undefined) throw new CommandError('--after: is not a cursor; take one that an export ended with, or 0')
   return cursor
+}
+
+async function lineWriter(
+  database: Database,
+  { format = 'json', version = 'unknown' }: FormatArguments,
+): Promise<LineWriter> {
+  const origin = { service: 'authority', network: await networkName(database), version } as const
+  return (event) => writeAuditLine(event, format, origin)
 }
 
 async function networkName(database: Database): Promise<string> {

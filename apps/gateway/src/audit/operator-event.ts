@@ -1,10 +1,11 @@
+import type { GatewayAuditEventName } from '@chancery/contract'
 import { writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Clock, Ids } from '@chancery/service-kit'
 
 /** Builds an operator event for the audit. Its id stays the same through every delivery. */
 export function operatorEvent(
-  event: string,
+  event: Exclude<GatewayAuditEventName, 'started' | 'completed'>,
   facts: JsonObject,
   { clock, ids }: { readonly clock: Clock; readonly ids: Ids },
 ): JsonObject {

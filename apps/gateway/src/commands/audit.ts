@@ -1,10 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { AuditFormat } from '@chancery/contract'
+import { isJsonObject, readJson } from '@chancery/protocol'
+import { writeAuditLine } from '@chancery/contract'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { Chain, auditRows, eventText, findBrokenLink } from '../state/audit-log.ts'
 import type { AuditRow } from '../state/audit-log.ts'
 import { readStateValues } from '../state/state-values.ts'
 import { openStateFile } from '../state/state-file.ts'
 import { StateError } from '../state/state-error.ts'
+import { packageVersion } from './start.ts'
 import { done, readState, stateFileOf } from './state-command.ts'
 import type { ToolResult } from './state-command.ts'
 
@@ -27,6 +31,7 @@ export async function verifyAudit(settings: GatewaySettings): Promise<ToolResult
 export async function exportAudit(
   settings: GatewaySettings,
   write: (lines: string) => Promise<void>,
+  format: AuditFormat = 'json',
 ): Promise<{ readonly exitCode: 0 }> {
   const db = openStateFile({ file: stateFileOf(settings), isReadOnly: true, maxBytes: settings.stateMaxBytes })
   try {
@@ -35,7 +40,7 @@ export async function exportAudit(
     let chain = new Chain(values)
     for (const row of auditRows(db, values.head_sequence)) {
       if (!chain.follow(row)) chain = behindRetention(db, chain, row)
-      lines.push(`${eventText(row)}\n`)
+      lines.push(`${toLine(row, format)}\n`)
       if (lines.length < 1000) continue
       await write(lines.join(''))
       lines = []
@@ -45,6 +50,15 @@ export async function exportAudit(
   } finally {
     db.close()
   }
+}
+
+/** The stored text unchanged, because its hash covers it, or the event in another form. */
+function toLine(row: AuditRow, format: AuditFormat): string {
+  const text = eventText(row)
+  if (format === 'json') return text
+  const event = readJson(text)
+  if (!isJsonObject(event)) throw new StateError(`the audit event ${row.sequence} is not an object`)
+  return writeAuditLine(event, format, { service: 'gateway', network: undefined, version: packageVersion() })
 }
 
 /** Verifies from the first event now: a running gateway may have removed older events during the export. */

@@ -1,10 +1,21 @@
-import type { Command } from './command.ts'
+import type { Command, CommandOption } from './command.ts'
 
 /** Where the events are. No key and no genesis block is needed to read them. */
 const DATABASE_OPTIONS: Command['options'] = [
   { flags: '--db-path <file>', summary: 'SQLite file (DB_PATH)', default: 'chancery.db' },
   { flags: '--env-file <file>', summary: 'File with settings; environment variables override it' },
 ]
+
+/** Forms in which audit events leave a service. `json` is the event itself. */
+export const AUDIT_FORMATS = ['json', 'ocsf', 'cloudevents'] as const
+export type AuditFormat = (typeof AUDIT_FORMATS)[number]
+
+export const AUDIT_FORMAT_OPTION: CommandOption = {
+  flags: '--format <word>',
+  summary: 'Form of each event: as stored, OCSF 1.8 or CloudEvents 1.0',
+  default: 'json',
+  choices: AUDIT_FORMATS,
+}
 
 export const auditCommands: readonly Command[] = [
   {
@@ -17,6 +28,7 @@ export const auditCommands: readonly Command[] = [
       { flags: '--after <cursor>', summary: 'Only events after this cursor', default: '0' },
       { flags: '--limit <n>', summary: 'Maximum number of events' },
       { flags: '--out <file>', summary: 'New file; default: standard output' },
+      AUDIT_FORMAT_OPTION,
       {
         flags: '--name <name>',
         summary: 'Continue after the last export of this name and store the new position; needs --out',
@@ -36,6 +48,10 @@ export const auditCommands: readonly Command[] = [
         line: 'chancery audit export --env-file /etc/chancery/authority.env --name archive --out audit-2026-07.jsonl',
         summary: 'Export the events since the last export of this name',
       },
+      {
+        line: 'chancery audit export --env-file /etc/chancery/authority.env --format ocsf --out audit-ocsf.jsonl',
+        summary: 'Export all events for a SIEM that reads OCSF',
+      },
     ],
     needs: 'authority-host',
   },
@@ -47,6 +63,7 @@ export const auditCommands: readonly Command[] = [
     arguments: [],
     options: [
       { flags: '--once', summary: 'Exit when all events are sent' },
+      AUDIT_FORMAT_OPTION,
       { flags: '--name <name>', summary: 'Name of the stored position; each name sends all events', default: 'nats' },
       {
         flags: '--after <cursor>',
@@ -60,6 +77,10 @@ export const auditCommands: readonly Command[] = [
     ],
     examples: [
       { line: 'chancery audit forward --env-file /etc/chancery/authority.env', summary: 'Run next to the authority' },
+      {
+        line: 'chancery audit forward --env-file /etc/chancery/authority.env --format ocsf --name siem',
+        summary: 'Send OCSF events, with a separate position',
+      },
       {
         line: 'chancery audit forward --env-file /etc/chancery/authority.env --name old-broker --remove',
         summary: 'Delete the position of a forwarder that no longer runs',

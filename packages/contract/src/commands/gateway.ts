@@ -1,3 +1,4 @@
+import { AUDIT_FORMAT_OPTION } from './audit.ts'
 import type { Command, CommandArgument, CommandOption } from './command.ts'
 import { gatewaySetup } from './gateway-setup.ts'
 
@@ -172,10 +173,14 @@ const state: readonly Command[] = [
   {
     path: ['gateway', 'audit', 'export'],
     summary: 'Print the audit events of a gateway',
-    description: 'Prints the stored audit events as JSON Lines, oldest first.',
+    description:
+      'Prints the stored audit events as JSON Lines, oldest first. It verifies the chain and stops before the first event that does not follow.',
     arguments: [],
-    options: [ENV_FILE],
-    examples: [{ line: 'chancery gateway audit export > audit.ndjson', summary: 'Works while the gateway runs' }],
+    options: [AUDIT_FORMAT_OPTION, ENV_FILE],
+    examples: [
+      { line: 'chancery gateway audit export > audit.ndjson', summary: 'Works while the gateway runs' },
+      { line: 'chancery gateway audit export --format cloudevents > audit.ndjson', summary: 'Print CloudEvents' },
+    ],
     needs: 'nothing',
   },
 ]

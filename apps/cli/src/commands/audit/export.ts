@@ -4,7 +4,9 @@ import type { Result } from '../../output/result.ts'
 import { usageError } from '../../errors/failure.ts'
 import { refuseExisting } from '../../files/files.ts'
 import { wholeNumber } from '../../arguments/numbers.ts'
+import { auditFormat } from '../../arguments/audit-format.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { packageVersion } from '../../process.ts'
 import { toStartArguments } from '../authority/start.ts'
 
 /** Runs `audit export`: reads the database on the authority's machine; there is no route for it. */
@@ -26,6 +28,8 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     ...(limit === undefined ? {} : { limit }),
     ...(file === undefined ? {} : { out: file }),
     ...(name === undefined ? {} : { name }),
+    format: auditFormat(options),
+    version: packageVersion(),
   })
   return { exitCode }
 }

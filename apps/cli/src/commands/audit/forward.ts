@@ -1,7 +1,9 @@
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { usageError } from '../../errors/failure.ts'
+import { auditFormat } from '../../arguments/audit-format.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { packageVersion } from '../../process.ts'
 import { toStartArguments } from '../authority/start.ts'
 
 /** Runs `audit forward` until it is stopped; with --remove it only deletes its position. */
@@ -19,6 +21,8 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     name: options.textOrDefault('name'),
     isOnce: options.isSet('once'),
     stop: context.stop(),
+    format: auditFormat(options),
+    version: packageVersion(),
   })
   return { exitCode }
 }

@@ -98,6 +98,18 @@ describe('gateway state and audit', () => {
       .split('\n')
       .map((line) => (JSON.parse(line) as { phase?: string }).phase)
     expect(phases.filter((phase) => phase !== undefined)).toEqual(['started', 'completed'])
+    const hashes = exported.stdout.match(/"hash":"[0-9a-f]{64}"/g)
+    for (const [format, type] of [
+      ['ocsf', '"event_code":"completed"'],
+      ['cloudevents', '"type":"chancery.gateway.audit.completed"'],
+    ]) {
+      const other = await setup.run(`gateway audit export --format ${format} --env-file ${env}`)
+      expect(other.stdout.trimEnd().split('\n')).toHaveLength(phases.length)
+      expect(other.stdout).toContain(type)
+      // The chain can be followed in these forms, too.
+      expect(other.stdout.match(/"hash":"[0-9a-f]{64}"/g)).toEqual(hashes)
+    }
+    expect((await setup.run(`gateway audit export --format xml --env-file ${env}`)).code).toBe(2)
   })
 
   it('overrides need a stopped gateway, a reason and something to override', async () => {

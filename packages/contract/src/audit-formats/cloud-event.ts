@@ -1,0 +1,31 @@
+import type { JsonObject } from '@chancery/protocol'
+import { operatorOf, subjectOf } from './audit-record.ts'
+import type { AuditOrigin, AuditRecord } from './audit-record.ts'
+
+/** The media type of one event in structured mode. */
+export const CLOUD_EVENT_TYPE = 'application/cloudevents+json; charset=utf-8'
+
+/** Digits of the largest sequence. The extension `sequence` is compared as text. */
+const SEQUENCE_DIGITS = 16
+
+/** One event as a CloudEvent 1.0 in structured mode. `source` and `id` together are unique. */
+export function toCloudEvent(record: AuditRecord, origin: AuditOrigin): JsonObject {
+  const subject = subjectOf(record)
+  const key = operatorOf(record)
+  return {
+    specversion: '1.0',
+    id: record.id,
+    source: [
+      'urn:chancery',
+      origin.service,
+      ...(origin.network === undefined ? [] : [encodeURIComponent(origin.network)]),
+    ].join(':'),
+    type: `chancery.${origin.service}.audit.${record.type}`,
+    time: record.at,
+    ...(subject === undefined ? {} : { subject }),
+    datacontenttype: 'application/json',
+    sequence: String(record.sequence).padStart(SEQUENCE_DIGITS, '0'),
+    ...(key === undefined ? {} : { authtype: 'api_key', authid: key }),
+    data: record.details,
+  }
+}

@@ -1,0 +1,18 @@
+import type { AuditFormat } from '../commands/audit.ts'
+import { writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { readAuthorityEvent, readGatewayEvent } from './audit-record.ts'
+import type { AuditOrigin } from './audit-record.ts'
+import { toCloudEvent } from './cloud-event.ts'
+import { toOcsf } from './ocsf.ts'
+
+export type { AuditOrigin } from './audit-record.ts'
+export { CLOUD_EVENT_TYPE } from './cloud-event.ts'
+export { OCSF_VERSION } from './ocsf.ts'
+
+/** One exported event as one line of JSON without its end. The event must be redacted before. */
+export function writeAuditLine(event: JsonObject, format: AuditFormat, origin: AuditOrigin): string {
+  if (format === 'json') return writeJson(event)
+  const record = origin.service === 'authority' ? readAuthorityEvent(event) : readGatewayEvent(event)
+  return writeJson(format === 'ocsf' ? toOcsf(record, origin) : toCloudEvent(record, origin))
+}
