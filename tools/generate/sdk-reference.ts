@@ -33,6 +33,11 @@ const ENTRIES = [
     'evidence-pack/index.d.ts',
     'Evidence packs, for browsers. `@chancery/sdk` exports the same names.',
   ],
+  [
+    '@chancery/sdk/verify/history',
+    'trust-history/index.d.ts',
+    'Past states, for browsers. `@chancery/sdk` exports the same names.',
+  ],
 ] as const
 
 interface Exported {

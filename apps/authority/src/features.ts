@@ -26,6 +26,7 @@ import type { EvidenceLog } from './features/evidence-log/index.ts'
 import { openEvidence } from './features/evidence/index.ts'
 import type { Evidence } from './features/evidence/index.ts'
 import { openFindings } from './features/findings/index.ts'
+import { openHistory } from './features/history/index.ts'
 import { openHealth } from './features/health/index.ts'
 import type { Health } from './features/health/index.ts'
 import { openKeySuccession } from './features/key-succession/index.ts'
@@ -70,6 +71,7 @@ export interface Features {
   readonly evidenceLog: EvidenceLog
   readonly findings: Feature
   readonly health: Health
+  readonly history: Feature
   readonly keySuccession: KeySuccession
   readonly operatorKeys: Feature
   readonly auditList: Feature
@@ -175,6 +177,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     health,
     dashboard,
     findings,
+    history: openHistory(parts),
     consensus: openConsensus({ ...parts, partners, recognitionTreaties }),
     dataUsage: openDataUsage(parts),
     sovereign: openSovereign(parts),
@@ -210,6 +213,7 @@ function inDocumentOrder(features: Features): readonly Feature[] {
     features.operatorKeys,
     features.auditList,
     features.findings,
+    features.history,
     features.changes,
     features.attestations,
     features.recognitionPolicy,

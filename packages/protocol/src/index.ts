@@ -166,3 +166,20 @@ export * from './trust/scanned-list.ts'
 export { CompactCrl } from './trust/compact-crl.ts'
 export * from './trust/evaluate-certificate.ts'
 export * from './trust/trust-decision.ts'
+export * from './history/trust-history.ts'
+export {
+  RECORD_SUBJECTS,
+  digestOfRecord,
+  fromAttestation,
+  fromCertificate,
+  fromTreaty,
+  readSubject,
+  subjectKindOf,
+} from './history/subject.ts'
+export type { RecordSubject, SubjectRecord, TrustSubject } from './history/subject.ts'
+export type { HistoryPage, ProofRecord } from './history/pages.ts'
+export { finding as historyFinding, outsideFinding } from './history/judge.ts'
+export type { HistoryFinding, TrustNote, TrustReason, TrustState } from './history/judge.ts'
+export { judgeTrust } from './history/judge-trust.ts'
+export type { TrustJudgement } from './history/judge-trust.ts'
+export * from './history/page-text.ts'

@@ -34,6 +34,8 @@ import { auditApi } from './api/audit.ts'
 import type { AuditApi } from './api/audit.ts'
 import { findingsApi } from './api/findings.ts'
 import type { FindingsApi } from './api/findings.ts'
+import { historyApi } from './api/history.ts'
+import type { HistoryApi } from './api/history.ts'
 import { changesApi } from './api/changes.ts'
 import type { ChangesApi } from './api/changes.ts'
 import { operatorKeysApi } from './api/operator-keys.ts'
@@ -98,6 +100,7 @@ export interface Client {
   readonly operatorKeys: OperatorKeysApi
   readonly audit: AuditApi
   readonly findings: FindingsApi
+  readonly history: HistoryApi
   readonly changes: ChangesApi
   readonly reference: ReferenceApi
 }
@@ -152,6 +155,7 @@ export function toAreas(connection: Connection): Client {
     operatorKeys: operatorKeysApi(connection),
     audit: auditApi(connection),
     findings: findingsApi(connection),
+    history: historyApi(connection),
     changes: changesApi(connection),
     reference: referenceApi(connection),
   }

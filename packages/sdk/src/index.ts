@@ -177,6 +177,7 @@ export type {
   RetentionResult,
 } from './api/evidence.ts'
 export type { AuditApi, AuditPage, AuditQuery } from './api/audit.ts'
+export type { ArchivePage, ArchiveQuery, HistoryApi, PastAnswer, PastQuery } from './api/history.ts'
 export type { FindingsApi, FirstSteps, NetworkFinding, NetworkFindings } from './api/findings.ts'
 export type { Changes, ChangesApi } from './api/changes.ts'
 export type {
@@ -287,5 +288,6 @@ export type { Signer } from '@chancery/protocol'
 export * from './evidence-pack/index.ts'
 export { collectEvidencePack } from './evidence-pack/collect.ts'
 export type { GivenRecords } from './evidence-pack/collect.ts'
+export * from './trust-history/index.ts'
 export { replayEvidencePack } from './evidence-pack/replay.ts'
 export type { AskCedar } from './evidence-pack/replay.ts'

@@ -59,6 +59,7 @@ export const ROUTE_METHODS: RouteMethods = {
   operatorKeys: { revoke: 'revoke', activity: 'activity', list: 'list', whoami: 'whoami' },
   audit: { list: 'page' },
   findings: { list: 'list' },
+  history: { trusted: 'trusted', archive: 'archive' },
   changes: { current: 'since' },
   agents: {
     register: 'register',

@@ -42,6 +42,7 @@ import { treatyLists } from './migrations/0035-treaty-lists.ts'
 import { silentNodes } from './migrations/0036-silent-nodes.ts'
 import { capabilityLists } from './migrations/0037-capability-lists.ts'
 import { policyTexts } from './migrations/0038-policy-texts.ts'
+import { lostHistory } from './migrations/0039-lost-history.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -84,6 +85,7 @@ const MIGRATIONS: readonly Migration[] = [
   silentNodes,
   capabilityLists,
   policyTexts,
+  lostHistory,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

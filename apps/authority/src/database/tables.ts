@@ -288,7 +288,8 @@ export interface Tables extends DecisionTables, PartnerTables {
     expires_at: string
   }
   instances: { instance: string; operator_digest: string; seen_at: string }
-  recoveries: { position: number; recovered_at: string; replay_floor: string }
+  /** `known_until`: the last change in the restored backup, if it is known. */
+  recoveries: { position: number; recovered_at: string; replay_floor: string; known_until: string | null }
   offer_makers: { offer_id: string; operator_public_key: string; expires_at: string }
   recovered_revocations: { attestation_id: string; revocation_reason: string | null }
   /** When something last happened, by name; one row for each. */

@@ -55,6 +55,7 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
   const recovery = await database.write(
     async (tx) => {
       for (const head of ['operator-keys', 'crl', 'policy', 'feed'] as const) await tx.lock(head)
+      const knownUntil = await findLastChange(tx.query)
       const keys = await revokeKeysAgain(tx, mark)
       const list = await relist(tx, parts, mark)
       await raisePolicyPosition(tx, mark)
@@ -65,7 +66,7 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
       const agents = await unlistAllAgents(tx)
       await raiseVersions(tx, mark)
       const replayFloor = now + TOLERANCE
-      await noteRecovery(tx, now, replayFloor)
+      await noteRecovery(tx, now, replayFloor, knownUntil)
       const recovered = {
         crlSequence: list?.sequence,
         feedSequence: feed?.sequence,
@@ -213,13 +214,42 @@ async function raiseVersions(tx: Transaction, { versions }: HighWater): Promise<
   }
 }
 
-async function noteRecovery(tx: Transaction, now: Instant, replayFloor: Instant): Promise<void> {
+/** Events of changes that decide who is trusted. A halted authority writes none of them. */
+const CHANGES = [
+  'certificate_issued',
+  'certificate_renewed',
+  'certificate_revoked',
+  'crl_published',
+  'membership_attestation_issued',
+  'membership_attestation_revoked',
+  'recognition_treaty_issued',
+  'recognition_treaty_revoked',
+  'revocation_feed_published',
+  'sovereign_revocation_feed_imported',
+] as const
+
+/** The time of the last change in this database. What was changed later, up to the recovery, may be lost. */
+async function findLastChange(tx: Reader): Promise<string | null> {
+  const row = await tx
+    .selectFrom('audit_events')
+    .select((eb) => eb.fn.max('created_at').as('at'))
+    .where('event_type', 'in', CHANGES)
+    .executeTakeFirst()
+  return row?.at ?? null
+}
+
+async function noteRecovery(
+  tx: Transaction,
+  now: Instant,
+  replayFloor: Instant,
+  known_until: string | null,
+): Promise<void> {
   const last = await tx.query
     .selectFrom('recoveries')
     .select((eb) => eb.fn.max('position').as('position'))
     .executeTakeFirst()
   const position = Number(last?.position ?? 0) + 1
-  const row = { position, recovered_at: writeSortable(now), replay_floor: writeSortable(replayFloor) }
+  const row = { position, recovered_at: writeSortable(now), replay_floor: writeSortable(replayFloor), known_until }
   await tx.query.insertInto('recoveries').values(row).execute()
 }
 

@@ -87,6 +87,8 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'GET /admin/nodes/{node_public_key}/events': 'operator:standard',
   'GET /admin/whoami': 'operator:standard',
   'GET /admin/findings': 'operator:standard',
+  'GET /admin/history/trusted': 'operator:standard',
+  'GET /admin/history/archive': 'operator:standard',
   'GET /admin/policy/history': 'operator:standard',
   'POST /admin/revoke': 'operator:privileged',
   'POST /admin/operator-keys/{key_id}/revoke': 'operator:privileged',

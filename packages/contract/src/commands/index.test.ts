@@ -125,6 +125,8 @@ const PATHS = [
   'data-usage verify',
   'verify',
   'verify pack',
+  'trusted',
+  'trusted archive',
   'gateway init',
   'gateway add-network',
   'gateway start',
@@ -256,6 +258,8 @@ describe('commands', () => {
       'consensus assemble',
       'data-usage policy',
       'data-usage intent',
+      'trusted',
+      'trusted archive',
       // Reading the store is an operator's matter, too: it names members.
       'evidence status',
       'evidence search',

@@ -19,6 +19,7 @@ import { executorKeyCommands } from './executor-keys.ts'
 import { federationCommands } from './federation.ts'
 import { gatewayCommands } from './gateway.ts'
 import { genesisCommands } from './genesis.ts'
+import { historyCommands } from './history.ts'
 import { initCommands } from './init.ts'
 import { keygenCommands } from './keygen.ts'
 import { mcpCommands } from './mcp.ts'
@@ -59,6 +60,7 @@ export const COMMANDS: readonly Command[] = [
   ...consensusCommands,
   ...dataUsageCommands,
   ...verifyCommands,
+  ...historyCommands,
   ...gatewayCommands,
   ...authzenCommands,
   ...evidenceCommands,

@@ -17,6 +17,7 @@ import { health } from './health.ts'
 import { operatorKeys } from './operator-keys.ts'
 import { audit } from './audit.ts'
 import { findings } from './findings.ts'
+import { history } from './history.ts'
 import { changes } from './changes.ts'
 import { partners } from './partners.ts'
 import { policy } from './policy.ts'
@@ -42,6 +43,7 @@ export interface RouteTable {
   readonly operatorKeys: typeof operatorKeys
   readonly audit: typeof audit
   readonly findings: typeof findings
+  readonly history: typeof history
   readonly changes: typeof changes
   readonly agents: typeof agents
   readonly attestations: typeof attestations
@@ -73,6 +75,7 @@ export const ROUTES: RouteTable = {
   operatorKeys,
   audit,
   findings,
+  history,
   changes,
   agents,
   attestations,

@@ -25,6 +25,18 @@ export function authorityKeysAt(keys: AuthorityKeys, date: unknown): readonly st
   return pickKeys(keys, (key) => at !== undefined && wasCurrent(key, at))
 }
 
+/**
+ * As {@link authorityKeysAt}, but the current key counts in its own period only: a record with another date was not
+ * signed by the authority. A key that became current again is also listed with its earlier period.
+ */
+export function keysInPeriod(keys: AuthorityKeys, date: string): readonly string[] {
+  const { public_key: current, valid_from, valid_to } = keys.genesis.network_authority
+  const former = keys.history?.former_keys.filter(({ public_key }) => public_key === current) ?? []
+  const periods = [{ key_id: '', public_key: current, valid_from, valid_to }, ...former]
+  const isCurrent = periods.some((period) => wasCurrent(period, instantOf(date)))
+  return authorityKeysAt(keys, date).filter((key) => key !== current || isCurrent)
+}
+
 /** All of them, the current one first: for a record that bears no date of its signature. */
 export function allAuthorityKeys(keys: AuthorityKeys): readonly string[] {
   return pickKeys(keys, () => true)

@@ -9,6 +9,7 @@ import {
   digestOf,
   instantOf,
   isJsonObject,
+  keysInPeriod,
   policySetDigest,
   readAttestation,
   readReceived,
@@ -16,8 +17,8 @@ import {
   receivedBytes,
   receivedDigest,
   sha256Hex,
-  trustAgreement,
   signedBytes,
+  trustAgreement,
   verifyAny,
   verifyReceived,
 } from '@chancery/protocol'
@@ -34,7 +35,6 @@ import type { PackDecision } from './check-entries.ts'
 import { PASSED, failed, missing } from './finding.ts'
 import type { Finding } from './finding.ts'
 import type { EvidencePack } from './format.ts'
-import { keysAt } from './keys.ts'
 
 /** One for each party; more would only cost time. */
 const MAX_SIGNATURES = 8
@@ -64,7 +64,7 @@ export async function checkPolicies(
     const { version, signature } = policy.record
     const isSame = receivedDigest(policy) === applied.policy_digest && version === applied.version
     if (!isSame || signature?.key_id !== applied.signed_by) return failed('policy_digest_mismatch')
-    const verdict = await verifyReceived(policy, keysAt(keys, policy.record.issued_at))
+    const verdict = await verifyReceived(policy, keysInPeriod(keys, policy.record.issued_at))
     if (!verdict.ok) return failed(`policy_${verdict.reason}`)
   }
   absent ??= left[0]?.policy_id
@@ -106,7 +106,7 @@ export async function checkTreaty(
   if (record === undefined) return failed('treaty_malformed')
   const { network_name } = keys.genesis
   if (record.issuer_sovereign_id !== network_name) return failed('treaty_of_another_network')
-  const isSigned = record.signatures.length > 0 && (await isSignedOnlyBy(record, keysAt(keys, record.issued_at)))
+  const isSigned = record.signatures.length > 0 && (await isSignedOnlyBy(record, keysInPeriod(keys, record.issued_at)))
   if (!isSigned) return failed('treaty_invalid_signature')
   if (record.signatures.some(({ key_id }) => key_id !== record.issued_by)) return failed('treaty_issuer_mismatch')
   if (recognition !== undefined) {
@@ -202,7 +202,7 @@ async function checkAttestation(
   const treaty = pack.treaty ?? {}
   const given = { context: decision.contextWire, attestation, treaty }
   const issuedAt = tryRead(readRecognitionTreaty, treaty)?.issued_at
-  const signers = issuedAt === undefined ? [] : keysAt(keys, issuedAt)
+  const signers = issuedAt === undefined ? [] : keysInPeriod(keys, issuedAt)
   const fault = await checkForeignBasis(given, decision.record, signers)
   return fault === undefined ? PASSED : failed(fault)
 }
@@ -213,7 +213,7 @@ export function attestationKeys(
   record: Attestation,
   keys: AuthorityKeys,
 ): readonly string[] {
-  if (record.issuer_sovereign_id === keys.genesis.network_name) return keysAt(keys, record.issued_at)
+  if (record.issuer_sovereign_id === keys.genesis.network_name) return keysInPeriod(keys, record.issued_at)
   const read = treaty === null ? undefined : tryRead(readRecognitionTreaty, treaty)
   return read?.subject_sovereign_id === record.issuer_sovereign_id ? read.subject_public_keys : []
 }

@@ -6,6 +6,7 @@ import {
   executionEvidenceForm,
   isJsonObject,
   justificationForm,
+  keysInPeriod,
   readEventLine,
   readReceived,
   receivedDigest,
@@ -27,7 +28,6 @@ import type {
 import { PASSED, failed, missing, worst } from './finding.ts'
 import type { Finding } from './finding.ts'
 import type { EvidencePack, PackExecutorKey } from './format.ts'
-import { keysAt } from './keys.ts'
 import type { PackKeys } from './keys.ts'
 
 /** The decision of a pack, with its context and its entry. */
@@ -180,9 +180,9 @@ export async function checkDecision(
   if (decision === undefined) return failed('no_decision')
   const { record, received } = decision
   if (record.operator_sovereign_id !== keys.genesis.network_name) return failed('other_network')
-  const verdict = await verifyReceived(received, keysAt(keys, record.decision_made_at))
+  const verdict = await verifyReceived(received, keysInPeriod(keys, record.decision_made_at))
   if (!verdict.ok || own === keys) return verdict
-  const isOfBlock = (await verifyReceived(received, keysAt(own, record.decision_made_at))).ok
+  const isOfBlock = (await verifyReceived(received, keysInPeriod(own, record.decision_made_at))).ok
   return isOfBlock ? PASSED : failed('other_genesis: no key of the block in the pack signed the decision')
 }
 
@@ -213,7 +213,7 @@ export async function checkJustification(
   if (justification === undefined) return missing('the pack has no justification')
   if (decision === undefined) return missing('the decision cannot be read')
   const { proof_issued_at } = justification.record
-  return verifyJustification(justification, keysAt(keys, proof_issued_at), decision.record)
+  return verifyJustification(justification, keysInPeriod(keys, proof_issued_at), decision.record)
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   fromBase64,
   fromHex,
   hashLeaf,
+  keysInPeriod,
   logOrigin,
   openCheckpoint,
   openLog,
@@ -20,7 +21,6 @@ import type { PackEntries } from './check-entries.ts'
 import { PASSED, failed, missing, worst } from './finding.ts'
 import type { Finding } from './finding.ts'
 import type { EvidencePack, PackProof } from './format.ts'
-import { keysAt } from './keys.ts'
 
 /** What the log proves: the finding, and the entries that are leaves of it. */
 export interface LogFinding {
@@ -137,7 +137,7 @@ export async function checkAnchor(
     return (log?.anchor_hashes ?? null) === null
       ? missing('the decision is not anchored')
       : failed('anchor_proof_not_used')
-  const verdict = await verifyReceived(asReceived(storeAnchorForm, anchor), keysAt(keys, anchor.anchored_at))
+  const verdict = await verifyReceived(asReceived(storeAnchorForm, anchor), keysInPeriod(keys, anchor.anchored_at))
   if (!verdict.ok) return failed(`anchor_${verdict.reason}`)
   if (anchor.sovereign_id !== keys.genesis.network_name) return failed('other_network')
   if (anchor.signature?.key_id !== anchor.issued_by) return failed('anchor_issuer_mismatch')

@@ -1,22 +1,12 @@
-import { authorityKeysAt, genesisDigest, instantOf, verifyKeyHistory, wasCurrent } from '@chancery/protocol'
+import { genesisDigest, instantOf, verifyKeyHistory } from '@chancery/protocol'
 import type { AuthorityKeys, FormerKey, GenesisBlock, KeyHistory } from '@chancery/protocol'
 import { PASSED, failed, missing } from './finding.ts'
 import type { Finding } from './finding.ts'
 import type { EvidencePack } from './format.ts'
 import type { PackTrust } from './report.ts'
 
-/**
- * The keys that may have signed a record of this date. The key of the block counts only in its own period: a record with
- * another date was not signed by the authority.
- */
-export function keysAt(keys: AuthorityKeys, date: string): readonly string[] {
-  const { public_key: current, valid_from, valid_to } = keys.genesis.network_authority
-  const own = { key_id: '', public_key: current, valid_from, valid_to }
-  // A key that became current again is also listed with its earlier period.
-  const periods = [own, ...formerOf(keys.history, current)]
-  const isCurrent = periods.some((period) => wasCurrent(period, instantOf(date)))
-  return authorityKeysAt(keys, date).filter((key) => key !== current || isCurrent)
-}
+/** The records of a file that name the keys of its authority. */
+export type KeyRecords = Pick<EvidencePack, 'genesis' | 'key_history'>
 
 function formerOf(history: KeyHistory | undefined, key: string): readonly FormerKey[] {
   return history?.former_keys.filter(({ public_key }) => public_key === key) ?? []
@@ -35,7 +25,7 @@ export interface PackKeys {
  * The keys of the pack. For an earlier block than the trusted one, the trusted keys with their history: the earlier key
  * may be stolen, so only the trusted history says when it counted. A history that does not verify adds no key.
  */
-export async function findKeys({ genesis, key_history }: EvidencePack, trust: PackTrust): Promise<PackKeys> {
+export async function findKeys({ genesis, key_history }: KeyRecords, trust: PackTrust): Promise<PackKeys> {
   const verdict = key_history === null ? undefined : await verifyKeyHistory(key_history, genesis)
   const own = key_history !== null && verdict?.ok === true ? { genesis, history: key_history } : { genesis }
   const trusted = trust.genesis
@@ -61,7 +51,7 @@ function isEarlierBlock(block: GenesisBlock, trusted: GenesisBlock): boolean {
  * The block of the pack has the trusted root. The trusted history must list the key of an earlier block: findKeys takes
  * the periods of all keys from there.
  */
-export async function checkRoot({ genesis }: EvidencePack, trust: PackTrust): Promise<Finding> {
+export async function checkRoot({ genesis }: Pick<KeyRecords, 'genesis'>, trust: PackTrust): Promise<Finding> {
   const { genesis: trusted, rootKey, network } = trust
   if (network !== undefined && network !== genesis.network_name) return failed('other_network')
   if (rootKey !== undefined && rootKey !== genesis.root_public_key) return failed('unknown_root_key')

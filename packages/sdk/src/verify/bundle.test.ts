@@ -33,6 +33,7 @@ async function bundle(entry: string): Promise<string> {
 it.each([
   ['verify', 'index.ts', 25],
   ['verify/pack', '../evidence-pack/index.ts', 32],
+  ['verify/history', '../trust-history/index.ts', 40],
 ])(
   '%s is small, and imports nothing: neither a module of Node nor another package',
   async (name, entry, maxKiB) => {

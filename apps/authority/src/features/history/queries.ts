@@ -1,0 +1,205 @@
+import type { HistoryPlace } from '@chancery/protocol'
+import { sql } from 'kysely'
+import { isRevokedInAudit } from '../../audit/revoked-treaties.ts'
+import type { Database, Reader } from '../../database/database.ts'
+
+/** Rows of one table: of some ids, or the next page in the order of the primary key. */
+export type Wanted =
+  | { readonly ids: readonly string[] }
+  | { readonly after: HistoryPlace | undefined; readonly limit: number }
+
+export interface CertificateRow {
+  readonly cert_id: string
+  readonly cert_json: string
+  readonly status: string
+  readonly revoked_at: string | null
+  readonly revocation_reason: string | null
+  readonly revoke_after: string | null
+  /** Of the revocation list. A row that was edited does not change the list. */
+  readonly entry_json: string | null
+}
+
+export function readCertificates(db: Reader, wanted: Wanted): Promise<readonly CertificateRow[]> {
+  let query = db
+    .selectFrom('issued_certs as c')
+    .leftJoin('crl_entries as e', 'e.cert_id', 'c.cert_id')
+    .select(['c.cert_id', 'c.cert_json', 'c.status', 'c.revoked_at', 'c.revocation_reason', 'c.revoke_after'])
+    .select('e.entry_json')
+    .orderBy('c.cert_id')
+  if ('ids' in wanted) return query.where('c.cert_id', 'in', wanted.ids).execute()
+  if (wanted.after !== undefined) query = query.where('c.cert_id', '>', wanted.after.id)
+  return query.limit(wanted.limit).execute()
+}
+
+/** Entries of certificates without a row. */
+export async function readEntry(db: Reader, cert_id: string): Promise<string | undefined> {
+  const row = await db.selectFrom('crl_entries').select('entry_json').where('cert_id', '=', cert_id).executeTakeFirst()
+  return row?.entry_json
+}
+
+export interface AttestationRow {
+  readonly attestation_id: string
+  readonly attestation_json: string
+  readonly status: string
+  readonly revoked_at: string | null
+  readonly revocation_reason: string | null
+  /** Of the own feed, which an edited row does not change. */
+  readonly published_at: string | null
+}
+
+export function readAttestations(db: Reader, wanted: Wanted): Promise<readonly AttestationRow[]> {
+  let query = db
+    .selectFrom('membership_attestations as a')
+    .leftJoin('own_feed_ids as f', 'f.attestation_id', 'a.attestation_id')
+    .select(['a.attestation_id', 'a.attestation_json', 'a.status', 'a.revoked_at', 'a.revocation_reason'])
+    .select('f.revoked_at as published_at')
+    .orderBy('a.attestation_id')
+  if ('ids' in wanted) return query.where('a.attestation_id', 'in', wanted.ids).execute()
+  if (wanted.after !== undefined) query = query.where('a.attestation_id', '>', wanted.after.id)
+  return query.limit(wanted.limit).execute()
+}
+
+/** A revoked id without an attestation: a restored database lacks the record. */
+export async function isRecovered(db: Reader, attestation_id: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('recovered_revocations')
+    .select('attestation_id')
+    .where('attestation_id', '=', attestation_id)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export interface TreatyStateRow {
+  readonly treaty_id: string
+  readonly treaty_json: string
+  readonly status: string
+  readonly revoked_at: string | null
+  readonly revocation_reason: string | null
+  readonly revoked_in_audit: boolean | number
+}
+
+function treaties({ engine, read }: Pick<Database, 'engine' | 'read'>) {
+  return read
+    .selectFrom('recognition_treaties')
+    .select(['treaty_id', 'treaty_json', 'status', 'revoked_at', 'revocation_reason'])
+    .select(isRevokedInAudit(engine).as('revoked_in_audit'))
+}
+
+export function readTreaties(
+  database: Pick<Database, 'engine' | 'read'>,
+  wanted: Wanted,
+): Promise<readonly TreatyStateRow[]> {
+  let query = treaties(database).orderBy('treaty_id')
+  if ('ids' in wanted) return query.where('treaty_id', 'in', wanted.ids).execute()
+  if (wanted.after !== undefined) query = query.where('treaty_id', '>', wanted.after.id)
+  return query.limit(wanted.limit).execute()
+}
+
+export function readTreatiesWith(
+  database: Pick<Database, 'engine' | 'read'>,
+  { own, subject, limit }: { readonly own: string; readonly subject: string; readonly limit: number },
+): Promise<readonly TreatyStateRow[]> {
+  return treaties(database)
+    .where('issuer_sovereign_id', '=', own)
+    .where('subject_sovereign_id', '=', subject)
+    .orderBy('issued_at', 'desc')
+    .orderBy('treaty_id')
+    .limit(limit)
+    .execute()
+}
+
+export interface ImportedRow {
+  readonly issuer_sovereign_id: string
+  readonly attestation_id: string
+  readonly sequence: number
+  readonly reason: string | null
+  readonly imported_at: string
+}
+
+export function findImported(db: Reader, issuer: string, attestation_id: string): Promise<ImportedRow | undefined> {
+  return imported(db)
+    .where('issuer_sovereign_id', '=', issuer)
+    .where('attestation_id', '=', attestation_id)
+    .executeTakeFirst()
+}
+
+export function readImported(
+  db: Reader,
+  { after, limit }: { readonly after: HistoryPlace | undefined; readonly limit: number },
+): Promise<readonly ImportedRow[]> {
+  let query = imported(db)
+  if (after !== undefined)
+    query = query.where(
+      sql<boolean>`(issuer_sovereign_id, attestation_id) > (${after.issuer_sovereign_id}, ${after.id})`,
+    )
+  return query.orderBy('issuer_sovereign_id').orderBy('attestation_id').limit(limit).execute()
+}
+
+function imported(db: Reader) {
+  return db
+    .selectFrom('imported_sovereign_revocations')
+    .select(['issuer_sovereign_id', 'attestation_id', 'sequence', 'reason', 'imported_at'])
+}
+
+/** The list in force at a time, if its text is stored and not too long, and the version with a number. */
+export async function readLists(
+  db: Reader,
+  { at, sequence, maxBytes }: { readonly at: string; readonly sequence: number | null; readonly maxBytes: number },
+): Promise<readonly string[]> {
+  const inForce = await db
+    .selectFrom('crl_versions')
+    .select('sequence')
+    .where('issued_at', '<=', at)
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const wanted = [inForce?.sequence, sequence].filter((each) => typeof each === 'number')
+  if (wanted.length === 0) return []
+  const rows = await db
+    .selectFrom('crl_versions')
+    .select('crl_json')
+    .where('sequence', 'in', wanted)
+    .where(sql<boolean>`length(crl_json) <= ${maxBytes}`)
+    .orderBy('sequence')
+    .execute()
+  return rows.map(({ crl_json }) => crl_json)
+}
+
+/** The own feed in force at a time, if its text is stored and not too long. */
+export async function readOwnFeeds(db: Reader, at: string, maxBytes: number): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('own_revocation_feeds')
+    .select('feed_json')
+    .where('issued_at', '<=', at)
+    .where(sql<boolean>`length(feed_json) <= ${maxBytes}`)
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .execute()
+  return rows.map(({ feed_json }) => feed_json)
+}
+
+/** The stored feeds of a partner. Empty texts were removed. */
+export async function readPartnerFeeds(db: Reader, issuer: string, maxBytes: number): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('sovereign_revocation_feeds')
+    .select('feed_json')
+    .where('issuer_sovereign_id', '=', issuer)
+    .where(sql<boolean>`length(feed_json) between 2 and ${maxBytes}`)
+    .orderBy('sequence', 'desc')
+    .limit(2)
+    .execute()
+  return rows.map(({ feed_json }) => feed_json)
+}
+
+/** Recoveries after a restore, newest first. */
+export function readRecoveries(
+  db: Reader,
+  limit: number,
+): Promise<readonly { readonly recovered_at: string; readonly known_until: string | null }[]> {
+  return db
+    .selectFrom('recoveries')
+    .select(['recovered_at', 'known_until'])
+    .orderBy('position', 'desc')
+    .limit(limit)
+    .execute()
+}

@@ -1,0 +1,47 @@
+import { open } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { SUBJECT_KINDS, writeTrustHistoryPage } from '@chancery/protocol'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import { OWNER_ONLY, refuseExisting, toFailure, typed } from '../../files/files.ts'
+import { plural } from '../../output/plural.ts'
+import { withProgress } from '../../output/progress.ts'
+import type { Result } from '../../output/result.ts'
+
+/** Runs `trusted archive`: writes page after page. The statements are verified when the archive is used. */
+export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const file = resolve(cwd, options.required('out'))
+  await refuseExisting([file])
+  const connection = await connectAsOperator(context, options)
+  const handle = await open(file, 'wx', OWNER_ONLY).catch((error: unknown) => {
+    throw toFailure(error, file, 'written')
+  })
+  let records = 0
+  try {
+    await withProgress(context, 'Writing', async (progress) => {
+      const client = connection.client()
+      for (const kind of SUBJECT_KINDS) {
+        let cursor: string | null = null
+        do {
+          const query: { kind: typeof kind; cursor?: string } = cursor === null ? { kind } : { kind, cursor }
+          const answer = await client.history.archive(query)
+          await handle.appendFile(writeTrustHistoryPage(answer.page))
+          records += answer.count
+          cursor = answer.next_cursor
+          progress.update(`Wrote ${plural(records, 'record')}`)
+        } while (cursor !== null)
+      }
+    })
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  const name = typed(cwd, file)
+  const text = [
+    `${style.good('Written:')} ${name}, with ${plural(records, 'record')}.`,
+    `Ask it: chancery trusted RECORD --at TIME --offline ${name} --genesis genesis.json`,
+  ]
+  return { data: { records, file }, text: text.join('\n') }
+}

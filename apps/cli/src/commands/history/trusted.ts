@@ -1,0 +1,188 @@
+import { resolve } from 'node:path'
+import {
+  FormError,
+  RECORD_SUBJECTS,
+  asJson,
+  readInstant,
+  readSubject,
+  subjectKindOf,
+  visible,
+  writeInstant,
+  writeTrustHistoryPage,
+} from '@chancery/protocol'
+import type {
+  Instant,
+  JsonObject,
+  RecordSubject,
+  SubjectRecord,
+  TrustJudgement,
+  TrustSubject,
+} from '@chancery/protocol'
+import { TrustHistoryError, judgePack, judgePast } from '@chancery/sdk'
+import type { PackTrust, PastAnswer } from '@chancery/sdk'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import { connectAsOperator } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
+import type { CommandContext } from '../../context.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
+import { OWNER_ONLY, refuseExisting, writeNewFile } from '../../files/files.ts'
+import { loadJsonObject } from '../../files/json-file.ts'
+import type { Result } from '../../output/result.ts'
+import type { Style } from '../../output/style.ts'
+import { table } from '../../output/table.ts'
+import { loadPackTrust } from '../verify/pack.ts'
+import { openHistoryFile } from './read-file.ts'
+import { NOTE_WORDS, REASON_WORDS, STATE_WORDS } from './words.ts'
+
+/** What is asked: the id, and the record where a file was given. */
+interface Asked {
+  readonly id: string
+  readonly kind: RecordSubject | undefined
+  readonly given: SubjectRecord | undefined
+  readonly at: Instant
+}
+
+/** Runs `trusted`. The answer of the authority is judged here: only its signed records count. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const asked = await readAsked(context, args.required('record'), options)
+  const file = options.text('offline')
+  if (file !== undefined && options.isSet('out'))
+    throw usageError('--out saves an answer of the authority.', 'Leave out --out, or --offline.')
+  const judged = await explained(() =>
+    file === undefined ? judgeOnline(context, asked, options) : judgeOffline(context, asked, options, file),
+  )
+  return { data: asJson(judged), text: toText(judged, context.style), exitCode: EXIT_CODES[judged.state] }
+}
+
+const EXIT_CODES = { trusted: 0, not_trusted: 1, unknown: 2 } as const
+
+async function readAsked(context: CommandContext, record: string, options: Options): Promise<Asked> {
+  const text = options.required('at')
+  const at = readInstant(text)
+  if (at === undefined)
+    throw usageError(`--at ${visible(text)}: this is not a time.`, 'For example 2026-07-01T12:00:00Z.')
+  const now = context.now()
+  if (at > now) throw usageError(`--at ${visible(text)} is in the future.`, `The latest time is ${writeInstant(now)}.`)
+  const kind = RECORD_SUBJECTS.find((each) => each === options.text('kind'))
+  if (!record.endsWith('.json')) return { id: record, kind, given: undefined, at }
+  const given = readGiven(await loadJsonObject(context.cwd, record), record)
+  if (kind !== undefined && kind !== given.kind)
+    throw usageError(`${visible(record)} is not a record of --kind ${kind}.`)
+  return { id: given.id, kind: given.kind, given, at }
+}
+
+/** A record, or the response of a route that contains it. */
+function readGiven(value: JsonObject, file: string): SubjectRecord {
+  const inner = Object.values(value).find((each) => subjectKindOf(each) !== undefined)
+  const record = subjectKindOf(value) === undefined && inner !== undefined ? inner : value
+  const kind = subjectKindOf(record)
+  const hint = 'Give a certificate, an attestation or a treaty, as its issuer wrote it.'
+  if (kind === undefined)
+    throw new CommandError({ code: 'invalid_record', message: `${file} has no such record.`, hint })
+  try {
+    return readSubject(kind, record)
+  } catch (error) {
+    if (!(error instanceof FormError)) throw error
+    const message = `${file} is not a ${kind}: ${error.message}.`
+    throw new CommandError({ code: 'invalid_record', message, hint }, { cause: error })
+  }
+}
+
+async function judgeOnline(context: CommandContext, asked: Asked, options: Options): Promise<TrustJudgement> {
+  const out = options.text('out')
+  const file = out === undefined ? undefined : resolve(context.cwd, out)
+  if (file !== undefined) await refuseExisting([file])
+  const connection = await connectAsOperator(context, options)
+  const trust = await trustOf(context, options, connection)
+  const { id, kind, given, at } = asked
+  const answer = await connection.ask((client) =>
+    client.history.trusted({
+      id,
+      at: writeInstant(at),
+      ...(kind === undefined ? {} : { kind }),
+      ...(given === undefined ? {} : { issuer_sovereign_id: given.issuer }),
+    }),
+  )
+  const subject: TrustSubject = { id, kind: kind ?? answer.kind, given }
+  const judged = await judgePast(subject, [answer.page], { at, trust })
+  if (file !== undefined) await writeNewFile(file, writeTrustHistoryPage(answer.page), OWNER_ONLY)
+  if (given === undefined) noteOther(context, answer, judged)
+  return judged
+}
+
+/** The same rule gives the same state, so another one means a changed answer or another release. */
+function noteOther({ note }: CommandContext, answer: PastAnswer, judged: TrustJudgement): void {
+  if (answer.state !== judged.state)
+    note(`the authority says ${visible(answer.state)}, but its signed records do not prove that`)
+}
+
+async function judgeOffline(
+  context: CommandContext,
+  asked: Asked,
+  options: Options,
+  file: string,
+): Promise<TrustJudgement> {
+  const trust = await loadPackTrust(context, options)
+  if (trust.genesis === undefined)
+    throw usageError(
+      '--offline needs --genesis.',
+      'Give the genesis block of the network, from another source than the file.',
+    )
+  const { id, given, at } = asked
+  const kind = asked.kind ?? given?.kind
+  if (kind === undefined) throw usageError('--offline with an id needs --kind.', 'certificate, attestation or treaty.')
+  const subject: TrustSubject = { id, kind, given }
+  const opened = await openHistoryFile(resolve(context.cwd, file))
+  return 'pack' in opened
+    ? judgePack(subject, opened.pack, { at, trust })
+    : judgePast(subject, opened.pages, { at, trust })
+}
+
+/** --genesis, or the configured block with the keys that were followed from it. */
+async function trustOf(context: CommandContext, options: Options, connection: Connection): Promise<PackTrust> {
+  if (options.isSet('genesis')) return loadPackTrust(context, options)
+  const { genesis, history } = connection.followed?.keys ?? { genesis: connection.genesis }
+  if (genesis === undefined)
+    throw usageError(
+      'No genesis block is configured.',
+      'Give --genesis <file>: without a trusted root key nothing is proven.',
+    )
+  return history === undefined ? { genesis } : { genesis, keyHistory: history }
+}
+
+async function explained<Value>(work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof TrustHistoryError)) throw error
+    const hint = 'Check that the file is complete, and that --genesis is the block of its network.'
+    throw new CommandError({ code: 'invalid_trust_history', message: error.message, hint }, { cause: error })
+  }
+}
+
+function toText(judged: TrustJudgement, style: Style): string {
+  const words = STATE_WORDS[judged.state]
+  const title = { trusted: style.good(words), not_trusted: style.bad(words), unknown: style.warn(words) }[judged.state]
+  const { source, ended_at, end_reason } = judged
+  const by =
+    source === null
+      ? ''
+      : ` by ${source.kind.replace('_', ' ')}${source.sequence === null ? '' : ` ${source.sequence}`}`
+  const verb = judged.reason === 'superseded' ? 'Replaced' : 'Revoked'
+  const cause = end_reason === null ? '' : ` (${visible(end_reason)})`
+  const rows = judged.proof.map(({ kind, id, sequence, issued_at, public_key }) => [
+    kind,
+    visible(id),
+    sequence === null ? '-' : String(sequence),
+    visible(issued_at),
+    public_key,
+  ])
+  return [
+    `${title} at ${judged.at}: ${judged.kind} ${visible(judged.id)}`,
+    `  ${REASON_WORDS[judged.reason]}`,
+    ...(ended_at === null ? [] : [`  ${verb} at ${visible(ended_at)}${cause}${by}.`]),
+    ...(judged.treaty_id === null ? [] : [`  Under treaty ${visible(judged.treaty_id)}.`]),
+    ...judged.notes.map((note) => `  ${NOTE_WORDS[note]}`),
+    ...(rows.length === 0 ? [] : ['', table(['PROOF', 'ID', 'NUMBER', 'SIGNED AT', 'KEY'], rows, style)]),
+  ].join('\n')
+}

@@ -1,0 +1,96 @@
+import type { Attestation } from '../artifacts/attestation.ts'
+import type { RecognitionTreaty } from '../artifacts/recognition-treaty.ts'
+import type { Instant } from '../canonical/time.ts'
+import { requireInstant } from '../canonical/time.ts'
+import { instantOf } from '../reading/text.ts'
+import { finding, judgeOwn, judgeStated, outsideFinding } from './judge.ts'
+import type { HistoryFinding, TrustReason } from './judge.ts'
+import { feedSigner, signerOf, standingsOf, toProof, whySilent, wholeChain } from './pages.ts'
+import type { ProvenPages } from './pages.ts'
+import { fromTreaty } from './subject.ts'
+import type { SubjectRecord } from './subject.ts'
+
+/**
+ * Judges the attestation of a partner at a past time (protocol/trust-history 2.2): it is inside its validity, a treaty
+ * of the authority was in force whose keys and scope accept it, and no feed that was imported by then revoked it.
+ */
+export async function judgePartner(
+  subject: SubjectRecord<Attestation>,
+  proven: ProvenPages,
+  at: Instant,
+): Promise<HistoryFinding> {
+  requireInstant(at)
+  const outside = outsideFinding(subject, at, [])
+  if (outside !== undefined) return outside
+  const place = { issuer_sovereign_id: subject.issuer, id: subject.id }
+  const stated = standingsOf(proven, 'imported_attestation', place, at)
+  const asked = { at, digest: undefined, listed: undefined, proof: [] }
+  const imported = judgeStated(stated, asked)
+  if (imported.state === 'not_trusted') return imported
+  const accepted = await judgeTreaties(subject, proven, at)
+  if (accepted.state !== 'trusted') return accepted
+  const notes = (await hadPartnerRevoked(subject, proven, at)) ? (['partner_revoked_before'] as const) : []
+  const proof = [...accepted.proof, ...imported.proof]
+  return { ...imported, treaty_id: accepted.treaty_id, notes: [...imported.notes, ...notes], proof }
+}
+
+type TreatyMatch =
+  | { readonly key: string }
+  | { readonly reason: 'role_not_allowed' | 'status_not_accepted' | 'invalid_signature' }
+
+/** A treaty under which the attestation counted, or why there is none, or why nobody can say. */
+async function judgeTreaties(
+  subject: SubjectRecord<Attestation>,
+  proven: ProvenPages,
+  at: Instant,
+): Promise<HistoryFinding> {
+  let open: HistoryFinding | undefined
+  let refused: TrustReason = 'no_treaty'
+  for (const treaty of proven.treaties.values()) {
+    const judged = await judgeOwn(fromTreaty(treaty), proven, at)
+    if (judged.state === 'not_trusted') continue
+    const match = await matchOf(subject, treaty)
+    if ('reason' in match) {
+      if (judged.state === 'trusted') refused = match.reason
+      continue
+    }
+    const own = toProof('attestation', subject.id, subject.record, match.key)
+    if (judged.state === 'trusted') return { ...judged, treaty_id: treaty.treaty_id, proof: [own, ...judged.proof] }
+    open = judged
+  }
+  if (open !== undefined) return open
+  return isComplete(subject.issuer, proven, at)
+    ? finding('not_trusted', refused)
+    : finding('unknown', 'treaties_missing')
+}
+
+/** Keys, statuses and roles of the treaty accept the attestation. Its time is checked elsewhere. */
+async function matchOf(
+  { record, status }: SubjectRecord<Attestation>,
+  { subject_public_keys, scope }: RecognitionTreaty,
+): Promise<TreatyMatch> {
+  if (!scope.accepted_statuses.some((each) => each === status)) return { reason: 'status_not_accepted' }
+  const isGranted = record.roles.length > 0 && record.roles.every((role) => scope.allowed_roles.includes(role))
+  if (!isGranted) return { reason: 'role_not_allowed' }
+  const key = await signerOf(record, subject_public_keys)
+  return key === undefined ? { reason: 'invalid_signature' } : { key }
+}
+
+/** Whether all treaties with a partner are here: one that is missing could have accepted the attestation. */
+function isComplete(partner: string, { pages }: ProvenPages, at: Instant): boolean {
+  const speaking = pages.filter(({ facts }) => whySilent(facts, at) === undefined)
+  const stating = speaking.filter(({ facts }) => facts.treaties_with === partner)
+  const used = stating.length > 0 ? stating : wholeChain(speaking, 'treaty', at)
+  return used.length > 0 && used.every(({ hasEveryTreaty }) => hasEveryTreaty)
+}
+
+/** A feed that the partner had signed by then already names the attestation, although it was imported later. */
+async function hadPartnerRevoked({ id, issuer }: SubjectRecord, proven: ProvenPages, at: Instant): Promise<boolean> {
+  const keys = [...proven.treaties.values()].flatMap(({ subject_public_keys }) => subject_public_keys)
+  for (const feed of proven.foreignFeeds) {
+    const isMeant = feed.issuer_sovereign_id === issuer && feed.revoked_attestation_ids.includes(id)
+    if (isMeant && instantOf(feed.issued_at) <= at && (await feedSigner(feed, [...new Set(keys)])) !== undefined)
+      return true
+  }
+  return false
+}

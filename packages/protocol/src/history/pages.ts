@@ -1,0 +1,231 @@
+import type { Attestation } from '../artifacts/attestation.ts'
+import type { Crl } from '../artifacts/crl.ts'
+import { keysInPeriod } from '../artifacts/followed-keys.ts'
+import type { AuthorityKeys } from '../artifacts/followed-keys.ts'
+import type { JoinCertificate } from '../artifacts/join-certificate.ts'
+import type { RecognitionTreaty } from '../artifacts/recognition-treaty.ts'
+import { verifyRevocationFeed } from '../artifacts/revocation-feed.ts'
+import type { RevocationFeed } from '../artifacts/revocation-feed.ts'
+import type { Instant } from '../canonical/time.ts'
+import { instantOf } from '../reading/text.ts'
+import { verifyList } from '../signing/forms.ts'
+import { digestOfRecord, fromAttestation, fromCertificate } from './subject.ts'
+import type { SubjectRecord, TrustSubject } from './subject.ts'
+import { isSamePlace } from './trust-history.ts'
+import type { HistoryPlace, Standing, SubjectKind, TrustHistory } from './trust-history.ts'
+
+/** One statement with the records that belong to it. The keys must be trusted already; nothing else is. */
+export interface HistoryPage {
+  readonly keys: AuthorityKeys
+  readonly history: TrustHistory
+  readonly certificates: readonly JoinCertificate[]
+  readonly attestations: readonly Attestation[]
+  readonly treaties: readonly RecognitionTreaty[]
+  readonly lists: readonly Crl[]
+  readonly feeds: readonly RevocationFeed[]
+}
+
+/** A record that proves a judgement, with the key that signed it. */
+export type ProofRecord = {
+  readonly kind: 'history' | 'certificate' | 'attestation' | 'treaty' | 'list' | 'feed' | 'decision'
+  readonly id: string
+  readonly sequence: number | null
+  readonly issued_at: string
+  readonly digest: string
+  readonly public_key: string
+}
+
+/** A verified statement, without what the question does not need: an archive has many. */
+export interface ProvenPage {
+  readonly facts: Pick<TrustHistory, 'gaps' | 'known_until' | 'covers' | 'treaties_with'>
+  readonly standings: readonly Standing[]
+  /** The record of each stated treaty is here. */
+  readonly hasEveryTreaty: boolean
+  readonly proof: ProofRecord
+}
+
+export interface ProvenList<Value> {
+  readonly record: Value
+  readonly proof: ProofRecord
+}
+
+/** The verified statements, lists and feeds of an authority, as far as they matter for one question. */
+export class ProvenPages {
+  readonly subject: TrustSubject
+  readonly pages: ProvenPage[] = []
+  readonly keys: AuthorityKeys[] = []
+  /** Stored records with the id that is asked for. They are verified when they are used. */
+  readonly candidates: Map<string, SubjectRecord> = new Map()
+  /** Of the partner that is asked for. */
+  readonly treaties: Map<string, RecognitionTreaty> = new Map()
+  readonly lists: ProvenList<Crl>[] = []
+  readonly feeds: ProvenList<RevocationFeed>[] = []
+  /** Feeds of the partner, not verified: their keys are those of treaties. */
+  readonly foreignFeeds: RevocationFeed[] = []
+  /** Statements, lists and feeds of the authority that do not verify. They prove nothing. */
+  refused = 0
+
+  constructor(subject: TrustSubject) {
+    this.subject = subject
+  }
+
+  get own(): string | undefined {
+    return this.keys[0]?.genesis.network_name
+  }
+
+  /** Who issued the record that is asked for. */
+  get issuer(): string | undefined {
+    return this.subject.given?.issuer ?? this.subject.issuer ?? this.own
+  }
+
+  /** Verifies the statement, lists and feeds of a page. Records are verified when they are used. */
+  async add(page: HistoryPage): Promise<void> {
+    const { keys, history } = page
+    const name = keys.genesis.network_name
+    if (name !== (this.own ?? name)) return void (this.refused += 1)
+    if (!this.keys.includes(keys)) this.keys.push(keys)
+    const isOwn = history.network_name === name
+    const key = isOwn ? await signerOf(history, keysInPeriod(keys, history.issued_at)) : undefined
+    if (key === undefined) return void (this.refused += 1)
+    const { gaps, known_until, covers, treaties_with } = history
+    this.pages.push({
+      facts: { gaps, known_until, covers, treaties_with },
+      standings: history.standings.filter((each) => each.kind === 'treaty' || each.id === this.subject.id),
+      hasEveryTreaty: hasEveryTreaty(page),
+      proof: toProof('history', history.history_id, history, key),
+    })
+    this.#addRecords(page)
+    await this.#addLists(page)
+  }
+
+  #addRecords({ certificates, attestations, treaties }: HistoryPage): void {
+    const { kind, id } = this.subject
+    const found: readonly SubjectRecord[] =
+      kind === 'certificate'
+        ? certificates.filter(({ cert_id }) => cert_id === id).map((each) => fromCertificate(each))
+        : attestations.filter(({ attestation_id }) => attestation_id === id).map((each) => fromAttestation(each))
+    if (kind !== 'treaty') for (const each of found) this.candidates.set(each.digest, each)
+    for (const treaty of treaties)
+      if (treaty.treaty_id === id || treaty.subject_sovereign_id === this.issuer)
+        this.treaties.set(digestOfRecord(treaty), treaty)
+  }
+
+  async #addLists({ keys, lists, feeds }: HistoryPage): Promise<void> {
+    for (const record of lists) {
+      const key = await signerOf(record, keysInPeriod(keys, record.issued_at))
+      if (key === undefined) this.refused += 1
+      else this.lists.push({ record, proof: numbered(toProof('list', record.crl_id, record, key), record) })
+    }
+    for (const record of feeds) {
+      if (record.issuer_sovereign_id !== this.own) {
+        this.foreignFeeds.push(record)
+        continue
+      }
+      const key = await feedSigner(record, keysInPeriod(keys, record.issued_at))
+      if (key === undefined) this.refused += 1
+      else this.feeds.push({ record, proof: numbered(toProof('feed', record.feed_id, record, key), record) })
+    }
+  }
+}
+
+function hasEveryTreaty({ history, treaties }: HistoryPage): boolean {
+  const named = history.standings.filter(({ kind, known }) => kind === 'treaty' && known)
+  if (named.length === 0) return true
+  const present = new Set(treaties.map((treaty) => digestOfRecord(treaty)))
+  return named.every(({ record_digest }) => record_digest !== null && present.has(record_digest))
+}
+
+function numbered(proof: ProofRecord, { sequence }: { readonly sequence: number }): ProofRecord {
+  return { ...proof, sequence }
+}
+
+export function toProof(
+  kind: ProofRecord['kind'],
+  id: string,
+  record: { readonly issued_at: string },
+  public_key: string,
+): ProofRecord {
+  return { kind, id, sequence: null, issued_at: record.issued_at, digest: digestOfRecord(record), public_key }
+}
+
+/** The key that signed a record, or undefined. */
+export async function signerOf(
+  record: Parameters<typeof verifyList>[0],
+  keys: readonly string[],
+): Promise<string | undefined> {
+  for (const key of keys) if (await verifyList(record, [key])) return key
+  return undefined
+}
+
+export async function feedSigner(feed: RevocationFeed, keys: readonly string[]): Promise<string | undefined> {
+  for (const key of keys) if (await verifyRevocationFeed(feed, [key])) return key
+  return undefined
+}
+
+/** What a page states about a record. */
+export interface Stated {
+  readonly page: ProvenPage
+  readonly standing: Omit<Standing, 'kind' | 'id' | 'issuer_sovereign_id'>
+}
+
+/**
+ * What all pages state about a record. The revocation of a partner's attestation that pages for all of them do not name
+ * was not imported. Other records that they do not name are not stored, and then nothing is stated about them.
+ */
+export function standingsOf(
+  { pages }: ProvenPages,
+  kind: SubjectKind,
+  place: HistoryPlace,
+  at: Instant,
+): readonly Stated[] {
+  const found = pages.flatMap((page) =>
+    page.standings
+      .filter((standing) => standing.kind === kind && isSamePlace(standing, place))
+      .map((standing): Stated => ({ page, standing })),
+  )
+  if (found.length > 0 || kind !== 'imported_attestation') return found
+  const chain = wholeChain(pages, kind, at)
+  const page = chain.find(({ facts }) => whySilent(facts, at) !== undefined) ?? chain[0]
+  return page === undefined ? [] : [{ page, standing: NOT_IMPORTED }]
+}
+
+const NOT_IMPORTED: Stated['standing'] = {
+  known: true,
+  record_digest: null,
+  is_revoked: false,
+  revoked_at: null,
+  reason: null,
+  source: null,
+  superseded_at: null,
+}
+
+/** Pages that together state all records of a kind, if possible such that say something about this time. */
+export function wholeChain(pages: readonly ProvenPage[], kind: SubjectKind, at: Instant): readonly ProvenPage[] {
+  const covering = pages.filter(({ facts }) => facts.covers?.kind === kind)
+  const speaking = follow(covering.filter(({ facts }) => whySilent(facts, at) === undefined))
+  return speaking.length > 0 ? speaking : follow(covering)
+}
+
+function follow(pages: readonly ProvenPage[]): readonly ProvenPage[] {
+  const keyOf = (place: HistoryPlace | null | undefined): string =>
+    JSON.stringify(place === null || place === undefined ? null : [place.issuer_sovereign_id, place.id])
+  const byStart = new Map(pages.map((page) => [keyOf(page.facts.covers?.after), page]))
+  const chain: ProvenPage[] = []
+  for (let page = byStart.get(keyOf(null)); page !== undefined && chain.length < pages.length;) {
+    chain.push(page)
+    const end = page.facts.covers?.through ?? null
+    if (end === null) return chain
+    page = byStart.get(keyOf(end))
+  }
+  return []
+}
+
+/** Why a statement does not say what did not happen before this time. Undefined: it says it. */
+export function whySilent(
+  { gaps, known_until }: Pick<TrustHistory, 'gaps' | 'known_until'>,
+  at: Instant,
+): 'history_lost' | 'too_recent' | undefined {
+  const isLost = gaps.some(({ from, until }) => (from === null || instantOf(from) <= at) && at < instantOf(until))
+  if (isLost) return 'history_lost'
+  return at > instantOf(known_until) ? 'too_recent' : undefined
+}

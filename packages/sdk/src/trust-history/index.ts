@@ -1,0 +1,7 @@
+/**
+ * Past states: import it as `@chancery/sdk/verify/history`. It runs in browsers, uses no module of Node.js and sends no
+ * requests.
+ */
+export { MAX_HISTORY_LINE, TrustHistoryError, readHistoryLine } from './file.ts'
+export { judgePack } from './judge-pack.ts'
+export { judgePast } from './judge-past.ts'
