@@ -5,7 +5,7 @@ export const historyCommands: readonly Command[] = [
     path: ['trusted'],
     summary: 'Show whether a record was trusted at a past time',
     description:
-      'Asks the authority for the stored history of a certificate, attestation or treaty, and judges its signed records on this machine with the genesis block that you trust. With --offline no request is sent. Exit code 0 if it was trusted, 1 if not, 2 if unknown because history was removed or lost.',
+      'Asks the authority for the stored history of a certificate, attestation or treaty, and verifies its signed records on this machine with the genesis block that you trust. With --offline no request is sent. Exit code 0 if it was trusted, 1 if not, 2 if unknown because history was removed or lost.',
     arguments: [
       {
         name: 'record',
@@ -42,7 +42,7 @@ export const historyCommands: readonly Command[] = [
       },
       {
         line: 'chancery trusted member.json --at 2026-07-01T12:00:00Z --offline answer.jsonl --genesis genesis.json',
-        summary: 'Judge saved records without a network',
+        summary: 'Verify saved records without a network',
       },
     ],
     needs: 'operator',

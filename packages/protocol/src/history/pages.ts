@@ -25,7 +25,7 @@ export interface HistoryPage {
   readonly feeds: readonly RevocationFeed[]
 }
 
-/** A record that proves a judgement, with the key that signed it. */
+/** A record that proves a verdict, with the key that signed it. */
 export type ProofRecord = {
   readonly kind: 'history' | 'certificate' | 'attestation' | 'treaty' | 'list' | 'feed' | 'decision'
   readonly id: string

@@ -13,7 +13,7 @@ export interface PastQuery {
   readonly at: string
 }
 
-/** What the authority says. Judge its page with `judgePast`: the state is a convenience. */
+/** What the authority says. Verify its page with `verifyPast`: the state is a convenience. */
 export interface PastAnswer {
   readonly state: string
   readonly reason: string

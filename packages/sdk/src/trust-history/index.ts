@@ -3,5 +3,5 @@
  * requests.
  */
 export { MAX_HISTORY_LINE, TrustHistoryError, readHistoryLine } from './file.ts'
-export { judgePack } from './judge-pack.ts'
-export { judgePast } from './judge-past.ts'
+export { verifyPastOfPack } from './verify-pack.ts'
+export { verifyPast } from './verify-past.ts'

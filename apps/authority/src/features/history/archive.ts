@@ -23,7 +23,7 @@ interface Rows {
 export async function archive(call: OperatorCall, parts: HistoryParts): Promise<JsonObject> {
   const now = parts.clock.now()
   const { kind, after, limit } = readArchiveRequest(call.query)
-  // One more tells whether another page follows.
+  // One more row shows whether another page follows.
   const { standings: found, records } = await READERS[kind](parts, after, limit + 1)
   const hasNext = found.length > limit
   const standings = found.slice(0, limit)
@@ -70,7 +70,7 @@ const READERS: Readonly<Record<SubjectKind, ReadRows>> = {
   },
 }
 
-/** Without the record of the row that only tells whether another page follows. */
+/** Without the record of the row that only shows whether another page follows. */
 function recordsOf<Value>(stored: readonly { readonly record: Value | undefined }[], limit: number): readonly Value[] {
   return stored
     .slice(0, limit - 1)

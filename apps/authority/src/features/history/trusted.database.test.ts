@@ -1,14 +1,14 @@
 import {
   HOUR,
   SECOND,
-  judgeTrust,
+  verifyPastTrust,
   readInstant,
   readJson,
   readTrustHistoryPage,
   readSubject,
   writeInstant,
 } from '@chancery/protocol'
-import type { Instant, JsonObject, TrustJudgement, TrustSubject } from '@chancery/protocol'
+import type { Instant, JsonObject, PastVerdict, TrustSubject } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,
@@ -39,7 +39,7 @@ const post = async (target: string, body: JsonObject, status = 201): Promise<Jso
   accepted(await na.as('privileged')('POST', target, body), status)
 
 /** The state that the authority says, and the one that its signed records prove. */
-async function states(subject: TrustSubject, at: Instant): Promise<readonly [state: unknown, judged: TrustJudgement]> {
+async function states(subject: TrustSubject, at: Instant): Promise<readonly [state: unknown, verdict: PastVerdict]> {
   const issuer = subject.given?.issuer
   const answer = accepted(
     await ask({
@@ -50,14 +50,14 @@ async function states(subject: TrustSubject, at: Instant): Promise<readonly [sta
     }),
   )
   const page = readTrustHistoryPage(answer['page'] ?? null)
-  return [answer['state'], await judgeTrust(subject, [{ ...page, keys: { genesis: na.genesis } }], at)]
+  return [answer['state'], await verifyPastTrust(subject, [{ ...page, keys: { genesis: na.genesis } }], at)]
 }
 
 async function stateAt(subject: TrustSubject, at: Instant): Promise<string> {
-  const [said, judged] = await states(subject, at)
+  const [said, verdict] = await states(subject, at)
   // Without the record of a partner the authority cannot say more than this.
-  if (subject.given === undefined) expect(said).toBe(judged.state)
-  return `${judged.state} ${judged.reason}`
+  if (subject.given === undefined) expect(said).toBe(verdict.state)
+  return `${verdict.state} ${verdict.reason}`
 }
 
 /** Changes of the last seconds are not stated. */
@@ -82,13 +82,13 @@ describe('GET /admin/history/trusted', () => {
     clock.advance(3 * 86_400)
     expect(await stateAt(subject, ends - MICRO)).toBe('not_trusted revoked')
     expect(await stateAt(subject, ends)).toBe('not_trusted expired')
-    const [, judged] = await states(subject, revoked)
-    expect(judged).toMatchObject({
+    const [, verdict] = await states(subject, revoked)
+    expect(verdict).toMatchObject({
       ended_at: writeInstant(revoked),
       end_reason: 'key_compromise',
       source: { kind: 'list', sequence: 1 },
     })
-    expect(judged.proof.map(({ kind }) => kind)).toEqual(['certificate', 'history', 'list'])
+    expect(verdict.proof.map(({ kind }) => kind)).toEqual(['certificate', 'history', 'list'])
   })
 
   it('200: a renewed certificate until the authority refuses it', async () => {
@@ -163,8 +163,8 @@ describe('GET /admin/history/trusted', () => {
     expect(await stateAt(asked(operator), treated)).toBe('not_trusted role_not_allowed')
     const forged = given({ attestation_id: 'beta-2' }, foreignSovereign('BETA-NET', 'another key'))
     expect(await stateAt(asked(forged), treated)).toBe('not_trusted invalid_signature')
-    const [, judged] = await states(asked(), treated)
-    expect([judged.treaty_id, judged.proof.map(({ kind }) => kind)]).toEqual([
+    const [, verdict] = await states(asked(), treated)
+    expect([verdict.treaty_id, verdict.proof.map(({ kind }) => kind)]).toEqual([
       treaty_id,
       ['attestation', 'treaty', 'history'],
     ])
@@ -229,8 +229,10 @@ describe('GET /admin/history/archive', () => {
     } while (cursor !== null)
     expect(pages.length).toBeGreaterThan(2)
     for (const id of ids)
-      expect(await judgeTrust({ kind: 'attestation', id }, pages, at)).toMatchObject({ state: 'trusted' })
-    expect(await judgeTrust({ kind: 'attestation', id: 'no-such-id' }, pages, at)).toMatchObject({ state: 'unknown' })
+      expect(await verifyPastTrust({ kind: 'attestation', id }, pages, at)).toMatchObject({ state: 'trusted' })
+    expect(await verifyPastTrust({ kind: 'attestation', id: 'no-such-id' }, pages, at)).toMatchObject({
+      state: 'unknown',
+    })
   })
 
   it('400: kinds, pages and parameters', async () => {

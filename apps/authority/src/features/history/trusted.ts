@@ -3,7 +3,7 @@ import {
   MAX_STANDINGS,
   RECORD_SUBJECTS,
   asJson,
-  judgeTrust,
+  verifyPastTrust,
   readCrl,
   readRevocationFeed,
   trustHistoryJson,
@@ -57,7 +57,7 @@ const MAX_EVENTS = 200
 /**
  * GET /admin/history/trusted
  * Returns the state of a record at a past time, with a signed statement of the stored facts and the records that prove
- * it. A caller judges these again: the state is a convenience.
+ * it. A caller verifies these again: the state is a convenience.
  */
 export async function trusted(call: OperatorCall, parts: HistoryParts): Promise<JsonObject> {
   const now = parts.clock.now()
@@ -68,7 +68,7 @@ export async function trusted(call: OperatorCall, parts: HistoryParts): Promise<
   const { standings, treaties_with, ...records } = facts
   const history = await signStatement(parts, now, { covers: null, treaties_with, standings })
   const page: TrustHistoryPage = { ...keyRecords(parts), history, ...records }
-  return { ...(await judgeHere(page, request, standings)), page: trustHistoryJson(page) }
+  return { ...(await verifyHere(page, request, standings)), page: trustHistoryJson(page) }
 }
 
 interface Gathered extends Omit<TrustHistoryPage, 'genesis' | 'key_history' | 'history'> {
@@ -77,7 +77,7 @@ interface Gathered extends Omit<TrustHistoryPage, 'genesis' | 'key_history' | 'h
 }
 
 /** The verdict by the rule that callers use. Without a kind, that of the stored record. */
-async function judgeHere(
+async function verifyHere(
   page: TrustHistoryPage,
   request: TrustedRequest,
   standings: readonly Standing[],
@@ -88,8 +88,8 @@ async function judgeHere(
   const kind = request.kind ?? known[0] ?? RECORD_SUBJECTS[0]
   const { genesis, key_history } = page
   const keys = key_history === null ? { genesis } : { genesis, history: key_history }
-  const judged = await judgeTrust({ kind, id, issuer }, [{ ...page, keys }], at)
-  return asJson(judged)
+  const verdict = await verifyPastTrust({ kind, id, issuer }, [{ ...page, keys }], at)
+  return asJson(verdict)
 }
 
 async function gather(parts: HistoryParts, request: TrustedRequest): Promise<Gathered> {

@@ -35,7 +35,7 @@ afterAll(() => network.close())
 const offline = (line: string) => network.run(`${line} --genesis genesis.json`)
 
 describe('trusted', () => {
-  it('judges the records of the authority, prints them, and exits with the state', async () => {
+  it('verifies the records of the authority, prints them, and exits with the state', async () => {
     const good = await network.asOperator(`trusted ${id} --at ${before} --out answer.jsonl`)
     expect([good.code, good.stderr]).toEqual([0, ''])
     expect(good.stdout).toMatch(/^Trusted at .*attestation [^]*Revoked at .* \(left\) by feed[^]*PROOF/)
@@ -45,7 +45,7 @@ describe('trusted', () => {
     expect([none.code, none.stdout]).toEqual([2, expect.stringContaining('Unknown at')])
   })
 
-  it('judges a saved answer and an archive without the authority', async () => {
+  it('verifies a saved answer and an archive without the authority', async () => {
     expect((await network.asOperator('trusted archive --out history.jsonl')).code).toBe(0)
     for (const file of ['answer.jsonl', 'history.jsonl']) {
       const good = await offline(`trusted ${id} --kind attestation --at ${before} --offline ${file} --json`)

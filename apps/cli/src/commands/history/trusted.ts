@@ -10,15 +10,8 @@ import {
   writeInstant,
   writeTrustHistoryPage,
 } from '@chancery/protocol'
-import type {
-  Instant,
-  JsonObject,
-  RecordSubject,
-  SubjectRecord,
-  TrustJudgement,
-  TrustSubject,
-} from '@chancery/protocol'
-import { TrustHistoryError, judgePack, judgePast } from '@chancery/sdk'
+import type { Instant, JsonObject, RecordSubject, SubjectRecord, PastVerdict, TrustSubject } from '@chancery/protocol'
+import { TrustHistoryError, verifyPastOfPack, verifyPast } from '@chancery/sdk'
 import type { PackTrust, PastAnswer } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
@@ -42,16 +35,16 @@ interface Asked {
   readonly at: Instant
 }
 
-/** Runs `trusted`. The answer of the authority is judged here: only its signed records count. */
+/** Runs `trusted`. The answer of the authority is verdict here: only its signed records count. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const asked = await readAsked(context, args.required('record'), options)
   const file = options.text('offline')
   if (file !== undefined && options.isSet('out'))
     throw usageError('--out saves an answer of the authority.', 'Leave out --out, or --offline.')
-  const judged = await explained(() =>
-    file === undefined ? judgeOnline(context, asked, options) : judgeOffline(context, asked, options, file),
+  const verdict = await explained(() =>
+    file === undefined ? verifyOnline(context, asked, options) : verifyOffline(context, asked, options, file),
   )
-  return { data: asJson(judged), text: toText(judged, context.style), exitCode: EXIT_CODES[judged.state] }
+  return { data: asJson(verdict), text: toText(verdict, context.style), exitCode: EXIT_CODES[verdict.state] }
 }
 
 const EXIT_CODES = { trusted: 0, not_trusted: 1, unknown: 2 } as const
@@ -88,7 +81,7 @@ function readGiven(value: JsonObject, file: string): SubjectRecord {
   }
 }
 
-async function judgeOnline(context: CommandContext, asked: Asked, options: Options): Promise<TrustJudgement> {
+async function verifyOnline(context: CommandContext, asked: Asked, options: Options): Promise<PastVerdict> {
   const out = options.text('out')
   const file = out === undefined ? undefined : resolve(context.cwd, out)
   if (file !== undefined) await refuseExisting([file])
@@ -104,24 +97,24 @@ async function judgeOnline(context: CommandContext, asked: Asked, options: Optio
     }),
   )
   const subject: TrustSubject = { id, kind: kind ?? answer.kind, given }
-  const judged = await judgePast(subject, [answer.page], { at, trust })
+  const verdict = await verifyPast(subject, [answer.page], { at, trust })
   if (file !== undefined) await writeNewFile(file, writeTrustHistoryPage(answer.page), OWNER_ONLY)
-  if (given === undefined) noteOther(context, answer, judged)
-  return judged
+  if (given === undefined) noteOther(context, answer, verdict)
+  return verdict
 }
 
 /** The same rule gives the same state, so another one means a changed answer or another release. */
-function noteOther({ note }: CommandContext, answer: PastAnswer, judged: TrustJudgement): void {
-  if (answer.state !== judged.state)
+function noteOther({ note }: CommandContext, answer: PastAnswer, verdict: PastVerdict): void {
+  if (answer.state !== verdict.state)
     note(`the authority says ${visible(answer.state)}, but its signed records do not prove that`)
 }
 
-async function judgeOffline(
+async function verifyOffline(
   context: CommandContext,
   asked: Asked,
   options: Options,
   file: string,
-): Promise<TrustJudgement> {
+): Promise<PastVerdict> {
   const trust = await loadPackTrust(context, options)
   if (trust.genesis === undefined)
     throw usageError(
@@ -134,8 +127,8 @@ async function judgeOffline(
   const subject: TrustSubject = { id, kind, given }
   const opened = await openHistoryFile(resolve(context.cwd, file))
   return 'pack' in opened
-    ? judgePack(subject, opened.pack, { at, trust })
-    : judgePast(subject, opened.pages, { at, trust })
+    ? verifyPastOfPack(subject, opened.pack, { at, trust })
+    : verifyPast(subject, opened.pages, { at, trust })
 }
 
 /** --genesis, or the configured block with the keys that were followed from it. */
@@ -160,17 +153,17 @@ async function explained<Value>(work: () => Promise<Value>): Promise<Value> {
   }
 }
 
-function toText(judged: TrustJudgement, style: Style): string {
-  const words = STATE_WORDS[judged.state]
-  const title = { trusted: style.good(words), not_trusted: style.bad(words), unknown: style.warn(words) }[judged.state]
-  const { source, ended_at, end_reason } = judged
+function toText(verdict: PastVerdict, style: Style): string {
+  const words = STATE_WORDS[verdict.state]
+  const title = { trusted: style.good(words), not_trusted: style.bad(words), unknown: style.warn(words) }[verdict.state]
+  const { source, ended_at, end_reason } = verdict
   const by =
     source === null
       ? ''
       : ` by ${source.kind.replace('_', ' ')}${source.sequence === null ? '' : ` ${source.sequence}`}`
-  const verb = judged.reason === 'superseded' ? 'Replaced' : 'Revoked'
+  const verb = verdict.reason === 'superseded' ? 'Replaced' : 'Revoked'
   const cause = end_reason === null ? '' : ` (${visible(end_reason)})`
-  const rows = judged.proof.map(({ kind, id, sequence, issued_at, public_key }) => [
+  const rows = verdict.proof.map(({ kind, id, sequence, issued_at, public_key }) => [
     kind,
     visible(id),
     sequence === null ? '-' : String(sequence),
@@ -178,11 +171,11 @@ function toText(judged: TrustJudgement, style: Style): string {
     public_key,
   ])
   return [
-    `${title} at ${judged.at}: ${judged.kind} ${visible(judged.id)}`,
-    `  ${REASON_WORDS[judged.reason]}`,
+    `${title} at ${verdict.at}: ${verdict.kind} ${visible(verdict.id)}`,
+    `  ${REASON_WORDS[verdict.reason]}`,
     ...(ended_at === null ? [] : [`  ${verb} at ${visible(ended_at)}${cause}${by}.`]),
-    ...(judged.treaty_id === null ? [] : [`  Under treaty ${visible(judged.treaty_id)}.`]),
-    ...judged.notes.map((note) => `  ${NOTE_WORDS[note]}`),
+    ...(verdict.treaty_id === null ? [] : [`  Under treaty ${visible(verdict.treaty_id)}.`]),
+    ...verdict.notes.map((note) => `  ${NOTE_WORDS[note]}`),
     ...(rows.length === 0 ? [] : ['', table(['PROOF', 'ID', 'NUMBER', 'SIGNED AT', 'KEY'], rows, style)]),
   ].join('\n')
 }

@@ -14,7 +14,7 @@ import type {
   Instant,
   ProofRecord,
   SubjectRecord,
-  TrustJudgement,
+  PastVerdict,
   TrustSubject,
 } from '@chancery/protocol'
 import { readEntries } from '../evidence-pack/check-entries.ts'
@@ -30,11 +30,11 @@ import { TrustHistoryError } from './file.ts'
  * instant: the authority allowed an action with the record at the time of the decision. For other times inside the
  * validity the state is unknown. Throws TrustHistoryError.
  */
-export async function judgePack(
+export async function verifyPastOfPack(
   subject: TrustSubject,
   pack: EvidencePack,
   { at, trust }: { readonly at: Instant; readonly trust: PackTrust },
-): Promise<TrustJudgement> {
+): Promise<PastVerdict> {
   const { valid, checks } = await checkEvidencePack(pack, trust)
   if (!valid) {
     const failed = checks.filter(({ status }) => status === 'failed').map(({ name }) => name)
@@ -42,7 +42,7 @@ export async function judgePack(
   }
   const isProven = (name: string): boolean => checks.some((each) => each.name === name && each.status === 'passed')
   const { keys } = await findKeys(pack, trust)
-  const found = await judgeRecord(subject, pack, { at, keys, isProven })
+  const found = await verifyRecordThen(subject, pack, { at, keys, isProven })
   return { ...found, kind: subject.kind, id: subject.id, at: writeInstant(at) }
 }
 
@@ -52,7 +52,7 @@ interface PackFacts {
   readonly isProven: (check: 'treaty' | 'basis' | 'basis_signature') => boolean
 }
 
-async function judgeRecord(
+async function verifyRecordThen(
   subject: TrustSubject,
   pack: EvidencePack,
   { at, keys, isProven }: PackFacts,

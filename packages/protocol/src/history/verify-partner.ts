@@ -3,18 +3,18 @@ import type { RecognitionTreaty } from '../artifacts/recognition-treaty.ts'
 import type { Instant } from '../canonical/time.ts'
 import { requireInstant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
-import { finding, judgeOwn, judgeStated, outsideFinding } from './judge.ts'
-import type { HistoryFinding, TrustReason } from './judge.ts'
+import { finding, verifyOwn, verifyStated, outsideFinding } from './verify-own.ts'
+import type { HistoryFinding, TrustReason } from './verify-own.ts'
 import { feedSigner, signerOf, standingsOf, toProof, whySilent, wholeChain } from './pages.ts'
 import type { ProvenPages } from './pages.ts'
 import { fromTreaty } from './subject.ts'
 import type { SubjectRecord } from './subject.ts'
 
 /**
- * Judges the attestation of a partner at a past time (protocol/trust-history 2.2): it is inside its validity, a treaty
+ * Verifies the attestation of a partner at a past time (protocol/trust-history 2.2): it is inside its validity, a treaty
  * of the authority was in force whose keys and scope accept it, and no feed that was imported by then revoked it.
  */
-export async function judgePartner(
+export async function verifyPartner(
   subject: SubjectRecord<Attestation>,
   proven: ProvenPages,
   at: Instant,
@@ -25,9 +25,9 @@ export async function judgePartner(
   const place = { issuer_sovereign_id: subject.issuer, id: subject.id }
   const stated = standingsOf(proven, 'imported_attestation', place, at)
   const asked = { at, digest: undefined, listed: undefined, proof: [] }
-  const imported = judgeStated(stated, asked)
+  const imported = verifyStated(stated, asked)
   if (imported.state === 'not_trusted') return imported
-  const accepted = await judgeTreaties(subject, proven, at)
+  const accepted = await verifyTreaties(subject, proven, at)
   if (accepted.state !== 'trusted') return accepted
   const notes = (await hadPartnerRevoked(subject, proven, at)) ? (['partner_revoked_before'] as const) : []
   const proof = [...accepted.proof, ...imported.proof]
@@ -38,8 +38,8 @@ type TreatyMatch =
   | { readonly key: string }
   | { readonly reason: 'role_not_allowed' | 'status_not_accepted' | 'invalid_signature' }
 
-/** A treaty under which the attestation counted, or why there is none, or why nobody can say. */
-async function judgeTreaties(
+/** A treaty under which the attestation counted, or why there is none, or why it is unknown. */
+async function verifyTreaties(
   subject: SubjectRecord<Attestation>,
   proven: ProvenPages,
   at: Instant,
@@ -47,16 +47,16 @@ async function judgeTreaties(
   let open: HistoryFinding | undefined
   let refused: TrustReason = 'no_treaty'
   for (const treaty of proven.treaties.values()) {
-    const judged = await judgeOwn(fromTreaty(treaty), proven, at)
-    if (judged.state === 'not_trusted') continue
+    const verdict = await verifyOwn(fromTreaty(treaty), proven, at)
+    if (verdict.state === 'not_trusted') continue
     const match = await matchOf(subject, treaty)
     if ('reason' in match) {
-      if (judged.state === 'trusted') refused = match.reason
+      if (verdict.state === 'trusted') refused = match.reason
       continue
     }
     const own = toProof('attestation', subject.id, subject.record, match.key)
-    if (judged.state === 'trusted') return { ...judged, treaty_id: treaty.treaty_id, proof: [own, ...judged.proof] }
-    open = judged
+    if (verdict.state === 'trusted') return { ...verdict, treaty_id: treaty.treaty_id, proof: [own, ...verdict.proof] }
+    open = verdict
   }
   if (open !== undefined) return open
   return isComplete(subject.issuer, proven, at)

@@ -1,16 +1,16 @@
 import type { Attestation } from '../artifacts/attestation.ts'
 import type { Instant } from '../canonical/time.ts'
 import { requireInstant, writeInstant } from '../canonical/time.ts'
-import { finding, judgeOwn, judgeStated } from './judge.ts'
-import type { HistoryFinding } from './judge.ts'
-import { judgePartner } from './judge-partner.ts'
+import { finding, verifyOwn, verifyStated } from './verify-own.ts'
+import type { HistoryFinding } from './verify-own.ts'
+import { verifyPartner } from './verify-partner.ts'
 import { ProvenPages, standingsOf } from './pages.ts'
 import type { HistoryPage } from './pages.ts'
 import { fromTreaty } from './subject.ts'
 import type { RecordSubject, SubjectRecord, TrustSubject } from './subject.ts'
 
 /** The state of a record at a past time, with the records that prove it. */
-export interface TrustJudgement extends HistoryFinding {
+export interface PastVerdict extends HistoryFinding {
   readonly kind: RecordSubject
   readonly id: string
   readonly at: string
@@ -20,36 +20,36 @@ export interface TrustJudgement extends HistoryFinding {
  * Whether a record was trusted at a past time, from signed records alone. Nothing is taken from the sender of the
  * pages. What the pages do not prove is unknown, never trusted.
  */
-export async function judgeTrust(
+export async function verifyPastTrust(
   subject: TrustSubject,
   pages: Iterable<HistoryPage> | AsyncIterable<HistoryPage>,
   at: Instant,
-): Promise<TrustJudgement> {
+): Promise<PastVerdict> {
   requireInstant(at)
   const proven = new ProvenPages(subject)
   for await (const page of pages) await proven.add(page)
-  const found = await judgeCandidates(proven, at)
+  const found = await verifyCandidates(proven, at)
   const notes = proven.refused > 0 ? [...found.notes, 'refused_records' as const] : found.notes
   const proof = [...new Map(found.proof.map((each) => [each.digest, each])).values()]
   return { ...found, notes, proof, kind: subject.kind, id: subject.id, at: writeInstant(at) }
 }
 
-async function judgeCandidates(proven: ProvenPages, at: Instant): Promise<HistoryFinding> {
+async function verifyCandidates(proven: ProvenPages, at: Instant): Promise<HistoryFinding> {
   const { subject, own, issuer } = proven
   if (own === undefined || issuer === undefined) return finding('unknown', 'no_statement')
   if (issuer !== own && subject.kind !== 'attestation') return finding('not_trusted', 'other_network')
-  const judge = (record: SubjectRecord): Promise<HistoryFinding> =>
-    issuer === own ? judgeOwn(record, proven, at) : judgePartner(record as SubjectRecord<Attestation>, proven, at)
+  const verify = (record: SubjectRecord): Promise<HistoryFinding> =>
+    issuer === own ? verifyOwn(record, proven, at) : verifyPartner(record as SubjectRecord<Attestation>, proven, at)
   const { given } = subject
-  if (given !== undefined) return judge(given)
+  if (given !== undefined) return verify(given)
   const results: HistoryFinding[] = []
   for (const record of candidatesOf(proven, issuer)) {
-    const found = await judge(record)
+    const found = await verify(record)
     // Not a record of the authority: the sender of the pages may have added it.
     if (found.reason !== 'invalid_signature') results.push(found)
   }
   const [first, ...others] = results
-  if (first === undefined) return judgeMissing(proven, issuer, at)
+  if (first === undefined) return verifyMissing(proven, issuer, at)
   if (others.length === 0) return first
   // Two records with one id, both signed by the authority: each could be meant.
   const proof = results.flatMap((each) => each.proof)
@@ -64,10 +64,10 @@ function candidatesOf({ subject, candidates, treaties }: ProvenPages, issuer: st
 }
 
 /** Without the record only its end can be proven: an id can be revoked although the record is no longer stored. */
-function judgeMissing(proven: ProvenPages, issuer: string, at: Instant): HistoryFinding {
+function verifyMissing(proven: ProvenPages, issuer: string, at: Instant): HistoryFinding {
   const { subject, own } = proven
   const kind = issuer === own ? subject.kind : 'imported_attestation'
   const stated = standingsOf(proven, kind, { issuer_sovereign_id: issuer, id: subject.id }, at)
-  const found = judgeStated(stated, { at, digest: undefined, listed: undefined, proof: [] })
+  const found = verifyStated(stated, { at, digest: undefined, listed: undefined, proof: [] })
   return found.state === 'trusted' ? finding('unknown', 'record_missing', { proof: found.proof }) : found
 }

@@ -1,10 +1,10 @@
-import { judgeTrust, verifyGenesisBlock } from '@chancery/protocol'
+import { verifyPastTrust, verifyGenesisBlock } from '@chancery/protocol'
 import type {
   AuthorityKeys,
   HistoryPage,
   Instant,
   TrustHistoryPage,
-  TrustJudgement,
+  PastVerdict,
   TrustSubject,
 } from '@chancery/protocol'
 import { checkRoot, findKeys } from '../evidence-pack/keys.ts'
@@ -15,12 +15,12 @@ import { TrustHistoryError } from './file.ts'
  * Whether a record was trusted at a past time, by the signed records of these pages. Each page must be of the trusted
  * network: its genesis block, or an earlier one that the trusted key history lists. Throws TrustHistoryError.
  */
-export async function judgePast(
+export async function verifyPast(
   subject: TrustSubject,
   pages: Iterable<TrustHistoryPage> | AsyncIterable<TrustHistoryPage>,
   { at, trust }: { readonly at: Instant; readonly trust: PackTrust },
-): Promise<TrustJudgement> {
-  return judgeTrust(subject, withTrustedKeys(pages, trust), at)
+): Promise<PastVerdict> {
+  return verifyPastTrust(subject, withTrustedKeys(pages, trust), at)
 }
 
 /** Pages of one authority repeat its key records. They are verified once. */

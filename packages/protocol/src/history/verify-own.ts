@@ -10,7 +10,7 @@ import type { RevocationSource } from './trust-history.ts'
 
 export type TrustState = 'trusted' | 'not_trusted' | 'unknown'
 
-/** Why a record was trusted, was not, or why nobody can say. */
+/** Why a record was trusted, was not, or why it is unknown. */
 export type TrustReason =
   | 'in_force'
   | 'not_yet_valid'
@@ -35,7 +35,7 @@ export type TrustReason =
   | 'treaties_missing'
   | 'decision_only'
 
-/** Facts beside the state. `records_disagree`: the withdrawal counts. */
+/** Facts in addition to the state. `records_disagree`: the withdrawal counts. */
 export type TrustNote = 'records_disagree' | 'partner_revoked_before' | 'refused_records'
 
 export interface HistoryFinding {
@@ -66,13 +66,13 @@ export function finding(state: TrustState, reason: TrustReason, more: Partial<Hi
 }
 
 /**
- * Judges a record of the authority at a past time (protocol/trust-history 2). The first that applies decides:
+ * Verifies a record of the authority at a past time (protocol/trust-history 2). The first that applies decides:
  * 1. a key of the authority signed it, in the period of that key;
  * 2. the time is inside its validity, beginning included, end not;
  * 3. nothing says that it was revoked or replaced by then: one record that says so is enough;
  * 4. a statement says that it was not: without one the state is unknown.
  */
-export async function judgeOwn(subject: SubjectRecord, proven: ProvenPages, at: Instant): Promise<HistoryFinding> {
+export async function verifyOwn(subject: SubjectRecord, proven: ProvenPages, at: Instant): Promise<HistoryFinding> {
   requireInstant(at)
   const signed = await signatureFinding(subject, proven.keys)
   if ('state' in signed) return signed
@@ -82,7 +82,7 @@ export async function judgeOwn(subject: SubjectRecord, proven: ProvenPages, at: 
   const place = { issuer_sovereign_id: subject.issuer, id: subject.id }
   const stated = standingsOf(proven, subject.kind, place, at)
   const listed = endInLists(subject, proven, at)
-  return judgeStated(stated, { at, digest: subject.digest, listed, proof: own })
+  return verifyStated(stated, { at, digest: subject.digest, listed, proof: own })
 }
 
 /** 1: who signed. A time without a known key says nothing: its key may be missing in the history. */
@@ -139,7 +139,7 @@ function endInLists({ kind, id }: SubjectRecord, { lists, feeds }: ProvenPages, 
 }
 
 /** 3 and 4: what the statements say. */
-export function judgeStated(
+export function verifyStated(
   stated: readonly Stated[],
   facts: {
     readonly at: Instant
