@@ -1,4 +1,5 @@
-import type { HistoryPlace } from '@chancery/protocol'
+import { seconds } from '@chancery/protocol'
+import type { HistoryPlace, Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import { isRevokedInAudit } from '../../audit/revoked-treaties.ts'
 import type { Database, Reader } from '../../database/database.ts'
@@ -202,4 +203,13 @@ export function readRecoveries(
     .orderBy('position', 'desc')
     .limit(limit)
     .execute()
+}
+
+/**
+ * Changes of the last seconds may still be written, and the clocks of other instances may be slow: each by 30 s at most,
+ * and SQLite has one instance. So a statement ends this long before it is signed, and a lost time begins this long
+ * before the last change of a backup.
+ */
+export function unsettledTime({ engine }: Pick<Database, 'engine'>): Instant {
+  return engine === 'sqlite' ? seconds(10) : seconds(120)
 }

@@ -1,23 +1,8 @@
-import {
-  asJson,
-  readInstant,
-  readJson,
-  readKeyHistory,
-  readTrustHistory,
-  seconds,
-  writeInstant,
-} from '@chancery/protocol'
+import { asJson, readInstant, readJson, readKeyHistory, readTrustHistory, writeInstant } from '@chancery/protocol'
 import type { HistoryGap, Instant, TrustHistory, TrustHistoryPage } from '@chancery/protocol'
 import { MAX_GAPS } from '@chancery/protocol'
-import { readRecoveries } from './queries.ts'
+import { readRecoveries, unsettledTime } from './queries.ts'
 import type { HistoryParts } from './parts.ts'
-
-/**
- * Changes of the last seconds may still be written, and the clocks of other instances may be slow: each by 30 s at most,
- * and SQLite has one instance. So a statement ends this long before it is signed, and a lost time begins this long
- * before the last change of a backup.
- */
-const UNSETTLED: Readonly<Record<'sqlite' | 'postgres', Instant>> = { sqlite: seconds(10), postgres: seconds(120) }
 
 /** The page without records. */
 export type StatedFacts = Pick<TrustHistory, 'covers' | 'treaties_with' | 'standings'>
@@ -31,7 +16,7 @@ export async function signStatement(parts: HistoryParts, now: Instant, facts: St
     history_id: parts.ids.uuid(),
     network_name: parts.network.name,
     issued_at: writeInstant(now),
-    known_until: writeInstant(now - UNSETTLED[parts.database.engine]),
+    known_until: writeInstant(now - unsettledTime(parts.database)),
     gaps: await findGaps(parts),
     ...facts,
     issued_by: parts.signing.keyId,
@@ -48,7 +33,7 @@ async function findGaps({ database }: HistoryParts): Promise<readonly HistoryGap
     const until = readInstant(recovered_at)
     if (until === undefined) throw new Error('a recovery has no time')
     return {
-      from: last === undefined ? null : writeInstant(last - UNSETTLED[database.engine]),
+      from: last === undefined ? null : writeInstant(last - unsettledTime(database)),
       until: writeInstant(until),
     }
   })
