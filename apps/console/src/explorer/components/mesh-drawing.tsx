@@ -1,4 +1,5 @@
 import type { Mesh, MeshLink, MeshNetwork } from '@chancery/contract'
+import { visible } from '@chancery/protocol'
 import type { JSX } from 'preact'
 import { chooseFrame, drawLinks, isAbove, placeDomains, placeMembers } from './mesh-layout.ts'
 import type { Frame, PlacedMember, Point } from './mesh-layout.ts'
@@ -144,7 +145,8 @@ function Domain(props: {
   )
 }
 
+/** Cuts what is shown: an escape of an invisible character is six letters wide. */
 function cut(text: string, letters: number): string {
-  const units = [...text]
-  return units.length > letters ? `${units.slice(0, letters - 1).join('')}…` : text
+  const units = [...visible(text)]
+  return units.length > letters ? `${units.slice(0, letters - 1).join('')}…` : units.join('')
 }
