@@ -33,8 +33,13 @@ export function Tabs(props: {
 }): JSX.Element {
   const { query } = useStore(address)
   const chosen = props.chosen ?? query.get(props.parameter) ?? ''
+  const tabs = useRef<HTMLElement>(null)
+  // On a phone the tabs are wider than the screen.
+  useEffect(() => {
+    tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [chosen])
   return (
-    <nav class="tabs" aria-label={props.label}>
+    <nav class="tabs" aria-label={props.label} ref={tabs}>
       {props.of.map(({ value, text, count, tone, href }) => (
         <a
           key={value}

@@ -31,8 +31,10 @@ export function Page({ query }: PageProps): JSX.Element {
   const status = useLive('evidence status', (signal) => read<StoreStatus>(at`/admin/evidence/status`, {}, signal), [
     'evidence',
   ])
+  const view = query.get('view') ?? ''
+  // The retention tab shows only the status.
   const bar = (
-    <Bar title="Evidence" asks="Is every entry still there, and unchanged?" live={live}>
+    <Bar title="Evidence" asks="Is every entry still there, and unchanged?" live={view === 'retention' ? status : live}>
       <a class="btn" href={doHref('export')}>
         Export entries…
       </a>
@@ -42,7 +44,6 @@ export function Page({ query }: PageProps): JSX.Element {
     </Bar>
   )
   if (isStoreOff(status.problem)) return <StoreOff bar={bar} />
-  const view = query.get('view') ?? ''
   const View = VIEWS[view in VIEWS ? (view as keyof typeof VIEWS) : '']
   const { value } = status
   const [key, date] = [query.get('key'), query.get('date')]
