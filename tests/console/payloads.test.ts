@@ -12,7 +12,7 @@ import { FRAMES, SAFE_NETWORK, payload, seedPayloads, visitPayloads } from './pa
 import { untested, visitMalicious } from './malicious/visit.ts'
 
 /** The campaign console-payloads uses 5,000. */
-const COUNT = 200
+const COUNT = 100
 
 /** The campaign console-hostile uses 5,000. */
 const MALICIOUS = 24
