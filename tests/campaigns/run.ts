@@ -59,6 +59,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['token-signing', () => import('./faults/token-signing.ts')],
   ['transition-kills', () => import('./faults/transition-kills.ts')],
   ['trust-mutation', () => import('./trust/mutation.ts')],
+  ['trusted-at', () => import('./history/trusted-at.ts')],
   ['weak-keys', () => import('./trust/weak-keys.ts')],
 ])
 

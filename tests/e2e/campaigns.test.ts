@@ -26,6 +26,7 @@ describe('campaigns before each merge', () => {
     ['replay', 16, () => import('../campaigns/faults/replay.ts')],
     // The seed chooses the patterns. All 720 cases run at night.
     ['clock', 24, () => import('../campaigns/clock/clock.ts')],
+    ['trusted-at', 25, () => import('../campaigns/history/trusted-at.ts')],
   ])(
     '%s finds no violation in %i cases',
     async (name, count, load) => {
