@@ -77,7 +77,6 @@ class Life {
     await this.#run(actions.filter(({ at }) => at <= backedUpAt))
     const backup = random.chance(75) ? await this.#backUp() : undefined
     await this.#run(actions.filter(({ at }) => at > backedUpAt))
-    // Until here everything is settled, and the questions go up to the present.
     await this.#ask('live')
     const before = await writeArchive(this.#world)
     await this.#askArchive('archive', before)
