@@ -35,8 +35,11 @@ export type TrustReason =
   | 'treaties_missing'
   | 'decision_only'
 
-/** Facts in addition to the state. `records_disagree`: the withdrawal counts. */
-export type TrustNote = 'records_disagree' | 'partner_revoked_before' | 'refused_records'
+/**
+ * Facts in addition to the state. `records_disagree`: the withdrawal counts. `former_key`: a statement is signed with a
+ * key that the authority no longer has, and a thief of this key can have written it.
+ */
+export type TrustNote = 'records_disagree' | 'partner_revoked_before' | 'refused_records' | 'former_key'
 
 export interface HistoryFinding {
   readonly state: TrustState
@@ -150,7 +153,7 @@ export function verifyStated(
   },
 ): HistoryFinding {
   const { at, digest, listed, proof } = facts
-  const good = stated.filter((each) => whyNotProven(each, digest, at) === undefined)
+  const good = stated.filter((each) => endOf(each, at) === undefined && whyNotProven(each, digest, at) === undefined)
   const ended = stated.map((each) => endOf(each, at)).filter((end) => end !== undefined)
   const [first] = ended.sort((a, b) => (instantOf(a.ended_at) < instantOf(b.ended_at) ? -1 : 1))
   const notes = good.length > 0 ? (['records_disagree'] as const) : []

@@ -2,7 +2,7 @@ import type { Attestation } from '../artifacts/attestation.ts'
 import type { Instant } from '../canonical/time.ts'
 import { requireInstant, writeInstant } from '../canonical/time.ts'
 import { finding, verifyOwn, verifyStated } from './verify-own.ts'
-import type { HistoryFinding } from './verify-own.ts'
+import type { HistoryFinding, TrustNote } from './verify-own.ts'
 import { verifyPartner } from './verify-partner.ts'
 import { ProvenPages, standingsOf } from './pages.ts'
 import type { HistoryPage } from './pages.ts'
@@ -29,7 +29,11 @@ export async function verifyPastTrust(
   const proven = new ProvenPages(subject)
   for await (const page of pages) await proven.add(page)
   const found = await verifyCandidates(proven, at)
-  const notes = proven.refused > 0 ? [...found.notes, 'refused_records' as const] : found.notes
+  const notes: TrustNote[] = [...found.notes]
+  if (proven.refused > 0) notes.push('refused_records')
+  const current = proven.keys.map(({ genesis }) => genesis.network_authority.public_key)
+  if (found.proof.some((each) => each.kind === 'history' && !current.includes(each.public_key)))
+    notes.push('former_key')
   const proof = [...new Map(found.proof.map((each) => [each.digest, each])).values()]
   return { ...found, notes, proof, kind: subject.kind, id: subject.id, at: writeInstant(at) }
 }

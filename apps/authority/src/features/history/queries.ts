@@ -142,7 +142,7 @@ function imported(db: Reader) {
     .select(['issuer_sovereign_id', 'attestation_id', 'sequence', 'reason', 'imported_at'])
 }
 
-/** The list in force at a time, if its text is stored and not too long, and the version with a number. */
+/** The list in force at a time, and the version with a number, if their texts are stored and not too long. */
 export async function readLists(
   db: Reader,
   { at, sequence, maxBytes }: { readonly at: string; readonly sequence: number | null; readonly maxBytes: number },
@@ -160,32 +160,38 @@ export async function readLists(
     .selectFrom('crl_versions')
     .select('crl_json')
     .where('sequence', 'in', wanted)
-    .where(sql<boolean>`length(crl_json) <= ${maxBytes}`)
+    .where('bytes', '<=', maxBytes)
     .orderBy('sequence')
     .execute()
   return rows.map(({ crl_json }) => crl_json)
 }
 
-/** The own feed in force at a time, if its text is stored and not too long. */
-export async function readOwnFeeds(db: Reader, at: string, maxBytes: number): Promise<readonly string[]> {
+/** The own feed in force at a time, if its text is stored and it has few ids. */
+export async function readOwnFeeds(db: Reader, at: string, maxIds: number): Promise<readonly string[]> {
+  const inForce = await db
+    .selectFrom('own_revocation_feeds')
+    .select(['sequence', 'ids'])
+    .where('issued_at', '<=', at)
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (inForce === undefined || inForce.ids === null || inForce.ids > maxIds) return []
   const rows = await db
     .selectFrom('own_revocation_feeds')
     .select('feed_json')
-    .where('issued_at', '<=', at)
-    .where(sql<boolean>`length(feed_json) <= ${maxBytes}`)
-    .orderBy('sequence', 'desc')
-    .limit(1)
+    .where('sequence', '=', inForce.sequence)
     .execute()
   return rows.map(({ feed_json }) => feed_json)
 }
 
-/** The stored feeds of a partner. Empty texts were removed. */
-export async function readPartnerFeeds(db: Reader, issuer: string, maxBytes: number): Promise<readonly string[]> {
+/** The stored feeds of a partner that have few ids. Those with a digest have no text any more. */
+export async function readPartnerFeeds(db: Reader, issuer: string, maxIds: number): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('sovereign_revocation_feeds')
     .select('feed_json')
     .where('issuer_sovereign_id', '=', issuer)
-    .where(sql<boolean>`length(feed_json) between 2 and ${maxBytes}`)
+    .where('digest', 'is', null)
+    .where('revoked_count', '<=', maxIds)
     .orderBy('sequence', 'desc')
     .limit(2)
     .execute()

@@ -18,6 +18,9 @@ import { readChoiceFilter, readTextFilter, readTimeFilter } from '../../requests
 /** Records of one page of an archive. */
 const MAX_ROWS = 200
 
+/** No network is older, and a time in another unit would be earlier. */
+const FIRST_TIME = readInstant('2000-01-01T00:00:00Z') ?? 0n
+
 export interface TrustedRequest {
   readonly id: string
   /** Undefined: that of the stored record. */
@@ -31,7 +34,7 @@ export function readTrustedRequest(query: Query): TrustedRequest {
   const [id, time] = [readTextFilter(query, 'id'), readTimeFilter(query, 'at')]
   if (id === undefined) throw new Refusal('invalid_input', { field: 'id' })
   const at = readInstant(time ?? '')
-  if (at === undefined) throw new Refusal('invalid_timestamps', { field: 'at' })
+  if (at === undefined || at < FIRST_TIME) throw new Refusal('invalid_timestamps', { field: 'at' })
   return {
     id,
     at,

@@ -199,6 +199,7 @@ describe('GET /admin/history/trusted', () => {
       field: 'at',
     })
     refused(await ask({ id: 'a' }), 400, 'invalid_timestamps')
+    refused(await ask({ id: 'a', at: '1999-12-31T23:59:59Z' }), 400, 'invalid_timestamps')
     refused(await ask({ at }), 400, 'invalid_input')
     refused(await ask({ id: 'a', at, kind: 'policy' }), 400, 'invalid_input')
     refused(await ask({ id: 'a', at, when: 'x' }), 400, 'unexpected_field')

@@ -50,6 +50,8 @@ import { keyRecords, signStatement } from './statement.ts'
 
 /** A longer list is left out: the statement has its content for the record that is asked for. */
 const MAX_LIST_BYTES = 262_144
+/** The same for a feed, by its number of ids. */
+const MAX_FEED_IDS = 1000
 const MAX_TREATIES = MAX_STANDINGS - 1
 /** Events of one certificate that are searched for the list that named it first. */
 const MAX_EVENTS = 200
@@ -162,7 +164,7 @@ async function gatherAttestation(parts: HistoryParts, { id, at }: TrustedRequest
     return gathered([{ ...standing, is_revoked: await isRecovered(db, id) }])
   }
   const { standing, record } = attestationStanding(row, own)
-  const feeds = readFeeds(await readOwnFeeds(db, writeSortable(at), MAX_LIST_BYTES))
+  const feeds = readFeeds(await readOwnFeeds(db, writeSortable(at), MAX_FEED_IDS))
   return gathered([standing], { attestations: record === undefined ? [] : [record], feeds })
 }
 
@@ -182,7 +184,7 @@ async function gatherPartner(parts: HistoryParts, issuer: string, { id }: Truste
   return gathered([imported, ...stored.map(({ standing }) => standing)], {
     ...(rows.length <= MAX_TREATIES ? { treaties_with: issuer } : {}),
     treaties: stored.map(({ record }) => record).filter((record) => record !== undefined),
-    feeds: readFeeds(await readPartnerFeeds(db, issuer, MAX_LIST_BYTES)),
+    feeds: readFeeds(await readPartnerFeeds(db, issuer, MAX_FEED_IDS)),
   })
 }
 

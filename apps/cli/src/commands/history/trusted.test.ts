@@ -88,6 +88,8 @@ describe('trusted', () => {
   it.each([
     ['--at 2099-01-01T00:00:00Z', 'in the future'],
     ['--at yesterday', 'not a time'],
+    ['--at 2030-01-02T03:30:00', 'with Z or an offset'],
+    ['--at 1999-01-02T03:30:00Z', 'from the year 2000 on'],
     ['--at 2030-01-02T03:30:00Z --offline answer.jsonl --out more.jsonl', '--out saves an answer'],
     ['--at 2030-01-02T03:30:00Z --offline answer.jsonl', '--offline needs --genesis'],
     ['--at 2030-01-02T03:30:00Z --offline answer.jsonl --genesis genesis.json', 'needs --kind'],

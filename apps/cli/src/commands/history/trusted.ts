@@ -3,6 +3,7 @@ import {
   FormError,
   RECORD_SUBJECTS,
   asJson,
+  hasOffset,
   readInstant,
   readSubject,
   subjectKindOf,
@@ -47,6 +48,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   return { data: asJson(verdict), text: toText(verdict, context.style), exitCode: EXIT_CODES[verdict.state] }
 }
 
+const FIRST_TIME = readInstant('2000-01-01T00:00:00Z') ?? 0n
 const EXIT_CODES = { trusted: 0, not_trusted: 1, unknown: 2 } as const
 
 async function readAsked(context: CommandContext, record: string, options: Options): Promise<Asked> {
@@ -54,6 +56,8 @@ async function readAsked(context: CommandContext, record: string, options: Optio
   const at = readInstant(text)
   if (at === undefined)
     throw usageError(`--at ${visible(text)}: this is not a time.`, 'For example 2026-07-01T12:00:00Z.')
+  if (!hasOffset(text) || at < FIRST_TIME)
+    throw usageError(`--at ${visible(text)}: give a time from the year 2000 on, with Z or an offset.`)
   const now = context.now()
   if (at > now) throw usageError(`--at ${visible(text)} is in the future.`, `The latest time is ${writeInstant(now)}.`)
   const kind = RECORD_SUBJECTS.find((each) => each === options.text('kind'))
