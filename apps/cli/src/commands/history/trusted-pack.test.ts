@@ -26,8 +26,8 @@ beforeAll(async () => {
     await network.na.features.evidenceLog.append()
     const { decision_id, decision_made_at } = decision as JsonObject
     decided = readInstant(String(decision_made_at)) ?? 0n
-    const { code } = await network.asOperator(`evidence pack ${String(decision_id)} --out ${name}.json`)
-    expect(code).toBe(0)
+    const { code, stderr } = await network.asOperator(`evidence pack ${String(decision_id)} --out ${name}.json`)
+    if (code !== 0) throw new Error(stderr)
   }
   network.clock.advance(3600)
 })
