@@ -309,6 +309,10 @@ export const AUDIT_EVENTS = {
     when: 'The head of the evidence store was anchored.',
     details: ['anchor_sequence', 'store_sequence'],
   },
+  evidence_bundle_signed: {
+    when: 'A stored decision was signed in an envelope for other verifiers.',
+    details: ['decision_id', 'record_digest', 'store_sequence'],
+  },
   evidence_anchor_refused: {
     when: 'The evidence store no longer continues from its last anchor.',
     details: ['anchor_sequence', 'store_sequence', 'reason'],

@@ -183,3 +183,5 @@ export type { HistoryFinding, TrustNote, TrustReason, TrustState } from './histo
 export { verifyPastTrust } from './history/verify-past.ts'
 export type { PastVerdict } from './history/verify-past.ts'
 export * from './history/page-text.ts'
+export * from './envelopes/dsse.ts'
+export * from './envelopes/decision-statement.ts'

@@ -286,6 +286,7 @@ export { readPrivateKeyFile, seedSigner, signAgentDelete, signNodeProof, signOpe
 export type { Signer } from '@chancery/protocol'
 
 export * from './evidence-pack/index.ts'
+export * from './decision-bundle/index.ts'
 export { collectEvidencePack } from './evidence-pack/collect.ts'
 export type { GivenRecords } from './evidence-pack/collect.ts'
 export * from './trust-history/index.ts'

@@ -129,6 +129,7 @@ export const ROUTE_METHODS: RouteMethods = {
     retention: 'applyRetention',
     anchors: 'anchors',
     anchor: 'anchor',
+    bundle: 'bundle',
   },
   evidenceLog: { checkpoint: 'checkpoint', tile: 'tile', entries: 'entries' },
   trustEvidence: { issue: 'issue', verify: 'verify' },

@@ -5,6 +5,8 @@ import {
   asReceived,
   canonicalJson,
   checkReceivedForm,
+  dsseBytes,
+  dsseKeyId,
   instantOf,
   receivedBytes,
   signList,
@@ -15,7 +17,7 @@ import {
   verifySignature,
   writeJson,
 } from '@chancery/protocol'
-import type { GenesisBlock, Instant, JsonObject, RecordForm, Signature } from '@chancery/protocol'
+import type { DsseEnvelope, GenesisBlock, Instant, JsonObject, RecordForm, Signature } from '@chancery/protocol'
 import type { Clock, Log } from '@chancery/service-kit'
 import type { AuthoritySigner } from './signer.ts'
 import type { SigningHalt } from './signing-halt.ts'
@@ -120,6 +122,15 @@ export class Signing {
   async signText(canonical: string): Promise<string> {
     const sig = await this.#signVerified(toUtf8(canonical))
     return writeJson({ key_id: this.keyId, sig })
+  }
+
+  /**
+   * Signs a payload in a DSSE envelope. Its bytes begin with `DSSEv1`, so that this is never the signature of a record.
+   * Only for payloads that this authority made from its own verified records.
+   */
+  async signEnvelope(payloadType: string, payload: Uint8Array): Promise<DsseEnvelope> {
+    const sig = await this.#signVerified(dsseBytes(payloadType, payload))
+    return { payload: toBase64(payload), payloadType, signatures: [{ keyid: dsseKeyId(this.publicKey), sig }] }
   }
 
   /**

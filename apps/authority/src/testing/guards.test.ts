@@ -126,6 +126,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'GET /admin/evidence/counts': 'operator:standard',
   'GET /admin/evidence/rejections': 'operator:standard',
   'POST /admin/evidence/anchors': 'operator:standard',
+  'POST /admin/evidence/bundles': 'operator:standard',
   'POST /admin/boundary/evaluate': 'operator:standard',
   'GET /evidence-log/checkpoint': 'public',
   'GET /evidence-log/tile/{tile}': 'public',

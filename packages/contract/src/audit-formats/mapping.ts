@@ -184,6 +184,7 @@ export const AUTHORITY_EVENT_MAPPINGS: Readonly<Record<AuditEventType, EventMapp
   executor_key_retired: entity('executor key', 'unenroll', ['executor_key_id']),
   evidence_retention_applied: entity('evidence store', 'delete', ['checkpoint_id']),
   evidence_anchored: entity('evidence store', 'update', [], { version: 'store_sequence' }),
+  evidence_bundle_signed: entity('decision bundle', 'create', ['decision_id']),
   evidence_anchor_refused: entity('evidence store', 'update', [], {
     ...FAILED,
     version: 'store_sequence',

@@ -136,6 +136,27 @@ export const evidenceCommands: readonly Command[] = [
     needs: 'operator',
   },
   {
+    path: ['evidence', 'bundle'],
+    summary: 'Write a decision for Sigstore and in-toto verifiers',
+    description:
+      'Asks the authority to sign a stored decision in a DSSE envelope with an in-toto statement, verifies it and writes it. The predicate has the signed decision unchanged. For a complete proof with policies and log use evidence pack.',
+    arguments: [{ name: 'decision', summary: 'Id of the decision', required: true }],
+    options: [
+      {
+        flags: '--form <word>',
+        summary: 'Sigstore bundle 0.3, or the DSSE envelope alone',
+        default: 'sigstore',
+        choices: ['sigstore', 'dsse'],
+      },
+      { flags: '--out <file>', summary: 'New file; default: standard output' },
+    ],
+    examples: [
+      { line: 'chancery evidence bundle decision-5f0c > decision.sigstore.json', summary: 'Write a Sigstore bundle' },
+      { line: 'chancery evidence bundle decision-5f0c --form dsse --out d.dsse.json', summary: 'Write the envelope' },
+    ],
+    needs: 'operator',
+  },
+  {
     path: ['evidence', 'rejections'],
     summary: 'List refused evidence, newest first',
     description:

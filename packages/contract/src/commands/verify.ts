@@ -74,4 +74,23 @@ export const verifyCommands: readonly Command[] = [
     ],
     needs: 'nothing',
   },
+  {
+    path: ['verify', 'bundle'],
+    summary: 'Verify a decision bundle, offline',
+    description:
+      'Verifies a Sigstore bundle or DSSE envelope of evidence bundle on this machine: its signature, its statement and the signature of the authority on the decision in it. Exit code 1 if one does not hold.',
+    arguments: [{ name: 'file', summary: 'Bundle or envelope, unchanged', required: true }],
+    options: [
+      {
+        flags: '--genesis <file>',
+        summary: 'Genesis block that you trust, from another source than the bundle',
+        required: true,
+      },
+      { flags: '--key-history <file>', summary: 'Former keys of the authority, for a bundle that one of them signed' },
+    ],
+    examples: [
+      { line: 'chancery verify bundle decision.sigstore.json --genesis genesis.json', summary: 'Verify a bundle' },
+    ],
+    needs: 'nothing',
+  },
 ]

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one table of all routes of the store
 import { type Routes, routes } from '../route.ts'
 
 const facts = {
@@ -281,6 +282,25 @@ const facts = {
     errors: ['evidence_anchor_refused', 'evidence_store_disabled', 'evidence_store_unavailable'],
     body: { example: {} },
     gateway: { operation: 'evidence_store-create-anchor', group: 'evidence_store', since: 'v0.60' },
+  },
+  bundle: {
+    id: 'POST /admin/evidence/bundles',
+    access: 'operator:standard',
+    limit: 'admin',
+    stability: 'beta',
+    success: 200,
+    response: 'json',
+    summary: 'Sign a decision for other verifiers',
+    purpose: 'Gives a stored decision in a DSSE envelope with an in-toto statement, signed for this call.',
+    errors: [
+      'evidence_decision_not_found',
+      'evidence_invalid_signature',
+      'evidence_store_disabled',
+      'invalid_input',
+      'unexpected_field',
+    ],
+    body: { example: { decision_id: '<decision id>' } },
+    answer: { envelope: { payload: '<base64>', payloadType: 'application/vnd.in-toto+json', signatures: [{}] } },
   },
 } as const
 

@@ -9,6 +9,7 @@ import {
   storeAnchorForm,
 } from '@chancery/protocol'
 import type {
+  DsseEnvelope,
   EvidenceStoreEntry,
   ExecutionEvidence,
   JsonObject,
@@ -16,6 +17,7 @@ import type {
   RetentionCheckpoint,
   StoreAnchor,
 } from '@chancery/protocol'
+import { readDsseEnvelope } from '../decision-bundle/format.ts'
 import { json, known, text } from '../http/read-response.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
 import { omitUndefined } from '../http/omit-undefined.ts'
@@ -110,6 +112,8 @@ export interface EvidenceApi extends DecisionSearchApi {
     options?: CallOptions,
   ): Promise<AnchorPage>
   anchor(options?: CallOptions): Promise<AnchorResult>
+  /** A stored decision in a DSSE envelope that the authority signs for this call; see `checkDecisionBundle`. */
+  bundle(decisionId: string, options?: CallOptions): Promise<DsseEnvelope>
 }
 
 const word = shape.required(shape.string)
@@ -148,6 +152,13 @@ const readAnchors = known({
 const readAnchored = known({
   anchor: shape.required(shape.nullable(readAnchor)),
   status: shape.required(shape.oneOf('anchored', 'unchanged')),
+})
+const readBundle = known({
+  envelope: shape.required((value: JsonValue, field: string): DsseEnvelope => {
+    const envelope = readDsseEnvelope(value)
+    if (envelope === undefined) throw new FormError(field, 'a DSSE envelope with one signature is needed')
+    return envelope
+  }),
 })
 const readRetention = known({
   removed_count: count,
@@ -225,7 +236,7 @@ function readingMethods({ call }: Connection): Pick<EvidenceApi, Reading> {
   }
 }
 
-type Keeping = 'submit' | 'registerKey' | 'retireKey' | 'applyRetention' | 'previewRetention' | 'anchor'
+type Keeping = 'submit' | 'registerKey' | 'retireKey' | 'applyRetention' | 'previewRetention' | 'anchor' | 'bundle'
 
 function keepingMethods(connection: Connection): Pick<EvidenceApi, Keeping> {
   const { call } = connection
@@ -236,6 +247,15 @@ function keepingMethods(connection: Connection): Pick<EvidenceApi, Keeping> {
         body: { evidence: record as JsonObject | string },
         repeatable: true,
         read: json((value) => readRecorded(value, '')),
+        options,
+      }),
+    // Nothing is stored but the audit event, so it may be repeated.
+    bundle: (decision_id, options) =>
+      call({
+        route: evidence.bundle,
+        body: { decision_id },
+        repeatable: true,
+        read: json((value) => readBundle(value, '').envelope),
         options,
       }),
     registerKey: (key, options) =>

@@ -34,6 +34,7 @@ it.each([
   ['verify', 'index.ts', 25],
   ['verify/pack', '../evidence-pack/index.ts', 32],
   ['verify/history', '../trust-history/index.ts', 40],
+  ['verify/bundle', '../decision-bundle/index.ts', 25],
 ])(
   '%s is small, and imports nothing: neither a module of Node nor another package',
   async (name, entry, maxKiB) => {

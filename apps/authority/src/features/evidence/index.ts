@@ -4,6 +4,7 @@ import { writeSortable } from '@chancery/protocol'
 import { bind } from '../../auth/access.ts'
 import { anchor } from './anchor.ts'
 import { anchors } from './anchors.ts'
+import { bundle } from './bundle.ts'
 import { counts } from './counts.ts'
 import { execution } from './execution.ts'
 import { executorKeys } from './executor-keys.ts'
@@ -126,6 +127,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
       bind(evidence.retention, (call) => retention(call, handlerParts)),
       bind(evidence.anchors, (call) => anchors(call, handlerParts)),
       bind(evidence.anchor, (call) => anchor(call, handlerParts)),
+      bind(evidence.bundle, (call) => bundle(call, handlerParts)),
     ],
     jobs: [
       { name: 'evidence-anchor', everySeconds: 60, run: () => appender.anchorNow() },

@@ -27,6 +27,20 @@ export async function deleteOldRejections(database: Database, cutoff: string): P
   }
 }
 
+/** The stored line of a decision that retention has not removed. */
+export async function findDecisionLine(db: Reader, decision_id: string, after: number): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('evidence_entries')
+    .select('line')
+    .where('decision_id', '=', decision_id)
+    .where(sql<string>`entry_kind || ''`, '=', 'decision')
+    .where('store_sequence', '>', after)
+    .orderBy('store_sequence')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.line
+}
+
 /** One statement decides: of two instances registering one id, exactly one gets a row. */
 export async function insertExecutorKey(tx: Transaction, row: Omit<ExecutorKeyRow, 'retired_at'>): Promise<boolean> {
   const stored = await tx.query

@@ -1,0 +1,166 @@
+import { createPublicKey } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { createRequire } from 'node:module'
+import { readFile, writeFile } from 'node:fs/promises'
+import { dsseKeyId, fromBase64 } from '@chancery/protocol'
+import { DecisionBundleError, checkDecisionBundle, readDecisionBundle } from '@chancery/sdk'
+import { accepted } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openNetwork } from '../../testing/real-authority.suite.ts'
+import type { RealNetwork } from '../../testing/real-authority.suite.ts'
+
+/** The parts of the makers' verifier that are used here. */
+interface SigstoreVerify {
+  readonly Verifier: new (
+    trust: object,
+    options: object,
+  ) => { readonly verify: (entity: object) => { readonly key: KeyObject } }
+  readonly toSignedEntity: (bundle: object) => object
+}
+const require = createRequire(import.meta.url)
+const { Verifier, toSignedEntity } = require('@sigstore/verify') as SigstoreVerify
+const { bundleFromJSON } = require('@sigstore/bundle') as { readonly bundleFromJSON: (value: unknown) => object }
+
+let network: RealNetwork
+let id: string
+let bundle: string
+beforeAll(async () => {
+  network = await openNetwork({ EVIDENCE_STORE: 'on' })
+  id = await decide()
+  bundle = (await network.asOperator(`evidence bundle ${id}`)).stdout
+})
+afterAll(() => network.close())
+
+async function decide(): Promise<string> {
+  const request = { subject_id: 'vendor-1', roles: ['role:client'], claims: { capabilities: ['secret.rotate'] } }
+  const { attestation_id } = accepted(await network.na.as('privileged')('POST', '/admin/attestations', request), 201)
+  const asked = await network.asOperator(`evaluate secret.rotate --attestation ${String(attestation_id)} --quiet`)
+  return asked.stdout.trim()
+}
+
+/** Ed25519 as other programs take it. */
+function toKey(publicKey: string): KeyObject {
+  const prefix = Buffer.from('302a300506032b6570032100', 'hex')
+  return createPublicKey({
+    key: Buffer.concat([prefix, fromBase64(publicKey) ?? new Uint8Array()]),
+    format: 'der',
+    type: 'spki',
+  })
+}
+
+/** Verifies with Sigstore: the key of the genesis block is trusted under its id, no log and no timestamp is needed. */
+function verifyWithSigstore(text: string): unknown {
+  const publicKey = network.genesis.network_authority.public_key
+  const none = { certificateAuthorities: [], timestampAuthorities: [], tlogs: [], ctlogs: [] }
+  const trust = {
+    ...none,
+    publicKey: (hint: string) => {
+      if (hint !== dsseKeyId(publicKey)) throw new Error(`no key ${hint}`)
+      return { publicKey: toKey(publicKey), validFor: () => true }
+    },
+  }
+  const thresholds = { tlogThreshold: 0, ctlogThreshold: 0, timestampThreshold: 0 }
+  return new Verifier(trust, thresholds).verify(toSignedEntity(bundleFromJSON(JSON.parse(text))))
+}
+
+describe('the verifier of Sigstore', () => {
+  it('accepts the bundle with the key of the genesis block', () => {
+    expect(() => verifyWithSigstore(bundle)).not.toThrow()
+  })
+
+  it.each(['payload', 'payloadType', 'sig', 'hint'])('refuses a bundle whose %s was changed', (name) => {
+    const start = bundle.indexOf(`"${name}":"`) + name.length + 4
+    const end = bundle.indexOf('"', start)
+    expect(end - start).toBeGreaterThan(10)
+    let refusals = 0
+    for (let at = start; at < end; at += Math.max(1, Math.trunc((end - start) / 60))) {
+      const changed = flip(bundle, at)
+      // Base64 has two spellings of some last characters, with the same bytes.
+      if (name !== 'hint' && name !== 'payloadType' && sameBytes(bundle.slice(start, end), changed.slice(start, end)))
+        continue
+      expect(() => verifyWithSigstore(changed)).toThrow(name === 'hint' ? 'no key' : 'signature verification failed')
+      refusals += 1
+    }
+    expect(refusals).toBeGreaterThan(10)
+  })
+})
+
+const sameBytes = (a: string, b: string): boolean => Buffer.from(a, 'base64').equals(Buffer.from(b, 'base64'))
+
+/** Another character of base64 and hexadecimal, so that the change is not only a broken form. */
+function flip(text: string, at: number): string {
+  return `${text.slice(0, at)}${text[at] === 'a' ? 'b' : 'a'}${text.slice(at + 1)}`
+}
+
+describe('verify bundle', () => {
+  it.each(['sigstore', 'dsse'])('verifies what evidence bundle writes as %s', async (form) => {
+    const written = await network.asOperator(`evidence bundle ${id} --form ${form} --out ${form}.json`)
+    expect([written.code, written.stderr]).toEqual([0, ''])
+    const found = await network.run(`verify bundle ${form}.json --genesis genesis.json`)
+    expect([found.code, found.stderr]).toEqual([0, ''])
+    expect(found.stdout).toContain('Valid.')
+    expect(found.stdout).toContain('Allowed.')
+    const data = (await network.run(`verify bundle ${form}.json --genesis genesis.json --json`)).json()
+    expect(data).toMatchObject({ valid: true, form, decision: { decision_id: id }, entry: { store_sequence: 1 } })
+    const again = await network.asOperator(`evidence bundle ${id} --form ${form} --out ${form}.json`)
+    expect(again.code).not.toBe(0)
+    // Ed25519 signatures are deterministic: the command prints the same text.
+    const printed = await network.asOperator(`evidence bundle ${id} --form ${form}`)
+    expect(printed.stdout).toBe(await readFile(network.setup.path(`${form}.json`), 'utf8'))
+  })
+
+  it.each(['sigstore', 'dsse'])(
+    'refuses the %s form with any one byte changed, removed or added',
+    async (form) => {
+      const text = (await network.asOperator(`evidence bundle ${id} --form ${form}`)).stdout
+      const keys = { genesis: network.genesis }
+      const isAccepted = async (changed: string): Promise<boolean> => {
+        try {
+          return (await checkDecisionBundle(readDecisionBundle(changed).envelope, keys)).ok
+        } catch (error) {
+          if (!(error instanceof DecisionBundleError)) throw error
+          return false
+        }
+      }
+      expect(await isAccepted(text)).toBe(true)
+      const accepted: string[] = []
+      for (let at = 0; at < text.length; at += 1) {
+        const [before, char, after] = [text.slice(0, at), text.charCodeAt(at), text.slice(at + 1)]
+        const changes = [
+          flip(text, at),
+          before + String.fromCharCode(char ^ 1) + after,
+          before + after,
+          `${before} ${text.slice(at)}`,
+        ]
+        for (const changed of changes)
+          if (changed !== text && (await isAccepted(changed))) accepted.push(`${at} ${changed}`)
+      }
+      expect(accepted).toEqual([])
+    },
+    120_000,
+  )
+
+  it('refuses the authority of another network', async () => {
+    const other = await openNetwork({}, 'OTHER-NET')
+    try {
+      await writeFile(other.setup.path('bundle.json'), bundle)
+      const { code, stdout } = await other.run('verify bundle bundle.json --genesis genesis.json')
+      expect([code, stdout]).toEqual([1, expect.stringContaining('not a key of this network')])
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('says what to do with a text that is no bundle', async () => {
+    await writeFile(network.setup.path('pretty.json'), JSON.stringify(JSON.parse(bundle), null, 2))
+    const { code, stderr } = await network.run('verify bundle pretty.json --genesis genesis.json')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Ask for the file again, unchanged.')])
+  })
+})
+
+it('evidence bundle of an unknown decision writes nothing', async () => {
+  const { code, stdout, stderr } = await network.asOperator('evidence bundle nothing --out nothing.json')
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain('The decision is not in the store.')
+  await expect(readFile(network.setup.path('nothing.json'))).rejects.toThrow('ENOENT')
+})

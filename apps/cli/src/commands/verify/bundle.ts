@@ -1,0 +1,64 @@
+import { resolve } from 'node:path'
+import { asJson, visible } from '@chancery/protocol'
+import { DecisionBundleError, MAX_BUNDLE_LENGTH, checkDecisionBundle, readDecisionBundle } from '@chancery/sdk'
+import type { BundleReason } from '@chancery/sdk'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import type { CommandContext } from '../../context.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { readText } from '../../files/files.ts'
+import { loadKeyHistory, loadVerifiedGenesis } from '../../files/genesis-file.ts'
+import type { Result } from '../../output/result.ts'
+import { decisionText } from '../boundary/describe.ts'
+
+const REASONS: Readonly<Record<BundleReason, string>> = {
+  payload_type: 'the payload is not an in-toto statement',
+  payload_malformed: 'the statement or the decision in it cannot be read',
+  key_unknown: 'the key that it names is not a key of this network. For a former key add --key-history',
+  envelope_signature: 'the signature of the envelope does not hold',
+  statement_mismatch: 'the statement is not the one of the decision in it',
+  decision_signature: 'the authority did not sign the decision in it with a key of that date',
+  decision_network: 'the decision is of another network',
+}
+
+/** Runs `verify bundle` offline. */
+export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const { cwd, style } = context
+  const text = await readText(resolve(cwd, args.required('file')), MAX_BUNDLE_LENGTH)
+  const genesis = await loadVerifiedGenesis(resolve(cwd, options.required('genesis')))
+  const given = options.text('key-history')
+  const history = given === undefined ? undefined : await loadKeyHistory(cwd, given, genesis)
+  const { envelope, form } = read(text)
+  const verdict = await checkDecisionBundle(envelope, { genesis, history })
+  if (!verdict.ok) {
+    const data = { kind: 'decision-bundle', valid: false, form, reason: verdict.reason }
+    return { data, text: `${style.bad('Not valid:')} ${REASONS[verdict.reason]}.`, exitCode: 1 }
+  }
+  const { decision, entry, public_key } = verdict
+  return {
+    data: asJson({ kind: 'decision-bundle', valid: true, form, public_key, entry, decision }),
+    ids: [decision.decision_id],
+    text: [
+      style.good('Valid.'),
+      decisionText(decision, style),
+      `  signed by the authority of ${visible(genesis.network_name)}`,
+      '',
+      `Not proven: that the decision is entry ${entry.store_sequence} of the evidence store. An evidence pack proves it.`,
+    ].join('\n'),
+  }
+}
+
+function read(text: string): ReturnType<typeof readDecisionBundle> {
+  try {
+    return readDecisionBundle(text)
+  } catch (error) {
+    if (!(error instanceof DecisionBundleError)) throw error
+    throw new CommandError(
+      {
+        code: 'invalid_decision_bundle',
+        message: `This is not a bundle of evidence bundle: ${error.message}.`,
+        hint: 'Ask for the file again, unchanged.',
+      },
+      { cause: error },
+    )
+  }
+}
