@@ -71,5 +71,5 @@ export const sidebar = [
   group('How the code works', ['architecture', ...folder('flows')]),
   group('Evaluate', [...EVALUATE, ...folder('evidence')]),
   group('Decisions', ['decisions', ...folder('decisions')]),
-  group('Project', ['project/changelog', 'project/contributing', 'project/security']),
+  group('Project', ['project/changelog', 'project/contributing', 'project/security', ...folder('project')]),
 ]

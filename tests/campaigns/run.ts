@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto'
+import { appendFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Campaign } from './lib/campaign.ts'
+import type { CampaignLine } from './lib/report.ts'
 
 /** Loaded when needed: a campaign may require a database or a browser. */
 const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
@@ -63,7 +65,8 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['weak-keys', () => import('./trust/weak-keys.ts')],
 ])
 
-const USAGE = 'npm run campaign -- NAME [--count N] [--seed S] [--nodes N], or --list, or --all [--seed S]'
+const USAGE =
+  'npm run campaign -- NAME [--count N] [--seed S] [--nodes N], or --list, or --all [--part N/N] [--seed S]; --report FILE'
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -90,13 +93,14 @@ async function main(args: string[]): Promise<number> {
 /** Runs every campaign with its default count. One that throws counts as violated, and the next one runs. */
 async function runAll(call: Call): Promise<number> {
   const failed: string[] = []
-  for (const [name, load] of CAMPAIGNS) {
-    // Its parts run with their own counts.
-    if (name === 'ci') continue
+  // The parts of `ci` run with their own counts.
+  const names = [...CAMPAIGNS].filter(([name]) => name !== 'ci')
+  for (const [name, load] of names.filter((_, index) => index % call.parts === call.part - 1)) {
     try {
       if ((await runOne(name, load, call)) !== 0) failed.push(name)
     } catch (error) {
       print(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+      report(call, { name, seed: call.seed, state: 'failed' })
       failed.push(name)
     }
   }
@@ -107,6 +111,7 @@ async function runAll(call: Call): Promise<number> {
 async function runOne(name: string, load: () => Promise<Campaign>, call: Call): Promise<number> {
   // Printed first, so that a campaign that never ends can be repeated.
   print(`seed ${call.seed}`)
+  report(call, { name, seed: call.seed, state: 'started' })
   const campaign = await load()
   const count = call.count ?? campaign.defaultCount
   const { cases, violations } = await campaign.run({
@@ -116,7 +121,13 @@ async function runOne(name: string, load: () => Promise<Campaign>, call: Call): 
     ...(call.nodes === undefined ? {} : { nodes: call.nodes }),
   })
   print(JSON.stringify({ name, cases, violations, seed: call.seed }))
+  report(call, { name, seed: call.seed, state: 'ended', cases, violations })
   return violations > 0 ? 1 : 0
+}
+
+/** Written at once, so that a campaign that never ends has its name and seed in the file. */
+function report({ report: file }: Call, line: CampaignLine): void {
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify(line)}\n`)
 }
 
 interface Call {
@@ -126,6 +137,11 @@ interface Call {
   readonly count: number | undefined
   readonly seed: number
   readonly nodes: number | undefined
+  /** With `--all --part 2/4` every fourth campaign, from the second on. */
+  readonly part: number
+  readonly parts: number
+  /** File that gets a line when a campaign starts and ends; `npm run nightly:report` reads it. */
+  readonly report: string | undefined
 }
 
 function readCall(args: string[]): Call | string {
@@ -135,6 +151,8 @@ function readCall(args: string[]): Call | string {
     count: { type: 'string' },
     seed: { type: 'string' },
     nodes: { type: 'string' },
+    part: { type: 'string', default: '1/1' },
+    report: { type: 'string' },
   } as const
   try {
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
@@ -144,7 +162,10 @@ function readCall(args: string[]): Call | string {
     const count = values.count === undefined ? undefined : readWhole(values.count, 1, 1e9)
     const seed = values.seed === undefined ? randomInt(2 ** 32) : readWhole(values.seed, 0, 2 ** 32 - 1)
     const nodes = values.nodes === undefined ? undefined : readWhole(values.nodes, 1, 1e6)
-    return { name, list, all, count, seed, nodes }
+    const [, part, parts] = /^(\d{1,3})\/(\d{1,3})$/.exec(values.part)?.map(Number) ?? []
+    if (part === undefined || parts === undefined || part < 1 || part > parts)
+      return `${values.part} is not a part such as 2/4`
+    return { name, list, all, count, seed, nodes, part, parts, report: values.report }
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
