@@ -127,7 +127,7 @@ export default {
         pathNot: [
           '^$1/$2/',
           '/src/(index|main)[.]ts$',
-          '^packages/sdk/src/(a2a|compat|evidence-pack|mcp|nodejs|verify)/index[.]ts$',
+          '^packages/sdk/src/(a2a|compat|evidence-pack|mcp|nodejs|nodejs/evidence|verify)/index[.]ts$',
           '^packages/service-kit/src/threads/index[.]ts$',
           '/src/vectors/',
         ],

@@ -1,6 +1,8 @@
 import type { Binding, Job } from '@chancery/service-kit'
 import { whenClockIsCorrect } from './clock/when-correct.ts'
 import type { Core, Feature } from './core.ts'
+import { openAdmission } from './features/admission/index.ts'
+import type { Admission } from './features/admission/index.ts'
 import { openAgents } from './features/agents/index.ts'
 import { openAgreements } from './features/agreements/index.ts'
 import type { Agreements } from './features/agreements/index.ts'
@@ -55,6 +57,7 @@ import type { AuthoritySettings } from './settings/authority-settings.ts'
 /** The opened features, and the parts that several of them share. */
 export interface Features {
   readonly publishedDocuments: PublishedDocuments
+  readonly admission: Admission
   readonly agents: Feature
   readonly agreements: Agreements
   readonly attestations: Attestations
@@ -97,7 +100,8 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
   const connectome = openConnectome(parts)
   const agents = openAgents(parts)
   const crl = openCrl(parts)
-  const enrollment = openEnrollment(parts)
+  const admission = openAdmission(parts)
+  const enrollment = openEnrollment({ ...parts, admission })
   const roster = openRoster(parts)
   const policy = openPolicy(parts)
   const operatorKeys = openOperatorKeys({ ...parts, enrollment })
@@ -157,6 +161,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
     connectome,
     agents,
     crl,
+    admission,
     enrollment,
     roster,
     policy,
@@ -206,6 +211,7 @@ function inDocumentOrder(features: Features): readonly Feature[] {
     features.reference,
     features.sovereign,
     features.enrollment,
+    features.admission,
     features.roster,
     features.crl,
     features.agents,

@@ -13,6 +13,7 @@ const SIGNATURES_ARRAY = [
   'capability offer',
   'capability counter',
   'agent descriptor',
+  'admission rule',
   'trust evidence',
 ]
 
@@ -34,6 +35,7 @@ const SINGLE_SIGNATURE = [
 
 const BETA = [
   'agent descriptor',
+  'admission rule',
   'trust evidence',
   'consensus proof',
   'validator vote',

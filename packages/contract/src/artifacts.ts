@@ -19,6 +19,7 @@ export const ARTIFACTS = {
   'capability-offer': { name: 'capability offer', signatureField: 'signatures', stability: 'stable' },
   'capability-counter': { name: 'capability counter', signatureField: 'signatures', stability: 'stable' },
   'agent-descriptor': { name: 'agent descriptor', signatureField: 'signatures', stability: 'beta' },
+  'admission-rule': { name: 'admission rule', signatureField: 'signatures', stability: 'beta' },
   'trust-evidence': { name: 'trust evidence', signatureField: 'signatures', stability: 'beta' },
   'boundary-policy': { name: 'boundary policy', signatureField: 'signature', stability: 'stable' },
   'boundary-decision': { name: 'boundary decision', signatureField: 'signature', stability: 'stable' },

@@ -68,23 +68,48 @@ export const AUDIT_EVENTS = {
   },
   certificate_issued: {
     when: 'A node joined.',
-    details: ['cert_id', 'node_public_key', 'invite_token_fingerprint', 'roles'],
+    details: [
+      'cert_id',
+      'node_public_key',
+      'invite_token_fingerprint',
+      'roles',
+      'rule_id',
+      'evidence_issuer',
+      'evidence_subject',
+      'evidence_digest',
+    ],
+  },
+  admission_rule_added: {
+    when: 'An admission rule was added.',
+    details: ['rule_id', 'kind', 'evidence_issuer', 'roles', 'rule_digest'],
+  },
+  admission_rule_removed: {
+    when: 'An admission rule was removed.',
+    details: ['rule_id', 'reason', 'valid_certificates'],
   },
   join_rejected: {
-    when: 'A node key that was revoked as compromised tried to join.',
-    details: ['reason', 'node_public_key', 'prior_cert_id'],
+    when: 'A node key that was revoked as compromised tried to join, or evidence did not admit a node.',
+    details: ['reason', 'node_public_key', 'prior_cert_id', 'rule_id', 'evidence_digest'],
   },
   heartbeat_rejected: {
     when: 'The state of the certificate refused a heartbeat.',
     details: ['cert_id', 'reason'],
   },
   renewal_rejected: {
-    when: 'The state of the certificate or other roles refused a renewal.',
-    details: ['cert_id', 'reason'],
+    when: 'The state of the certificate, other roles or the evidence refused a renewal.',
+    details: ['cert_id', 'reason', 'evidence_reason', 'rule_id', 'evidence_digest'],
   },
   certificate_renewed: {
     when: 'A certificate was renewed.',
-    details: ['old_cert_id', 'new_cert_id', 'node_public_key'],
+    details: [
+      'old_cert_id',
+      'new_cert_id',
+      'node_public_key',
+      'rule_id',
+      'evidence_issuer',
+      'evidence_subject',
+      'evidence_digest',
+    ],
   },
   certificate_revoked: {
     when: 'A certificate was revoked.',

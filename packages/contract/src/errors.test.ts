@@ -53,13 +53,14 @@ const STABLE: Readonly<Record<number, string>> = {
 const BETA: Readonly<Record<number, string>> = {
   400: `
     invalid_recipient_public_key attestation_issuer_mismatch feed_issuer_mismatch context_party_mismatch
-    invalid_attestation invalid_threshold invalid_vote_type missing_cosign_fields too_many_verifications invalid_partner`,
+    invalid_attestation invalid_threshold invalid_vote_type missing_cosign_fields too_many_verifications invalid_partner
+    invalid_admission_rule invalid_join_evidence`,
   403: `
     attestation_not_bound attestation_untrusted certificate_expired certificate_not_yet_valid certificate_superseded
-    relay_not_allowed`,
+    relay_not_allowed evidence_refused evidence_required`,
   404: `
     asset_not_found feed_part_not_found key_list_not_found key_history_not_found node_decisions_disabled node_not_found
-    partner_not_found partners_disabled alarm_not_found boundary_policy_text_not_found`,
+    partner_not_found partners_disabled alarm_not_found boundary_policy_text_not_found admission_rule_not_found`,
   408: 'request_timeout',
   409: 'treaty_ended evidence_anchor_refused import_capacity revocation_feed_full partner_exists partner_limit pull_in_progress',
   414: 'request_uri_too_large',

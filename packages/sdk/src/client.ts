@@ -40,6 +40,8 @@ import { changesApi } from './api/changes.ts'
 import type { ChangesApi } from './api/changes.ts'
 import { operatorKeysApi } from './api/operator-keys.ts'
 import type { OperatorKeysApi } from './api/operator-keys.ts'
+import { admissionApi } from './api/admission.ts'
+import type { AdmissionApi } from './api/admission.ts'
 import { partnersApi } from './api/partners.ts'
 import type { PartnersApi } from './api/partners.ts'
 import { policyApi } from './api/policy.ts'
@@ -86,6 +88,7 @@ export interface Client {
   readonly recognitionTreaties: RecognitionTreatiesApi
   readonly revocationFeeds: RevocationFeedsApi
   readonly partners: PartnersApi
+  readonly admission: AdmissionApi
   readonly agreements: AgreementsApi
   readonly boundary: BoundaryApi
   readonly boundaryPolicies: BoundaryPoliciesApi
@@ -141,6 +144,7 @@ export function toAreas(connection: Connection): Client {
     recognitionTreaties: recognitionTreatiesApi(connection),
     revocationFeeds: revocationFeedsApi(connection),
     partners: partnersApi(connection),
+    admission: admissionApi(connection),
     agreements: agreementsApi(connection),
     boundary: boundaryApi(connection),
     boundaryPolicies: boundaryPoliciesApi(connection),

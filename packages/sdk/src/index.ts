@@ -29,6 +29,8 @@ export {
 } from './errors.ts'
 export type { NodeKey } from './http/node-signing.ts'
 export { Node } from './node/node.ts'
+export { EvidenceError, freshEvidence } from './node/evidence.ts'
+export type { EvidenceAudience, EvidenceSource, NodeEvidence } from './node/evidence.ts'
 export type { FetchAsOptions, NodeOptions } from './node/node.ts'
 export { requireNodeDecision } from './node/ask.ts'
 export type { AskOptions, AskedDecision } from './node/ask.ts'
@@ -129,6 +131,7 @@ export type {
   HeartbeatRequest,
   Invite,
   InviteRequest,
+  JoinEvidence,
   JoinRequest,
   RenewRequest,
   Roster,
@@ -224,6 +227,7 @@ export type {
   RemovedPartner,
 } from './api/partner-records.ts'
 export type { PartnersApi } from './api/partners.ts'
+export type * from './api/admission.ts'
 export type { PolicyApi, PolicyHistory, PolicyRequest, PolicyVersion, PublishedPolicy } from './api/policy.ts'
 export type { RecognitionPolicyApi, SavedRecognitionPolicy } from './api/recognition-policy.ts'
 export type {

@@ -53,6 +53,7 @@ export const ROUTE_METHODS: RouteMethods = {
     certificates: 'certificates',
     labelNode: 'labelNode',
   },
+  admission: { add: 'add', list: 'list', test: 'test', remove: 'remove' },
   roster: { list: 'nodes', find: 'node', events: 'nodeEvents' },
   crl: { current: 'current', keys: 'ofKey', revoke: 'revoke' },
   policy: { current: 'current', history: 'history', publish: 'publish', rollback: 'rollback' },

@@ -19,6 +19,7 @@ const SUBJECT_MEMBERS = [
   'prior_cert_id',
   'recipient_public_key',
   'revoked_by',
+  'rule_id',
   'sovereign_id',
   'subject_id',
   'subject_sovereign_id',

@@ -16,6 +16,8 @@ beforeAll(async () => {
     subject_public_keys: [foreignSovereign('PARTNER-NET').publicKey],
   }
   const { treaty_id } = accepted(await post('POST', '/admin/recognition-treaties', partner), 201)
+  const rule = { rule_id: 'ci', kind: 'oidc', issuer: 'https://i.example', jwks_url: 'https://i.example/jwks' }
+  accepted(await post('POST', '/admin/admission-rules', { ...rule, required_claims: { sub: ['a'] } }), 201)
   const { publicKey } = foreignSovereign('node')
   const [certificate] = await seedCertificates(na.core, { count: 1, node_public_key: publicKey })
   cert_id = certificate?.cert_id ?? ''
@@ -24,12 +26,13 @@ beforeAll(async () => {
     treaty: `/admin/recognition-treaties/${String(treaty_id)}/revoke`,
     'operator key': '/admin/operator-keys/op-standard/revoke',
     certificate: '/admin/revoke',
+    'admission rule': '/admin/admission-rules/ci/remove',
   }
 })
 afterAll(() => na.stop())
 
 const bodyOf = (name: string): JsonObject => (name === 'certificate' ? { cert_ids: [cert_id] } : {})
-const NAMES = ['attestation', 'treaty', 'operator key', 'certificate']
+const NAMES = ['attestation', 'treaty', 'operator key', 'certificate', 'admission rule']
 
 describe('a dry run of a withdrawing route', () => {
   it.each(NAMES)('is open to the standard tier with the same answer: %s', async (name) => {

@@ -43,6 +43,7 @@ import { silentNodes } from './migrations/0036-silent-nodes.ts'
 import { capabilityLists } from './migrations/0037-capability-lists.ts'
 import { policyTexts } from './migrations/0038-policy-texts.ts'
 import { lostHistory } from './migrations/0039-lost-history.ts'
+import { admission } from './migrations/0040-admission.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -86,6 +87,7 @@ const MIGRATIONS: readonly Migration[] = [
   capabilityLists,
   policyTexts,
   lostHistory,
+  admission,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

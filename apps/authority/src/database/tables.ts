@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { AdmissionTables } from './admission-tables.ts'
 import type { DecisionTables } from './decision-tables.ts'
 import type { PartnerTables } from './partner-tables.ts'
 
@@ -6,7 +7,7 @@ import type { PartnerTables } from './partner-tables.ts'
  * One schema for both engines. Times are fixed-width UTC text with six digits, so they sort alike in both; flags are
  * 0 or 1; `*_json` holds a record as it was signed, so that its canonical form reproduces the signed bytes.
  */
-export interface Tables extends DecisionTables, PartnerTables {
+export interface Tables extends AdmissionTables, DecisionTables, PartnerTables {
   schema_version: { version: number; applied_at: string; serves_from?: number | null }
   authority_identity: { id: number; network_name: string; public_key: string; created_at: string }
   heads: { name: string; version: ColumnType<number, number, number> }

@@ -15,11 +15,10 @@ import type { KeySource } from '../signing/key-providers.ts'
 import { AUDIT_SETTINGS } from './audit-settings.ts'
 import { DATABASE_SETTINGS, chooseDatabase } from './database-settings.ts'
 import type { DatabaseChoice } from './database-settings.ts'
-import { FACT_SETTINGS } from './fact-settings.ts'
 import { INSTANCE_SETTINGS } from './instance-settings.ts'
 import { KEY_SETTINGS, KEY_SETTING_NAMES, chooseKeys, seedNameOf, seedSettings } from './key-settings.ts'
 import { OPERATOR_SETTINGS } from './operator-settings.ts'
-import { PARTNER_SETTINGS } from './partner-settings.ts'
+import { OUTBOUND_SETTINGS } from './outbound-settings.ts'
 import { keyIdText, secondsOrOff, splitList, storedDays } from './readers.ts'
 
 const roleList: Reader<readonly string[]> = (value) => {
@@ -209,8 +208,7 @@ const AUTHORITY_SETTINGS = {
     default: 90,
   }),
   ...AUDIT_SETTINGS,
-  ...PARTNER_SETTINGS,
-  ...FACT_SETTINGS,
+  ...OUTBOUND_SETTINGS,
   ...INSTANCE_SETTINGS,
 } as const
 

@@ -48,7 +48,11 @@ export function nodeFiles(home: string): NodeFiles & { readonly keyBase: string;
 }
 
 /** Returns the configuration of a node. Paths are relative, so that the folder can be moved. */
-export function nodeConfigText(network: GenesisBlock, url: string): string {
+export function nodeConfigText(
+  network: GenesisBlock,
+  url: string,
+  evidence?: Readonly<Record<string, string>>,
+): string {
   const document = {
     network: { name: network.network_name, version: network.network_version, na_endpoint: url },
     paths: {
@@ -58,6 +62,7 @@ export function nodeConfigText(network: GenesisBlock, url: string): string {
       node_certificate: 'certificate.json',
       policy: 'policy.json',
     },
+    ...(evidence === undefined ? {} : { evidence }),
   }
   return `# Configuration of a node of ${network.network_name}, written by chancery join. It contains no secret.\n${stringify(document)}`
 }

@@ -1,6 +1,13 @@
 import { FormError, JsonError } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { ResponseError, DryRunUnsupportedError, RefusedError, RequestError, UnreachableError } from '@chancery/sdk'
+import {
+  ResponseError,
+  DryRunUnsupportedError,
+  EvidenceError,
+  RefusedError,
+  RequestError,
+  UnreachableError,
+} from '@chancery/sdk'
 import { hintFor } from './hints.ts'
 import { CommandError } from './failure.ts'
 
@@ -35,6 +42,7 @@ export function explain(error: unknown, isDebugging = false): ErrorText {
     const hint = 'Check --url or network.na_endpoint: another server may answer at this address.'
     return { code: 'unusable_answer', message: `${error.message}.`, hint, requestId: error.requestId, exitCode: 1 }
   }
+  if (error instanceof EvidenceError) return { code: 'no_evidence', message: error.message, exitCode: 1 }
   return explainOther(error, isDebugging)
 }
 

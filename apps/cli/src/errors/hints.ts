@@ -2,6 +2,7 @@ import { member } from '@chancery/protocol'
 import type { RefusedError } from '@chancery/sdk'
 import { named } from './details.ts'
 import type { Hint } from './details.ts'
+import { ADMISSION_HINTS } from './admission-hints.ts'
 import { PROOF_HINTS } from './proof-hints.ts'
 import { TRUST_HINTS } from './trust-hints.ts'
 
@@ -181,6 +182,7 @@ const HINTS: Readonly<Record<string, Hint>> = {
   ...PARTNERS,
   ...RECOGNITION,
   ...TRUST_HINTS,
+  ...ADMISSION_HINTS,
   ...PROOF_HINTS,
 }
 

@@ -20,6 +20,8 @@ const SECTIONS = {
   ],
   na: ['key_id', 'host', 'port'],
   operator: ['key_id'],
+  // How a node gets the evidence it joined with; docs/protocol/admission.md.
+  evidence: ['rule', 'source', 'file'],
 } as const
 
 type Section = keyof typeof SECTIONS
@@ -34,6 +36,7 @@ export interface Config {
   /** The port as text, like every value of a command line. */
   readonly na: Values<Names<'na'>>
   readonly operator: Values<Names<'operator'>>
+  readonly evidence: Values<Names<'evidence'>>
   /** Unknown names, usually misspelt. */
   readonly warnings: readonly string[]
 }
@@ -46,7 +49,15 @@ export interface ConfigSearch {
   readonly given: string | undefined
 }
 
-export const NO_CONFIG: Config = { file: undefined, network: {}, paths: {}, na: {}, operator: {}, warnings: [] }
+export const NO_CONFIG: Config = {
+  file: undefined,
+  network: {},
+  paths: {},
+  na: {},
+  operator: {},
+  evidence: {},
+  warnings: [],
+}
 
 /** Its name in the current folder, and in the home of an authority or node. */
 export const CONFIG_FILE = 'chancery.toml'
@@ -105,7 +116,13 @@ async function readIfExists(path: string): Promise<string | undefined> {
 export function readConfig(file: string, text: string): Config {
   const document = parseToml(file, text)
   const warnings: string[] = []
-  const found: Record<Section, Record<string, string>> = { network: {}, paths: {}, na: {}, operator: {} }
+  const found: Record<Section, Record<string, string>> = {
+    network: {},
+    paths: {},
+    na: {},
+    operator: {},
+    evidence: {},
+  }
   for (const [section, content] of Object.entries(document)) {
     if (!isSection(section)) warnings.push(`${file}: [${section}] is not a known section`)
     else found[section] = readSection(file, section, content, warnings)

@@ -94,12 +94,19 @@ export const enrollmentCommands: readonly Command[] = [
     path: ['join'],
     summary: 'Join a network',
     description:
-      'Exchanges an invite for a certificate. Creates a node key if the folder has none, and pins the authority by its genesis block. Give the token in a file or on standard input, because other users can see the command line.',
+      'Exchanges an invite, or evidence of the platform this machine runs on, for a certificate. Creates a node key if the folder has none, and pins the authority by its genesis block. Give the token in a file or on standard input, because other users can see the command line.',
     arguments: [],
     options: [
       { flags: '--home <dir>', summary: 'Folder for the key, certificate and genesis block', required: true },
       { flags: '--token <token>', summary: 'The token; it stays in the shell history' },
       { flags: '--token-file <file>', summary: 'File with the token; default: standard input' },
+      {
+        flags: '--evidence <source>',
+        summary: 'Join without an invite, by the word of this platform',
+        choices: ['github', 'gitlab', 'kubernetes', 'spiffe', 'spiffe-x509'],
+      },
+      { flags: '--evidence-file <file>', summary: 'Join without an invite, by a token in this file' },
+      { flags: '--rule <id>', summary: 'Admission rule for the evidence' },
       {
         flags: '--genesis <pin>',
         summary: 'Expected genesis block: a file or its fingerprint sha256:<hex>',
@@ -114,6 +121,10 @@ export const enrollmentCommands: readonly Command[] = [
       {
         line: 'chancery join --home ./node --url https://na.example.org',
         summary: 'Ask for the token and pin the block found; compare the fingerprint it prints',
+      },
+      {
+        line: 'chancery join --home ./node --url https://na.example.org --genesis genesis.json --evidence github --rule ci',
+        summary: 'Join from a job of GitHub Actions',
       },
     ],
     needs: 'node',
@@ -144,7 +155,7 @@ export const enrollmentCommands: readonly Command[] = [
     path: ['renew'],
     summary: 'Renew a certificate',
     description:
-      'Replaces the certificate by a new one with the same key and roles. node run renews certificates automatically.',
+      'Replaces the certificate by a new one with the same key and roles. A node that joined by evidence gets fresh evidence. node run renews certificates automatically.',
     arguments: [],
     options: [NODE_HOME_OPTION, VALIDITY_OPTION],
     examples: [{ line: 'chancery renew --home ./node', summary: 'Renew with the same validity' }],

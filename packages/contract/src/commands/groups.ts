@@ -5,6 +5,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   authority: 'Run and maintain an authority on its host',
   audit: 'Export and forward the audit log of an authority',
   node: 'Run a node and name it',
+  admission: 'Let identities of other platforms join',
   agent: 'Register, find and remove agents of nodes',
   'agent card': 'Sign and verify A2A agent cards',
   operator: 'Manage the operator keys of an authority',

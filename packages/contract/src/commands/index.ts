@@ -1,3 +1,4 @@
+import { admissionCommands } from './admission.ts'
 import { agentCommands } from './agents.ts'
 import { agreementCommands } from './agreements.ts'
 import { attestationCommands } from './attestations.ts'
@@ -43,6 +44,7 @@ export const COMMANDS: readonly Command[] = [
   ...doctorCommands,
   ...auditCommands,
   ...enrollmentCommands,
+  ...admissionCommands,
   ...agentCommands,
   ...operatorCommands,
   ...networkPolicyCommands,

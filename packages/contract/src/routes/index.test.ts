@@ -35,6 +35,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
     'certificates',
     'labelNode',
   ],
+  admission: ['add', 'list', 'test', 'remove'],
   roster: ['list', 'find', 'events'],
   crl: ['current', 'keys', 'revoke'],
   policy: ['current', 'history', 'publish', 'rollback'],
@@ -89,6 +90,8 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
 
 // Anything that grants trust, withdraws trust or changes policy.
 const PRIVILEGED = [
+  'POST /admin/admission-rules',
+  'POST /admin/admission-rules/{rule_id}/remove',
   'POST /admin/recognition-treaties/{treaty_id}/renew',
   'GET /admin/operator-keys/{key_id}/activity',
   'POST /admin/revoke',
@@ -129,6 +132,7 @@ const VERIFY = [
 
 // Not in protocol/core 21, which counts every /admin route of its own under admin (decision 0036).
 const OPERATOR_READS: readonly string[] = [
+  'GET /admin/admission-rules',
   'GET /admin/boundary-policy-texts/{text_digest}',
   'GET /admin/agents',
   'GET /admin/agents/capabilities',
@@ -145,6 +149,9 @@ const OPERATOR_READS: readonly string[] = [
 ]
 
 const BETA = [
+  'POST /admin/admission-rules',
+  'POST /admin/admission-rules/{rule_id}/test',
+  'POST /admin/admission-rules/{rule_id}/remove',
   'POST /admin/recognition-treaties/{treaty_id}/renew',
   ...OPERATOR_READS,
   'POST /admin/agreements/cosign',
@@ -216,6 +223,7 @@ const INTERNAL = [
 ]
 
 const CREATED = [
+  'POST /admin/admission-rules',
   'POST /admin/recognition-treaties/{treaty_id}/renew',
   'POST /admin/invite',
   'POST /admin/invites',
@@ -288,7 +296,7 @@ describe('who may call', () => {
       const own = route.id === 'POST /admin/boundary/evaluate' ? 'operator_decision' : 'admin'
       expect(route.limit, route.id).toBe(OPERATOR_READS.includes(route.id) ? 'operator_read' : own)
     }
-    expect(admin).toHaveLength(63 + OPERATOR_READS.length)
+    expect(admin).toHaveLength(66 + OPERATOR_READS.length)
     for (const id of OPERATOR_READS) expect(findRoute(id)).toMatchObject({ method: 'GET', stability: 'beta' })
     const outside = ALL_ROUTES.filter((route) => !route.path.startsWith('/admin/'))
     for (const route of outside) {
@@ -300,6 +308,7 @@ describe('who may call', () => {
   it('asks for the privileged tier exactly where trust or policy changes, and for what a key did', () => {
     expect(idsWhere((route) => route.access === 'operator:privileged')).toEqual(PRIVILEGED.toSorted())
     expect(idsWhere((route) => route.dryRun !== undefined)).toEqual([
+      'POST /admin/admission-rules/{rule_id}/remove',
       'POST /admin/attestations/{attestation_id}/revoke',
       'POST /admin/evidence/retention/apply',
       'POST /admin/operator-keys/{key_id}/revoke',
@@ -352,6 +361,7 @@ describe('limits', () => {
 
   it('keeps a reserve for withdrawals, which every operator needs in an emergency', () => {
     expect(idsWhere((route) => route.reserve === 'revocation')).toEqual([
+      'POST /admin/admission-rules/{rule_id}/remove',
       'POST /admin/attestations/{attestation_id}/revoke',
       'POST /admin/evidence/executor-keys/{key_id}/retire',
       'POST /admin/invites/withdraw',
@@ -387,7 +397,10 @@ describe('limits', () => {
       'POST /renew',
     ])
     expect(idsWhere((route) => route.bodyLimit === 'decision')).toEqual(['POST /boundary/request'])
-    expect(idsWhere((route) => route.bodyLimit === 'small')).toEqual(['POST /recognition-treaties/verify'])
+    expect(idsWhere((route) => route.bodyLimit === 'small')).toEqual([
+      'POST /admin/admission-rules/{rule_id}/test',
+      'POST /recognition-treaties/verify',
+    ])
     expect(idsWhere((route) => route.readLimit === 'large')).toEqual([
       'POST /admin/boundary-policies/simulate',
       'POST /admin/recognition-policy',

@@ -1,4 +1,5 @@
 import type { Route } from '../route.ts'
+import { admission } from './admission.ts'
 import { agents } from './agents.ts'
 import { agreements } from './agreements.ts'
 import { attestations } from './attestations.ts'
@@ -37,6 +38,7 @@ export interface RouteTable {
   readonly connectome: typeof connectome
   readonly sovereign: typeof sovereign
   readonly enrollment: typeof enrollment
+  readonly admission: typeof admission
   readonly roster: typeof roster
   readonly crl: typeof crl
   readonly policy: typeof policy
@@ -69,6 +71,7 @@ export const ROUTES: RouteTable = {
   connectome,
   sovereign,
   enrollment,
+  admission,
   roster,
   crl,
   policy,

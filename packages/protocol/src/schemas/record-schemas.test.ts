@@ -139,7 +139,7 @@ describe('published schemas', () => {
     expect(schema['$id']).toBe(`urn:chancery:schema:${name}:v1`)
     expect(schema['title']).toMatch(/^[A-Z]/)
     expect(schema['description']).toMatch(/^[A-Z].*\.$/)
-    expect(recordSection(name).page).toMatch(/^(core|trust-operations)$/)
+    expect(recordSection(name).page).toMatch(/^(admission|core|trust-operations)$/)
   })
 
   it.each(EXAMPLES)(

@@ -1,3 +1,4 @@
+import { admissionRuleShape } from '../artifacts/admission-rule.ts'
 import { agentDescriptorShape } from '../artifacts/agent-descriptor.ts'
 import { agreementRecordForm } from '../artifacts/agreement-record.ts'
 import { attestationShape } from '../artifacts/attestation.ts'
@@ -35,7 +36,13 @@ import type { Schema } from '../reading/schema.ts'
 import type { Read } from '../reading/read.ts'
 
 /** Records that are exchanged or stored and that {@link detectRecordKind} does not detect. */
-type OtherRecordName = 'key-history' | 'feed-index' | 'feed-part' | 'context-record' | 'evidence-store-entry'
+type OtherRecordName =
+  | 'admission-rule'
+  | 'key-history'
+  | 'feed-index'
+  | 'feed-part'
+  | 'context-record'
+  | 'evidence-store-entry'
 export type SchemaName = RecordKindName | OtherRecordName
 
 interface Published {
@@ -63,6 +70,11 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
   'join-certificate': published('core 6', 'Membership of one node key in the network.', joinCertificateShape),
   crl: published('core 9.1', 'One version of the certificate revocation list.', crlShape),
   'policy-manifest': published('core 10.1', 'One version of the policy of the network.', policyManifestShape),
+  'admission-rule': published(
+    'admission 2',
+    'Which identities of another platform may join: of which issuer, with which claims, in which roles.',
+    admissionRuleShape,
+  ),
   'agent-descriptor': published(
     'core 13.1',
     'Capabilities and address of an agent, signed by the key of its node.',

@@ -26,10 +26,19 @@ export interface Invite {
   readonly expires_at: string
 }
 
-export interface JoinRequest {
-  readonly invite_token: string
-  readonly validity_hours?: number
+/** What a platform says of this node (docs/protocol/admission.md). It is a secret until it expires. */
+export type JoinEvidence = {
+  readonly rule_id: string
+  readonly token: string
+  /** For X.509-SVIDs: the leaf first, each as base64 of its DER form. */
+  readonly certificate_chain?: readonly string[]
 }
+
+/** With an invite or with evidence, one of them. */
+export type JoinRequest = (
+  | { readonly invite_token: string; readonly evidence?: never }
+  | { readonly evidence: JoinEvidence; readonly invite_token?: never }
+) & { readonly validity_hours?: number }
 
 export interface HeartbeatRequest {
   readonly cert_id: string
@@ -52,6 +61,8 @@ export interface HeartbeatResponse {
 export interface RenewRequest {
   readonly cert_id: string
   readonly validity_hours?: number
+  /** Fresh, of the same rule; needed for a certificate that came from evidence. */
+  readonly evidence?: JoinEvidence
 }
 
 /** A type, not an interface: it is JSON and may be passed on as such. */

@@ -5,6 +5,8 @@ import { ChanceryError, RefusedError, RequestError } from '../errors.ts'
 import { requireOwnOrFollow } from './following.ts'
 import type { FollowedKeys } from './followed.ts'
 import type { Expected } from './certificate.ts'
+import { freshEvidence } from './evidence.ts'
+import type { NodeEvidence } from './evidence.ts'
 import type { NodeStore } from './store.ts'
 
 /**
@@ -49,17 +51,31 @@ export interface Enrolling {
   readonly expected: () => Expected
   readonly clock: () => Instant
   readonly invite: string | (() => Promise<string>) | undefined
+  readonly evidence: NodeEvidence | undefined
   readonly lostCertificate: string | undefined
   readonly validityHours: number | undefined
 }
 
 /** Gets a certificate for a node that has none, and keeps it. */
 export async function enroll(parts: Enrolling): Promise<JoinCertificate> {
-  const { invite, lostCertificate } = parts
+  const { invite, evidence, lostCertificate } = parts
   if (lostCertificate !== undefined) return useStoredCertificate(parts, lostCertificate)
+  if (evidence !== undefined) return joinByEvidence(parts, evidence)
   if (invite === undefined)
-    throw new RequestError('the store holds no usable certificate, and there is no invite to join with')
+    throw new RequestError(
+      'the store holds no usable certificate, and there is neither invite nor evidence to join with',
+    )
   return join(parts, typeof invite === 'string' ? invite : await invite())
+}
+
+/** Evidence may be asked for again, so a join whose answer was lost needs no note. */
+async function joinByEvidence(parts: Enrolling, evidence: NodeEvidence): Promise<JoinCertificate> {
+  const { client, followed, expected, validityHours } = parts
+  const validity = validityHours === undefined ? {} : { validity_hours: validityHours }
+  const fresh = await freshEvidence(evidence, followed.audience, expected().publicKey)
+  const certificate = await client.enrollment.join({ evidence: fresh, ...validity })
+  await save(parts, certificate)
+  return certificate
 }
 
 async function join(parts: Enrolling, invite_token: string): Promise<JoinCertificate> {
@@ -94,7 +110,10 @@ async function join(parts: Enrolling, invite_token: string): Promise<JoinCertifi
 /** The holder of the key may renew a certificate it never saw: a proof of the key is all a renewal asks for. */
 async function useStoredCertificate(parts: Enrolling, cert_id: string): Promise<JoinCertificate> {
   const validity = parts.validityHours === undefined ? {} : { validity_hours: parts.validityHours }
-  const certificate = await parts.client.enrollment.renew({ cert_id, ...validity })
+  const { evidence, followed, expected } = parts
+  const fresh =
+    evidence === undefined ? {} : { evidence: await freshEvidence(evidence, followed.audience, expected().publicKey) }
+  const certificate = await parts.client.enrollment.renew({ cert_id, ...validity, ...fresh })
   await save(parts, certificate)
   return certificate
 }

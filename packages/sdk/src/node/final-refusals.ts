@@ -7,6 +7,7 @@ const FINAL: ReadonlySet<string> = new Set([
   'certificate_not_found',
   'certificate_revoked',
   'certificate_superseded',
+  'evidence_required',
   'node_key_compromised',
 ])
 

@@ -6,6 +6,8 @@ import type { Client } from '../client.ts'
 import { RefusedError, RequestError } from '../errors.ts'
 import { RevokedError, readStored } from './certificate.ts'
 import type { Expected } from './certificate.ts'
+import { freshEvidence } from './evidence.ts'
+import type { NodeEvidence } from './evidence.ts'
 import type { NodeAction, NodeEmitter } from './events.ts'
 import type { FollowedKeys } from './followed.ts'
 import { Follower, requireOwnOrFollow } from './following.ts'
@@ -36,6 +38,8 @@ export interface NodeLoopParts {
   readonly status: string | (() => string)
   readonly agent: AgentFacts | undefined
   readonly certificate: JoinCertificate
+  /** For a certificate that came from evidence: each renewal needs fresh evidence. */
+  readonly evidence: NodeEvidence | undefined
 }
 
 const CLOCK_WARNING_SECONDS = 60
@@ -174,10 +178,12 @@ export class NodeLoop {
   }
 
   async #renew(): Promise<void> {
-    const { client, events, signal } = this.#parts
+    const { client, events, evidence, followed, signal } = this.#parts
     const old = this.#certificate
+    const fresh =
+      evidence === undefined ? {} : { evidence: await freshEvidence(evidence, followed.audience, old.node_public_key) }
     const certificate = await client.enrollment.renew(
-      { cert_id: old.cert_id, validity_hours: lifetimeHours(old) },
+      { cert_id: old.cert_id, validity_hours: lifetimeHours(old), ...fresh },
       { signal },
     )
     await requireOwnOrFollow(certificate, this.#parts)

@@ -25,6 +25,7 @@ import type { AskOptions } from './ask.ts'
 import { readStored } from './certificate.ts'
 import type { Expected } from './certificate.ts'
 import { enroll } from './enroll.ts'
+import type { NodeEvidence } from './evidence.ts'
 import { NodeEmitter } from './events.ts'
 import type { NodeEvents } from './events.ts'
 import { FollowedKeys } from './followed.ts'
@@ -44,6 +45,11 @@ export interface NodeOptions extends Omit<ClientOptions, 'node' | 'operator'> {
   readonly store: NodeStore
   /** Spent when the store holds no usable certificate. */
   readonly invite?: string | (() => Promise<string>)
+  /**
+   * In place of an invite: an admission rule, and where the platform gives evidence for it (`@chancery/sdk/evidence`).
+   * Also asked before every renewal.
+   */
+  readonly evidence?: NodeEvidence
   /**
    * The id of a certificate of this node's key that was issued and never arrived (see JoinInterruptedError). It is
    * renewed, which needs no invite. Looked at when the store holds no usable certificate.
@@ -125,9 +131,10 @@ export class Node {
       now: clock(),
     })
     const stored = await readStored(await store.read('certificate'), expected())
-    const { invite, lostCertificate, validityHours } = options
+    const { invite, evidence, lostCertificate, validityHours } = options
     const certificate =
-      stored ?? (await enroll({ client, store, followed, expected, clock, invite, lostCertificate, validityHours }))
+      stored ??
+      (await enroll({ client, store, followed, expected, clock, invite, evidence, lostCertificate, validityHours }))
     const [events, stop] = [new NodeEmitter(), new AbortController()]
     const lists = await NodeLists.open({ client, store, followed, events, clock, signal: stop.signal })
     const loop = new NodeLoop({
@@ -143,6 +150,7 @@ export class Node {
       status: options.status ?? 'healthy',
       agent: options.agent === undefined ? undefined : { ...options.agent, network_name: genesis.network_name },
       certificate,
+      evidence,
     })
     const resumed = stored !== undefined
     return new Node({ loop, lists, followed, events, stop, client, signer, clock, rest, resumed })

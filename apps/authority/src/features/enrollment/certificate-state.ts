@@ -1,5 +1,6 @@
 import type { RefusalCode } from '@chancery/contract'
 import { Refusal } from '@chancery/contract'
+import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import type { EnrollmentParts } from './parts.ts'
 import type { CertificateState } from './queries/heartbeats.ts'
@@ -29,10 +30,12 @@ export async function rejectCertificate(
   kind: 'heartbeat_rejected' | 'renewal_rejected',
   cert_id: string,
   reason: RefusalCode,
+  shown: JsonObject = {},
+  audited: JsonObject = {},
 ): Promise<never> {
   if (reason !== 'certificate_not_found' && reason !== 'certificate_key_mismatch') {
-    const details = { cert_id, reason, remote_addr: call.remoteAddress, request_id: call.requestId }
+    const details = { cert_id, reason, ...audited, remote_addr: call.remoteAddress, request_id: call.requestId }
     await parts.audit.recordRefusal({ type: kind, details })
   }
-  throw new Refusal(reason)
+  throw new Refusal(reason, shown)
 }

@@ -9,6 +9,8 @@ import { toClaim } from '../../auth/nonces.ts'
 import { faultPoint } from '#faults'
 import type { EnrollmentState } from './state.ts'
 import type { EnrollmentParts } from './parts.ts'
+import { joinByEvidence } from './join-by-evidence.ts'
+import { refuseCompromised, reservedKeys } from './join-refusals.ts'
 import { foldLabel } from './labels.ts'
 import type { InviteDetails } from './queries/invites.ts'
 import type { JoinRow } from './queries/joins.ts'
@@ -23,6 +25,7 @@ import type { JoinRequest } from './requests.ts'
  * succeeds.
  */
 export async function join(call: Call, parts: EnrollmentState): Promise<HttpResponse> {
+  if (Object.hasOwn(call.body, 'evidence')) return joinByEvidence(call, parts)
   const request = readJoinRequest(call.body, reservedKeys(parts))
   parts.signing.requireAllowed()
   const digest = sha256Hex(request.inviteToken)
@@ -65,19 +68,6 @@ async function findUsableInvite(
   const bucket = `join-token-fail ${limitAddress(call.remoteAddress)}`
   const isWithin = await parts.limits.shared.hit(bucket, parts.limits.perMinute['join-token-fail'])
   throw new Refusal(isWithin ? 'invalid_invite_token' : 'rate_limit_exceeded')
-}
-
-async function refuseCompromised(
-  call: Call,
-  parts: EnrollmentParts,
-  request: JoinRequest,
-  prior_cert_id: string | null,
-): Promise<never> {
-  const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
-  const details = { reason: 'node_key_compromised', node_public_key: request.node_public_key, prior_cert_id, ...cause }
-  // Always stored: a new attempt with a compromised key is the first sign of an attacker.
-  await parts.database.write((tx) => parts.audit.record(tx, { type: 'join_rejected', details }))
-  throw new Refusal('node_key_compromised')
 }
 
 function issue(parts: EnrollmentParts, request: JoinRequest, invite: InviteDetails): Promise<JoinCertificate> {
@@ -144,13 +134,4 @@ function toRow(
       created_at: writeInstant(parts.clock.now()),
     }),
   }
-}
-
-/** Root, authority and operator keys must not be node keys. */
-function reservedKeys(parts: EnrollmentParts): ReadonlySet<string> {
-  return new Set([
-    parts.network.genesis.root_public_key,
-    parts.signing.publicKey,
-    ...[...parts.operators.values()].map((key) => key.publicKey),
-  ])
 }

@@ -1,10 +1,12 @@
 import type { Core, FeatureBase } from '../../core.ts'
+import type { Admission } from '../admission/index.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 
 export interface EnrollmentParts
   extends
     FeatureBase,
     Pick<Core, 'clockCheck' | 'instance' | 'limits' | 'newestBlock' | 'operators' | 'purgeClock' | 'rollback'> {
+  readonly admission: Pick<Admission, 'verifyEvidence' | 'claimEvidence'>
   readonly settings: Pick<
     AuthoritySettings,
     'allowedRoles' | 'certificateKeptDays' | 'heartbeatSeconds' | 'inviteKeptDays' | 'renewalGraceSeconds'

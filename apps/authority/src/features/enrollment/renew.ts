@@ -21,9 +21,12 @@ import { faultPoint } from '#faults'
 import type { EnrollmentParts } from './parts.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { lockNodeKeys } from '../../database/locks/node-keys.ts'
+import { EvidenceRefused, evidenceDetails } from '../admission/index.ts'
+import type { EvidenceReason, VerifiedEvidence } from '../admission/index.ts'
 import { rejectCertificate, whyUnusable } from './certificate-state.ts'
-import { findRenewal, insertSuccessor, loadForRenewal, supersede } from './queries/renewals.ts'
+import { findRenewal, insertIssued, loadForRenewal, supersede } from './queries/renewals.ts'
 import type { RenewableCertificate } from './queries/renewals.ts'
+import { matchEvidence } from './renewal-evidence.ts'
 import { readRenewRequest } from './requests.ts'
 
 type Outcome =
@@ -31,6 +34,7 @@ type Outcome =
   | { readonly rejected: RefusalCode }
   | { readonly replayed: true }
   | { readonly retryAfterSeconds: number }
+  | { readonly evidenceReason: EvidenceReason }
 
 /**
  * POST /renew
@@ -44,7 +48,10 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
   await countNodeKey(parts, request.node_public_key)
   const claim = toClaim(`node:${request.node_public_key}`, proof.nonce, proof.signedAt)
 
-  const outcome = await parts.database.write(async (tx): Promise<Outcome> => {
+  // Before the transaction: the keys of the issuer may have to be read.
+  const verdict = request.evidence && (await parts.admission.verifyEvidence(request.evidence, request.node_public_key))
+
+  const outcome = await renewInside(parts, async (tx): Promise<Outcome> => {
     // Locked, because renewals of one key are counted, also for two certificates on two instances.
     await lockNodeKeys(tx, [request.node_public_key])
     const stored = await loadForRenewal(parts.database, tx.query, request.cert_id)
@@ -55,24 +62,33 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
     if (rejected !== undefined || stored === undefined) return { rejected: rejected ?? 'certificate_not_found' }
     const retryAfterSeconds = await whenNext(tx.query, parts, request.node_public_key, now)
     if (retryAfterSeconds !== undefined) return { retryAfterSeconds }
+    const evidence = await matchEvidence(tx.query, stored.cert_id, verdict)
+    if (evidence === 'evidence_required') return { rejected: evidence }
     if (!(await spendNonceInside(tx, claim))) return { replayed: true }
-    return {
-      text: await issueSuccessor(
-        tx,
-        parts,
-        call,
-        stored,
-        Math.min(request.validityHours, stored.max_validity_hours),
-        now,
-      ),
-    }
+    const validityHours = Math.min(request.validityHours, stored.max_validity_hours)
+    return { text: await issueSuccessor(tx, parts, call, { stored, evidence, validityHours, now }) }
   })
   faultPoint('renew-committed')
   if ('text' in outcome) return jsonText(outcome.text, 201)
   if ('retryAfterSeconds' in outcome) throw new Refusal('rate_limit_exceeded', {}, outcome)
   if ('replayed' in outcome) return refuseNode(call, parts, 'renew', 'nonce_replay', proof.nonce)
+  if ('evidenceReason' in outcome) {
+    const { evidenceReason: reason } = outcome
+    const audited = { evidence_reason: reason, rule_id: request.evidence?.rule_id ?? null }
+    return rejectCertificate(call, parts, 'renewal_rejected', request.cert_id, 'evidence_refused', { reason }, audited)
+  }
   if (outcome.rejected === 'invalid_role') throw new Refusal('invalid_role')
   return rejectCertificate(call, parts, 'renewal_rejected', request.cert_id, outcome.rejected)
+}
+
+/** Evidence that is refused by what is stored leaves nothing behind, the nonce included. */
+async function renewInside(parts: EnrollmentParts, work: (tx: Transaction) => Promise<Outcome>): Promise<Outcome> {
+  try {
+    return await parts.database.write(work)
+  } catch (error) {
+    if (error instanceof EvidenceRefused) return { evidenceReason: error.reason }
+    throw error
+  }
 }
 
 /**
@@ -97,13 +113,19 @@ function whyOtherRoles(
   return sorted(roles) === sorted(previous) ? undefined : 'renewal_role_change_forbidden'
 }
 
+interface Renewal {
+  readonly stored: RenewableCertificate
+  /** Of a certificate that came from evidence. */
+  readonly evidence: VerifiedEvidence | undefined
+  readonly validityHours: number
+  readonly now: Instant
+}
+
 async function issueSuccessor(
   tx: Transaction,
   parts: EnrollmentParts,
   call: Call,
-  stored: RenewableCertificate,
-  validityHours: number,
-  now: Instant,
+  { stored, evidence, validityHours, now }: Renewal,
 ): Promise<string> {
   const draft = draftJoinCertificate({
     cert_id: parts.ids.uuid(),
@@ -117,7 +139,19 @@ async function issueSuccessor(
   const certificate: JoinCertificate = await parts.signing.sign(draft)
   const text = writeJson(certificate)
   faultPoint('renew-sealed')
-  await insertSuccessor(tx, stored, certificate, text, call.remoteAddress)
+  const { cert_id, roles_json, max_validity_hours, node_public_key } = stored
+  const { expires_at } = await insertIssued(tx, {
+    certificate,
+    cert_json: text,
+    roles_json,
+    max_validity_hours,
+    renewed_from: cert_id,
+    remote_addr: call.remoteAddress,
+  })
+  if (evidence !== undefined) {
+    const admitted = { cert_id: certificate.cert_id, node_public_key, expires_at, isRenewal: true }
+    await parts.admission.claimEvidence(tx, evidence, admitted)
+  }
   // Written once, so that repeated renewals do not extend the predecessor. Across a key succession the node may not be
   // able to verify the successor yet. There the predecessor ends when the successor is first used.
   if (stored.revoke_after === null && isOfKey(stored, parts.signing.keyId))
@@ -128,6 +162,7 @@ async function issueSuccessor(
     old_cert_id: stored.cert_id,
     new_cert_id: certificate.cert_id,
     node_public_key: stored.node_public_key,
+    ...(evidence === undefined ? {} : evidenceDetails(evidence)),
   }
   await parts.audit.record(tx, { type: 'certificate_renewed', details: { ...details, ...cause } })
   return text

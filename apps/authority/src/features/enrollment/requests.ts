@@ -9,6 +9,8 @@ import {
   readReason,
   refuseUnknownMembers,
 } from '../../requests/read-fields.ts'
+import { readEvidence } from '../admission/index.ts'
+import type { Evidence } from '../admission/index.ts'
 import { readLabel } from './labels.ts'
 import type { InviteChoice } from './queries/invite-rows.ts'
 
@@ -115,13 +117,32 @@ export interface JoinRequest {
 /** Checks 2 to 6 of protocol/core 5.2. Root, authority and operator keys must not be node keys. */
 export function readJoinRequest(body: JsonObject, reserved: ReadonlySet<string>): JoinRequest {
   refuseSiblings(body, ['cert_id'])
+  const node_public_key = readNodeKey(body, reserved)
+  const token = body['invite_token']
+  if (typeof token !== 'string' || !isPlainText(token, 256)) throw new Refusal('missing_invite_token')
+  return { node_public_key, inviteToken: token, validityHours: readRequestedHours(body) }
+}
+
+export interface EvidenceJoinRequest {
+  readonly node_public_key: string
+  readonly evidence: Evidence
+  readonly validityHours: number
+}
+
+/** A join by evidence (protocol/admission 3). It has no invite. */
+export function readEvidenceJoin(body: JsonObject, reserved: ReadonlySet<string>): EvidenceJoinRequest {
+  refuseSiblings(body, ['cert_id', 'invite_token'])
+  const node_public_key = readNodeKey(body, reserved)
+  const evidence = readEvidence(body['evidence'] ?? null)
+  return { node_public_key, evidence, validityHours: readRequestedHours(body) }
+}
+
+function readNodeKey(body: JsonObject, reserved: ReadonlySet<string>): string {
   const key = body['node_public_key']
   if (key === undefined || key === '' || key === null) throw new Refusal('missing_node_public_key')
   if (typeof key !== 'string' || readPublicKey(key) === undefined || reserved.has(key))
     throw new Refusal('invalid_public_key')
-  const token = body['invite_token']
-  if (typeof token !== 'string' || !isPlainText(token, 256)) throw new Refusal('missing_invite_token')
-  return { node_public_key: key, inviteToken: token, validityHours: readRequestedHours(body) }
+  return key
 }
 
 export interface CertificateRequest {
@@ -133,7 +154,7 @@ export interface CertificateRequest {
 export function readHeartbeatRequest(
   body: JsonObject,
 ): CertificateRequest & { readonly status: string; readonly genesis_digest: string | null } {
-  refuseSiblings(body, ['invite_token', 'validity_hours', 'roles'])
+  refuseSiblings(body, ['invite_token', 'validity_hours', 'roles', 'evidence'])
   const identity = readIdentity(body)
   const status = body['status'] === undefined ? 'unknown' : body['status']
   if (typeof status !== 'string' || !isPlainText(status, 64)) throw new Refusal('invalid_input', { field: 'status' })
@@ -144,11 +165,14 @@ export function readHeartbeatRequest(
 }
 
 /** Checks 2 to 4 of protocol/core 7 for POST /renew. Roles are compared with the stored ones later. */
-export function readRenewRequest(
-  body: JsonObject,
-): CertificateRequest & { readonly validityHours: number; readonly roles: JsonValue | undefined } {
+export function readRenewRequest(body: JsonObject): CertificateRequest & {
+  readonly validityHours: number
+  readonly roles: JsonValue | undefined
+  readonly evidence: Evidence | undefined
+} {
   refuseSiblings(body, ['invite_token', 'status'])
-  return { ...readIdentity(body), validityHours: readRequestedHours(body), roles: body['roles'] }
+  const evidence = body['evidence'] === undefined ? undefined : readEvidence(body['evidence'])
+  return { ...readIdentity(body), validityHours: readRequestedHours(body), roles: body['roles'], evidence }
 }
 
 function readIdentity(body: JsonObject): CertificateRequest {

@@ -1,20 +1,6 @@
 import { addressKind } from '@chancery/service-kit'
-import type { AddressKind } from '@chancery/service-kit'
+import { isAllowedAddress } from '../../requests/allowed-address.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
-
-type Reach = AuthoritySettings['partnerAddresses']
-
-const ALLOWED: Readonly<Record<Reach, readonly AddressKind[]>> = {
-  public: ['public'],
-  private: ['public', 'private'],
-  loopback: ['public', 'private', 'loopback'],
-}
-
-/** Whether an address may be called. Plain http only reaches addresses that are not public. */
-export function isAllowedAddress(address: string, reach: Reach, isPlain: boolean): boolean {
-  const kind = addressKind(address)
-  return kind !== undefined && ALLOWED[reach].includes(kind) && !(isPlain && kind === 'public')
-}
 
 const MAX_CHARACTERS = 512
 

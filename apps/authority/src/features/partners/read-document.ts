@@ -1,6 +1,6 @@
 import { OutboundError, callForBlocks } from '@chancery/service-kit'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
-import { isAllowedAddress } from './partner-url.ts'
+import { isAllowedAddress } from '../../requests/allowed-address.ts'
 import { StepFailure } from './step-failure.ts'
 
 export interface ReadDocument {

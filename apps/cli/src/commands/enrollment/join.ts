@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { GenesisBlock, JoinCertificate, Signer } from '@chancery/protocol'
-import { RefusedError, UnreachableError } from '@chancery/sdk'
+import { RefusedError, UnreachableError, freshEvidence } from '@chancery/sdk'
+import type { JoinRequest } from '@chancery/sdk'
 import { loadConfig, readConfig } from '../../files/config.ts'
 import type { Config } from '../../files/config.ts'
 import { open } from '../../connection/connection.ts'
@@ -20,6 +21,8 @@ import {
   nodeFiles,
   requireOwnCertificate,
 } from '../../connection/node-folder.ts'
+import { readEvidenceOptions, toEvidence } from '../../connection/evidence.ts'
+import type { StoredEvidence } from '../../connection/evidence.ts'
 import { wholeNumber } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
@@ -40,7 +43,8 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const url = options.text('url') ?? config.network.na_endpoint
   if (url === undefined)
     throw usageError('--url must be given.', 'Ask the operator who made the invite for the address.')
-  const token = await readToken(context, options)
+  const evidence = readEvidenceOptions(context, options)
+  const token = evidence === undefined ? await readToken(context, options) : ''
 
   const pins = await findPins({ cwd: context.cwd, given: options.text('genesis'), saved: files.genesis, config })
   const otherKey = open(context, toEndpoint(url, config))
@@ -52,19 +56,24 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   if (pins.length === 0)
     context.note(`the authority is trusted on first use; compare the fingerprint ${genesisFingerprint(genesis)}`)
 
-  const { signer, isNewKey } = await prepareHome(context, { home, files, genesis, url })
+  const { signer, isNewKey } = await prepareHome(context, { home, files, genesis, url, evidence })
   const connection = open(context, toEndpoint(url, config, genesis), {
     node: { signer, audience: genesis.network_authority.public_key },
   })
   const earlier = await findCertificate(files.certificate)
-  const certificate = await requestCertificate(connection, {
-    invite_token: token,
-    ...(validity_hours === undefined ? {} : { validity_hours }),
-  })
+  const validity = validity_hours === undefined ? {} : { validity_hours }
+  const authorityKey = genesis.network_authority.public_key
+  const certificate =
+    evidence === undefined
+      ? await requestCertificate(connection, { invite_token: token, ...validity })
+      : await requestCertificate(connection, {
+          evidence: await freshEvidence(toEvidence(context, evidence), authorityKey, signer.publicKey),
+          ...validity,
+        })
   await requireOwnCertificate(certificate, { keys: { genesis }, publicKey: signer.publicKey, now: context.now() })
   if (earlier !== undefined) context.note(`the earlier certificate ${earlier.cert_id} is replaced`)
   await storeCertificate(files, certificate)
-  return describe(context, { home, files, genesis, certificate, isNewKey, isPinned: pins.length > 0, url })
+  return describe(context, { home, files, genesis, certificate, isNewKey, isPinned: pins.length > 0, url, evidence })
 }
 
 function toEndpoint(url: string, config: Config, genesis?: GenesisBlock): Endpoint {
@@ -94,12 +103,13 @@ interface Home {
   readonly files: Files
   readonly genesis: GenesisBlock
   readonly url: string
+  readonly evidence: StoredEvidence | undefined
 }
 
 /** Writes key, genesis block and configuration. Existing files stay, above all the key. */
 async function prepareHome(
   context: CommandContext,
-  { home, files, genesis, url }: Home,
+  { home, files, genesis, url, evidence }: Home,
 ): Promise<{ signer: Signer; isNewKey: boolean }> {
   try {
     // Only the home itself is closed to others, not the folders above it.
@@ -120,21 +130,18 @@ async function prepareHome(
     // The saved block is one of the pins, so it is the same network.
     if (!(error instanceof CommandError) || error.code !== 'file_exists') throw error
   })
-  await replaceFile(files.config, nodeConfigText(genesis, url), FOR_ALL)
+  await replaceFile(files.config, nodeConfigText(genesis, url, evidence), FOR_ALL)
   return { signer: await loadNodeSigner(context, files.privateKey), isNewKey }
 }
 
-async function requestCertificate(
-  connection: Connection,
-  request: { readonly invite_token: string; readonly validity_hours?: number },
-): Promise<JoinCertificate> {
+async function requestCertificate(connection: Connection, request: JoinRequest): Promise<JoinCertificate> {
   try {
     return await connection.ask((client) => client.enrollment.join(request))
   } catch (error) {
     const isUnknown =
       (error instanceof CommandError && error.cause instanceof UnreachableError && error.cause.sent === 'perhaps') ||
       (error instanceof RefusedError && error.outcomeUncertain)
-    if (!isUnknown) throw error
+    if (!isUnknown || request.evidence !== undefined) throw error
     throw new CommandError(
       {
         code: 'outcome_unknown',
@@ -153,7 +160,7 @@ interface Joined extends Home {
 }
 
 function describe({ cwd, style }: CommandContext, joined: Joined): Result {
-  const { home, files, genesis, certificate, isNewKey, isPinned, url } = joined
+  const { home, files, genesis, certificate, isNewKey, isPinned, url, evidence } = joined
   const [stay, status] = [`chancery node run --home ${typed(cwd, home)}`, `chancery status --home ${typed(cwd, home)}`]
   const fingerprint = genesisFingerprint(genesis)
   const data = {
@@ -165,6 +172,7 @@ function describe({ cwd, style }: CommandContext, joined: Joined): Result {
     node_public_key: certificate.node_public_key,
     new_key: isNewKey,
     certificate,
+    ...(evidence === undefined ? {} : { evidence: { ...evidence } }),
     next: [stay, status],
   }
   const rows = fields(
@@ -172,6 +180,7 @@ function describe({ cwd, style }: CommandContext, joined: Joined): Result {
       ['certificate', certificate.cert_id],
       ['roles', certificate.roles.join(', ')],
       ['valid until', certificate.expires_at],
+      ...(evidence === undefined ? [] : [['admitted by', `rule ${evidence.rule}, ${evidence.source}`] as const]),
       ['node key', `${typed(cwd, files.privateKey)} (${isNewKey ? 'new; readable by you only' : 'as it was'})`],
       ['network', `${fingerprint} (${isPinned ? 'as you named it' : 'trusted on first use: compare it'})`],
     ],

@@ -1,4 +1,4 @@
-import { schedule } from '@chancery/sdk'
+import { freshEvidence, schedule } from '@chancery/sdk'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { typed } from '../../files/files.ts'
@@ -10,6 +10,7 @@ import {
   findCertificateProblem,
 } from '../../connection/node-folder.ts'
 import type { Expected } from '../../connection/node-folder.ts'
+import { storedEvidence } from '../../connection/evidence.ts'
 import { wholeNumber } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { fields } from '../../output/table.ts'
@@ -20,7 +21,13 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const connection = await connectAsNode(context, options)
   const { files, followed, signer } = connection
   const old = await loadCertificate(files)
-  const request = { cert_id: old.cert_id, validity_hours: asked ?? schedule.lifetimeHours(old) }
+  const source = storedEvidence(context, connection.config)
+  const evidence = source && (await freshEvidence(source, followed.audience, signer.publicKey))
+  const request = {
+    cert_id: old.cert_id,
+    validity_hours: asked ?? schedule.lifetimeHours(old),
+    ...(evidence === undefined ? {} : { evidence }),
+  }
   const certificate = await connection.ask((client) => client.enrollment.renew(request))
   const expected = (): Expected => ({ keys: followed.keys, publicKey: signer.publicKey, now: context.now() })
   // The certificate may be of a key that the root has named since.

@@ -10,6 +10,7 @@ import {
 } from '../../connection/node-folder.ts'
 import type { Expected } from '../../connection/node-folder.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
+import { storedEvidence } from '../../connection/evidence.ts'
 import { reporter } from '../../output/events.ts'
 import { HomeStore } from './folder-store.ts'
 import { reportNodeEvents } from './report-events.ts'
@@ -25,6 +26,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     await followed.follow(connection.client()).catch(() => 'unchanged')
   await requireOwnCertificate(certificate, expected())
   const [report, stop] = [reporter(context), context.stop()]
+  const evidence = storedEvidence(context, connection.config)
   const node = await Node.join({
     url,
     genesis,
@@ -32,6 +34,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     status: options.textOrDefault('status'),
     clock: context.now,
     random: context.random,
+    ...(evidence === undefined ? {} : { evidence }),
     sleep: (ms, signal) => context.sleep(ms, signal ?? stop),
   })
   reportNodeEvents(node, report, { url, now: context.now })

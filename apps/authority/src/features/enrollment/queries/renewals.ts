@@ -105,26 +105,29 @@ export async function findRenewal(
   return row === undefined ? undefined : (readInstant(row.issued_at) ?? window.until)
 }
 
-export async function insertSuccessor(
-  tx: Transaction,
-  stored: RenewableCertificate,
-  certificate: JoinCertificate,
-  cert_json: string,
-  remote_addr: string,
-): Promise<void> {
-  const issued_at = toSortable(certificate.issued_at)
+export interface IssuedRow {
+  readonly certificate: JoinCertificate
+  readonly cert_json: string
+  readonly roles_json: string
+  readonly max_validity_hours: number
+  readonly renewed_from: string | null
+  readonly remote_addr: string
+}
+
+/** Stores a certificate and its liveness. Gives its end as a column value. */
+export async function insertIssued(tx: Transaction, row: IssuedRow): Promise<{ readonly expires_at: string }> {
+  const { certificate, remote_addr, ...columns } = row
+  const { cert_id, node_public_key } = certificate
+  const [issued_at, expires_at] = [toSortable(certificate.issued_at), toSortable(certificate.expires_at)]
   await tx.query
     .insertInto('issued_certs')
     .values({
-      cert_id: certificate.cert_id,
-      node_public_key: certificate.node_public_key,
-      cert_json,
-      roles_json: stored.roles_json,
+      ...columns,
+      cert_id,
+      node_public_key,
       issued_at,
-      expires_at: toSortable(certificate.expires_at),
-      max_validity_hours: stored.max_validity_hours,
+      expires_at,
       status: 'issued',
-      renewed_from: stored.cert_id,
       revoke_after: null,
       list_after: null,
       revoked_at: null,
@@ -134,8 +137,8 @@ export async function insertSuccessor(
   await tx.query
     .insertInto('node_liveness')
     .values({
-      cert_id: certificate.cert_id,
-      node_public_key: certificate.node_public_key,
+      cert_id,
+      node_public_key,
       last_heartbeat: issued_at,
       heartbeat_status: 'joined',
       remote_addr,
@@ -143,6 +146,7 @@ export async function insertSuccessor(
       genesis_digest: null,
     })
     .execute()
+  return { expires_at }
 }
 
 export async function supersede(

@@ -1,0 +1,106 @@
+import { X509Certificate } from 'node:crypto'
+import { DerError, TAGS, readElements, readObjectId, readOnly } from './der.ts'
+
+/** What path validation needs to know of a certificate (RFC 5280), besides what the platform checks. */
+export interface Certificate {
+  readonly x509: X509Certificate
+  readonly isAuthority: boolean
+  readonly maxPathLength: number
+  /** Undefined when the certificate does not limit its key. */
+  readonly keyUsage: { readonly isCritical: boolean; readonly bits: number } | undefined
+  readonly uriNames: readonly string[]
+  /** Critical extensions that are not checked here: such a certificate is refused. */
+  readonly unknownCritical: readonly string[]
+  readonly signatureAlgorithm: string
+}
+
+export const KEY_USAGE = { digitalSignature: 0x80, keyCertSign: 0x04, crlSign: 0x02 } as const
+
+const OID = {
+  keyUsage: '2.5.29.15',
+  subjectAltName: '2.5.29.17',
+  basicConstraints: '2.5.29.19',
+  extendedKeyUsage: '2.5.29.37',
+} as const
+
+interface Extension {
+  readonly isCritical: boolean
+  readonly value: Uint8Array
+}
+
+/** Reads a certificate from its DER form; undefined when it is malformed. */
+export function readCertificate(der: Uint8Array): Certificate | undefined {
+  try {
+    const x509 = new X509Certificate(der)
+    // The platform ignores bytes behind the certificate.
+    if (!x509.raw.equals(der)) return undefined
+    return toCertificate(x509, der)
+  } catch {
+    // Malformed for the platform, or for this reader. Both refuse it.
+    return undefined
+  }
+}
+
+function toCertificate(x509: X509Certificate, der: Uint8Array): Certificate {
+  const [body, algorithm] = readElements(readOnly(der, TAGS.sequence))
+  if (body?.tag !== TAGS.sequence || algorithm?.tag !== TAGS.sequence) throw new DerError('not a certificate')
+  const extensions = readExtensions(body.content)
+  const constraints = readConstraints(extensions.get(OID.basicConstraints))
+  const usage = extensions.get(OID.keyUsage)
+  const known: readonly string[] = Object.values(OID)
+  return {
+    x509,
+    ...constraints,
+    keyUsage: usage === undefined ? undefined : { isCritical: usage.isCritical, bits: readBits(usage.value) },
+    uriNames: readUriNames(extensions.get(OID.subjectAltName)),
+    unknownCritical: [...extensions]
+      .filter(([id, { isCritical }]) => isCritical && !known.includes(id))
+      .map(([id]) => id),
+    signatureAlgorithm: readObjectId(firstOf(algorithm.content, TAGS.objectId)),
+  }
+}
+
+function readExtensions(body: Uint8Array): ReadonlyMap<string, Extension> {
+  const found = new Map<string, Extension>()
+  const wrapper = readElements(body).find(({ tag }) => tag === TAGS.explicit3)
+  if (wrapper === undefined) return found
+  for (const { tag, content } of readElements(readOnly(wrapper.content, TAGS.sequence))) {
+    const parts = readElements(content)
+    const [id, flag, value] = parts.length === 3 ? parts : [parts[0], undefined, parts[1]]
+    if (tag !== TAGS.sequence || id?.tag !== TAGS.objectId || value?.tag !== TAGS.octetString)
+      throw new DerError('a malformed extension')
+    if (flag !== undefined && flag.tag !== TAGS.boolean) throw new DerError('a malformed extension')
+    const name = readObjectId(id.content)
+    if (found.has(name)) throw new DerError('an extension is repeated')
+    found.set(name, { isCritical: flag !== undefined && flag.content[0] !== 0, value: value.content })
+  }
+  return found
+}
+
+function readConstraints(extension: Extension | undefined): { isAuthority: boolean; maxPathLength: number } {
+  if (extension === undefined) return { isAuthority: false, maxPathLength: 0 }
+  const [flag, length] = readElements(readOnly(extension.value, TAGS.sequence))
+  const isAuthority = flag?.tag === TAGS.boolean && flag.content[0] !== 0
+  if (length === undefined) return { isAuthority, maxPathLength: isAuthority ? Number.POSITIVE_INFINITY : 0 }
+  if (length.tag !== TAGS.integer || length.content.length !== 1) throw new DerError('a malformed path length')
+  return { isAuthority, maxPathLength: length.content[0] ?? 0 }
+}
+
+/** The first eight flags; the ninth is not needed. */
+function readBits(value: Uint8Array): number {
+  const bits = readOnly(value, TAGS.bitString)
+  return bits[1] ?? 0
+}
+
+function readUriNames(extension: Extension | undefined): readonly string[] {
+  if (extension === undefined) return []
+  return readElements(readOnly(extension.value, TAGS.sequence))
+    .filter(({ tag }) => tag === TAGS.uriName)
+    .map(({ content }) => Buffer.from(content).toString('latin1'))
+}
+
+function firstOf(bytes: Uint8Array, tag: number): Uint8Array {
+  const [first] = readElements(bytes)
+  if (first?.tag !== tag) throw new DerError('another element was expected')
+  return first.content
+}

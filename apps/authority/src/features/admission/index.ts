@@ -1,0 +1,57 @@
+import { admission } from '@chancery/contract'
+import { bind } from '../../auth/access.ts'
+import { whenClockIsCorrect } from '../../clock/when-correct.ts'
+import type { Feature } from '../../core.ts'
+import type { Transaction } from '../../database/database.ts'
+import { add } from './add.ts'
+import { claimEvidence } from './claim-evidence.ts'
+import type { Admitted } from './claim-evidence.ts'
+import type { Evidence, EvidenceVerdict, VerifiedEvidence } from './evidence.ts'
+import { KeySets } from './key-sets.ts'
+import { list } from './list.ts'
+import type { AdmissionParts } from './parts.ts'
+import { removeEnded } from './remove-evidence.job.ts'
+import { remove } from './remove.ts'
+import type { AdmissionState } from './state.ts'
+import { test } from './test.ts'
+import { verifyEvidence } from './verify-evidence.ts'
+
+export { EvidenceRefused } from './claim-evidence.ts'
+export { evidenceDetails, readEvidence } from './evidence.ts'
+export type { Evidence, EvidenceReason, EvidenceVerdict, VerifiedEvidence } from './evidence.ts'
+export { findAdmittingRule, listRules } from './queries.ts'
+export { isInForce, readSigned } from './rules.ts'
+
+export interface Admission extends Feature {
+  /** Verifies evidence of a node key whose proof was verified. Stores nothing. */
+  verifyEvidence(evidence: Evidence, node_public_key: string): Promise<EvidenceVerdict>
+  /** Spends it in the transaction that issues the certificate, or throws EvidenceRefused. */
+  claimEvidence(
+    tx: Transaction,
+    evidence: VerifiedEvidence,
+    admitted: Admitted & { readonly isRenewal: boolean },
+  ): Promise<void>
+}
+
+export function openAdmission(parts: AdmissionParts): Admission {
+  const keySets = new KeySets(parts)
+  const state: AdmissionState = { ...parts, keySets }
+  return {
+    routes: [
+      bind(admission.add, (call) => add(call, parts)),
+      bind(admission.list, (call) => list(call, parts)),
+      bind(admission.test, (call) => test(call, state)),
+      bind(admission.remove, (call) => remove(call, parts)),
+    ],
+    jobs: [
+      {
+        name: 'evidence-removal',
+        everySeconds: 600,
+        run: whenClockIsCorrect(parts.clockCheck, (signal) => removeEnded(parts, signal)),
+      },
+    ],
+    verifyEvidence: (evidence, node_public_key) => verifyEvidence(state, evidence, node_public_key),
+    claimEvidence: (tx, evidence, admitted) => claimEvidence(tx, parts, evidence, admitted),
+    close: () => Promise.resolve(keySets.close()),
+  }
+}

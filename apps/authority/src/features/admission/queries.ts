@@ -1,0 +1,155 @@
+import { writeSortable } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import { assertStored } from '../../database/assert-stored.ts'
+import type { Database, Reader, Transaction } from '../../database/database.ts'
+import type { Tables } from '../../database/tables.ts'
+
+export type RuleRow = Readonly<Tables['admission_rules']>
+
+export function findRule(db: Reader, rule_id: string): Promise<RuleRow | undefined> {
+  return db.selectFrom('admission_rules').selectAll().where('rule_id', '=', rule_id).executeTakeFirst()
+}
+
+/** The rules in force first, then the newest. */
+export function listRules(db: Reader, limit: number): Promise<readonly RuleRow[]> {
+  return db
+    .selectFrom('admission_rules')
+    .selectAll()
+    .orderBy('status')
+    .orderBy('created_at', 'desc')
+    .orderBy('rule_id')
+    .limit(limit)
+    .execute()
+}
+
+export async function countActiveRules(db: Reader): Promise<number> {
+  const row = await db
+    .selectFrom('admission_rules')
+    .select((eb) => eb.fn.countAll().as('rules'))
+    .where('status', '=', 'active')
+    .executeTakeFirst()
+  return Number(row?.rules ?? 0)
+}
+
+/** False when there is a rule with this id. */
+export async function insertRule(tx: Transaction, row: RuleRow): Promise<boolean> {
+  const stored = await tx.query
+    .insertInto('admission_rules')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('rule_json')
+    .executeTakeFirst()
+  if (stored === undefined) return false
+  assertStored(row.rule_json, stored.rule_json)
+  return true
+}
+
+/** One statement decides. False when it was removed before. */
+export async function markRemoved(
+  tx: Transaction,
+  rule_id: string,
+  removal: {
+    readonly removed_at: string
+    readonly removed_by: string
+    readonly removal_reason: string
+    readonly rule_json: string
+  },
+): Promise<boolean> {
+  const row = await tx.query
+    .updateTable('admission_rules')
+    .set({ ...removal, status: 'removed' })
+    .where('rule_id', '=', rule_id)
+    .where('status', '=', 'active')
+    .returning('rule_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/**
+ * The row of a rule, locked, when it still is the verified text and in force. A removal either waits for this
+ * transaction, or this one sees it.
+ */
+export async function lockRule(
+  { engine }: Pick<Database, 'engine'>,
+  tx: Transaction,
+  rule_id: string,
+  text: string,
+): Promise<Pick<RuleRow, 'joins'> | undefined> {
+  const query = tx.query
+    .selectFrom('admission_rules')
+    .select('joins')
+    .where('rule_id', '=', rule_id)
+    .where('status', '=', 'active')
+    .where('rule_json', '=', text)
+  return (engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
+}
+
+/** The caller has the lock. */
+export async function countJoin(tx: Transaction, rule_id: string, joins: number): Promise<void> {
+  await tx.query.updateTable('admission_rules').set({ joins }).where('rule_id', '=', rule_id).execute()
+}
+
+/** How often evidence was used with this one, by which key. One statement, so two keys cannot both be first. */
+export async function useEvidence(
+  tx: Transaction,
+  evidence_key: string,
+  node_public_key: string,
+  expiresAt: Instant,
+): Promise<{ readonly node_public_key: string; readonly uses: number }> {
+  return tx.query
+    .insertInto('used_evidence')
+    .values({ evidence_key, node_public_key, uses: 1, expires_at: writeSortable(expiresAt) })
+    .onConflict((conflict) =>
+      conflict.column('evidence_key').doUpdateSet((eb) => ({ uses: eb('used_evidence.uses', '+', 1) })),
+    )
+    .returning(['node_public_key', 'uses'])
+    .executeTakeFirstOrThrow()
+}
+
+export async function insertAdmitted(
+  tx: Transaction,
+  row: { readonly cert_id: string; readonly rule_id: string; readonly expires_at: string },
+): Promise<void> {
+  await tx.query.insertInto('admitted_certs').values(row).execute()
+}
+
+/** The rule that admitted a certificate; undefined when an invite did. */
+export async function findAdmittingRule(db: Reader, cert_id: string): Promise<string | undefined> {
+  const row = await db.selectFrom('admitted_certs').select('rule_id').where('cert_id', '=', cert_id).executeTakeFirst()
+  return row?.rule_id
+}
+
+/** Certificates of a rule that have not ended and are not revoked, some of them when there are many. */
+export function listValidOf(
+  db: Reader,
+  rule_id: string,
+  now: string,
+  limit: number,
+): Promise<readonly { readonly cert_id: string }[]> {
+  return db
+    .selectFrom('admitted_certs as a')
+    .innerJoin('issued_certs as c', 'c.cert_id', 'a.cert_id')
+    .select('a.cert_id')
+    .where('a.rule_id', '=', rule_id)
+    .where('a.expires_at', '>', now)
+    .where('c.status', '=', 'issued')
+    .where((eb) => eb.or([eb('c.revoke_after', 'is', null), eb('c.revoke_after', '>', now)]))
+    .orderBy('a.cert_id')
+    .limit(limit)
+    .execute()
+}
+
+const ROWS = 5000
+
+/** Removes what ended before a time, a bounded number of rows at a time. Gives how many rows the last statement removed. */
+export async function removeEndedRows(database: Pick<Database, 'write'>, before: string): Promise<boolean> {
+  const evidence = await database.write(({ query }) => {
+    const ended = query.selectFrom('used_evidence').select('evidence_key').where('expires_at', '<', before).limit(ROWS)
+    return query.deleteFrom('used_evidence').where('evidence_key', 'in', ended).executeTakeFirstOrThrow()
+  })
+  const certificates = await database.write(({ query }) => {
+    const ended = query.selectFrom('admitted_certs').select('cert_id').where('expires_at', '<', before).limit(ROWS)
+    return query.deleteFrom('admitted_certs').where('cert_id', 'in', ended).executeTakeFirstOrThrow()
+  })
+  return Number(evidence.numDeletedRows) === ROWS || Number(certificates.numDeletedRows) === ROWS
+}

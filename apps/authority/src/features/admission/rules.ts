@@ -1,0 +1,50 @@
+import { FormError, JsonError, instantOf, readAdmissionRule, readJson, verifyList } from '@chancery/protocol'
+import type { AdmissionRule, Instant } from '@chancery/protocol'
+import { ownKeysAt } from '../../signing/own-keys.ts'
+import type { AdmissionParts } from './parts.ts'
+import { findRule } from './queries.ts'
+import type { RuleRow } from './queries.ts'
+
+/** A rule in force with the text that was verified. */
+export interface UsableRule {
+  readonly rule: AdmissionRule
+  readonly text: string
+}
+
+/** The rule, when it is in force. The signature is verified each time: a row that was edited admits no node. */
+export async function findUsableRule(
+  parts: Pick<AdmissionParts, 'clock' | 'database' | 'keys' | 'log' | 'network'>,
+  rule_id: string,
+): Promise<UsableRule | undefined> {
+  const row = await findRule(parts.database.read, rule_id)
+  if (row === undefined || row.status !== 'active') return undefined
+  const rule = await readSigned(parts, row)
+  return rule !== undefined && isInForce(rule, parts.clock.now()) ? { rule, text: row.rule_json } : undefined
+}
+
+/** The rule of a row that we signed, for this network; undefined with an alarm otherwise. */
+export async function readSigned(
+  { keys, log, network }: Pick<AdmissionParts, 'keys' | 'log' | 'network'>,
+  row: Pick<RuleRow, 'rule_id' | 'rule_json'>,
+): Promise<AdmissionRule | undefined> {
+  const rule = parse(row.rule_json)
+  const isOurs = rule?.rule_id === row.rule_id && rule.network_name === network.name
+  if (isOurs && (await verifyList(rule, ownKeysAt(keys, rule.issued_at)))) return rule
+  log.error('a stored admission rule does not verify', { alarm: true, rule_id: row.rule_id })
+  return undefined
+}
+
+/** Without a start it is in force from the moment it was signed. */
+export function isInForce({ valid_from, expires_at }: AdmissionRule, now: Instant): boolean {
+  if (valid_from !== null && now < instantOf(valid_from)) return false
+  return expires_at === null || now < instantOf(expires_at)
+}
+
+function parse(text: string): AdmissionRule | undefined {
+  try {
+    return readAdmissionRule(readJson(text))
+  } catch (error) {
+    if (error instanceof FormError || error instanceof JsonError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,32 @@
+import { FormError, JsonError, describeAdmission, isJsonObject, readAdmissionRule, readJson } from '@chancery/protocol'
+import type { AdmissionRule, JsonObject } from '@chancery/protocol'
+import type { RuleRow } from './queries.ts'
+
+/** A rule as operators see it. The signature of a removed rule is not stored. */
+export function showRule(row: RuleRow): JsonObject {
+  const rule = readStored(row.rule_json)
+  return {
+    rule_id: row.rule_id,
+    status: row.status,
+    joins: row.joins,
+    created_at: row.created_at,
+    created_by: row.created_by,
+    removed_at: row.removed_at,
+    removed_by: row.removed_by,
+    removal_reason: row.removal_reason,
+    rule: rule ?? null,
+    ...(rule === undefined
+      ? { admits: 'no node: the stored rule cannot be read', warnings: [] }
+      : { ...describeAdmission(rule) }),
+  }
+}
+
+function readStored(text: string): AdmissionRule | undefined {
+  try {
+    const value = readJson(text)
+    return isJsonObject(value) ? readAdmissionRule(value) : undefined
+  } catch (error) {
+    if (error instanceof FormError || error instanceof JsonError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,127 @@
+import { Refusal } from '@chancery/contract'
+import { draftJoinCertificate, writeJson } from '@chancery/protocol'
+import type { JoinCertificate } from '@chancery/protocol'
+import { jsonText, limitAddress } from '@chancery/service-kit'
+import type { Call, HttpResponse } from '@chancery/service-kit'
+import { authenticateNode, refuseNode } from '../../auth/node.ts'
+import type { VerifiedNode } from '../../auth/node.ts'
+import { spendNonceInside, toClaim } from '../../auth/nonces.ts'
+import type { Transaction } from '../../database/database.ts'
+import { lockNodeKeys } from '../../database/locks/node-keys.ts'
+import { EvidenceRefused, evidenceDetails } from '../admission/index.ts'
+import type { EvidenceReason, VerifiedEvidence } from '../admission/index.ts'
+import { faultPoint } from '#faults'
+import { refuseCompromised, reservedKeys } from './join-refusals.ts'
+import type { EnrollmentParts } from './parts.ts'
+import { insertIssued, isKeyCompromised } from './queries/renewals.ts'
+import { readEvidenceJoin } from './requests.ts'
+import type { EvidenceJoinRequest } from './requests.ts'
+
+type Outcome = { readonly text: string } | 'nonce_spent' | 'key_compromised'
+
+/**
+ * POST /join with evidence in the place of an invite (protocol/admission 3). The proof of the node key comes first, so
+ * only its holder causes any other work. Nonce, evidence, join of the rule, certificate and audit event are one
+ * transaction.
+ */
+export async function joinByEvidence(call: Call, parts: EnrollmentParts): Promise<HttpResponse> {
+  const request = readEvidenceJoin(call.body, reservedKeys(parts))
+  parts.signing.requireAllowed()
+  const proof = await authenticateNode(call, parts, 'join')
+  const verdict = await parts.admission.verifyEvidence(request.evidence, request.node_public_key)
+  if (!verdict.ok) return refuseEvidence(call, parts, request, verdict)
+  const outcome = await issue(call, parts, request, { proof, evidence: verdict.evidence })
+  faultPoint('join-committed')
+  if (outcome === 'nonce_spent') return refuseNode(call, parts, 'join', 'nonce_replay', proof.nonce)
+  if (outcome === 'key_compromised') return refuseCompromised(call, parts, request, null)
+  return jsonText(outcome.text, 201)
+}
+
+interface Checked {
+  readonly proof: VerifiedNode
+  readonly evidence: VerifiedEvidence
+}
+
+async function issue(
+  call: Call,
+  parts: EnrollmentParts,
+  request: EvidenceJoinRequest,
+  { proof, evidence }: Checked,
+): Promise<Outcome> {
+  const { node_public_key } = request
+  const claim = toClaim(`join:${node_public_key}`, proof.nonce, proof.signedAt)
+  try {
+    return await parts.database.write(async (tx): Promise<Outcome> => {
+      // As in a renewal: a revocation of the key as compromised has one order with this certificate.
+      await lockNodeKeys(tx, [node_public_key])
+      if (await isKeyCompromised(tx.query, node_public_key)) return 'key_compromised'
+      if (!(await spendNonceInside(tx, claim))) return 'nonce_spent'
+      return { text: await issueInside(tx, call, parts, request, evidence) }
+    })
+  } catch (error) {
+    if (!(error instanceof EvidenceRefused)) throw error
+    return refuseEvidence(call, parts, request, { reason: error.reason, digest: evidence.digest })
+  }
+}
+
+async function issueInside(
+  tx: Transaction,
+  call: Call,
+  parts: EnrollmentParts,
+  { node_public_key, validityHours }: EvidenceJoinRequest,
+  evidence: VerifiedEvidence,
+): Promise<string> {
+  const { rule } = evidence
+  const draft = draftJoinCertificate({
+    cert_id: parts.ids.uuid(),
+    node_public_key,
+    network_name: parts.network.name,
+    roles: rule.roles,
+    issued_by: parts.signing.keyId,
+    now: parts.clock.now(),
+    validityHours: Math.min(validityHours, rule.max_validity_hours),
+  })
+  const certificate: JoinCertificate = await parts.signing.sign(draft)
+  const text = writeJson(certificate)
+  const { cert_id, roles } = certificate
+  faultPoint('join-sealed')
+  const row = await insertIssued(tx, {
+    certificate,
+    cert_json: text,
+    roles_json: writeJson(roles),
+    max_validity_hours: rule.max_validity_hours,
+    renewed_from: null,
+    remote_addr: call.remoteAddress,
+  })
+  await parts.admission.claimEvidence(tx, evidence, {
+    cert_id,
+    node_public_key,
+    expires_at: row.expires_at,
+    isRenewal: false,
+  })
+  const details = {
+    cert_id,
+    node_public_key,
+    roles,
+    ...evidenceDetails(evidence),
+    remote_addr: call.remoteAddress,
+    request_id: call.requestId,
+  }
+  await parts.audit.record(tx, { type: 'certificate_issued', details })
+  return text
+}
+
+/** One code for every cause. The reason says where to look, and nothing of the rule. Too many are rate limited. */
+async function refuseEvidence(
+  call: Call,
+  parts: EnrollmentParts,
+  { node_public_key, evidence }: EvidenceJoinRequest,
+  { reason, digest }: { readonly reason: EvidenceReason; readonly digest: string },
+): Promise<never> {
+  const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
+  const details = { reason, node_public_key, rule_id: evidence.rule_id, evidence_digest: digest, ...cause }
+  await parts.audit.recordRefusal({ type: 'join_rejected', details })
+  const bucket = `join-token-fail ${limitAddress(call.remoteAddress)}`
+  const isWithin = await parts.limits.shared.hit(bucket, parts.limits.perMinute['join-token-fail'])
+  throw isWithin ? new Refusal('evidence_refused', { reason }) : new Refusal('rate_limit_exceeded')
+}

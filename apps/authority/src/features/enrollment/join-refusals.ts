@@ -1,0 +1,26 @@
+import { Refusal } from '@chancery/contract'
+import type { Call } from '@chancery/service-kit'
+import type { EnrollmentParts } from './parts.ts'
+import type { JoinRequest } from './requests.ts'
+
+export async function refuseCompromised(
+  call: Call,
+  parts: EnrollmentParts,
+  request: Pick<JoinRequest, 'node_public_key'>,
+  prior_cert_id: string | null,
+): Promise<never> {
+  const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
+  const details = { reason: 'node_key_compromised', node_public_key: request.node_public_key, prior_cert_id, ...cause }
+  // Always stored: a new attempt with a compromised key is the first sign of an attacker.
+  await parts.database.write((tx) => parts.audit.record(tx, { type: 'join_rejected', details }))
+  throw new Refusal('node_key_compromised')
+}
+
+/** Root, authority and operator keys must not be node keys. */
+export function reservedKeys(parts: EnrollmentParts): ReadonlySet<string> {
+  return new Set([
+    parts.network.genesis.root_public_key,
+    parts.signing.publicKey,
+    ...[...parts.operators.values()].map((key) => key.publicKey),
+  ])
+}

@@ -1,0 +1,124 @@
+import { GITHUB_ISSUER, KUBERNETES_CLAIMS } from '@chancery/protocol'
+import type { AdmissionAlgorithm, AdmissionPlatform, JsonObject } from '@chancery/protocol'
+import type { AdmissionRequest } from '@chancery/sdk'
+import { wholeNumber, wholeNumberOrDefault } from '../../arguments/numbers.ts'
+import type { Options } from '../../arguments/options.ts'
+import { usageError } from '../../errors/failure.ts'
+
+type Claims = Readonly<Record<string, readonly string[]>>
+
+/** What a preset fixes. */
+interface Preset {
+  readonly kind: AdmissionRequest['kind']
+  readonly platform: AdmissionPlatform | null
+  readonly issuer: string | null
+  readonly trust_domain: string | null
+  readonly keysUrl: string | undefined
+  readonly claims: Claims
+}
+
+/** The rule that the options of `admission add` describe. */
+export function readTerms(rule_id: string, options: Options, keys: JsonObject | undefined): AdmissionRequest {
+  const preset = choosePreset(options)
+  const keysUrl = keys === undefined ? (options.text('keys-url') ?? preset.keysUrl) : undefined
+  if (keys === undefined && keysUrl === undefined)
+    throw usageError('--keys-url or --keys-file must be given.', 'Keys come from the rule, never from a token.')
+  const { kind, platform, issuer, trust_domain } = preset
+  const [roles, algorithms] = [options.list('role'), options.list('algorithm') as readonly AdmissionAlgorithm[]]
+  const max_joins = wholeNumber(options, 'max-joins', 1, 1_000_000)
+  return {
+    rule_id,
+    kind,
+    platform,
+    issuer,
+    trust_domain,
+    ...(kind === 'oidc' ? { jwks_url: keysUrl ?? null } : { bundle_url: keysUrl ?? null }),
+    keys: keys ?? null,
+    audience: options.isSet('plain-audience') ? 'plain' : 'bound',
+    required_claims: { ...preset.claims, ...readClaims(options.list('claim')) },
+    ...(roles.length === 0 ? {} : { roles }),
+    ...(algorithms.length === 0 ? {} : { algorithms }),
+    max_validity_hours: wholeNumberOrDefault(options, 'max-validity-hours', 1, 24),
+    ...(max_joins === undefined ? {} : { max_joins }),
+    valid_from: options.text('valid-from') ?? null,
+    expires_at: options.text('expires') ?? null,
+  }
+}
+
+const SOURCES = ['github', 'gitlab', 'kubernetes', 'issuer', 'trust-domain'] as const
+
+function choosePreset(options: Options): Preset {
+  const given = SOURCES.filter((name) => options.isSet(name))
+  const [name] = given
+  if (name === undefined || given.length > 1)
+    throw usageError(`Give one of ${SOURCES.map((source) => `--${source}`).join(', ')}.`)
+  return PRESETS[name](options, options.text(name) ?? '')
+}
+
+const PRESETS: Readonly<Record<(typeof SOURCES)[number], (options: Options, value: string) => Preset>> = {
+  github: (options, repository) => {
+    if (options.text('repository-id') === undefined)
+      throw usageError(
+        '--repository-id must be given: names of repositories can be taken over, their numbers cannot.',
+        `The number: gh api repos/${repository} --jq .id`,
+      )
+    return {
+      ...oidc('github', GITHUB_ISSUER, `${GITHUB_ISSUER}/.well-known/jwks`),
+      claims: claimsOf(options, {
+        'repository-id': 'repository_id',
+        'owner-id': 'repository_owner_id',
+        environment: 'environment',
+        ref: 'ref',
+      }),
+    }
+  },
+  gitlab: (options, url) => {
+    const issuer = url.replace(/\/$/, '')
+    const claims = claimsOf(options, { 'project-id': 'project_id', environment: 'environment', ref: 'ref' })
+    const isProtected = options.isSet('protected') ? { ref_protected: ['true'] } : {}
+    return { ...oidc('gitlab', issuer, `${issuer}/oauth/discovery/keys`), claims: { ...claims, ...isProtected } }
+  },
+  kubernetes: (options, issuer) => ({
+    ...oidc('kubernetes', issuer, `${issuer.replace(/\/$/, '')}/openid/v1/jwks`),
+    claims: claimsOf(options, {
+      namespace: KUBERNETES_CLAIMS.namespace,
+      'service-account': KUBERNETES_CLAIMS.account,
+      'service-account-uid': KUBERNETES_CLAIMS.accountUid,
+    }),
+  }),
+  issuer: (_options, issuer) => ({ ...oidc(null, issuer, undefined), claims: {} }),
+  'trust-domain': (options, trust_domain) => ({
+    kind: options.textOrDefault('svid') === 'x509' ? 'spiffe_x509' : 'spiffe_jwt',
+    platform: null,
+    issuer: null,
+    trust_domain,
+    keysUrl: undefined,
+    claims: options.list('spiffe-id').length === 0 ? {} : { sub: options.list('spiffe-id') },
+  }),
+}
+
+function oidc(platform: AdmissionPlatform | null, issuer: string, keysUrl: string | undefined): Omit<Preset, 'claims'> {
+  return { kind: 'oidc', platform, issuer, trust_domain: null, keysUrl }
+}
+
+/** The claims of the options that were given. */
+function claimsOf(options: Options, names: Readonly<Record<string, string>>): Claims {
+  return Object.fromEntries(
+    Object.entries(names).flatMap(([option, claim]) => {
+      const value = options.text(option)
+      return value === undefined ? [] : [[claim, [value]]]
+    }),
+  )
+}
+
+/** A claim that is given twice may have either value. */
+function readClaims(texts: readonly string[]): Claims {
+  const claims = new Map<string, string[]>()
+  for (const text of texts) {
+    const at = text.indexOf('=')
+    if (at < 1) throw usageError('--claim has the form name=value.')
+    const [name, value] = [text.slice(0, at), text.slice(at + 1)]
+    claims.set(name, [...(claims.get(name) ?? []), value])
+  }
+  return Object.fromEntries(claims)
+}

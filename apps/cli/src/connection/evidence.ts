@@ -1,0 +1,74 @@
+import { resolve } from 'node:path'
+import type { NodeEvidence } from '@chancery/sdk'
+import { fileEvidence, githubEvidence, spiffeJwtEvidence, spiffeX509Evidence } from '@chancery/sdk/evidence'
+import type { EvidenceSource } from '@chancery/sdk/evidence'
+import type { Options } from '../arguments/options.ts'
+import type { CommandContext } from '../context.ts'
+import { usageError } from '../errors/failure.ts'
+import type { Config } from '../files/config.ts'
+
+/** Where GitLab puts the token that the job file names CHANCERY_ID_TOKEN. */
+const GITLAB_VARIABLE = 'CHANCERY_ID_TOKEN'
+/** Where the how-to mounts the projected token. */
+const KUBERNETES_FILE = '/var/run/secrets/tokens/chancery'
+
+/** How a node gets evidence, as its configuration stores it. It has no secret. */
+export type StoredEvidence = { readonly rule: string; readonly source: string; readonly file?: string }
+
+/** The options of join; undefined when it uses an invite. */
+export function readEvidenceOptions(
+  { cwd }: Pick<CommandContext, 'cwd'>,
+  options: Options,
+): StoredEvidence | undefined {
+  const [source, given, rule] = [options.text('evidence'), options.text('evidence-file'), options.text('rule')]
+  if (source === undefined && given === undefined) {
+    if (rule !== undefined) throw usageError('--rule is for joins by evidence.', 'Give --evidence <source>, too.')
+    return undefined
+  }
+  if (rule === undefined)
+    throw usageError('--rule must be given.', 'Ask the operator for the name: chancery admission list shows it.')
+  if (options.isSet('token') || options.isSet('token-file'))
+    throw usageError('Give an invite token or --evidence, not both.')
+  if (given !== undefined && source !== undefined && source !== 'kubernetes')
+    throw usageError(`--evidence ${source} takes no --evidence-file.`)
+  const file = given === undefined ? undefined : resolve(cwd, given)
+  return { rule, source: source ?? 'file', ...(file === undefined ? {} : { file }) }
+}
+
+/** The evidence that the configuration of a node names; undefined when it joined with an invite. */
+export function storedEvidence(context: Pick<CommandContext, 'env'>, { evidence }: Config): NodeEvidence | undefined {
+  const { rule, source, file } = evidence
+  if (rule === undefined || source === undefined) return undefined
+  return toEvidence(context, { rule, source, ...(file === undefined ? {} : { file }) })
+}
+
+export function toEvidence({ env }: Pick<CommandContext, 'env'>, stored: StoredEvidence): NodeEvidence {
+  return { rule_id: stored.rule, source: sourceOf(env, stored) }
+}
+
+function sourceOf(env: CommandContext['env'], { source, file }: StoredEvidence): EvidenceSource {
+  const socket = env['SPIFFE_ENDPOINT_SOCKET']
+  const workload = socket === undefined ? {} : { socket }
+  switch (source) {
+    case 'github':
+      return githubEvidence(env)
+    case 'gitlab':
+      return () => Promise.resolve({ token: requireVariable(env) })
+    case 'kubernetes':
+      return fileEvidence(file ?? KUBERNETES_FILE)
+    case 'spiffe':
+      return spiffeJwtEvidence(workload)
+    case 'spiffe-x509':
+      return spiffeX509Evidence(workload)
+    default:
+      if (file === undefined) throw usageError('The configuration names no source of evidence.', 'Join again.')
+      return fileEvidence(file)
+  }
+}
+
+function requireVariable(env: CommandContext['env']): string {
+  const token = env[GITLAB_VARIABLE]
+  if (token !== undefined && token !== '') return token
+  const hint = `Name it in id_tokens of the job file: ${GITLAB_VARIABLE}. See docs/how-to/join-from-gitlab.md.`
+  throw usageError(`The environment has no ${GITLAB_VARIABLE}.`, hint)
+}
