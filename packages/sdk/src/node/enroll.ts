@@ -62,9 +62,7 @@ export async function enroll(parts: Enrolling): Promise<JoinCertificate> {
   if (lostCertificate !== undefined) return useStoredCertificate(parts, lostCertificate)
   if (evidence !== undefined) return joinByEvidence(parts, evidence)
   if (invite === undefined)
-    throw new RequestError(
-      'the store holds no usable certificate, and there is neither invite nor evidence to join with',
-    )
+    throw new RequestError('the store holds no usable certificate, and there is no invite or evidence to join with')
   return join(parts, typeof invite === 'string' ? invite : await invite())
 }
 
