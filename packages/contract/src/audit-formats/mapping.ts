@@ -90,6 +90,8 @@ export const AUTHORITY_EVENT_MAPPINGS: Readonly<Record<AuditEventType, EventMapp
   invites_created: entity('invite', 'create', ['batch_id']),
   invites_withdrawn: entity('invite', 'disable', ['batch_id']),
   node_label_set: entity('node', 'update', ['node_public_key']),
+  admission_rule_added: entity('admission rule', 'create', ['rule_id'], { severity: 'medium' }),
+  admission_rule_removed: entity('admission rule', 'disable', ['rule_id']),
   certificate_issued: entity('certificate', 'enroll', CERTIFICATE),
   join_rejected: entity('certificate', 'enroll', ['node_public_key'], { ...FAILED, severity: 'medium' }),
   heartbeat_rejected: entity('certificate', 'read', CERTIFICATE, FAILED),
