@@ -14,7 +14,11 @@ const ENTRIES = [
   ['@chancery/sdk', 'index.d.ts', 'Runs in Node.js from 22.13, browsers, Bun, Deno and workerd.'],
   ['@chancery/sdk/compat', 'compat/index.d.ts', 'The names that code for other libraries of the protocol knows.'],
   ['@chancery/sdk/nodejs', 'nodejs/index.d.ts', 'What needs files or servers of Node.js.'],
-  ['@chancery/sdk/evidence', 'nodejs/evidence/index.d.ts', 'Evidence of platforms for a join without an invite, for Node.js.'],
+  [
+    '@chancery/sdk/evidence',
+    'nodejs/evidence/index.d.ts',
+    'Evidence of platforms for a join without an invite, for Node.js.',
+  ],
   ['@chancery/sdk/express', 'servers/express.d.ts', '`expressNodeProof`, and the type of `request.node` in Express.'],
   ['@chancery/sdk/fastify', 'servers/fastify.d.ts', '`fastifyNodeProof`, and the type of `request.node` in Fastify.'],
   ['@chancery/sdk/hono', 'servers/hono.d.ts', "`honoNodeProof` with the type of `c.get('node')`."],
