@@ -62,6 +62,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['transition-kills', () => import('./faults/transition-kills.ts')],
   ['trust-mutation', () => import('./trust/mutation.ts')],
   ['trusted-at', () => import('./history/trusted-at.ts')],
+  ['witness', () => import('./evidence/witness.ts')],
   ['weak-keys', () => import('./trust/weak-keys.ts')],
 ])
 

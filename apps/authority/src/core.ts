@@ -1,4 +1,4 @@
-import type { GenesisBlock } from '@chancery/protocol'
+import type { GenesisBlock, Signer } from '@chancery/protocol'
 import type { Binding, Clock, Ids, Job, Log, SharedRead } from '@chancery/service-kit'
 import type { Audit } from './audit/record.ts'
 import type { NonceQueue } from './auth/nonces.ts'
@@ -42,6 +42,8 @@ export interface Core extends FeatureBase {
   readonly verifiedTreaties: VerifiedTreaties
   /** The newest block of the root, for followers. */
   readonly newestBlock: NewestBlocks
+  /** Keys that sign the evidence log in addition to the key of the authority, the current one first. */
+  readonly logSigners: readonly Signer[]
   /** Stored rows that contradict signed records. */
   readonly recordFaults: RecordFaults
   readonly nonces: NonceQueue

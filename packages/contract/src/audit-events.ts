@@ -346,6 +346,14 @@ export const AUDIT_EVENTS = {
     when: 'An automatic anchor could not be made; the appended entry stays.',
     details: ['store_sequence', 'reason'],
   },
+  evidence_log_witness_alarm: {
+    when: 'A witness has more entries of the evidence log than this authority, or others.',
+    details: ['witness', 'kind', 'witness_size', 'tree_size', 'proven'],
+  },
+  evidence_log_witness_alarm_ended: {
+    when: 'A witness that had raised an alarm cosigned the evidence log again.',
+    details: ['witness', 'kind', 'witness_size', 'tree_size', 'proven'],
+  },
   trust_evidence_built: {
     when: 'Trust evidence was signed.',
     details: ['evidence_id', 'source_sovereign_id', 'target_sovereign_id', 'verdict'],

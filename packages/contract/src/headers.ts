@@ -67,6 +67,7 @@ export const CONTENT_TYPES: Readonly<Record<Exclude<ResponseKind, 'static'>, str
   'json-lines': 'application/x-ndjson',
   note: 'text/plain; charset=utf-8',
   tile: 'application/octet-stream',
+  receipt: 'application/scitt-receipt+cose',
 }
 
 /** Of a route with the fact `stream`. */

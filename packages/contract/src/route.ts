@@ -31,7 +31,7 @@ export type Limit =
 
 export type Stability = 'stable' | 'beta' | 'internal'
 
-export type ResponseKind = 'json' | 'html' | 'prometheus' | 'static' | 'json-lines' | 'note' | 'tile'
+export type ResponseKind = 'json' | 'html' | 'prometheus' | 'static' | 'json-lines' | 'note' | 'tile' | 'receipt'
 
 export type GatewayGroup =
   | 'administration'

@@ -138,6 +138,7 @@ export * from './artifacts/evidence-store-entry.ts'
 export * from './artifacts/retention-checkpoint.ts'
 export * from './artifacts/evidence-rejection.ts'
 export * from './artifacts/store-anchor.ts'
+export * from './artifacts/log-identity.ts'
 export * from './evidence/chain.ts'
 export * from './evidence/subjects.ts'
 export * from './evidence/secret-material.ts'
@@ -150,12 +151,24 @@ export * from './evidence/check-anchors.ts'
 export * from './evidence/check-store.ts'
 export { verifyLine } from './evidence/verify-line.ts'
 export type { VerifiedLine } from './evidence/verify-line.ts'
-export { HASH_BYTES, consistencyProof, hashLeaf, inclusionProof, sameBytes, treeRoot } from './evidence-log/tree.ts'
+export {
+  HASH_BYTES,
+  consistencyProof,
+  hashChildren,
+  hashLeaf,
+  inclusionProof,
+  sameBytes,
+  treeRoot,
+} from './evidence-log/tree.ts'
 export type { NodeReader } from './evidence-log/tree.ts'
 export * from './evidence-log/tiles.ts'
 export * from './evidence-log/verify-proof.ts'
 export * from './evidence-log/note.ts'
 export * from './evidence-log/open-log.ts'
+export * from './evidence-log/add-checkpoint.ts'
+export * from './evidence-log/policy.ts'
+export * from './evidence-log/receipt.ts'
+export * from './evidence-log/tlog-proof.ts'
 export * from './offline/record-kind.ts'
 export { signerKeys } from './offline/trust-inputs.ts'
 export type { OfflineTrust } from './offline/trust-inputs.ts'

@@ -195,7 +195,7 @@ export type {
   RejectionPage,
   StoredDecisionCount,
 } from './api/decision-search.ts'
-export type { EvidenceLogApi } from './api/evidence-log.ts'
+export type { EvidenceLogApi, LogDescription, LogWitnessState, LogWitnesses } from './api/evidence-log.ts'
 export type { ClockReading, EndpointState, Health, HealthApi, Liveness, Readiness } from './api/health.ts'
 export type {
   OperatorIdentity,

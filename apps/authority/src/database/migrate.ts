@@ -44,6 +44,7 @@ import { capabilityLists } from './migrations/0037-capability-lists.ts'
 import { policyTexts } from './migrations/0038-policy-texts.ts'
 import { lostHistory } from './migrations/0039-lost-history.ts'
 import { admission } from './migrations/0040-admission.ts'
+import { logWitnesses } from './migrations/0041-log-witnesses.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -88,6 +89,7 @@ const MIGRATIONS: readonly Migration[] = [
   policyTexts,
   lostHistory,
   admission,
+  logWitnesses,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

@@ -1,13 +1,14 @@
 import type { ColumnType, Generated } from 'kysely'
 import type { AdmissionTables } from './admission-tables.ts'
 import type { DecisionTables } from './decision-tables.ts'
+import type { LogTables } from './log-tables.ts'
 import type { PartnerTables } from './partner-tables.ts'
 
 /**
  * One schema for both engines. Times are fixed-width UTC text with six digits, so they sort alike in both; flags are
  * 0 or 1; `*_json` holds a record as it was signed, so that its canonical form reproduces the signed bytes.
  */
-export interface Tables extends AdmissionTables, DecisionTables, PartnerTables {
+export interface Tables extends AdmissionTables, DecisionTables, LogTables, PartnerTables {
   schema_version: { version: number; applied_at: string; serves_from?: number | null }
   authority_identity: { id: number; network_name: string; public_key: string; created_at: string }
   heads: { name: string; version: ColumnType<number, number, number> }
@@ -267,8 +268,6 @@ export interface Tables extends AdmissionTables, DecisionTables, PartnerTables {
   }
   evidence_removed_heads: { resource_id: string; resource_sequence: number; record_digest: string }
   evidence_anchors: { anchor_sequence: number; store_sequence: number; anchor_json: string; anchored_at: string }
-  evidence_log_tiles: { level: number; tile: number; hashes: Uint8Array }
-  evidence_log_checkpoints: { tree_size: number; note: string; signed_at: string }
   /** `expiring`: certificates in use that end within a day. */
   activity_minutes: { minute: string; active: number; tracked: number; expiring: number }
   /** `denied_for_freshness`: the part of `denied` about members of partners whose feed is too old. */

@@ -15,6 +15,7 @@ import type { KeySource } from '../signing/key-providers.ts'
 import { AUDIT_SETTINGS } from './audit-settings.ts'
 import { DATABASE_SETTINGS, chooseDatabase } from './database-settings.ts'
 import type { DatabaseChoice } from './database-settings.ts'
+import { LOG_SETTINGS, chooseQuorum } from './log-settings.ts'
 import { INSTANCE_SETTINGS } from './instance-settings.ts'
 import { KEY_SETTINGS, KEY_SETTING_NAMES, chooseKeys, seedNameOf, seedSettings } from './key-settings.ts'
 import { OPERATOR_SETTINGS } from './operator-settings.ts'
@@ -100,18 +101,6 @@ const AUTHORITY_SETTINGS = {
     read: onOff,
     default: false,
     defaultText: 'off',
-  }),
-  evidenceRejections: setting({
-    name: 'NA_EVIDENCE_REJECTIONS',
-    help: 'entries stores refused evidence in the chain. table stores it in a separate table, for verifiers without support for such entries.',
-    read: oneOf('entries', 'table'),
-    default: 'entries',
-  }),
-  anchorIntervalSeconds: setting({
-    name: 'NA_ANCHOR_INTERVAL_SECONDS',
-    help: 'Interval of automatic evidence anchors, in seconds; 0: on request only.',
-    read: integer({ min: 0, max: 31_536_000 }),
-    default: 3600,
   }),
   listReaderBytes: setting({
     name: 'NA_LIST_READER_BYTES',
@@ -209,6 +198,7 @@ const AUTHORITY_SETTINGS = {
   }),
   ...AUDIT_SETTINGS,
   ...OUTBOUND_SETTINGS,
+  ...LOG_SETTINGS,
   ...INSTANCE_SETTINGS,
 } as const
 
@@ -248,6 +238,7 @@ export interface AuthoritySettings
       | 'dbPath'
       | 'rateLimitStore'
       | 'drainSeconds'
+      | 'logQuorum'
       | keyof DatabaseChoice
     > {
   readonly limits: Readonly<Record<LimiterName, number>>
@@ -258,6 +249,8 @@ export interface AuthoritySettings
   /** The last former key, which signs its own list. */
   readonly formerKeySource: KeySource | undefined
   readonly drainSeconds: number
+  /** How many witnesses of the log must cosign. */
+  readonly logQuorum: number
 }
 
 /** Reads every setting once and checks them against each other. Incomplete security settings stop the start. */
@@ -280,6 +273,8 @@ export function readAuthoritySettings(sources: SettingSources): SettingsResult<A
     operators.problems.map((problem) => `OPERATOR_PUBLIC_KEYS_JSON: ${problem}`),
   )
   reading.addProblems(KEY_SETTING_NAMES, keys.problems)
+  const { logQuorum, problems } = chooseQuorum(values)
+  reading.addProblems(['logQuorum', 'logWitnesses', 'logKeyFile'], problems)
   reading.addProblems(['databaseUrl', 'dbPath', 'haMode', 'rateLimitStore', 'redisUrl'], database.problems)
   return reading.finish(
     () =>
@@ -291,6 +286,7 @@ export function readAuthoritySettings(sources: SettingSources): SettingsResult<A
         operatorsFile,
         keySource,
         formerKeySource,
+        logQuorum,
         drainSeconds: values.drainSeconds ?? (values.haMode ? 5 : 0),
       },
   )

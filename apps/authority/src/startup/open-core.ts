@@ -1,3 +1,4 @@
+import type { Signer } from '@chancery/protocol'
 import { MemoryLimiter, StartError, systemClock, systemIds } from '@chancery/service-kit'
 import type { Clock, Ids, Log } from '@chancery/service-kit'
 import { ALL_ROUTES } from '@chancery/contract'
@@ -29,6 +30,7 @@ import { VerifiedTreaties } from '../signing/verified-treaties.ts'
 import { RollbackCheck } from '../rollback/rollback-check.ts'
 import type { RollbackCheckParts } from '../rollback/rollback-check.ts'
 import { checkStartKeys, claimDatabase } from './check-keys.ts'
+import { checkLogOrigin, openLogSigners } from './check-log.ts'
 import type { Database } from '../database/database.ts'
 import { versionReader } from '../database/locks/versions.ts'
 import { migrate } from '../database/migrate.ts'
@@ -58,10 +60,11 @@ export interface OpenCore {
 /** Opens the parts that features share, checked and connected, without a listener and without jobs. */
 export async function openCore(settings: AuthoritySettings, parts: CoreOptions): Promise<OpenCore> {
   const { log, clock = systemClock, ids = systemIds } = parts
-  const { network, signer, keys } = await loadIdentity(settings, clock, log)
+  const { network, signer, keys, logSigners } = await loadIdentity(settings, clock, log)
   if (settings.haMode) await checkProcess({ coreDumps: settings.coreDumps, log })
   const isSucceeding = parts.isSucceeding === true
   const database = await openMigrated(settings, { network, clock, log, keys }, isSucceeding)
+  await checkLogOrigin(database, settings)
   const metrics = createMetrics(ALL_ROUTES, clock)
   const clockCheck = new ClockCheck({ database, clock, log, offset: metrics.clockOffset, enabled: settings.clockCheck })
   const rollback = await openRollbackCheck(settings, {
@@ -100,6 +103,7 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     log,
     metrics,
     recordFaults,
+    logSigners,
     verifiedTreaties: new VerifiedTreaties(keys, recordFaults),
     newestBlock: new NewestBlocks({ database, ...network, ownKeys: keys }),
     rollback,
@@ -135,6 +139,7 @@ interface Identity {
   readonly network: Network
   readonly signer: AuthoritySigner
   readonly keys: OwnKeys
+  readonly logSigners: readonly Signer[]
 }
 
 /** The network and the keys of this authority, from its files. */
@@ -145,7 +150,8 @@ async function loadIdentity(settings: AuthoritySettings, clock: Clock, log: Log)
   const { formerKeySource } = settings
   const formerSigner = formerKeySource === undefined ? undefined : await openSigner(formerKeySource, 'former', log)
   const keys = await loadOwnKeys(settings.keyHistoryFile, genesis, signer, formerSigner)
-  return { network: { name: genesis.network_name, genesis, genesisText }, signer, keys }
+  const logSigners = await openLogSigners(settings, [genesis.root_public_key, ...keys.all], log)
+  return { network: { name: genesis.network_name, genesis, genesisText }, signer, keys, logSigners }
 }
 
 async function closeCore({ audit, nonces, limits, database }: Core): Promise<void> {

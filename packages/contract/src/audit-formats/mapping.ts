@@ -197,6 +197,14 @@ export const AUTHORITY_EVENT_MAPPINGS: Readonly<Record<AuditEventType, EventMapp
     version: 'store_sequence',
     severity: 'medium',
   }),
+  evidence_log_witness_alarm: entity('evidence log', 'suspend', ['witness'], {
+    version: 'tree_size',
+    severity: 'high',
+  }),
+  evidence_log_witness_alarm_ended: entity('evidence log', 'resume', ['witness'], {
+    version: 'tree_size',
+    severity: 'medium',
+  }),
   trust_evidence_built: entity('trust evidence', 'create', ['evidence_id']),
   capability_commitment_created: entity('capability commitment', 'create', ['commitment_id']),
   capability_nullifier_issued: entity('capability nullifier', 'create', ['nullifier_id']),

@@ -1,5 +1,6 @@
 import type { Command } from './command.ts'
 import { LIST_OPTIONS } from './revoking.ts'
+import { witnessCommands } from './witness.ts'
 
 export const evidenceCommands: readonly Command[] = [
   {
@@ -236,26 +237,7 @@ export const evidenceCommands: readonly Command[] = [
     ],
     needs: 'operator',
   },
-  {
-    path: ['evidence', 'witness'],
-    summary: 'Check that the evidence log is append-only',
-    description:
-      'Stores the last checkpoint of the log, checks that the current one extends it and, with a key, cosigns it. Run it regularly outside the authority. Exit code 1 if entries were changed or removed.',
-    arguments: [],
-    options: [
-      { flags: '--state <file>', summary: 'File for the last checkpoint', required: true },
-      { flags: '--key <file>', summary: 'Private key file of the witness, to cosign' },
-      { flags: '--name <name>', summary: 'Name of the witness in its signature; default: the key id of the file' },
-      { flags: '--out <file>', summary: 'Write the cosigned checkpoint to this file' },
-    ],
-    examples: [
-      {
-        line: 'chancery evidence witness --state acme.log --key witness.key --name witness.example --out acme.cosigned',
-        summary: 'Check, store and cosign the checkpoint',
-      },
-    ],
-    needs: 'nothing',
-  },
+  ...witnessCommands,
   {
     path: ['evidence', 'anchor'],
     summary: 'Anchor the evidence store',

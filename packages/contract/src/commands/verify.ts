@@ -93,4 +93,27 @@ export const verifyCommands: readonly Command[] = [
     ],
     needs: 'nothing',
   },
+  {
+    path: ['verify', 'receipt'],
+    summary: 'Verify a receipt of the evidence log, offline',
+    description:
+      'Verifies a .tlog-proof or a COSE receipt: the entry is in the log, and the log signed the tree. Keys and quorum come from a policy file, or the keys from a genesis block. Exit code 1 if the receipt is not valid.',
+    arguments: [{ name: 'file', summary: 'The receipt', required: true }],
+    options: [
+      { flags: '--policy <file>', summary: 'Logs, witnesses and quorum that you trust (C2SP tlog-policy)' },
+      { flags: '--genesis <file>', summary: 'Genesis block that you trust, instead of a policy' },
+      { flags: '--key-history <file>', summary: 'Former keys of the authority, signed by the same root' },
+      { flags: '--log-identity <file>', summary: 'Name and keys of the log, as GET /evidence-log returns them' },
+      { flags: '--line <file>', summary: 'Stored line of the entry; a COSE receipt needs it or --digest' },
+      { flags: '--digest <hex>', summary: 'Digest of the entry' },
+    ],
+    examples: [
+      { line: 'chancery verify receipt d.tlog-proof --policy acme.policy', summary: 'Verify with witnesses' },
+      {
+        line: 'chancery verify receipt d.cose --line d.line --genesis genesis.json',
+        summary: 'Verify a COSE receipt',
+      },
+    ],
+    needs: 'nothing',
+  },
 ]

@@ -55,7 +55,11 @@ export const EXCLUDED_ROUTES: Readonly<Partial<Record<RouteId, string>>> = {
   'GET /admin/evidence/counts': BETA,
   'GET /admin/evidence/rejections': BETA,
   'POST /admin/recognition-treaties/{treaty_id}/renew': BETA,
+  'GET /evidence-log': LOG,
+  'GET /evidence-log/cosigned-checkpoint': LOG,
   'GET /evidence-log/checkpoint': LOG,
   'GET /evidence-log/tile/{tile}': LOG,
+  'GET /admin/evidence-log/receipts/{decision_id}': LOG,
+  'GET /admin/evidence-log/witnesses': LOG,
   'GET /admin/evidence-log/entries/{tile}': LOG,
 }

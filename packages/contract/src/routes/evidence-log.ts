@@ -1,6 +1,18 @@
 import { type Routes, routes } from '../route.ts'
 
 const facts = {
+  describe: {
+    id: 'GET /evidence-log',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    response: 'json',
+    summary: 'Name, keys and witnesses of the evidence log',
+    purpose: 'Returns the name and the keys of the log with the signed record of both, and the keys of its witnesses.',
+    errors: ['evidence_store_disabled', 'not_found'],
+    answer: { origin: '', tree_size: 1, verifier_keys: [''], log_identity: {}, witnesses: [''], quorum: 1 },
+  },
   checkpoint: {
     id: 'GET /evidence-log/checkpoint',
     access: 'public',
@@ -12,6 +24,17 @@ const facts = {
     purpose: 'Returns size and root of the log as a signed note that anyone can store.',
     errors: ['evidence_store_disabled', 'not_found'],
   },
+  cosigned: {
+    id: 'GET /evidence-log/cosigned-checkpoint',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    response: 'note',
+    summary: 'Cosigned checkpoint of the evidence log',
+    purpose: 'Returns the last checkpoint that witnesses cosigned, with their signatures.',
+    errors: ['evidence_store_disabled', 'not_found'],
+  },
   tile: {
     id: 'GET /evidence-log/tile/{tile}',
     access: 'public',
@@ -19,8 +42,8 @@ const facts = {
     stability: 'beta',
     success: 200,
     response: 'tile',
-    summary: 'Hash tile of the evidence log',
-    purpose: 'Gives hashes from which inclusion and consistency proofs are computed.',
+    summary: 'Hash or entry tile of the evidence log',
+    purpose: 'Gives hashes from which proofs are computed, or, as entries/…, the digests that are the entries.',
     errors: ['evidence_store_disabled', 'not_found'],
     tail: true,
   },
@@ -36,6 +59,29 @@ const facts = {
     purpose: 'Gives the envelopes of the hashes of a tile while they are stored.',
     errors: ['evidence_store_disabled', 'not_found'],
     tail: true,
+  },
+  receipt: {
+    id: 'GET /admin/evidence-log/receipts/{decision_id}',
+    access: 'operator:standard',
+    limit: 'operator_read',
+    stability: 'beta',
+    success: 200,
+    response: 'receipt',
+    summary: 'COSE receipt of a decision',
+    purpose: 'Returns a signed statement that the decision is in the log, for verifiers of COSE receipts.',
+    errors: ['evidence_store_disabled', 'not_found'],
+  },
+  witnesses: {
+    id: 'GET /admin/evidence-log/witnesses',
+    access: 'operator:standard',
+    limit: 'operator_read',
+    stability: 'beta',
+    success: 200,
+    response: 'json',
+    summary: 'State of the witnesses of the evidence log',
+    purpose: 'Returns what each witness cosigned last, why it failed, and alarms.',
+    errors: ['evidence_store_disabled'],
+    answer: { tree_size: 1, quorum: 1, cosigned_size: 1, cosigners: 1, pending_since: null, witnesses: [{}] },
   },
 } as const
 

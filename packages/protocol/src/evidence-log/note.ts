@@ -55,26 +55,35 @@ export function writeNote({ text, signatures }: SignedNote): string {
   return `${text}\n${lines.join('')}`
 }
 
+/** Names have no spaces of any script and no plus sign, which separates the parts of a verifier key. */
+const NAME = /^[^\s\u0085+]+$/
+/** Control characters other than the line feed could show a reader another text than the signed one. */
+// oxlint-disable-next-line no-control-regex -- they are what is refused
+const CONTROL = /[\u0000-\u0009\u000b-\u001f]/
+
 /** Returns the received note, or undefined. Signatures of unknown kinds stay in it for other verifiers. */
 export function readNote(note: string): SignedNote | undefined {
   const end = note.lastIndexOf('\n\n')
-  if (end < 0 || !note.endsWith('\n')) return undefined
+  if (end < 0 || !note.endsWith('\n') || CONTROL.test(note)) return undefined
   const signatures: NoteSignature[] = []
   for (const line of note.slice(end + 2, -1).split('\n')) {
-    const match = /^\u2014 ([^ +]+) ([A-Za-z0-9+/=]+)$/.exec(line)
-    const bytes = fromBase64(match?.[2] ?? '')
-    if (match?.[1] === undefined || bytes === undefined || bytes.length < 5) return undefined
-    signatures.push({ name: match[1], keyHash: bytes.slice(0, 4), signature: bytes.slice(4) })
+    const [, name = '', text = ''] = /^\u2014 ([^ ]+) ([A-Za-z0-9+/=]+)$/.exec(line) ?? []
+    const bytes = fromBase64(text)
+    if (!NAME.test(name) || bytes === undefined || bytes.length < 5) return undefined
+    signatures.push({ name, keyHash: bytes.slice(0, 4), signature: bytes.slice(4) })
   }
   return { text: note.slice(0, end + 1), signatures }
 }
 
-/** Signs a checkpoint under the log's own name. */
-export async function signCheckpoint(checkpoint: LogCheckpoint, signer: Signer): Promise<string> {
+/** Signs a checkpoint under the name of the log, with one line for each signer. */
+export async function signCheckpoint(checkpoint: LogCheckpoint, ...signers: readonly Signer[]): Promise<string> {
   const text = checkpointText(checkpoint)
-  const keyHash = noteKeyHash(checkpoint.origin, ED25519, signer.publicKey)
-  const signature = await signer.sign(toUtf8(text))
-  return writeNote({ text, signatures: [{ name: checkpoint.origin, keyHash, signature }] })
+  const signatures: NoteSignature[] = []
+  for (const signer of signers) {
+    const keyHash = noteKeyHash(checkpoint.origin, ED25519, signer.publicKey)
+    signatures.push({ name: checkpoint.origin, keyHash, signature: await signer.sign(toUtf8(text)) })
+  }
+  return writeNote({ text, signatures })
 }
 
 /** The checkpoint of a note, when it is signed under this name by this key. */
@@ -114,27 +123,53 @@ export async function cosignedAt(note: SignedNote, name: string, publicKey: stri
   return undefined
 }
 
-/** The key of a witness, with the name under which it cosigns. */
-export interface WitnessKey {
+/** The key of a log or of a witness, with the name under which it signs notes. */
+export interface NoteKey {
   readonly name: string
   readonly publicKey: string
 }
 
+/** The key of a witness, with the name under which it cosigns. */
+export type WitnessKey = NoteKey
+
 /** Writes the key of a witness as a verifier key: name, key hash and key, with a plus sign between (C2SP signed-note). */
-export function writeWitnessKey({ name, publicKey }: WitnessKey): string {
-  const key = joinBytes([Uint8Array.of(COSIGNATURE), readPublicKey(publicKey) ?? new Uint8Array()])
-  return `${name}+${toHex(noteKeyHash(name, COSIGNATURE, publicKey))}+${toBase64(key)}`
+export function writeWitnessKey(key: WitnessKey): string {
+  return writeKey(COSIGNATURE, key)
 }
 
 /** Reads the verifier key of a witness; undefined for another kind of key or another spelling. */
 export function readWitnessKey(text: string): WitnessKey | undefined {
+  return readKey(COSIGNATURE, text)
+}
+
+/** Writes the key of a log as a verifier key. Its name is the origin of the log. */
+export function writeLogKey(key: NoteKey): string {
+  return writeKey(ED25519, key)
+}
+
+/** Reads the verifier key of a log; undefined for another kind of key or another spelling. */
+export function readLogKey(text: string): NoteKey | undefined {
+  return readKey(ED25519, text)
+}
+
+/** True for a text that may be the name of a key, and so the origin of a log. */
+export function isNoteName(text: string): boolean {
+  return NAME.test(text) && !CONTROL.test(text)
+}
+
+function writeKey(algorithm: number, { name, publicKey }: NoteKey): string {
+  const key = joinBytes([Uint8Array.of(algorithm), readPublicKey(publicKey) ?? new Uint8Array()])
+  return `${name}+${toHex(noteKeyHash(name, algorithm, publicKey))}+${toBase64(key)}`
+}
+
+function readKey(algorithm: number, text: string): NoteKey | undefined {
   const [name = '', , ...rest] = text.split('+')
   // The key in base64 may contain plus signs too.
   const bytes = fromBase64(rest.join('+'))
-  if (!/^[^ +]+$/.test(name) || bytes?.[0] !== COSIGNATURE || bytes.length !== 33) return undefined
+  if (!isNoteName(name) || bytes?.[0] !== algorithm || bytes.length !== 33) return undefined
   const key = { name, publicKey: toBase64(bytes.slice(1)) }
   if (readPublicKey(key.publicKey) === undefined) return undefined
-  return writeWitnessKey(key) === text ? key : undefined
+  return writeKey(algorithm, key) === text ? key : undefined
 }
 
 function cosignedBytes(text: string, unixSeconds: number): Uint8Array {

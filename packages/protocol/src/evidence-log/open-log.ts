@@ -1,5 +1,8 @@
-import { allAuthorityKeys } from '../artifacts/followed-keys.ts'
+import { allAuthorityKeys, authorityKeysAt } from '../artifacts/followed-keys.ts'
 import type { AuthorityKeys } from '../artifacts/followed-keys.ts'
+import { logIdentityForm } from '../artifacts/log-identity.ts'
+import type { LogIdentity } from '../artifacts/log-identity.ts'
+import { asReceived, verifyReceived } from '../signing/received.ts'
 import { logOrigin, openCheckpoint } from './note.ts'
 import type { LogCheckpoint } from './note.ts'
 
@@ -16,7 +19,36 @@ export async function openCheckpointByAny(
   return undefined
 }
 
+/** The name of a log, and the keys whose checkpoints count. */
+export interface LogTrust {
+  readonly origin: string
+  readonly keys: readonly string[]
+}
+
+/**
+ * The log of an authority. Without a log identity it has the name that follows from the network, and only keys of the
+ * authority sign it. Undefined for an identity that the authority did not sign for its network. `signers` are the keys
+ * that count for a record of a date.
+ */
+export async function trustLog(
+  keys: AuthorityKeys,
+  identity: LogIdentity | null | undefined,
+  signers: (date: string) => readonly string[] = (date) => authorityKeysAt(keys, date),
+): Promise<LogTrust | undefined> {
+  const own = allAuthorityKeys(keys)
+  const { network_name } = keys.genesis
+  if (identity === null || identity === undefined) return { origin: logOrigin(network_name), keys: own }
+  if (identity.sovereign_id !== network_name || identity.signature?.key_id !== identity.issued_by) return undefined
+  const verdict = await verifyReceived(asReceived(logIdentityForm, identity), signers(identity.issued_at))
+  return verdict.ok ? { origin: identity.origin, keys: [...own, ...identity.public_keys] } : undefined
+}
+
 /** The checkpoint of a note of an authority. It has no date, so a former key may have signed it. */
-export function openLog(note: string, keys: AuthorityKeys): Promise<LogCheckpoint | undefined> {
-  return openCheckpointByAny(note, logOrigin(keys.genesis.network_name), allAuthorityKeys(keys))
+export async function openLog(
+  note: string,
+  keys: AuthorityKeys,
+  identity?: LogIdentity | null,
+): Promise<LogCheckpoint | undefined> {
+  const trust = await trustLog(keys, identity)
+  return trust === undefined ? undefined : openCheckpointByAny(note, trust.origin, trust.keys)
 }

@@ -1,26 +1,34 @@
 import { sha256 } from '../canonical/digest.ts'
 import { hashChildren, sameBytes } from './tree.ts'
 
-/** True when the path leads from this leaf hash at this place to this root (RFC 9162, 2.1.3.2). */
-export function verifyInclusion(facts: {
+/** The place of a leaf in a tree, and the path from it to the root. */
+export interface InclusionFacts {
   readonly index: number
   readonly size: number
   readonly leafHash: Uint8Array
-  readonly root: Uint8Array
   readonly proof: readonly Uint8Array[]
-}): boolean {
-  if (facts.index < 0 || facts.index >= facts.size) return false
+}
+
+/** True when the path leads from this leaf hash at this place to this root (RFC 9162, 2.1.3.2). */
+export function verifyInclusion({ root, ...facts }: InclusionFacts & { readonly root: Uint8Array }): boolean {
+  const found = inclusionRoot(facts)
+  return found !== undefined && sameBytes(found, root)
+}
+
+/** The root that the path leads to; undefined when the path has another length than the place needs. */
+export function inclusionRoot(facts: InclusionFacts): Uint8Array | undefined {
+  if (facts.index < 0 || facts.index >= facts.size) return undefined
   let [index, last] = [facts.index, facts.size - 1]
   let hash = facts.leafHash
   for (const sibling of facts.proof) {
-    if (last === 0) return false
+    if (last === 0) return undefined
     if (isOdd(index) || index === last) {
       hash = hashChildren(sibling, hash)
       while (!isOdd(index) && index !== 0) [index, last] = [half(index), half(last)]
     } else hash = hashChildren(hash, sibling)
     ;[index, last] = [half(index), half(last)]
   }
-  return last === 0 && sameBytes(hash, facts.root)
+  return last === 0 ? hash : undefined
 }
 
 /** True when the newer tree begins with every leaf of the older one (RFC 9162, 2.1.4.2). */

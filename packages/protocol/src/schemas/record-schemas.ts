@@ -22,6 +22,7 @@ import { genesisBlockShape } from '../artifacts/genesis-block.ts'
 import { joinCertificateShape } from '../artifacts/join-certificate.ts'
 import { justificationForm } from '../artifacts/justification-proof.ts'
 import { keyHistoryShape } from '../artifacts/key-history.ts'
+import { logIdentityForm } from '../artifacts/log-identity.ts'
 import { policyManifestShape } from '../artifacts/policy-manifest.ts'
 import { recognitionPolicyShape } from '../artifacts/recognition-policy.ts'
 import { recognitionTreatyShape } from '../artifacts/recognition-treaty.ts'
@@ -43,6 +44,7 @@ type OtherRecordName =
   | 'feed-part'
   | 'context-record'
   | 'evidence-store-entry'
+  | 'log-identity'
 export type SchemaName = RecordKindName | OtherRecordName
 
 interface Published {
@@ -170,6 +172,11 @@ const PUBLISHED: Readonly<Record<SchemaName, Published>> = {
     'trust-operations 6.12',
     'The signed head of the evidence store of an authority.',
     storeAnchorForm.read,
+  ),
+  'log-identity': published(
+    'trust-operations 6.13',
+    'The name and the keys of the evidence log of an authority.',
+    logIdentityForm.read,
   ),
   'capability-commitment': published(
     'trust-operations 7.2',

@@ -1,6 +1,7 @@
 import {
   compareCodePoints,
   inclusionProof,
+  logOrigin,
   nodesFromTiles,
   openLog,
   readEventLine,
@@ -8,7 +9,7 @@ import {
   executionEvidenceForm,
   toBase64,
 } from '@chancery/protocol'
-import type { AuthorityKeys, StoreAnchor, TileReader } from '@chancery/protocol'
+import type { AuthorityKeys, LogIdentity, StoreAnchor, TileReader } from '@chancery/protocol'
 import { sealPack } from './format.ts'
 import type { EvidencePack, PackExecutorKey, PackLog, PackRecords } from './format.ts'
 import { verifiableBasis } from './verifiable-basis.ts'
@@ -20,18 +21,20 @@ export interface PackParts extends Omit<PackRecords, 'log' | 'executor_keys' | '
   /** The signed note; undefined when there is none. */
   readonly checkpoint: string | undefined
   readonly witnesses?: readonly string[] | undefined
+  /** Name and keys of the log as the authority signed them. */
+  readonly logIdentity?: LogIdentity | null | undefined
   readonly readTile: TileReader
 }
 
 /** Makes a pack: leaves out what is not used, computes the inclusion proofs, and adds the counts and the digest. */
 export async function assembleEvidencePack(parts: PackParts): Promise<EvidencePack> {
-  const { executorKeys, checkpoint, witnesses = [], readTile, ...records } = parts
+  const { executorKeys, checkpoint, witnesses = [], logIdentity, readTile, ...records } = parts
   const { genesis, key_history: history, entries } = records
   const keys = history === null ? { genesis } : { genesis, history }
   const proven =
     checkpoint === undefined
       ? null
-      : await proveEntries(checkpoint, keys, { entries, anchor: records.anchor, readTile })
+      : await proveEntries(checkpoint, keys, { entries, anchor: records.anchor, logIdentity, readTile })
   // An anchor whose entry is not in the pack and not in the proven tree says nothing about the decision.
   const isNamed = entries.some((line) => readEventLine(line)?.entry.store_sequence === records.anchor?.store_sequence)
   const anchor = isNamed || (proven?.anchor_hashes ?? null) !== null ? records.anchor : null
@@ -62,9 +65,10 @@ function signerOf(line: string): string | undefined {
 async function proveEntries(
   checkpoint: string,
   keys: AuthorityKeys,
-  parts: Pick<PackParts, 'entries' | 'readTile'> & { readonly anchor: StoreAnchor | null },
+  parts: Pick<PackParts, 'entries' | 'logIdentity' | 'readTile'> & { readonly anchor: StoreAnchor | null },
 ): Promise<PackLog | null> {
-  const { size } = (await openLog(checkpoint, keys)) ?? { size: 0 }
+  const identity = neededIdentity(parts.logIdentity, keys)
+  const { size } = (await openLog(checkpoint, keys, identity)) ?? { size: 0 }
   const sequences = parts.entries.map((line) => readEventLine(line)?.entry.store_sequence ?? 0)
   if (!sequences.some((sequence) => sequence > 0 && sequence <= size)) return null
   const tree = nodesFromTiles(size, parts.readTile)
@@ -75,5 +79,13 @@ async function proveEntries(
     proofs.push(sequence > size ? null : { leaf_index: sequence - 1, hashes: await prove(sequence - 1) })
   const anchored = parts.anchor?.store_sequence
   const isElsewhere = anchored !== undefined && anchored <= size && !sequences.includes(anchored)
-  return { checkpoint, proofs, anchor_hashes: isElsewhere ? await prove(anchored - 1) : null }
+  const anchor_hashes = isElsewhere ? await prove(anchored - 1) : null
+  return { checkpoint, proofs, anchor_hashes, ...(identity === undefined ? {} : { identity }) }
+}
+
+/** Left out when name and keys of the log follow from the genesis block, so that earlier releases read the pack. */
+function neededIdentity(identity: LogIdentity | null | undefined, { genesis }: AuthorityKeys): LogIdentity | undefined {
+  if (identity === null || identity === undefined) return undefined
+  const isUsual = identity.origin === logOrigin(genesis.network_name) && identity.public_keys.length === 0
+  return isUsual ? undefined : identity
 }

@@ -1,26 +1,25 @@
 import {
-  allAuthorityKeys,
   asReceived,
   cosignedAt,
   fromBase64,
   fromHex,
   hashLeaf,
   keysInPeriod,
-  logOrigin,
   openCheckpoint,
-  openLog,
+  openCheckpointByAny,
   readNote,
   readWitnessKey,
   storeAnchorForm,
+  trustLog,
   verifyInclusion,
   verifyReceived,
   writeNote,
 } from '@chancery/protocol'
-import type { AuthorityKeys, LogCheckpoint, NoteSignature, ReadEvent, SignedNote } from '@chancery/protocol'
+import type { AuthorityKeys, LogCheckpoint, LogTrust, NoteSignature, ReadEvent, SignedNote } from '@chancery/protocol'
 import type { PackEntries } from './check-entries.ts'
 import { PASSED, failed, missing, worst } from './finding.ts'
 import type { Finding } from './finding.ts'
-import type { EvidencePack, PackProof } from './format.ts'
+import type { EvidencePack, PackLog, PackProof } from './format.ts'
 
 /** What the log proves: the finding, and the entries that are leaves of it. */
 export interface LogFinding {
@@ -37,7 +36,9 @@ export async function checkInclusion(
   const included = new Set<ReadEvent>()
   const found = (finding: Finding): LogFinding => ({ finding, included })
   if (log === null) return found(missing('the pack has no proof of the public log'))
-  const checkpoint = await openLog(log.checkpoint, keys)
+  const trust = await trustPackLog(log, keys)
+  if (trust === undefined) return found(failed('log_identity_invalid'))
+  const checkpoint = await openCheckpointByAny(log.checkpoint, trust.origin, trust.keys)
   if (checkpoint === undefined) return found(failed('checkpoint_invalid_signature'))
   if (log.proofs.length !== entries.length) return found(failed('proof_without_entry'))
   const findings: Finding[] = []
@@ -51,6 +52,11 @@ export async function checkInclusion(
   }
   if (decision === undefined) findings.push(missing('the decision cannot be read'))
   return found(worst(findings))
+}
+
+/** The log of the pack: with its identity, or as it follows from the genesis block. */
+function trustPackLog(log: PackLog, keys: AuthorityKeys): Promise<LogTrust | undefined> {
+  return trustLog(keys, log.identity, (date) => keysInPeriod(keys, date))
 }
 
 function checkProof(
@@ -86,8 +92,10 @@ export async function checkWitnesses(
   if (note === undefined || writeNote(note) !== log.checkpoint) return failed('checkpoint_malformed')
   if (new Set(note.signatures.map(signatureName)).size !== note.signatures.length) return failed('signature_doubled')
   if (new Set(witnesses).size !== witnesses.length) return failed('witness_doubled')
+  const trust = await trustPackLog(log, keys)
+  if (trust === undefined) return failed('log_identity_invalid')
   let left = note.signatures
-  for (const key of allAuthorityKeys(keys)) left = await withoutAuthority(note, left, keys, key)
+  for (const key of trust.keys) left = await withoutAuthority(note, left, trust.origin, key)
   for (const text of witnesses) {
     const witness = readWitnessKey(text)
     if (witness === undefined) return failed('witness_key_malformed')
@@ -111,11 +119,10 @@ function signatureName({ name, keyHash }: NoteSignature): string {
 async function withoutAuthority(
   note: SignedNote,
   signatures: readonly NoteSignature[],
-  { genesis }: AuthorityKeys,
+  origin: string,
   key: string,
 ): Promise<readonly NoteSignature[]> {
   const left: NoteSignature[] = []
-  const origin = logOrigin(genesis.network_name)
   for (const each of signatures) {
     // Each attempt verifies a signature, so those under another name are not tried.
     const alone = each.name === origin ? writeNote({ ...note, signatures: [each] }) : undefined
@@ -150,7 +157,9 @@ export async function checkAnchor(
     return named.entryDigest === anchor.entry_digest ? PASSED : failed('anchor_mismatch')
   }
   if (log === null || hashes === null) return failed('anchor_not_linked')
-  const checkpoint = await openLog(log.checkpoint, keys)
+  const trust = await trustPackLog(log, keys)
+  const checkpoint =
+    trust === undefined ? undefined : await openCheckpointByAny(log.checkpoint, trust.origin, trust.keys)
   if (checkpoint === undefined) return missing('the checkpoint cannot be verified')
   const index = anchor.store_sequence - 1
   return isIncluded(checkpoint, index, anchor.entry_digest, hashes) ? PASSED : failed('anchor_not_in_log')

@@ -1,8 +1,20 @@
-import { asJson, boundaryDecisionForm, instantOf, isJsonObject, readEventLine, readReceived } from '@chancery/protocol'
+import {
+  asJson,
+  boundaryDecisionForm,
+  instantOf,
+  isJsonObject,
+  readCheckpointText,
+  readEventLine,
+  readNote,
+  readReceived,
+  readWitnessKey,
+  writeNote,
+} from '@chancery/protocol'
 import type { BoundaryDecision, BoundaryPolicy, JsonObject, JsonValue, StoreAnchor } from '@chancery/protocol'
 import type { Client } from '../client.ts'
 import { RefusedError } from '../errors.ts'
 import { assembleEvidencePack } from './assemble.ts'
+import type { PackParts } from './assemble.ts'
 import { namedTexts, namedTreaty } from './check-basis.ts'
 import { EvidencePackError } from './format.ts'
 import type { EvidencePack } from './format.ts'
@@ -12,7 +24,7 @@ export interface GivenRecords {
   /** The attestation of a partner. */
   readonly attestation?: JsonObject | undefined
   readonly agreement?: JsonObject | undefined
-  /** A checkpoint that witnesses cosigned; the current one when not given. */
+  /** A checkpoint that witnesses cosigned; when not given, the one that the authority serves. */
   readonly checkpoint?: string | undefined
   /** Verifier keys of these witnesses. */
   readonly witnesses?: readonly string[] | undefined
@@ -37,6 +49,7 @@ export async function collectEvidencePack(
   const { record } = readReceived(boundaryDecisionForm, payload['decision'])
   const policies = await collectPolicies(client, record)
   const hasExecutions = entries.some((line) => readEventLine(line)?.entry.entry_kind === 'execution')
+  const anchor = await findAnchor(client, first.entry.store_sequence)
   return assembleEvidencePack({
     genesis,
     key_history,
@@ -47,12 +60,40 @@ export async function collectEvidencePack(
     agreement: given.agreement ?? null,
     treaty: await findTreaty(client, record, { context: payload['context'] ?? null, agreement: given.agreement }),
     executorKeys: hasExecutions ? await client.evidence.executorKeys() : [],
-    anchor: await findAnchor(client, first.entry.store_sequence),
-    // The first checkpoint follows within seconds of the first entry.
-    checkpoint: given.checkpoint ?? (await unlessRefused(client.evidenceLog.checkpoint())) ?? undefined,
-    witnesses: given.witnesses,
+    anchor,
+    ...(await collectLog(client, given, [...entries.map(sequenceOf), anchor?.store_sequence ?? 0])),
     readTile: (name) => client.evidenceLog.tile(name),
   })
+}
+
+function sequenceOf(line: string): number {
+  return readEventLine(line)?.entry.store_sequence ?? 0
+}
+
+/** The checkpoint of the pack: the cosigned one if it covers all entries, otherwise the last one. */
+async function collectLog(
+  client: Client,
+  given: GivenRecords,
+  sequences: readonly number[],
+): Promise<Pick<PackParts, 'checkpoint' | 'witnesses' | 'logIdentity'>> {
+  // Earlier releases have no such route.
+  const log = await unlessRefused(client.evidenceLog.describe())
+  const logIdentity = log?.log_identity
+  if (given.checkpoint !== undefined) return { checkpoint: given.checkpoint, witnesses: given.witnesses, logIdentity }
+  const cosigned = log === null ? null : await unlessRefused(client.evidenceLog.cosignedCheckpoint())
+  const note = readNote(cosigned ?? '')
+  const size = note === undefined ? 0 : (readCheckpointText(note.text)?.size ?? 0)
+  const isChosen = (given.witnesses ?? []).length > 0
+  if (log !== null && note !== undefined && !isChosen && size >= Math.max(...sequences)) {
+    const names = new Map(log.witnesses.map((key) => [readWitnessKey(key)?.name, key]))
+    // A line of a witness that is no longer listed could not be verified.
+    const signatures = note.signatures.filter(({ name }) => name === log.origin || names.has(name))
+    const witnesses = signatures.flatMap(({ name }) => names.get(name) ?? [])
+    return { checkpoint: writeNote({ ...note, signatures }), witnesses, logIdentity }
+  }
+  // The first checkpoint follows within seconds of the first entry.
+  const checkpoint = (await unlessRefused(client.evidenceLog.checkpoint())) ?? undefined
+  return { checkpoint, witnesses: given.witnesses, logIdentity }
 }
 
 /** Byte for byte as stored: a search gives the same entries as JSON, in which numbers may be spelled otherwise. */

@@ -6,6 +6,7 @@ import {
   digestOf,
   field,
   isJsonObject,
+  logIdentityForm,
   readEventLine,
   readGenesisBlock,
   readJson,
@@ -14,7 +15,7 @@ import {
   shape,
   storeAnchorForm,
 } from '@chancery/protocol'
-import type { GenesisBlock, JsonObject, JsonValue, KeyHistory, StoreAnchor } from '@chancery/protocol'
+import type { GenesisBlock, JsonObject, JsonValue, KeyHistory, LogIdentity, StoreAnchor } from '@chancery/protocol'
 
 export const EVIDENCE_PACK_FORMAT = 'chancery.evidence-pack'
 export const EVIDENCE_PACK_VERSION = 1
@@ -34,6 +35,8 @@ export interface PackLog {
   readonly proofs: readonly (PackProof | null)[]
   /** Inclusion proof of the entry that the anchor names; null when the pack has that entry, or there is none. */
   readonly anchor_hashes: readonly string[] | null
+  /** Name and keys of the log, signed by the authority; left out when they follow from the genesis block. */
+  readonly identity?: LogIdentity
 }
 
 /** A key that signed executions of the pack. */
@@ -110,7 +113,7 @@ const MAX_SIGNATURES = 80
 /** The largest text of a pack or of a page that is read. */
 export const MAX_PACK_LENGTH: number = 64 * 1024 * 1024
 
-const { arrayOf, closed, nullable, required, string } = shape
+const { arrayOf, closed, nullable, required, string, withDefault } = shape
 const texts = (max: number): ReturnType<typeof arrayOf<string>> => arrayOf(string, { max })
 const entry = (value: JsonValue, at: string): string => {
   const line = string(value, at)
@@ -155,6 +158,10 @@ const readPack = closed({
           arrayOf(nullable(closed({ leaf_index: count, hashes: required(texts(MAX_HASHES)) })), { max: MAX_ENTRIES }),
         ),
         anchor_hashes: required(nullable(texts(MAX_HASHES))),
+        identity: withDefault(
+          nullable((value: JsonValue): LogIdentity => readReceived(logIdentityForm, value).record),
+          null,
+        ),
       }),
     ),
   ),
@@ -199,7 +206,8 @@ export function writeEvidencePack(pack: EvidencePack): string {
 export function readEvidencePack(text: string): EvidencePack {
   if (text.length > MAX_PACK_LENGTH) throw new EvidencePackError('This is not an evidence pack: it is too long.')
   try {
-    const { format: _format, version: _version, ...pack } = readPack(readJson(text), '')
+    const { format: _format, version: _version, log, ...rest } = readPack(readJson(text), '')
+    const pack = { ...rest, log: withoutNull(log) }
     // Another spelling of the same values would be a change that no check detects.
     if (writeEvidencePack(pack) !== text)
       throw new EvidencePackError('The text of the pack was changed: it is not canonical.')
@@ -209,6 +217,15 @@ export function readEvidencePack(text: string): EvidencePack {
       throw new EvidencePackError(`This is not an evidence pack: ${error.message}.`, { cause: error })
     throw error
   }
+}
+
+/** A pack without an identity of the log has no such member. */
+function withoutNull(
+  log: (Omit<PackLog, 'identity'> & { readonly identity: LogIdentity | null }) | null,
+): PackLog | null {
+  if (log === null) return null
+  const { identity, ...rest } = log
+  return identity === null ? rest : { ...rest, identity }
 }
 
 /** Counts the records of each kind. */

@@ -1,9 +1,9 @@
-import type { GenesisBlock, Instant } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
 import { bad, good, silentLog } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
 import { RESTORE_ROWS } from '../../features/findings/index.ts'
 import { findListFault } from '../../features/crl/index.ts'
-import { findLogFault } from '../../features/evidence-log/index.ts'
+import { countWitnessAlarms, findLogFault } from '../../features/evidence-log/index.ts'
 import { findFeedFault } from '../../features/revocation-feeds/index.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { OwnKeys } from '../../signing/own-keys.ts'
@@ -16,15 +16,13 @@ export async function checkRecords(
   database: Database,
   settings: AuthoritySettings,
   ownKeys: OwnKeys,
-  genesis: GenesisBlock,
   now: Instant,
 ): Promise<readonly Finding[]> {
   const db = database.read
   const list = await findListFault(database, ownKeys, now)
   const feed = await findFeedFault(db, ownKeys)
-  const log = settings.evidenceStore
-    ? await findLogFault(db, { keys: ownKeys, network: { name: genesis.network_name } })
-    : undefined
+  const log = settings.evidenceStore ? await findLogFault(db, { keys: ownKeys }) : undefined
+  const alarms = settings.evidenceStore ? await countWitnessAlarms(db) : 0
   return [
     list === undefined
       ? good('crl-entries', 'name all that the last list names')
@@ -40,6 +38,15 @@ export async function checkRecords(
             'evidence-log',
             `${log}: no checkpoint is signed`,
             'Find out who wrote to the database, and put its table evidence_log_tiles back from a backup.',
+          ),
+        ]),
+    ...(alarms === 0
+      ? []
+      : [
+          bad(
+            'log-witness-alarm',
+            `${alarms} of the witnesses of the evidence log have more entries than this database, or others`,
+            'Restore a newer backup, or import the lost evidence: docs/operate/witnesses.md.',
           ),
         ]),
   ]

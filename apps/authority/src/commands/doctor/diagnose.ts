@@ -62,7 +62,7 @@ async function checkStore(
       findings.push(...(await checkMarks(database, settings, keys.ownKeys.all, clock.now())))
     findings.push(...(await checkState(database, settings, keys, clock)))
     if (keys.ownKeys !== undefined && keys.genesis !== undefined)
-      findings.push(...(await checkRecords(database, settings, keys.ownKeys, keys.genesis, clock.now())))
+      findings.push(...(await checkRecords(database, settings, keys.ownKeys, clock.now())))
     if (url !== undefined && keys.genesis !== undefined)
       findings.push(...(await checkBalancer(url, { settings, genesis: keys.genesis, database })))
     return findings

@@ -1,13 +1,18 @@
-import { logOrigin, nodesFromTiles, openCheckpoint, signCheckpoint, treeRoot, writeSortable } from '@chancery/protocol'
+import { nodesFromTiles, treeRoot, writeSortable } from '@chancery/protocol'
 import { faultPoint } from '#faults'
 import type { EvidenceLogParts } from './parts.ts'
 import { clearFault } from '../../signing/record-faults.ts'
 import type { Transaction } from '../../database/database.ts'
 import { readEvidenceHead } from '../evidence/index.ts'
 import type { RecentEntries } from './recent-entries.ts'
-import { compareWithNote } from './continuity.ts'
+import { compareWithNote, compareWithProofs } from './continuity.ts'
+import { isIdentityCurrent, storeIdentity } from './identity.ts'
+import { originOf } from './origin.ts'
+import { isSignedByAll, signNote } from './sign-note.ts'
 import { TileWriter } from './tile-writer.ts'
 import { findLog, storeCheckpoint, readLeaves } from './queries.ts'
+import type { LogState } from './queries.ts'
+import { findProofs } from './witnesses/queries.ts'
 
 /**
  * Appends entries of the store to the log and signs the new state. Entries are appended in store order, each once: leaf
@@ -36,25 +41,41 @@ async function growOnce(tx: Transaction, parts: EvidenceLogParts, appended: Rece
   const state = await findLog(tx.query)
   const size = state?.size ?? 0
   const { last_sequence } = await readEvidenceHead(tx.query)
-  const isDone = state !== undefined && size >= last_sequence
+  const origin = originOf(state, parts)
+  const isDone = state !== undefined && size >= last_sequence && (await isSigned(tx, parts, state, origin))
   if (isDone && !parts.recordFaults.has('evidenceLog')) return { isDone, through: size }
   const tiles = new TileWriter(tx.query, size)
-  if (state !== undefined)
-    clearFault(parts.recordFaults, 'evidenceLog', await compareWithNote(state, parts, (name) => tiles.read(name)))
+  const fault = state === undefined ? undefined : await compareWithNote(state, parts, (name) => tiles.read(name))
+  if (fault !== undefined) clearFault(parts.recordFaults, 'evidenceLog', fault)
+  const proofs = await findProofs(tx.query)
+  // With a checkpoint that contradicts the log, nothing is signed before every entry is compared with it.
+  do {
+    const leaves = await readLeaves(tx.query, { after: tiles.size, last: last_sequence }, appended)
+    await tiles.add(leaves.map((digest) => Buffer.from(digest, 'hex')))
+  } while (proofs.length > 0 && tiles.size < last_sequence)
+  const grown = { size: tiles.size, note: state?.note ?? '' }
+  const contradiction = await compareWithProofs(proofs, grown, parts, (name) => tiles.read(name))
+  clearFault(parts.recordFaults, 'evidenceLog', contradiction)
   if (isDone) return { isDone, through: size }
-  const leaves = await readLeaves(tx.query, { after: size, last: last_sequence }, appended)
-  await tiles.add(leaves.map((digest) => Buffer.from(digest, 'hex')))
   await tiles.write(tx)
   faultPoint('log-tiles-stored')
   const root = await treeRoot(
     tiles.size,
     nodesFromTiles(tiles.size, (name) => tiles.read(name)),
   )
-  const origin = logOrigin(parts.network.name)
-  const note = await signCheckpoint({ origin, size: tiles.size, root }, parts.signing.signer)
-  if ((await openCheckpoint(note, origin, parts.signing.publicKey)) === undefined)
-    throw new Error('the signing key produced a note that does not verify')
+  const note = await signNote({ origin, size: tiles.size, root }, parts)
+  await storeIdentity(tx, parts, origin)
   await storeCheckpoint(tx, tiles.size, note, writeSortable(parts.clock.now()))
   faultPoint('log-checkpoint-stored')
   return { isDone: tiles.size >= last_sequence, through: tiles.size }
+}
+
+/** Whether the checkpoint and the identity of the log have the current name and keys. */
+async function isSigned(
+  tx: Transaction,
+  parts: EvidenceLogParts,
+  { note }: LogState,
+  origin: string,
+): Promise<boolean> {
+  return (await isSignedByAll(note, origin, parts)) && (await isIdentityCurrent(tx.query, parts, origin))
 }

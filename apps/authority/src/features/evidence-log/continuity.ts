@@ -1,16 +1,20 @@
-import { logOrigin, nodesFromTiles, openCheckpoint, sameBytes, treeRoot } from '@chancery/protocol'
-import type { TileReader } from '@chancery/protocol'
+import { nodesFromTiles, openCheckpointByAny, sameBytes, treeRoot } from '@chancery/protocol'
+import type { LogCheckpoint, TileReader } from '@chancery/protocol'
 import type { Core } from '../../core.ts'
 import type { Reader } from '../../database/database.ts'
 import { TileWriter } from './tile-writer.ts'
+import { statedOrigin } from './origin.ts'
 import { findLog } from './queries.ts'
 import type { LogState } from './queries.ts'
 import { TileMissing } from './tile-missing.ts'
+import { findProofs } from './witnesses/queries.ts'
+import type { ContradictingNote } from './witnesses/queries.ts'
 
 /** Inputs of the check. */
 export interface LogBasis {
   readonly keys: Pick<Core['keys'], 'all'>
-  readonly network: Pick<Core['network'], 'name'>
+  /** Keys of the log; doctor does not read them. */
+  readonly logSigners?: readonly { readonly publicKey: string }[]
 }
 
 /** Returns why the stored log must not be signed. Undefined when it is as it was signed. */
@@ -18,7 +22,9 @@ export async function findLogFault(db: Reader, inputs: LogBasis): Promise<string
   const state = await findLog(db)
   if (state === undefined) return undefined
   const tiles = new TileWriter(db, state.size)
-  return compareWithNote(state, inputs, (name) => tiles.read(name))
+  const readTile: TileReader = (name) => tiles.read(name)
+  const fault = await compareWithNote(state, inputs, readTile)
+  return fault ?? (await compareWithProofs(await findProofs(db), state, inputs, readTile))
 }
 
 /**
@@ -27,21 +33,46 @@ export async function findLogFault(db: Reader, inputs: LogBasis): Promise<string
  */
 export async function compareWithNote(
   { size, note }: LogState,
-  { keys, network }: LogBasis,
+  { keys }: LogBasis,
   readTile: TileReader,
 ): Promise<string | undefined> {
-  const origin = logOrigin(network.name)
-  for (const key of keys.all) {
-    const signed = await openCheckpoint(note, origin, key)
+  const signed = await openCheckpointByAny(note, statedOrigin(note), keys.all)
+  if (signed === undefined) return 'the last checkpoint is not signed by this authority'
+  if (signed.size !== size) return 'the last checkpoint has another size than its row'
+  return compareRoot(signed, readTile, 'the tiles of the log do not match the root of its last checkpoint')
+}
+
+/**
+ * Compares the log with checkpoints that witnesses hold and this authority signed. One that is larger, or has another
+ * root, proves that the database was rolled back or rewritten: a further checkpoint would be a second history.
+ */
+export async function compareWithProofs(
+  proofs: readonly ContradictingNote[],
+  { size, note: current }: LogState,
+  { keys, logSigners = [] }: LogBasis,
+  readTile: TileReader,
+): Promise<string | undefined> {
+  const signers = [...keys.all, ...logSigners.map(({ publicKey }) => publicKey)]
+  for (const { name, note } of proofs) {
+    const signed = await openCheckpointByAny(note, statedOrigin(current), signers)
     if (signed === undefined) continue
-    if (signed.size !== size) return 'the last checkpoint has another size than its row'
-    const root = await readRoot(size, readTile)
-    if (root === undefined) return 'a tile of the log is missing'
-    return sameBytes(root, signed.root)
-      ? undefined
-      : 'the tiles of the log do not match the root of its last checkpoint'
+    if (signed.size > size)
+      return `witness ${name} holds a checkpoint of ${signed.size} entries that this authority signed; the log has ${size}`
+    const problem = `the log contradicts the checkpoint of ${signed.size} entries that witness ${name} holds`
+    const fault = await compareRoot(signed, readTile, problem)
+    if (fault !== undefined) return fault
   }
-  return 'the last checkpoint is not signed by this authority'
+  return undefined
+}
+
+async function compareRoot(
+  { size, root }: LogCheckpoint,
+  readTile: TileReader,
+  problem: string,
+): Promise<string | undefined> {
+  const found = await readRoot(size, readTile)
+  if (found === undefined) return 'a tile of the log is missing'
+  return sameBytes(found, root) ? undefined : problem
 }
 
 async function readRoot(size: number, readTile: TileReader): Promise<Uint8Array | undefined> {

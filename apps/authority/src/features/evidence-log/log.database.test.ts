@@ -120,12 +120,32 @@ describe('GET /evidence-log/tile/{tile}', () => {
     ])
   })
 
-  it.each(['0/001', '0/002.p/1', '1/000', '7/000.p/1', '0/0', '0/000.p/256', 'entries/000', 'x'])(
-    '404: %s',
-    async (path) => {
-      refused(await evidenceStore.na.request('GET', `/evidence-log/tile/${path}`), 404, 'not_found')
-    },
-  )
+  it('200: entry tiles of digests, each after its length, whose hashes are the leaves', async () => {
+    const [bytes, leaves] = [Buffer.from(await tileBytes('entries/001.p/44')), await tileBytes('0/001.p/44')]
+    expect(bytes.length).toBe(44 * 34)
+    for (let at = 0; at < 44; at += 1) {
+      const entry = bytes.subarray(at * 34, (at + 1) * 34)
+      expect([entry[0], entry[1]]).toEqual([0, 32])
+      expect(entry.subarray(2)).toEqual(digests[256 + at])
+      const leaf = createHash('sha256').update(Uint8Array.of(0)).update(entry.subarray(2)).digest()
+      expect(leaf.equals(leaves.subarray(at * 32, (at + 1) * 32))).toBe(true)
+    }
+  })
+
+  it.each([
+    '0/001',
+    '0/002.p/1',
+    '1/000',
+    '7/000.p/1',
+    '0/0',
+    '0/000.p/256',
+    'entries/001',
+    'entries/002.p/1',
+    'entries/0',
+    'x',
+  ])('404: %s', async (path) => {
+    refused(await evidenceStore.na.request('GET', `/evidence-log/tile/${path}`), 404, 'not_found')
+  })
 })
 
 describe('GET /admin/evidence-log/entries/{tile}', () => {
@@ -154,6 +174,7 @@ it('keeps its hashes when retention removes the entries, and detects rewritten e
   evidenceStore.clock.advance(3 * 86_400)
   accepted(await evidenceStore.post('/admin/evidence/retention/apply', { older_than_days: 1 }))
   refused(await evidenceStore.get('/admin/evidence-log/entries/000'), 404, 'not_found')
+  refused(await evidenceStore.na.request('GET', '/evidence-log/tile/entries/000'), 404, 'not_found')
   expect((await tileBytes('0/000')).length).toBe(256 * 32)
   const after = await current()
   const proof = await consistencyProof(before.size, after.size, nodes(after.size))

@@ -4,8 +4,22 @@ import type { Evidence } from '../evidence/index.ts'
 
 export interface EvidenceLogParts extends Pick<
   Core,
-  'clock' | 'database' | 'isServing' | 'keys' | 'log' | 'network' | 'recordFaults' | 'rollback' | 'signing'
+  | 'audit'
+  | 'clock'
+  | 'database'
+  | 'instance'
+  | 'isServing'
+  | 'keys'
+  | 'log'
+  | 'logSigners'
+  | 'network'
+  | 'recordFaults'
+  | 'rollback'
+  | 'signing'
 > {
-  readonly settings: Pick<AuthoritySettings, 'evidenceStore'>
+  readonly settings: Pick<
+    AuthoritySettings,
+    'evidenceStore' | 'logOrigin' | 'logQuorum' | 'logWitnessRoots' | 'logWitnessSeconds' | 'logWitnesses'
+  >
   readonly evidence: Pick<Evidence, 'subscribe'>
 }

@@ -129,3 +129,32 @@ export async function readBundle(db: Reader, first: number, count: number): Prom
     .execute()
   return rows.length === count ? rows.map((row) => row.line) : []
 }
+
+/** Digests of one bundle, in the order of the log. Fewer when some of them are removed. */
+export async function readDigests(db: Reader, first: number, count: number): Promise<readonly string[]> {
+  const { removed_through } = await readEvidenceHead(db)
+  if (first <= removed_through) return []
+  const rows = await db
+    .selectFrom('evidence_entries')
+    .select('entry_digest')
+    .where('store_sequence', '>=', first)
+    .where('store_sequence', '<', first + count)
+    .orderBy('store_sequence')
+    .execute()
+  return rows.map((row) => row.entry_digest)
+}
+
+/** The place of a decision in the store, and its digest. */
+export async function findDecisionEntry(
+  db: Reader,
+  decision_id: string,
+): Promise<{ readonly store_sequence: number; readonly entry_digest: string } | undefined> {
+  const { removed_through } = await readEvidenceHead(db)
+  return db
+    .selectFrom('evidence_entries')
+    .select(['store_sequence', 'entry_digest'])
+    .where('entry_kind', '=', 'decision')
+    .where('decision_id', '=', decision_id)
+    .where('store_sequence', '>', removed_through)
+    .executeTakeFirst()
+}

@@ -86,6 +86,17 @@ export const HEALTH_FINDINGS: Readonly<Record<string, Finding | null>> = {
     'Find out who wrote to the database, and put its table evidence_log_tiles back from a backup.',
     { effect: 'No checkpoint is signed.' },
   ),
+  evidence_log_witness_alarm: bad(
+    'log-witness-alarm',
+    'A witness has more entries of the public evidence log than this authority, or others: the database was rolled back or rewritten',
+    'Run chancery evidence witnesses, restore a newer backup or import the lost evidence: docs/operate/witnesses.md.',
+    { effect: 'With a proof of the witness, no checkpoint is signed.' },
+  ),
+  evidence_log_unwitnessed: warn(
+    'log-witnesses',
+    'The public evidence log has had fewer cosignatures than its quorum for 15 minutes',
+    'Run chancery evidence witnesses to see which witness fails: docs/operate/witnesses.md.',
+  ),
   partner_alarm: null,
   partner_stale: null,
   sync_standby_missing: NO_STANDBY,

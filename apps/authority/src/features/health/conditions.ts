@@ -5,6 +5,7 @@ import { countSyncStandbys } from '../../database/postgres/server-settings.ts'
 import type { HealthParts } from './parts.ts'
 import { isWindowEnding, whyOutsideWindow } from '../../signing/key-window.ts'
 import { LARGE_PART, findActiveVersion, partOfBound } from '../crl/index.ts'
+import { countWitnessAlarms, findCosigned } from '../evidence-log/index.ts'
 import { measureUnanchored } from '../evidence/index.ts'
 import { findNextExpiry } from '../recognition-treaties/index.ts'
 import { countStates } from '../partners/index.ts'
@@ -23,6 +24,8 @@ export interface Condition {
 const OVERDUE = 18n * HOUR
 /** How long a treaty that ended without a successor is reported. */
 const LAPSED_WITHIN = 7n * DAY
+/** How long the quorum of witnesses may be missing before it is reported. */
+const UNWITNESSED = 900n * SECOND
 /** How long a failure is reported after it has ended. */
 const RECENT_MS = 300_000
 
@@ -58,6 +61,8 @@ export const CONDITIONS: readonly Condition[] = [
     status: 'degraded',
     holds: ({ recordFaults }) => recordFaults.has('evidenceLog'),
   },
+  { code: 'evidence_log_witness_alarm', status: 'degraded', holds: hasWitnessAlarm },
+  { code: 'evidence_log_unwitnessed', status: 'degraded', holds: isUnwitnessed },
   { code: 'partner_alarm', status: 'degraded', holds: async (parts) => (await readStates(parts)).alarm > 0 },
   { code: 'partner_stale', status: 'degraded', holds: async (parts) => (await readStates(parts)).stale > 0 },
   { code: 'sync_standby_missing', status: 'degraded', holds: isStandbyMissing },
@@ -106,6 +111,16 @@ async function isUnanchored({ settings, database, clock }: HealthParts): Promise
   if (!evidenceStore || anchorIntervalSeconds === 0) return false
   const since = readInstant((await measureUnanchored(database.read)).since ?? '')
   return since !== undefined && clock.now() - since > 2n * BigInt(anchorIntervalSeconds) * SECOND
+}
+
+async function hasWitnessAlarm({ settings, database }: HealthParts): Promise<boolean> {
+  return settings.evidenceStore && (await countWitnessAlarms(database.read)) > 0
+}
+
+async function isUnwitnessed({ settings, database, clock }: HealthParts): Promise<boolean> {
+  if (!settings.evidenceStore) return false
+  const since = readInstant((await findCosigned(database.read))?.pending_since ?? '')
+  return since !== undefined && clock.now() - since > UNWITNESSED
 }
 
 async function hasLapsedTreaty({ database, clock }: HealthParts): Promise<boolean> {

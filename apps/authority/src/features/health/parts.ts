@@ -33,6 +33,7 @@ export interface HealthParts
     | 'haMode'
     | 'keyWarningDays'
     | 'listReaderBytes'
+    | 'logQuorum'
     | 'managementPort'
     | 'proxyHops'
   >

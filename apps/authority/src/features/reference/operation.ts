@@ -84,7 +84,7 @@ function errorResponses(route: Route): JsonObject {
 function successContent({ response, answer, stream }: Route): JsonObject {
   const events: JsonObject = stream === undefined ? {} : { [EVENT_STREAM_TYPE]: { schema: { type: 'string' } } }
   if (response === 'json') return { [JSON_TYPE]: { schema: answerSchema(answer) }, ...events }
-  const isBinary = response === 'static' || response === 'tile'
+  const isBinary = response === 'static' || response === 'tile' || response === 'receipt'
   const type = response === 'static' ? '*/*' : CONTENT_TYPES[response]
   return { [type]: { schema: isBinary ? { type: 'string', format: 'binary' } : { type: 'string' } } }
 }

@@ -1,5 +1,6 @@
-import { allAuthorityKeys, logOrigin, nodesFromTiles, openCheckpointByAny } from '@chancery/protocol'
-import type { LogCheckpoint, NodeReader } from '@chancery/protocol'
+import { nodesFromTiles, openCheckpointByAny, trustLog } from '@chancery/protocol'
+import type { LogCheckpoint, LogIdentity, LogTrust, NodeReader } from '@chancery/protocol'
+import { RefusedError } from '@chancery/sdk'
 import type { Client } from '@chancery/sdk'
 import type { Connection } from '../../connection/connection.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
@@ -9,22 +10,39 @@ export interface SeenCheckpoint extends LogCheckpoint {
   readonly note: string
 }
 
-/** Returns the keys that may sign the log. Without a pinned key a forged log would be accepted. */
-export function logTrust({ genesis, authorityKey, followed }: Connection): {
-  readonly origin: string
-  readonly keys: readonly string[]
-} {
-  if (genesis === undefined || authorityKey === undefined)
+/** Returns name and keys of the log. Without a pinned key a forged log would be accepted. */
+export async function findLogTrust(
+  connection: Connection,
+): Promise<LogTrust & { readonly identity: LogIdentity | undefined }> {
+  const { genesis, followed, url } = connection
+  if (genesis === undefined)
     throw usageError('The authority is not pinned.', 'Give a configuration with paths.genesis.')
-  return {
-    origin: logOrigin(genesis.network_name),
-    keys: followed === undefined ? [authorityKey] : allAuthorityKeys(followed.keys),
+  const identity = await fetchIdentity(connection)
+  const trust = await trustLog(followed?.keys ?? { genesis }, identity)
+  if (trust === undefined)
+    throw new CommandError({
+      code: 'invalid_checkpoint',
+      message: `${url} gives a name of its log that the authority did not sign.`,
+      hint: 'Do not trust this log. Compare the genesis block.',
+    })
+  return { ...trust, identity }
+}
+
+/** Earlier releases have no identity of the log: its name follows from the network. */
+async function fetchIdentity(connection: Connection): Promise<LogIdentity | undefined> {
+  try {
+    return (await connection.ask((client) => client.evidenceLog.describe())).log_identity
+  } catch (error) {
+    if (error instanceof RefusedError && error.status === 404) return undefined
+    throw error
   }
 }
 
-export async function fetchCheckpoint(connection: Connection): Promise<SeenCheckpoint> {
-  const { origin, keys } = logTrust(connection)
-  const note = await connection.ask((client) => client.evidenceLog.checkpoint())
+export async function fetchCheckpoint(connection: Connection, isCosigned = false): Promise<SeenCheckpoint> {
+  const { origin, keys } = await findLogTrust(connection)
+  const note = await connection.ask(({ evidenceLog }) =>
+    isCosigned ? evidenceLog.cosignedCheckpoint() : evidenceLog.checkpoint(),
+  )
   const opened = await openCheckpointByAny(note, origin, keys)
   if (opened === undefined)
     throw new CommandError({

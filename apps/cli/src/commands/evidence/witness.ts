@@ -11,18 +11,19 @@ import {
   verifyConsistency,
   writeJson,
   writeNote,
+  writeWitnessKey,
 } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { connect } from '../../connection/connection.ts'
 import type { Connection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
-import { CommandError } from '../../errors/failure.ts'
+import { CommandError, usageError } from '../../errors/failure.ts'
 import { FOR_ALL, errorCode, readText, replaceFile, writeNewFile } from '../../files/files.ts'
-import { loadSigner } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { fetchCheckpoint, treeOf } from './log-reading.ts'
 import type { SeenCheckpoint } from './log-reading.ts'
+import { listen, loadWitness } from './witness-listen.ts'
 import { plural } from '../../output/plural.ts'
 
 /** Stored state of a witness: the largest signed tree. */
@@ -38,13 +39,16 @@ interface Cached {
  * histories.
  */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
+  const address = options.text('listen')
+  if (address !== undefined) return listen(context, options, address)
+  if (options.isSet('logs') || options.isSet('init')) throw usageError('--logs and --init need --listen.')
   const connection = await connect(context, options)
   const file = resolve(context.cwd, options.required('state'))
   const stored = await loadStored(file)
   const seen = await fetchCheckpoint(connection)
   if (stored !== undefined) await requireGrown(connection, file, stored, seen)
   await save(file, stored, seen)
-  const cosigned = await cosign(context, options, seen)
+  const { note: cosigned, verifierKey } = (await cosign(context, options, seen)) ?? {}
   const out = options.text('out')
   if (out !== undefined) await replaceFile(resolve(context.cwd, out), cosigned ?? seen.note, FOR_ALL)
   const from = stored === undefined ? 'first seen' : `grown from ${stored.size}`
@@ -56,8 +60,9 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       root: toBase64(seen.root),
       previous_size: stored?.size ?? null,
       note: cosigned ?? seen.note,
+      verifier_key: verifierKey ?? null,
     },
-    text: `${context.style.good('Valid:')} the log of ${seen.origin} has ${plural(seen.size, 'entry', 'entries')}, ${from}. Saved${word}.`,
+    text: `${context.style.good('Valid:')} the log of ${seen.origin} has ${plural(seen.size, 'entry', 'entries')}, ${from}. Saved${word}.${verifierKey === undefined ? '' : `\nVerifier key of this witness: ${verifierKey}`}`,
   }
 }
 
@@ -131,10 +136,15 @@ async function save(
   await (stored === undefined ? writeNewFile : replaceFile)(file, text, FOR_ALL)
 }
 
-async function cosign(context: CommandContext, options: Options, seen: SeenCheckpoint): Promise<string | undefined> {
+async function cosign(
+  context: CommandContext,
+  options: Options,
+  seen: SeenCheckpoint,
+): Promise<{ readonly note: string; readonly verifierKey: string } | undefined> {
   const file = options.text('key')
   const note = readNote(seen.note)
   if (file === undefined || note === undefined) return undefined
-  const witness = await loadSigner(context, file, (noted) => options.text('name') ?? noted)
-  return writeNote(await cosignNote(note, witness, Number(context.now() / 1_000_000n)))
+  const witness = await loadWitness(context, options, file)
+  const verifierKey = writeWitnessKey({ name: witness.keyId, publicKey: witness.publicKey })
+  return { note: writeNote(await cosignNote(note, witness, Number(context.now() / 1_000_000n))), verifierKey }
 }

@@ -19,9 +19,12 @@ import { logNodes } from './gather.ts'
 import type { ProofParts } from './gather.ts'
 
 /** The digest of the entry is a leaf of the log whose root the authority signed. */
-export async function checkInclusion({ checkpoint, keys }: ProofParts, event: ReadEvent): Promise<CheckLine> {
+export async function checkInclusion(
+  { checkpoint, keys, logIdentity }: ProofParts,
+  event: ReadEvent,
+): Promise<CheckLine> {
   if ('missing' in checkpoint) return { name: 'inclusion', status: 'unchecked', detail: checkpoint.missing }
-  const opened = await openLog(checkpoint.value, keys)
+  const opened = await openLog(checkpoint.value, keys, logIdentity)
   if (opened === undefined)
     return { name: 'inclusion', status: 'failed', detail: 'The checkpoint is not signed by this authority.' }
   const { store_sequence } = event.entry
@@ -32,7 +35,7 @@ export async function checkInclusion({ checkpoint, keys }: ProofParts, event: Re
 
 /** The first anchor at or after the decision names an entry of it, or a later entry of the same log. */
 export async function checkAnchor(
-  { anchor: found, checkpoint, keys }: ProofParts,
+  { anchor: found, checkpoint, keys, logIdentity }: ProofParts,
   events: readonly (ReadEvent | undefined)[],
   event: ReadEvent,
 ): Promise<CheckLine> {
@@ -51,7 +54,7 @@ export async function checkAnchor(
       ? { name, status: 'passed', detail }
       : { name, status: 'failed', detail, values }
   }
-  const opened = 'value' in checkpoint ? await openLog(checkpoint.value, keys) : undefined
+  const opened = 'value' in checkpoint ? await openLog(checkpoint.value, keys, logIdentity) : undefined
   if (opened === undefined || anchor.store_sequence > opened.size)
     return { name, status: 'unchecked', detail: `${detail}. The public log does not contain that entry yet.` }
   const line = await checkLeaf(name, opened, anchor.store_sequence, anchor.entry_digest)

@@ -15,11 +15,11 @@ import {
   verifyReceived,
 } from '@chancery/protocol'
 import type { AuthorityKeys, StoreAnchor, StoreFinding, StoreReport } from '@chancery/protocol'
-import { at, read, readPublicBytes } from '../client.ts'
+import { at, read } from '../client.ts'
 import { failureText } from '../words/evidence.ts'
 import { hexBytes } from './check-log.ts'
 import { readEntryLines } from './entry-lines.ts'
-import { readExecutors, readGenesis, withHistory } from './gather.ts'
+import { readExecutors, readGenesis, readLog, withHistory } from './gather.ts'
 
 export interface CheckedStore {
   readonly report: StoreReport
@@ -118,8 +118,8 @@ async function readAnchors(signal: AbortSignal): Promise<readonly StoreAnchor[]>
 
 /** Computes the root of the public log from the entries, and compares it with the signed one. */
 async function compareRoot(keys: AuthorityKeys, leaves: readonly Uint8Array[]): Promise<CheckedStore['log']> {
-  const note = new TextDecoder().decode(await readPublicBytes('/evidence-log/checkpoint'))
-  const opened = await openLog(note, keys)
+  const { note, identity } = await readLog()
+  const opened = await openLog(note, keys, identity)
   if (opened === undefined || opened.size > leaves.length || opened.size === 0) return undefined
   const bytes = joinBytes(leaves)
   const root = await treeRoot(opened.size, async (level, index) => foldHashes(bytes, index * 2 ** level, 2 ** level))

@@ -22,6 +22,7 @@ export async function evidencePackText(parts: ProofParts): Promise<string> {
     executorKeys: [...(valueOf(executors)?.values() ?? [])],
     anchor: valueOf(anchor) ?? null,
     checkpoint: valueOf(checkpoint),
+    logIdentity: parts.logIdentity,
     readTile,
   })
   return writeEvidencePack(pack)

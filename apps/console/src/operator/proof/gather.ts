@@ -6,6 +6,7 @@ import type {
   JsonObject,
   JsonValue,
   KeyHistory,
+  LogIdentity,
   NodeReader,
   StoreAnchor,
   TileReader,
@@ -32,6 +33,8 @@ export interface ProofParts {
   /** Undefined when no anchor is at or after the decision. */
   readonly anchor: Part<StoreAnchor | undefined>
   readonly checkpoint: Part<string>
+  /** Name and keys of the log; null when there is no checkpoint. */
+  readonly logIdentity: LogIdentity | null
 }
 
 export async function gatherParts(
@@ -40,14 +43,14 @@ export async function gatherParts(
   sequence: number,
 ): Promise<ProofParts> {
   const hasExecutions = lines.some((line) => line.includes('"entry_kind":"execution"'))
-  const [genesis, neighbours, policies, attestation, executors, anchor, checkpoint] = await Promise.all([
+  const [genesis, neighbours, policies, attestation, executors, anchor, log] = await Promise.all([
     readGenesis(),
     part(readEntryLines(Math.max(sequence - 2, 0), 4)),
     part(readPolicies(decision)),
     part(readAttestation(decision)),
     hasExecutions ? part(readExecutors()) : { missing: 'there is no execution' },
     part(findAnchor(sequence)),
-    part(readPublicBytes('/evidence-log/checkpoint').then((bytes) => new TextDecoder().decode(bytes))),
+    part(readLog()),
   ])
   const signed = [
     decision,
@@ -55,7 +58,16 @@ export async function gatherParts(
     'value' in attestation ? attestation.value : {},
   ]
   const keys = await withHistory(genesis, signed)
-  return { keys, lines, neighbours, policies, attestation, executors, anchor, checkpoint }
+  const checkpoint = 'value' in log ? { value: log.value.note } : log
+  const logIdentity = 'value' in log ? log.value.identity : null
+  return { keys, lines, neighbours, policies, attestation, executors, anchor, checkpoint, logIdentity }
+}
+
+/** The last checkpoint of the public log, and its name and keys as the authority signed them. */
+export async function readLog(): Promise<{ readonly note: string; readonly identity: LogIdentity }> {
+  const note = new TextDecoder().decode(await readPublicBytes('/evidence-log/checkpoint'))
+  const { log_identity } = await readPublic<{ readonly log_identity: LogIdentity }>(at`/evidence-log`)
+  return { note, identity: log_identity }
 }
 
 /** Reads one tile of the public log. */

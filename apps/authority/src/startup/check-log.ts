@@ -1,0 +1,47 @@
+import { readCheckpointText, readNote } from '@chancery/protocol'
+import type { Signer } from '@chancery/protocol'
+import { StartError } from '@chancery/service-kit'
+import type { Log } from '@chancery/service-kit'
+import type { Database } from '../database/database.ts'
+import type { AuthoritySettings } from '../settings/authority-settings.ts'
+import { openSigner } from '../signing/key-providers.ts'
+
+/** The keys of the log, the current one first. None of them may have another role: losing it would compromise both. */
+export async function openLogSigners(
+  { logKeyFile, formerLogKeyFile, operators }: Pick<AuthoritySettings, 'logKeyFile' | 'formerLogKeyFile' | 'operators'>,
+  reserved: readonly string[],
+  log: Log,
+): Promise<readonly Signer[]> {
+  const files = { NA_LOG_PRIVATE_KEY_FILE: logKeyFile, NA_LOG_FORMER_PRIVATE_KEY_FILE: formerLogKeyFile }
+  const used = new Set([...reserved, ...[...operators.values()].map(({ publicKey }) => publicKey)])
+  const signers: Signer[] = []
+  for (const [setting, path] of Object.entries(files)) {
+    if (path === undefined) continue
+    const signer = await openSigner({ provider: 'file', setting, path }, 'log', log)
+    if (used.has(signer.publicKey))
+      throw new StartError(`${setting}: the key has another role already; make one with chancery keygen operator`)
+    used.add(signer.publicKey)
+    signers.push(signer)
+  }
+  return signers
+}
+
+/** A log that has entries keeps its name: witnesses know it by that name, and another one would be another log. */
+export async function checkLogOrigin(
+  database: Database,
+  { logOrigin }: Pick<AuthoritySettings, 'logOrigin'>,
+): Promise<void> {
+  const row = await database.read
+    .selectFrom('evidence_log_checkpoints')
+    .select('note')
+    .where('tree_size', '>', 0)
+    .orderBy('tree_size', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const begun = readCheckpointText(readNote(row?.note ?? '')?.text ?? '')?.origin
+  if (logOrigin === undefined || begun === undefined || begun === logOrigin) return
+  await database.close()
+  throw new StartError(
+    `NA_LOG_ORIGIN: the log has entries under the name ${begun}, which cannot change; set it to this name, or remove the setting`,
+  )
+}

@@ -1,0 +1,46 @@
+import { FormError } from '../reading/form-error.ts'
+import { arrayOf, string } from '../reading/shape.ts'
+import { described } from '../reading/schema.ts'
+import type { Read } from '../reading/read.ts'
+import { identifier, publicKey, timestamp } from '../reading/text.ts'
+import { signedOnceForm, yes } from '../reading/trust-form.ts'
+import type { RecordForm } from '../reading/trust-form.ts'
+import type { Signature } from '../signing/sign.ts'
+import { isNoteName } from '../evidence-log/note.ts'
+
+/**
+ * The name and the keys of the evidence log of an authority, signed by the authority (protocol/witnesses 2). It binds
+ * a log key to the genesis block.
+ */
+export type LogIdentity = {
+  readonly sovereign_id: string
+  /** The name of the log. It never changes after the first entry. */
+  readonly origin: string
+  /** Keys of the log besides those of the authority, the current one first. */
+  readonly public_keys: readonly string[]
+  readonly issued_at: string
+  readonly issued_by: string
+  readonly signature: Signature | null
+}
+
+/** Longest name of a log. */
+export const MAX_ORIGIN_LENGTH = 256
+/** The current key, and former ones that still sign. */
+export const MAX_LOG_KEYS = 8
+
+const origin: Read<string> = described(
+  (value, field) => {
+    const text = string(value, field)
+    if (text.length > MAX_ORIGIN_LENGTH || !isNoteName(text)) throw new FormError(field, 'is not the name of a log')
+    return text
+  },
+  () => ({ type: 'string', minLength: 1, maxLength: MAX_ORIGIN_LENGTH }),
+)
+
+export const logIdentityForm: RecordForm<LogIdentity> = signedOnceForm({
+  sovereign_id: yes(identifier),
+  origin: yes(origin),
+  public_keys: yes(arrayOf(publicKey, { max: MAX_LOG_KEYS })),
+  issued_at: yes(timestamp),
+  issued_by: yes(identifier),
+})
