@@ -71,5 +71,13 @@ export const sidebar = [
   group('How the code works', ['architecture', ...folder('flows')]),
   group('Evaluate', [...EVALUATE, ...folder('evidence')]),
   group('Decisions', ['decisions', ...folder('decisions')]),
-  group('Project', ['project/changelog', 'project/contributing', 'project/security', ...folder('project')]),
+  group('Project', [
+    'project/changelog',
+    'project/contributing',
+    ...folder('project', ['first-tasks', 'roadmap']),
+    'project/security',
+    'project/versioning',
+    'project/governance',
+    'project/code-of-conduct',
+  ]),
 ]

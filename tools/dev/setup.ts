@@ -1,12 +1,18 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { describeParts, inspectMachine, thisMachine } from './machine.ts'
 
-/** `npm run setup`: development keys and a network in .dev/, made by the command line we ship. */
+/**
+ * `npm run setup`: development keys and a network on SQLite in .dev/, made by the command line we ship. It needs no
+ * database server. `npm run setup -- --check` only reports what this machine has; `--json` does so as JSON.
+ */
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const BUILT_PROGRAM = 'apps/cli/dist/main.js'
 export const DEV_SETTINGS = '.dev/authority.env'
+const USAGE = 'npm run setup [-- --check [--json]]'
 
 /** True when everything is there. Repeating it changes nothing; remove .dev/ to start again. */
 export function setUp(): boolean {
@@ -35,8 +41,31 @@ function run(program: string, args: readonly string[]): boolean {
   return status === 0
 }
 
-if (import.meta.main) {
-  const isReady = setUp()
-  if (isReady) console.log(`Ready: keys and settings are in .dev/. Next: npm run dev`)
-  process.exitCode = isReady ? 0 : 1
+/** Returns 0 when the network is ready, 1 when it could not be made, 2 for a usage error. */
+export async function main(args: string[]): Promise<number> {
+  const call = readCall(args)
+  if (typeof call === 'string') {
+    console.error(`${call}\n${USAGE}`)
+    return 2
+  }
+  // First the network: a missing program must not hide that development works.
+  if (!call.check && !setUp()) {
+    console.error('The network in .dev/ was not made. Fix the error above, then run npm run setup again.')
+    return 1
+  }
+  const parts = await inspectMachine(thisMachine())
+  if (call.json) console.log(JSON.stringify({ node: process.versions.node, parts }, undefined, 2))
+  else for (const line of describeParts(parts)) console.log(line)
+  if (!call.check) console.log('Ready: keys and settings are in .dev/. Next: npm run dev')
+  return 0
+}
+
+function readCall(args: string[]): { readonly check: boolean; readonly json: boolean } | string {
+  try {
+    const options = { check: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } } as const
+    const { check, json } = parseArgs({ args, options }).values
+    return json && !check ? '--json needs --check.' : { check, json }
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
 }

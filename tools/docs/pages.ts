@@ -9,8 +9,11 @@ const ROOT = join(import.meta.dirname, '..', '..')
 /** Pages that belong to the repository as a whole. */
 const PROJECT_PAGES: Readonly<Record<string, string>> = {
   'CHANGELOG.md': 'project/changelog',
+  'CODE_OF_CONDUCT.md': 'project/code-of-conduct',
   'CONTRIBUTING.md': 'project/contributing',
+  'GOVERNANCE.md': 'project/governance',
   'SECURITY.md': 'project/security',
+  'VERSIONING.md': 'project/versioning',
 }
 
 export interface SitePage {

@@ -1,0 +1,27 @@
+/**
+ * `npm run setup` begins here, in JavaScript that every Node.js reads: an older one cannot read TypeScript and would end
+ * with a message about file extensions.
+ */
+import { existsSync } from 'node:fs'
+
+const root = new URL('../../', import.meta.url)
+const isInstalled = existsSync(new URL('node_modules/typescript/package.json', root))
+
+if (!isInstalled) {
+  console.error('The packages are not installed. Run: npm ci')
+  if (process.platform !== 'linux' || process.arch !== 'x64')
+    console.error(
+      `npm ci refuses ${process.platform} on ${process.arch}: the workspace brings Node.js for Linux on x64. ` +
+        'Use the dev container in .devcontainer (CONTRIBUTING.md, First steps).',
+    )
+  process.exitCode = 1
+} else if (!process.features.typescript) {
+  console.error(
+    `Node.js ${process.versions.node} cannot read TypeScript; 24.19 or 26.5 is needed. ` +
+      'npm ci brings it, and npm scripts use it: run npm ci, then npm run setup.',
+  )
+  process.exitCode = 1
+} else {
+  const { main } = await import('./setup.ts')
+  process.exitCode = await main(process.argv.slice(2))
+}
