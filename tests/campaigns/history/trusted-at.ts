@@ -72,10 +72,11 @@ class Life {
 
   async live(size: number): Promise<void> {
     const { authority, random } = this.#world
-    const actions = await this.#plan(size)
     const backedUpAt = Math.floor(SPAN_SECONDS * (0.4 + random.below(50) / 100))
+    const isBackedUp = random.chance(75)
+    const actions = await this.#plan(size, isBackedUp ? backedUpAt : SPAN_SECONDS)
     await this.#run(actions.filter(({ at }) => at <= backedUpAt))
-    const backup = random.chance(75) ? await this.#backUp() : undefined
+    const backup = isBackedUp ? await this.#backUp() : undefined
     await this.#run(actions.filter(({ at }) => at > backedUpAt))
     await this.#ask('live')
     const before = await writeArchive(this.#world)
@@ -93,11 +94,12 @@ class Life {
     await this.#askArchive('archive after retention', after)
   }
 
-  async #plan(size: number): Promise<readonly Action[]> {
+  /** A new key comes before the backup: a database of a former key is refused, and is changed by hand. */
+  async #plan(size: number, newKeyBefore: number): Promise<readonly Action[]> {
     const { authority, random } = this.#world
     const actions: Action[] = []
     for (let number = 0; number < size; number += 1) actions.push(...(await planHistory(this.#world, number)))
-    if (random.chance(50)) actions.push({ at: random.below(SPAN_SECONDS), run: () => authority.succeed() })
+    if (random.chance(50)) actions.push({ at: random.below(newKeyBefore), run: () => authority.succeed() })
     return actions.sort((a, b) => a.at - b.at)
   }
 
