@@ -111,6 +111,14 @@ export const AUDIT_EVENTS = {
       'evidence_digest',
     ],
   },
+  wit_issued: {
+    when: 'A workload identity token was issued for a certificate.',
+    details: ['cert_id', 'node_public_key', 'expires_at'],
+  },
+  wit_rejected: {
+    when: 'The state of the certificate refused a workload identity token.',
+    details: ['cert_id', 'reason'],
+  },
   certificate_revoked: {
     when: 'A certificate was revoked.',
     details: ['cert_id', 'reason', 'crl_sequence', 'known_by'],

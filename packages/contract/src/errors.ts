@@ -222,6 +222,10 @@ const BETA_ERRORS = {
   caller_proof_rejected: { status: 422, message: 'The proof of the caller does not verify. See details.reason.' },
   invalid_partner: { status: 400, message: 'A member of the partner is missing or not allowed. See details.field.' },
   partner_not_found: { status: 404, message: 'There is no partner with this name.' },
+  wimse_disabled: {
+    status: 404,
+    message: 'Workload identity tokens are off at this authority (NA_WIMSE_TRUST_DOMAIN).',
+  },
   partners_disabled: { status: 404, message: 'Partners are off at this authority (NA_PARTNERS).' },
   alarm_not_found: { status: 404, message: 'The partner has no alarm with this id.' },
   boundary_policy_text_not_found: { status: 404, message: 'No such policy text is stored.' },

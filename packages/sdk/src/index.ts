@@ -130,6 +130,7 @@ export type {
   HeartbeatResponse,
   HeartbeatRequest,
   Invite,
+  IssuedWit,
   InviteRequest,
   JoinEvidence,
   JoinRequest,
@@ -282,6 +283,16 @@ export { callerBasis } from './request-proof/caller-basis.ts'
 export type { CallerBasis, CallerBasisOptions } from './request-proof/caller-basis.ts'
 export { signRequest, signingFetch } from './request-proof/sign.ts'
 export type { ProofIdentity, SigningFetch, ProvingFetchOptions, RequestToSign } from './request-proof/sign.ts'
+export { ResponseUntrustedError, signResponse } from './request-proof/response.ts'
+export type { ResponseCheck, ResponseProblem, ResponseSigner, ResponseToSign } from './request-proof/response.ts'
+export { signWimseRequest, verifyWimse } from './request-proof/wimse.ts'
+export type {
+  AcceptedWimse,
+  WimseIdentity,
+  WimseIncoming,
+  WimseProofPolicy,
+  WimseRequest,
+} from './request-proof/wimse.ts'
 export type { RequestVerifierOptions, RequestVerifierRefusal } from './request-proof/request-verifier.ts'
 export { honoNodeProof } from './request-proof/hono.ts'
 export { Governor, provingFetch, verifyPaper } from './former-names.ts'

@@ -49,6 +49,7 @@ export const ROUTE_METHODS: RouteMethods = {
     join: 'join',
     heartbeat: 'heartbeat',
     renew: 'renew',
+    wit: 'wit',
     nodes: 'nodes',
     certificates: 'certificates',
     labelNode: 'labelNode',

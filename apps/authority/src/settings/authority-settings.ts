@@ -20,7 +20,7 @@ import { INSTANCE_SETTINGS } from './instance-settings.ts'
 import { KEY_SETTINGS, KEY_SETTING_NAMES, chooseKeys, seedNameOf, seedSettings } from './key-settings.ts'
 import { OPERATOR_SETTINGS } from './operator-settings.ts'
 import { OUTBOUND_SETTINGS } from './outbound-settings.ts'
-import { keyIdText, secondsOrOff, splitList, storedDays } from './readers.ts'
+import { keyIdText, secondsOrOff, splitList, storedDays, trustDomain } from './readers.ts'
 
 const roleList: Reader<readonly string[]> = (value) => {
   const entries = splitList(value)
@@ -133,6 +133,12 @@ const AUTHORITY_SETTINGS = {
     read: roleList,
     default: [],
     defaultText: 'every well-formed role',
+  }),
+  wimseTrustDomain: setting({
+    name: 'NA_WIMSE_TRUST_DOMAIN',
+    help: 'Trust domain of workload identity tokens, a host name in lower case. Without it, POST /wit is off.',
+    read: trustDomain,
+    defaultText: 'no tokens',
   }),
   publicAttestationList: setting({
     name: 'NA_PUBLIC_ATTESTATION_LIST',

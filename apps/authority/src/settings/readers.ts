@@ -1,9 +1,14 @@
-import { isKeyId } from '@chancery/protocol'
+import { isKeyId, isTrustDomain } from '@chancery/protocol'
 import { SettingError, integer } from '@chancery/service-kit'
 import type { Reader } from '@chancery/service-kit'
 
 export const keyIdText: Reader<string> = (value) => {
   if (!isKeyId(value)) throw new SettingError('must be 1 to 128 characters of A-Z a-z 0-9 . _ : @ / + = -')
+  return value
+}
+
+export const trustDomain: Reader<string> = (value) => {
+  if (!isTrustDomain(value)) throw new SettingError('must be a host name in lower case, such as agency.example.org')
   return value
 }
 

@@ -49,6 +49,7 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'POST /join': 'node',
   'POST /heartbeat': 'node',
   'POST /renew': 'node',
+  'POST /wit': 'node',
   'GET /agents': 'public',
   'GET /agents/{node_public_key}': 'public',
   'POST /agents': 'node',

@@ -233,6 +233,7 @@ const CREATED = [
   'POST /admin/invites',
   'POST /join',
   'POST /renew',
+  'POST /wit',
   'POST /admin/policy',
   'POST /admin/attestations',
   'POST /admin/recognition-treaties',
@@ -329,6 +330,7 @@ describe('who may call', () => {
       'POST /heartbeat',
       'POST /join',
       'POST /renew',
+      'POST /wit',
     ])
     expect(idsWhere((route) => route.access === 'executor')).toEqual(['POST /evidence/execution'])
   })
@@ -354,7 +356,7 @@ describe('limits', () => {
 
   it('spends the smaller limits on the routes they are made for', () => {
     expect(idsWhere((route) => route.limit === 'join')).toEqual(['POST /join'])
-    expect(idsWhere((route) => route.limit === 'node')).toEqual(['POST /heartbeat', 'POST /renew'])
+    expect(idsWhere((route) => route.limit === 'node')).toEqual(['POST /heartbeat', 'POST /renew', 'POST /wit'])
     expect(idsWhere((route) => route.limit === 'discover')).toEqual([
       'DELETE /agents/{node_public_key}',
       'POST /agents',
@@ -399,6 +401,7 @@ describe('limits', () => {
       'POST /heartbeat',
       'POST /join',
       'POST /renew',
+      'POST /wit',
     ])
     expect(idsWhere((route) => route.bodyLimit === 'decision')).toEqual(['POST /boundary/request'])
     expect(idsWhere((route) => route.bodyLimit === 'small')).toEqual([

@@ -19,10 +19,11 @@ export const PROOF_FIELDS = [
   'signature-input',
   'signature',
 ] as const
-/** Profile v2 has an attestation as well. */
-export type ProofField = (typeof PROOF_FIELDS)[number] | 'chancery-attestation'
+/** Profile v2 has an attestation as well; either profile may cover `authorization`. */
+export type ProofField = (typeof PROOF_FIELDS)[number] | 'chancery-attestation' | 'authorization'
 export type ProofHeaders = Readonly<Record<(typeof PROOF_FIELDS)[number], string>> & {
   readonly 'chancery-attestation'?: string
+  readonly authorization?: string
 }
 
 /** What differs between the profiles: the parts that are signed, in this order, and the tag. */

@@ -65,6 +65,12 @@ export interface RenewRequest {
   readonly evidence?: JoinEvidence
 }
 
+/** A workload identity token of a certificate (docs/protocol/wimse.md). Beta. */
+export interface IssuedWit {
+  readonly wit: string
+  readonly expires_at: string
+}
+
 /** A type, not an interface: it is JSON and may be passed on as such. */
 export type RosterEntry = {
   readonly node_public_key: string
@@ -96,6 +102,8 @@ export interface EnrollmentApi extends InvitesApi, InventoryApi {
    * May be repeated within the grace period of the old certificate: a lost response only costs one more certificate.
    */
   renew(request: RenewRequest, options?: CallOptions): Promise<JoinCertificate>
+  /** Returns a WIMSE token of this certificate; refused with `wimse_disabled` when the authority issues none. Beta. */
+  wit(request: { readonly cert_id: string }, options?: CallOptions): Promise<IssuedWit>
   /** Returns the number of active nodes. Public. */
   nodes(options?: CallOptions): Promise<{ readonly count: number }>
   /** Returns the active nodes, for an operator. */
@@ -114,6 +122,8 @@ const readHeartbeat = known({
   policy_id: shape.withDefault<string | null | undefined>(shape.nullable(shape.string), undefined),
   genesis_digest: shape.withDefault<string | undefined>(shape.string, undefined),
 })
+
+const readIssuedWit = known({ wit: word, expires_at: shape.required(field.timestamp) })
 
 const readCount = known({ count: shape.required(whole) })
 
@@ -173,6 +183,16 @@ export function enrollmentApi(connection: Connection): EnrollmentApi {
         body: (now) => identity.prove('renew', omitUndefined({ ...request }), now),
         repeatable: true,
         read: json(readJoinCertificate),
+        options,
+      })
+    },
+    wit: async (request, options) => {
+      const identity = requireNode(node, 'wit')
+      return call({
+        route: enrollment.wit,
+        body: (now) => identity.prove('wit', omitUndefined({ ...request }), now),
+        repeatable: true,
+        read: json((value) => readIssuedWit(value, '')),
         options,
       })
     },

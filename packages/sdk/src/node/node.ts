@@ -18,6 +18,7 @@ import type { Client, ClientOptions } from '../client.ts'
 import { RequestError } from '../errors.ts'
 import { signingFetch } from '../request-proof/sign.ts'
 import type { SigningFetch } from '../request-proof/sign.ts'
+import type { ResponseCheck } from '../request-proof/response.ts'
 import { sleep } from '../http/retry.ts'
 import type { Fetch } from '../http/transport.ts'
 import { nameRequest, requireNodeDecision } from './ask.ts'
@@ -32,6 +33,7 @@ import { FollowedKeys } from './followed.ts'
 import { NodeLoop } from './node-loop.ts'
 import { NodeLists } from './lists.ts'
 import type { NodeStore } from './store.ts'
+import { WitSource } from './wit-source.ts'
 
 export interface NodeOptions extends Omit<ClientOptions, 'node' | 'operator'> {
   /**
@@ -67,6 +69,15 @@ export interface NodeOptions extends Omit<ClientOptions, 'node' | 'operator'> {
 }
 
 export interface FetchAsOptions {
+  /**
+   * `wimse`: requests have a workload identity token and its signature (docs/protocol/wimse.md), for services that know
+   * WIMSE. The authority must issue tokens. Beta.
+   */
+  readonly profile?: 'chancery' | 'wimse'
+  /** Also sign the field Authorization of a request that has it. Older services refuse such a proof. */
+  readonly coverAuthorization?: boolean
+  /** Every response must be signed by the service, or the call fails with ResponseUntrustedError. Beta. */
+  readonly responses?: ResponseCheck
   /** Of this node, by its own network. */
   readonly attestation?: Attestation
   readonly fetch?: Fetch
@@ -85,6 +96,7 @@ export class Node {
   readonly #stop: AbortController
   readonly #signer: Signer
   readonly #clock: () => Instant
+  readonly #wits: WitSource
   readonly #ended: Promise<Error | undefined>
   /** Calls with the key of this node. */
   readonly client: Client
@@ -111,6 +123,7 @@ export class Node {
     this.publicKey = parts.signer.publicKey
     this.#signer = parts.signer
     this.#clock = parts.clock
+    this.#wits = new WitSource(parts.client, parts.clock)
     this.#ended = this.#run(parts.rest, parts.resumed)
   }
 
@@ -189,14 +202,17 @@ export class Node {
    * network can then ask its authority for a decision.
    */
   fetchAs(audience: string, options: FetchAsOptions | Fetch = {}): SigningFetch {
-    const { fetch, attestation }: FetchAsOptions = typeof options === 'function' ? { fetch: options } : options
+    const given: FetchAsOptions = typeof options === 'function' ? { fetch: options } : options
+    const { profile, ...rest } = given
+    if (profile === 'wimse' && rest.attestation !== undefined)
+      throw new RequestError('the profile of WIMSE carries no attestation')
     return signingFetch(() => ({
       signer: this.#signer,
       certificate: this.certificate,
       audience,
       clock: this.#clock,
-      ...(fetch === undefined ? {} : { fetch }),
-      ...(attestation === undefined ? {} : { attestation }),
+      ...rest,
+      ...(profile === 'wimse' ? { wit: () => this.#wits.current(this.certificate) } : {}),
     }))
   }
 

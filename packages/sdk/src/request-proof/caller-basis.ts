@@ -1,6 +1,7 @@
 import { attestationInProof, readRequestProof } from '@chancery/protocol'
 import type { Attestation } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
+import { coversAuthorization } from './authorization.ts'
 import type { NodeCaller } from './verify.ts'
 
 /** What a service sends to its authority to ask for its caller. */
@@ -42,6 +43,12 @@ export function callerBasis(
   { attestation: read, proof: { request, headers } }: NodeCaller,
   { sovereign, treaty_id, attestation_id }: CallerBasisOptions = {},
 ): CallerBasis {
+  if (headers['chancery-certificate'] === '')
+    throw new RequestError(
+      'a proof of WIMSE cannot be handed to the authority: the caller must use the proof of Chancery',
+    )
+  if (coversAuthorization(headers['signature-input']))
+    throw new RequestError('the proof covers Authorization, which is not sent to the authority')
   const on_behalf_of = {
     method: request.method,
     request_target: request.target,

@@ -1,11 +1,14 @@
+import { isWimseRequest } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
 import { systemClock } from '../http/system-clock.ts'
 import type { TrustVerdict } from '../gateway/verdict.ts'
-import { attestedProofs } from './attested.ts'
+import { allProofs, coversAuthorization } from './authorization.ts'
 import { MemoryNonceStore } from './nonces.ts'
 import type { NonceStore } from './nonces.ts'
 import { verifyRequest } from './verify.ts'
-import type { IncomingRequest, NodeCaller, ProofRefusal } from './verify.ts'
+import type { NodeCaller, ProofRefusal, ProofVerdict } from './verify.ts'
+import { verifyWimse } from './wimse.ts'
+import type { AcceptedWimse, WimseIncoming } from './wimse.ts'
 
 /** Options of a middleware. */
 export interface RequestVerifierOptions {
@@ -17,6 +20,10 @@ export interface RequestVerifierOptions {
   readonly clock?: () => Instant
   /** Longest body that is read; 1 MiB when not given. */
   readonly maxBodyBytes?: number
+  /** Refuse a request with the field Authorization that its proof does not cover. */
+  readonly requireSignedAuthorization?: boolean
+  /** Networks whose workload identity tokens are accepted, by name. Without it requests of WIMSE are refused. Beta. */
+  readonly wimse?: Readonly<Record<string, AcceptedWimse>>
   /** Called at every refusal, for the log: the findings are not sent to the caller. */
   readonly onRefusal?: (reason: ProofRefusal, decision: TrustVerdict | undefined) => void
 }
@@ -32,7 +39,7 @@ export type RequestVerifierResult =
   | { readonly refusal: RequestVerifierRefusal }
 
 /** A request whose body was not read yet. */
-export type UnreadRequest = Omit<IncomingRequest, 'body'> & { readonly body: () => Promise<Uint8Array | undefined> }
+export type UnreadRequest = Omit<WimseIncoming, 'body'> & { readonly body: () => Promise<Uint8Array | undefined> }
 
 const MAX_BODY_BYTES = 1024 * 1024
 
@@ -49,22 +56,43 @@ export class RequestVerifier {
   }
 
   async check(request: UnreadRequest): Promise<RequestVerifierResult> {
-    const { audience, trust, clock = systemClock, onRefusal } = this.#options
+    const { audience, trust, clock = systemClock, onRefusal, wimse } = this.#options
     const evaluate = (certificate: JoinCertificate, now: Instant): Promise<TrustVerdict> =>
       trust.evaluate(certificate, now)
     let body: Uint8Array | undefined
     const read = async (): Promise<Uint8Array | undefined> => (body = await request.body())
-    const policy = { audience, evaluate, nonces: this.#nonces, attested: attestedProofs, now: clock() }
-    const verdict = await verifyRequest({ ...request, body: read }, policy)
-    if (verdict.ok) return { node: verdict.node, body: body ?? new Uint8Array() }
+    const policy = { audience, evaluate, nonces: this.#nonces, now: clock() }
+    const incoming = { ...request, body: read }
+    const isWimse =
+      wimse !== undefined && isWimseRequest(request.field) && request.field('chancery-certificate').length === 0
+    const verdict: ProofVerdict = isWimse
+      ? await verifyWimse(incoming, { ...policy, networks: wimse })
+      : this.#isUncovered(request)
+        ? { ok: false, reason: 'authorization_not_covered' }
+        : await verifyRequest(incoming, { ...policy, attested: allProofs })
+    if (verdict.ok) return { node: withoutSecret(verdict.node), body: body ?? new Uint8Array() }
     onRefusal?.(verdict.reason, verdict.decision)
     return { refusal: toRefusal(verdict.reason) }
   }
+
+  #isUncovered({ field }: UnreadRequest): boolean {
+    const isRequired = this.#options.requireSignedAuthorization === true && field('authorization').length > 0
+    // Without a proof the reason is that there is none.
+    const [input] = field('signature-input')
+    return isRequired && input !== undefined && !coversAuthorization(input)
+  }
+}
+
+/** The value of Authorization is not part of what a handler gets and may store. */
+function withoutSecret(node: NodeCaller): NodeCaller {
+  const { authorization: _secret, ...headers } = node.proof.headers
+  return { ...node, proof: { ...node.proof, headers } }
 }
 
 /** Returns the refusal for the caller: which check failed, without details of the policy. */
 function toRefusal(reason: ProofRefusal): RequestVerifierRefusal {
-  if (reason === 'certificate_untrusted') return refusal(403, reason, 'This certificate is not trusted here.', reason)
+  if (reason === 'certificate_untrusted' || reason === 'wit_untrusted')
+    return refusal(403, 'certificate_untrusted', 'This certificate is not trusted here.', reason)
   if (reason === 'body_too_large') return refusal(413, 'request_entity_too_large', 'The body is too large.', 'body')
   if (reason === 'nonces_unavailable')
     return refusal(503, 'service_unavailable', 'The proof cannot be checked at the moment.', reason)

@@ -1,8 +1,6 @@
 import {
   MAX_CARRIED_CHARACTERS,
   PROOF_AUDIENCE,
-  PROOF_V1,
-  PROOF_V2,
   contentDigest,
   isAttestationOfKey,
   isKeyIdOfProof,
@@ -18,6 +16,11 @@ import { systemClock } from '../http/system-clock.ts'
 import { RequestError } from '../errors.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
 import type { Fetch } from '../http/transport.ts'
+import { profileToSign } from './authorization.ts'
+import { requireSigned } from './response.ts'
+import type { ResponseCheck } from './response.ts'
+import { targetOf } from './target.ts'
+import { signWimseRequest } from './wimse.ts'
 
 /** Who calls: the key, and the certificate that names it. */
 export interface ProofIdentity {
@@ -34,6 +37,8 @@ export interface RequestToSign {
   readonly body?: Uint8Array | string
   /** The name the service goes by (docs/protocol/request-proof.md). */
   readonly audience: string
+  /** The value of this field of the request: with it, the proof covers the field. Older services refuse such a proof. */
+  readonly authorization?: string
   readonly now?: Instant
 }
 
@@ -54,12 +59,14 @@ export async function signRequest(request: RequestToSign, identity: ProofIdentit
     'content-digest': contentDigest(body),
     ...(attestation === undefined ? {} : { 'chancery-attestation': carry(attestation, 'attestation') }),
   }
-  const profile = attestation === undefined ? PROOF_V1 : PROOF_V2
+  const { authorization } = request
+  const profile = profileToSign(attestation !== undefined, authorization !== undefined)
+  const covered = authorization === undefined ? fields : { ...fields, authorization }
   const created = Number(signingTimeOf(request.now) / 1_000_000n)
   const nonce = crypto.randomUUID()
   const parameters = writeProofParameters({ created, nonce, keyId: certificate.cert_id }, profile)
   const about = { method: request.method.toUpperCase(), target: targetOf(request.url) }
-  const signature = await signer.sign(signatureBase(about, fields, parameters, profile))
+  const signature = await signer.sign(signatureBase(about, covered, parameters, profile))
   return { ...fields, 'signature-input': `node=${parameters}`, signature: `node=:${toBase64(signature)}:` }
 }
 
@@ -69,14 +76,14 @@ function carry(record: JsonValue, name: string): string {
   return text
 }
 
-/** As `fetch` puts it into the request line: the proof must cover the very same text. */
-function targetOf(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : new URL(url, 'http://localhost')
-  return parsed.pathname + parsed.search
-}
-
 export interface ProvingFetchOptions extends ProofIdentity {
   readonly audience: string
+  /** Also sign the field Authorization of a request that has it. Older services refuse such a proof. */
+  readonly coverAuthorization?: boolean
+  /** With it the proof is of the profile of WIMSE: returns a current token of this key. */
+  readonly wit?: () => Promise<string>
+  /** With it every response must be signed by the service, or the call fails. */
+  readonly responses?: ResponseCheck
   readonly clock?: () => Instant
   readonly fetch?: Fetch
 }
@@ -87,7 +94,8 @@ export type SigningFetch = typeof globalThis.fetch
 /** A `fetch` that proves every request. A body is read whole first: what is signed must be known before it is sent. */
 export function signingFetch(identity: () => ProvingFetchOptions): SigningFetch {
   const proving = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
-    const { audience, clock = systemClock, fetch = globalThis.fetch, ...caller } = identity()
+    const caller = identity()
+    const { audience, clock = systemClock, fetch = globalThis.fetch, responses } = caller
     // The platform's own reading of its arguments, so that nothing is understood in two ways.
     const request = new Request(input, init)
     const { url, signal, body: stream } = request
@@ -95,9 +103,10 @@ export function signingFetch(identity: () => ProvingFetchOptions): SigningFetch 
     const body = stream === null ? undefined : new Uint8Array(await request.arrayBuffer())
     const about = { method, url, audience, now: clock(), ...(body === undefined ? {} : { body }) }
     const headers = new Headers(request.headers)
-    for (const [name, value] of Object.entries(await signRequest(about, caller))) headers.set(name, value)
+    const proof = await prove(about, headers, caller)
+    for (const [name, value] of Object.entries(proof)) headers.set(name, value)
     // A redirect would send the proof to an address that the caller did not choose.
-    return fetchWithoutRedirect(fetch, url, {
+    const response = await fetchWithoutRedirect(fetch, url, {
       ...(input instanceof Request ? carriedOver(input) : {}),
       ...init,
       method,
@@ -105,10 +114,25 @@ export function signingFetch(identity: () => ProvingFetchOptions): SigningFetch 
       ...(body === undefined ? {} : { body }),
       signal,
     })
+    if (responses === undefined) return response
+    return requireSigned(response, { method, url, proof }, { ...responses, now: responses.now ?? clock })
   }
   // Bun's `fetch` also opens connections ahead, which needs no proof.
   const { preconnect } = globalThis.fetch as { readonly preconnect?: unknown }
   return preconnect === undefined ? proving : Object.assign(proving, { preconnect })
+}
+
+function prove(
+  about: RequestToSign,
+  headers: Headers,
+  { signer, wit, coverAuthorization, ...caller }: ProvingFetchOptions,
+): Promise<Readonly<Record<string, string>>> {
+  if (wit !== undefined)
+    return wit().then((token) =>
+      signWimseRequest({ ...about, fields: Object.fromEntries(headers) }, { signer, wit: token }),
+    )
+  const authorization = coverAuthorization === true ? headers.get('authorization') : null
+  return signRequest({ ...about, ...(authorization === null ? {} : { authorization }) }, { ...caller, signer })
 }
 
 function carriedOver(request: Request): RequestInit {

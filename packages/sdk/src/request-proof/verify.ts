@@ -30,6 +30,11 @@ export type ProofRefusal =
   | 'proof_replayed'
   | 'nonces_unavailable'
   | 'body_too_large'
+  /** Of the options and profiles of a middleware. */
+  | 'authorization_not_covered'
+  | 'wit_malformed'
+  | 'wit_expired'
+  | 'wit_untrusted'
 
 export type AttestationRefusal = 'attestation_malformed' | 'attestation_not_bound' | 'attestation_issuer_mismatch'
 

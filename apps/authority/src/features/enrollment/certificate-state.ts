@@ -27,7 +27,7 @@ export function whyUnusable(
 export async function rejectCertificate(
   call: Call,
   parts: EnrollmentParts,
-  kind: 'heartbeat_rejected' | 'renewal_rejected',
+  kind: 'heartbeat_rejected' | 'renewal_rejected' | 'wit_rejected',
   cert_id: string,
   reason: RefusalCode,
   shown: JsonObject = {},

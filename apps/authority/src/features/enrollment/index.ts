@@ -9,6 +9,7 @@ import { join } from './join.ts'
 import { labelNode } from './label-node.ts'
 import { nodes } from './nodes.ts'
 import { renew } from './renew.ts'
+import { issueWit } from './wit.ts'
 import type { Feature } from '../../core.ts'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import { foldCertificateCounts } from '../../database/certificate-counts.ts'
@@ -58,6 +59,7 @@ export function openEnrollment(parts: EnrollmentParts): Enrollment {
       bind(enrollment.join, (call) => join(call, own)),
       bind(enrollment.heartbeat, (call) => heartbeat(call, own)),
       bind(enrollment.renew, (call) => renew(call, own)),
+      bind(enrollment.wit, (call) => issueWit(call, own)),
       bind(enrollment.nodes, (call) => nodes(call, own)),
       bind(enrollment.certificates, (call) => certificates(call, own)),
       bind(enrollment.labelNode, (call) => labelNode(call, own)),

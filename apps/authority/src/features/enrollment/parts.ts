@@ -9,6 +9,12 @@ export interface EnrollmentParts
   readonly admission: Pick<Admission, 'verifyEvidence' | 'claimEvidence'>
   readonly settings: Pick<
     AuthoritySettings,
-    'allowedRoles' | 'certificateKeptDays' | 'heartbeatSeconds' | 'inviteKeptDays' | 'renewalGraceSeconds'
+    | 'allowedRoles'
+    | 'certificateKeptDays'
+    | 'heartbeatSeconds'
+    | 'inviteKeptDays'
+    | 'publicUrl'
+    | 'renewalGraceSeconds'
+    | 'wimseTrustDomain'
   >
 }

@@ -175,6 +175,12 @@ export function readRenewRequest(body: JsonObject): CertificateRequest & {
   return { ...readIdentity(body), validityHours: readRequestedHours(body), roles: body['roles'], evidence }
 }
 
+/** As POST /renew, for POST /wit. */
+export function readWitRequest(body: JsonObject): CertificateRequest {
+  refuseSiblings(body, ['invite_token', 'status', 'validity_hours', 'roles'])
+  return readIdentity(body)
+}
+
 function readIdentity(body: JsonObject): CertificateRequest {
   const [cert_id, key] = [body['cert_id'], body['node_public_key']]
   if (typeof cert_id !== 'string' || cert_id === '' || typeof key !== 'string' || key === '')

@@ -18,6 +18,7 @@ export const AUDIT_KINDS: readonly AuditKind[] = [
       'invites_withdrawn',
       'certificate_issued',
       'certificate_renewed',
+      'wit_issued',
       'certificate_revoked',
       'node_label_set',
       'agent_registered',

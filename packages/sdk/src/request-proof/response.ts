@@ -1,0 +1,198 @@
+import {
+  MAX_CARRIED_CHARACTERS,
+  checkResponseFields,
+  checkWit,
+  contentDigest,
+  isKeyIdOfProof,
+  presentedCertificate,
+  readCarried,
+  readWit,
+  seconds,
+  signResponseFields,
+  toBase64,
+  toUtf8,
+  writeJson,
+} from '@chancery/protocol'
+import type { Instant, JoinCertificate, ResponseIdentity, ResponseRefusal, Signer } from '@chancery/protocol'
+import { ChanceryError, RequestError } from '../errors.ts'
+import type { TrustVerdict } from '../gateway/verdict.ts'
+import { signingTimeOf } from '../trust/signing-time.ts'
+import { targetOf } from './target.ts'
+import type { NodeCaller } from './verify.ts'
+import type { AcceptedWimse, WimseIdentity } from './wimse.ts'
+
+/** A response as it is sent. */
+export interface ResponseToSign {
+  readonly status: number
+  readonly body?: Uint8Array | string
+  /** As sent in Content-Type; signed when given. */
+  readonly contentType?: string
+  readonly now?: Instant
+}
+
+/** The service that signs: by its certificate, or by its token for callers of WIMSE. */
+export type ResponseSigner = { readonly signer: Signer; readonly certificate: JoinCertificate } | WimseIdentity
+
+/**
+ * The fields that prove who answered this request, and with what (docs/protocol/request-proof.md section 8). Send the
+ * body unchanged. Beta.
+ */
+export async function signResponse(
+  caller: Pick<NodeCaller, 'proof'>,
+  response: ResponseToSign,
+  by: ResponseSigner,
+): Promise<Readonly<Record<string, string>>> {
+  const nonce = nonceOf(caller.proof.headers['signature-input'])
+  if (nonce === undefined) throw new RequestError('the proof of the caller has no nonce')
+  const body = typeof response.body === 'string' ? toUtf8(response.body) : (response.body ?? new Uint8Array())
+  const identity = identityOf(by)
+  const digest = contentDigest(body)
+  const { status, contentType } = response
+  const facts = {
+    created: Number(signingTimeOf(response.now) / seconds(1)),
+    nonce: crypto.randomUUID(),
+    signer: by.signer,
+  }
+  const signed = { status, contentDigest: digest, contentType, identity }
+  const made = await signResponseFields(signed, { ...caller.proof.request, nonce }, facts)
+  return { 'content-digest': digest, [identity.field]: identity.value, ...made }
+}
+
+function identityOf(by: ResponseSigner): ResponseIdentity {
+  if ('wit' in by) {
+    if (readWit(by.wit)?.certificate.node_public_key !== by.signer.publicKey)
+      throw new RequestError('the token is of another key')
+    return { field: 'workload-identity-token', value: by.wit }
+  }
+  const { certificate, signer } = by
+  if (certificate.node_public_key !== signer.publicKey) throw new RequestError('the certificate is of another key')
+  if (!isKeyIdOfProof(certificate.cert_id)) throw new RequestError('the id of the certificate fits no signature field')
+  const value = `:${toBase64(toUtf8(writeJson(certificate)))}:`
+  return { field: 'chancery-certificate', value, keyId: certificate.cert_id }
+}
+
+export interface ResponseCheck {
+  /** A RelyingParty, or another verifier of certificates. */
+  readonly trust: { evaluate(certificate: JoinCertificate, now: Instant): Promise<TrustVerdict> }
+  /** Which node is the service. Any node of the network could sign a response. */
+  readonly isService: (certificate: JoinCertificate) => boolean
+  /** Accepts responses with a token, by network name. */
+  readonly wimse?: Readonly<Record<string, AcceptedWimse>>
+  /** Longest body that is read; 16 MiB when not given. */
+  readonly maxBodyBytes?: number
+  readonly now?: () => Instant
+}
+
+/** A response does not prove that it is the answer of the service to this request. Do not act on it. */
+export class ResponseUntrustedError extends ChanceryError {
+  override readonly name = 'ResponseUntrustedError'
+  readonly reason: ResponseProblem
+
+  constructor(reason: ResponseProblem) {
+    super(`The response is not trusted: ${reason}`)
+    this.reason = reason
+  }
+}
+
+export type ResponseProblem =
+  | ResponseRefusal
+  | 'response_unsigned'
+  | 'response_too_large'
+  | 'digest_mismatch'
+  | 'wrong_service'
+  | 'wit_expired'
+  | 'wit_untrusted'
+  | 'certificate_untrusted'
+
+const MAX_BODY_BYTES = 16 * 1024 * 1024
+
+/** Returns the response with its body read, when it is signed for this request; throws {@link ResponseUntrustedError}. */
+export async function requireSigned(
+  response: Response,
+  sent: { readonly method: string; readonly url: string; readonly proof: Readonly<Record<string, string>> },
+  check: ResponseCheck,
+): Promise<Response> {
+  const body = await readWithin(response, check.maxBodyBytes ?? MAX_BODY_BYTES)
+  const problem = body === undefined ? 'response_too_large' : await findProblem(response, body, sent, check)
+  if (problem !== undefined) throw new ResponseUntrustedError(problem)
+  const { status, statusText, headers } = response
+  const isEmpty = status === 204 || status === 205 || status === 304
+  return new Response(isEmpty ? null : (body as Uint8Array<ArrayBuffer>), { status, statusText, headers })
+}
+
+async function findProblem(
+  { status, headers }: Response,
+  body: Uint8Array,
+  sent: { readonly method: string; readonly url: string; readonly proof: Readonly<Record<string, string>> },
+  check: ResponseCheck,
+): Promise<ResponseProblem | undefined> {
+  const now = signingTimeOf(check.now?.())
+  const [input, signature, digest] = ['signature-input', 'signature', 'content-digest'].map((name) => headers.get(name))
+  const read = readIdentity(headers)
+  const nonce = nonceOf(sent.proof['signature-input'])
+  if (!input || !signature || !digest || read === undefined || nonce === undefined) return 'response_unsigned'
+  const { identity, certificate } = read
+  if (digest !== contentDigest(body)) return 'digest_mismatch'
+  const signed = { status, contentDigest: digest, contentType: headers.get('content-type') ?? undefined, identity }
+  const request = { method: sent.method, target: targetOf(sent.url), nonce }
+  const fields = { 'signature-input': input, signature }
+  const refusal = await checkResponseFields(signed, request, fields, { publicKey: certificate.node_public_key, now })
+  if (refusal !== undefined) return refusal
+  const token = await checkToken(identity, check, now)
+  if (token !== undefined) return token
+  if (!(await check.trust.evaluate(certificate, now)).trusted) return 'certificate_untrusted'
+  return check.isService(certificate) ? undefined : 'wrong_service'
+}
+
+async function checkToken(
+  identity: ResponseIdentity,
+  { wimse = {} }: ResponseCheck,
+  now: Instant,
+): Promise<'wit_expired' | 'wit_untrusted' | undefined> {
+  if (identity.field === 'chancery-certificate') return undefined
+  const wit = readWit(identity.value)
+  const name = wit?.certificate.network_name ?? ''
+  const network = Object.hasOwn(wimse, name) ? wimse[name] : undefined
+  if (wit === undefined || network === undefined) return 'wit_untrusted'
+  return checkWit(wit, { trustDomain: network.trustDomain, keys: network.keys() }, now)
+}
+
+function readIdentity(
+  headers: Headers,
+): { readonly identity: ResponseIdentity; readonly certificate: JoinCertificate } | undefined {
+  const token = headers.get('workload-identity-token')
+  const carried = headers.get('chancery-certificate')
+  // Two identities would have two readings.
+  if ((token === null) === (carried === null)) return undefined
+  if (token !== null) {
+    const certificate = readWit(token)?.certificate
+    return certificate && { certificate, identity: { field: 'workload-identity-token', value: token } }
+  }
+  const text = carried ?? ''
+  const certificate =
+    text.length <= MAX_CARRIED_CHARACTERS ? readCarried(text, (value) => presentedCertificate(value, '')) : undefined
+  if (certificate === undefined) return undefined
+  return { certificate, identity: { field: 'chancery-certificate', value: text, keyId: certificate.cert_id } }
+}
+
+/** The nonce of a request, as its proof has it. */
+function nonceOf(signatureInput: string | undefined): string | undefined {
+  return /;nonce="([\w+/=.~-]{16,128})"/.exec(signatureInput ?? '')?.[1]
+}
+
+async function readWithin(response: Response, maxBytes: number): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  const reader = response.body?.getReader()
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
+    if (done || value === undefined) break
+    size += value.length
+    if (size > maxBytes) {
+      await reader?.cancel()
+      return undefined
+    }
+    chunks.push(value)
+  }
+  return new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer())
+}
