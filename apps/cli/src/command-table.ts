@@ -59,6 +59,7 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   'agent remove': () => import('./commands/agents/remove.ts'),
   'agent card sign': () => import('./commands/agents/card-sign.ts'),
   'agent card verify': () => import('./commands/agents/card-verify.ts'),
+  wit: () => import('./commands/wit/wit.ts'),
   'operator list': () => import('./commands/operator/list.ts'),
   'operator add': () => import('./commands/operator/add.ts'),
   'operator remove': () => import('./commands/operator/remove.ts'),

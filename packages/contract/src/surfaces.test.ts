@@ -83,6 +83,7 @@ describe('mapSurfaces', () => {
       '/heartbeat',
       '/join',
       '/renew',
+      '/wit',
     ])
     expect(group('operator').every((line) => line.target.startsWith('/admin/'))).toBe(true)
     const words = map.groups.map((entry) => [...new Set(entry.surfaces.map((line) => line.access))])
@@ -91,8 +92,8 @@ describe('mapSurfaces', () => {
 
   it('counts what it lists', () => {
     expect(map.counts).toEqual({ http: ALL_ROUTES.length, cli: COMMANDS.length, browser_safe: group('safe').length })
-    // Without 6 node and 1 executor routes.
-    expect(map.counts.browser_safe).toBe(ALL_ROUTES.length - group('operator').length - 7)
+    // Without 7 node and 1 executor routes.
+    expect(map.counts.browser_safe).toBe(ALL_ROUTES.length - group('operator').length - 8)
   })
 
   it('shows the settings in force', () => {

@@ -60,6 +60,7 @@ const PATHS = [
   'agent remove',
   'agent card sign',
   'agent card verify',
+  'wit',
   'operator list',
   'operator add',
   'operator remove',

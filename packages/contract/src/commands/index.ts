@@ -32,6 +32,7 @@ import { treatyCommands } from './recognition-treaties.ts'
 import { feedCommands } from './revocation-feeds.ts'
 import { trustEvidenceCommands } from './trust-evidence.ts'
 import { verifyCommands } from './verify.ts'
+import { witCommands } from './wit.ts'
 
 /** Every command, in the order help lists them: first steps first. */
 export const COMMANDS: readonly Command[] = [
@@ -46,6 +47,7 @@ export const COMMANDS: readonly Command[] = [
   ...enrollmentCommands,
   ...admissionCommands,
   ...agentCommands,
+  ...witCommands,
   ...operatorCommands,
   ...networkPolicyCommands,
   ...attestationCommands,

@@ -199,7 +199,7 @@ export class Node {
   /**
    * A `fetch` that proves to the service named `audience` who calls (docs/protocol/request-proof.md), with the
    * certificate of the moment. With an attestation of this node the proof is of profile v2: a service of another
-   * network can then ask its authority for a decision.
+   * network can then ask its authority for a decision. With `profile: 'wimse'` it is a proof of WIMSE.
    */
   fetchAs(audience: string, options: FetchAsOptions | Fetch = {}): SigningFetch {
     const given: FetchAsOptions = typeof options === 'function' ? { fetch: options } : options

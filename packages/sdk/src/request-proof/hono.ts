@@ -19,10 +19,11 @@ export function honoNodeProof(
     const result = await verifier.check({
       method: raw.method,
       target: pathname + search,
-      // Web headers join repeated fields with a comma; no field of a proof has one, so joined ones are malformed.
+      // Web headers join repeated fields with a comma. These fields have none, so joined ones are malformed; the others
+      // are read as joined.
       field: (name) => {
         const value = raw.headers.get(name)
-        return value === null ? [] : value.split(', ')
+        return value === null ? [] : /^chancery-|^content-digest$/.test(name) ? value.split(', ') : [value]
       },
       // Read from a copy: the handler gets the body untouched.
       body: () => readCopy(raw, verifier.maxBodyBytes),
