@@ -6,8 +6,12 @@ import {
   signatureBase,
   toBase64,
   toUtf8,
+  wimseBase,
+  wimseComponents,
+  withAuthorization,
   writeJson,
   writeProofParameters,
+  writeWimseParameters,
 } from '@chancery/protocol'
 import type { Attestation, Instant, JoinCertificate, JsonValue, ProofHeaders, Signer } from '@chancery/protocol'
 
@@ -22,6 +26,8 @@ export interface TestProof {
   readonly signer: Signer
   readonly now: Instant
   readonly nonce?: string
+  /** With it the proof covers this field. */
+  readonly authorization?: string
 }
 
 export async function testProof(proof: TestProof): Promise<ProofHeaders> {
@@ -33,12 +39,41 @@ export async function testProof(proof: TestProof): Promise<ProofHeaders> {
     'chancery-certificate': carry(certificate),
     ...(attestation === undefined ? {} : { 'chancery-attestation': carry(attestation) }),
   }
-  const profile = attestation === undefined ? PROOF_V1 : PROOF_V2
+  const { authorization } = proof
+  const plain = attestation === undefined ? PROOF_V1 : PROOF_V2
+  const profile = authorization === undefined ? plain : withAuthorization(plain)
   const created = Number(proof.now / seconds(1))
   const nonce = proof.nonce ?? crypto.randomUUID()
   const parameters = writeProofParameters({ created, nonce, keyId: certificate.cert_id }, profile)
-  const signature = await signer.sign(signatureBase({ method, target }, covered, parameters, profile))
+  const signature = await signer.sign(
+    signatureBase(
+      { method, target },
+      { ...covered, ...(authorization === undefined ? {} : { authorization }) },
+      parameters,
+      profile,
+    ),
+  )
   return { ...covered, 'signature-input': `node=${parameters}`, signature: `node=:${toBase64(signature)}:` }
+}
+
+/** A proof of WIMSE as it is made. */
+export async function testWimseProof(
+  proof: Omit<TestProof, 'attestation' | 'authorization' | 'certificate'> & {
+    readonly wit: string
+    /** Other fields of the request. */
+    readonly fields?: Readonly<Record<string, string>>
+  },
+): Promise<Record<string, string>> {
+  const { method, target, audience, signer, wit } = proof
+  const body = typeof proof.body === 'string' ? toUtf8(proof.body) : (proof.body ?? new Uint8Array())
+  const digest = body.length === 0 ? {} : { 'content-digest': contentDigest(body) }
+  const fields = { ...proof.fields, ...digest, 'workload-identity-token': wit }
+  const components = wimseComponents(fields)
+  const created = Number(proof.now / seconds(1))
+  const nonce = proof.nonce ?? crypto.randomUUID()
+  const parameters = writeWimseParameters(components, { created, expires: created + 60, nonce, audience })
+  const signature = toBase64(await signer.sign(wimseBase({ method, target }, fields, components, parameters)))
+  return { ...fields, 'signature-input': `wimse=${parameters}`, signature: `wimse=:${signature}:` }
 }
 
 function carry(record: JsonValue): string {

@@ -106,6 +106,10 @@ export interface CheckPolicy {
   readonly audience: string
   /** Networks whose certificates are accepted. */
   readonly networks: readonly string[]
+  /** Trust domains of the networks whose workload identity tokens are accepted. */
+  readonly wimse: ReadonlyMap<string, string>
+  /** Refuse a request with Authorization that its proof does not cover. */
+  readonly requireSignedAuthorization: boolean
   /** SHA-256 of the client certificates of the proxies. */
   readonly proxyCertificates: readonly string[]
   /** Limits for each node. */

@@ -1,11 +1,20 @@
-import { PROOF_AUDIENCE } from '@chancery/protocol'
+import { PROOF_AUDIENCE, isJsonObject, isTrustDomain } from '@chancery/protocol'
 import type { JsonValue } from '@chancery/protocol'
-import { Form, integerIn, textMatching, textUpTo, textsOf } from './form.ts'
+import { Form, integerIn, pathOf, textMatching, textUpTo, textsOf, truth } from './form.ts'
 import type { Check, Problems } from './form.ts'
 import { readPattern } from './path-pattern.ts'
 import type { CheckPolicy, CheckQuestion, CheckRoute, NetworkPolicy, PatternSegment } from './policy.ts'
 
-const MEMBERS = ['audience', 'networks', 'proxy_cert_sha256', 'requests_per_minute', 'decisions_per_minute', 'routes']
+const MEMBERS = [
+  'audience',
+  'networks',
+  'wimse',
+  'require_signed_authorization',
+  'proxy_cert_sha256',
+  'requests_per_minute',
+  'decisions_per_minute',
+  'routes',
+]
 const ROUTE_MEMBERS = ['method', 'path', 'network', 'capability', 'resource', 'body']
 const MAX_PER_MINUTE = 1_000_000
 const DEFAULT_PER_MINUTE = 600
@@ -34,6 +43,8 @@ export function readCheck(
   const accepted = form.withDefault('networks', textsOf(known, 256), [...networks.keys()])
   const perMinute = integerIn(1, MAX_PER_MINUTE)
   const rest = {
+    wimse: form.withDefault('wimse', trustDomains(known), new Map<string, string>()),
+    requireSignedAuthorization: form.withDefault('require_signed_authorization', truth, false),
     proxyCertificates: form.withDefault('proxy_cert_sha256', textsOf(digest, 64), []),
     requestsPerMinute: form.withDefault('requests_per_minute', perMinute, DEFAULT_PER_MINUTE),
     decisionsPerMinute: form.withDefault('decisions_per_minute', perMinute, DEFAULT_PER_MINUTE),
@@ -42,6 +53,24 @@ export function readCheck(
   const routes = form.required('routes', (each, at) => readRoutes(each, at, problems, deciding))
   if (name === undefined || routes === undefined) return undefined
   return { ...rest, audience: name, networks: accepted, routes }
+}
+
+/** Reads trust domains by network. */
+function trustDomains(known: Check<string>): Check<ReadonlyMap<string, string>> {
+  return (value, path, problems) => {
+    if (!isJsonObject(value)) {
+      problems.add(path, 'must be an object of trust domains by network')
+      return undefined
+    }
+    const domains = new Map<string, string>()
+    for (const [network, domain] of Object.entries(value)) {
+      const at = pathOf(path, network)
+      if (known(network, at, problems) === undefined) continue
+      if (typeof domain === 'string' && isTrustDomain(domain)) domains.set(network, domain)
+      else problems.add(at, 'must be a host name in lower case')
+    }
+    return domains
+  }
 }
 
 function readRoutes(

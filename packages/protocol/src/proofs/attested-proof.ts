@@ -14,12 +14,27 @@ export const PROOF_V2: ProofProfile = {
   tag: 'chancery-node-v2',
 }
 
-/** Reads a proof of either profile; undefined when it is spelled as neither. */
+/** The profile with `authorization` as the last signed part (docs/protocol/request-proof.md section 7). */
+export function withAuthorization<Profile extends ProofProfile>(profile: Profile): Profile {
+  const name = 'authorization'
+  return { ...profile, fields: [...profile.fields, name], components: [...profile.components, name] }
+}
+
+/** True when a proof says that it covers the field. The signature decides whether it does. */
+export function coversAuthorization(signatureInput: string | undefined): boolean {
+  return /^node=\([^)]* "authorization"\);/.test(signatureInput ?? '')
+}
+
+/**
+ * Reads a proof of either profile; undefined when it is spelled as neither. With the value of Authorization among the
+ * headers, the proof must cover it.
+ */
 export function readRequestProof(headers: ProofHeaders): RequestProof | undefined {
   const { 'chancery-audience': audience, 'chancery-attestation': attestation } = headers
   if (!PROOF_AUDIENCE.test(audience)) return undefined
-  if (attestation === undefined) return readProofOf(PROOF_V1, headers)
-  return attestation.length <= MAX_CARRIED_CHARACTERS ? readProofOf(PROOF_V2, headers) : undefined
+  if (attestation !== undefined && attestation.length > MAX_CARRIED_CHARACTERS) return undefined
+  const profile = attestation === undefined ? PROOF_V1 : PROOF_V2
+  return readProofOf(headers.authorization === undefined ? profile : withAuthorization(profile), headers)
 }
 
 /** The attestation in a proof of profile v2, as it came and as it was read; undefined when it has not its form. */

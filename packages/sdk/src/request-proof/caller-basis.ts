@@ -1,7 +1,6 @@
-import { attestationInProof, readRequestProof } from '@chancery/protocol'
+import { attestationInProof, coversAuthorization, readRequestProof } from '@chancery/protocol'
 import type { Attestation } from '@chancery/protocol'
 import { RequestError } from '../errors.ts'
-import { coversAuthorization } from './authorization.ts'
 import type { NodeCaller } from './verify.ts'
 
 /** What a service sends to its authority to ask for its caller. */

@@ -149,8 +149,7 @@ async function permit(
 const NOTHING = contentDigest(new Uint8Array())
 
 /** Check 5 of the request proof. A proxy that sends no body, or a part of it, leaves this to the service behind it. */
-async function checkBody(request: CheckedRequest, { proof }: ProvenNode, { route }: MatchedRoute): Promise<void> {
-  const digest = proof.headers['content-digest']
+async function checkBody(request: CheckedRequest, { digest }: ProvenNode, { route }: MatchedRoute): Promise<void> {
   const bytes = await request.body()
   const isPartial = request.all('x-envoy-auth-partial-body').some((value) => value !== 'false')
   if (bytes.length > 0 && !isPartial) {
@@ -163,13 +162,13 @@ async function checkBody(request: CheckedRequest, { proof }: ProvenNode, { route
   if (route.body !== 'upstream') throw new GatewayRefusal('body_not_seen')
 }
 
-function resultOf({ certificate, proof }: ProvenNode, decisionId: string | undefined): ResultHeaders {
+function resultOf({ certificate, digest }: ProvenNode, decisionId: string | undefined): ResultHeaders {
   return {
     [RESULT_HEADERS.node]: toHeaderText(certificate.cert_id),
     [RESULT_HEADERS.network]: toHeaderText(certificate.network_name),
     [RESULT_HEADERS.roles]: certificate.roles.map(toHeaderText).join(','),
     [RESULT_HEADERS.nodeKey]: certificate.node_public_key,
-    [RESULT_HEADERS.bodyDigest]: proof.headers['content-digest'],
+    [RESULT_HEADERS.bodyDigest]: digest,
     // Always sent: some proxies leave the header of a client in place when this one is missing.
     [RESULT_HEADERS.decision]: toHeaderText(decisionId ?? ''),
   }

@@ -96,8 +96,8 @@ function parametersOf({ resource }: CheckQuestion, { params }: MatchedRoute): Js
 }
 
 /** The proof as received, for the authority of a relay (protocol/trust-operations: on_behalf_of). */
-function callerProofOf({ method, target }: CheckedRequest, { proof }: ProvenNode): JsonObject {
-  const { headers } = proof
+function callerProofOf({ method, target }: CheckedRequest, { relayed: headers }: ProvenNode): JsonObject {
+  if (headers === undefined) throw new GatewayRefusal('proof_not_relayable')
   return {
     method,
     request_target: target,

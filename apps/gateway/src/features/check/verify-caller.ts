@@ -2,15 +2,26 @@ import { GatewayRefusal } from '@chancery/contract'
 import {
   PROOF_FIELDS,
   attestationInProof,
+  contentDigest,
+  coversAuthorization,
   evaluateCertificate,
   isAttestationOfKey,
   isProofCurrent,
+  isWimseRequest,
   readRequestProof,
   seconds,
   toTrustDecision,
   verifyRequestProof,
+  verifyWimseRequest,
 } from '@chancery/protocol'
-import type { Attestation, Instant, JoinCertificate, ProofHeaders, RequestProof } from '@chancery/protocol'
+import type {
+  Attestation,
+  Instant,
+  JoinCertificate,
+  ProofHeaders,
+  RequestProof,
+  WimseNetwork,
+} from '@chancery/protocol'
 import type { AuditContext } from '../../audit/audit-context.ts'
 import { toRetrySeconds } from '../../edge/admit-caller.ts'
 import type { CheckPolicy } from '../../policy/policy.ts'
@@ -26,7 +37,10 @@ const MAX_NAME = 256
 /** The node that made a request: its certificate is trusted, and its proof is spent. */
 export interface ProvenNode {
   readonly certificate: JoinCertificate
-  readonly proof: RequestProof
+  /** Of the body, as signed. */
+  readonly digest: string
+  /** The proof as received, when the authority can check it again. */
+  readonly relayed: ProofHeaders | undefined
   /** Of profile v2: about this key, and issued by the network of the certificate. Its signature was not verified. */
   readonly attestation: Attestation | undefined
 }
@@ -39,14 +53,53 @@ export interface CheckContext {
   readonly now: Instant
 }
 
-/** Checks the request proof in the order of docs/protocol/request-proof.md section 3, without the body. */
-export async function verifyCaller(
+/** Checks the proof of a request, of either kind, without the body. */
+export function verifyCaller(request: CheckedRequest, check: CheckContext, parts: CheckParts): Promise<ProvenNode> {
+  const field = (name: string): readonly string[] => request.all(name)
+  const isWimse = check.policy.wimse.size > 0 && isWimseRequest(field) && field('chancery-certificate').length === 0
+  return isWimse ? verifyByToken(request, check, parts) : verifyByCertificate(request, check, parts)
+}
+
+/** In the order of docs/protocol/wimse.md. */
+async function verifyByToken(request: CheckedRequest, check: CheckContext, parts: CheckParts): Promise<ProvenNode> {
+  const { policy, trust, now } = check
+  const { method, target } = request
+  const network = (name: string): WimseNetwork | undefined => {
+    const trustDomain = policy.networks.includes(name) ? policy.wimse.get(name) : undefined
+    const issuers = [...(trust.networks.get(name)?.issuers.values() ?? [])]
+    return trustDomain === undefined
+      ? undefined
+      : { trustDomain, keys: () => issuers.flatMap(({ anchors }) => [...anchors.values()]) }
+  }
+  const asked = { method, target, field: (name: string) => request.all(name) }
+  const caller = await verifyWimseRequest(asked, { audience: policy.audience, network, now })
+  if (typeof caller === 'string') throw new GatewayRefusal(caller)
+  const { certificate, created, nonce, contentDigest: digest = NOTHING } = caller
+  await requireTrusted(certificate, check, parts)
+  await countRequest(certificate, check, parts)
+  await spend(certificate, { created, nonce }, parts)
+  return { certificate, digest, relayed: undefined, attestation: undefined }
+}
+
+const NOTHING = contentDigest(new Uint8Array())
+
+async function spend(
+  { node_public_key }: JoinCertificate,
+  { created, nonce }: { readonly created: number; readonly nonce: string },
+  { quota }: CheckParts,
+): Promise<void> {
+  const name = `${node_public_key} ${nonce}`
+  if (!(await quota.spend({ name, created: seconds(created) }))) throw new GatewayRefusal('proof_replayed')
+}
+
+/** In the order of docs/protocol/request-proof.md section 3. */
+async function verifyByCertificate(
   request: CheckedRequest,
   check: CheckContext,
   parts: CheckParts,
 ): Promise<ProvenNode> {
   const { policy, now } = check
-  const proof = readProof(request)
+  const proof = readProof(request, policy)
   if (proof.headers['chancery-audience'] !== policy.audience) throw new GatewayRefusal('wrong_audience')
   if (!isProofCurrent(proof, now, MAX_AGE_SECONDS)) throw new GatewayRefusal('proof_stale')
   const text = proof.headers['chancery-certificate']
@@ -56,15 +109,15 @@ export async function verifyCaller(
   const attestation = attestationOf(proof, certificate)
   await requireTrusted(certificate, check, parts)
   await countRequest(certificate, check, parts)
-  const { created, nonce } = proof.parameters
-  const name = `${certificate.node_public_key} ${nonce}`
-  if (!(await parts.quota.spend({ name, created: seconds(created) }))) throw new GatewayRefusal('proof_replayed')
+  await spend(certificate, proof.parameters, parts)
   // Only now: a node above its quota, or a replayed proof, must not replace the certificates of others.
   parts.certificates.store(text, certificate)
-  return { certificate, proof, attestation }
+  const { headers } = proof
+  const relayed = headers.authorization === undefined ? headers : undefined
+  return { certificate, digest: headers['content-digest'], relayed, attestation }
 }
 
-function readProof(request: CheckedRequest): RequestProof {
+function readProof(request: CheckedRequest, { requireSignedAuthorization }: CheckPolicy): RequestProof {
   const attestations = request.all('chancery-attestation')
   const values = PROOF_FIELDS.map((name) => [name, request.all(name)] as const)
   if (values.every(([, found]) => found.length === 0) && attestations.length === 0)
@@ -72,9 +125,16 @@ function readProof(request: CheckedRequest): RequestProof {
   if (values.some(([, found]) => found.length !== 1) || attestations.length > 1)
     throw new GatewayRefusal('proof_malformed')
   const [attestation] = attestations
+  const authorizations = request.all('authorization')
+  const isCovered = coversAuthorization(request.all('signature-input')[0])
+  if (requireSignedAuthorization && authorizations.length > 0 && !isCovered)
+    throw new GatewayRefusal('authorization_not_covered')
+  const [authorization] = authorizations
+  if (isCovered && (authorization === undefined || authorizations.length > 1)) malformed()
   const headers = {
     ...Object.fromEntries(values.map(([name, [value = '']]) => [name, value])),
     ...(attestation === undefined ? {} : { 'chancery-attestation': attestation }),
+    ...(isCovered ? { authorization } : {}),
     // The names are those of PROOF_FIELDS.
   } as ProofHeaders
   return readRequestProof(headers) ?? malformed()
