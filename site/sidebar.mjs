@@ -65,7 +65,7 @@ export const sidebar = [
   group('Programs', folder('', ['client-library', 'offline-verification'], ['architecture', ...EVALUATE])),
   group(
     'Protocol',
-    folder('protocol', ['core', 'trust-operations', 'gateway', 'partners', 'request-proof', 'evidence-pack']),
+    folder('protocol', ['core', 'trust-operations', 'gateway', 'partners', 'request-proof', 'wimse', 'evidence-pack']),
   ),
   group('Reference', folder('reference', ['records', 'routes', 'errors', 'commands', 'settings'])),
   group('How the code works', ['architecture', ...folder('flows')]),
