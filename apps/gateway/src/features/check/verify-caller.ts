@@ -21,6 +21,7 @@ import type {
   ProofHeaders,
   RequestProof,
   WimseNetwork,
+  WimseRefusal,
 } from '@chancery/protocol'
 import type { AuditContext } from '../../audit/audit-context.ts'
 import { toRetrySeconds } from '../../edge/admit-caller.ts'
@@ -73,13 +74,24 @@ async function verifyByToken(request: CheckedRequest, check: CheckContext, parts
   }
   const asked = { method, target, field: (name: string) => request.all(name) }
   const caller = await verifyWimseRequest(asked, { audience: policy.audience, network, now })
-  if (typeof caller === 'string') throw new GatewayRefusal(caller)
+  if (typeof caller === 'string') throw new GatewayRefusal(REFUSALS[caller])
   const { certificate, created, nonce, contentDigest: digest = NOTHING } = caller
   await requireTrusted(certificate, check, parts)
   await countRequest(certificate, check, parts)
   await spend(certificate, { created, nonce }, parts)
   return { certificate, digest, relayed: undefined, attestation: undefined }
 }
+
+/** The refusals of the profile, as the check sends them. */
+const REFUSALS = {
+  proof_malformed: 'proof_malformed',
+  wrong_audience: 'wrong_audience',
+  proof_stale: 'proof_stale',
+  signature_invalid: 'signature_invalid',
+  wit_malformed: 'wit_malformed',
+  wit_expired: 'wit_expired',
+  wit_untrusted: 'wit_untrusted',
+} as const satisfies Readonly<Record<WimseRefusal, string>>
 
 const NOTHING = contentDigest(new Uint8Array())
 
