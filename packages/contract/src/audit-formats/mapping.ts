@@ -97,6 +97,8 @@ export const AUTHORITY_EVENT_MAPPINGS: Readonly<Record<AuditEventType, EventMapp
   heartbeat_rejected: entity('certificate', 'read', CERTIFICATE, FAILED),
   renewal_rejected: entity('certificate', 'update', CERTIFICATE, FAILED),
   certificate_renewed: entity('certificate', 'update', ['new_cert_id']),
+  wit_issued: entity('workload identity token', 'create', CERTIFICATE),
+  wit_rejected: entity('workload identity token', 'create', CERTIFICATE, FAILED),
   certificate_revoked: entity('certificate', 'unenroll', CERTIFICATE),
   certificates_removed: entity('certificate', 'delete', ['job']),
   audit_events_removed: entity('audit log', 'delete', ['job']),
