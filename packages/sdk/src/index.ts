@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one list of everything that the package exports
 export { createClient } from './client.ts'
 export type { Client, ClientOptions } from './client.ts'
 export type { ConnectionOptions } from './http/options.ts'

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one table of all routes of the feature
 import { type Routes, routes } from '../route.ts'
 
 const facts = {

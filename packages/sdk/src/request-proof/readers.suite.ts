@@ -88,5 +88,5 @@ export async function firstSigns(
   const { fields, paramValues } = facts
   const config = { key, name: 'sig1', fields, params: Object.keys(paramValues), paramValues }
   const signed = await first.httpbis.signMessage(config, { ...message, headers: { ...message.headers } })
-  return Object.fromEntries(Object.entries(signed.headers).map(([name, value]) => [name.toLowerCase(), String(value)]))
+  return Object.fromEntries(Object.entries(signed.headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one refusal after the other, against the same request
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { seconds, signWit, toBase64Url, toUtf8, signJws, writeJson, toBase64 } from '@chancery/protocol'
