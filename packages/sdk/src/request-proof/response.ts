@@ -17,7 +17,7 @@ import type { Instant, JoinCertificate, ResponseIdentity, ResponseRefusal, Signe
 import { ChanceryError, RequestError } from '../errors.ts'
 import type { TrustVerdict } from '../gateway/verdict.ts'
 import { signingTimeOf } from '../trust/signing-time.ts'
-import { targetOf } from './target.ts'
+import { targetOf } from './request-to-sign.ts'
 import type { NodeCaller } from './verify.ts'
 import type { AcceptedWimse, WimseIdentity } from './wimse.ts'
 

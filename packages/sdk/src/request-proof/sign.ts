@@ -19,7 +19,8 @@ import type { Fetch } from '../http/transport.ts'
 import { profileToSign } from './authorization.ts'
 import { requireSigned } from './response.ts'
 import type { ResponseCheck } from './response.ts'
-import { targetOf } from './target.ts'
+import { targetOf } from './request-to-sign.ts'
+import type { RequestToSign } from './request-to-sign.ts'
 import { signWimseRequest } from './wimse.ts'
 
 /** Who calls: the key, and the certificate that names it. */
@@ -28,18 +29,6 @@ export interface ProofIdentity {
   readonly certificate: JoinCertificate
   /** An attestation of this key by the network of the certificate; with it the proof is of profile v2. */
   readonly attestation?: Attestation
-}
-
-export interface RequestToSign {
-  readonly method: string
-  /** The whole address, or path and query. */
-  readonly url: string
-  readonly body?: Uint8Array | string
-  /** The name the service goes by (docs/protocol/request-proof.md). */
-  readonly audience: string
-  /** The value of this field of the request: with it, the proof covers the field. Older services refuse such a proof. */
-  readonly authorization?: string
-  readonly now?: Instant
 }
 
 /** The fields that prove a request comes from this node. New ones are needed for every request. */
