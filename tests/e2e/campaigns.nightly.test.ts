@@ -53,6 +53,7 @@ describe('campaigns with small counts', () => {
     ['succession', 1, () => import('../campaigns/faults/succession.ts')],
     ['succession-live', 1, () => import('../campaigns/succession/live.ts')],
     ['transition-kills', 6, () => import('../campaigns/faults/transition-kills.ts')],
+    ['witness', 200, () => import('../campaigns/evidence/witness.ts')],
     // One authority on each engine.
     ['trusted-at', 400, () => import('../campaigns/history/trusted-at.ts')],
   ])(

@@ -27,6 +27,7 @@ describe('campaigns before each merge', () => {
     // The seed chooses the patterns. All 720 cases run at night.
     ['clock', 24, () => import('../campaigns/clock/clock.ts')],
     ['trusted-at', 25, () => import('../campaigns/history/trusted-at.ts')],
+    ['witness', 25, () => import('../campaigns/evidence/witness.ts')],
   ])(
     '%s finds no violation in %i cases',
     async (name, count, load) => {
