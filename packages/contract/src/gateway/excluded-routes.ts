@@ -51,6 +51,8 @@ export const EXCLUDED_ROUTES: Readonly<Partial<Record<RouteId, string>>> = {
   'GET /admin/audit': BETA,
   'GET /admin/boundary-policy-texts/{text_digest}': BETA,
   'GET /admin/findings': BETA,
+  'GET /admin/history/archive': BETA,
+  'GET /admin/history/trusted': BETA,
   'GET /admin/changes': BETA,
   'GET /admin/evidence/counts': BETA,
   'GET /admin/evidence/rejections': BETA,
