@@ -187,43 +187,53 @@ describe.each(['sqlite', 'postgres'] as const)('an authority on %s', (backend) =
 })
 
 describe('a gateway', () => {
-  it('traces the call it makes, and sends nothing of the trace to the authority', async () => {
-    const seen: IncomingHttpHeaders[] = []
-    const folder = await mkdtemp(join(tmpdir(), 'chancery-traces-'))
-    const door = createServer((request, response) => {
-      seen.push(request.headers)
-      response.setHeader('content-type', 'application/json').end('{}')
-    }).listen(0, '127.0.0.1')
-    await once(door, 'listening')
-    const { port } = door.address() as AddressInfo
-    const by = await testIssuer('traced')
-    const list = await testList(by, systemClock.now())
-    const caller = testClient('service', ['traced'], { service_groups: ['network'] })
-    const traced = testNetwork(by, list, { authority_url: `http://127.0.0.1:${port}`, allow_http: true })
-    await writeFile(join(folder, 'policy.json'), writeJson(testPolicy({ traced }, [caller])), { mode: 0o600 })
-    const gateway = await startGatewayProcess({
-      ...(await collector.settings()),
-      NODE_OPTIONS: `--import ${REGISTER}`,
-      GATEWAY_POLICY_FILE: join(folder, 'policy.json'),
-    })
-    try {
-      const { traceId, headers } = newTrace()
-      const path = '/v1/networks/traced/services/public-get-genesis'
-      const answer = await gateway?.request('GET', path, { token: caller.token, headers })
-      expect(answer?.status).toBe(200)
-      const spans = await collector.trace(traceId)
-      const call = spans.find(({ name }) => name === 'call authority')
-      expect(wayUp(spans, call)).toEqual(['call authority', 'GET /v1/networks/{network}/services/{operation}'])
-      expect(seen).toHaveLength(1)
-      for (const name of ['traceparent', 'tracestate', 'baggage']) expect(seen[0]).not.toHaveProperty(name)
-      // What joins the two traces: the one id both carry.
-      const id = spans.flatMap(({ attributes }) => attributes).find(({ key }) => key === 'chancery.request_id')
-      expect(seen[0]?.['x-request-id']).toBe(id?.value['stringValue'])
-      expect(JSON.stringify(spans)).not.toContain(caller.token)
-    } finally {
-      await gateway?.stop()
-      door.close()
-      await rm(folder, { recursive: true })
-    }
-  }, 60_000)
+  it.each([
+    ['sends nothing of the trace to the authority', 'false'],
+    ['names its span to the authority where the settings allow it', 'true'],
+  ])(
+    'traces the call it makes, and %s',
+    async (_name, forward) => {
+      const seen: IncomingHttpHeaders[] = []
+      const folder = await mkdtemp(join(tmpdir(), 'chancery-traces-'))
+      const door = createServer((request, response) => {
+        seen.push(request.headers)
+        response.setHeader('content-type', 'application/json').end('{}')
+      }).listen(0, '127.0.0.1')
+      await once(door, 'listening')
+      const { port } = door.address() as AddressInfo
+      const by = await testIssuer('traced')
+      const list = await testList(by, systemClock.now())
+      const caller = testClient('service', ['traced'], { service_groups: ['network'] })
+      const traced = testNetwork(by, list, { authority_url: `http://127.0.0.1:${port}`, allow_http: true })
+      await writeFile(join(folder, 'policy.json'), writeJson(testPolicy({ traced }, [caller])), { mode: 0o600 })
+      const gateway = await startGatewayProcess({
+        ...(await collector.settings()),
+        NODE_OPTIONS: `--import ${REGISTER}`,
+        GATEWAY_POLICY_FILE: join(folder, 'policy.json'),
+        GATEWAY_FORWARD_TRACEPARENT: forward,
+      })
+      try {
+        const { traceId, headers } = newTrace()
+        const path = '/v1/networks/traced/services/public-get-genesis'
+        const answer = await gateway?.request('GET', path, { token: caller.token, headers })
+        expect(answer?.status).toBe(200)
+        const spans = await collector.trace(traceId)
+        const call = spans.find(({ name }) => name === 'call authority')
+        expect(wayUp(spans, call)).toEqual(['call authority', 'GET /v1/networks/{network}/services/{operation}'])
+        expect(seen).toHaveLength(1)
+        for (const name of ['tracestate', 'baggage']) expect(seen[0]).not.toHaveProperty(name)
+        const expected = forward === 'true' ? `00-${traceId}-${call?.spanId}-01` : undefined
+        expect(seen[0]?.['traceparent']).toBe(expected)
+        // What joins the two traces: the one id both carry.
+        const id = spans.flatMap(({ attributes }) => attributes).find(({ key }) => key === 'chancery.request_id')
+        expect(seen[0]?.['x-request-id']).toBe(id?.value['stringValue'])
+        expect(JSON.stringify(spans)).not.toContain(caller.token)
+      } finally {
+        await gateway?.stop()
+        door.close()
+        await rm(folder, { recursive: true })
+      }
+    },
+    60_000,
+  )
 })

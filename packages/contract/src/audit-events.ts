@@ -6,8 +6,11 @@ export interface AuditEvent {
   readonly details: readonly string[]
 }
 
-/** On every event where they exist: source address, acting operator key, and the id of the log lines of the request. */
-export const COMMON_AUDIT_DETAILS = ['remote_addr', 'key_id', 'request_id'] as const
+/**
+ * On every event where they exist: source address, acting operator key, the id of the log lines of the request, and the
+ * trace that the caller named in `traceparent`, which proves nothing.
+ */
+export const COMMON_AUDIT_DETAILS = ['remote_addr', 'key_id', 'request_id', 'trace_id'] as const
 
 /**
  * Every audit event (protocol/core 26, protocol/trust-operations 11). No event holds a token, a signature, a body, a

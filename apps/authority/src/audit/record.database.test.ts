@@ -1,4 +1,4 @@
-import { ManualClock, startTestAuthority } from '@chancery/testkit'
+import { ManualClock, accepted, detailsOf, eventsOf, refused, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -20,6 +20,46 @@ async function countEvents(type: string): Promise<number> {
 
 const refuse = (type: 'node_auth_failed' | 'heartbeat_rejected'): Promise<void> =>
   na.core.audit.recordRefusal({ type, details: { reason: 'invalid_signature' } })
+
+describe('the trace of a caller', () => {
+  const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const traceparent = `00-${TRACE}-00f067aa0ba902b7-01`
+  const invite = (headers: Record<string, string | readonly string[]>) =>
+    na.as('standard')('POST', '/admin/invite', { roles: ['role:client'] }, { headers })
+
+  it('is in the event of a change', async () => {
+    const answer = await invite({ traceparent })
+    accepted(answer, 201)
+    const [event] = await eventsOf(na, answer)
+    expect(detailsOf(event)).toMatchObject({ trace_id: TRACE, key_id: 'op-standard' })
+  })
+
+  it('is in the event of a refused caller', async () => {
+    const headers = { traceparent, 'X-Admin-Signature': 'A'.repeat(86) + '==' }
+    const answer = await invite(headers)
+    refused(answer, 401, 'admin_auth_failed')
+    const [event] = await eventsOf(na, answer)
+    expect([event?.['event_type'], detailsOf(event)['trace_id']]).toEqual(['admin_auth_failed', TRACE])
+  })
+
+  it.each<[string, Record<string, string | readonly string[]>]>([
+    ['is missing', {}],
+    ['has another form', { traceparent: traceparent.toUpperCase() }],
+    ['is sent twice', { traceparent: [traceparent, traceparent] }],
+  ])('is not in it when the header %s', async (_name, headers) => {
+    const answer = await invite(headers)
+    accepted(answer, 201)
+    const [event] = await eventsOf(na, answer)
+    expect(Object.keys(detailsOf(event)).sort()).toEqual([
+      'key_id',
+      'recipient_public_key',
+      'remote_addr',
+      'request_id',
+      'roles',
+      'token_fingerprint',
+    ])
+  })
+})
 
 describe('refused callers', () => {
   it('store at most 600 rows a minute of one type; the rest is counted', async () => {

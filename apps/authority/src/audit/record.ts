@@ -2,7 +2,7 @@ import { faultAfterAudit, faultAfterCommit } from '#faults'
 import type { AuditEventType } from '@chancery/contract'
 import { writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { Batcher, endOfLoopTurn } from '@chancery/service-kit'
+import { Batcher, endOfLoopTurn, readTraceParent } from '@chancery/service-kit'
 import type { Call, Clock, Ids, Limiter, Log } from '@chancery/service-kit'
 import type { Database, Transaction } from '../database/database.ts'
 import type { AuthorityMetrics } from '../metrics.ts'
@@ -15,10 +15,18 @@ export interface AuditEvent {
   readonly details: JsonObject
 }
 
-/** Which request caused an event, and through which operator key. */
-export function requestDetails(call: Call & { readonly operator?: { readonly key_id: string } }): JsonObject {
-  const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
-  return call.operator === undefined ? cause : { ...cause, key_id: call.operator.key_id }
+/** The members of a call that an event names. */
+type CausingCall = Pick<Call, 'headers' | 'remoteAddress' | 'requestId'>
+
+/** Which request caused an event, in which trace of the caller, and through which operator key. */
+export function requestDetails(call: CausingCall & { readonly operator?: { readonly key_id: string } }): JsonObject {
+  const trace = readTraceParent(call.headers.all('traceparent'))
+  return {
+    remote_addr: call.remoteAddress,
+    request_id: call.requestId,
+    ...(trace === undefined ? {} : { trace_id: trace.traceId }),
+    ...(call.operator === undefined ? {} : { key_id: call.operator.key_id }),
+  }
 }
 
 export interface AuditParts {

@@ -3,6 +3,7 @@ import { member, readInstant, verifyNodeProof } from '@chancery/protocol'
 import type { Instant, JsonObject, NodeAction } from '@chancery/protocol'
 import { noteCaller } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
+import { requestDetails } from '../audit/record.ts'
 import type { AuthParts } from './parts.ts'
 import { refuseBelowFloor } from './replay-floor.ts'
 
@@ -44,8 +45,7 @@ export async function refuseNode(
   const details = {
     scope,
     reason,
-    remote_addr: call.remoteAddress,
-    request_id: call.requestId,
+    ...requestDetails(call),
     ...(nonce === undefined ? {} : { nonce }),
   }
   await parts.audit.recordRefusal({ type: 'node_auth_failed', details })

@@ -4,6 +4,7 @@ import { CLOCK_TOLERANCE, isKeyId, isNonce, readInstant, verifyOperatorRequest }
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { limitAddress, noteCaller } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
+import { requestDetails } from '../audit/record.ts'
 import type { AuthParts } from './parts.ts'
 import { consumeNonce } from './nonces.ts'
 import { satisfiesTier } from './operator-keys.ts'
@@ -242,7 +243,7 @@ async function recordFailure(
   type: AuditEventType,
   details: JsonObject,
 ): Promise<void> {
-  const cause = { scope: call.routeId, remote_addr: call.remoteAddress, request_id: call.requestId }
+  const cause = { scope: call.routeId, ...requestDetails(call) }
   await parts.audit.recordRefusal({ type, details: { ...details, ...cause } })
 }
 

@@ -23,6 +23,8 @@ export interface AuditContext {
   outcome_uncertain?: true
   auth_method?: AuthMethod
   client_request_id?: string
+  /** The trace that the caller named. It proves nothing. */
+  trace_id?: string
   peer_certificate_sha256?: string
   trust_decision?: { readonly trusted: boolean; readonly reasons: readonly string[] }
   trust_decisions?: readonly { readonly trusted: boolean; readonly reasons: readonly string[] }[]

@@ -25,6 +25,8 @@ export interface RefusalAuditParts {
 /** A request that was refused before its work began. */
 export interface RefusedRequest extends Omit<AuditedRequest, 'caller' | 'code' | 'context'> {
   readonly address: string
+  /** The trace that the caller named. */
+  readonly traceId: string | undefined
 }
 
 /** Why, and the client when the credential names one. */
@@ -70,11 +72,17 @@ export class RefusalAudit {
       this.#add(request.route, status, reason, client?.id)
       return
     }
-    const context = { outcome: 'refused', reason, ...(client === undefined ? {} : { client_id: client.id }) } as const
+    const { traceId, ...facts } = request
+    const context = {
+      outcome: 'refused',
+      reason,
+      ...(client === undefined ? {} : { client_id: client.id }),
+      ...(traceId === undefined ? {} : { trace_id: traceId }),
+    } as const
     const caller = client === undefined ? 'anonymous' : 'client'
     this.#room.add(2)
     try {
-      await this.#parts.audit.recordBoth({ ...request, caller, code: reason, context }, status)
+      await this.#parts.audit.recordBoth({ ...facts, caller, code: reason, context }, status)
     } catch {
       this.#parts.notRecorded.increase()
     }

@@ -86,6 +86,7 @@ export class RequestAudit {
       outcome_uncertain: context.outcome_uncertain,
       trusted: context.trust_decision?.trusted,
       client_request_id: context.client_request_id,
+      trace_id: context.trace_id,
       dialect: context.dialect,
       check_route: context.check_route,
       decision_network: context.decision_network,

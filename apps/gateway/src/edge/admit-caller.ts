@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { GATEWAY_ERRORS, GatewayRefusal } from '@chancery/contract'
-import { andThen } from '@chancery/service-kit'
+import { andThen, readTraceParent } from '@chancery/service-kit'
 import type { Exchange, MaybePromise, RequestHeaders } from '@chancery/service-kit'
 import { RefusedCaller, authenticate } from '../auth/access.ts'
 import type { Caller } from '../auth/access.ts'
@@ -45,7 +45,7 @@ export function admitCaller(request: PresentedRequest, parts: EdgeParts): MaybeP
 async function recordRefused(
   thrown: unknown,
   address: string,
-  { exchange: { raw, requestId, startedMs }, route }: PresentedRequest,
+  { exchange: { raw, requestId, startedMs }, route, headers }: PresentedRequest,
   { metrics, refusals }: EdgeParts,
 ): Promise<never> {
   if (!(thrown instanceof RefusedCaller)) throw thrown
@@ -53,7 +53,8 @@ async function recordRefused(
   if (GATEWAY_ERRORS[error].status === 401) metrics.denied.increase()
   else if (error === 'auth_throttled') metrics.throttled.increase()
   else if (error === 'client_quota') metrics.quotaDenied.increase()
-  await refusals.record({ requestId, method: raw.method ?? '', route, startedMs, address }, thrown)
+  const traceId = readTraceParent(headers.all('traceparent'))?.traceId
+  await refusals.record({ requestId, method: raw.method ?? '', route, startedMs, address, traceId }, thrown)
   throw thrown
 }
 

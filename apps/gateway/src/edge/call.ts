@@ -1,5 +1,5 @@
 import type { GatewayRoute } from '@chancery/contract'
-import type { HttpResponse, RequestHeaders, MaybePromise } from '@chancery/service-kit'
+import type { HttpResponse, RequestHeaders, MaybePromise, TraceParent } from '@chancery/service-kit'
 import type { AuditContext } from '../audit/audit-context.ts'
 import type { ClientPolicy } from '../policy/policy.ts'
 import type { TrustSnapshot } from '../trust/snapshot.ts'
@@ -9,6 +9,8 @@ export interface GatewayCall {
   readonly requestId: string
   readonly route: GatewayRoute
   readonly headers: RequestHeaders
+  /** The trace of the caller, when it names exactly one in the right form. */
+  readonly traceParent: TraceParent | undefined
   /** Path parameters as sent, not decoded. */
   readonly params: Readonly<Record<string, string>>
   /** The query as sent, without the question mark. */

@@ -1,6 +1,6 @@
 import type { GatewayRoute } from '@chancery/contract'
-import { andThen, checkCoding, withFinally, hasBody, readBodyBytes } from '@chancery/service-kit'
-import type { Exchange, RequestHeaders, MaybePromise, RouteMatch } from '@chancery/service-kit'
+import { andThen, checkCoding, withFinally, hasBody, readBodyBytes, readTraceParent } from '@chancery/service-kit'
+import type { Exchange, RequestHeaders, MaybePromise, RouteMatch, TraceParent } from '@chancery/service-kit'
 import type { AuditContext } from '../audit/audit-context.ts'
 import type { ClientPolicy } from '../policy/policy.ts'
 import type { TrustSnapshot } from '../trust/snapshot.ts'
@@ -25,6 +25,7 @@ export class RequestCall implements GatewayCall {
   readonly requestId: string
   readonly route: GatewayRoute
   readonly headers: RequestHeaders
+  readonly traceParent: TraceParent | undefined
   readonly params: Readonly<Record<string, string>>
   readonly query: string
   readonly trust: TrustSnapshot | undefined
@@ -36,6 +37,7 @@ export class RequestCall implements GatewayCall {
     this.requestId = exchange.requestId
     this.route = match.binding.route
     this.headers = arrival.headers
+    this.traceParent = readTraceParent(arrival.headers.all('traceparent'))
     this.params = match.params
     this.query = queryOf(exchange.raw.url ?? '')
     this.trust = arrival.trust

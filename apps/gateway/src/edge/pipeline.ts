@@ -260,6 +260,7 @@ function auditCaller({ client, method }: Caller, call: ClientCall, request: Inco
   if (revision !== undefined) context.policy_revision = revision
   const given = call.headers.get('x-request-id')
   if (given !== undefined && REQUEST_ID_PATTERN.test(given)) context.client_request_id = given
+  if (call.traceParent !== undefined) context.trace_id = call.traceParent.traceId
   const certificate = peerCertificate(request)
   if (certificate !== undefined) context.peer_certificate_sha256 = certificate
 }

@@ -1,7 +1,16 @@
 import { getCACertificates } from 'node:tls'
-import { OutboundError, guardedLookup, isCallable, isRefusedLiteral, isTracing, traced } from '@chancery/service-kit'
+import {
+  OutboundError,
+  currentTraceParent,
+  guardedLookup,
+  isCallable,
+  isRefusedLiteral,
+  isTracing,
+  traced,
+} from '@chancery/service-kit'
 import { Pool } from 'undici'
 import type { NetworkPolicy, Policy } from '../policy/policy.ts'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { UpstreamExchange } from './upstream-exchange.ts'
 import type { UpstreamResponse, UpstreamCall } from './upstream-exchange.ts'
 
@@ -13,16 +22,28 @@ const CONNECTIONS = 16
  * of the environment, no retries, TLS verified, and only to allowed addresses.
  */
 export class AuthorityPools {
+  readonly #forwardsTraces: boolean
   readonly #pools = new Map<string, Pool>()
   /** The pools by network, so that the key is not built for every call. */
   #byNetwork = new WeakMap<NetworkPolicy, Pool>()
 
+  constructor({ forwardTraceparent }: Pick<GatewaySettings, 'forwardTraceparent'>) {
+    this.#forwardsTraces = forwardTraceparent
+  }
+
   async send(network: NetworkPolicy, call: UpstreamCall): Promise<UpstreamResponse> {
     const pool = this.#byNetwork.get(network) ?? this.#findPool(network)
-    if (!isTracing) return new UpstreamExchange(call).run(pool)
-    // The trace is not sent: protocol/gateway 12.3 lists every header. The request id connects both sides.
+    if (!isTracing) return new UpstreamExchange(this.#withTrace(call, call.traceParent)).run(pool)
     const about = { 'http.request.method': call.method, 'server.address': network.authorityUrl?.host ?? '' }
-    return traced('call authority', about, () => new UpstreamExchange(call).run(pool))
+    return traced('call authority', about, () =>
+      new UpstreamExchange(this.#withTrace(call, currentTraceParent())).run(pool),
+    )
+  }
+
+  /** Protocol/gateway 12.3 lists every header. A trace is one of them only where the operator allows it. */
+  #withTrace(call: UpstreamCall, traceParent: string | undefined): UpstreamCall {
+    if (!this.#forwardsTraces || traceParent === undefined) return call
+    return { ...call, headers: [...call.headers, 'traceparent', traceParent] }
   }
 
   /** Closes pools that a new policy no longer names. Open calls finish. */

@@ -7,6 +7,8 @@ export interface UpstreamCall {
   readonly target: string
   /** Name, value pairs. */
   readonly headers: readonly string[]
+  /** The trace of the caller. Sent only where the settings allow it. */
+  readonly traceParent?: string | undefined
   readonly body?: Uint8Array | undefined
   /** For the whole call. */
   readonly timeoutMs: number

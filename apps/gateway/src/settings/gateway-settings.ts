@@ -96,6 +96,13 @@ export const GATEWAY_SETTINGS = {
     default: false,
     defaultText: 'false',
   }),
+  forwardTraceparent: setting({
+    name: 'GATEWAY_FORWARD_TRACEPARENT',
+    help: 'true: the authorities get the traceparent header of the caller, so that their audit names the same trace. Authorities of partners get it, too.',
+    read: trueFalse,
+    default: false,
+    defaultText: 'false',
+  }),
   auditTokenFile: setting({
     name: 'GATEWAY_AUDIT_TOKEN_FILE',
     help: 'File with the bearer secret for the collector.',

@@ -70,7 +70,7 @@ export async function openCore(
     quota: chooseQuota(settings, configuration, tools),
     failures: new MemoryLimiter(clock),
     checks: new SignatureChecks(clock),
-    authorities: new AuthorityPools(),
+    authorities: new AuthorityPools(settings),
     isServing: () => isServing,
   }
   return {

@@ -57,6 +57,13 @@ export function traced<Value>(
   })
 }
 
+/** The header that names the current span, for a call to a service that may know the trace. */
+export function currentTraceParent(): string | undefined {
+  const { traceId, spanId, traceFlags } = trace.getActiveSpan()?.spanContext() ?? {}
+  if (traceId === undefined || spanId === undefined) return undefined
+  return `00-${traceId}-${spanId}-${(traceFlags ?? 0).toString(16).padStart(2, '0')}`
+}
+
 /** The span of one request. The edge ends it with the response. */
 export interface RequestSpan {
   end(status: number): void

@@ -14,6 +14,7 @@ import {
 import type { AgentDescriptor, JsonObject } from '@chancery/protocol'
 import { noteCaller } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import type { AgentsState } from './state.ts'
 import type { AgentsParts } from './parts.ts'
 import { shorten } from '../../requests/read-fields.ts'
@@ -67,7 +68,7 @@ function toRow(call: Call, parts: AgentsParts, descriptor: AgentDescriptor): Reg
   const { agent_id, node_public_key } = descriptor
   const capabilities = [...new Set(descriptor.capabilities)].sort(compareCodePoints)
   const event_id = parts.ids.uuid()
-  const details = { agent_id, node_public_key, remote_addr: call.remoteAddress, request_id: call.requestId }
+  const details = { agent_id, node_public_key, ...requestDetails(call) }
   return {
     node_public_key,
     agent_id,

@@ -11,6 +11,7 @@ import type {
 } from '@chancery/protocol'
 import { jsonText, limitAddress, readRecordTexts } from '@chancery/service-kit'
 import type { Call, HttpResponse } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import { authenticateNode, refuseNode } from '../../auth/node.ts'
 import { consumeNonce, toClaim } from '../../auth/nonces.ts'
 import type { Asker } from '../../metrics.ts'
@@ -188,8 +189,7 @@ async function auditRefusals<Result>(
         ...(reason === undefined ? {} : { reason }),
         ...(cert_id === undefined ? {} : { cert_id }),
         attestation_id: asked.kind === 'presented' ? asked.attestation.attestation_id : asked.attestation_id,
-        remote_addr: call.remoteAddress,
-        request_id: call.requestId,
+        ...requestDetails(call),
       }
       await parts.audit.recordRefusal({ type: 'boundary_request_refused', details })
     }

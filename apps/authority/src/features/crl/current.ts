@@ -3,6 +3,7 @@ import { LIST_HEAD_HEADER, seconds, toUtf8, writeListHeadHeader } from '@chancer
 import type { JsonObject } from '@chancery/protocol'
 import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import type { CrlState } from './state.ts'
 import { LockTimeoutError } from '../../database/database.ts'
 import { translateDatabaseError } from '../../database/open.ts'
@@ -20,7 +21,7 @@ const TRY_AGAIN = seconds(10)
  * request made when the next version is due gets that version.
  */
 export function current(call: Call, parts: CrlState): Promise<CachedDocument> {
-  return serveList(parts, { request_id: call.requestId, remote_addr: call.remoteAddress })
+  return serveList(parts, requestDetails(call))
 }
 
 /** Returns the current list outside a request. `cause` is audited if a new version is signed. */

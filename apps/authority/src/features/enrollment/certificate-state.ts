@@ -2,6 +2,7 @@ import type { RefusalCode } from '@chancery/contract'
 import { Refusal } from '@chancery/contract'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import type { EnrollmentParts } from './parts.ts'
 import type { CertificateState } from './queries/heartbeats.ts'
 
@@ -34,7 +35,7 @@ export async function rejectCertificate(
   audited: JsonObject = {},
 ): Promise<never> {
   if (reason !== 'certificate_not_found' && reason !== 'certificate_key_mismatch') {
-    const details = { cert_id, reason, ...audited, remote_addr: call.remoteAddress, request_id: call.requestId }
+    const details = { cert_id, reason, ...audited, ...requestDetails(call) }
     await parts.audit.recordRefusal({ type: kind, details })
   }
   throw new Refusal(reason, shown)

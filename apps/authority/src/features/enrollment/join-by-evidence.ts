@@ -3,6 +3,7 @@ import { draftJoinCertificate, writeJson } from '@chancery/protocol'
 import type { JoinCertificate } from '@chancery/protocol'
 import { jsonText, limitAddress } from '@chancery/service-kit'
 import type { Call, HttpResponse } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import { authenticateNode, refuseNode } from '../../auth/node.ts'
 import type { VerifiedNode } from '../../auth/node.ts'
 import { spendNonceInside, toClaim } from '../../auth/nonces.ts'
@@ -104,8 +105,7 @@ async function issueInside(
     node_public_key,
     roles,
     ...evidenceDetails(evidence),
-    remote_addr: call.remoteAddress,
-    request_id: call.requestId,
+    ...requestDetails(call),
   }
   await parts.audit.record(tx, { type: 'certificate_issued', details })
   return text
@@ -118,7 +118,7 @@ async function refuseEvidence(
   { node_public_key, evidence }: EvidenceJoinRequest,
   { reason, digest }: { readonly reason: EvidenceReason; readonly digest: string },
 ): Promise<never> {
-  const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
+  const cause = requestDetails(call)
   const details = { reason, node_public_key, rule_id: evidence.rule_id, evidence_digest: digest, ...cause }
   await parts.audit.recordRefusal({ type: 'join_rejected', details })
   const bucket = `join-token-fail ${limitAddress(call.remoteAddress)}`

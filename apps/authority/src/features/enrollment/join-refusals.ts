@@ -1,5 +1,6 @@
 import { Refusal } from '@chancery/contract'
 import type { Call } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import type { EnrollmentParts } from './parts.ts'
 import type { JoinRequest } from './requests.ts'
 
@@ -9,8 +10,8 @@ export async function refuseCompromised(
   request: Pick<JoinRequest, 'node_public_key'>,
   prior_cert_id: string | null,
 ): Promise<never> {
-  const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
-  const details = { reason: 'node_key_compromised', node_public_key: request.node_public_key, prior_cert_id, ...cause }
+  const { node_public_key } = request
+  const details = { reason: 'node_key_compromised', node_public_key, prior_cert_id, ...requestDetails(call) }
   // Always stored: a new attempt with a compromised key is the first sign of an attacker.
   await parts.database.write((tx) => parts.audit.record(tx, { type: 'join_rejected', details }))
   throw new Refusal('node_key_compromised')

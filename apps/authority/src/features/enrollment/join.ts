@@ -3,6 +3,7 @@ import { draftJoinCertificate, sha256Hex, writeInstant, writeJson, writeSortable
 import type { JoinCertificate } from '@chancery/protocol'
 import { jsonText, limitAddress } from '@chancery/service-kit'
 import type { HttpResponse, Call } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import { authenticateNode, refuseNode } from '../../auth/node.ts'
 import type { VerifiedNode } from '../../auth/node.ts'
 import { toClaim } from '../../auth/nonces.ts'
@@ -109,8 +110,7 @@ function toRow(
     node_public_key: request.node_public_key,
     invite_token_fingerprint: digest.slice(0, 16),
     roles: certificate.roles,
-    remote_addr: call.remoteAddress,
-    request_id: call.requestId,
+    ...requestDetails(call),
   }
   return {
     token_digest: digest,

@@ -15,6 +15,7 @@ import {
 import type { Instant, JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
 import type { HttpResponse, Call } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
 import { spendNonceInside, toClaim } from '../../auth/nonces.ts'
 import { faultPoint } from '#faults'
@@ -157,14 +158,13 @@ async function issueSuccessor(
   if (stored.revoke_after === null && isOfKey(stored, parts.signing.keyId))
     await supersede(tx, stored.cert_id, graceEnd(parts, stored, now))
   faultPoint('renew-stored')
-  const cause = { remote_addr: call.remoteAddress, request_id: call.requestId }
   const details = {
     old_cert_id: stored.cert_id,
     new_cert_id: certificate.cert_id,
     node_public_key: stored.node_public_key,
     ...(evidence === undefined ? {} : evidenceDetails(evidence)),
   }
-  await parts.audit.record(tx, { type: 'certificate_renewed', details: { ...details, ...cause } })
+  await parts.audit.record(tx, { type: 'certificate_renewed', details: { ...details, ...requestDetails(call) } })
   return text
 }
 

@@ -3,6 +3,7 @@ import { defaultPolicyTerms, toUtf8 } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
+import { requestDetails } from '../../audit/record.ts'
 import type { PolicyParts } from './parts.ts'
 import { findActivePolicy } from './queries.ts'
 import { publishVersion } from './versions.ts'
@@ -12,7 +13,7 @@ import { publishVersion } from './versions.ts'
  * Returns the active manifest, as it was signed. The first request of a new network creates the default one.
  */
 export function current(call: Call, parts: PolicyParts): Promise<CachedDocument> {
-  return servePolicy(parts, { request_id: call.requestId, remote_addr: call.remoteAddress })
+  return servePolicy(parts, requestDetails(call))
 }
 
 /** Returns the active manifest outside a request. `cause` is audited. */

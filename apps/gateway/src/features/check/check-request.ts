@@ -1,5 +1,6 @@
 import { GATEWAY_ERRORS, GatewayRefusal } from '@chancery/contract'
 import { contentDigest } from '@chancery/protocol'
+import { readTraceParent } from '@chancery/service-kit'
 import type { AuditedRequest } from '../../audit/request-audit.ts'
 import type { Deadline } from '../../edge/deadline.ts'
 import { toRefusal } from '../../edge/error-body.ts'
@@ -36,7 +37,9 @@ export type ResultHeaders = Readonly<Record<string, string>>
 export async function checkRequest(request: CheckedRequest, asked: Asked, parts: CheckParts): Promise<ResultHeaders> {
   const check = openCheck(asked, parts)
   check.context.dialect = request.dialect
-  const node = await recordStrangers(request, asked, parts, async () => {
+  const traceParent = readTraceParent(request.all('traceparent'))
+  if (traceParent !== undefined) check.context.trace_id = traceParent.traceId
+  const node = await recordStrangers(request, { ...asked, traceId: traceParent?.traceId }, parts, async () => {
     if (request.names.some(isRefusedHeader)) throw new GatewayRefusal('header_refused')
     return verifyCaller(request, check, parts)
   })
@@ -69,7 +72,7 @@ function openCheck({ peerCertificate, isSecure }: Asked, { trust, state, clock }
  */
 async function recordStrangers(
   { method }: CheckedRequest,
-  { requestId, startedMs, address }: Asked,
+  { requestId, startedMs, address, traceId }: Asked & { readonly traceId: string | undefined },
   { refusals }: CheckParts,
   verify: () => Promise<ProvenNode>,
 ): Promise<ProvenNode> {
@@ -78,7 +81,7 @@ async function recordStrangers(
   } catch (thrown) {
     const error = toRefusal(thrown)?.error
     if (error !== undefined && GATEWAY_ERRORS[error].status < 500)
-      await refusals.record({ requestId, method, route: CHECK_PREFIX, startedMs, address }, { error })
+      await refusals.record({ requestId, method, route: CHECK_PREFIX, startedMs, address, traceId }, { error })
     throw thrown
   }
 }
@@ -136,6 +139,7 @@ async function permit(
   if (asks === undefined) return resultOf(node, undefined)
   const call: AskingCall = {
     requestId: asked.requestId,
+    traceParent: readTraceParent(request.all('traceparent')),
     trust: check.trust,
     context: check.context,
     client: { id: 'check', networks: check.policy.networks },

@@ -102,6 +102,7 @@ async function send(
       method: 'POST',
       target,
       headers: ['accept', json, REQUEST_ID_HEADER, call.requestId, 'content-type', json, ...headers],
+      traceParent: call.traceParent?.text,
       body: toUtf8(writeJson(body)),
       timeoutMs: Math.min(TOTAL_MS, call.remainingMs()),
       maxBytes: MAX_RESPONSE_BYTES,

@@ -13,7 +13,7 @@ export interface DecisionParts extends Pick<Core, 'authorities' | 'clock' | 'ids
 /** The request for which a decision is asked: of a client, or of a proxy that asks the HTTP check. */
 export interface AskingCall extends Pick<
   ClientCall,
-  'requestId' | 'trust' | 'context' | 'remainingMs' | 'checkDeadline'
+  'requestId' | 'traceParent' | 'trust' | 'context' | 'remainingMs' | 'checkDeadline'
 > {
   readonly client: Pick<ClientPolicy, 'id' | 'networks'>
   /** Called before the authority is asked, and not when an earlier decision is used. */

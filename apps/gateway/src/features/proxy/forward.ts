@@ -70,7 +70,10 @@ interface PreparedRequest {
   readonly signed: readonly string[]
 }
 
-/** Sends exactly the headers of protocol/gateway 12.3. Of the caller's headers only the operator signature is sent. */
+/**
+ * Sends exactly the headers of protocol/gateway 12.3. Of the caller's headers only the operator signature is sent, and
+ * with GATEWAY_FORWARD_TRACEPARENT the trace.
+ */
 async function send(
   { network, operation }: AdmittedRequest,
   { target, body, signed }: PreparedRequest,
@@ -88,6 +91,7 @@ async function send(
       method: operation.method,
       target,
       headers,
+      traceParent: call.traceParent?.text,
       body,
       timeoutMs: Math.min(TOTAL_MS, call.remainingMs()),
       maxBytes: operation.max_response_bytes,
