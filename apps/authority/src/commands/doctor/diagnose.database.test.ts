@@ -400,3 +400,52 @@ describe.skipIf(postgres)('doctor, through the public address', () => {
     }
   })
 })
+
+describe('an admission rule', () => {
+  const addRule = (rule_id: string, members: object): Promise<unknown> =>
+    na.as('privileged')('POST', '/admin/admission-rules', {
+      rule_id,
+      kind: 'oidc',
+      issuer: 'https://ci.example',
+      jwks_url: 'https://ci.example/jwks',
+      required_claims: { sub: ['a'] },
+      ...members,
+    })
+  const rulesFound = async (): Promise<readonly Finding[]> =>
+    (await examine()).filter(({ check }) => check === 'admission-rule')
+
+  it('is shown with what it admits, and warns when it is wide', async () => {
+    await addRule('narrow', {})
+    await addRule('wide', { audience: 'plain', expires_at: writeInstant(systemClock.now() - HOUR) })
+    const found = (await rulesFound()).toSorted((a, b) => (a.found < b.found ? -1 : 1))
+    expect(found.map(({ status }) => status)).toEqual(['good', 'warn'])
+    expect(found[0]?.found).toBe('narrow admits tokens of https://ci.example with sub = a; as role:client for 2 h')
+    expect(found[1]?.found).toMatch(/^wide is over; it admitted tokens .*the audience is plain/)
+  })
+
+  it('is a problem when its row was edited, or its operator key is revoked', async () => {
+    await addRule('edited', {})
+    const { database } = na.core
+    const rows = database.read.selectFrom('admission_rules').select('rule_json')
+    const text = (await rows.executeTakeFirstOrThrow()).rule_json
+    const set = (rule_json: string) =>
+      database.write(({ query }) => query.updateTable('admission_rules').set({ rule_json }).execute())
+    await set(text.replace('["a"]', '["b"]'))
+    expect(await rulesFound()).toMatchObject([{ status: 'bad', about: 'edited' }])
+    await set(text)
+    await database.write(({ query }) =>
+      query
+        .insertInto('revoked_operator_keys')
+        .values({
+          key_id: 'op-privileged',
+          revoked_at: '',
+          reason: 'lost',
+          revoked_by: 'op-standard',
+          public_key: null,
+        })
+        .execute(),
+    )
+    const [finding] = await rulesFound()
+    expect([finding?.status, finding?.found]).toEqual(['warn', expect.stringContaining('is revoked')])
+  })
+})

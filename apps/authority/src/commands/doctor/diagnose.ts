@@ -9,6 +9,7 @@ import { openActivePolicies, probeCedar } from '../../features/boundary-policies
 import { NO_REDIS, checkNetwork } from '../../features/findings/index.ts'
 import { countNodeStates } from '../../features/roster/index.ts'
 import { openRedisCounts } from '../../limits/redis-counts.ts'
+import { checkAdmission } from './check-admission.ts'
 import { checkClock, checkDatabase, checkDurability, checkWrites } from './check-database.ts'
 import { checkBalancer, checkInstance } from './check-edge.ts'
 import { checkEnvFile, checkKeys } from './check-keys.ts'
@@ -62,7 +63,10 @@ async function checkStore(
       findings.push(...(await checkMarks(database, settings, keys.ownKeys.all, clock.now())))
     findings.push(...(await checkState(database, settings, keys, clock)))
     if (keys.ownKeys !== undefined && keys.genesis !== undefined)
-      findings.push(...(await checkRecords(database, settings, keys.ownKeys, clock.now())))
+      findings.push(
+        ...(await checkRecords(database, settings, keys.ownKeys, clock.now())),
+        ...(await checkAdmission(database, settings, keys.ownKeys, keys.genesis, clock.now())),
+      )
     if (url !== undefined && keys.genesis !== undefined)
       findings.push(...(await checkBalancer(url, { settings, genesis: keys.genesis, database })))
     return findings
