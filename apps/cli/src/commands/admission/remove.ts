@@ -37,5 +37,9 @@ function staysText({ valid_certificates: count, certificates, more }: RemovedRul
   const named = certificates.slice(0, SHOWN).map((id) => `  chancery revoke ${visible(id)}`)
   const rest = more || count > SHOWN ? ['  The rest are in --json.'] : []
   const number = more ? `More than ${count} certificates` : plural(count, 'certificate')
-  return [`${number} of it stay valid until they end. To end them now:`, ...named, ...rest].join('\n')
+  return [
+    `${number} of it ${count === 1 ? 'stays valid until it ends' : 'stay valid until they end'}. To end now:`,
+    ...named,
+    ...rest,
+  ].join('\n')
 }
