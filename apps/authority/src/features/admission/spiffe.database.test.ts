@@ -1,4 +1,3 @@
-// oxlint-disable max-lines -- both forms of SVIDs, and everything that is tried with them
 import { SECOND, joinAudience, readSpiffeId, sha256Hex } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import {
