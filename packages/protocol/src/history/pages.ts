@@ -56,7 +56,7 @@ export class ProvenPages {
   readonly keys: AuthorityKeys[] = []
   /** Stored records with the id that is asked for. They are verified when they are used. */
   readonly candidates: Map<string, SubjectRecord> = new Map()
-  /** Of the partner that is asked for. */
+  /** The treaty that is asked for, or those with the partner that is asked for. */
   readonly treaties: Map<string, RecognitionTreaty> = new Map()
   readonly lists: ProvenList<Crl>[] = []
   readonly feeds: ProvenList<RevocationFeed>[] = []
@@ -105,8 +105,9 @@ export class ProvenPages {
         ? certificates.filter(({ cert_id }) => cert_id === id).map((each) => fromCertificate(each))
         : attestations.filter(({ attestation_id }) => attestation_id === id).map((each) => fromAttestation(each))
     if (kind !== 'treaty') for (const each of found) this.candidates.set(each.digest, each)
+    // By its id only where a treaty is asked for: the issuer of an attestation chooses the id of the attestation.
     for (const treaty of treaties)
-      if (treaty.treaty_id === id || treaty.subject_sovereign_id === this.issuer)
+      if (kind === 'treaty' ? treaty.treaty_id === id : treaty.subject_sovereign_id === this.issuer)
         this.treaties.set(digestOfRecord(treaty), treaty)
   }
 

@@ -47,6 +47,7 @@ async function verifyTreaties(
   let open: HistoryFinding | undefined
   let refused: TrustReason = 'no_treaty'
   for (const treaty of proven.treaties.values()) {
+    if (treaty.subject_sovereign_id !== subject.issuer) continue
     const verdict = await verifyOwn(fromTreaty(treaty), proven, at)
     if (verdict.state === 'not_trusted') continue
     const match = await matchOf(subject, treaty)

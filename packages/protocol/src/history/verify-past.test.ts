@@ -341,6 +341,15 @@ describe("a partner's attestation", () => {
     expect(await stateOf(pages, REVOKED, await given({ status: 'suspended' }))).toBe('not_trusted bad_status')
   })
 
+  it('is not accepted by a treaty with another partner, also if it has the id of that treaty', async () => {
+    const facts = { ...attestation, attestation_id: 'treaty-1', issuer_sovereign_id: 'OTHER-NET', signatures: [] }
+    const given = fromAttestation(await signList(facts, partner))
+    const imported = { ...importedStanding, id: 'treaty-1', issuer_sovereign_id: 'OTHER-NET' }
+    const history = await statementOf([imported, treatyStanding], { treaties_with: 'OTHER-NET' })
+    const asked: TrustSubject = { kind: 'attestation', id: 'treaty-1', given }
+    expect(await stateOf([pageOf(history, withTreaty)], ISSUED, asked)).toBe('not_trusted no_treaty')
+  })
+
   it('is answered by pages that follow each other from the beginning to the end', async () => {
     const place = (id: string) => ({ issuer_sovereign_id: 'PARTNER-NET', id })
     const kind = 'imported_attestation'
