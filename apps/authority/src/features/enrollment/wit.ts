@@ -63,6 +63,7 @@ async function sign(
   trustDomain: string,
   { cert_json, revoke_after }: RenewableCertificate,
 ): Promise<{ readonly wit: string; readonly expires_at: string }> {
+  signing.requireAllowed()
   const now = clock.now()
   const certificate = readJoinCertificate(readJson(cert_json))
   // A superseded certificate ends with its grace time.
@@ -74,6 +75,6 @@ async function sign(
   const read = readWit(wit)
   const problem = read && (await checkWit(read, { trustDomain, keys: [signing.publicKey] }, now))
   if (read === undefined || (problem !== undefined && problem !== 'wit_expired'))
-    throw new Refusal('service_unavailable', { reason: 'signature_invalid' })
+    throw new Refusal('service_unavailable', { reason: 'signature_check_failed' })
   return { wit, expires_at: writeInstant(seconds(exp)) }
 }
