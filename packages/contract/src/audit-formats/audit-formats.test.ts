@@ -141,6 +141,13 @@ describe('events of other releases and unexpected values', () => {
     )
   })
 
+  it.each(['a\u0000b', 'a\nb', 'a\uFFFE'])('keeps the claimed id %j out of the attributes', (key_id) => {
+    const event = written('cloudevents', authorityEvent('admin_auth_failed', { key_id }))
+    expect(event).not.toHaveProperty('subject')
+    expect(event['data']).toEqual({ key_id })
+    expect(problemsOf('cloudevents', { ...event, subject: key_id })).not.toEqual([])
+  })
+
   it('names no id as trace that is not one', () => {
     const event = written('ocsf', authorityEvent('boundary_decision_made', { trace_id: 'x'.repeat(32) }))
     expect(event).not.toHaveProperty('trace')

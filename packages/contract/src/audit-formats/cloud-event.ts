@@ -10,8 +10,8 @@ const SEQUENCE_DIGITS = 16
 
 /** One event as a CloudEvent 1.0 in structured mode. `source` and `id` together are unique. */
 export function toCloudEvent(record: AuditRecord, origin: AuditOrigin): JsonObject {
-  const subject = subjectOf(record)
-  const key = operatorOf(record)
+  const subject = attributeText(subjectOf(record))
+  const key = attributeText(operatorOf(record))
   return {
     specversion: '1.0',
     id: record.id,
@@ -28,4 +28,9 @@ export function toCloudEvent(record: AuditRecord, origin: AuditOrigin): JsonObje
     ...(key === undefined ? {} : { authtype: 'api_key', authid: key }),
     data: record.details,
   }
+}
+
+/** A text that an attribute may have. An id that a caller claimed may have other characters; `data` has it then. */
+function attributeText(text: string | undefined): string | undefined {
+  return text === undefined || /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u.test(text) ? undefined : text
 }

@@ -2,6 +2,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 
 const text = { type: 'string', minLength: 1 } as const
+/** A text of CloudEvents: no control characters and no half characters. */
+const attribute = { type: 'string', pattern: '^[^\\p{Cc}\\p{Cs}\\p{Noncharacter_Code_Point}]+$' } as const
 const id = { type: 'integer', minimum: 0 } as const
 const oneOf = (...values: readonly number[]): object => ({ enum: values })
 const closed = (required: readonly string[], properties: Readonly<Record<string, object>>): object => ({
@@ -132,11 +134,11 @@ const CLOUD_EVENT = {
     source: { type: 'string', pattern: "^urn:chancery:(authority|gateway)(:[A-Za-z0-9%._~!*()'-]+)?$" },
     type: { type: 'string', pattern: '^chancery\\.(authority|gateway)\\.audit\\.[a-z_]+$' },
     time: { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z$' },
-    subject: text,
+    subject: attribute,
     datacontenttype: { const: 'application/json' },
     sequence: { type: 'string', pattern: '^[0-9]{16}$' },
     authtype: { enum: ['api_key'] },
-    authid: text,
+    authid: attribute,
     data: { type: 'object' },
   }),
   propertyNames: { pattern: '^[a-z0-9]+$' },

@@ -16,7 +16,8 @@ const REASONS: Readonly<Record<BundleReason, string>> = {
   key_unknown: 'the key that it names is not a key of this network. For a former key add --key-history',
   envelope_signature: 'the signature of the envelope does not hold',
   statement_mismatch: 'the statement is not the one of the decision in it',
-  decision_signature: 'the authority did not sign the decision in it with a key of that date',
+  decision_signature:
+    'no given key of the authority signed the decision at its date. For a decision from before a change of the key add --key-history',
   decision_network: 'the decision is of another network',
 }
 
