@@ -20,6 +20,7 @@ export function registerLogGauges({ metrics, database, settings, clock }: Health
     name: 'chancery_evidence_log_unwitnessed_seconds',
     help: 'Time since the last checkpoint of the evidence log lacks its quorum; 0 when it has it.',
     collect: async () => {
+      if (settings.logQuorum === 0) return 0
       const since = readInstant((await findCosigned(db))?.pending_since ?? '')
       return since === undefined ? 0 : Number((clock.now() - since) / SECOND)
     },
