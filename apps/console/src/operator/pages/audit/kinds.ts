@@ -70,7 +70,6 @@ export const AUDIT_KINDS: readonly AuditKind[] = [
       'join_rejected',
       'heartbeat_rejected',
       'renewal_rejected',
-      'wit_rejected',
       'boundary_request_refused',
       'evidence_rejected',
       'sovereign_revocation_feed_rejected',
