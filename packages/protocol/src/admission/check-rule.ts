@@ -38,7 +38,12 @@ function checkOidc(rule: AdmissionTerms): void {
 
 /** The issuers of GitHub and GitLab serve every project there, so their own identity claims apply. */
 function checkPlatform({ issuer, platform }: AdmissionTerms): void {
-  const expected = issuer === GITHUB_ISSUER ? 'github' : issuer === GITLAB_ISSUER ? 'gitlab' : undefined
+  const expected =
+    issuer === GITHUB_ISSUER || issuer?.startsWith(`${GITHUB_ISSUER}/`) === true
+      ? 'github'
+      : issuer === GITLAB_ISSUER
+        ? 'gitlab'
+        : undefined
   if (expected !== undefined && platform !== expected)
     throw new FormError('platform', `must be ${expected} for this issuer`)
 }

@@ -34,6 +34,8 @@ export function readCertificate(der: Uint8Array): Certificate | undefined {
     const x509 = new X509Certificate(der)
     // The platform ignores bytes behind the certificate.
     if (!x509.raw.equals(der)) return undefined
+    // Read once here: it throws for a key that the platform does not support.
+    if (x509.publicKey.type !== 'public') return undefined
     return toCertificate(x509, der)
   } catch {
     // Malformed for the platform, or for this reader. Both refuse it.

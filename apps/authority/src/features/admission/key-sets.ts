@@ -52,8 +52,10 @@ export class KeySets {
     const url = keysUrlOf(rule)
     if (url === null) return readKeys(rule.keys)
     const set = this.#setOf(rule, url)
-    const age = this.#now() - set.fetchedAt
-    if (age >= set.freshMs && this.#now() - set.triedAt >= RETRY_AFTER_MS) await this.#fetchOnce(set, url)
+    const isOld = this.#now() - set.fetchedAt >= set.freshMs
+    // Those who come during a call share it.
+    if (isOld && (set.fetching !== undefined || this.#now() - set.triedAt >= RETRY_AFTER_MS))
+      await this.#fetchOnce(set, url)
     return this.#now() - set.fetchedAt < USABLE_MS ? set.keys : undefined
   }
 
@@ -62,7 +64,7 @@ export class KeySets {
     const url = keysUrlOf(rule)
     if (url !== null) {
       const set = this.#setOf(rule, url)
-      if (this.#now() - set.triedAt >= EARLY_EVERY_MS) await this.#fetchOnce(set, url)
+      if (set.fetching !== undefined || this.#now() - set.triedAt >= EARLY_EVERY_MS) await this.#fetchOnce(set, url)
     }
     return this.find(rule)
   }

@@ -340,7 +340,8 @@ describe('malicious tokens', () => {
 describe('a rule', () => {
   it('is unknown before it is added, after it is removed, and outside its time, with one answer', async () => {
     const token = await sign({})
-    expectReason(await joinWith('never-added', token), 'rule_unavailable')
+    for (const name of ['never-added', '', 'a\u0000b', '../x'])
+      expectReason(await joinWith(name, token), 'rule_unavailable')
     const removed = await newRule()
     accepted(await removeRule(removed), 200)
     expectReason(await joinWith(removed, token), 'rule_unavailable')
@@ -537,6 +538,17 @@ describe('the keys of a rule', () => {
     issuer.status = 200
     clock.advance(15)
     accepted(await joinWith(rule_id, await sign({})), 201)
+  })
+
+  it('are read once for nodes that come at once', async () => {
+    const rule_id = await newRule({ jwks_url: `${issuer.url}/at-once` })
+    const before = issuer.calls
+    const nodes = await Promise.all(Array.from({ length: 5 }, () => newNodeCaller(na.url, 'admission', clock)))
+    const answers = await Promise.all(
+      nodes.map(async (each) => joinWith(rule_id, await sign({ aud: joinAudience(authorityKey(), each.key) }), each)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201])
+    expect(issuer.calls).toBe(before + 1)
   })
 
   it('may be pinned, and then cause no call', async () => {

@@ -6,7 +6,11 @@ import type { Tables } from '../../database/tables.ts'
 
 export type RuleRow = Readonly<Tables['admission_rules']>
 
-export function findRule(db: Reader, rule_id: string): Promise<RuleRow | undefined> {
+/** No rule has a name of another form, and PostgreSQL cannot compare every text. */
+const RULE_ID = /^[A-Za-z0-9._-]{1,64}$/
+
+export async function findRule(db: Reader, rule_id: string): Promise<RuleRow | undefined> {
+  if (!RULE_ID.test(rule_id)) return undefined
   return db.selectFrom('admission_rules').selectAll().where('rule_id', '=', rule_id).executeTakeFirst()
 }
 
