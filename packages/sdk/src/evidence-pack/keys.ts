@@ -22,17 +22,23 @@ export interface PackKeys {
 }
 
 /**
- * The keys of the pack. For an earlier block than the trusted one, the trusted keys with their history: the earlier key
- * may be stolen, so only the trusted history says when it counted. A history that does not verify adds no key.
+ * The keys of the pack. With a trusted history, the trusted keys for each block that is not newer than the trusted one:
+ * a former key may be stolen, so only the trusted history says when it counted, and an older one that the root signed
+ * does not bring back a key that was taken out. A history that does not verify adds no key.
  */
 export async function findKeys({ genesis, key_history }: KeyRecords, trust: PackTrust): Promise<PackKeys> {
   const verdict = key_history === null ? undefined : await verifyKeyHistory(key_history, genesis)
   const own = key_history !== null && verdict?.ok === true ? { genesis, history: key_history } : { genesis }
-  const trusted = trust.genesis
-  const isEarlier = trusted !== undefined && isEarlierBlock(genesis, trusted)
-  const history = isEarlier ? await trustedHistory(trust) : undefined
-  const keys = trusted === undefined || history === undefined ? own : { genesis: trusted, history }
-  return { keys, own, history: verdict }
+  const history = await trustedHistory(trust)
+  return { keys: history === undefined ? own : newestKeys(own, trust.genesis, history), own, history: verdict }
+}
+
+function newestKeys(own: AuthorityKeys, trusted: GenesisBlock | undefined, history: KeyHistory): AuthorityKeys {
+  const { genesis } = own
+  if (trusted === undefined || !isSameNetwork(genesis, trusted)) return own
+  if (isSameBlock(genesis, trusted) || isEarlierBlock(genesis, trusted)) return { genesis: trusted, history }
+  const isOlder = own.history !== undefined && instantOf(own.history.issued_at) < instantOf(history.issued_at)
+  return isOlder ? { genesis } : own
 }
 
 async function trustedHistory({ genesis, keyHistory }: PackTrust): Promise<KeyHistory | undefined> {
@@ -40,10 +46,17 @@ async function trustedHistory({ genesis, keyHistory }: PackTrust): Promise<KeyHi
   return (await verifyKeyHistory(keyHistory, genesis)).ok ? keyHistory : undefined
 }
 
+function isSameNetwork(block: GenesisBlock, trusted: GenesisBlock): boolean {
+  return block.network_name === trusted.network_name && block.root_public_key === trusted.root_public_key
+}
+
+function isSameBlock(block: GenesisBlock, trusted: GenesisBlock): boolean {
+  return genesisDigest(block) === genesisDigest(trusted)
+}
+
 /** Another block of the same root and network that is not newer than the trusted one. */
 function isEarlierBlock(block: GenesisBlock, trusted: GenesisBlock): boolean {
-  if (block.network_name !== trusted.network_name || block.root_public_key !== trusted.root_public_key) return false
-  if (genesisDigest(block) === genesisDigest(trusted)) return false
+  if (!isSameNetwork(block, trusted) || isSameBlock(block, trusted)) return false
   return instantOf(block.network_authority.valid_from) <= instantOf(trusted.network_authority.valid_from)
 }
 

@@ -67,7 +67,10 @@ async function verifyRecordThen(
   const { decision } = readEntries(pack)
   const isThen = decision !== undefined && instantOf(decision.record.decision_made_at) === at
   if (!isThen || !decision.record.authorized) return historyFinding('unknown', 'decision_only')
-  return historyFinding('trusted', 'in_force', { proof: await proofOf(decision, keys) })
+  const [proof] = await proofOf(decision, keys)
+  if (proof === undefined) return historyFinding('unknown', 'key_unknown')
+  const isFormer = proof.public_key !== keys.genesis.network_authority.public_key
+  return historyFinding('trusted', 'in_force', { proof: [proof], notes: isFormer ? ['former_key'] : [] })
 }
 
 function recordOf({ kind, id, issuer }: TrustSubject, pack: EvidencePack): SubjectRecord | undefined {

@@ -34,6 +34,7 @@ export const REASON_WORDS: Readonly<Record<TrustReason, string>> = {
 export const NOTE_WORDS: Readonly<Record<TrustNote, string>> = {
   records_disagree: 'Signed records disagree. The one that ends the record counts.',
   partner_revoked_before: 'The partner had revoked it by then. Its feed was imported later.',
-  former_key: 'The statement is signed with a former key. If that key was stolen, the thief can have written it.',
+  former_key:
+    'The statement or decision is signed with a former key. If that key was stolen, the thief can have written it.',
   refused_records: 'Some records do not verify with the trusted keys. They were not used.',
 }

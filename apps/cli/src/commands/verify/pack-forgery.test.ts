@@ -27,7 +27,14 @@ import type {
   ReadEvent,
   Signer,
 } from '@chancery/protocol'
-import { checkEvidencePack, explainEvidencePack, readEvidencePack, sealPack, writeEvidencePack } from '@chancery/sdk'
+import {
+  checkEvidencePack,
+  explainEvidencePack,
+  readEvidencePack,
+  sealPack,
+  verifyPastOfPack,
+  writeEvidencePack,
+} from '@chancery/sdk'
 import type { EvidencePack, EvidencePackReport, PackCheckName, PackExecutorKey, PackTrust } from '@chancery/sdk'
 import { FIRST_KEY, accepted, signExecution, signSuccession, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -268,6 +275,36 @@ describe('a pack with an earlier genesis block than the trusted one', () => {
     const none = await signHistory({ ...next.history, former_keys: [] })
     const unlisted = await check({}, { genesis: next.genesis, keyHistory: none })
     expect([unlisted.valid, statusOf(unlisted, 'root_key')]).toEqual([false, 'failed'])
+  })
+
+  it('fails with an older key history than the trusted one, which no longer lists the key', async () => {
+    const issued_at = writeInstant(instantOf(next.history.issued_at) + SECOND)
+    const withdrawn = await signHistory({ ...next.history, issued_at, former_keys: [] })
+    const older = { genesis: next.genesis, key_history: next.history }
+    expect((await check(older, { genesis: next.genesis, keyHistory: next.history })).valid).toBe(true)
+    const report = await check(older, { genesis: next.genesis, keyHistory: withdrawn })
+    expect([report.valid, statusOf(report, 'decision')]).toEqual([false, 'failed'])
+    // A newer block does not bring the key back.
+    const newer = await signSuccession(
+      network.setup.path('.'),
+      { ...next, key: { keyId: 'na-2', seed: 'na-2' } },
+      { keyId: 'na-4', seed: 'na-4' },
+      network.clock.now() + DAY + DAY,
+    )
+    const mixed = { genesis: newer.genesis, key_history: next.history }
+    expect(statusOf(await check(mixed, { genesis: next.genesis }), 'decision')).toBe('passed')
+    expect(statusOf(await check(mixed, { genesis: next.genesis, keyHistory: withdrawn }), 'decision')).toBe('failed')
+  })
+
+  it('proves a past state with a note that the key is a former one', async () => {
+    const at = instantOf(decision.decision_made_at)
+    const subject = { kind: 'treaty', id: String(pack.treaty?.treaty_id) } as const
+    const notesWith = async (trust: PackTrust): Promise<readonly unknown[]> => {
+      const { state, notes } = await verifyPastOfPack(subject, pack, { at, trust })
+      return [state, notes]
+    }
+    expect(await notesWith({ genesis: network.genesis })).toEqual(['trusted', []])
+    expect(await notesWith({ genesis: next.genesis, keyHistory: next.history })).toEqual(['trusted', ['former_key']])
   })
 })
 
