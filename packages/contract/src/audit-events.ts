@@ -87,7 +87,7 @@ export const AUDIT_EVENTS = {
     details: ['rule_id', 'kind', 'evidence_issuer', 'roles', 'rule_digest'],
   },
   admission_rule_removed: {
-    when: 'An admission rule was removed.',
+    when: 'An admission rule was removed, by an operator or by a recovery.',
     details: ['rule_id', 'reason', 'valid_certificates'],
   },
   join_rejected: {
@@ -136,7 +136,7 @@ export const AUDIT_EVENTS = {
   },
   certificate_adopted: {
     when: 'A certificate that a restored database lacked was added again, from its signed text.',
-    details: ['cert_id', 'node_public_key', 'roles'],
+    details: ['cert_id', 'node_public_key', 'roles', 'rule_id'],
   },
   crl_published: {
     when: 'A version of the revocation list was published; cause is revoke, superseded or refresh.',

@@ -11,8 +11,12 @@ const ROWS = 500
 const MAX_BATCHES = 200
 const LEASE_SECONDS = 300
 
-/** Read as permanent state: which treaties were revoked, and which lists may have a gap. */
-const STAYING: readonly string[] = ['recognition_treaty_revoked', 'state_recovered'] satisfies AuditEventType[]
+/** Read as permanent state: which treaties were revoked, which rules removed, and which lists may have a gap. */
+const STAYING: readonly string[] = [
+  'recognition_treaty_revoked',
+  'admission_rule_removed',
+  'state_recovered',
+] satisfies AuditEventType[]
 
 interface RemovalParts extends LeaseParts {
   readonly audit: Audit

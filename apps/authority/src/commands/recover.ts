@@ -51,7 +51,7 @@ export async function recover(args: RecoverArguments): Promise<number> {
   }
 }
 
-function linesOf({ crlSequence, feedSequence, revocations, agents, replayFloor }: Recovery): readonly string[] {
+function linesOf({ crlSequence, feedSequence, revocations, agents, rules, replayFloor }: Recovery): readonly string[] {
   return [
     `recovered: ${revocations} withdrawals came back`,
     `revocation list ${crlSequence ?? 'none'}, feed ${feedSequence ?? 'none'}`,
@@ -60,6 +60,11 @@ function linesOf({ crlSequence, feedSequence, revocations, agents, replayFloor }
       : [
           `signed requests dated up to ${writeInstant(replayFloor)} are refused; unspent invites have ended`,
           `${agents} agents were taken out until they announce themselves again`,
+          ...(rules === 0
+            ? []
+            : [
+                `${rules} admission rules have ended: add those that you still need under new names (chancery admission add)`,
+              ]),
         ]),
   ]
 }

@@ -45,6 +45,7 @@ import { policyTexts } from './migrations/0038-policy-texts.ts'
 import { lostHistory } from './migrations/0039-lost-history.ts'
 import { admission } from './migrations/0040-admission.ts'
 import { logWitnesses } from './migrations/0041-log-witnesses.ts'
+import { removedRules } from './migrations/0042-removed-rules.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -90,6 +91,7 @@ const MIGRATIONS: readonly Migration[] = [
   lostHistory,
   admission,
   logWitnesses,
+  removedRules,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

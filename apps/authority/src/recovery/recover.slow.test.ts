@@ -25,6 +25,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openFeatures } from '../features.ts'
 import { openCore } from '../startup/open-core.ts'
+import { ruleTerms } from '../features/admission/admission-rule.suite.ts'
 import { intent } from '../features/boundary-policies/intents.suite.ts'
 import { PublishedListError } from './published-lists.ts'
 import type { Published } from './published-lists.ts'
@@ -256,6 +257,39 @@ describe('an authority whose database is rolled back', () => {
     const fresh = await enroll(na, await node('fresh'))
     await revoke(fresh.cert_id)
     expect(accepted(await na.request('GET', '/crl'))['sequence']).toBe(103)
+  })
+
+  it('is detected when a removed admission rule was the only change, and has no rule in force afterwards', async () => {
+    await start()
+    const post = (target: string, body: JsonObject = {}): ReturnType<ReturnType<TestAuthority['as']>> =>
+      na.as('privileged')('POST', `/admin/admission-rules${target}`, body)
+    for (const rule_id of ['gone-rule', 'other-rule']) accepted(await post('', ruleTerms(rule_id)), 201)
+    // In force: the token is read, and is none.
+    const reasonOf = async (rule_id: string): Promise<unknown> =>
+      accepted(await post(`/${rule_id}/test`, { token: 'no-token' }))['reason']
+    expect(await reasonOf('gone-rule')).toBe('malformed')
+    await stop()
+    const restore = await backUp(database)
+    await start()
+    accepted(await post('/gone-rule/remove', { reason: 'left' }))
+    await stop()
+    await restore()
+    await start()
+    expect(na.core.rollback.isHalted()).toBe(true)
+    expect(await recover()).toMatchObject({ rules: 2 })
+    await na.core.rollback.recheck()
+    clock.advance(400)
+    for (const rule_id of ['gone-rule', 'other-rule']) {
+      expect(await reasonOf(rule_id)).toBe('rule_unavailable')
+      refused(await post('', ruleTerms(rule_id)), 409, 'conflict')
+    }
+    const removed = (await na.auditEvents('admission_rule_removed')).map((event) => event['details'] as JsonObject)
+    expect(removed.map(({ rule_id, job }) => [rule_id, job])).toEqual([
+      ['gone-rule', 'recover'],
+      ['other-rule', 'recover'],
+    ])
+    accepted(await post('', ruleTerms('new-rule')), 201)
+    expect(await reasonOf('new-rule')).toBe('malformed')
   })
 
   it('shows no agent that may have been removed since, and accepts no earlier descriptor', async () => {

@@ -15,6 +15,7 @@ import { findActiveVersion } from '../features/crl/index.ts'
 import { findSignedFeed } from '../features/revocation-feeds/index.ts'
 import type { RecoveryParts } from './parts.ts'
 import type { HighWater } from '../rollback/mark-file.ts'
+import { endRules } from '../features/admission/index.ts'
 import { endInvites } from './end-invites.ts'
 import { LIST_LIMITS, raiseMark } from './published-lists.ts'
 import type { Published } from './published-lists.ts'
@@ -34,6 +35,8 @@ export interface Recovery {
   readonly revocations: number
   /** Agents that are removed until they register again. */
   readonly agents: number
+  /** Admission rules that ended. */
+  readonly rules: number
   /** Undefined when only rows were restored. */
   readonly replayFloor: Instant | undefined
 }
@@ -45,7 +48,7 @@ export class NothingToRecoverError extends Error {
 
 /**
  * Brings a restored database past everything that was published, in one audited transaction: revocations are restored
- * from the saved list and feed, sequences jump, unspent invites end, agents must register again, and requests signed
+ * from the saved list and feed, sequences jump, unspent invites and all admission rules end, agents must register again, and requests signed
  * before the floor are refused. Missing evidence stays missing, and its store stays disabled.
  */
 export async function recoverState(parts: RecoveryParts, published: Published = {}): Promise<Recovery> {
@@ -62,6 +65,7 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
       const feed = await revokeAgain(tx, parts, mark)
       const now = parts.clock.now()
       await endInvites(tx, now)
+      const rules = await removeRules(tx, parts, now)
       // It is unknown which agents were removed or replaced after the backup, so all must register again.
       const agents = await unlistAllAgents(tx)
       await raiseVersions(tx, mark)
@@ -72,6 +76,7 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
         feedSequence: feed?.sequence,
         revocations: keys + (list?.added ?? 0) + (feed?.added ?? 0),
         agents,
+        rules,
         replayFloor,
       }
       await audit(tx, parts, recovered)
@@ -96,7 +101,7 @@ async function restoreRows(parts: RecoveryParts): Promise<Recovery> {
     if (list === undefined && feed === undefined) throw new NothingToRecoverError('the database is not rolled back')
     const revocations = (list?.added ?? 0) + (feed?.added ?? 0)
     const heads = { crlSequence: list?.sequence, feedSequence: feed?.sequence }
-    const recovered = { ...heads, revocations, agents: 0, replayFloor: undefined }
+    const recovered = { ...heads, revocations, agents: 0, rules: 0, replayFloor: undefined }
     await audit(tx, parts, recovered)
     return recovered
   })
@@ -113,6 +118,17 @@ async function restoreRevocations(
   if (added === 0) return undefined
   const { sequence } = await parts.revocationFeeds.publishOwnFeed(tx, 'refresh')
   return { sequence, added }
+}
+
+/** It is unknown which were removed after the backup, and how many joins and which evidence were used. */
+async function removeRules(tx: Transaction, parts: RecoveryParts, now: Instant): Promise<number> {
+  const reason = 'the database was recovered'
+  const ended = await endRules(tx, now, reason)
+  await parts.audit.recordAll(
+    tx,
+    ended.map((rule_id) => ({ type: 'admission_rule_removed' as const, details: { rule_id, reason, job: 'recover' } })),
+  )
+  return ended.length
 }
 
 async function isRolledBack(db: Reader, mark: HighWater): Promise<boolean> {

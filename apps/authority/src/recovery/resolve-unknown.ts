@@ -1,9 +1,10 @@
 import { REVOCATION_REASONS, instantOf, writeSortable } from '@chancery/protocol'
-import type { RevocationReason } from '@chancery/protocol'
+import type { JoinCertificate, RevocationReason } from '@chancery/protocol'
 import type { AuditEvent } from '../audit/record.ts'
 import type { RecoveryParts } from './parts.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { lockNodeKeys } from '../database/locks/node-keys.ts'
+import { insertAdmitted, readPossibleRules } from '../features/admission/index.ts'
 import { findActiveVersion, lostByKey, lostByText, insertLost } from '../features/crl/index.ts'
 import type { LostCertificate } from '../features/crl/index.ts'
 import { markRevoked } from '../features/enrollment/index.ts'
@@ -116,11 +117,18 @@ export interface Adopted {
 
 /**
  * Adopts certificates whose own text proves that this authority issued them, so that their nodes continue. The saved
- * list and the events show which of them were revoked after the backup, so the list must have been read before.
+ * list and the events show which of them were revoked after the backup, so the list must have been read before. One that
+ * evidence admitted needs evidence for its renewal, as before.
  */
 export async function adoptUnknown(parts: RecoveryParts, unknown: readonly UnknownCertificate[]): Promise<Adopted> {
   const living = unknown.filter(({ revokedFor }) => revokedFor === undefined)
   const texts = living.map(({ certificate }) => certificate).filter((text) => text !== undefined)
+  const admittedBy = new Map(living.map((each) => [each.cert_id, each.admittedBy]))
+  const findPossible = await readPossibleRules(parts.database.read)
+  const ruleOf = (certificate: JoinCertificate): string | null => {
+    const known = admittedBy.get(certificate.cert_id)
+    return known === undefined ? (findPossible(certificate, lostByText(certificate).max_validity_hours) ?? null) : known
+  }
   let [adopted, barred] = [0, 0]
   for (let at = 0; at < texts.length; at += AT_ONCE) {
     const some = texts.slice(at, at + AT_ONCE)
@@ -134,12 +142,22 @@ export async function adoptUnknown(parts: RecoveryParts, unknown: readonly Unkno
       const inserted = await insertLost(tx, rows)
       const added = good.filter(({ cert_id }) => inserted.has(cert_id))
       for (const row of rows) if (inserted.has(row.cert_id)) await insertLiveness(tx, row)
+      for (const certificate of added) {
+        const rule_id = ruleOf(certificate)
+        const { cert_id, expires_at } = lostByText(certificate)
+        if (rule_id !== null) await insertAdmitted(tx, { cert_id, rule_id, expires_at })
+      }
       await parts.audit.recordAll(
         tx,
-        added.map(({ cert_id, node_public_key, roles }) => ({
-          type: 'certificate_adopted' as const,
-          details: { cert_id, node_public_key, roles: [...roles], job: 'recover' },
-        })),
+        added.map((certificate) => {
+          const { cert_id, node_public_key, roles } = certificate
+          const rule_id = ruleOf(certificate)
+          const rule = rule_id === null ? {} : { rule_id }
+          return {
+            type: 'certificate_adopted' as const,
+            details: { cert_id, node_public_key, roles: [...roles], ...rule, job: 'recover' },
+          }
+        }),
       )
       return { adopted: added.length, barred: some.length - good.length }
     })

@@ -20,6 +20,7 @@ import type { Backend, TestAuthority, TestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { ruleTerms } from '../features/admission/admission-rule.suite.ts'
 import { commands } from '../index.ts'
 import { readMark } from '../rollback/mark-file.ts'
 import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../database/migrate.ts'
@@ -341,6 +342,38 @@ describe('a backup', () => {
     expect(await readSchemaVersion(rowsOf(database))).toBe(before)
     await database.close()
   })
+
+  it.each<[Backend]>([['sqlite'], ['postgres']])(
+    'has no admission rule in force when restored into %s',
+    async (backend) => {
+      const rule_id = `rule-${backend}`
+      const source = await emptyDatabase()
+      const ownMark = join(folder, `${rule_id}.mark`)
+      const other = await startOn(source, ownMark)
+      try {
+        accepted(await other.as('privileged')('POST', '/admin/admission-rules', ruleTerms(rule_id)), 201)
+      } finally {
+        await other.stop()
+      }
+      const from = join(folder, `rules-${backend}`)
+      const taken = await commands.backup({ ...QUIET, envFile: await envFor(source, ownMark), to: from })
+      expect(taken).toMatchObject({ ok: true })
+      const place = await emptyDatabase(backend)
+      const args = { ...QUIET, envFile: await envFor(place, ownMark), from, restart: false, withoutMark: false }
+      expect(await commands.restore(args)).toMatchObject({ ok: true, behind: [], endedRules: [rule_id] })
+      const { DB_PATH: path, DATABASE_URL: url } = place.settings
+      const restored = openDatabase(
+        path === undefined ? { kind: 'postgres', url: url ?? '' } : { kind: 'sqlite', path },
+      )
+      try {
+        const [row] = await rowsOf(restored).selectFrom('admission_rules').selectAll().execute()
+        expect(row).toMatchObject({ rule_id, status: 'removed', removal_reason: 'restored from a backup' })
+        expect(JSON.parse(row?.rule_json ?? '')).toMatchObject({ signatures: [] })
+      } finally {
+        await restored.close()
+      }
+    },
+  )
 
   it('that is older than the mark is restored, and refuses all requests until it is recovered', async () => {
     const node = nodeCaller(na.url, await testSigner('late', 'late'), () => na.core.clock.now())

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import type { Clock, Ids } from '@chancery/service-kit'
 import type { HighWater } from '../rollback/mark-file.ts'
 import { numberCopiedEvents } from '../audit/sequence.ts'
-import type { Database, Reader } from '../database/database.ts'
+import type { Database, Reader, Transaction } from '../database/database.ts'
 import { findRollbacks } from '../rollback/positions.ts'
 import { EXPECTED_SCHEMA_VERSION, NewerSchemaError, migrate } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
@@ -12,6 +12,7 @@ import { syncFile } from '../database/copy/snapshot.ts'
 import { openSqlite, openSqliteReadOnly } from '../database/sqlite/open.ts'
 import { CopyError, copyInto, verifyCopy } from './copy-database.ts'
 import type { Copied, CopyProgress } from './copy-database.ts'
+import { endRules } from '../features/admission/index.ts'
 import { endInvites } from './end-invites.ts'
 import type { Inspection } from './inspect.ts'
 import { DATABASE_PART } from './manifest.ts'
@@ -36,11 +37,13 @@ export interface RestoreFacts {
 export interface Restored extends Pick<Copied, 'records'> {
   /** What was published since the backup. An authority on this database refuses all requests until it is recovered. */
   readonly behind: readonly string[]
+  /** Admission rules that the restore ended. */
+  readonly endedRules: readonly string[]
 }
 
 /**
- * Restores a backup into an empty location, migrates it to this release, verifies every record and ends unused invites.
- * An interrupted restore is never used: a file gets its name last, and PostgreSQL has a marker that locks it.
+ * Restores a backup into an empty location, migrates it to this release, verifies every record, and ends unused
+ * invites and all admission rules. An interrupted restore is never used: a file gets its name last, and PostgreSQL has a marker that locks it.
  */
 export async function restoreBackup(facts: RestoreFacts): Promise<Restored> {
   const { manifest, place } = facts
@@ -51,10 +54,11 @@ export async function restoreBackup(facts: RestoreFacts): Promise<Restored> {
 async function restoreRows(facts: RestoreFacts, target: Database): Promise<Restored> {
   const source = openSqliteReadOnly(join(facts.folder, DATABASE_PART))
   try {
-    const { records } = await copyInto({ ...facts, source, target }, facts.manifest.schema_version, (tx) =>
-      endInvites(tx, facts.clock.now()),
-    )
-    return { records, behind: await findRollbacks(target.read, facts.marks) }
+    let endedRules: readonly string[] = []
+    const { records } = await copyInto({ ...facts, source, target }, facts.manifest.schema_version, async (tx) => {
+      endedRules = await endAdmission(tx, facts)
+    })
+    return { records, behind: await findRollbacks(target.read, facts.marks), endedRules }
   } finally {
     await source.close()
     await target.close()
@@ -87,11 +91,17 @@ async function bringUp(database: Database, facts: RestoreFacts): Promise<Restore
     await migrate(database, () => facts.clock.now())
     await database.write(numberCopiedEvents)
     const records = await verifyCopy(database.read, facts)
-    await database.write((tx) => endInvites(tx, facts.clock.now()))
-    return { records, behind: await findRollbacks(database.read, facts.marks) }
+    const endedRules = await database.write((tx) => endAdmission(tx, facts))
+    return { records, behind: await findRollbacks(database.read, facts.marks), endedRules }
   } finally {
     await database.close()
   }
+}
+
+async function endAdmission(tx: Transaction, { clock }: RestoreFacts): Promise<readonly string[]> {
+  const now = clock.now()
+  await endInvites(tx, now)
+  return endRules(tx, now, 'restored from a backup')
 }
 
 async function refuseExisting(path: string): Promise<void> {

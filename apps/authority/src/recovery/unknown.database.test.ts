@@ -25,6 +25,7 @@ import { inspectDatabase } from './inspect.ts'
 import { PublishedListError, chooseOwnList } from './published-lists.ts'
 import { adoptUnknown, restoreListed, revokeUnknown } from './resolve-unknown.ts'
 import { SourceUnusable, findUnknown } from './unknown.ts'
+import { ruleTerms } from '../features/admission/admission-rule.suite.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
 
 const clock = new ManualClock()
@@ -95,6 +96,31 @@ describe('records that others have and a restored database lacks', () => {
     // Without its text it stays unknown.
     expect(idsOf(await look([line, other.line], [text]))).toEqual([other.cert_id])
     accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id }))
+  })
+
+  it('that evidence admitted are renewed with evidence only, also when only the roles and hours show it', async () => {
+    const rule = ruleTerms('adopted-rule', { roles: ['role:service:ci'], max_validity_hours: 2 })
+    accepted(await na.as('privileged')('POST', '/admin/admission-rules', rule), 201)
+    const byEvent = await joinLater()
+    const event = JSON.parse(byEvent.line) as { details: JsonObject }
+    const line = JSON.stringify({ ...event, details: { ...event.details, rule_id: 'lost-rule' } })
+    const ci = { roles: ['role:service:ci'] }
+    const [byRoles, longer, invited] = [
+      await joinLater({ ...ci, max_validity_hours: 2 }),
+      await joinLater({ ...ci, max_validity_hours: 3 }),
+      await joinLater({ ...ci, max_validity_hours: 2 }),
+    ]
+    const all = [byEvent, byRoles, longer, invited]
+    const { certificates } = await look(
+      [line, invited.line],
+      all.map(({ text }) => text),
+    )
+    expect(await adoptUnknown(na.parts, certificates)).toEqual({ adopted: 4, barred: 0 })
+    for (const { node, cert_id } of [byEvent, byRoles]) refused(await node.renew(cert_id), 403, 'evidence_required')
+    for (const { node, cert_id } of [longer, invited]) accepted(await node.renew(cert_id), 201)
+    const rules = (await na.auditEvents('certificate_adopted')).map(detailsOf)
+    const ruleOf = ({ cert_id }: Later) => rules.find((each) => each['cert_id'] === cert_id)?.['rule_id']
+    expect(all.map(ruleOf)).toEqual(['lost-rule', 'adopted-rule', undefined, undefined])
   })
 
   it('are not adopted when their key is barred', async () => {

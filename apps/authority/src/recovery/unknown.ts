@@ -40,6 +40,8 @@ export interface UnknownCertificate {
   readonly node_public_key: string
   /** With its own signed text it can be adopted. Without, it can only be revoked. */
   readonly certificate: JoinCertificate | undefined
+  /** The admission rule of its event; null when an invite admitted it, undefined when no event names it. */
+  readonly admittedBy?: string | null
   /** The reason, when the events also name its revocation. It is then never adopted. */
   readonly revokedFor?: RevocationReason
 }
@@ -86,7 +88,12 @@ export async function findUnknown(parts: RecoveryParts, elsewhere: ReportedElsew
       const { cert_id, node_public_key } = certificate
       // A certificate that a former key signed outside its period is not valid: it can be revoked, not adopted.
       const isInTime = await verifyList(certificate, ownKeysAt(parts.keys, certificate.issued_at))
-      named.set(cert_id, { cert_id, node_public_key, certificate: isInTime ? certificate : undefined })
+      named.set(cert_id, {
+        ...named.get(cert_id),
+        cert_id,
+        node_public_key,
+        certificate: isInTime ? certificate : undefined,
+      })
     }
   }
   const all = [...named.values()].map((one) => {
@@ -135,7 +142,8 @@ function certificateOf({ type, details }: LostEvent): UnknownCertificate | undef
   // It may be added to the list, and an invalid entry would make the whole list unreadable.
   if (!isPlainText(cert_id, 128) || readPublicKey(node_public_key) === undefined)
     throw new SourceUnusable('an event names a certificate that cannot be one: this is no export of this authority')
-  return { cert_id, node_public_key, certificate: undefined }
+  const rule_id = details['rule_id']
+  return { cert_id, node_public_key, certificate: undefined, admittedBy: typeof rule_id === 'string' ? rule_id : null }
 }
 
 function readCertificate(text: string): JoinCertificate | undefined {

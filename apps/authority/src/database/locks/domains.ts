@@ -18,6 +18,7 @@ export const DOMAINS = [
   'boundary-policies',
   'data-usage',
   'evidence-anchors',
+  'admission',
 ] as const
 export type Domain = (typeof DOMAINS)[number]
 

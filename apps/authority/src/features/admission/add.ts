@@ -58,6 +58,7 @@ export async function add(call: OperatorCall, parts: AdmissionParts): Promise<Ht
       removal_reason: null,
     })
     if (!isNew) throw new Refusal('conflict', { rule_id: terms.rule_id })
+    await tx.raiseVersion('admission')
     const details = {
       rule_id: terms.rule_id,
       kind: terms.kind,

@@ -19,7 +19,9 @@ import { verifyEvidence } from './verify-evidence.ts'
 export { EvidenceRefused } from './claim-evidence.ts'
 export { evidenceDetails, readEvidence } from './evidence.ts'
 export type { Evidence, EvidenceReason, EvidenceVerdict, VerifiedEvidence } from './evidence.ts'
-export { findAdmittingRule, listRules } from './queries.ts'
+export { endRules } from './end-rules.ts'
+export { readPossibleRules } from './possible-rule.ts'
+export { findAdmittingRule, insertAdmitted, listRules } from './queries.ts'
 export { isInForce, readSigned } from './rules.ts'
 
 export interface Admission extends Feature {

@@ -16,6 +16,7 @@ import {
   ManualClock,
   accepted,
   createInvite,
+  currentBackend,
   detailsOf,
   eventsOf,
   newNodeCaller,
@@ -24,6 +25,9 @@ import {
 } from '@chancery/testkit'
 import type { NodeCaller, TestAuthority, TestResponse } from '@chancery/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { sql } from 'kysely'
+import { readVersions } from '../../database/locks/versions.ts'
+import { auditedRule } from '../../database/migrations/0042-removed-rules.ts'
 import { TestIssuer, newIssuerKey, signToken } from './test-issuer.suite.ts'
 import type { IssuerKey } from './test-issuer.suite.ts'
 
@@ -382,6 +386,29 @@ describe('a rule', () => {
     accepted(await removeRule(rule_id), 200)
     await edit({ status: 'active' })
     expectReason(await joinWith(rule_id, await sign({})), 'rule_unavailable')
+    // With its signature, as in a backup: the audit log has the removal.
+    await edit({ rule_json: row.rule_json })
+    expectReason(await joinWith(rule_id, await sign({})), 'rule_unavailable')
+  })
+
+  it('raises a version that the high-water mark contains when it is added and when it is removed', async () => {
+    const version = async (): Promise<number> =>
+      (await readVersions(na.core.database)).versions.get('admission') ?? Number.NaN
+    const before = await version()
+    const rule_id = await newRule()
+    expect(await version()).toBe(before + 1)
+    for (let time = 0; time < 2; time += 1) accepted(await removeRule(rule_id), 200)
+    expect(await version()).toBe(before + 2)
+  })
+
+  it.runIf(currentBackend() === 'sqlite')('is looked up among the removed ones by an index', async () => {
+    const condition = sql.raw(`${auditedRule('sqlite')} = 'x'`)
+    const { rows } = await sql<{
+      detail: string
+    }>`explain query plan select 1 from audit_events where event_type = 'admission_rule_removed' and ${condition}`.execute(
+      na.core.database.read,
+    )
+    expect(rows.map((row) => row.detail).join('\n')).toContain('USING INDEX audit_events_by_removed_rule')
   })
 
   it('is stored once, and its id is never used again', async () => {

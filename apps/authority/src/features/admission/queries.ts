@@ -35,6 +35,21 @@ export async function countActiveRules(db: Reader): Promise<number> {
   return Number(row?.rules ?? 0)
 }
 
+export function listActiveRules(db: Reader): Promise<readonly Pick<RuleRow, 'rule_id' | 'rule_json'>[]> {
+  return db
+    .selectFrom('admission_rules')
+    .select(['rule_id', 'rule_json'])
+    .where('status', '=', 'active')
+    .orderBy('rule_id')
+    .execute()
+}
+
+/** Of all rules, also of removed ones. */
+export async function listStoredTexts(db: Reader): Promise<readonly string[]> {
+  const rows = await db.selectFrom('admission_rules').select('rule_json').orderBy('rule_id').execute()
+  return rows.map(({ rule_json }) => rule_json)
+}
+
 /** False when there is a rule with this id. */
 export async function insertRule(tx: Transaction, row: RuleRow): Promise<boolean> {
   const stored = await tx.query
@@ -54,7 +69,7 @@ export async function markRemoved(
   rule_id: string,
   removal: {
     readonly removed_at: string
-    readonly removed_by: string
+    readonly removed_by: string | null
     readonly removal_reason: string
     readonly rule_json: string
   },

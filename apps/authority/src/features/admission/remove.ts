@@ -1,5 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { isJsonObject, readJson, writeJson, writeSortable } from '@chancery/protocol'
+import { writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { requestDetails } from '../../audit/record.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
@@ -7,6 +7,7 @@ import type { Reader } from '../../database/database.ts'
 import { readDryRun, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
 import type { AdmissionParts } from './parts.ts'
 import { findRule, listValidOf, markRemoved } from './queries.ts'
+import { withoutSignature } from './rules.ts'
 
 const MAX_NAMED = 1000
 
@@ -32,17 +33,12 @@ export async function remove(call: OperatorCall, parts: AdmissionParts): Promise
     const isRemoved = await markRemoved(tx, rule_id, removal)
     const left = await certificatesOf(tx.query, parts, rule_id)
     if (isRemoved) {
+      await tx.raiseVersion('admission')
       const details = { rule_id, reason: removal_reason, valid_certificates: left.valid_certificates }
       await parts.audit.record(tx, { type: 'admission_rule_removed', details: { ...details, ...requestDetails(call) } })
     }
     return { rule_id, status: 'removed', ...left }
   })
-}
-
-/** A row whose status is edited back has no signature and admits no node. */
-function withoutSignature(text: string): string {
-  const rule = readJson(text)
-  return isJsonObject(rule) ? writeJson({ ...rule, signatures: [] }) : '{}'
 }
 
 async function preview(parts: AdmissionParts, rule_id: string): Promise<JsonObject> {

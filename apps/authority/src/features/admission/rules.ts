@@ -1,5 +1,15 @@
-import { FormError, JsonError, instantOf, readAdmissionRule, readJson, verifyList } from '@chancery/protocol'
-import type { AdmissionRule, Instant } from '@chancery/protocol'
+import {
+  FormError,
+  JsonError,
+  instantOf,
+  isJsonObject,
+  readAdmissionRule,
+  readJson,
+  verifyList,
+  writeJson,
+} from '@chancery/protocol'
+import type { AdmissionRule, Instant, JsonObject } from '@chancery/protocol'
+import { isRemovedInAudit } from '../../audit/removed-rules.ts'
 import { ownKeysAt } from '../../signing/own-keys.ts'
 import type { AdmissionParts } from './parts.ts'
 import { findRule } from './queries.ts'
@@ -11,7 +21,10 @@ export interface UsableRule {
   readonly text: string
 }
 
-/** The rule, when it is in force. The signature is verified each time: a row that was edited admits no node. */
+/**
+ * The rule, when it is in force. The signature is verified each time, and the audit log is asked for a removal: a row that
+ * was edited or put back admits no node.
+ */
 export async function findUsableRule(
   parts: Pick<AdmissionParts, 'clock' | 'database' | 'keys' | 'log' | 'network'>,
   rule_id: string,
@@ -19,7 +32,10 @@ export async function findUsableRule(
   const row = await findRule(parts.database.read, rule_id)
   if (row === undefined || row.status !== 'active') return undefined
   const rule = await readSigned(parts, row)
-  return rule !== undefined && isInForce(rule, parts.clock.now()) ? { rule, text: row.rule_json } : undefined
+  if (rule === undefined || !isInForce(rule, parts.clock.now())) return undefined
+  if (!(await isRemovedInAudit(parts.database, rule_id))) return { rule, text: row.rule_json }
+  parts.log.error('a removed admission rule is stored as active', { alarm: true, rule_id })
+  return undefined
 }
 
 /** The rule of a row that we signed, for this network; undefined with an alarm otherwise. */
@@ -38,6 +54,22 @@ export async function readSigned(
 export function isInForce({ valid_from, expires_at }: AdmissionRule, now: Instant): boolean {
   if (valid_from !== null && now < instantOf(valid_from)) return false
   return expires_at === null || now < instantOf(expires_at)
+}
+
+/** A row whose status is edited back has no signature and admits no node. A text that cannot be read admits none, too. */
+export function withoutSignature(text: string): string {
+  const rule = parseObject(text)
+  return rule === undefined ? '{}' : writeJson({ ...rule, signatures: [] })
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value = readJson(text)
+    return isJsonObject(value) ? value : undefined
+  } catch (error) {
+    if (error instanceof JsonError) return undefined
+    throw error
+  }
 }
 
 function parse(text: string): AdmissionRule | undefined {

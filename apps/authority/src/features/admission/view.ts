@@ -21,7 +21,8 @@ export function showRule(row: RuleRow): JsonObject {
   }
 }
 
-function readStored(text: string): AdmissionRule | undefined {
+/** The terms of a stored rule, also of a removed one. They are not verified. */
+export function readStored(text: string): AdmissionRule | undefined {
   try {
     const value = readJson(text)
     return isJsonObject(value) ? readAdmissionRule(value) : undefined

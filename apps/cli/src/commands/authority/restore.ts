@@ -29,7 +29,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       onProgress: progressText(progress),
     }),
   )
-  const { manifest, records, behind, marks, schemaVersion, seconds } = successOf(outcome, HINTS)
+  const { manifest, records, behind, endedRules, marks, schemaVersion, seconds } = successOf(outcome, HINTS)
   const lost = behind.filter((name) => name !== 'evidence')
   const text = [
     `${context.style.good('Restored:')} the backup of ${manifest.created_at}, in ${seconds} s, from ${visible(from)}`,
@@ -37,6 +37,11 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     ...(manifest.schema_version === schemaVersion
       ? []
       : [`Migrated from schema version ${manifest.schema_version} to ${schemaVersion}.`]),
+    ...(endedRules.length === 0
+      ? []
+      : [
+          `Admission rules have ended: ${endedRules.map((id) => visible(id)).join(', ')}. Add those that you still need under new names: chancery admission add`,
+        ]),
     ...nextSteps(lost, behind.includes('evidence'), marks, context),
   ]
   const data = {
@@ -45,6 +50,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     schema_version: schemaVersion,
     records,
     behind,
+    ended_rules: endedRules,
     marks,
     recovery_needed: lost.length > 0,
     evidence_missing: behind.includes('evidence'),
