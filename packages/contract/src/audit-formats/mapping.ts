@@ -41,7 +41,7 @@ export interface EntityMapping extends EveryMapping {
 /** A question was answered or refused. */
 export interface CallMapping extends EveryMapping {
   readonly class: 'call'
-  /** Member that names the operation, or a fixed name. */
+  /** Member that names the operation. Without it, the type of the event is the name. */
   readonly operation: string
   /** `authorized` and `status` are members that decide. `open`: the work has not begun. */
   readonly outcome: 'authorized' | 'status' | 'denied' | 'open'
@@ -137,7 +137,8 @@ export const AUTHORITY_EVENT_MAPPINGS: Readonly<Record<AuditEventType, EventMapp
     class: 'call',
     operation: 'route',
     outcome: 'denied',
-    caller: ['responder_sovereign_id'],
+    // The responder is not verified. The operator who sent the agreement is.
+    caller: [],
     id: ['agreement_id'],
     severity: 'medium',
   },
@@ -171,9 +172,10 @@ export const AUTHORITY_EVENT_MAPPINGS: Readonly<Record<AuditEventType, EventMapp
   },
   boundary_request_refused: {
     class: 'call',
-    operation: 'boundary request',
+    operation: 'requested_capability',
     outcome: 'denied',
-    caller: ['attestation_id', 'cert_id'],
+    // Certificate and attestation are what the caller states: they are not verified yet.
+    caller: [],
     id: ['attestation_id', 'cert_id'],
   },
   boundary_policy_validated: entity('boundary policy', 'read', ['policy_id'], POLICY_VERSION),

@@ -24,6 +24,8 @@ const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[\da-fA-F:.]*:[\da-fA-F:.]*)$/
 
 /** The form of a trace id. An event with another one is not part of a trace. */
 const TRACE_ID = /^[0-9a-f]{32}$/
+/** Events that stand for several equal ones. In others, `count` counts what the event changed. */
+const REPEATED: ReadonlySet<string> = new Set(['refused_requests', 'evidence_rejected', 'evidence_duplicate'])
 
 /** One event as an OCSF event. Everything that has no attribute there is in `unmapped`, as stored. */
 export function toOcsf(record: AuditRecord, origin: AuditOrigin): JsonObject {
@@ -74,7 +76,7 @@ function versionOf({ details }: AuditRecord, { version: member }: EntityMapping)
 
 function callEvent(record: AuditRecord, mapping: CallMapping, origin: AuditOrigin): JsonObject {
   const { details } = record
-  const operation = textOf(details[mapping.operation]) ?? textOf(details['route']) ?? mapping.operation
+  const operation = textOf(details[mapping.operation]) ?? textOf(details['route']) ?? record.type
   const { action, status } = outcomeOf(record, mapping)
   const uid = firstText(details, mapping.caller)
   const key = operatorOf(record)
@@ -196,7 +198,7 @@ function build(record: AuditRecord, origin: AuditOrigin, parts: Parts): JsonObje
     status_id: STATUS[status],
     ...(code === undefined ? {} : { status_code: code }),
     message: record.message,
-    ...(typeof count === 'number' && Number.isInteger(count) ? { count } : {}),
+    ...(REPEATED.has(record.type) && typeof count === 'number' && Number.isInteger(count) ? { count } : {}),
     metadata: {
       version: OCSF_VERSION,
       product: {
