@@ -11,7 +11,7 @@ import { instantOf } from '../reading/text.ts'
 import { verifyList } from '../signing/forms.ts'
 import { digestOfRecord, fromAttestation, fromCertificate } from './subject.ts'
 import type { SubjectRecord, TrustSubject } from './subject.ts'
-import { isSamePlace } from './trust-history.ts'
+import { OWN_ID_REASON, isSamePlace } from './trust-history.ts'
 import type { HistoryPlace, Standing, SubjectKind, TrustHistory } from './trust-history.ts'
 
 /** One statement with the records that belong to it. The keys must be trusted already; nothing else is. */
@@ -169,25 +169,48 @@ export interface Stated {
   readonly standing: Omit<Standing, 'kind' | 'id' | 'issuer_sovereign_id'>
 }
 
-/**
- * What all pages state about a record. The revocation of a partner's attestation that pages for all of them do not name
- * was not imported. Other records that they do not name are not stored, and then nothing is stated about them.
- */
-export function standingsOf(
-  { pages }: ProvenPages,
-  kind: SubjectKind,
-  place: HistoryPlace,
-  at: Instant,
-): readonly Stated[] {
-  const found = pages.flatMap((page) =>
+/** What the pages state about a record of the authority. What they do not name is not stored. */
+export function standingsOf({ pages }: ProvenPages, kind: SubjectKind, place: HistoryPlace): readonly Stated[] {
+  return pages.flatMap((page) =>
     page.standings
       .filter((standing) => standing.kind === kind && isSamePlace(standing, place))
       .map((standing): Stated => ({ page, standing })),
   )
-  if (found.length > 0 || kind !== 'imported_attestation') return found
-  const chain = wholeChain(pages, kind, at)
+}
+
+/**
+ * What the pages state about the revocation of a partner's attestation. One that they do not name was not revoked, if
+ * they state all imported revocations, all ids in recognition policies and all attestations of the authority.
+ */
+export function importedStandings(proven: ProvenPages, place: HistoryPlace, at: Instant): readonly Stated[] {
+  const found = standingsOf(proven, 'imported_attestation', place)
+  const ended = localEnds(proven, place.id).filter(
+    ({ standing }) => standing.revoked_at === null || instantOf(standing.revoked_at) <= at,
+  )
+  if (found.length > 0 || ended.length > 0) return [...found, ...ended]
+  const imported = wholeChain(proven.pages, 'imported_attestation', at)
+  const members = wholeChain(proven.pages, 'attestation', at)
+  if (imported.length === 0 || members.length === 0) return []
+  const chain = [...imported, ...members]
   const page = chain.find(({ facts }) => whySilent(facts, at) !== undefined) ?? chain[0]
   return page === undefined ? [] : [{ page, standing: NOT_IMPORTED }]
+}
+
+/** Ends for partners of every name: an id in a recognition policy, or the id of an attestation of the authority. */
+function localEnds(proven: ProvenPages, id: string): readonly Stated[] {
+  const { own, candidates } = proven
+  if (own === undefined) return []
+  const place = { issuer_sovereign_id: own, id }
+  const named = standingsOf(proven, 'imported_attestation', place).filter(({ standing }) => standing.is_revoked)
+  const members = standingsOf(proven, 'attestation', place).filter(({ standing }) => standing.known)
+  return [
+    ...named,
+    ...members.map(({ page, standing: { record_digest } }): Stated => {
+      const revoked_at = candidates.get(record_digest ?? '')?.issued_at ?? null
+      const source = { kind: 'authority', sequence: null } as const
+      return { page, standing: { ...NOT_IMPORTED, is_revoked: true, revoked_at, reason: OWN_ID_REASON, source } }
+    }),
+  ]
 }
 
 const NOT_IMPORTED: Stated['standing'] = {

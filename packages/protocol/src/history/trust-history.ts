@@ -15,7 +15,10 @@ import {
 import { digest, identifier, plainText, requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/sign.ts'
 
-/** `imported_attestation`: the attestation of a partner. The authority stores no such record, only its revocation. */
+/**
+ * `imported_attestation`: the attestation of a partner. The authority stores no such record, only its revocation. With
+ * the name of the authority as issuer: an id that a recognition policy revokes for every partner.
+ */
 export const SUBJECT_KINDS = ['certificate', 'attestation', 'treaty', 'imported_attestation'] as const
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
 
@@ -75,6 +78,10 @@ export type TrustHistory = {
   readonly issued_by: string
   readonly signatures: readonly Signature[]
 }
+
+/** Why an id of a partner's attestation does not count: a recognition policy, or an attestation of the authority. */
+export const POLICY_REASON = 'recognition_policy'
+export const OWN_ID_REASON = 'own_attestation_id'
 
 /** Most standings of one statement, and most treaties with one partner that it states. */
 export const MAX_STANDINGS = 512

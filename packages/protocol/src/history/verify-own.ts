@@ -83,7 +83,7 @@ export async function verifyOwn(subject: SubjectRecord, proven: ProvenPages, at:
   const outside = outsideFinding(subject, at, own)
   if (outside !== undefined) return outside
   const place = { issuer_sovereign_id: subject.issuer, id: subject.id }
-  const stated = standingsOf(proven, subject.kind, place, at)
+  const stated = standingsOf(proven, subject.kind, place)
   const listed = endInLists(subject, proven, at)
   return verifyStated(stated, { at, digest: subject.digest, listed, proof: own })
 }

@@ -5,14 +5,15 @@ import { requireInstant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 import { finding, verifyOwn, verifyStated, outsideFinding } from './verify-own.ts'
 import type { HistoryFinding, TrustReason } from './verify-own.ts'
-import { feedSigner, signerOf, standingsOf, toProof, whySilent, wholeChain } from './pages.ts'
+import { feedSigner, importedStandings, signerOf, toProof, whySilent, wholeChain } from './pages.ts'
 import type { ProvenPages } from './pages.ts'
 import { fromTreaty } from './subject.ts'
 import type { SubjectRecord } from './subject.ts'
 
 /**
  * Verifies the attestation of a partner at a past time (protocol/trust-history 2.2): it is inside its validity, a treaty
- * of the authority was in force whose keys and scope accept it, and no feed that was imported by then revoked it.
+ * of the authority was in force whose keys and scope accept it, and by then no imported feed and no recognition policy
+ * had revoked it.
  */
 export async function verifyPartner(
   subject: SubjectRecord<Attestation>,
@@ -23,7 +24,7 @@ export async function verifyPartner(
   const outside = outsideFinding(subject, at, [])
   if (outside !== undefined) return outside
   const place = { issuer_sovereign_id: subject.issuer, id: subject.id }
-  const stated = standingsOf(proven, 'imported_attestation', place, at)
+  const stated = importedStandings(proven, place, at)
   const asked = { at, digest: undefined, listed: undefined, proof: [] }
   const imported = verifyStated(stated, asked)
   if (imported.state === 'not_trusted') return imported

@@ -363,15 +363,47 @@ describe("a partner's attestation", () => {
       await statementOf([treatyStanding], { covers: { kind: 'treaty', after: null, through: null } }),
       withTreaty,
     )
-    expect(await stateOf([first, last, treaties], REVOKED, MEMBER)).toBe('trusted in_force')
-    expect(await stateOf([last, treaties], REVOKED, MEMBER)).toBe('unknown no_statement')
-    expect(await stateOf([first, treaties], REVOKED, MEMBER)).toBe('unknown no_statement')
-    expect(await stateOf([first, last, treaties], ISSUED + 12n * HOUR, MEMBER)).toBe('not_trusted no_treaty')
-    expect(await stateOf([first, last], REVOKED, MEMBER)).toBe('unknown treaties_missing')
+    const members = pageOf(await statementOf([], { covers: { kind: 'attestation', after: null, through: null } }))
+    expect(await stateOf([first, last, members, treaties], REVOKED, MEMBER)).toBe('trusted in_force')
+    expect(await stateOf([first, last, treaties], REVOKED, MEMBER)).toBe('unknown no_statement')
+    expect(await stateOf([last, members, treaties], REVOKED, MEMBER)).toBe('unknown no_statement')
+    expect(await stateOf([first, members, treaties], REVOKED, MEMBER)).toBe('unknown no_statement')
+    expect(await stateOf([first, last, members, treaties], ISSUED + 12n * HOUR, MEMBER)).toBe('not_trusted no_treaty')
+    expect(await stateOf([first, last, members], REVOKED, MEMBER)).toBe('unknown treaties_missing')
     const early = { known_until: writeInstant(ISSUED), covers: { kind, after: place('a'), through: null } } as const
-    expect(await stateOf([first, pageOf(await statementOf([], early)), treaties], REVOKED, MEMBER)).toBe(
+    expect(await stateOf([first, pageOf(await statementOf([], early)), members, treaties], REVOKED, MEMBER)).toBe(
       'unknown too_recent',
     )
+  })
+
+  it('is not trusted once a recognition policy names its id, or an attestation of the authority has it', async () => {
+    const whole = (kind: 'attestation' | 'imported_attestation' | 'treaty') => ({
+      covers: { kind, after: null, through: null },
+    })
+    const treaties = pageOf(await statementOf([treatyStanding], whole('treaty')), withTreaty)
+    const [imports, members] = [
+      pageOf(await statementOf([], whole('imported_attestation'))),
+      pageOf(await statementOf([], whole('attestation'))),
+    ]
+    expect(await stateOf([imports, members, treaties], REVOKED, MEMBER)).toBe('trusted in_force')
+    const named = { ...importedStanding, issuer_sovereign_id: OWN, ...REVOKED_THEN }
+    const policies = pageOf(await statementOf([named], whole('imported_attestation')))
+    expect(await stateOf([policies, members, treaties], REVOKED - 1n, MEMBER)).toBe('trusted in_force')
+    expect(await stateOf([policies, members, treaties], REVOKED, MEMBER)).toBe('not_trusted revoked')
+    // A page that names the id later proves nothing in place of the others.
+    expect(await stateOf([pageOf(await statementOf([named])), treaties], REVOKED - 1n, MEMBER)).toBe(
+      'unknown no_statement',
+    )
+    const twin = await signList(
+      { ...attestation, issuer_sovereign_id: OWN, issued_at: writeInstant(REVOKED), signatures: [] },
+      na,
+    )
+    const twinStanding = standingOf({ kind: 'attestation', id: 'member-1', record_digest: digestOfRecord(twin) })
+    const stored = await statementOf([twinStanding], whole('attestation'))
+    const own = pageOf(stored, { attestations: [twin] })
+    expect(await stateOf([imports, own, treaties], REVOKED - 1n, MEMBER)).toBe('trusted in_force')
+    expect(await stateOf([imports, own, treaties], REVOKED, MEMBER)).toBe('not_trusted revoked')
+    expect(await stateOf([imports, pageOf(stored), treaties], REVOKED, MEMBER)).toBe('unknown revocation_time_unknown')
   })
 
   it('has a note when the partner had revoked it before the import', async () => {

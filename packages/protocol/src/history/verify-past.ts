@@ -4,7 +4,7 @@ import { requireInstant, writeInstant } from '../canonical/time.ts'
 import { finding, verifyOwn, verifyStated } from './verify-own.ts'
 import type { HistoryFinding, TrustNote } from './verify-own.ts'
 import { verifyPartner } from './verify-partner.ts'
-import { ProvenPages, standingsOf } from './pages.ts'
+import { ProvenPages, importedStandings, standingsOf } from './pages.ts'
 import type { HistoryPage } from './pages.ts'
 import { fromTreaty } from './subject.ts'
 import type { RecordSubject, SubjectRecord, TrustSubject } from './subject.ts'
@@ -70,8 +70,8 @@ function candidatesOf({ subject, candidates, treaties }: ProvenPages, issuer: st
 /** Without the record only its end can be proven: an id can be revoked although the record is no longer stored. */
 function verifyMissing(proven: ProvenPages, issuer: string, at: Instant): HistoryFinding {
   const { subject, own } = proven
-  const kind = issuer === own ? subject.kind : 'imported_attestation'
-  const stated = standingsOf(proven, kind, { issuer_sovereign_id: issuer, id: subject.id }, at)
+  const place = { issuer_sovereign_id: issuer, id: subject.id }
+  const stated = issuer === own ? standingsOf(proven, subject.kind, place) : importedStandings(proven, place, at)
   const found = verifyStated(stated, { at, digest: undefined, listed: undefined, proof: [] })
   return found.state === 'trusted' ? finding('unknown', 'record_missing', { proof: found.proof }) : found
 }

@@ -3,7 +3,14 @@ import type { HistoryPlace, JsonObject, Standing, SubjectKind, TrustHistoryPage 
 import type { OperatorCall } from '../../auth/operator.ts'
 import { writeCursor } from '../../requests/paging.ts'
 import type { HistoryParts } from './parts.ts'
-import { readAttestations, readCertificates, readImported, readTreaties } from './queries.ts'
+import {
+  findLocalEnds,
+  readAttestations,
+  readCertificates,
+  readImported,
+  readPolicyEnds,
+  readTreaties,
+} from './queries.ts'
 import { readArchiveRequest, writePlace } from './requests.ts'
 import { attestationStanding, certificateStanding, importedStanding, treatyStanding } from './standings.ts'
 import { keyRecords, signStatement } from './statement.ts'
@@ -62,11 +69,22 @@ const READERS: Readonly<Record<SubjectKind, ReadRows>> = {
     const stored = rows.map((row) => treatyStanding(row, network.name))
     return { standings: stored.map(({ standing }) => standing), records: { treaties: recordsOf(stored, limit) } }
   },
-  imported_attestation: async ({ database }, after, limit) => {
-    const rows = await readImported(database.read, { after, limit })
-    const toStanding = (row: (typeof rows)[number]): Standing =>
-      importedStanding(row.issuer_sovereign_id, row.attestation_id, row)
-    return { standings: rows.map(toStanding), records: {} }
+  // First the ids that recognition policies revoke for every partner, under the name of the authority.
+  imported_attestation: async ({ database, network: { name: own } }, after, limit) => {
+    const isPolicy = after === undefined || after.issuer_sovereign_id === own
+    const named = isPolicy ? await readPolicyEnds(database, { after: after?.id, limit }) : []
+    const standings = named.map(({ id, created_at }) =>
+      importedStanding(own, id, undefined, { policy_at: created_at, own_issued_at: null }),
+    )
+    if (named.length === limit) return { standings, records: {} }
+    const from = isPolicy ? undefined : after
+    const rows = await readImported(database.read, { own, after: from, limit: limit - named.length })
+    for (const row of rows) {
+      const { issuer_sovereign_id, attestation_id } = row
+      const ends = await findLocalEnds(database, attestation_id)
+      standings.push(importedStanding(issuer_sovereign_id, attestation_id, row, ends))
+    }
+    return { standings, records: {} }
   },
 }
 

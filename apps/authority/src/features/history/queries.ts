@@ -1,4 +1,4 @@
-import { seconds } from '@chancery/protocol'
+import { seconds, writeJson } from '@chancery/protocol'
 import type { HistoryPlace, Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import { isRevokedInAudit } from '../../audit/revoked-treaties.ts'
@@ -126,14 +126,58 @@ export function findImported(db: Reader, issuer: string, attestation_id: string)
 
 export function readImported(
   db: Reader,
-  { after, limit }: { readonly after: HistoryPlace | undefined; readonly limit: number },
+  { own, after, limit }: { readonly own: string; readonly after: HistoryPlace | undefined; readonly limit: number },
 ): Promise<readonly ImportedRow[]> {
-  let query = imported(db)
+  let query = imported(db).where('issuer_sovereign_id', '!=', own)
   if (after !== undefined)
     query = query.where(
       sql<boolean>`(issuer_sovereign_id, attestation_id) > (${after.issuer_sovereign_id}, ${after.id})`,
     )
   return query.orderBy('issuer_sovereign_id').orderBy('attestation_id').limit(limit).execute()
+}
+
+/** When an id of a partner's attestation first ended here, whatever the partner says. */
+export interface LocalEnds {
+  /** The first recognition policy that names it, also if a later one does not. */
+  readonly policy_at: string | null
+  /** An attestation of the authority has the id. */
+  readonly own_issued_at: string | null
+}
+
+type PolicyDatabase = Pick<Database, 'engine' | 'read'>
+
+/** The ids of all versions of the recognition policy whose text contains this one. */
+function policyIds({ engine }: PolicyDatabase, containing: string) {
+  return engine === 'postgres'
+    ? sql`(select e.id collate "C" as id, p.created_at from recognition_policies p
+        cross join lateral json_array_elements_text(p.policy_json::json -> 'revoked_attestation_ids') as e(id)
+        where strpos(p.policy_json, ${containing}) > 0) as ids`
+    : sql`(select e.value as id, p.created_at
+        from recognition_policies p, json_each(p.policy_json, '$.revoked_attestation_ids') as e
+        where instr(p.policy_json, ${containing}) > 0) as ids`
+}
+
+export async function findLocalEnds(database: PolicyDatabase, attestation_id: string): Promise<LocalEnds> {
+  const { rows } = await sql<{ readonly created_at: string | null }>`
+    select min(created_at) as created_at from ${policyIds(database, writeJson(attestation_id))}
+    where id = ${attestation_id}`.execute(database.read)
+  const own = await database.read
+    .selectFrom('membership_attestations')
+    .select('issued_at')
+    .where('attestation_id', '=', attestation_id)
+    .executeTakeFirst()
+  return { policy_at: rows[0]?.created_at ?? null, own_issued_at: own?.issued_at ?? null }
+}
+
+/** Ids that recognition policies name, each with its first time, in the order of the ids. */
+export async function readPolicyEnds(
+  database: PolicyDatabase,
+  { after, limit }: { readonly after: string | undefined; readonly limit: number },
+): Promise<readonly { readonly id: string; readonly created_at: string }[]> {
+  const { rows } = await sql<{ readonly id: string; readonly created_at: string }>`
+    select id, min(created_at) as created_at from ${policyIds(database, '"')}
+    where id > ${after ?? ''} group by id order by id limit ${limit}`.execute(database.read)
+  return rows
 }
 
 function imported(db: Reader) {

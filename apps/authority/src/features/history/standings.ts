@@ -1,6 +1,8 @@
 import {
   FormError,
   JsonError,
+  OWN_ID_REASON,
+  POLICY_REASON,
   digestOfRecord,
   isJsonObject,
   readAttestation,
@@ -11,7 +13,7 @@ import {
   writeInstant,
 } from '@chancery/protocol'
 import type { Attestation, JoinCertificate, JsonValue, RecognitionTreaty, Standing } from '@chancery/protocol'
-import type { AttestationRow, CertificateRow, ImportedRow, TreatyStateRow } from './queries.ts'
+import type { AttestationRow, CertificateRow, ImportedRow, LocalEnds, TreatyStateRow } from './queries.ts'
 
 /** What is stored about a record, and the record itself if it can be read. */
 export interface Stored<Value> {
@@ -67,12 +69,37 @@ export function treatyStanding(row: TreatyStateRow, own: string): Stored<Recogni
   return { record, standing: { ...stated('treaty', row.treaty_id, own, record), ...end } }
 }
 
-/** `row` undefined: no imported feed names the attestation. */
-export function importedStanding(issuer: string, id: string, row: ImportedRow | undefined): Standing {
+/** `row` undefined: no imported feed names the attestation. The first end counts. */
+export function importedStanding(
+  issuer: string,
+  id: string,
+  row: ImportedRow | undefined,
+  { policy_at, own_issued_at }: LocalEnds,
+): Standing {
   const none = { ...notStored('imported_attestation', id, issuer), known: true }
-  if (row === undefined) return none
-  const source = { kind: 'imported_feed', sequence: Number(row.sequence) } as const
-  return { ...none, is_revoked: true, revoked_at: toWire(row.imported_at), reason: cut(row.reason), source }
+  const authority = { kind: 'authority', sequence: null } as const
+  const ends = [
+    ...(policy_at === null ? [] : [{ revoked_at: toWire(policy_at), reason: POLICY_REASON, source: authority }]),
+    ...(own_issued_at === null
+      ? []
+      : [{ revoked_at: toWire(own_issued_at), reason: OWN_ID_REASON, source: authority }]),
+  ]
+  const feed =
+    row === undefined
+      ? undefined
+      : {
+          revoked_at: toWire(row.imported_at),
+          reason: cut(row.reason),
+          source: { kind: 'imported_feed', sequence: Number(row.sequence) } as const,
+        }
+  const [first] = [...(feed === undefined ? [] : [feed]), ...ends].sort((a, b) => timeOf(a) - timeOf(b))
+  return first === undefined ? none : { ...none, is_revoked: true, ...first }
+}
+
+/** An end without a time comes last: another one may have a time. */
+function timeOf({ revoked_at }: { readonly revoked_at: string | null }): number {
+  const at = readInstant(revoked_at ?? '')
+  return at === undefined ? Number.MAX_SAFE_INTEGER : Number(at)
 }
 
 const NOT_ENDED = { is_revoked: false, revoked_at: null, reason: null, source: null } as const

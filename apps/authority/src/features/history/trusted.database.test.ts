@@ -1,6 +1,8 @@
+// oxlint-disable max-lines -- every kind of record, from its beginning to its end
 import {
   HOUR,
   SECOND,
+  SUBJECT_KINDS,
   verifyPastTrust,
   readInstant,
   readJson,
@@ -8,7 +10,7 @@ import {
   readSubject,
   writeInstant,
 } from '@chancery/protocol'
-import type { Instant, JsonObject, PastVerdict, TrustSubject } from '@chancery/protocol'
+import type { HistoryPage, Instant, JsonObject, PastVerdict, TrustSubject } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,
@@ -170,6 +172,55 @@ describe('GET /admin/history/trusted', () => {
     ])
   })
 
+  it("200: a partner's attestation until a recognition policy names it, or the authority issues its id", async () => {
+    const partner = foreignSovereign('LOCAL-NET')
+    await post('/admin/recognition-treaties', {
+      subject_sovereign_id: 'LOCAL-NET',
+      subject_public_keys: [partner.publicKey],
+      scope: { allowed_roles: ['role:client'] },
+    })
+    clock.advance(60)
+    const publish = (revoked_attestation_ids: readonly string[]): Promise<JsonObject> =>
+      post(
+        '/admin/recognition-policy',
+        { recognition_policy: { local_sovereign_id: na.genesis.network_name, revoked_attestation_ids } },
+        200,
+      )
+    const issued = clock.now()
+    clock.advance(60)
+    const named = clock.now()
+    await publish(['other', 'local "1"'])
+    clock.advance(60)
+    const { attestation_id: twin } = await post('/admin/attestations', { subject_id: 'twin', roles: ['role:client'] })
+    const twinAt = clock.now()
+    clock.advance(60)
+    // The first policy counts, although this one no longer names the id.
+    await publish(['other'])
+    settle()
+    const asked = (attestation_id: string): TrustSubject => {
+      const changes = { ...validFrom(issued), attestation_id }
+      const given = readSubject('attestation', readJson(wireText(foreignAttestation(partner, issued, changes))))
+      return { kind: 'attestation', id: attestation_id, given }
+    }
+    const pages = await archivePages()
+    for (const [id, at, reason] of [
+      ['local "1"', named, 'recognition_policy'],
+      [String(twin), twinAt, 'own_attestation_id'],
+    ] as const) {
+      expect(await stateAt(asked(id), at - MICRO)).toBe('trusted in_force')
+      const [, verdict] = await states(asked(id), at)
+      expect(verdict).toMatchObject({ state: 'not_trusted', ended_at: writeInstant(at), end_reason: reason })
+      expect(await verifyPastTrust(asked(id), pages, at - MICRO)).toMatchObject({ state: 'trusted' })
+      expect(await verifyPastTrust(asked(id), pages, at)).toMatchObject({
+        state: 'not_trusted',
+        ended_at: writeInstant(at),
+        end_reason: reason,
+      })
+    }
+    expect(await stateAt(asked('local-2'), twinAt)).toBe('trusted in_force')
+    expect(await verifyPastTrust(asked('local-2'), pages, twinAt)).toMatchObject({ state: 'trusted' })
+  })
+
   it('200: unknown for what is not stored, and for the last seconds', async () => {
     const past = clock.now() - HOUR
     expect(await stateAt({ kind: 'certificate', id: 'never-issued' }, past)).toBe('unknown not_stored')
@@ -210,6 +261,21 @@ describe('GET /admin/history/trusted', () => {
     refused(await na.request('GET', '/admin/history/archive?kind=treaty'), 401, 'admin_auth_failed')
   })
 })
+
+/** All pages of an archive, with one record on each. */
+async function archivePages(): Promise<readonly HistoryPage[]> {
+  const pages: HistoryPage[] = []
+  for (const kind of SUBJECT_KINDS) {
+    let cursor: unknown = null
+    do {
+      const query = `kind=${kind}&limit=1${cursor === null ? '' : `&cursor=${String(cursor)}`}`
+      const answer = accepted(await na.as('standard')('GET', `/admin/history/archive?${query}`))
+      pages.push({ ...readTrustHistoryPage(answer['page'] ?? null), keys: { genesis: na.genesis } })
+      cursor = answer['next_cursor'] ?? null
+    } while (cursor !== null)
+  }
+  return pages
+}
 
 describe('GET /admin/history/archive', () => {
   it('200: pages follow each other, and together answer every question', async () => {

@@ -25,6 +25,7 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import type { HistoryParts } from './parts.ts'
 import {
   findImported,
+  findLocalEnds,
   isRecovered,
   readAttestations,
   readCertificates,
@@ -175,10 +176,11 @@ async function gatherTreaty(parts: HistoryParts, { id }: TrustedRequest): Promis
   return gathered([standing], { treaties: record === undefined ? [] : [record] })
 }
 
-/** For the attestation of a partner: the imported revocation, and all treaties with this partner. */
+/** For the attestation of a partner: its first revocation here, and all treaties with this partner. */
 async function gatherPartner(parts: HistoryParts, issuer: string, { id }: TrustedRequest): Promise<Gathered> {
   const [db, own] = [parts.database.read, parts.network.name]
-  const imported = importedStanding(issuer, id, await findImported(db, issuer, id))
+  const ends = await findLocalEnds(parts.database, id)
+  const imported = importedStanding(issuer, id, await findImported(db, issuer, id), ends)
   const rows = await readTreatiesWith(parts.database, { own, subject: issuer, limit: MAX_TREATIES + 1 })
   const stored = rows.slice(0, MAX_TREATIES).map((row) => treatyStanding(row, own))
   return gathered([imported, ...stored.map(({ standing }) => standing)], {
