@@ -51,14 +51,18 @@ function grantedRoleText(value: JsonValue, field: string): string {
   return grantedRole(value, field)
 }
 
-const ruleId = /* @__PURE__ */ matching(
+export const admissionRuleId: Read<string> = /* @__PURE__ */ matching(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
   '1 to 64 characters of A-Z a-z 0-9 . _ -, and a letter or digit first',
 )
-const address = /* @__PURE__ */ matching(/^https:\/\/[!-~]{1,504}$/, 'an https address of at most 512 characters')
+/** The host has no userinfo: the address is in lists, log lines and audit events. */
+const address = /* @__PURE__ */ matching(
+  /^(?=.{9,512}$)https:\/\/[A-Za-z0-9._:[\]-]+(?:[/?#][!-~]*)?$/,
+  'an https address of at most 512 characters, without user name and password',
+)
 
 const terms = {
-  rule_id: required(ruleId),
+  rule_id: required(admissionRuleId),
   kind: required(oneOf('oidc', 'spiffe_jwt', 'spiffe_x509')),
   platform: withDefault(nullable(oneOf('github', 'gitlab', 'kubernetes')), null),
   issuer: withDefault(nullable(address), null),

@@ -9,8 +9,8 @@ export interface Certificate {
   /** Undefined when the certificate does not limit its key. */
   readonly keyUsage: { readonly isCritical: boolean; readonly bits: number } | undefined
   readonly uriNames: readonly string[]
-  /** Critical extensions that are not checked here: such a certificate is refused. */
-  readonly unknownCritical: readonly string[]
+  /** Extensions that limit the certificate and are not checked here: with one of them it is refused. */
+  readonly unsupported: readonly string[]
   readonly signatureAlgorithm: string
 }
 
@@ -22,6 +22,9 @@ const OID = {
   basicConstraints: '2.5.29.19',
   extendedKeyUsage: '2.5.29.37',
 } as const
+
+/** They limit what a signer may name. RFC 5280 has them critical; a signer that left that out meant them, too. */
+const NAME_CONSTRAINTS = '2.5.29.30'
 
 interface Extension {
   readonly isCritical: boolean
@@ -55,8 +58,8 @@ function toCertificate(x509: X509Certificate, der: Uint8Array): Certificate {
     ...constraints,
     keyUsage: usage === undefined ? undefined : { isCritical: usage.isCritical, bits: readBits(usage.value) },
     uriNames: readUriNames(extensions.get(OID.subjectAltName)),
-    unknownCritical: [...extensions]
-      .filter(([id, { isCritical }]) => isCritical && !known.includes(id))
+    unsupported: [...extensions]
+      .filter(([id, { isCritical }]) => id === NAME_CONSTRAINTS || (isCritical && !known.includes(id)))
       .map(([id]) => id),
     signatureAlgorithm: readObjectId(firstOf(algorithm.content, TAGS.objectId)),
   }

@@ -1,5 +1,5 @@
 import { Refusal } from '@chancery/contract'
-import { shape } from '@chancery/protocol'
+import { admissionRuleId, shape } from '@chancery/protocol'
 import type { AdmissionRule, Instant, JsonValue } from '@chancery/protocol'
 import { readOrRefuse } from '../../requests/read-fields.ts'
 
@@ -16,7 +16,7 @@ const MAX_CERTIFICATES = 4
 const MAX_CERTIFICATE_CHARACTERS = 8192
 
 const evidenceShape = shape.closed({
-  rule_id: shape.required(shape.string),
+  rule_id: shape.required(admissionRuleId),
   token: shape.required(shape.string),
   certificate_chain: shape.withDefault(shape.arrayOf(shape.string, { min: 1, max: MAX_CERTIFICATES }), []),
 })
@@ -25,7 +25,6 @@ const evidenceShape = shape.closed({
 export function readEvidence(value: JsonValue): Evidence {
   const evidence = readOrRefuse('invalid_join_evidence', () => shape.readRecord(evidenceShape, value))
   const isBounded =
-    evidence.rule_id.length <= 64 &&
     evidence.token.length <= MAX_TOKEN_CHARACTERS &&
     evidence.certificate_chain.every((text) => text.length <= MAX_CERTIFICATE_CHARACTERS)
   if (!isBounded) throw new Refusal('invalid_join_evidence')

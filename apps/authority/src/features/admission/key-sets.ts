@@ -18,6 +18,8 @@ const EARLY_EVERY_MS = 60_000
 /** After a failed call, for each address. */
 const RETRY_AFTER_MS = 15_000
 const MAX_CALLS = 8
+/** Requests that wait for one call of another. Further ones get no keys. */
+const MAX_WAITING = 256
 /** More than the number of rules in force. */
 const MAX_SETS = 512
 
@@ -34,6 +36,7 @@ interface KeySet {
   freshMs: number
   triedAt: number
   fetching: Promise<void> | undefined
+  waiting: number
 }
 
 /** The keys of rules: pinned ones, or those of the address of the rule, which are cached. */
@@ -52,11 +55,10 @@ export class KeySets {
     const url = keysUrlOf(rule)
     if (url === null) return readKeys(rule.keys)
     const set = this.#setOf(rule, url)
-    const isOld = this.#now() - set.fetchedAt >= set.freshMs
-    // Those who come during a call share it.
-    if (isOld && (set.fetching !== undefined || this.#now() - set.triedAt >= RETRY_AFTER_MS))
-      await this.#fetchOnce(set, url)
-    return this.#now() - set.fetchedAt < USABLE_MS ? set.keys : undefined
+    const age = this.#now() - set.fetchedAt
+    if (age >= set.freshMs && this.#now() - set.triedAt >= RETRY_AFTER_MS) await this.#fetchOnce(set, url)
+    else if (!this.#isUsable(set)) await this.#waitFor(set)
+    return this.#isUsable(set) ? set.keys : undefined
   }
 
   /** The keys, read again when that is due, because a token names one that is not among them. */
@@ -64,7 +66,8 @@ export class KeySets {
     const url = keysUrlOf(rule)
     if (url !== null) {
       const set = this.#setOf(rule, url)
-      if (set.fetching !== undefined || this.#now() - set.triedAt >= EARLY_EVERY_MS) await this.#fetchOnce(set, url)
+      if (this.#now() - set.triedAt >= EARLY_EVERY_MS) await this.#fetchOnce(set, url)
+      else await this.#waitFor(set)
     }
     return this.find(rule)
   }
@@ -91,9 +94,25 @@ export class KeySets {
       freshMs: FRESH_MS,
       triedAt: never,
       fetching: undefined,
+      waiting: 0,
     }
     this.#sets.set(name, set)
     return set
+  }
+
+  #isUsable({ fetchedAt }: KeySet): boolean {
+    return this.#now() - fetchedAt < USABLE_MS
+  }
+
+  /** Waits for the call of another request, when there is one. */
+  async #waitFor(set: KeySet): Promise<void> {
+    if (set.fetching === undefined || set.waiting >= MAX_WAITING) return
+    set.waiting += 1
+    try {
+      await set.fetching
+    } finally {
+      set.waiting -= 1
+    }
   }
 
   async #fetchOnce(set: KeySet, url: string): Promise<void> {

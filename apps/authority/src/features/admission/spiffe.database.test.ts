@@ -239,9 +239,13 @@ describe('an X.509-SVID', () => {
     accepted(await tryProof(svid.key), 201)
   })
 
-  it('is not admitted below an intermediate that may not sign', async () => {
-    const LEAF_CA = 'basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\n'
-    const broken = new TestTrustDomain('broken.example', LEAF_CA)
+  const SIGNER = 'basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\n'
+  it.each([
+    ['that may not sign', 'basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\n'],
+    ['with name constraints', `${SIGNER}nameConstraints=permitted;URI:allowed.example\n`],
+    ['with critical name constraints', `${SIGNER}nameConstraints=critical,permitted;URI:allowed.example\n`],
+  ])('is not admitted below an intermediate %s', async (_what, intermediate) => {
+    const broken = new TestTrustDomain('broken.example', intermediate)
     try {
       const rule_id = await newRule('spiffe_x509', {
         trust_domain: 'broken.example',

@@ -33,14 +33,14 @@ export function leadsTo(roots: readonly Certificate[], chain: readonly Certifica
   return roots.some((root) => isSignedBy(last, root) && maySign(root, now) && root.maxPathLength >= signers.length)
 }
 
-function isUsable({ x509, unknownCritical, signatureAlgorithm }: Certificate, now: Instant): boolean {
+function isUsable({ x509, unsupported, signatureAlgorithm }: Certificate, now: Instant): boolean {
   const ms = Number(now / (SECOND / 1000n))
   if (ms < x509.validFromDate.getTime() || ms >= x509.validToDate.getTime()) return false
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = x509.publicKey
   const bits = details?.modulusLength
   if (type?.startsWith('rsa') === true && (bits === undefined || bits < MIN_RSA_BITS || bits > MAX_RSA_BITS))
     return false
-  return unknownCritical.length === 0 && SIGNATURES.has(signatureAlgorithm)
+  return unsupported.length === 0 && SIGNATURES.has(signatureAlgorithm)
 }
 
 function maySign(certificate: Certificate, now: Instant): boolean {
