@@ -82,6 +82,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
     'retention',
     'anchors',
     'anchor',
+    'bundle',
   ],
   evidenceLog: ['describe', 'checkpoint', 'cosigned', 'tile', 'entries', 'receipt', 'witnesses'],
   trustEvidence: ['issue', 'verify'],
@@ -177,6 +178,7 @@ const BETA = [
   'POST /admin/disclosure/nullifier',
   'GET /admin/evidence/anchors',
   'POST /admin/evidence/anchors',
+  'POST /admin/evidence/bundles',
   'GET /crl/keys/{key_id}',
   'GET /admin/partners',
   'POST /admin/partners',
@@ -306,7 +308,7 @@ describe('who may call', () => {
       const own = route.id === 'POST /admin/boundary/evaluate' ? 'operator_decision' : 'admin'
       expect(route.limit, route.id).toBe(OPERATOR_READS.includes(route.id) ? 'operator_read' : own)
     }
-    expect(admin).toHaveLength(66 + OPERATOR_READS.length)
+    expect(admin).toHaveLength(67 + OPERATOR_READS.length)
     for (const id of OPERATOR_READS) expect(findRoute(id)).toMatchObject({ method: 'GET', stability: 'beta' })
     const outside = ALL_ROUTES.filter((route) => !route.path.startsWith('/admin/'))
     for (const route of outside) {

@@ -1,10 +1,12 @@
 import { evidenceLog } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
-import { checkpoint, cosignedCheckpoint } from './checkpoint.ts'
-import { describe, witnesses } from './describe.ts'
+import { checkpoint } from './checkpoint.ts'
+import { cosigned } from './cosigned.ts'
+import { describe } from './describe.ts'
 import { entries } from './entries.ts'
 import { receipt } from './receipt.ts'
 import { tile } from './tile.ts'
+import { witnesses } from './witnesses.ts'
 import type { Feature } from '../../core.ts'
 import type { Transaction } from '../../database/database.ts'
 import { LogWriter } from './log-writer.ts'
@@ -42,7 +44,7 @@ export function openEvidenceLog(parts: EvidenceLogParts): EvidenceLog {
     routes: [
       bind(evidenceLog.describe, (call) => describe(call, parts)),
       bind(evidenceLog.checkpoint, (call) => checkpoint(call, parts)),
-      bind(evidenceLog.cosigned, (call) => cosignedCheckpoint(call, parts)),
+      bind(evidenceLog.cosigned, (call) => cosigned(call, parts)),
       bind(evidenceLog.tile, (call) => tile(call, parts)),
       bind(evidenceLog.entries, (call) => entries(call, parts)),
       bind(evidenceLog.receipt, (call) => receipt(call, parts)),
