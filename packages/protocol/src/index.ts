@@ -197,7 +197,7 @@ export {
   subjectKindOf,
 } from './history/subject.ts'
 export type { RecordSubject, SubjectRecord, TrustSubject } from './history/subject.ts'
-export type { HistoryPage, ProofRecord } from './history/pages.ts'
+export type { HistoryPage, ProofRecord, SavedLists } from './history/pages.ts'
 export { finding as historyFinding, outsideFinding } from './history/verify-own.ts'
 export type { HistoryFinding, TrustNote, TrustReason, TrustState } from './history/verify-own.ts'
 export { verifyPastTrust } from './history/verify-past.ts'

@@ -29,6 +29,12 @@ export const historyCommands: readonly Command[] = [
         flags: '--key-history <file>',
         summary: 'Former keys of the authority, for a file from before the trusted block',
       },
+      { flags: '--list <file>', summary: 'Revocation list of that time, from another source', repeatable: true },
+      {
+        flags: '--feed <file>',
+        summary: 'Revocation feed of that time, of the authority or a partner',
+        repeatable: true,
+      },
       { flags: '--out <file>', summary: 'New file for the signed records of the answer, for --offline' },
     ],
     examples: [

@@ -25,6 +25,12 @@ export interface HistoryPage {
   readonly feeds: readonly RevocationFeed[]
 }
 
+/** Lists and feeds that the caller saved, of the authority or of a partner. They are verified as those of pages. */
+export interface SavedLists {
+  readonly lists: readonly Crl[]
+  readonly feeds: readonly RevocationFeed[]
+}
+
 /** A record that proves a verdict, with the key that signed it. */
 export type ProofRecord = {
   readonly kind: 'history' | 'certificate' | 'attestation' | 'treaty' | 'list' | 'feed' | 'decision'
@@ -95,7 +101,7 @@ export class ProvenPages {
       proof: toProof('history', history.history_id, history, key),
     })
     this.#addRecords(page)
-    await this.#addLists(page)
+    await this.addLists(page, [keys])
   }
 
   #addRecords({ certificates, attestations, treaties }: HistoryPage): void {
@@ -111,9 +117,11 @@ export class ProvenPages {
         this.treaties.set(digestOfRecord(treaty), treaty)
   }
 
-  async #addLists({ keys, lists, feeds }: HistoryPage): Promise<void> {
+  /** Verifies lists and feeds with these keys of the authority. */
+  async addLists({ lists, feeds }: SavedLists, known: readonly AuthorityKeys[]): Promise<void> {
+    const keysAt = (time: string): readonly string[] => [...new Set(known.flatMap((keys) => keysInPeriod(keys, time)))]
     for (const record of lists) {
-      const key = await signerOf(record, keysInPeriod(keys, record.issued_at))
+      const key = await signerOf(record, keysAt(record.issued_at))
       if (key === undefined) this.refused += 1
       else this.lists.push({ record, proof: numbered(toProof('list', record.crl_id, record, key), record) })
     }
@@ -122,7 +130,7 @@ export class ProvenPages {
         this.foreignFeeds.push(record)
         continue
       }
-      const key = await feedSigner(record, keysInPeriod(keys, record.issued_at))
+      const key = await feedSigner(record, keysAt(record.issued_at))
       if (key === undefined) this.refused += 1
       else this.feeds.push({ record, proof: numbered(toProof('feed', record.feed_id, record, key), record) })
     }

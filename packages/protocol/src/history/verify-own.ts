@@ -37,9 +37,17 @@ export type TrustReason =
 
 /**
  * Facts in addition to the state. `records_disagree`: the withdrawal counts. `former_key`: a statement is signed with a
- * key that the authority no longer has, and a thief of this key can have written it.
+ * key that the authority no longer has, and a thief of this key can have written it. `statement_only`: that it was not
+ * revoked is what the authority said later; no list or feed in force at the time is here. `partner_feed_missing`: no feed
+ * that the partner had signed by then is here.
  */
-export type TrustNote = 'records_disagree' | 'partner_revoked_before' | 'refused_records' | 'former_key'
+export type TrustNote =
+  | 'records_disagree'
+  | 'partner_revoked_before'
+  | 'refused_records'
+  | 'former_key'
+  | 'statement_only'
+  | 'partner_feed_missing'
 
 export interface HistoryFinding {
   readonly state: TrustState
@@ -85,7 +93,16 @@ export async function verifyOwn(subject: SubjectRecord, proven: ProvenPages, at:
   const place = { issuer_sovereign_id: subject.issuer, id: subject.id }
   const stated = standingsOf(proven, subject.kind, place)
   const listed = endInLists(subject, proven, at)
-  return verifyStated(stated, { at, digest: subject.digest, listed, proof: own })
+  const found = verifyStated(stated, { at, digest: subject.digest, listed, proof: own })
+  const isAlone = found.state === 'trusted' && !hasListInForce(subject.kind, proven, at)
+  return isAlone ? { ...found, notes: [...found.notes, 'statement_only'] } : found
+}
+
+/** A feed has no end. Of treaties there is no list. */
+function hasListInForce(kind: SubjectRecord['kind'], { lists, feeds }: ProvenPages, at: Instant): boolean {
+  if (kind === 'certificate')
+    return lists.some(({ record }) => instantOf(record.issued_at) <= at && at < instantOf(record.next_update))
+  return kind === 'attestation' && feeds.some(({ record }) => instantOf(record.issued_at) <= at)
 }
 
 /** 1: who signed. A time without a known key says nothing: its key may be missing in the history. */

@@ -4,7 +4,7 @@ import type { Instant } from '../canonical/time.ts'
 import { requireInstant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 import { finding, verifyOwn, verifyStated, outsideFinding } from './verify-own.ts'
-import type { HistoryFinding, TrustReason } from './verify-own.ts'
+import type { HistoryFinding, TrustNote, TrustReason } from './verify-own.ts'
 import { feedSigner, importedStandings, signerOf, toProof, whySilent, wholeChain } from './pages.ts'
 import type { ProvenPages } from './pages.ts'
 import { fromTreaty } from './subject.ts'
@@ -30,7 +30,7 @@ export async function verifyPartner(
   if (imported.state === 'not_trusted') return imported
   const accepted = await verifyTreaties(subject, proven, at)
   if (accepted.state !== 'trusted') return accepted
-  const notes = (await hadPartnerRevoked(subject, proven, at)) ? (['partner_revoked_before'] as const) : []
+  const notes = imported.state === 'trusted' ? await feedNotes(subject, proven, at) : []
   const proof = [...accepted.proof, ...imported.proof]
   return { ...imported, treaty_id: accepted.treaty_id, notes: [...imported.notes, ...notes], proof }
 }
@@ -86,13 +86,19 @@ function isComplete(partner: string, { pages }: ProvenPages, at: Instant): boole
   return used.length > 0 && used.every(({ hasEveryTreaty }) => hasEveryTreaty)
 }
 
-/** A feed that the partner had signed by then already names the attestation, although it was imported later. */
-async function hadPartnerRevoked({ id, issuer }: SubjectRecord, proven: ProvenPages, at: Instant): Promise<boolean> {
-  const keys = [...proven.treaties.values()].flatMap(({ subject_public_keys }) => subject_public_keys)
+/** What the feeds say that the partner had signed by then. One that names it may have been imported later. */
+async function feedNotes(
+  { id, issuer }: SubjectRecord,
+  proven: ProvenPages,
+  at: Instant,
+): Promise<readonly TrustNote[]> {
+  const keys = new Set([...proven.treaties.values()].flatMap(({ subject_public_keys }) => subject_public_keys))
+  let isPresent = false
   for (const feed of proven.foreignFeeds) {
-    const isMeant = feed.issuer_sovereign_id === issuer && feed.revoked_attestation_ids.includes(id)
-    if (isMeant && instantOf(feed.issued_at) <= at && (await feedSigner(feed, [...new Set(keys)])) !== undefined)
-      return true
+    if (feed.issuer_sovereign_id !== issuer || instantOf(feed.issued_at) > at) continue
+    if ((await feedSigner(feed, [...keys])) === undefined) continue
+    if (feed.revoked_attestation_ids.includes(id)) return ['partner_revoked_before']
+    isPresent = true
   }
-  return false
+  return isPresent ? [] : ['partner_feed_missing']
 }

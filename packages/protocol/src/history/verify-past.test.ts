@@ -16,7 +16,7 @@ import { asJson, signList } from '../signing/forms.ts'
 import { seedSigner } from '../signing/sign.ts'
 import type { Signer } from '../signing/sign.ts'
 import { readTrustHistoryPage, trustHistoryJson, writeTrustHistoryPage } from './page-text.ts'
-import type { HistoryPage } from './pages.ts'
+import type { HistoryPage, SavedLists } from './pages.ts'
 import { digestOfRecord, fromAttestation, fromCertificate, fromTreaty, readSubject, subjectKindOf } from './subject.ts'
 import type { TrustSubject } from './subject.ts'
 import { readTrustHistory } from './trust-history.ts'
@@ -133,7 +133,9 @@ const CERTIFICATE: TrustSubject = { kind: 'certificate', id: 'cert-1' }
 
 async function stateOf(pages: readonly HistoryPage[], time: Instant, subject = CERTIFICATE): Promise<string> {
   const { state, reason, notes } = await verifyPastTrust(subject, pages, time)
-  return [state, reason, ...notes].join(' ')
+  // Two notes have tests below, and are true for most pages here.
+  const others = notes.filter((note) => note !== 'statement_only' && note !== 'partner_feed_missing')
+  return [state, reason, ...others].join(' ')
 }
 
 describe('a record of the authority', () => {
@@ -425,6 +427,65 @@ describe("a partner's attestation", () => {
     expect(await stateOf([pageOf(history, { ...withTreaty, feeds: forged })], REVOKED - 1n, MEMBER)).toBe(
       'trusted in_force',
     )
+  })
+})
+
+describe('lists and feeds of the time', () => {
+  const notesOf = async (page: HistoryPage, subject: TrustSubject, time: Instant, saved?: SavedLists) => {
+    const { state, notes } = await verifyPastTrust(subject, [page], time, saved)
+    return [state, ...notes].join(' ')
+  }
+
+  it('are missing in a note, unless one is in force', async () => {
+    const page = pageOf(await statementOf([standingOf()]))
+    const list = await signList(
+      draftCrl({ crl_id: 'crl-1', sequence: 1, issuer: 'na-1', now: REVOKED, entries: [] }),
+      na,
+    )
+    expect(await notesOf(page, CERTIFICATE, REVOKED)).toBe('trusted statement_only')
+    expect(await notesOf({ ...page, lists: [list] }, CERTIFICATE, REVOKED)).toBe('trusted')
+    expect(await notesOf({ ...page, lists: [list] }, CERTIFICATE, REVOKED - 1n)).toBe('trusted statement_only')
+    const over = { ...list, issued_at: writeInstant(START), next_update: writeInstant(REVOKED), signatures: [] }
+    const ended = await signList(over, na)
+    expect(await notesOf({ ...page, lists: [ended] }, CERTIFICATE, REVOKED)).toBe('trusted statement_only')
+    expect(await notesOf(page, CERTIFICATE, REVOKED, { lists: [list], feeds: [] })).toBe('trusted')
+    const forged = await signList({ ...list, signatures: [] }, stranger)
+    expect(await notesOf(page, CERTIFICATE, REVOKED, { lists: [forged], feeds: [] })).toBe(
+      'trusted statement_only refused_records',
+    )
+  })
+
+  it('that a caller saved end a record', async () => {
+    const entry = { certificate_id: 'cert-1', revoked_at: writeInstant(REVOKED), issuer: 'na-1' }
+    const draft = draftCrl({
+      crl_id: 'crl-1',
+      sequence: 1,
+      issuer: 'na-1',
+      now: REVOKED,
+      entries: [{ ...entry, reason: 'unspecified' }],
+    })
+    const saved = { lists: [await signList(draft, na)], feeds: [] }
+    const page = pageOf(await statementOf([standingOf()]))
+    expect(await notesOf(page, CERTIFICATE, REVOKED, saved)).toBe('not_trusted records_disagree')
+  })
+
+  it('of a partner are missing in a note, unless it had signed one by then', async () => {
+    const more = { certificates: [], treaties: [treaty] }
+    const history = await statementOf([importedStanding, treatyStanding], { treaties_with: 'PARTNER-NET' })
+    const draft = draftRevocationFeed({
+      feed_id: 'feed-1',
+      issuer_sovereign_id: 'PARTNER-NET',
+      sequence: 1,
+      issued_at: writeInstant(REVOKED),
+      reasons: new Map(),
+      issued_by: partner.keyId,
+    })
+    const saved = async (signer: Signer) => ({ lists: [], feeds: [await signList(draft, signer)] })
+    const page = pageOf(history, more)
+    expect(await notesOf(page, MEMBER, REVOKED)).toBe('trusted partner_feed_missing')
+    expect(await notesOf(page, MEMBER, REVOKED, await saved(partner))).toBe('trusted')
+    expect(await notesOf(page, MEMBER, REVOKED, await saved(stranger))).toBe('trusted partner_feed_missing')
+    expect(await notesOf(page, MEMBER, REVOKED - 1n, await saved(partner))).toBe('trusted partner_feed_missing')
   })
 })
 

@@ -5,7 +5,7 @@ import { finding, verifyOwn, verifyStated } from './verify-own.ts'
 import type { HistoryFinding, TrustNote } from './verify-own.ts'
 import { verifyPartner } from './verify-partner.ts'
 import { ProvenPages, importedStandings, standingsOf } from './pages.ts'
-import type { HistoryPage } from './pages.ts'
+import type { HistoryPage, SavedLists } from './pages.ts'
 import { fromTreaty } from './subject.ts'
 import type { RecordSubject, SubjectRecord, TrustSubject } from './subject.ts'
 
@@ -24,10 +24,12 @@ export async function verifyPastTrust(
   subject: TrustSubject,
   pages: Iterable<HistoryPage> | AsyncIterable<HistoryPage>,
   at: Instant,
+  saved: SavedLists = { lists: [], feeds: [] },
 ): Promise<PastVerdict> {
   requireInstant(at)
   const proven = new ProvenPages(subject)
   for await (const page of pages) await proven.add(page)
+  await proven.addLists(saved, proven.keys)
   const found = await verifyCandidates(proven, at)
   const notes: TrustNote[] = [...found.notes]
   if (proven.refused > 0) notes.push('refused_records')

@@ -5,6 +5,7 @@ import type {
   Instant,
   TrustHistoryPage,
   PastVerdict,
+  SavedLists,
   TrustSubject,
 } from '@chancery/protocol'
 import { checkRoot, findKeys } from '../evidence-pack/keys.ts'
@@ -13,14 +14,15 @@ import { TrustHistoryError } from './file.ts'
 
 /**
  * Whether a record was trusted at a past time, by the signed records of these pages. Each page must be of the trusted
- * network: its genesis block, or an earlier one that the trusted key history lists. Throws TrustHistoryError.
+ * network: its genesis block, or an earlier one that the trusted key history lists. `saved`: lists and feeds of that time
+ * from another source, which can contradict the pages. Throws TrustHistoryError.
  */
 export async function verifyPast(
   subject: TrustSubject,
   pages: Iterable<TrustHistoryPage> | AsyncIterable<TrustHistoryPage>,
-  { at, trust }: { readonly at: Instant; readonly trust: PackTrust },
+  { at, trust, saved }: { readonly at: Instant; readonly trust: PackTrust; readonly saved?: SavedLists | undefined },
 ): Promise<PastVerdict> {
-  return verifyPastTrust(subject, withTrustedKeys(pages, trust), at)
+  return verifyPastTrust(subject, withTrustedKeys(pages, trust), at, saved)
 }
 
 /** Pages of one authority repeat its key records. They are verified once. */

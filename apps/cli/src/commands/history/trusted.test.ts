@@ -55,6 +55,23 @@ describe('trusted', () => {
     }
   })
 
+  it('uses saved feeds, and says what is missing without them', async () => {
+    const feed = accepted(await network.na.request('GET', '/sovereign-revocation-feed'), 200)
+    await writeFile(network.setup.path('feed.json'), writeJson(feed))
+    const later = String(feed['issued_at'])
+    const ask = `trusted ${id} --kind attestation --offline history.jsonl`
+    const alone = await offline(`${ask} --at ${before} --json`)
+    expect([alone.code, alone.json()['notes']]).toEqual([0, ['statement_only']])
+    expect((await offline(`${ask} --at ${before}`)).stdout).toContain('No list or feed of this time is here')
+    const named = await offline(`${ask} --at ${later} --feed feed.json --json`)
+    expect([named.code, named.json()['proof']]).toEqual([
+      1,
+      expect.arrayContaining([expect.objectContaining({ kind: 'feed' })]),
+    ])
+    const other = await offline(`${ask} --at ${before} --list feed.json`)
+    expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('is not a revocation list')])
+  })
+
   it('does not trust a changed file, whatever it says', async () => {
     const page = readTrustHistoryPage(readJson(await readFile(network.setup.path('answer.jsonl'), 'utf8')))
     const standings = page.history.standings.map((each) => ({ ...each, is_revoked: false, revoked_at: null }))

@@ -4,14 +4,24 @@ import {
   RECORD_SUBJECTS,
   asJson,
   hasOffset,
+  readCrl,
   readInstant,
+  readRevocationFeed,
   readSubject,
   subjectKindOf,
   visible,
   writeInstant,
   writeTrustHistoryPage,
 } from '@chancery/protocol'
-import type { Instant, JsonObject, RecordSubject, SubjectRecord, PastVerdict, TrustSubject } from '@chancery/protocol'
+import type {
+  Instant,
+  JsonObject,
+  RecordSubject,
+  SavedLists,
+  SubjectRecord,
+  PastVerdict,
+  TrustSubject,
+} from '@chancery/protocol'
 import { TrustHistoryError, verifyPastOfPack, verifyPast } from '@chancery/sdk'
 import type { PackTrust, PastAnswer } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
@@ -49,6 +59,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
 }
 
 const FIRST_TIME = readInstant('2000-01-01T00:00:00Z') ?? 0n
+const SAVED_LIMITS = { maxDepth: 64, maxValues: 5_000_000, maxNames: 200_000 }
 const EXIT_CODES = { trusted: 0, not_trusted: 1, unknown: 2 } as const
 
 async function readAsked(context: CommandContext, record: string, options: Options): Promise<Asked> {
@@ -91,6 +102,7 @@ async function verifyOnline(context: CommandContext, asked: Asked, options: Opti
   if (file !== undefined) await refuseExisting([file])
   const connection = await connectAsOperator(context, options)
   const trust = await trustOf(context, options, connection)
+  const saved = await loadSaved(context, options)
   const { id, kind, given, at } = asked
   const answer = await connection.ask((client) =>
     client.history.trusted({
@@ -101,9 +113,9 @@ async function verifyOnline(context: CommandContext, asked: Asked, options: Opti
     }),
   )
   const subject: TrustSubject = { id, kind: kind ?? answer.kind, given }
-  const verdict = await verifyPast(subject, [answer.page], { at, trust })
+  const verdict = await verifyPast(subject, [answer.page], { at, trust, saved })
   if (file !== undefined) await writeNewFile(file, writeTrustHistoryPage(answer.page), OWNER_ONLY)
-  if (given === undefined) noteOther(context, answer, verdict)
+  if (given === undefined && saved === undefined) noteOther(context, answer, verdict)
   return verdict
 }
 
@@ -130,9 +142,31 @@ async function verifyOffline(
   if (kind === undefined) throw usageError('--offline with an id needs --kind.', 'certificate, attestation or treaty.')
   const subject: TrustSubject = { id, kind, given }
   const opened = await openHistoryFile(resolve(context.cwd, file))
-  return 'pack' in opened
-    ? verifyPastOfPack(subject, opened.pack, { at, trust })
-    : verifyPast(subject, opened.pages, { at, trust })
+  const saved = await loadSaved(context, options)
+  if (!('pack' in opened)) return verifyPast(subject, opened.pages, { at, trust, saved })
+  if (saved !== undefined)
+    throw usageError('--list and --feed do not belong to an evidence pack.', 'Give a saved answer or an archive.')
+  return verifyPastOfPack(subject, opened.pack, { at, trust })
+}
+
+/** The lists of --list and the feeds of --feed. Undefined without any. */
+async function loadSaved({ cwd }: CommandContext, options: Options): Promise<SavedLists | undefined> {
+  const load = <Value>(name: 'list' | 'feed', read: (value: JsonObject) => Value): Promise<readonly Value[]> =>
+    Promise.all(
+      options.list(name).map(async (file) => {
+        const value = await loadJsonObject(cwd, file, SAVED_LIMITS)
+        try {
+          return read(value)
+        } catch (error) {
+          if (!(error instanceof FormError)) throw error
+          const message = `${visible(file)} is not a revocation ${name}: ${error.message}.`
+          const hint = `Give the ${name} as its issuer published it.`
+          throw new CommandError({ code: 'invalid_record', message, hint }, { cause: error })
+        }
+      }),
+    )
+  const [lists, feeds] = [await load('list', readCrl), await load('feed', readRevocationFeed)]
+  return lists.length + feeds.length === 0 ? undefined : { lists, feeds }
 }
 
 /** --genesis, or the configured block with the keys that were followed from it. */

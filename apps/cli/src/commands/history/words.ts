@@ -7,7 +7,7 @@ export const STATE_WORDS: Readonly<Record<TrustState, string>> = {
 }
 
 export const REASON_WORDS: Readonly<Record<TrustReason, string>> = {
-  in_force: 'It was signed, valid, and not revoked.',
+  in_force: 'It was signed and valid, and by the stored history not revoked.',
   not_yet_valid: 'It was not issued or not valid yet.',
   expired: 'It had ended.',
   bad_status: 'Its status is not active.',
@@ -36,5 +36,8 @@ export const NOTE_WORDS: Readonly<Record<TrustNote, string>> = {
   partner_revoked_before: 'The partner had revoked it by then. Its feed was imported later.',
   former_key:
     'The statement or decision is signed with a former key. If that key was stolen, the thief can have written it.',
+  statement_only:
+    'Only a later statement of the authority says that it was not revoked. No list or feed of this time is here: give --list or --feed.',
+  partner_feed_missing: 'No feed that the partner had signed by then is here. Give --feed.',
   refused_records: 'Some records do not verify with the trusted keys. They were not used.',
 }
