@@ -91,7 +91,7 @@ export const AUDIT_EVENTS = {
     details: ['rule_id', 'reason', 'valid_certificates'],
   },
   join_rejected: {
-    when: 'A node key that was revoked as compromised tried to join, or evidence did not admit a node.',
+    when: 'A node key that was revoked tried to join, or evidence did not admit a node.',
     details: ['reason', 'node_public_key', 'prior_cert_id', 'rule_id', 'evidence_digest'],
   },
   heartbeat_rejected: {

@@ -96,6 +96,7 @@ const facts = {
       'missing_invite_token',
       'missing_node_public_key',
       'node_key_compromised',
+      'node_key_revoked',
     ],
     body: {
       example: {

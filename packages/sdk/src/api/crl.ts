@@ -34,6 +34,8 @@ export interface RevocationResult {
   readonly revoked_count: number
   /** Certificates of the same node keys that are still valid. */
   readonly other_certificates: CountedSample
+  /** Admission rules in force that admitted these node keys: a workload with evidence can join with a new key. */
+  readonly admission_rules: readonly string[] | undefined
 }
 
 export type RevocationPreview = {
@@ -75,9 +77,10 @@ const count = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 const namedOthers = shape.withDefault<CountedSample>(readCounted, { count: 0, sample: [] })
 
 const numbers = { crl_sequence: count, revoked_count: count }
-const readResult = known({ ...numbers, other_certificates: namedOthers })
+const rules = shape.withDefault<readonly string[] | undefined>(shape.arrayOf(shape.string, { max: 1000 }), undefined)
+const readResult = known({ ...numbers, other_certificates: namedOthers, admission_rules: rules })
 /** Required: an authority that does not name them does not support `all_of_key`, and left them in use. */
-const readResultOfKey = known({ ...numbers, other_certificates: shape.required(readCounted) })
+const readResultOfKey = known({ ...numbers, other_certificates: shape.required(readCounted), admission_rules: rules })
 
 const readPreview = known({
   dry_run: shape.required(isDryRun),

@@ -9,6 +9,7 @@ const FINAL: ReadonlySet<string> = new Set([
   'certificate_superseded',
   'evidence_required',
   'node_key_compromised',
+  'node_key_revoked',
 ])
 
 export function isFinalRefusal(error: RefusedError): boolean {

@@ -21,7 +21,7 @@ export { evidenceDetails, readEvidence } from './evidence.ts'
 export type { Evidence, EvidenceReason, EvidenceVerdict, VerifiedEvidence } from './evidence.ts'
 export { endRules } from './end-rules.ts'
 export { readPossibleRules } from './possible-rule.ts'
-export { findAdmittingRule, insertAdmitted, listRules } from './queries.ts'
+export { findAdmittingRule, insertAdmitted, listRules, listRulesOf } from './queries.ts'
 export { isInForce, readSigned } from './rules.ts'
 
 export interface Admission extends Feature {

@@ -28,6 +28,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sql } from 'kysely'
 import { readVersions } from '../../database/locks/versions.ts'
 import { auditedRule } from '../../database/migrations/0042-removed-rules.ts'
+import { findUsableRule } from './rules.ts'
 import { TestIssuer, newIssuerKey, signToken } from './test-issuer.suite.ts'
 import type { IssuerKey } from './test-issuer.suite.ts'
 
@@ -394,6 +395,15 @@ describe('a rule', () => {
     expectReason(await joinWith(rule_id, await sign({})), 'rule_unavailable')
   })
 
+  it('admits no node when the settings no longer allow a role of it', async () => {
+    const rule_id = await newRule()
+    const allowed = ['role:client', 'role:service:ci']
+    const usable = (allowedRoles: readonly string[]) =>
+      findUsableRule({ ...na.core, settings: { ...na.settings, allowedRoles } }, rule_id)
+    expect((await usable(allowed))?.rule.rule_id).toBe(rule_id)
+    expect(await usable(['role:client'])).toBeUndefined()
+  })
+
   it('raises a version that the high-water mark contains when it is added and when it is removed', async () => {
     const version = async (): Promise<number> =>
       (await readVersions(na.core.database)).versions.get('admission') ?? Number.NaN
@@ -485,6 +495,44 @@ describe('a rule', () => {
     expect(accepted(answer, 200)).toMatchObject({ status: 'removed', ...left })
     expect(detailsOf((await eventsOf(na, answer))[0])).toMatchObject({ rule_id, reason: 'test', valid_certificates: 1 })
     expect(await eventsOf(na, await removeRule(rule_id))).toEqual([])
+  })
+})
+
+describe('a node that an operator revoked', () => {
+  const revoke = async (cert_id: unknown, reason: string): Promise<JsonObject> =>
+    accepted(await na.as('privileged')('POST', '/admin/revoke', { cert_id: String(cert_id), reason }), 200)
+
+  it.each(['cessation_of_operation', 'unspecified'])('for %s is not admitted with the same key', async (reason) => {
+    const rule_id = await newRule()
+    const { cert_id } = accepted(await joinWith(rule_id, await sign({})), 201)
+    expect(await revoke(cert_id, reason)).toMatchObject({ admission_rules: [rule_id] })
+    const answer = await joinWith(rule_id, await sign({}))
+    expect(refused(answer, 403, 'node_key_revoked')['message']).toContain('Use a new key or an invite')
+    expect((await eventsOf(na, answer)).map((event) => [event['event_type'], detailsOf(event)])).toMatchObject([
+      ['join_rejected', { reason: 'node_key_revoked', node_public_key: node.key, rule_id }],
+    ])
+    expect(await certificatesOf(node)).toHaveLength(1)
+    // The list counts when the row was edited.
+    await na.core.database.write(({ query }) =>
+      query
+        .updateTable('issued_certs')
+        .set({ status: 'issued', revocation_reason: null, revoked_at: null })
+        .where('node_public_key', '=', node.key)
+        .execute(),
+    )
+    refused(await joinWith(rule_id, await sign({})), 403, 'node_key_revoked')
+    // An operator made the invite for it.
+    accepted(await node.join(await createInvite(na)), 201)
+  })
+
+  it('as compromised has that reason, and one whose certificate was replaced is admitted', async () => {
+    const rule_id = await newRule()
+    const first = accepted(await joinWith(rule_id, await sign({})), 201)
+    await revoke(first['cert_id'], 'superseded')
+    const second = accepted(await joinWith(rule_id, await sign({})), 201)
+    accepted(await removeRule(rule_id), 200)
+    expect(await revoke(second['cert_id'], 'key_compromise')).not.toHaveProperty('admission_rules')
+    refused(await joinWith(await newRule(), await sign({})), 403, 'node_key_compromised')
   })
 })
 

@@ -138,6 +138,25 @@ export async function findAdmittingRule(db: Reader, cert_id: string): Promise<st
   return row?.rule_id
 }
 
+const NAMED_RULES = 20
+
+/** Rules in force that admitted a certificate of one of these keys, some of them when there are many. */
+export async function listRulesOf(db: Reader, keys: readonly string[]): Promise<readonly string[]> {
+  if (keys.length === 0) return []
+  const rows = await db
+    .selectFrom('issued_certs as c')
+    .innerJoin('admitted_certs as a', 'a.cert_id', 'c.cert_id')
+    .innerJoin('admission_rules as r', 'r.rule_id', 'a.rule_id')
+    .select('r.rule_id')
+    .distinct()
+    .where('c.node_public_key', 'in', keys)
+    .where('r.status', '=', 'active')
+    .orderBy('r.rule_id')
+    .limit(NAMED_RULES)
+    .execute()
+  return rows.map(({ rule_id }) => rule_id)
+}
+
 /** Certificates of a rule that have not ended and are not revoked, some of them when there are many. */
 export function listValidOf(
   db: Reader,

@@ -3,6 +3,7 @@ import {
   JsonError,
   instantOf,
   isJsonObject,
+  isRoleAllowed,
   readAdmissionRule,
   readJson,
   verifyList,
@@ -26,13 +27,15 @@ export interface UsableRule {
  * was edited or put back admits no node.
  */
 export async function findUsableRule(
-  parts: Pick<AdmissionParts, 'clock' | 'database' | 'keys' | 'log' | 'network'>,
+  parts: Pick<AdmissionParts, 'clock' | 'database' | 'keys' | 'log' | 'network' | 'settings'>,
   rule_id: string,
 ): Promise<UsableRule | undefined> {
   const row = await findRule(parts.database.read, rule_id)
   if (row === undefined || row.status !== 'active') return undefined
   const rule = await readSigned(parts, row)
   if (rule === undefined || !isInForce(rule, parts.clock.now())) return undefined
+  // The setting may have changed since the rule was added.
+  if (!rule.roles.every((role) => isRoleAllowed(role, parts.settings.allowedRoles))) return undefined
   if (!(await isRemovedInAudit(parts.database, rule_id))) return { rule, text: row.rule_json }
   parts.log.error('a removed admission rule is stored as active', { alarm: true, rule_id })
   return undefined

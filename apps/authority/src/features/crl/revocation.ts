@@ -10,6 +10,7 @@ import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
 import { lockNodeKeys } from '../../database/locks/node-keys.ts'
 import { dropAgents } from '../agents/index.ts'
 import { listCertificates, listOtherCertificates, markRevoked, raiseReason } from '../enrollment/index.ts'
+import { listRulesOf } from '../admission/index.ts'
 import type { RevocableCertificate } from '../enrollment/index.ts'
 import { countOthers } from './preview.ts'
 import { NO_TEXT, findProblem, insertLost } from './unknown-certificates.ts'
@@ -85,7 +86,7 @@ export async function revokeBatch(
 
 /**
  * Read after all requests of the batch, so that certificates revoked by another request are not counted. Returned when
- * there are any, and always for all_of_key.
+ * there are any, and always for all_of_key. Rules in force are named: their workloads can join with new keys.
  */
 async function responseTo(
   tx: Reader,
@@ -95,8 +96,10 @@ async function responseTo(
 ): Promise<StoredResponse> {
   const left = await listOtherCertificates(tx, keys, writeSortable(parts.clock.now()))
   const others = left.length > 0 || allOfKey ? { other_certificates: countOthers(left) } : {}
+  const rules = await listRulesOf(tx, keys)
+  const admitting = rules.length === 0 ? {} : { admission_rules: rules }
   const numbers = { crl_sequence: active?.sequence ?? 0, revoked_count: active?.entries ?? 0 }
-  return { status: 200, text: writeJson({ ...numbers, ...others }) }
+  return { status: 200, text: writeJson({ ...numbers, ...others, ...admitting }) }
 }
 
 /**

@@ -12,13 +12,13 @@ import { lockNodeKeys } from '../../database/locks/node-keys.ts'
 import { EvidenceRefused, evidenceDetails } from '../admission/index.ts'
 import type { EvidenceReason, VerifiedEvidence } from '../admission/index.ts'
 import { faultPoint } from '#faults'
-import { refuseCompromised, reservedKeys } from './join-refusals.ts'
+import { refuseCompromised, refuseRevoked, reservedKeys } from './join-refusals.ts'
 import type { EnrollmentParts } from './parts.ts'
-import { insertIssued, isKeyCompromised } from './queries/renewals.ts'
+import { insertIssued, isKeyCompromised, isKeyRevoked } from './queries/renewals.ts'
 import { readEvidenceJoin } from './requests.ts'
 import type { EvidenceJoinRequest } from './requests.ts'
 
-type Outcome = { readonly text: string } | 'nonce_spent' | 'key_compromised'
+type Outcome = { readonly text: string } | 'nonce_spent' | 'key_compromised' | 'key_revoked'
 
 /**
  * POST /join with evidence in the place of an invite (protocol/admission 3). The proof of the node key comes first, so
@@ -35,6 +35,7 @@ export async function joinByEvidence(call: Call, parts: EnrollmentParts): Promis
   faultPoint('join-committed')
   if (outcome === 'nonce_spent') return refuseNode(call, parts, 'join', 'nonce_replay', proof.nonce)
   if (outcome === 'key_compromised') return refuseCompromised(call, parts, request, null)
+  if (outcome === 'key_revoked') return refuseRevoked(call, parts, request)
   return jsonText(outcome.text, 201)
 }
 
@@ -53,9 +54,10 @@ async function issue(
   const claim = toClaim(`join:${node_public_key}`, proof.nonce, proof.signedAt)
   try {
     return await parts.database.write(async (tx): Promise<Outcome> => {
-      // As in a renewal: a revocation of the key as compromised has one order with this certificate.
+      // As in a renewal: a revocation of the key has one order with this certificate.
       await lockNodeKeys(tx, [node_public_key])
       if (await isKeyCompromised(tx.query, node_public_key)) return 'key_compromised'
+      if (await isKeyRevoked(tx.query, node_public_key)) return 'key_revoked'
       if (!(await spendNonceInside(tx, claim))) return 'nonce_spent'
       return { text: await issueInside(tx, call, parts, request, evidence) }
     })

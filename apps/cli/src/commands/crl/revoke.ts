@@ -48,6 +48,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const done = await revokeAll(context, connection, plan)
   // The preview of an earlier call may name a certificate that a later one revokes.
   const others = parts.length > 1 ? { count: 0, sample: [] } : done.other_certificates
+  const rules = done.admission_rules ?? []
   const rows = fields(
     [
       ['reason', reason],
@@ -58,6 +59,10 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
       ...(others.count === 0
         ? []
         : [['left', `${countedText(others, 'certificate')} of the same node keys; --all-of-key ends them`] as const]),
+      ...rules.map(
+        (rule) =>
+          ['rule', `${visible(rule)} admits its workload with a new key; chancery admission remove ends it`] as const,
+      ),
     ],
     context.style,
   )
@@ -68,6 +73,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     crl_sequence,
     revoked_count,
     other_certificates: { ...others },
+    ...(rules.length === 0 ? {} : { admission_rules: rules }),
     forecast: preview.data,
   }
   return { data, text: `${context.style.good('Revoked')} ${counted(ids.length)}.\n${rows}` }
@@ -198,17 +204,24 @@ async function revokeAll(
   connection: Connection,
   { ids, parts, reason, allOfKey }: Plan,
 ): Promise<RevocationResult> {
-  const nothing: RevocationResult = { crl_sequence: 0, revoked_count: 0, other_certificates: { count: 0, sample: [] } }
+  const nothing: RevocationResult = {
+    crl_sequence: 0,
+    revoked_count: 0,
+    other_certificates: { count: 0, sample: [] },
+    admission_rules: undefined,
+  }
+  const rules = new Set<string>()
   let [result, done] = [nothing, 0]
   for (const part of parts) {
     const revoke = (client: Client): Promise<RevocationResult> => client.crl.revoke({ ...part, reason, allOfKey })
     result = await connection.ask(revoke).catch((error: unknown) => {
       throw done === 0 ? error : toPartial(error, done, ids.length)
     })
+    for (const rule of result.admission_rules ?? []) rules.add(rule)
     done += (part.certificates ?? part.cert_ids).length
     if (parts.length > 1) context.note(`${done} of ${ids.length} certificates are revoked`)
   }
-  return result
+  return rules.size === 0 ? result : { ...result, admission_rules: [...rules] }
 }
 
 function toPartial(error: unknown, done: number, all: number): CommandError {

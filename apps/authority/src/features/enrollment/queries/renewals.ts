@@ -46,6 +46,24 @@ export async function isKeyCompromised(tx: Reader, node_public_key: string): Pro
   return (await findListed(tx, { cert_id: '', node_public_key })).isBurnt
 }
 
+/**
+ * Whether a certificate of this key was revoked for any reason, by the rows or by the list. One that was replaced by its
+ * successor does not count.
+ */
+export async function isKeyRevoked(tx: Reader, node_public_key: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('issued_certs as c')
+    .leftJoin('crl_entries as e', 'e.cert_id', 'c.cert_id')
+    .select('c.cert_id')
+    .where('c.node_public_key', '=', node_public_key)
+    .where((eb) =>
+      eb.or([eb('c.revocation_reason', '<>', 'superseded'), eb('e.entry_json', 'not like', `%${SUPERSEDED}%`)]),
+    )
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 async function isRevokedAsCompromised(tx: Reader, node_public_key: string): Promise<boolean> {
   const row = await tx
     .selectFrom('issued_certs')
@@ -57,6 +75,7 @@ async function isRevokedAsCompromised(tx: Reader, node_public_key: string): Prom
   return row !== undefined
 }
 
+const SUPERSEDED = '"reason":"superseded"'
 const COMPROMISED = '"reason":"key_compromise"'
 
 /**
