@@ -133,13 +133,16 @@ export const agentCommands: readonly Command[] = [
     path: ['agent', 'card', 'verify'],
     summary: 'Verify a signed A2A agent card',
     description:
-      'Verifies the signature under the certificate in the card, and the certificate by the genesis block and a current revocation list. A card of another network also needs a treaty of the own authority. Exit code 0 only if all of it holds.',
+      'Verifies the signature under the certificate in the card, and the certificate by the genesis block and a current revocation list. A card of another network also needs a treaty of the own authority. Exit code 0 only if all of it holds. Every member can sign a card with any name and address: give --node-key or --role when you mean one agent.',
     arguments: [{ name: 'card', summary: 'Origin of the agent, address of the card, or a file', required: true }],
     options: [
       NODE_HOME_OPTION,
       { flags: '--genesis <file>', summary: 'Genesis block of the own network; default: the configured one' },
       { flags: '--crl <file>', summary: 'Revocation list of the network of the card; default: from its authority' },
       { flags: '--partner-url <url>', summary: 'Authority of the partner network that the card is of' },
+      { flags: '--node-key <key>', summary: 'Only the card of this node key: a .pub file or base64' },
+      { flags: '--role <role>', summary: 'Only a card whose certificate has this role', repeatable: true },
+      { flags: '--allow-http', summary: 'Allow http to other machines inside your own networks' },
     ],
     examples: [
       {
@@ -149,6 +152,10 @@ export const agentCommands: readonly Command[] = [
       {
         line: 'chancery agent card verify signed.json --home ./node --partner-url https://na.partner.example',
         summary: 'A card of a partner, from a file',
+      },
+      {
+        line: 'chancery agent card verify https://agent.example.org --home ./node --node-key agent.pub --role role:client',
+        summary: 'Only the card of one node, with a role',
       },
     ],
     needs: 'nothing',

@@ -34,6 +34,15 @@ describe('verifyAgentCard, own network', () => {
     expect(await readSignedCard(writeJson(signed))).toMatchObject({ ok: true, crl: 'https://na.example/crl' })
   })
 
+  it('accepts one node key or role only, when the caller names it', async () => {
+    const { node_public_key, roles } = own.certificate
+    expect(await judge(signed, { expectedNodeKey: node_public_key, requiredRoles: roles })).toBe('ok cert-agency own')
+    expect(await judge(signed, { expectedNodeKey: beta.node.publicKey })).toBe('node_key_mismatch')
+    expect(await judge(signed, { requiredRoles: [...roles, 'role:service:print'] })).toBe('role_missing')
+    const untrusted = { expectedNodeKey: beta.node.publicKey, own: await own.party([own.certificate.cert_id]) }
+    expect(await judge(signed, untrusted)).toBe('certificate_untrusted')
+  })
+
   it('reads the JSON as fetched: layout and order of members are free', async () => {
     const other = { signatures: signed['signatures'], ...Object.fromEntries(Object.entries(signed).toReversed()) }
     expect(await judge(JSON.stringify(other, undefined, 2))).toBe('ok cert-agency own')

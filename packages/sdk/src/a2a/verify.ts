@@ -39,6 +39,8 @@ export type CardRefusal =
   | 'treaty_key_mismatch'
   | 'role_not_allowed'
   | 'certificate_untrusted'
+  | 'node_key_mismatch'
+  | 'role_missing'
 
 export interface RefusedCard {
   readonly ok: false
@@ -76,6 +78,10 @@ export interface CardTrust {
   /** For certificates of the own network. */
   readonly own: CertificateTrust
   readonly partners?: readonly CardPartner[]
+  /** The node key of the agent that you mean. Without it, the card of every trusted member is valid. */
+  readonly expectedNodeKey?: string
+  /** Roles that the certificate must have, all of them. */
+  readonly requiredRoles?: readonly string[]
   readonly now?: Instant
 }
 
@@ -120,7 +126,8 @@ export async function readSignedCard(fetched: Uint8Array | string): Promise<Sign
 /**
  * Verifies a card: its signature, the certificate by pinned keys and a current list, and for a partner the treaty. Pass
  * the bytes as fetched, never an object of another library. Verify again before each first call: the signature has no
- * time.
+ * time. Name, skills and addresses are statements of the signer: every member can sign any. Give `expectedNodeKey` or
+ * `requiredRoles` to accept one agent or some only.
  */
 export async function verifyAgentCard(fetched: Uint8Array | string, trust: CardTrust): Promise<CardVerdict> {
   const now = signingTimeOf(trust.now)
@@ -132,7 +139,18 @@ export async function verifyAgentCard(fetched: Uint8Array | string, trust: CardT
   if (partner !== undefined && 'reason' in partner) return partner
   const decision = await (partner?.trust ?? trust.own).evaluate(certificate, now)
   if (!decision.trusted) return { ...refused('certificate_untrusted', decision.reasons.join(', ')), decision }
-  return { ...read, decision, treaty: partner?.treaty }
+  return whyOther(certificate, trust) ?? { ...read, decision, treaty: partner?.treaty }
+}
+
+/** Why a trusted member is not the expected one. */
+function whyOther(
+  { node_public_key, roles }: JoinCertificate,
+  { expectedNodeKey, requiredRoles = [] }: CardTrust,
+): RefusedCard | undefined {
+  if (expectedNodeKey !== undefined && node_public_key !== expectedNodeKey)
+    return refused('node_key_mismatch', `the node ${node_public_key} signed the card`)
+  const missing = requiredRoles.filter((role) => !roles.includes(role))
+  return missing.length === 0 ? undefined : refused('role_missing', `the certificate has no ${missing.join(', ')}`)
 }
 
 /** The partner whose treaty admits this certificate, or why none does. */

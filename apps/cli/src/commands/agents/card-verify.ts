@@ -3,13 +3,14 @@ import type { AuthorityKeys, JsonObject, JsonValue, RevocationList } from '@chan
 import { FollowedParty, RelyingParty, RequestError } from '@chancery/sdk'
 import type { Client, TreatyRow } from '@chancery/sdk'
 import { openTreatyParty, readSignedCard, verifyAgentCard } from '@chancery/sdk/a2a'
-import type { CardPartner, CardVerdict, CertificateTrust, RefusedCard, SignedCard } from '@chancery/sdk/a2a'
+import type { CardPartner, CardTrust, CardVerdict, CertificateTrust, RefusedCard, SignedCard } from '@chancery/sdk/a2a'
 import { connect, openForeign } from '../../connection/connection.ts'
 import type { Connection } from '../../connection/connection.ts'
 import { requireFollowedKeys } from '../../connection/followed-keys.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { loadRecord } from '../../files/json-file.ts'
+import { loadPublicKey } from '../../files/keys.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import type { Result } from '../../output/result.ts'
 import { fields } from '../../output/table.ts'
@@ -19,7 +20,8 @@ import { fetchCard } from './fetch-card.ts'
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const connection = await connect(context, options)
   const { keys } = await requireFollowedKeys(context, options, connection.followed)
-  const bytes = await fetchCard(context.cwd, args.required('card'))
+  const expected = await readExpected(context, options)
+  const { bytes, origin } = await fetchCard(context.cwd, args.required('card'), options.isSet('allow-http'))
   const read = await readSignedCard(bytes)
   if (!read.ok) return report(context, read)
   const parts = { context, options, connection, keys }
@@ -27,7 +29,15 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const partners = isOwn ? [] : await findPartners(read, parts)
   if ('reason' in partners) return report(context, partners)
   const own = isOwn ? await openOwn(read, parts) : NO_TRUST
-  return report(context, await verifyAgentCard(bytes, { keys, own, partners, now: context.now() }))
+  return report(context, await verifyAgentCard(bytes, { keys, own, partners, ...expected, now: context.now() }), origin)
+}
+
+type Expected = Pick<CardTrust, 'expectedNodeKey' | 'requiredRoles'>
+
+async function readExpected({ cwd }: CommandContext, options: Options): Promise<Expected> {
+  const [key, requiredRoles] = [options.text('node-key'), options.list('role')]
+  if (key === undefined) return { requiredRoles }
+  return { requiredRoles, expectedNodeKey: await loadPublicKey(cwd, 'node-key', key) }
 }
 
 interface Parts {
@@ -117,7 +127,7 @@ function explainList(error: unknown): never {
   throw new CommandError({ code: 'no_list', message, hint }, { cause: error })
 }
 
-function report({ style }: CommandContext, verdict: CardVerdict | RefusedCard): Result {
+function report({ style }: CommandContext, verdict: CardVerdict | RefusedCard, origin?: string): Result {
   if (!verdict.ok) {
     const { reason, problem } = verdict
     const text = `${style.bad('NOT VALID')}: ${reason}\n${fields([['found', problem]], style)}`
@@ -125,6 +135,8 @@ function report({ style }: CommandContext, verdict: CardVerdict | RefusedCard): 
   }
   const { card, certificate, treaty, decision } = verdict
   const { crl_sequence, crl_next_update } = decision.evaluation
+  const interfaces = interfacesOf(card)
+  const notes = notesOn(interfaces, origin)
   const data = {
     ok: true,
     name: textOf(card, 'name'),
@@ -135,21 +147,30 @@ function report({ style }: CommandContext, verdict: CardVerdict | RefusedCard): 
     treaty_id: treaty?.treaty_id ?? null,
     crl_sequence,
     crl_next_update,
-    interfaces: interfacesOf(card),
+    interfaces,
+    notes,
   }
   const rows = fields(
     [
       ['network', data.network],
+      ['node key', data.node_public_key],
       ['certificate', `${data.cert_id}, until ${certificate.expires_at}`],
       ['roles', data.roles.join(', ') || '-'],
       ['treaty', data.treaty_id ?? '-'],
       ['list', `${crl_sequence}, until ${crl_next_update}`],
-      ...data.interfaces.map((url): [string, string] => ['interface', url]),
+      ...interfaces.map((url): [string, string] => ['interface', url]),
+      ...notes.map((note): [string, string] => ['note', note]),
     ],
     style,
   )
   const text = `${style.good('Valid')}: ${visible(data.name)}\n${rows}`
   return { data, text, exitCode: 0 }
+}
+
+/** A member can publish the card of another at its own address, or a card that names the addresses of others. */
+function notesOn(interfaces: readonly string[], origin: string | undefined): readonly string[] {
+  if (origin === undefined || interfaces.some((url) => URL.canParse(url) && new URL(url).origin === origin)) return []
+  return [`no interface is at ${origin}, where the card was fetched`]
 }
 
 function interfacesOf(card: JsonObject): readonly string[] {

@@ -116,6 +116,41 @@ describe('agent card verify, own network', () => {
     expect((await alpha.run(`agent card verify ${url} --home node`)).code).toBe(0)
   })
 
+  it('accepts the card of one node key or role only, when options name it', async () => {
+    await alpha.join('other')
+    await writeFile(alpha.setup.path('signed.json'), await sign(alpha, 'other'))
+    const line = `agent card verify signed.json ${authority()} --json`
+    const keyOf = async (home: string): Promise<string> => {
+      const record = JSON.parse(await readFile(alpha.setup.path(home, 'certificate.json'), 'utf8')) as JsonObject
+      return String(record['node_public_key'])
+    }
+    const own = await alpha.run(`${line} --node-key ${await keyOf('other')} --role role:client`)
+    expect([own.code, own.json()]).toEqual([0, expect.objectContaining({ ok: true, notes: [] })])
+    const wrong = await alpha.run(`${line} --node-key ${await keyOf('node')}`)
+    expect([wrong.code, wrong.json()['reason']]).toEqual([1, 'node_key_mismatch'])
+    const role = await alpha.run(`${line} --role role:client --role role:service:print`)
+    expect([role.code, role.json()]).toEqual([
+      1,
+      { ok: false, reason: 'role_missing', problem: 'the certificate has no role:service:print' },
+    ])
+  })
+
+  it('notes a card that names no interface at the address where it was fetched', async () => {
+    const url = await serve(await sign(alpha))
+    const note = `no interface is at ${url}, where the card was fetched`
+    const far = await alpha.run(`agent card verify ${url} ${authority()} --json`)
+    expect([far.code, far.json()['notes']]).toEqual([0, [note]])
+    expect((await alpha.run(`agent card verify ${url} ${authority()}`)).stdout).toContain(note)
+  })
+
+  it('fetches by plain http from this machine only, without the flag', async () => {
+    const line = `agent card verify http://192.0.2.1:1/card.json ${authority()}`
+    const { code, stderr } = await alpha.run(line)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('you can add --allow-http')])
+    const local = await alpha.run(`agent card verify http://127.0.0.1:1/card.json ${authority()}`)
+    expect([local.code, local.stderr]).toEqual([1, expect.stringContaining('cannot be reached')])
+  })
+
   it('takes no address from the card: without one it says which flag to give', async () => {
     await writeFile(alpha.setup.path('signed.json'), await sign(alpha))
     const { code, stderr } = await alpha.run('agent card verify signed.json --genesis genesis.json')

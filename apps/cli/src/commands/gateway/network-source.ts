@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { visible } from '@chancery/protocol'
 import type { GenesisBlock, JsonObject } from '@chancery/protocol'
+import { isLocal } from '../../connection/local-address.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { CONFIG_FILE, loadConfig } from '../../files/config.ts'
@@ -71,11 +72,10 @@ function withHomeHint(error: unknown): never {
   throw new CommandError({ code, message, hint }, { cause: error })
 }
 
-/** Plain HTTP to this machine needs no flag, because it does not leave the machine. */
 function isHttpAllowed(url: string, options: Options): boolean {
   if (options.isSet('allow-http')) return true
   const parsed = URL.canParse(url) ? new URL(url) : undefined
-  return parsed?.protocol === 'http:' && /^(?:localhost|127\.[0-9.]+|\[::1\])$/.test(parsed.hostname)
+  return parsed?.protocol === 'http:' && isLocal(parsed)
 }
 
 /** Verifies the genesis block with the root key, runs the preflight, and returns the entry. Writes nothing. */
