@@ -29,6 +29,8 @@ export interface World {
   readonly random: Random
   /** Records as JSON, by id: for questions with the record. */
   readonly texts: Map<string, JsonObject>
+  /** Of the recognition policy in force. */
+  readonly policyIds: Set<string>
 }
 
 export const SPAN_SECONDS = 4 * 86_400
@@ -57,6 +59,8 @@ function noteRecord(
   const issued = instant(value, 'issued_at')
   const from = Object.hasOwn(value, 'valid_from') ? instant(value, 'valid_from') : issued
   const record: ModelRecord = {
+    attestedId: more.id,
+    issued,
     from: issued > from ? issued : from,
     until: instant(value, 'expires_at'),
     party: '',
@@ -217,9 +221,13 @@ function planPartner(world: World, number: number): readonly Action[] {
   const treaties = treatiesOf(world, number, hours)
   const { partner, next } = treaties
   const name = partner.sovereign_id
-  const id = `member-of-${number}`
+  const key = `member-of-${number}`
+  let id = key
   let sequence = 0
   const attest = async (): Promise<void> => {
+    const others = [...model.records.values()].filter(({ kind }) => kind === 'attestation' || kind === 'treaty')
+    // The id of a record of another issuer or kind.
+    if (random.chance(20)) id = others[random.below(Math.max(1, others.length))]?.id ?? key
     const signer = random.chance(8) ? foreignSovereign(name, `${name} other`) : random.chance(70) ? partner : next
     const start = authority.clock.now()
     const roles: readonly string[] = ROLES.filter(() => random.chance(40))
@@ -230,7 +238,7 @@ function planPartner(world: World, number: number): readonly Action[] {
     const expires_at = writeInstant(start + BigInt(3601 + random.below(hours * 3600)) * 1_000_000n)
     const changes: ForeignObject = { attestation_id: id, roles, ...times, expires_at }
     const value = readJson(wireText(foreignAttestation(signer, start, changes))) as JsonObject
-    noteRecord(world, value, { kind: 'partner', id, party: name, keys: [signer.publicKey], roles })
+    noteRecord(world, value, { kind: 'partner', id: key, attestedId: id, party: name, keys: [signer.publicKey], roles })
   }
   const revoke = async (): Promise<void> => {
     sequence += 1
@@ -241,9 +249,18 @@ function planPartner(world: World, number: number): readonly Action[] {
     accepted(await authority.operate('POST', '/admin/sovereign-revocation-feeds/import', body))
     model.import(name, ids, authority.clock.now())
   }
+  const publish = async (): Promise<void> => {
+    const { policyIds } = world
+    policyIds.add(id)
+    for (const each of policyIds) if (each !== id && random.chance(20)) policyIds.delete(each)
+    const recognition_policy = { local_sovereign_id: 'PAST-NET', revoked_attestation_ids: [...policyIds] }
+    accepted(await authority.operate('POST', '/admin/recognition-policy', { recognition_policy }))
+    model.name([...policyIds], authority.clock.now())
+  }
   const start = begin(world)
   const later = (): number => start + random.below(hours * 3600 + 600)
   return [
+    ...(random.chance(20) ? [{ at: later(), run: publish }] : []),
     { at: random.chance(70) ? start : later(), run: attest },
     ...(random.chance(90) ? [{ at: random.chance(70) ? start : later(), run: () => treaties.issue() }] : []),
     ...(random.chance(35) ? [{ at: later(), run: () => treaties.renew() }] : []),

@@ -7,6 +7,9 @@ export type ModelState = 'trusted' | 'not_trusted' | 'unknown'
 export interface ModelRecord {
   readonly kind: 'certificate' | 'attestation' | 'treaty' | 'partner'
   readonly id: string
+  /** The id in the record. A partner may choose one that another record has. */
+  readonly attestedId: string
+  readonly issued: bigint
   readonly from: bigint
   readonly until: bigint
   /** Of a certificate: the node. Of a treaty or a partner's attestation: the partner. */
@@ -39,6 +42,8 @@ export interface ModelView {
   /** Revoked certificates without a row, by the published list. */
   readonly listed: ReadonlyMap<string, bigint>
   readonly imported: ReadonlyMap<string, bigint>
+  /** Ids that a recognition policy of the authority named, by the first time. */
+  readonly named: ReadonlyMap<string, bigint>
 }
 
 export class TrustModel {
@@ -47,6 +52,7 @@ export class TrustModel {
   #stored = new Map<string, Stored>()
   #listed = new Map<string, bigint>()
   #imported = new Map<string, bigint>()
+  #named = new Map<string, bigint>()
   readonly #gaps: Gap[] = []
   #backup: ModelView | undefined
 
@@ -83,6 +89,11 @@ export class TrustModel {
     for (const id of ids) if (!this.#imported.has(`${partner}/${id}`)) this.#imported.set(`${partner}/${id}`, at)
   }
 
+  /** A later policy without the id does not undo it. */
+  name(ids: readonly string[], at: bigint): void {
+    for (const id of ids) if (!this.#named.has(id)) this.#named.set(id, at)
+  }
+
   backUp(): void {
     this.#backup = this.view(0n)
   }
@@ -93,10 +104,11 @@ export class TrustModel {
     readonly list: ReadonlyMap<string, bigint>
     readonly feed: ReadonlySet<string>
   }): void {
-    const { stored, listed, imported, gaps } = this.#backup ?? this.view(0n)
+    const { stored, listed, imported, named, gaps } = this.#backup ?? this.view(0n)
     this.#stored = new Map([...stored].map(([id, each]) => [id, { ...each }]))
     this.#listed = new Map(listed)
     this.#imported = new Map(imported)
+    this.#named = new Map(named)
     this.#gaps.splice(0, this.#gaps.length, ...gaps, facts.gap)
     for (const [id, at] of facts.list) {
       if (this.#stored.has(id)) this.revoke(id, at)
@@ -134,6 +146,7 @@ export class TrustModel {
       stored: new Map([...this.#stored].map(([id, each]) => [id, { ...each }])),
       listed: new Map(this.#listed),
       imported: new Map(this.#imported),
+      named: new Map(this.#named),
     }
   }
 }
@@ -156,8 +169,10 @@ function isSilent({ gaps, knownUntil }: ModelView, at: bigint): boolean {
 
 function partnerStateAt(view: ModelView, record: ModelRecord, at: bigint): ModelState {
   if (at < record.from || at >= record.until) return 'not_trusted'
-  const imported = view.imported.get(`${record.party}/${record.id}`)
-  if (imported !== undefined && imported <= at) return 'not_trusted'
+  const twin = view.stored.get(record.attestedId)?.record
+  const own = twin?.kind === 'attestation' ? twin.issued : undefined
+  const ends = [view.imported.get(`${record.party}/${record.attestedId}`), view.named.get(record.attestedId), own]
+  if (ends.some((end) => end !== undefined && end <= at)) return 'not_trusted'
   const states = [...view.stored.values()]
     .filter(({ record: treaty }) => treaty.kind === 'treaty' && accepts(treaty, record))
     .map(({ record: treaty }) => stateAt(view, treaty, false, at))
@@ -177,10 +192,18 @@ function accepts(treaty: ModelRecord, { party, keys, roles }: ModelRecord): bool
 /** Times at which a state may change. */
 export function edgesOf(view: ModelView, record: ModelRecord): readonly bigint[] {
   const related = [...view.stored.values()].filter(
-    ({ record: other }) => other.id === record.id || (record.kind === 'partner' && other.party === record.party),
+    ({ record: other }) =>
+      other.id === record.attestedId || (record.kind === 'partner' && other.party === record.party),
   )
-  const imported = view.imported.get(`${record.party}/${record.id}`)
-  const found = [record.from, record.until, imported, view.listed.get(record.id), view.knownUntil]
+  const imported = view.imported.get(`${record.party}/${record.attestedId}`)
+  const found = [
+    record.from,
+    record.until,
+    imported,
+    view.named.get(record.attestedId),
+    view.listed.get(record.id),
+    view.knownUntil,
+  ]
   for (const { record: other, revokedAt, replacedAt } of related)
     found.push(other.from, other.until, revokedAt, replacedAt)
   for (const { from, until } of view.gaps) found.push(from, until)

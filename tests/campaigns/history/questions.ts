@@ -2,13 +2,14 @@ import {
   SUBJECT_KINDS,
   readSubject,
   readTrustHistoryPage,
+  signList,
   writeInstant,
   writeTrustHistoryPage,
 } from '@chancery/protocol'
-import type { JsonObject, TrustHistoryPage, TrustSubject } from '@chancery/protocol'
+import type { GenesisBlock, JsonObject, TrustHistoryPage, TrustSubject } from '@chancery/protocol'
 import { readHistoryLine, verifyPast } from '@chancery/sdk'
 import type { PackTrust } from '@chancery/sdk'
-import { accepted } from '@chancery/testkit'
+import { FIRST_KEY, accepted, testSigner } from '@chancery/testkit'
 import type { World } from './actions.ts'
 import { edgesOf, stateAt } from './model.ts'
 import type { ModelRecord, ModelState, ModelView } from './model.ts'
@@ -32,7 +33,7 @@ export class Questions {
     const { given, at, subject } = this.#question(record, view, authority.clock.now())
     const issuer = subject.given?.issuer
     const query = new URLSearchParams({
-      id: record.id,
+      id: subject.id,
       kind: subject.kind,
       at: writeInstant(at),
       ...(issuer === undefined ? {} : { issuer_sovereign_id: issuer }),
@@ -44,18 +45,48 @@ export class Questions {
     this.#compare({ phase, record, given, at, expected, found: state, reason })
     if (!given) this.#compare({ phase: `${phase}, said`, record, given, at, expected, found: answer['state'], reason })
     if (expected === 'trusted' || !random.chance(10)) return
-    // Who changes the statement does not gain trust.
-    const forged = await verifyPast(subject, [forge(page)], { at, trust: this.#trust() })
-    if (forged.state === 'trusted')
-      this.#compare({
-        phase: `${phase}, forged`,
+    // Who changes the statement does not gain trust, also with a former key of the authority.
+    const signed = await this.#signed(forge(page))
+    for (const changed of [forge(page), signed, { ...page, lists: [], feeds: [] }, cut(page)]) {
+      if (changed === undefined) continue
+      await this.#neverTrusted(`${phase}, forged`, [changed], {
         record,
         given,
         at,
+        subject,
         expected,
-        found: forged.state,
-        reason: forged.reason,
+        isStolen: changed === signed,
       })
+    }
+  }
+
+  /** A thief of a former key signs the changed statement. In the period of that key a note must say so. */
+  async #signed(page: TrustHistoryPage): Promise<TrustHistoryPage | undefined> {
+    const { authority } = this.#world
+    if (authority.blocks.length < 2) return undefined
+    const signer = await testSigner(FIRST_KEY.keyId, FIRST_KEY.seed)
+    const history = await signList({ ...page.history, issued_by: signer.keyId, signatures: [] }, signer)
+    return { ...page, history }
+  }
+
+  async #neverTrusted(
+    phase: string,
+    pages: readonly TrustHistoryPage[],
+    asked: {
+      readonly record: ModelRecord
+      readonly given: boolean
+      readonly at: bigint
+      readonly subject: TrustSubject
+      readonly expected: ModelState
+      readonly isStolen?: boolean
+    },
+  ): Promise<void> {
+    const { record, given, at, subject, expected, isStolen = false } = asked
+    const trust = { genesis: this.#newest(), keyHistory: this.#world.authority.keyHistory }
+    const { state, reason, notes } = await verifyPast(subject, pages, { at, trust })
+    const isNoted = isStolen && notes.includes('former_key')
+    if (state === 'trusted' && !isNoted) this.#compare({ phase, record, given, at, expected, found: state, reason })
+    else this.counts.set(phase, (this.counts.get(phase) ?? 0) + 1)
   }
 
   /** Of an archive, without the authority. */
@@ -65,6 +96,11 @@ export class Questions {
     const { state, reason } = await verifyPast(subject, pages, { at, trust: this.#trust() })
     const expected = stateAt(view, record, given, at)
     this.#compare({ phase, record, given, at, expected, found: state, reason })
+    const { random } = this.#world
+    if (expected === 'trusted' || !random.chance(10)) return
+    // A page that is missing does not make a record more trusted.
+    const left = pages.filter(() => random.chance(60))
+    await this.#neverTrusted(`${phase}, cut`, left, { record, given, at, subject, expected })
   }
 
   /** Sometimes with the record, and often at a time at which something changes. */
@@ -82,7 +118,11 @@ export class Questions {
     const at = random.chance(65)
       ? edge + BigInt(random.below(3) - 1)
       : record.from - 3_600_000_000n + BigInt(random.below(life + 7200)) * 1_000_000n
-    const subject = { kind, id: record.id, given: given ? readSubject(kind, texts.get(record.id) ?? null) : undefined }
+    const subject = {
+      kind,
+      id: record.attestedId,
+      given: given ? readSubject(kind, texts.get(record.id) ?? null) : undefined,
+    }
     return { given, at: at > now ? now : at, subject }
   }
 
@@ -90,10 +130,15 @@ export class Questions {
   #trust(): PackTrust {
     const { authority, random } = this.#world
     const { blocks, keyHistory } = authority
-    const newest = blocks.at(-1)
-    if (newest === undefined) throw new Error('there is no genesis block')
+    const newest = this.#newest()
     const [oldest = newest] = blocks
     return random.chance(70) || this.isOld ? { genesis: newest, keyHistory } : { genesis: oldest }
+  }
+
+  #newest(): GenesisBlock {
+    const newest = this.#world.authority.blocks.at(-1)
+    if (newest === undefined) throw new Error('there is no genesis block')
+    return newest
   }
 
   /** The file may be from before the newest block: then a reader needs the newest block and its history. */
@@ -131,6 +176,11 @@ function forge(page: TrustHistoryPage): TrustHistoryPage {
     superseded_at: null,
   }))
   return { ...page, lists: [], feeds: [], history: { ...page.history, gaps: [], standings } }
+}
+
+/** Without the records of the statement. */
+function cut(page: TrustHistoryPage): TrustHistoryPage {
+  return { ...page, certificates: [], attestations: [], treaties: [] }
 }
 
 export interface Archive {

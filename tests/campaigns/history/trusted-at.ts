@@ -49,7 +49,7 @@ async function runAuthority(
   log: (line: string) => void,
 ): Promise<Questions> {
   const authority = await PastAuthority.open(backend)
-  const world: World = { authority, model: new TrustModel(), random, texts: new Map() }
+  const world: World = { authority, model: new TrustModel(), random, texts: new Map(), policyIds: new Set() }
   const questions = new Questions(world, log)
   try {
     await new Life(world, questions).live(size)
