@@ -104,7 +104,7 @@ export function openFeatures(core: Core, settings: AuthoritySettings): Features 
   const enrollment = openEnrollment({ ...parts, admission })
   const roster = openRoster(parts)
   const policy = openPolicy(parts)
-  const operatorKeys = openOperatorKeys({ ...parts, enrollment })
+  const operatorKeys = openOperatorKeys({ ...parts, admission, enrollment })
   const auditList = openAuditList(parts)
   const changes = openChanges(parts)
   const recognitionPolicy = openRecognitionPolicy(parts)

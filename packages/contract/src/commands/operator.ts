@@ -67,6 +67,7 @@ export const operatorCommands: readonly Command[] = [
           'Also revoke the last privileged key; needs --reason. No revocation is possible until another one is configured',
       },
       { flags: '--withdraw-invites', summary: 'Also withdraw the open invites of the key' },
+      { flags: '--remove-rules', summary: 'Also remove the admission rules that the key added' },
       ...REVOKING_OPTIONS,
     ],
     examples: [

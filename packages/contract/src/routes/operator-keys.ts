@@ -16,7 +16,7 @@ const facts = {
     body: {
       example: { reason: 'cessation_of_operation' },
       optional: ['reason'],
-      more: { force: false, dry_run: false, withdraw_invites: false },
+      more: { force: false, dry_run: false, withdraw_invites: false, remove_rules: false },
       closed: true,
     },
     gateway: { operation: 'admin-revoke-operator-key', group: 'administration' },

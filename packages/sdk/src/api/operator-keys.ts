@@ -17,6 +17,8 @@ export interface OperatorKeyRevocation {
   readonly remaining_privileged_keys: number | undefined
   /** Only when it was requested. */
   readonly withdrawn_invites: number | undefined
+  /** Only when it was requested. */
+  readonly removed_rules: number | undefined
 }
 
 /** The numbers are null when the key was revoked before. */
@@ -28,6 +30,8 @@ export type OperatorKeyPreview = {
   readonly remaining_privileged_keys: number | null
   /** Invites it made that can still be used; null from an authority that does not report them. */
   readonly open_invites: number | null
+  /** Admission rules it added that are in force; null from an authority that does not report them. */
+  readonly active_rules: number | null
 }
 
 export interface OperatorKeyRequest {
@@ -36,6 +40,8 @@ export interface OperatorKeyRequest {
   readonly force?: boolean
   /** Also withdraws the invites it made that can still be used. */
   readonly withdraw_invites?: boolean
+  /** Also removes the admission rules it added. */
+  readonly remove_rules?: boolean
 }
 
 /** Actions of a key, counted from the audit log. */
@@ -53,6 +59,8 @@ export interface OperatorKeyActivity {
     readonly last_at: string
   }[]
   readonly open_invites: number
+  /** Admission rules it added that are in force; null from an authority that does not report them. */
+  readonly active_rules: number | null
 }
 
 /** A key that is configured or was revoked. Key and tier are null when it is no longer configured. */
@@ -128,6 +136,7 @@ const readRevocation = known({
   remaining_active_keys: shape.withDefault<number | undefined>(count, undefined),
   remaining_privileged_keys: shape.withDefault<number | undefined>(count, undefined),
   withdrawn_invites: shape.withDefault<number | undefined>(count, undefined),
+  removed_rules: shape.withDefault<number | undefined>(count, undefined),
 })
 
 const readPreview = known({
@@ -137,6 +146,7 @@ const readPreview = known({
   remaining_active_keys: shape.withDefault(shape.nullable(count), null),
   remaining_privileged_keys: shape.withDefault(shape.nullable(count), null),
   open_invites: shape.withDefault(shape.nullable(count), null),
+  active_rules: shape.withDefault(shape.nullable(count), null),
 })
 
 const word = shape.required(shape.string)
@@ -153,6 +163,7 @@ const readActivity = known({
     }),
   ),
   open_invites: shape.required(count),
+  active_rules: shape.withDefault(shape.nullable(count), null),
 })
 
 const words = shape.required(shape.nullable(shape.string))
@@ -212,19 +223,19 @@ export function operatorKeysApi(connection: Connection): OperatorKeysApi {
   ): Promise<OperatorKeyRevocation>
   function revoke(
     keyId: string,
-    { reason, force, withdraw_invites, dryRun }: OperatorKeyRequest & { dryRun?: boolean } = {},
+    { reason, force, withdraw_invites, remove_rules, dryRun }: OperatorKeyRequest & { dryRun?: boolean } = {},
     options?: CallOptions,
   ): Promise<OperatorKeyPreview | OperatorKeyRevocation> {
     const facts = { route: operatorKeys.revoke, params: { key_id: keyId }, repeatable: true, options }
     if (dryRun !== true)
       return call({
         ...facts,
-        body: omitUndefined({ reason, force, withdraw_invites }),
+        body: omitUndefined({ reason, force, withdraw_invites, remove_rules }),
         read: json((value) => readRevocation(value, '')),
       })
     return preview(connection, {
       ...facts,
-      body: omitUndefined({ reason, force, withdraw_invites, dry_run: true }),
+      body: omitUndefined({ reason, force, withdraw_invites, remove_rules, dry_run: true }),
       read: json((value) => readPreview(value, '')),
     })
   }

@@ -238,6 +238,7 @@ describe('a dry run', () => {
       remaining_active_keys: 1,
       remaining_privileged_keys: 1,
       open_invites: 0,
+      active_rules: 0,
     })
     await client.operatorKeys.revoke('op-standard', { reason: 'left' })
     expect(await client.operatorKeys.revoke('op-standard', { dryRun: true })).toEqual({
@@ -247,6 +248,7 @@ describe('a dry run', () => {
       remaining_active_keys: null,
       remaining_privileged_keys: null,
       open_invites: null,
+      active_rules: null,
     })
     expect(await codeOf(client.operatorKeys.revoke('op-privileged', { dryRun: true }))).toBe('last_active_operator_key')
   })

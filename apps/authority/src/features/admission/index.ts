@@ -1,5 +1,6 @@
 import { admission } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
+import type { OperatorCall } from '../../auth/operator.ts'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import type { Feature } from '../../core.ts'
 import type { Transaction } from '../../database/database.ts'
@@ -11,7 +12,7 @@ import { KeySets } from './key-sets.ts'
 import { list } from './list.ts'
 import type { AdmissionParts } from './parts.ts'
 import { removeEnded } from './remove-evidence.job.ts'
-import { remove } from './remove.ts'
+import { remove, removeRulesOf } from './remove.ts'
 import type { AdmissionState } from './state.ts'
 import { test } from './test.ts'
 import { verifyEvidence } from './verify-evidence.ts'
@@ -21,7 +22,7 @@ export { evidenceDetails, readEvidence } from './evidence.ts'
 export type { Evidence, EvidenceReason, EvidenceVerdict, VerifiedEvidence } from './evidence.ts'
 export { endRules } from './end-rules.ts'
 export { readPossibleRules } from './possible-rule.ts'
-export { findAdmittingRule, insertAdmitted, listRules, listRulesOf } from './queries.ts'
+export { countActiveRules, findAdmittingRule, insertAdmitted, listRules, listRulesOf } from './queries.ts'
 export { isInForce, readSigned } from './rules.ts'
 
 export interface Admission extends Feature {
@@ -33,6 +34,12 @@ export interface Admission extends Feature {
     evidence: VerifiedEvidence,
     admitted: Admitted & { readonly isRenewal: boolean },
   ): Promise<void>
+  /** Removes the rules that an operator key added. Returns their number. */
+  removeRulesOf(
+    tx: Transaction,
+    created_by: string,
+    removal: { readonly call: OperatorCall; readonly reason: string },
+  ): Promise<number>
 }
 
 export function openAdmission(parts: AdmissionParts): Admission {
@@ -54,6 +61,7 @@ export function openAdmission(parts: AdmissionParts): Admission {
     ],
     verifyEvidence: (evidence, node_public_key) => verifyEvidence(state, evidence, node_public_key),
     claimEvidence: (tx, evidence, admitted) => claimEvidence(tx, parts, evidence, admitted),
+    removeRulesOf: (tx, created_by, removal) => removeRulesOf(tx, parts, created_by, removal),
     close: () => Promise.resolve(keySets.close()),
   }
 }

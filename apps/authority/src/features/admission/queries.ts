@@ -26,20 +26,27 @@ export function listRules(db: Reader, limit: number): Promise<readonly RuleRow[]
     .execute()
 }
 
-export async function countActiveRules(db: Reader): Promise<number> {
+/** All, or those that one operator key added. */
+export async function countActiveRules(db: Reader, created_by?: string): Promise<number> {
   const row = await db
     .selectFrom('admission_rules')
     .select((eb) => eb.fn.countAll().as('rules'))
     .where('status', '=', 'active')
+    .$if(created_by !== undefined, (query) => query.where('created_by', '=', created_by ?? ''))
     .executeTakeFirst()
   return Number(row?.rules ?? 0)
 }
 
-export function listActiveRules(db: Reader): Promise<readonly Pick<RuleRow, 'rule_id' | 'rule_json'>[]> {
+/** All, or those that one operator key added. */
+export function listActiveRules(
+  db: Reader,
+  created_by?: string,
+): Promise<readonly Pick<RuleRow, 'rule_id' | 'rule_json'>[]> {
   return db
     .selectFrom('admission_rules')
     .select(['rule_id', 'rule_json'])
     .where('status', '=', 'active')
+    .$if(created_by !== undefined, (query) => query.where('created_by', '=', created_by ?? ''))
     .orderBy('rule_id')
     .execute()
 }

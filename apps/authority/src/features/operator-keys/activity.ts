@@ -6,6 +6,7 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import { checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'
 import type { OperatorKeysParts } from './parts.ts'
 import { toWireTime } from '../../requests/list-position.ts'
+import { countActiveRules } from '../admission/index.ts'
 import { countOpenInvites } from '../enrollment/index.ts'
 
 const DEFAULT_DAYS = 30
@@ -45,6 +46,7 @@ export async function activity(call: OperatorCall, parts: OperatorKeysParts): Pr
       last_at: toWireTime(last_at),
     })),
     open_invites: await countOpenInvites(db, { by: 'maker', created_by: key_id }, writeSortable(now)),
+    active_rules: await countActiveRules(db, key_id),
   }
 }
 

@@ -6,6 +6,7 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import { checkRevoked, listRevokedKeys } from '../../auth/operator-keys.ts'
 import type { OperatorKeysParts } from './parts.ts'
 import { readDryRun, readMember, readReason, refuseUnknownMembers } from '../../requests/read-fields.ts'
+import { countActiveRules } from '../admission/index.ts'
 import { countOpenInvites } from '../enrollment/index.ts'
 import { insertRevokedKey } from './queries.ts'
 
@@ -17,13 +18,14 @@ import { insertRevokedKey } from './queries.ts'
  */
 // oxlint-disable-next-line max-lines-per-function -- one transaction, read from top to bottom
 export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Promise<JsonObject> {
-  refuseUnknownMembers(call.body, ['reason', 'force', 'dry_run', 'withdraw_invites'])
+  refuseUnknownMembers(call.body, ['reason', 'force', 'dry_run', 'withdraw_invites', 'remove_rules'])
   const reason = readReason(call.body)
   const isDryRun = readDryRun(call.body)
   // Force counts only with an explicit reason, so that it is not used by mistake.
   const isForced =
     readMember(call.body['force'], false, shape.boolean, 'invalid_input') && call.body['reason'] !== undefined
   const withInvites = readMember(call.body['withdraw_invites'], false, shape.boolean, 'invalid_input')
+  const withRules = readMember(call.body['remove_rules'], false, shape.boolean, 'invalid_input')
   const key_id = call.params['key_id'] ?? ''
   const made = { by: 'maker', created_by: key_id } as const
   const stored = parts.operators.get(key_id)
@@ -31,11 +33,13 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
   const { publicKey: public_key } = stored
 
   return parts.database.write(async (tx) => {
-    /** Also when the key was revoked before, so that its invites can still be ended. */
-    const endInvites = async (): Promise<JsonObject> =>
-      withInvites
+    /** Also when the key was revoked before, so that its invites and rules can still be ended. */
+    const endMade = async (): Promise<JsonObject> => ({
+      ...(withInvites
         ? { withdrawn_invites: await parts.enrollment.withdrawInvites(tx, { call, choice: made, reason }) }
-        : {}
+        : {}),
+      ...(withRules ? { removed_rules: await parts.admission.removeRulesOf(tx, key_id, { call, reason }) } : {}),
+    })
     // Counted under the lock, so that two keys that revoke each other concurrently leave one.
     await tx.lock('operator-keys')
     const rows = await listRevokedKeys(tx.query)
@@ -45,7 +49,7 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
     if (rows.some((row) => row.key_id === key_id)) {
       return isDryRun
         ? { dry_run: true, key_id, would_change: false }
-        : { key_id, revoked: true, already_revoked: true, ...(await endInvites()) }
+        : { key_id, revoked: true, already_revoked: true, ...(await endMade()) }
     }
     // Other ids of the same public key are revoked with it.
     const left = [...parts.operators.values()].filter((key) => key.publicKey !== public_key && !isRevoked(key))
@@ -59,7 +63,8 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
     const now = parts.clock.now()
     if (isDryRun) {
       const open_invites = await countOpenInvites(tx.query, made, writeSortable(now))
-      return { dry_run: true, key_id, would_change: true, ...remaining, open_invites }
+      const active_rules = await countActiveRules(tx.query, key_id)
+      return { dry_run: true, key_id, would_change: true, ...remaining, open_invites, active_rules }
     }
     const revoked_by = call.operator.key_id
     await insertRevokedKey(tx, { key_id, public_key, revoked_at: writeSortable(now), reason, revoked_by })
@@ -73,7 +78,7 @@ export async function revoke(call: OperatorCall, parts: OperatorKeysParts): Prom
       forced: isLastPrivileged,
     }
     await parts.audit.record(tx, { type: 'operator_key_revoked', details })
-    const ended = await endInvites()
+    const ended = await endMade()
     return {
       key_id,
       revoked: true,

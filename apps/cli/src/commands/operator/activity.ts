@@ -34,5 +34,10 @@ export function activityLines(found: OperatorKeyActivity): readonly string[] {
     ...(found.open_invites === 0
       ? []
       : [`${found.open_invites} of its invites can still be used: chancery invite withdraw --created-by ${key}`]),
+    ...((found.active_rules ?? 0) === 0
+      ? []
+      : [
+          `${plural(found.active_rules ?? 0, 'admission rule')} of it in force: chancery operator revoke ${key} --remove-rules`,
+        ]),
   ]
 }

@@ -103,6 +103,7 @@ describe('operator revoke', () => {
     expect((await setup.run(line('operator revoke ops-2 --dry-run --json'))).json()).toEqual({
       ...PREVIEWED,
       open_invites: null,
+      active_rules: null,
     })
     expect(server.asked.every(({ body }) => body['dry_run'] === true)).toBe(true)
   })
@@ -152,7 +153,7 @@ describe('operator revoke', () => {
 
   it('gives the answer as JSON', async () => {
     const { json, stderr } = await setup.run(line('operator revoke ops-2 --yes --json'))
-    expect(json()).toEqual({ ...REVOKED, forecast: { ...PREVIEWED, open_invites: null } })
+    expect(json()).toEqual({ ...REVOKED, forecast: { ...PREVIEWED, open_invites: null, active_rules: null } })
     expect(stderr).toBe('')
   })
 
@@ -176,6 +177,7 @@ describe('operator revoke', () => {
         remaining_active_keys: null,
         remaining_privileged_keys: null,
         open_invites: null,
+        active_rules: null,
       },
     })
   })
@@ -203,6 +205,7 @@ describe('operator revoke', () => {
       { event_type: 'invite_created', count: 4, first_at: '2030-01-01T00:00:00Z', last_at: '2030-01-01T01:00:00Z' },
     ],
     open_invites: 3,
+    active_rules: null,
   }
   const withInvites = ({ route, body }: RecordedCall): Reply => {
     if (route.startsWith('GET /admin/operator-keys/ops-2/activity')) return { json: ACTIVITY }
@@ -241,6 +244,25 @@ describe('operator revoke', () => {
     const { stdout } = await setup.run(line('operator revoke ops-2 --yes --withdraw-invites'))
     expect(server.asked.at(-1)?.body).toEqual({ reason: 'unspecified', withdraw_invites: true })
     expect(stdout).toContain('invites withdrawn  3')
+  })
+
+  it.each([true, false])('offers to remove the admission rules of the key (wanted: %s)', async (isWanted) => {
+    reply = ({ route, body }) => {
+      if (route.startsWith('GET')) return { json: { ...ACTIVITY, open_invites: 0, active_rules: 2 } }
+      if (body['dry_run'] === true) return { json: { ...PREVIEWED, open_invites: 0, active_rules: 2 } }
+      return { json: { ...REVOKED, ...(body['remove_rules'] === true ? { removed_rules: 2 } : {}) } }
+    }
+    const questions: string[] = []
+    const confirm = (question: string): Promise<boolean> => {
+      questions.push(question)
+      return Promise.resolve(questions.length === 1 || isWanted)
+    }
+    const asked = await setup.run(line('operator revoke ops-2'), { isTTY: true, prompts: { confirm } })
+    expect(asked.stderr).toContain('2 admission rules of it in force: chancery operator revoke ops-2 --remove-rules')
+    expect(questions[1]).toBe('Also remove the 2 admission rules that it added?')
+    expect(server.asked.at(-1)?.body['remove_rules']).toBe(isWanted ? true : undefined)
+    const { stdout } = await setup.run(line(`operator revoke ops-2 --yes${isWanted ? ' --remove-rules' : ''}`))
+    expect(stdout.includes('rules removed')).toBe(isWanted)
   })
 
   it('revokes also when what the key did cannot be read', async () => {

@@ -24,21 +24,26 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     throw usageError('--force needs a reason.', 'Give the reason with --reason. It is written to the audit log.')
   const request = { reason: options.textOrDefault('reason'), ...(isForced ? { force: true } : {}) }
   let openInvites: number | null = null
+  let activeRules: number | null = null
   const { preview, only } = await previewThenConfirm(context, options, {
     preview: async () => {
       const previewed = await connection.ask((client) =>
         client.operatorKeys.revoke(keyId, { ...request, dryRun: true }),
       )
       openInvites = previewed.open_invites
+      activeRules = previewed.active_rules
       return describePreview(previewed, await findActivity(connection, previewed))
     },
     question: `Revoke operator key ${keyId} at ${connection.url}? This cannot be undone.`,
   })
   if (only !== undefined) return only
   const withInvites = await wantsInvitesWithdrawn(context, options, openInvites)
-  const done = await connection.ask((client) =>
-    client.operatorKeys.revoke(keyId, { ...request, ...(withInvites ? { withdraw_invites: true } : {}) }),
-  )
+  const withRules = await wantsRulesRemoved(context, options, activeRules)
+  const made = {
+    ...(withInvites ? { withdraw_invites: true } : {}),
+    ...(withRules ? { remove_rules: true } : {}),
+  }
+  const done = await connection.ask((client) => client.operatorKeys.revoke(keyId, { ...request, ...made }))
   const data = Object.fromEntries(Object.entries(done).filter(([, value]) => value !== undefined))
   return { data: { ...data, forecast: preview.data }, text: describe(done, context.style) }
 }
@@ -73,6 +78,17 @@ async function wantsInvitesWithdrawn(
   return context.prompts.confirm(`Also withdraw the ${openInvites} of its invites that can still be used?`)
 }
 
+/** Offers to remove the admission rules of the key, for the same reason. */
+async function wantsRulesRemoved(
+  context: CommandContext,
+  options: Options,
+  activeRules: number | null,
+): Promise<boolean> {
+  if (options.isSet('remove-rules')) return true
+  if (activeRules === null || activeRules === 0 || options.isSet('yes') || !context.isInteractive) return false
+  return context.prompts.confirm(`Also remove the ${plural(activeRules, 'admission rule')} that it added?`)
+}
+
 function describePreview(preview: OperatorKeyPreview, changes: readonly string[]): Preview {
   const { would_change: wouldChange, remaining_active_keys: left } = preview
   const key_id = visible(preview.key_id)
@@ -88,10 +104,15 @@ function describePreview(preview: OperatorKeyPreview, changes: readonly string[]
 
 function describe(done: OperatorKeyRevocation, style: Style): string {
   const key_id = visible(done.key_id)
-  if (done.already_revoked && (done.withdrawn_invites ?? 0) === 0)
-    return `Operator key ${key_id} was revoked before; nothing changed.`
-  if (done.already_revoked)
-    return `Operator key ${key_id} was revoked before; withdrew ${plural(done.withdrawn_invites ?? 0, 'invite')}.`
+  if (done.already_revoked) {
+    const [invites, rules] = [done.withdrawn_invites ?? 0, done.removed_rules ?? 0]
+    const changes = [
+      ...(invites === 0 ? [] : [`withdrew ${plural(invites, 'invite')}`]),
+      ...(rules === 0 ? [] : [`removed ${plural(rules, 'admission rule')}`]),
+    ]
+    const changed = changes.length === 0 ? 'nothing changed' : changes.join(', ')
+    return `Operator key ${key_id} was revoked before; ${changed}.`
+  }
   const rows = fields(
     [
       ['revoked at', done.revoked_at ?? '-'],
@@ -101,6 +122,7 @@ function describe(done: OperatorKeyRevocation, style: Style): string {
         ? []
         : [['of these privileged', String(done.remaining_privileged_keys)] as const]),
       ...(done.withdrawn_invites === undefined ? [] : [['invites withdrawn', String(done.withdrawn_invites)] as const]),
+      ...(done.removed_rules === undefined ? [] : [['rules removed', String(done.removed_rules)] as const]),
     ],
     style,
   )

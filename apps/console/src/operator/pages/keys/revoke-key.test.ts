@@ -20,6 +20,7 @@ it('shows how many keys remain and what happens to invites', () => {
     '3 unused invites of this key are withdrawn',
   ])
   expect(texts({ invites: 'keep' }, DRY_RUN, false)[1]).toBe('3 unused invites of this key stay usable')
+  expect(texts({}, { ...DRY_RUN, active_rules: 2 }, false)[2]).toContain('2 admission rules of this key stay in force')
 })
 
 it('warns when the key is the one that signs, and when no privileged key remains', () => {

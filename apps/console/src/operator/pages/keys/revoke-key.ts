@@ -83,6 +83,13 @@ export function keyEffects(values: Values, dryRun: JsonObject, isOwn: boolean): 
         ? { shape: 'triangle', tone: 'watch', text: `${invites} unused invites of this key stay usable` }
         : { shape: 'cross', tone: 'bad', text: `${invites} unused invites of this key are withdrawn` },
     )
+  const rules = count(dryRun['active_rules'])
+  if (rules > 0)
+    effects.push({
+      shape: 'triangle',
+      tone: 'watch',
+      text: `${rules} admission ${rules === 1 ? 'rule' : 'rules'} of this key stay in force: chancery operator revoke --remove-rules`,
+    })
   if (isOwn) effects.push({ shape: 'square', tone: 'bad', text: 'This is your key: this console is refused after it' })
   return effects
 }
