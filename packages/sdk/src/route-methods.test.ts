@@ -77,6 +77,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'POST /admin/evidence/retention/apply': [1],
   'GET /evidence-log/tile/{tile}': [{ level: 0, tile: 0, width: 1 }],
   'GET /admin/evidence-log/entries/{tile}': [{ tile: 0, width: 1 }],
+  'GET /admin/evidence-log/receipts/{decision_id}': ['x'],
   'POST /verify/batch': [[{}]],
   'POST /agents': [{ agent_id: 'a', network_name: 'n', capabilities: ['c'], endpoint: { host: 'h', port: 1 } }],
 }

@@ -133,7 +133,7 @@ export const agentCommands: readonly Command[] = [
     path: ['agent', 'card', 'verify'],
     summary: 'Verify a signed A2A agent card',
     description:
-      'Verifies the signature under the certificate in the card, and the certificate by the genesis block and a current revocation list. A card of another network also needs a treaty of the own authority. Exit code 0 only if all of it holds. Every member can sign a card with any name and address: give --node-key or --role when you mean one agent.',
+      'Verifies the signature under the certificate in the card, and the certificate by the genesis block and a current revocation list; for a card of another network also by a treaty of the own authority. Exit code 0 only if all of it holds. Every member can sign a card with any name and address: give --node-key or --role when you mean one agent.',
     arguments: [{ name: 'card', summary: 'Origin of the agent, address of the card, or a file', required: true }],
     options: [
       NODE_HOME_OPTION,

@@ -299,7 +299,7 @@ const facts = {
       'invalid_input',
       'unexpected_field',
     ],
-    body: { example: { decision_id: '<decision id>' } },
+    body: { closed: true, example: { decision_id: '<decision id>' } },
     answer: { envelope: { payload: '<base64>', payloadType: 'application/vnd.in-toto+json', signatures: [{}] } },
   },
 } as const
