@@ -10,6 +10,7 @@ import { readMark } from '../rollback/mark-file.ts'
 import type { HighWater } from '../rollback/mark-file.ts'
 import { EXPECTED_SCHEMA_VERSION } from '../database/migrate.ts'
 import { compareRows, describeTables } from '../database/copy/copy-rows.ts'
+import { DOMAINS } from '../database/locks/domains.ts'
 import type { Database } from '../database/database.ts'
 import { openPostgres } from '../database/postgres/open.ts'
 import { openSqliteExclusive } from '../database/sqlite/open.ts'
@@ -89,7 +90,7 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
       issued_certs: 3,
       evidence_entries: 6,
       boundary_policies: 2,
-      heads: 11,
+      heads: DOMAINS.length,
     })
     expect(Object.keys(tables)).not.toContain('schema_version')
     expect(records).toMatchObject({ crl: 4, attestation: 3, treaty: 2, 'evidence entry': 6 })

@@ -23,6 +23,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { ruleTerms } from '../features/admission/admission-rule.suite.ts'
 import { commands } from '../index.ts'
 import { readMark } from '../rollback/mark-file.ts'
+import { DOMAINS } from '../database/locks/domains.ts'
 import { EXPECTED_SCHEMA_VERSION, migrate, readSchemaVersion } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import { openSqliteReadOnly } from '../database/sqlite/open.ts'
@@ -122,7 +123,7 @@ describe('a backup', () => {
       engine: currentBackend(),
       schema_version: EXPECTED_SCHEMA_VERSION,
       high_water: { crl: { sequence: 3 }, feed: { sequence: 2 }, evidence: { sequence: 6 }, revoked_certificates: 3 },
-      tables: { crl_versions: 4, issued_certs: 3, evidence_entries: 6, heads: 11 },
+      tables: { crl_versions: 4, issued_certs: 3, evidence_entries: 6, heads: DOMAINS.length },
     })
     const stored = await readMark(mark, [na.genesis.network_authority.public_key])
     expect(manifest.high_water.crl).toEqual(stored?.crl)
