@@ -12,6 +12,8 @@ const REASONS: Readonly<Record<string, string>> = {
     'The authority cannot read the keys of the issuer. Its log has the cause; see NA_ADMISSION_ADDRESSES and NA_ADMISSION_CA_FILE.',
   expired: 'Get a new token from the platform and try again.',
   evidence_used: 'Another node key used this token, or it was used often. Get a new token from the platform.',
+  not_fresh:
+    'The token was made before the certificate. Get a new token from the platform; where it gives one for each job, join again.',
   joins_exhausted: 'The rule allows no more joins. An operator can add another rule.',
   algorithm_not_allowed: 'The rule does not allow the algorithm of this token. Add a rule with --algorithm.',
 }

@@ -66,6 +66,12 @@ export function endOf(claims: JsonObject): Instant {
   return seconds(isTime(exp) ? exp : 0)
 }
 
+/** Called after `whyForeign`, too. */
+export function startOf(claims: JsonObject): Instant | undefined {
+  const iat = member(claims, 'iat')
+  return isTime(iat) ? seconds(iat) : undefined
+}
+
 /** The subject, when the claims are those of the rule. Compared exactly: no prefix, no pattern, no other type. */
 export function findSubject({ required_claims }: AdmissionRule, claims: JsonObject): string | undefined {
   const subject = member(claims, 'sub')

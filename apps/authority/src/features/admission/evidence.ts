@@ -11,6 +11,8 @@ export interface Evidence {
   readonly certificate_chain: readonly string[]
 }
 
+/** A node whose response was lost tries again with the same evidence. */
+export const MAX_EVIDENCE_USES = 5
 export const MAX_TOKEN_CHARACTERS = 8192
 const MAX_CERTIFICATES = 4
 const MAX_CERTIFICATE_CHARACTERS = 8192
@@ -50,6 +52,7 @@ export type EvidenceReason =
   | 'evidence_used'
   | 'joins_exhausted'
   | 'other_rule'
+  | 'not_fresh'
 
 /** What evidence proves by itself. The claims are not in it. */
 export interface Proven {
@@ -60,7 +63,8 @@ export interface Proven {
   /** Under which its use is stored. */
   readonly evidenceKey: string
   readonly expiresAt: Instant
-  /** A node whose response was lost tries again with the same evidence. A proof by a key is new each time. */
+  /** Undefined when a JWT-SVID does not say it. */
+  readonly issuedAt: Instant | undefined
   readonly maxUses: number
 }
 

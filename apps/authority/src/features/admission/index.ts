@@ -22,7 +22,14 @@ export { evidenceDetails, readEvidence } from './evidence.ts'
 export type { Evidence, EvidenceReason, EvidenceVerdict, VerifiedEvidence } from './evidence.ts'
 export { endRules } from './end-rules.ts'
 export { readPossibleRules } from './possible-rule.ts'
-export { countActiveRules, findAdmittingRule, insertAdmitted, listRules, listRulesOf } from './queries.ts'
+export {
+  countActiveRules,
+  findAdmittingRule,
+  findRenewableRule,
+  insertAdmitted,
+  listRules,
+  listRulesOf,
+} from './queries.ts'
 export { isInForce, readSigned } from './rules.ts'
 
 export interface Admission extends Feature {

@@ -481,6 +481,10 @@ describe('a rule', () => {
       reason: 'audience_mismatch',
     })
     refused(await standard('POST', '/admin/admission-rules/none/test', { token }), 404, 'admission_rule_not_found')
+    const pinned = await newRule({ jwks_url: null, keys: { keys: [key(rsa).jwk] } as JsonObject })
+    const listed = accepted(await standard('GET', '/admin/admission-rules'), 200) as { rules: JsonObject[] }
+    const { rule } = listed.rules.find((each) => each['rule_id'] === pinned) as { rule: JsonObject }
+    expect([rule['rule_id'], Object.hasOwn(rule, 'keys')]).toEqual([pinned, false])
     // A test spends nothing.
     accepted(await joinWith(rule_id, token), 201)
   })
@@ -553,6 +557,52 @@ describe('the renewal of a certificate from evidence', () => {
     expect(detailsOf((await eventsOf(na, answer))[0])).toMatchObject({ rule_id, evidence_subject: 'workload-8' })
     refused(await node.renew(successor), 403, 'evidence_required')
     accepted(await renewWith(successor, rule_id, await sign({})), 201)
+  })
+
+  it('is refused with evidence that is older than the certificate', async () => {
+    const [rule_id, token] = [await newRule(), await sign({})]
+    clock.advance(1)
+    const cert_id = String(accepted(await joinWith(rule_id, token), 201)['cert_id'])
+    const answer = await renewWith(cert_id, rule_id, token)
+    expectReason(answer, 'not_fresh')
+    expect(detailsOf((await eventsOf(na, answer))[0])).toMatchObject({
+      evidence_reason: 'not_fresh',
+      rule_id,
+      evidence_digest: sha256Hex(token),
+    })
+    accepted(await renewWith(cert_id, rule_id, await sign({})), 201)
+  })
+
+  it('asks no issuer for another key, an invite or another rule', async () => {
+    const [rule_id, asked] = [await newRule(), await newRule({ jwks_url: `${issuer.url}/asked` })]
+    const [cert_id, before] = [await joined(rule_id), issuer.calls]
+    expectReason(await renewWith(cert_id, asked, await sign({})), 'other_rule')
+    node = await newNodeCaller(na.url, 'admission', clock)
+    refused(await renewWith('never-issued', asked, await sign({})), 403, 'certificate_not_found')
+    refused(await renewWith(cert_id, asked, await sign({})), 403, 'certificate_key_mismatch')
+    const invited = String(accepted(await node.join(await createInvite(na)), 201)['cert_id'])
+    refused(await renewWith(invited, asked, await sign({})), 400, 'unexpected_field')
+    expect(issuer.calls).toBe(before)
+  })
+
+  it('counts refused evidence with the failures of joins, and never refuses good evidence for it', async () => {
+    const settings = { ...issuer.settings, NA_RATE_LIMIT_JOIN_FAILURES_PER_MINUTE: '1' }
+    const strict = await startTestAuthority({ clock, settings })
+    try {
+      const rule = { rule_id: 'r', kind: 'oidc', issuer: issuer.url, jwks_url: issuer.url }
+      const terms = { ...rule, required_claims: { project_id: ['42'] } }
+      accepted(await strict.as('privileged')('POST', '/admin/admission-rules', terms), 201)
+      const from = await newNodeCaller(strict.url, 'admission', clock)
+      const aud = joinAudience(strict.genesis.network_authority.public_key, from.key)
+      const cert_id = String(accepted(await joinWith('r', await sign({ aud }), from), 201)['cert_id'])
+      const renewAs = async (project_id: string): Promise<TestResponse> =>
+        from.post('/renew', { cert_id, evidence: { rule_id: 'r', token: await sign({ aud, project_id }) } })
+      expectReason(await renewAs('43'), 'claims_mismatch')
+      refused(await renewAs('43'), 429, 'rate_limit_exceeded')
+      accepted(await renewAs('42'), 201)
+    } finally {
+      await strict.stop()
+    }
   })
 
   it('stops at once with the rule, and does not count as a join', async () => {

@@ -164,6 +164,25 @@ export async function listRulesOf(db: Reader, keys: readonly string[]): Promise<
   return rows.map(({ rule_id }) => rule_id)
 }
 
+/** The rule that admitted a certificate which this key may renew now; undefined when there is none. */
+export async function findRenewableRule(
+  db: Reader,
+  { cert_id, node_public_key }: { readonly cert_id: string; readonly node_public_key: string },
+  now: string,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('admitted_certs as a')
+    .innerJoin('issued_certs as c', 'c.cert_id', 'a.cert_id')
+    .select('a.rule_id')
+    .where('a.cert_id', '=', cert_id)
+    .where('c.node_public_key', '=', node_public_key)
+    .where('c.status', '=', 'issued')
+    .where('c.expires_at', '>', now)
+    .where((eb) => eb.or([eb('c.revoke_after', 'is', null), eb('c.revoke_after', '>', now)]))
+    .executeTakeFirst()
+  return row?.rule_id
+}
+
 /** Certificates of a rule that have not ended and are not revoked, some of them when there are many. */
 export function listValidOf(
   db: Reader,

@@ -148,11 +148,14 @@ describe('an X.509-SVID', () => {
     )
   })
 
-  it('is bound to the first node key', async () => {
+  it('admits another node key by a new proof, and no proof of another', async () => {
     const [rule_id, svid] = [await newRule('spiffe_x509'), prod.issue('/api')]
-    accepted(await joinWith(rule_id, svid), 201)
+    const proof = proveSvid(svid.key, proofClaims())
+    for (let use = 0; use < 5; use += 1) accepted(await joinWith(rule_id, svid, proof), 201)
+    expectReason(await joinWith(rule_id, svid, proof), 'evidence_used')
     node = await newNodeCaller(na.url, 'svid', clock)
-    expectReason(await joinWith(rule_id, svid), 'evidence_used')
+    expectReason(await joinWith(rule_id, svid, proof), 'audience_mismatch')
+    accepted(await joinWith(rule_id, svid), 201)
   })
 
   const CA_LEAF = 'basicConstraints=critical,CA:TRUE\nkeyUsage=critical,digitalSignature,keyCertSign\n'

@@ -1,7 +1,8 @@
 import { sha256Hex } from '@chancery/protocol'
 import type { AdmissionRule } from '@chancery/protocol'
-import { endOf, findSubject, whyForeign } from './claims.ts'
+import { endOf, findSubject, startOf, whyForeign } from './claims.ts'
 import type { Expected } from './claims.ts'
+import { MAX_EVIDENCE_USES } from './evidence.ts'
 import type { Evidence, EvidenceReason, EvidenceVerdict, Proven } from './evidence.ts'
 import type { KeySets } from './key-sets.ts'
 import { readToken } from './read-token.ts'
@@ -10,8 +11,6 @@ import type { UsableRule } from './rules.ts'
 import type { AdmissionState } from './state.ts'
 import { chooseKey, evidenceKeyOf, isSignedBy, readHeader } from './verify-token.ts'
 import { verifySvid } from './verify-svid.ts'
-
-const MAX_TOKEN_USES = 5
 
 /**
  * Verifies evidence by its rule (protocol/admission 5): the rule is ours and in force, then the token. Stores nothing.
@@ -69,6 +68,7 @@ async function verifyJwt(
     digest: sha256Hex(token.text),
     evidenceKey: evidenceKeyOf(issuer, token),
     expiresAt: endOf(token.claims),
-    maxUses: MAX_TOKEN_USES,
+    issuedAt: startOf(token.claims),
+    maxUses: MAX_EVIDENCE_USES,
   }
 }

@@ -1,9 +1,10 @@
-import { SECOND, member, readSpiffeId, sha256Hex } from '@chancery/protocol'
+import { SECOND, keysUrlOf, member, readSpiffeId, sha256Hex } from '@chancery/protocol'
 import type { AdmissionRule, Instant, JsonObject } from '@chancery/protocol'
 import { KEY_USAGE, readCertificate } from './certificate.ts'
 import type { Certificate } from './certificate.ts'
-import { endOf, whyForeign } from './claims.ts'
+import { endOf, startOf, whyForeign } from './claims.ts'
 import type { Expected } from './claims.ts'
+import { MAX_EVIDENCE_USES } from './evidence.ts'
 import type { Evidence, EvidenceReason, Proven } from './evidence.ts'
 import type { KeySets } from './key-sets.ts'
 import { readToken } from './read-token.ts'
@@ -38,21 +39,23 @@ export async function verifySvid(
   const subject = leaf === undefined ? undefined : subjectOf(leaf)
   if (chain === undefined || leaf === undefined || subject === undefined) return 'certificate_invalid'
   if (readSpiffeId(subject)?.trustDomain !== rule.trust_domain) return 'issuer_mismatch'
-  const expiresAt = BigInt(leaf.x509.validToDate.getTime()) * (SECOND / 1000n)
-  if (expiresAt <= expected.now) return 'expired'
-  if (expiresAt > expected.now + MAX_LEAF_DAYS * 86_400n * SECOND) return 'lifetime_too_long'
+  const leafEnd = BigInt(leaf.x509.validToDate.getTime()) * (SECOND / 1000n)
+  if (leafEnd <= expected.now) return 'expired'
+  if (leafEnd > expected.now + MAX_LEAF_DAYS * 86_400n * SECOND) return 'lifetime_too_long'
   const untrusted = await whyUntrusted(keySets, rule, chain, expected.now)
   if (untrusted !== undefined) return untrusted
   if (!(await isSignedBy(leaf.x509.publicKey, header.alg, token))) return 'signature_invalid'
   if (rule.required_claims['sub']?.includes(subject) !== true) return 'claims_mismatch'
-  const digest = sha256Hex(leaf.x509.raw)
+  const proofEnd = endOf(token.claims)
   return {
     issuer: rule.trust_domain ?? '',
     subject,
-    digest,
-    evidenceKey: sha256Hex(`x509\n${digest}`),
-    expiresAt,
-    maxUses: Number.POSITIVE_INFINITY,
+    digest: sha256Hex(leaf.x509.raw),
+    // The proof, not the leaf: a node that lost its key joins again with the same leaf.
+    evidenceKey: sha256Hex(`x509\n${sha256Hex(token.signingInput)}`),
+    expiresAt: proofEnd < leafEnd ? proofEnd : leafEnd,
+    issuedAt: startOf(token.claims),
+    maxUses: MAX_EVIDENCE_USES,
   }
 }
 
@@ -84,12 +87,24 @@ async function whyUntrusted(
   const keys = await keySets.find(rule)
   if (keys === undefined) return 'keys_unavailable'
   if (leadsTo(rootsOf(keys), chain, now)) return undefined
+  if (keysUrlOf(rule) === null) return 'certificate_untrusted'
   const again = (await keySets.findAgain(rule)) ?? []
   return again !== keys && leadsTo(rootsOf(again), chain, now) ? undefined : 'certificate_untrusted'
 }
 
-/** Exactly one certificate for each entry; others are left out. */
+/** By the keys as they were read: a list of the cache is read as certificates once. */
+const ROOTS = new WeakMap<readonly JsonObject[], readonly Certificate[]>()
+
 function rootsOf(keys: readonly JsonObject[]): readonly Certificate[] {
+  const known = ROOTS.get(keys)
+  if (known !== undefined) return known
+  const roots = readRoots(keys)
+  ROOTS.set(keys, roots)
+  return roots
+}
+
+/** Exactly one certificate for each entry; others are left out. */
+function readRoots(keys: readonly JsonObject[]): readonly Certificate[] {
   return keys.flatMap((key) => {
     const chain = member(key, 'x5c')
     const only = Array.isArray(chain) && chain.length === 1 ? (chain[0] as unknown) : undefined

@@ -2,7 +2,10 @@ import { FormError, JsonError, describeAdmission, isJsonObject, readAdmissionRul
 import type { AdmissionRule, JsonObject } from '@chancery/protocol'
 import type { RuleRow } from './queries.ts'
 
-/** A rule as operators see it. The signature of a removed rule is not stored. */
+/**
+ * A rule as operators see it, without its pinned keys: up to 64 KiB for each rule. The signature of a removed rule is
+ * not stored.
+ */
 export function showRule(row: RuleRow): JsonObject {
   const rule = readStored(row.rule_json)
   return {
@@ -14,11 +17,15 @@ export function showRule(row: RuleRow): JsonObject {
     removed_at: row.removed_at,
     removed_by: row.removed_by,
     removal_reason: row.removal_reason,
-    rule: rule ?? null,
+    rule: rule === undefined ? null : withoutKeys(rule),
     ...(rule === undefined
       ? { admits: 'no node: the stored rule cannot be read', warnings: [] }
       : { ...describeAdmission(rule) }),
   }
+}
+
+function withoutKeys({ keys: _left, ...rule }: AdmissionRule): JsonObject {
+  return { ...rule }
 }
 
 /** The terms of a stored rule, also of a removed one. They are not verified. */

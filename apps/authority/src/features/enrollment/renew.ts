@@ -13,7 +13,7 @@ import {
   writeSortable,
 } from '@chancery/protocol'
 import type { Instant, JoinCertificate, JsonObject, JsonValue } from '@chancery/protocol'
-import { jsonText } from '@chancery/service-kit'
+import { jsonText, limitAddress } from '@chancery/service-kit'
 import type { HttpResponse, Call } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
@@ -27,7 +27,7 @@ import type { EvidenceReason, VerifiedEvidence } from '../admission/index.ts'
 import { rejectCertificate, whyUnusable } from './certificate-state.ts'
 import { findRenewal, insertIssued, loadForRenewal, supersede } from './queries/renewals.ts'
 import type { RenewableCertificate } from './queries/renewals.ts'
-import { matchEvidence } from './renewal-evidence.ts'
+import { digestOf, matchEvidence, verifyForRenewal } from './renewal-evidence.ts'
 import { readRenewRequest } from './requests.ts'
 
 type Outcome =
@@ -49,8 +49,7 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
   await countNodeKey(parts, request.node_public_key)
   const claim = toClaim(`node:${request.node_public_key}`, proof.nonce, proof.signedAt)
 
-  // Before the transaction: the keys of the issuer may have to be read.
-  const verdict = request.evidence && (await parts.admission.verifyEvidence(request.evidence, request.node_public_key))
+  const verdict = await verifyForRenewal(parts, request)
 
   const outcome = await renewInside(parts, async (tx): Promise<Outcome> => {
     // Locked, because renewals of one key are counted, also for two certificates on two instances.
@@ -63,7 +62,7 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
     if (rejected !== undefined || stored === undefined) return { rejected: rejected ?? 'certificate_not_found' }
     const retryAfterSeconds = await whenNext(tx.query, parts, request.node_public_key, now)
     if (retryAfterSeconds !== undefined) return { retryAfterSeconds }
-    const evidence = await matchEvidence(tx.query, stored.cert_id, verdict)
+    const evidence = await matchEvidence(tx.query, stored, verdict)
     if (evidence === 'evidence_required') return { rejected: evidence }
     if (!(await spendNonceInside(tx, claim))) return { replayed: true }
     const validityHours = Math.min(request.validityHours, stored.max_validity_hours)
@@ -75,8 +74,15 @@ export async function renew(call: Call, parts: EnrollmentParts): Promise<HttpRes
   if ('replayed' in outcome) return refuseNode(call, parts, 'renew', 'nonce_replay', proof.nonce)
   if ('evidenceReason' in outcome) {
     const { evidenceReason: reason } = outcome
-    const audited = { evidence_reason: reason, rule_id: request.evidence?.rule_id ?? null }
-    return rejectCertificate(call, parts, 'renewal_rejected', request.cert_id, 'evidence_refused', { reason }, audited)
+    const rule_id = request.evidence?.rule_id ?? null
+    const audited = { evidence_reason: reason, rule_id, evidence_digest: digestOf(verdict) }
+    // Counted with the failures of joins. Evidence that admits is never refused by it.
+    const bucket = `join-token-fail ${limitAddress(call.remoteAddress)}`
+    const isWithin = await parts.limits.shared.hit(bucket, parts.limits.perMinute['join-token-fail'])
+    const [code, shown] = isWithin
+      ? (['evidence_refused', { reason }] as const)
+      : (['rate_limit_exceeded', {}] as const)
+    return rejectCertificate(call, parts, 'renewal_rejected', request.cert_id, code, shown, audited)
   }
   if (outcome.rejected === 'invalid_role') throw new Refusal('invalid_role')
   return rejectCertificate(call, parts, 'renewal_rejected', request.cert_id, outcome.rejected)
