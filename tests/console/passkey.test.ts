@@ -78,6 +78,7 @@ describe('a passkey', () => {
 
     await page.reload()
     await page.click('text=Remove the stored key from this browser')
+    await page.waitForSelector('[data-passkey=open]', { state: 'detached' })
     await page.reload()
     await page.waitForSelector('#key-file')
     expect(await page.locator('[data-passkey=open]').count()).toBe(0)
