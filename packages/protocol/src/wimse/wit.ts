@@ -3,13 +3,13 @@ import { fromBase64Url, toBase64Url } from '../canonical/base64url.ts'
 import { writeJson } from '../canonical/canonical-json.ts'
 import { isJsonObject, member } from '../canonical/json-value.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
-import { JsonError, readJsonBytes } from '../canonical/read-json.ts'
+import { readJsonBytes } from '../canonical/read-json.ts'
 import { seconds } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
 import { presentedCertificate, windowOf } from '../artifacts/join-certificate.ts'
 import type { JoinCertificate } from '../artifacts/join-certificate.ts'
-import { FormError } from '../reading/form-error.ts'
+import { readOrUndefined } from '../reading/read-or-undefined.ts'
 import { readJwsHeader, signJws, verifyJws } from '../signing/jws.ts'
 import type { JwsParts } from '../signing/jws.ts'
 import type { Signer } from '../signing/sign.ts'
@@ -79,7 +79,7 @@ export function readWit(text: string): Wit | undefined {
     text.length <= MAX_WIT_CHARACTERS ? text.split('.') : ['', '', '', '']
   const header = more.length === 0 ? readJwsHeader(head) : undefined
   const bytes = header && member(header, 'typ') === TYPE ? fromBase64Url(payload) : undefined
-  const claims = bytes && readOr(() => readJsonBytes(bytes))
+  const claims = bytes && readOrUndefined(() => readJsonBytes(bytes))
   if (!isJsonObject(claims)) return undefined
   const [subject, iat, exp] = [member(claims, 'sub'), member(claims, 'iat'), member(claims, 'exp')]
   const certificate = certificateOf(claims)
@@ -108,7 +108,7 @@ export async function checkWit(
 function certificateOf(claims: JsonObject): JoinCertificate | undefined {
   const text = member(claims, 'chancery_certificate')
   const bytes = typeof text === 'string' ? fromBase64(text) : undefined
-  return bytes && readOr(() => presentedCertificate(readJsonBytes(bytes), ''))
+  return bytes && readOrUndefined(() => presentedCertificate(readJsonBytes(bytes), ''))
 }
 
 /** The confirmation key, in the spelling of our records. */
@@ -124,13 +124,4 @@ function keyOf(claims: JsonObject): string | undefined {
 
 function isTime(value: JsonValue | undefined): value is number {
   return typeof value === 'number' && value > 0 && value < 1e12
-}
-
-function readOr<Value>(read: () => Value): Value | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof FormError || error instanceof JsonError) return undefined
-    throw error
-  }
 }

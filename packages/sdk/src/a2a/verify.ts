@@ -1,12 +1,11 @@
 import {
-  FormError,
-  JsonError,
   MAX_CARRIED_CHARACTERS,
   isJsonObject,
   member,
   presentedCertificate,
   readJsonBytes,
   readJwsHeader,
+  readOrUndefined,
   signersOf,
   toBase64Url,
   toUtf8,
@@ -102,7 +101,7 @@ const MAX_SIGNATURES = 16
  */
 export async function readSignedCard(fetched: Uint8Array | string): Promise<SignedCard | RefusedCard> {
   const bytes = typeof fetched === 'string' ? toUtf8(fetched) : fetched
-  const whole = bytes.length <= MAX_BYTES ? readOr(() => readJsonBytes(bytes)) : undefined
+  const whole = bytes.length <= MAX_BYTES ? readOrUndefined(() => readJsonBytes(bytes)) : undefined
   if (!isJsonObject(whole)) return refused('card_malformed', `it is not a JSON object of at most ${MAX_BYTES} bytes`)
   const { signatures, ...card } = whole
   const problems = cardProblems(card)
@@ -200,17 +199,8 @@ function readCertificate(params: JsonObject): JoinCertificate | undefined {
   const text = member(params, 'certificate')
   if (typeof text !== 'string' || text.length > MAX_CARRIED_CHARACTERS) return undefined
   const bytes = carriedBytes(params, 'certificate')
-  const certificate = bytes && readOr(() => presentedCertificate(readJsonBytes(bytes), ''))
+  const certificate = bytes && readOrUndefined(() => presentedCertificate(readJsonBytes(bytes), ''))
   return certificate?.network_name === member(params, 'network') ? certificate : undefined
-}
-
-function readOr<Value>(read: () => Value): Value | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof FormError || error instanceof JsonError) return undefined
-    throw error
-  }
 }
 
 function refused(reason: CardRefusal, problem: string): RefusedCard {

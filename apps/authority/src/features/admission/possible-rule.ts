@@ -1,7 +1,7 @@
 import type { JoinCertificate } from '@chancery/protocol'
 import type { Reader } from '../../database/database.ts'
 import { listStoredTexts } from './queries.ts'
-import { readStored } from './view.ts'
+import { readStoredRule } from './rules.ts'
 
 export type PossibleRule = (certificate: Pick<JoinCertificate, 'roles'>, hours: number) => string | undefined
 
@@ -10,7 +10,7 @@ export type PossibleRule = (certificate: Pick<JoinCertificate, 'roles'>, hours: 
  * certificates whose event is lost: in doubt they need evidence.
  */
 export async function readPossibleRules(db: Reader): Promise<PossibleRule> {
-  const rules = (await listStoredTexts(db)).map(readStored).filter((rule) => rule !== undefined)
+  const rules = (await listStoredTexts(db)).map(readStoredRule).filter((rule) => rule !== undefined)
   const namesOf = (roles: readonly string[]): string => [...new Set(roles)].sort().join(' ')
   return ({ roles }, hours) =>
     rules.find((rule) => hours <= rule.max_validity_hours && namesOf(rule.roles) === namesOf(roles))?.rule_id

@@ -1,11 +1,11 @@
 import {
-  FormError,
   JsonError,
   instantOf,
   isJsonObject,
   isRoleAllowed,
   readAdmissionRule,
   readJson,
+  readOrUndefined,
   verifyList,
   writeJson,
 } from '@chancery/protocol'
@@ -46,7 +46,7 @@ export async function readSigned(
   { keys, log, network }: Pick<AdmissionParts, 'keys' | 'log' | 'network'>,
   row: Pick<RuleRow, 'rule_id' | 'rule_json'>,
 ): Promise<AdmissionRule | undefined> {
-  const rule = parse(row.rule_json)
+  const rule = readStoredRule(row.rule_json)
   const isOurs = rule?.rule_id === row.rule_id && rule.network_name === network.name
   if (isOurs && (await verifyList(rule, ownKeysAt(keys, rule.issued_at)))) return rule
   log.error('a stored admission rule does not verify', { alarm: true, rule_id: row.rule_id })
@@ -75,11 +75,7 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-function parse(text: string): AdmissionRule | undefined {
-  try {
-    return readAdmissionRule(readJson(text))
-  } catch (error) {
-    if (error instanceof FormError || error instanceof JsonError) return undefined
-    throw error
-  }
+/** The terms of a stored rule, also of a removed one. They are not verified. */
+export function readStoredRule(text: string): AdmissionRule | undefined {
+  return readOrUndefined(() => readAdmissionRule(readJson(text)))
 }

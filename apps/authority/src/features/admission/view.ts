@@ -1,13 +1,14 @@
-import { FormError, JsonError, describeAdmission, isJsonObject, readAdmissionRule, readJson } from '@chancery/protocol'
+import { describeAdmission } from '@chancery/protocol'
 import type { AdmissionRule, JsonObject } from '@chancery/protocol'
 import type { RuleRow } from './queries.ts'
+import { readStoredRule } from './rules.ts'
 
 /**
  * A rule as operators see it, without its pinned keys: up to 64 KiB for each rule. The signature of a removed rule is
  * not stored.
  */
 export function showRule(row: RuleRow): JsonObject {
-  const rule = readStored(row.rule_json)
+  const rule = readStoredRule(row.rule_json)
   return {
     rule_id: row.rule_id,
     status: row.status,
@@ -26,15 +27,4 @@ export function showRule(row: RuleRow): JsonObject {
 
 function withoutKeys({ keys: _left, ...rule }: AdmissionRule): JsonObject {
   return { ...rule }
-}
-
-/** The terms of a stored rule, also of a removed one. They are not verified. */
-export function readStored(text: string): AdmissionRule | undefined {
-  try {
-    const value = readJson(text)
-    return isJsonObject(value) ? readAdmissionRule(value) : undefined
-  } catch (error) {
-    if (error instanceof FormError || error instanceof JsonError) return undefined
-    throw error
-  }
 }

@@ -1,7 +1,5 @@
 import { resolve } from 'node:path'
 import {
-  FormError,
-  JsonError,
   LogPolicyError,
   applyLogPolicy,
   canonicalJson,
@@ -14,6 +12,7 @@ import {
   readEventLine,
   readJson,
   readLogPolicy,
+  readOrUndefined,
   readReceipt,
   readReceived,
   readTlogProof,
@@ -144,7 +143,7 @@ const SUBJECT = 'urn:chancery:decision:'
 /** The extra data of our proofs: the envelope of the entry, whose digest is the leaf. It is computed here, and nothing else in it is used. */
 function readEnvelope(extra: Uint8Array | undefined): GivenEntry | undefined {
   if (extra === undefined) return undefined
-  const value = tryRead(() => readJson(fromUtf8(extra) ?? ''))
+  const value = readOrUndefined(() => readJson(fromUtf8(extra) ?? ''))
   const isEnvelope = value !== undefined && isJsonObject(value) && canonicalJson(value) === fromUtf8(extra)
   if (!isEnvelope) return undefined
   const id = value['decision_id']
@@ -206,18 +205,9 @@ async function loadPolicy(path: string): Promise<LogPolicy> {
 async function loadIdentity(cwd: string, file: string): Promise<LogIdentity> {
   const value = await loadJsonObject(cwd, file)
   const record = value['log_identity'] ?? value
-  const identity = tryRead(() => readReceived(logIdentityForm, record).record)
+  const identity = readOrUndefined(() => readReceived(logIdentityForm, record).record)
   if (identity === undefined) throw usageError(`${file} is not the identity of a log.`)
   return identity
-}
-
-function tryRead<Value>(read: () => Value): Value | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof FormError || error instanceof JsonError) return undefined
-    throw error
-  }
 }
 
 function asText(value: JsonValue): string {
