@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { agentList } from './authority/agent-list.ts'
 import { adminRead } from './authority/admin-read.ts'
 import { consoleMillion } from './console/million.ts'
+import { crlDelta } from './authority/crl-delta.ts'
 import { discovery } from './authority/discovery.ts'
 import { evaluate } from './authority/evaluate.ts'
 import { evidenceAppend } from './evidence/append.ts'
@@ -30,6 +31,7 @@ import { publishedDocuments } from './authority/public-material.ts'
 import { trustPath } from './authority/trust-path.ts'
 import { twoInstances } from './authority/two-instances.ts'
 import { verify } from './authority/verify.ts'
+import { workers } from './authority/workers.ts'
 
 const BENCHES: readonly Bench[] = [
   publishedDocuments,
@@ -38,12 +40,14 @@ const BENCHES: readonly Bench[] = [
   joinBench,
   discovery,
   feedParts,
+  crlDelta,
   trustPath,
   verify,
   evaluate,
   nodeDecisions,
   partnerPulls,
   twoInstances,
+  workers,
   evidenceAppend,
   evidenceExport,
   evidenceHttp,
@@ -64,7 +68,7 @@ const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] 
 
 --rounds   calm rounds of the result (9)      --wait     total time to wait for a quiet machine (0)
 --seconds  load on each server per round (1)  --profile  folder for processor profiles of the product (none)
---entries  entries in the evidence store, for the evidence benchmarks; ids, for feed-parts; partners, for partners;
+--entries  entries in the evidence store, for the evidence benchmarks; ids, for feed-parts; entries of the list, for crl-delta; partners, for partners;
            requests in each slice, for http-check
 
 Prints one JSON object as its last line: name, ratio, bar and figures. The conditions are in bench/lib/conditions.ts.`

@@ -16,6 +16,8 @@ const node = await Node.join({
   genesis: await readGenesisFile(GENESIS),
   // Stores key, certificate and lists. After a restart this is the same node, and no invite is needed.
   store: new FileNodeStore(NODE_HOME),
+  // Only for a node that verifies the certificates of others. A heartbeat says when its own is revoked.
+  followCrl: true,
   ...(INVITE === undefined ? {} : { invite: INVITE }),
 })
 

@@ -12,8 +12,8 @@ import { measureAgainstLimit } from '../lib/node-bench.ts'
 import type { NodeWork } from '../lib/node-bench.ts'
 import { startAuthority } from '../lib/servers.ts'
 
-const BAR = 0.45
-const EVIDENCE_BAR = 0.4
+const BAR = 0.5
+const EVIDENCE_BAR = 0.45
 const POLICIES = 20
 const GATES = 5
 const PATH = '/admin/boundary/evaluate'

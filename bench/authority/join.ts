@@ -6,8 +6,10 @@ import { makeNodes, proof, seedInvites } from '../lib/test-nodes.ts'
 import { createNetwork } from '../lib/network.ts'
 import { measureAgainstLimit } from '../lib/node-bench.ts'
 import { startAuthority } from '../lib/servers.ts'
+import { round } from '../lib/statistics.ts'
+import { limitOf } from '../lib/theoretical-limit.ts'
 
-const BAR = 0.45
+const BAR = 0.5
 
 /** Every join has a new key and a new invite. */
 export const join: Bench = { name: 'join', says: 'POST /join against the limit formula', run }
@@ -34,11 +36,13 @@ async function run(options: BenchOptions): Promise<BenchResult> {
       processes,
       statement: joinRows(),
       batch: 50,
-      verifications: 1,
+      // The proof of the node, and the issued signature before it is stored (decision 0015).
+      verifications: 2,
       signatures: 1,
       perSecond: 6000,
     },
     options,
   )
-  return { bar: BAR, ...figures }
+  const ratio_without_self_check = round(figures.rate / limitOf(figures.bare, 1, 1))
+  return { bar: BAR, ...figures, ratio_without_self_check }
 }

@@ -15,7 +15,7 @@ import { measureAgainstLimit } from '../lib/node-bench.ts'
 import type { NodeWork } from '../lib/node-bench.ts'
 import { startAuthority } from '../lib/servers.ts'
 
-const BAR = 0.45
+const BAR = 0.5
 const PATH = '/evidence/execution'
 
 /**

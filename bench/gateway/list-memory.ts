@@ -108,7 +108,7 @@ async function runOnce(lists: ListServer, args: readonly string[]): Promise<numb
 
 /** Runs until it has the lists: the published one, and with `count` 2 the next one. */
 async function runNode(lists: ListServer, home: string, next: () => Promise<void>, count = 2): Promise<number> {
-  const program = start(lists, MAIN, ['node', 'run', '--home', home])
+  const program = start(lists, MAIN, ['node', 'run', '--crl', '--home', home])
   if (count === 2) await program.says(`"crl_sequence":${lists.sequence},"revoked_count"`)
   const before = lists.sequence
   await next()

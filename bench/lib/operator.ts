@@ -8,6 +8,7 @@ import type { BenchNetwork } from './network.ts'
 export interface BenchOperator {
   post(path: string, body: JsonObject): Promise<JsonObject>
   getText(path: string, query?: Readonly<Record<string, string>>): Promise<string>
+  getBytes(path: string, query?: Readonly<Record<string, string>>): Promise<Uint8Array>
 }
 
 export async function operatorOf(network: BenchNetwork, port: number): Promise<BenchOperator> {
@@ -18,7 +19,7 @@ export async function operatorOf(network: BenchNetwork, port: number): Promise<B
     path: string,
     query: Readonly<Record<string, string>>,
     body?: JsonObject,
-  ): Promise<string> => {
+  ): Promise<Response> => {
     const timestamp = writeInstant(BigInt(Date.now()) * 1000n)
     const named = Object.fromEntries(Object.entries(query).map(([name, value]) => [name, [value]]))
     const facts = { method, path, query: named, audience, body: body ?? {}, timestamp, nonce: randomUUID() }
@@ -27,12 +28,12 @@ export async function operatorOf(network: BenchNetwork, port: number): Promise<B
     const headers = { 'content-type': 'application/json', ...(await signOperatorRequest(facts, signer)) }
     const sent = body === undefined ? {} : { body: writeJson(body) }
     const answer = await fetch(target, { method, headers, ...sent })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${text}`)
-    return text
+    if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`)
+    return answer
   }
   return {
-    post: async (path, body) => JSON.parse(await send('POST', path, {}, body)) as JsonObject,
-    getText: (path, query = {}) => send('GET', path, query),
+    post: async (path, body) => (await (await send('POST', path, {}, body)).json()) as JsonObject,
+    getText: async (path, query = {}) => (await send('GET', path, query)).text(),
+    getBytes: async (path, query = {}) => new Uint8Array(await (await send('GET', path, query)).arrayBuffer()),
   }
 }

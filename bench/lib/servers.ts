@@ -28,7 +28,7 @@ export async function startAuthority(
     readonly settings?: NodeJS.ProcessEnv
   },
   cleanup: Cleanup,
-): Promise<Server> {
+): Promise<WatchedServer> {
   const { network, database, profileDirectory } = facts
   const { keyId, publicKey } = network.operator
   const port = await freePort()
@@ -49,7 +49,7 @@ export async function startAuthority(
     ...facts.settings,
   }
   const execArgv = [...process.execArgv, ...profileArguments(profileDirectory)]
-  return startProcess('start-authority.ts', { args: [], env, execArgv }, port, cleanup)
+  return watched(await startChild('start-authority.ts', { args: [], env, execArgv }, port, cleanup))
 }
 
 function profileArguments(directory: string | undefined): string[] {
@@ -82,7 +82,7 @@ export interface LoopBlock {
   readonly ownMs: number
 }
 
-export interface GatewayServer extends Server {
+export interface WatchedServer extends Server {
   /** Longest block of the event loop since the last call. The first call only starts the measurement. */
   blocked(): Promise<LoopBlock>
 }
@@ -95,12 +95,15 @@ export async function startGateway(
   settings: NodeJS.ProcessEnv,
   cleanup: Cleanup,
   profileDirectory?: string,
-): Promise<GatewayServer> {
+): Promise<WatchedServer> {
   const port = await freePort()
   const env = { ...settings, GATEWAY_ADDR: `${HOST}:${port}` }
   const execArgv = [...process.execArgv, ...profileArguments(profileDirectory)]
   const options = { args: [], env, execArgv, isSilent: true, health: '/health' }
-  const { child, ...server } = await startChild('start-gateway.ts', options, port, cleanup)
+  return watched(await startChild('start-gateway.ts', options, port, cleanup))
+}
+
+function watched({ child, ...server }: Server & { readonly child: ChildProcess }): WatchedServer {
   return {
     ...server,
     async blocked() {

@@ -13,6 +13,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['console-hostile', () => import('./console/malicious.ts')],
   ['console-map', () => import('./console/map.ts')],
   ['console-payloads', () => import('./console/payloads.ts')],
+  ['crl-delta', () => import('./gateway/crl-delta.ts')],
   ['crl-large', () => import('./enrollment/crl-large.ts')],
   ['database-kills', () => import('./faults/database-kills.ts')],
   ['discovery-model', () => import('./enrollment/discovery-model.ts')],
@@ -58,12 +59,14 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['sovereign-tamper', () => import('./trust/sovereign-tamper.ts')],
   ['succession', () => import('./faults/succession.ts')],
   ['succession-live', () => import('./succession/live.ts')],
+  ['superseded', () => import('./enrollment/superseded.ts')],
   ['token-signing', () => import('./faults/token-signing.ts')],
   ['transition-kills', () => import('./faults/transition-kills.ts')],
   ['trust-mutation', () => import('./trust/mutation.ts')],
   ['trusted-at', () => import('./history/trusted-at.ts')],
   ['witness', () => import('./evidence/witness.ts')],
   ['weak-keys', () => import('./trust/weak-keys.ts')],
+  ['workers-kills', () => import('./workers/kills.ts')],
 ])
 
 const USAGE =

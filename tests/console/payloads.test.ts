@@ -15,7 +15,7 @@ import { untested, visitMalicious } from './malicious/visit.ts'
 const COUNT = 100
 
 /** The campaign console-hostile uses 5,000. */
-const MALICIOUS = 24
+const MALICIOUS = 12
 
 let na: TestAuthority
 let browser: Browser

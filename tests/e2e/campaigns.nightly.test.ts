@@ -34,6 +34,7 @@ describe('campaigns with small counts', () => {
     ['feed-orders', 60, () => import('../campaigns/trust/feed-orders.ts')],
     ['gateway-damage', 10, () => import('../campaigns/gateway/damage.ts')],
     ['gateway-kills', 4, () => import('../campaigns/gateway/kills.ts')],
+    ['workers-kills', 4, () => import('../campaigns/workers/kills.ts')],
     ['gateway-proxy', GATEWAY_OPERATIONS.length * 5, () => import('../campaigns/gateway/proxy.ts')],
     ['hostile', 300, () => import('../campaigns/hostile/hostile.ts')],
     ['http-check', 600, () => import('../campaigns/gateway/http-check.ts')],

@@ -33,6 +33,7 @@ it('every published package has a page with its name and one example', () => {
     'service-kit',
     'telemetry',
     'testkit',
+    'vectors',
   ])
   for (const { name, text, program, commands } of PAGES) {
     expect(text.startsWith(`# ${name}\n`), name).toBe(true)

@@ -15,6 +15,8 @@ const REPOSITORY: Repository = {
   root: ROOT,
   scripts: new Set(Object.keys(scripts)),
   rights: new Set([
+    'docs.yml/publish: pages: write',
+    'docs.yml/publish: id-token: write',
     'nightly.yml/report: issues: write',
     'release.yml/attest: id-token: write',
     'release.yml/attest: attestations: write',
@@ -49,7 +51,9 @@ describe('workflows of this repository', () => {
     expect(FILES).toEqual([
       'ci.yml',
       'codeql.yml',
+      'conformance.yml',
       'dependency-review.yml',
+      'docs.yml',
       'nightly.yml',
       'release.yml',
       'scorecard.yml',

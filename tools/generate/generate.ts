@@ -2,12 +2,13 @@ import { globSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { chartSchema } from '../release/helm/chart-schema.ts'
+import { CONFORMANCE_FILES } from './conformance-cases.ts'
 import { COMMAND_PAGES, commandsPage } from './command-pages.ts'
 import { SCHEMA_FILES, recordsPage } from './record-pages.ts'
 import { auditEventsPage, errorsPage, routesPage, settingsPage } from './reference-pages.ts'
 import { clientLibraryPage } from './sdk-reference.ts'
 
-/** `npm run generate`: writes docs/reference from the contract, the readers of records and the declarations of the library, and the names of settings in the schema of the chart. With --check it only compares. */
+/** `npm run generate`: writes docs/reference from the contract, the readers of records and the declarations of the library, the names of settings in the schema of the chart, and the conformance cases. With --check it only compares. */
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const FOLDER = join(ROOT, 'docs', 'reference')
@@ -22,6 +23,9 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'records.md': recordsPage,
   ...SCHEMA_FILES,
   '../../deploy/helm/chancery/values.schema.json': chartSchema,
+  ...Object.fromEntries(
+    Object.entries(CONFORMANCE_FILES).map(([name, text]) => [`../../packages/vectors/cases/${name}`, text]),
+  ),
 }
 
 async function main(isCheck: boolean): Promise<number> {

@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, join, resolve } from 'node:path'
-import { promisify } from 'node:util'
+import { basename, join } from 'node:path'
+import { sourceDate } from './source-date.ts'
+import { readTree, writeTarGz } from './tar.ts'
 
 /**
  * `npm run pack`: the workspaces that are published, as the tarballs npm installs. What they say of themselves differs
@@ -10,7 +10,6 @@ import { promisify } from 'node:util'
  */
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const run = promisify(execFile)
 
 interface PackageFile {
   readonly name: string
@@ -20,21 +19,27 @@ interface PackageFile {
   readonly exports?: Conditions
   readonly imports?: Conditions
   readonly files?: readonly string[]
+  readonly optionalDependencies?: Versions
+  readonly peerDependencies?: Versions
+  readonly peerDependenciesMeta?: Readonly<Record<string, object>>
 }
+type Versions = Readonly<Record<string, string>>
 type Conditions = { readonly [name: string]: string | Conditions }
 
-/** Gives the tarballs, sorted by name. */
-export async function packAll(target: string): Promise<readonly string[]> {
+/** Gives the tarballs, sorted by name. The same commit gives the same bytes. */
+export async function packAll(target: string, seconds: number = sourceDate()): Promise<readonly string[]> {
   await mkdir(target, { recursive: true })
   const stage = await mkdtemp(join(tmpdir(), 'chancery-pack-'))
   try {
-    const staged = await Promise.all((await publishedFolders()).map((folder) => stagePackage(folder, stage)))
-    const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', resolve(target), ...staged], {
-      cwd: stage,
+    const packed = (await publishedFolders()).map(async (folder) => {
+      const { name, version } = await readPackage(folder)
+      const files = await readTree(await stagePackage(folder, stage), 'package')
+      // The name that npm gives it.
+      const file = join(target, `${name.replace(/^@/, '').replaceAll('/', '-')}-${version}.tgz`)
+      await writeFile(file, writeTarGz(files, seconds))
+      return file
     })
-    // npm 11 gives a list, npm 12 an object by name.
-    const packed = Object.values(JSON.parse(stdout) as Record<string, { readonly filename: string }>)
-    return packed.map(({ filename }) => join(target, filename)).sort()
+    return (await Promise.all(packed)).sort()
   } finally {
     await rm(stage, { recursive: true })
   }
@@ -70,17 +75,24 @@ function isPublished(path: string): boolean {
 }
 
 /** Servers whose types an entry point extends. In the tree these peers would make npm install fastify with the product. */
-const OPTIONAL_PEERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const OPTIONAL_PEERS: Readonly<Record<string, Versions>> = {
   '@chancery/sdk': { fastify: '>=5', hono: '>=4' },
 }
 
-function toPublished(about: PackageFile): object {
+/**
+ * Optional dependencies become optional peers: npm installs them only for a user who asks. The tree, and so the image,
+ * has all of them (docs/decisions/0005).
+ */
+export function toPublished({ optionalDependencies, ...about }: PackageFile): object {
   const { exports, imports } = about
-  const peers = OPTIONAL_PEERS[about.name]
-  const optional = Object.fromEntries(Object.keys(peers ?? {}).map((name) => [name, { optional: true }]))
+  const wanted = Object.entries(optionalDependencies ?? {}).map(([name, version]) => [name, `^${version}`] as const)
+  const peers: Versions = { ...OPTIONAL_PEERS[about.name], ...Object.fromEntries(wanted) }
+  const optional = Object.fromEntries(Object.keys(peers).map((name) => [name, { optional: true }]))
+  const peerDependencies = { ...about.peerDependencies, ...peers }
+  const peerDependenciesMeta = { ...about.peerDependenciesMeta, ...optional }
   return {
     ...about,
-    ...(peers === undefined ? {} : { peerDependencies: peers, peerDependenciesMeta: optional }),
+    ...(Object.keys(peerDependencies).length === 0 ? {} : { peerDependencies, peerDependenciesMeta }),
     ...(exports === undefined ? {} : { exports: withoutSources(exports) }),
     ...(imports === undefined ? {} : { imports: withoutSources(imports) }),
   }

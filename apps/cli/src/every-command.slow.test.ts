@@ -153,7 +153,7 @@ const READS: Readonly<Record<string, string>> = {
   join: '--home node-home --token x --genesis na/genesis.json',
   ask: 'ledger.read --key node.key --attestation x',
   'operator list': '--check',
-  'evidence witness': '--state witness.json --key node.key --name witness',
+  'evidence witness': '--state witness.json --key node.key --name witness --init',
   'gateway init': `--authority ${NOWHERE} --root-key na/keys/root.pub --out new-gateway`,
   'gateway preflight': `--origin ${NOWHERE} --genesis na/genesis.json --allow-http`,
 }

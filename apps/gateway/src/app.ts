@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { collectProcessMetrics } from '@chancery/service-kit'
-import type { RunningService } from '@chancery/service-kit'
+import type { Job, RunningService } from '@chancery/service-kit'
 import { operatorEvent } from './audit/operator-event.ts'
 import type { Core, FeatureListener } from './core.ts'
 import { GatewayEdge } from './edge/server.ts'
@@ -9,7 +9,7 @@ import type { Configuration } from './policy/load-configuration.ts'
 import type { GatewaySettings } from './settings/gateway-settings.ts'
 import { startBackground } from './startup/background.ts'
 import { openCore } from './startup/open-core.ts'
-import type { CoreOptions } from './startup/open-core.ts'
+import type { CoreOptions, OpenedCore } from './startup/open-core.ts'
 import { reload } from './startup/reload.ts'
 
 export interface RunningGateway extends RunningService {
@@ -29,6 +29,36 @@ export async function startGateway(
 ): Promise<RunningGateway> {
   const opened = await openCore(settings, configuration, options)
   const { core, access, trust } = opened
+  const served = await serveGateway(opened, configuration)
+  const { listeners } = served
+  const background = startBackground(opened, served.jobs)
+  await core.state?.append(operatorEvent('state_opened', { version: core.version }, core))
+  served.logServing()
+  return {
+    ...served.running(() => background.stop()),
+    reload: async () => {
+      const { refresher } = background
+      if (trust === undefined || refresher === undefined) core.log.warn('development mode has nothing to reload')
+      else await reload({ core, access, listeners, refresher, trust })
+    },
+  }
+}
+
+interface ServedGateway {
+  readonly listeners: readonly Pick<GatewayEdge, 'replaceTls'>[]
+  /** Jobs of the features. */
+  readonly jobs: readonly Job[]
+  logServing(): void
+  running(stopBackground: () => Promise<void>): Omit<RunningGateway, 'reload'>
+}
+
+/** Opens the features on a core and listens. */
+export async function serveGateway(
+  opened: Omit<OpenedCore, 'trust'>,
+  configuration: Configuration | undefined,
+): Promise<ServedGateway> {
+  const { core } = opened
+  const { settings } = core
   const features = openFeatures(core, { tls: configuration?.tls })
   const processMetrics = collectProcessMetrics(core.metrics.registry, core.clock)
   const routes = features.flatMap((feature) => feature.routes)
@@ -37,34 +67,32 @@ export async function startGateway(
   const listeners = features.flatMap((feature) => feature.listeners ?? [])
   const listening: Partial<Record<FeatureListener['name'], AddressInfo>> = {}
   for (const each of listeners) listening[each.name] = await each.listen()
-  const jobs = features.flatMap((feature) => feature.jobs)
-  const background = startBackground(opened, jobs)
-  await core.state?.append(operatorEvent('state_opened', { version: core.version }, core))
-  const { development } = settings
-  core.log.info('gateway is serving', { host: address.address, port: address.port, development })
-  for (const [name, { address: host, port }] of Object.entries(listening))
-    core.log.info('gateway answers checks', { listener: name, host, port })
   return {
-    address,
-    listening,
-    core,
-    reload: async () => {
-      const { refresher } = background
-      if (trust === undefined || refresher === undefined) core.log.warn('development mode has nothing to reload')
-      else await reload({ core, access, listeners: [edge, ...listeners], refresher, trust })
+    listeners: [edge, ...listeners],
+    jobs: features.flatMap((feature) => feature.jobs),
+    logServing: () => {
+      const { development } = settings
+      core.log.info('gateway is serving', { host: address.address, port: address.port, development })
+      for (const [name, { address: host, port }] of Object.entries(listening))
+        core.log.info('gateway answers checks', { listener: name, host, port })
     },
-    turnNotReady: () => {
-      opened.stopServing()
-      for (const each of [edge, ...listeners]) each.stopKeepAlive()
-    },
-    stopAccepting: async () => {
-      await Promise.all([edge, ...listeners].map((each) => each.stopAccepting()))
-    },
-    async close() {
-      processMetrics.stop()
-      await background.stop()
-      for (const feature of features.toReversed()) await feature.close()
-      await opened.close()
-    },
+    running: (stopBackground) => ({
+      address,
+      listening,
+      core,
+      turnNotReady: () => {
+        opened.stopServing()
+        for (const each of [edge, ...listeners]) each.stopKeepAlive()
+      },
+      stopAccepting: async () => {
+        await Promise.all([edge, ...listeners].map((each) => each.stopAccepting()))
+      },
+      async close() {
+        processMetrics.stop()
+        await stopBackground()
+        for (const feature of features.toReversed()) await feature.close()
+        await opened.close()
+      },
+    }),
   }
 }

@@ -10,9 +10,9 @@ import type { AuthorityPools } from './outbound/authority-pools.ts'
 import type { TlsMaterial } from './policy/tls-files.ts'
 import type { Quota } from './quota/quota.ts'
 import type { GatewaySettings } from './settings/gateway-settings.ts'
-import type { DurableState } from './state/durable-state.ts'
+import type { StateAccess } from './state/durable-state.ts'
 import type { RefreshResults } from './trust/refresh-results.ts'
-import type { TrustState } from './trust/trust-state.ts'
+import type { CurrentTrust } from './trust/trust-state.ts'
 
 /** Parts that the edge, the jobs and the features share. It names no feature. A function takes `Pick<Core, …>`. */
 export interface Core {
@@ -25,10 +25,10 @@ export interface Core {
   /** Returns the current clients. A reload replaces them. */
   readonly access: () => Access
   /** Undefined in development mode, where callers send their own trust inputs. */
-  readonly trust: TrustState | undefined
+  readonly trust: CurrentTrust | undefined
   readonly refreshResults: RefreshResults
   /** Undefined without GATEWAY_STATE_FILE. */
-  readonly state: DurableState | undefined
+  readonly state: StateAccess | undefined
   readonly audit: RequestAudit
   readonly refusals: RefusalAudit
   readonly quota: Quota

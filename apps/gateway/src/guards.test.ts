@@ -91,6 +91,7 @@ it('the defaults are the published ones', () => {
     GATEWAY_REDIS_PLAINTEXT: 'refuse',
     GATEWAY_MAX_LIST_BYTES: '67108864',
     GATEWAY_UNREAD_LIST_SECONDS: '900',
+    GATEWAY_WORKERS: '1',
     GATEWAY_STATE_MAX_BYTES: '1073741824',
     GATEWAY_CONSOLE_KEY_IDLE_MINUTES: '15',
   })

@@ -14,6 +14,7 @@ import {
 import type { GatewayResponse, TestClient, TestGateway, TestGatewayOptions, TestIssuer } from '@chancery/testkit'
 import { systemClock } from '@chancery/service-kit'
 import { expect } from 'vitest'
+import { DurableState } from './state/durable-state.ts'
 
 /** One network, one client and one metrics client, which most tests of the gateway need. */
 export interface TestGatewaySetup {
@@ -68,7 +69,9 @@ export function expectRefusal(answer: GatewayResponse, status: number, code: str
 
 /** Returns every undelivered event of the durable audit, oldest first. */
 export async function auditEvents({ gateway }: TestGateway): Promise<readonly JsonObject[]> {
-  const rows = (await gateway.core.state?.pending(10_000, 'waiting')) ?? []
+  const { state } = gateway.core
+  if (!(state instanceof DurableState)) return []
+  const rows = await state.pending(10_000, 'waiting')
   return rows.map(({ text }) => JSON.parse(text) as JsonObject)
 }
 

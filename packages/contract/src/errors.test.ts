@@ -59,7 +59,7 @@ const BETA: Readonly<Record<number, string>> = {
     attestation_not_bound attestation_untrusted certificate_expired certificate_not_yet_valid certificate_superseded
     relay_not_allowed evidence_refused evidence_required`,
   404: `
-    wimse_disabled asset_not_found feed_part_not_found key_list_not_found key_history_not_found node_decisions_disabled node_not_found
+    wimse_disabled asset_not_found feed_part_not_found key_list_not_found crl_delta_not_found crl_version_not_found key_history_not_found node_decisions_disabled node_not_found
     partner_not_found partners_disabled alarm_not_found boundary_policy_text_not_found admission_rule_not_found`,
   408: 'request_timeout',
   409: 'treaty_ended evidence_anchor_refused import_capacity revocation_feed_full partner_exists partner_limit pull_in_progress',

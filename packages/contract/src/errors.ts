@@ -197,6 +197,8 @@ const BETA_ERRORS = {
   request_header_fields_too_large: { status: 431, message: 'The headers are too large.' },
   asset_not_found: { status: 404, message: 'There is no such file.' },
   key_list_not_found: { status: 404, message: 'There is no revocation list for this key id.' },
+  crl_delta_not_found: { status: 404, message: 'There is no delta from this list. Load the full list.' },
+  crl_version_not_found: { status: 404, message: 'No revocation list with this sequence is stored.' },
   key_history_not_found: { status: 404, message: 'This authority has had one key only.' },
   admin_auth_throttled: { status: 429, message: 'Too many failed authentications. Wait for the time in Retry-After.' },
   certificate_expired: { status: 403, message: 'The certificate is expired. Join again with a new invite.' },

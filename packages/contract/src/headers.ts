@@ -53,6 +53,8 @@ export const OPERATOR_PAGE_HEADERS = {
 export const CACHE_CONTROL = {
   /** /policy, /crl, /sovereign-revocation-feed */
   publishedDocuments: 'public, max-age=30, must-revalidate',
+  /** The number in the address names one signed version. */
+  publishedVersion: 'public, max-age=31536000, immutable',
   genesis: 'public, max-age=300, must-revalidate',
   staticFile: 'max-age=300',
   /** The digest of the content is in the name of the file, so a name never gets other content. */

@@ -173,6 +173,7 @@ export type {
   AnchorPage,
   AnchorResult,
   EvidenceApi,
+  ExportedPage,
   EvidenceEvent,
   EvidenceFilter,
   EvidencePage,

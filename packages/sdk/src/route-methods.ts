@@ -56,7 +56,7 @@ export const ROUTE_METHODS: RouteMethods = {
   },
   admission: { add: 'add', list: 'list', test: 'test', remove: 'remove' },
   roster: { list: 'nodes', find: 'node', events: 'nodeEvents' },
-  crl: { current: 'current', keys: 'ofKey', revoke: 'revoke' },
+  crl: { current: 'current', keys: 'ofKey', delta: 'delta', version: 'version', revoke: 'revoke' },
   policy: { current: 'current', history: 'history', publish: 'publish', rollback: 'rollback' },
   operatorKeys: { revoke: 'revoke', activity: 'activity', list: 'list', whoami: 'whoami' },
   audit: { list: 'page' },

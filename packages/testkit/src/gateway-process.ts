@@ -10,6 +10,7 @@ import { freePort } from './temporary-postgres.ts'
 /** Starts a gateway from sources in a separate process, which a test can kill. */
 export interface GatewayProcess {
   readonly url: string
+  readonly pid: number
   /** Resolves with the signal or exit code. */
   readonly exited: Promise<string | number>
   request(method: string, path: string, options?: GatewayRequest): Promise<GatewayResponse>
@@ -43,6 +44,7 @@ export async function startGatewayProcess(
   }
   return {
     url,
+    pid: child.pid ?? 0,
     exited,
     request: (method, path, options = {}) => sendGatewayRequest(url, method, path, options),
     reload: () => void child.kill('SIGHUP'),

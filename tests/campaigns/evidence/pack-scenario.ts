@@ -58,6 +58,7 @@ export interface MadePack {
 /** One authority in this process with a random history: members, partners, policies, executions, retention, new keys. */
 export class PackScenario {
   readonly #random: Random
+  readonly #settings: Readonly<Record<string, string>>
   readonly #clock = new ManualClock('2030-01-02T03:00:00Z')
   readonly #database: TestDatabase
   readonly #folder: string
@@ -78,12 +79,14 @@ export class PackScenario {
 
   private constructor(parts: {
     readonly random: Random
+    readonly settings: Readonly<Record<string, string>>
     readonly database: TestDatabase
     readonly folder: string
     readonly executors: readonly Signer[]
     readonly partners: ReadonlyMap<string, Signer>
   }) {
     this.#random = parts.random
+    this.#settings = parts.settings
     this.#database = parts.database
     this.#folder = parts.folder
     this.#network = `NET-${parts.random.next()}`
@@ -93,9 +96,11 @@ export class PackScenario {
     this.#na = undefined as unknown as TestAuthority
   }
 
-  static async open(random: Random): Promise<PackScenario> {
+  /** `settings` of the authority, also after each succession. */
+  static async open(random: Random, settings: Readonly<Record<string, string>> = {}): Promise<PackScenario> {
     const scenario = new PackScenario({
       random,
+      settings,
       database: await createMigratedDatabase('sqlite'),
       folder: await mkdtemp(join(tmpdir(), 'chancery-packs-')),
       executors: [await testSigner('rotator-key'), await testSigner('shipper-key')],
@@ -137,7 +142,7 @@ export class PackScenario {
 
   async #start(settings: Readonly<Record<string, string>>): Promise<void> {
     const common = { clock: this.#clock, database: this.#database, network: this.#network }
-    this.#na = await startTestAuthority({ ...common, settings: { ...SETTINGS, ...settings } })
+    this.#na = await startTestAuthority({ ...common, settings: { ...SETTINGS, ...this.#settings, ...settings } })
   }
 
   /** As operator, for the current key of the authority. */

@@ -68,7 +68,9 @@ export async function run({ count, seed, log }: CampaignOptions): Promise<Campai
 async function makePacks(random: Random): Promise<readonly Whole[]> {
   const packs: Whole[] = []
   for (let at = 0; at < SCENARIOS; at += 1) {
-    const scenario = await PackScenario.open(random)
+    // Half of the logs have a name that only their identity proves.
+    const settings = at % 2 === 0 ? { NA_LOG_ORIGIN: `log-${at}.example/packs` } : undefined
+    const scenario = await PackScenario.open(random, settings)
     try {
       for (const { pack, pins, keyHistory } of await scenario.make(PER_SCENARIO)) {
         const trust = { genesis: pins.at(-1), keyHistory }
@@ -201,9 +203,13 @@ const PARTS = ['key_history', 'attestation', 'agreement', 'treaty', 'anchor', 'l
 function changeRecord(whole: Whole, other: Whole, random: Random): Change | undefined {
   const { pack } = whole
   const isResealed = random.chance(50)
-  const done = random.chance(50)
-    ? changeList(pack, other.pack, random, isResealed)
-    : changePart(pack, other.pack, random)
+  const kind = random.below(10)
+  const done =
+    kind === 0
+      ? changeIdentity(pack, other.pack, random)
+      : kind < 5
+        ? changeList(pack, other.pack, random, isResealed)
+        : changePart(pack, other.pack, random)
   if (done === undefined) return undefined
   const { way, changed } = done
   if (writeEvidencePack({ ...changed, contents: pack.contents, pack_digest: pack.pack_digest }) === whole.text)
@@ -259,6 +265,21 @@ function changePart(pack: EvidencePack, other: EvidencePack, random: Random): Re
     pack.treaty?.['subject_sovereign_id'] === other.treaty?.['subject_sovereign_id']
   if (isSame) return undefined
   return { way: `${name} exchanged`, changed: { ...pack, [name]: other[name] } }
+}
+
+/** The identity of the log removed, or exchanged with that of another authority. */
+function changeIdentity({ log, ...pack }: EvidencePack, other: EvidencePack, random: Random): RecordChange | undefined {
+  if (log === null) return undefined
+  const { identity: own, ...rest } = log
+  if (random.chance(50))
+    return own === undefined ? undefined : { way: 'log.identity removed', changed: { ...pack, log: rest } }
+  const identity = other.log?.identity
+  // Every identity that the authority signed proves the same log.
+  if (identity === undefined || identity.sovereign_id === pack.genesis.network_name) return undefined
+  return {
+    way: `log.identity ${own === undefined ? 'added' : 'exchanged'}`,
+    changed: { ...pack, log: { ...rest, identity } },
+  }
 }
 
 function reseal(way: string, value: JsonValue): Change {

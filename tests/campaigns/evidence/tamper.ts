@@ -1,4 +1,11 @@
-import { AnchorChecker, StoreChecker, readEventLine, readReceived, storeAnchorForm } from '@chancery/protocol'
+import {
+  AnchorChecker,
+  StoreChecker,
+  lineShortcuts,
+  readEventLine,
+  readReceived,
+  storeAnchorForm,
+} from '@chancery/protocol'
 import type { JsonValue, StoreFinding } from '@chancery/protocol'
 import { startTestAuthority } from '@chancery/testkit'
 import type { Backend } from '@chancery/testkit'
@@ -89,6 +96,7 @@ async function prepare(backend: Backend): Promise<Prepared> {
       const checker = new StoreChecker({
         keys,
         scope: 'store',
+        shortcuts: lineShortcuts,
         anchors: await AnchorChecker.open(anchors, authority, na.genesis.network_name),
       })
       for (const line of shown) await checker.add(line)

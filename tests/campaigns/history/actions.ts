@@ -260,7 +260,9 @@ function planPartner(world: World, number: number): readonly Action[] {
   const start = begin(world)
   const later = (): number => start + random.below(hours * 3600 + 600)
   return [
-    ...(random.chance(20) ? [{ at: later(), run: publish }] : []),
+    ...(random.chance(50) ? [{ at: later(), run: publish }] : []),
+    // Later policies leave out ids of earlier ones, which stay ended.
+    ...(random.chance(25) ? [{ at: later(), run: publish }] : []),
     { at: random.chance(70) ? start : later(), run: attest },
     ...(random.chance(90) ? [{ at: random.chance(70) ? start : later(), run: () => treaties.issue() }] : []),
     ...(random.chance(35) ? [{ at: later(), run: () => treaties.renew() }] : []),

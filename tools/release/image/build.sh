@@ -3,7 +3,7 @@
 # a daemon or a registry of images. The two bases that the Dockerfile would fetch are made of Debian's packages instead.
 # Needs root and: apt-get install buildah mmdebstrap. Leaves the image «localhost/chancery» and chancery-image.tar (OCI).
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 export BUILDAH_ISOLATION=chroot
 # Apart from what else buildah keeps on this machine; the bases stay for the next build.
 STORE=${CHANCERY_IMAGE_STORE:-/var/tmp/chancery-images}

@@ -39,9 +39,10 @@ async function carriedFiles(): Promise<{ readonly threads: readonly string[]; re
     }),
   )
   const packages = ['authority', 'gateway', 'cli'].map((app) => `apps/${app}/package.json`)
+  // Sorted: the order of a folder depends on the machine, and becomes the order in the file.
   return {
-    threads: threads.filter((name) => !name.endsWith('store-thread.js')),
-    files: [...consoles.flat(), ...packages, 'apps/cli/dist/evidence-page/page.html'],
+    threads: threads.filter((name) => !name.endsWith('store-thread.js')).sort(),
+    files: [...consoles.flat(), ...packages, 'apps/cli/dist/evidence-page/page.html'].sort(),
   }
 }
 
@@ -62,6 +63,7 @@ function carrying(): Plugin {
 
 async function bundle(entry: string, target: string): Promise<void> {
   const made = await rolldown({
+    cwd: ROOT,
     input: join(ROOT, entry),
     platform: 'node',
     external: LEFT_OUT,
@@ -89,7 +91,8 @@ export async function buildOneFile(output: string): Promise<void> {
     for (const name of files) assets[name] = join(ROOT, name)
     await bundle('apps/cli/dist/main.js', join(work, 'main.mjs'))
     const config = {
-      main: join(work, 'main.mjs'),
+      // Relative: the path of the main script is stored in the file.
+      main: 'main.mjs',
       mainFormat: 'module',
       output: resolve(output),
       disableExperimentalSEAWarning: true,
@@ -97,7 +100,7 @@ export async function buildOneFile(output: string): Promise<void> {
     }
     await writeFile(join(work, 'sea.json'), JSON.stringify(config))
     await mkdir(dirname(resolve(output)), { recursive: true })
-    execFileSync(process.execPath, ['--build-sea', join(work, 'sea.json')], { stdio: ['ignore', 'ignore', 'inherit'] })
+    execFileSync(process.execPath, ['--build-sea', 'sea.json'], { cwd: work, stdio: ['ignore', 'ignore', 'inherit'] })
   } finally {
     await rm(work, { recursive: true })
   }

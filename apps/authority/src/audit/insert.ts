@@ -6,6 +6,8 @@ export interface AuditRow {
   readonly event_type: string
   readonly event_json: string
   readonly created_at: string
+  /** The ids that the event names; where it is left out they are read from the text. */
+  readonly subjects?: readonly string[]
 }
 
 const COLUMNS = 'event_id, event_type, event_json, created_at'
@@ -26,8 +28,8 @@ export function auditInsertFrom(source: string): string {
 }
 
 /** Subjects as one text; none contains a line feed. */
-export function subjectsText(row: Pick<AuditRow, 'event_type' | 'event_json'>): string {
-  return subjectsOf(row).join('\n')
+export function subjectsText(row: Pick<AuditRow, 'event_type' | 'event_json' | 'subjects'>): string {
+  return (row.subjects ?? subjectsOf(row)).join('\n')
 }
 
 /** Inserts events on SQLite, inside another statement of the transaction. */
@@ -36,7 +38,7 @@ export function insertAuditRows(prepare: Prepare, rows: readonly AuditRow[]): vo
   const insertSubject = prepare(`${INSERT_SUBJECT} values (?, ?, ?)`)
   for (const row of rows) {
     insert.run(row.event_id, row.event_type, row.event_json, row.created_at)
-    for (const subject of subjectsOf(row)) insertSubject.run(subject, row.created_at, row.event_id)
+    for (const subject of row.subjects ?? subjectsOf(row)) insertSubject.run(subject, row.created_at, row.event_id)
   }
 }
 

@@ -1,6 +1,6 @@
 import { faultAfterAudit, faultAfterCommit } from '#faults'
 import type { AuditEventType } from '@chancery/contract'
-import { writeInstant, writeJson, writeSortable } from '@chancery/protocol'
+import { writeInstant, writePlainJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { Batcher, endOfLoopTurn, readTraceParent } from '@chancery/service-kit'
 import type { Call, Clock, Ids, Limiter, Log } from '@chancery/service-kit'
@@ -8,6 +8,7 @@ import type { Database, Transaction } from '../database/database.ts'
 import type { AuthorityMetrics } from '../metrics.ts'
 import { INSERT_AUDIT_EVENTS } from './insert.ts'
 import type { AuditRow } from './insert.ts'
+import { subjectsIn } from './subjects.ts'
 
 /** One event, as protocol/core 26 lists it. Never a body, token, signature or private key. */
 export interface AuditEvent {
@@ -106,8 +107,9 @@ export class Audit {
       return {
         event_id: record.event_id,
         event_type: type,
-        event_json: writeJson(record),
+        event_json: writePlainJson(record),
         created_at: writeSortable(now),
+        subjects: subjectsIn(type, details),
       }
     })
   }

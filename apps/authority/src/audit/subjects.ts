@@ -41,6 +41,11 @@ export const SUBJECT_MAX_CHARACTERS = 256
 /** The ids that an event names, each once. The authority wrote the text, so it is a JSON object. */
 export function subjectsOf({ event_type, event_json }: { event_type: string; event_json: string }): readonly string[] {
   const { details = {} } = JSON.parse(event_json) as { readonly details?: Readonly<Record<string, unknown>> }
+  return subjectsIn(event_type, details)
+}
+
+/** The same from the details of an event. */
+export function subjectsIn(event_type: string, details: Readonly<Record<string, unknown>>): readonly string[] {
   const members = EVIDENCE_EVENTS.has(event_type) ? EVIDENCE_MEMBERS : SUBJECT_MEMBERS
   return [...new Set(members.map((name) => details[name]).filter(isSubject))]
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { dirname } from 'node:path'
 import type { AuditFormat } from '@chancery/contract'
 import { writeSortable } from '@chancery/protocol'
-import { createLog, systemClock } from '@chancery/service-kit'
+import { PackageMissingError, createLog, loadOptional, systemClock } from '@chancery/service-kit'
 import { BEGINNING, CursorUnknownError, exportAudit, readCursor, writeCursor } from '../audit/export.ts'
 import type { AuditCursor, LineWriter } from '../audit/export.ts'
 import {
@@ -112,10 +112,10 @@ export function auditForward(args: ForwardArguments): Promise<number> {
       format: args.format,
     }
     const { isOnce, name, stop: signal } = args
+    // Loaded only now, because only this command needs a NATS client. Without it, nothing is changed.
+    const { openNatsReceiver } = await loadOptional('nats', 'audit forward', () => import('../audit/nats-receiver.ts'))
     if (args.after !== undefined)
       await resetPosition(database, name, readAfter(args.after), writeSortable(systemClock.now()))
-    // Loaded only now, because only this command needs a NATS client.
-    const { openNatsReceiver } = await import('../audit/nats-receiver.ts')
     const receiver = await openNatsReceiver(place, await networkName(database))
     try {
       const write = await lineWriter(database, args)
@@ -163,7 +163,8 @@ async function withDatabase(
       )
     return await work(database, settings)
   } catch (error) {
-    const isKnown = error instanceof CommandError || error instanceof CursorUnknownError
+    const isKnown =
+      error instanceof CommandError || error instanceof CursorUnknownError || error instanceof PackageMissingError
     if (!isKnown && translateDatabaseError(error) === undefined) throw error
     process.stderr.write(`chancery: ${isKnown ? error.message : 'the database cannot be read'}\n`)
     return 1

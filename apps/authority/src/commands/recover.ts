@@ -38,8 +38,11 @@ export async function recover(args: RecoverArguments): Promise<number> {
     const lines = await withRecovery(settings, async (parts) => {
       const crl = lists === undefined ? {} : { crl: await chooseOwnList(lists, parts.keys.current) }
       const recovery = await recoverState(parts, { ...others, ...crl })
-      if (!parts.rollback.isEvidenceBehind) return linesOf(recovery)
-      return [...linesOf(recovery), 'evidence is missing, its store stays closed: chancery authority import-evidence']
+      if (!parts.rollback.isEvidenceBehind) return recoveryLines(recovery)
+      return [
+        ...recoveryLines(recovery),
+        'evidence is missing, its store stays closed: chancery authority import-evidence',
+      ]
     })
     process.stdout.write(`${lines.join('\n')}\n`)
     return 0
@@ -51,12 +54,23 @@ export async function recover(args: RecoverArguments): Promise<number> {
   }
 }
 
-function linesOf({ crlSequence, feedSequence, revocations, agents, rules, replayFloor }: Recovery): readonly string[] {
+/** What the command prints. */
+export function recoveryLines({
+  crlSequence,
+  feedSequence,
+  revocations,
+  agents,
+  rules,
+  replayFloor,
+}: Recovery): readonly string[] {
   return [
     `recovered: ${revocations} withdrawals came back`,
     `revocation list ${crlSequence ?? 'none'}, feed ${feedSequence ?? 'none'}`,
     ...(replayFloor === undefined
-      ? ['rows that were gone came back from the last signed list and feed']
+      ? [
+          'rows that were gone came back from the last signed list and feed',
+          'what was trusted before is unknown from now on: answers need an archive or statement of before the loss',
+        ]
       : [
           `signed requests dated up to ${writeInstant(replayFloor)} are refused; unspent invites have ended`,
           `${agents} agents were taken out until they announce themselves again`,

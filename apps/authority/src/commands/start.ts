@@ -1,31 +1,82 @@
 import { openSync } from 'node:fs'
-import { DescriptorOutput, createLog, readProcessSettings, runService } from '@chancery/service-kit'
+import { fileURLToPath } from 'node:url'
+import { DescriptorOutput, createLog, readProcessSettings, runService, superviseWorkers } from '@chancery/service-kit'
+import type { Log, SettingSources, WorkerStart } from '@chancery/service-kit'
 import { startAuthority } from '../app.ts'
 import { explain, isOperatorError } from './command-settings.ts'
 import type { CommandArguments } from './command-settings.ts'
 import { readAuthoritySettings } from '../settings/authority-settings.ts'
+import type { AuthoritySettings } from '../settings/authority-settings.ts'
 
 export interface StartArguments extends CommandArguments {
   /** Appends the log to this file instead of standard output, where a command prints other text. */
   readonly logFile?: string
 }
 
+/** What each worker gets: the sources that the supervisor read. */
+interface WorkerBegin {
+  readonly sources: Omit<SettingSources, 'env'>
+  readonly logFile: string | undefined
+}
+
+const FINISH_SECONDS = 25
+/** What the workers may take for their own exit, after the limits of a stop. */
+const SPARE_SECONDS = 5
+
 /** Runs an authority in the foreground until a signal. Returns the exit code. */
 export async function start(args: StartArguments): Promise<number> {
-  const { values: settings, problems, notes } = await readProcessSettings(args, readAuthoritySettings)
+  let sources: WorkerBegin['sources'] = { flags: args.flags }
+  const {
+    values: settings,
+    problems,
+    notes,
+  } = await readProcessSettings(args, ({ env, ...read }) => {
+    sources = read
+    return readAuthoritySettings({ ...read, env })
+  })
   explain(problems)
   if (settings === undefined) return 1
   const { logFile } = args
-  const format = settings.logFormat ?? (process.stdout.isTTY && logFile === undefined ? 'text' : 'json')
-  const file = logFile === undefined ? {} : { destination: new DescriptorOutput(openSync(logFile, 'a', 0o600)) }
-  const log = createLog({ level: settings.logLevel, format, ...file })
+  const log = openLog(settings, logFile)
   for (const note of notes) log.warn(note)
+  if (settings.workers === 1) return serve(settings, log)
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  return superviseWorkers({
+    log,
+    workers: settings.workers,
+    file: fileURLToPath(new URL(`worker-main.${extension}`, import.meta.url)),
+    begin: (_worker, send) => send({ sources, logFile } satisfies WorkerBegin),
+    operations: () => ({}),
+    stopSeconds: settings.drainSeconds + FINISH_SECONDS + SPARE_SECONDS,
+  })
+}
+
+/** Runs one of several workers. */
+export async function serveWorker(given: WorkerStart<WorkerBegin>): Promise<number> {
+  const { sources, logFile } = given.begin
+  const { values: settings, problems } = readAuthoritySettings({ ...sources, env: process.env })
+  explain(problems)
+  if (settings === undefined) return 1
+  return serve(settings, openLog(settings, logFile).child({ worker: given.worker }), given)
+}
+
+function openLog({ logFormat, logLevel }: AuthoritySettings, logFile: string | undefined): Log {
+  const format = logFormat ?? (process.stdout.isTTY && logFile === undefined ? 'text' : 'json')
+  const file = logFile === undefined ? {} : { destination: new DescriptorOutput(openSync(logFile, 'a', 0o600)) }
+  return createLog({ level: logLevel, format, ...file })
+}
+
+function serve(settings: AuthoritySettings, log: Log, worker?: WorkerStart<WorkerBegin>): Promise<number> {
   return runService({
     log,
     drainSeconds: settings.drainSeconds,
+    finishSeconds: FINISH_SECONDS,
+    ...(worker === undefined ? {} : { process: worker.process }),
     start: async () => {
       try {
-        return await startAuthority(settings, { log })
+        const running = await startAuthority(settings, { log, ...(worker === undefined ? {} : { worker }) })
+        worker?.started()
+        return running
       } catch (error) {
         if (isOperatorError(error)) explain([error.message])
         throw error

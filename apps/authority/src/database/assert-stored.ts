@@ -5,5 +5,9 @@ export class StoredDifferentlyError extends Error {
 
 /** Compares a stored record with the text that was signed, before COMMIT: a trigger or a lossy column would show here. */
 export function assertStored(written: string, returned: string | undefined): void {
-  if (written !== returned) throw new StoredDifferentlyError('the database changed a signed record')
+  if (written !== returned) throw storedDifferently()
+}
+
+export function storedDifferently(): StoredDifferentlyError {
+  return new StoredDifferentlyError('the database changed a signed record')
 }

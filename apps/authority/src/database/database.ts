@@ -34,6 +34,12 @@ export interface Transaction {
 export interface WriteOptions {
   /** Runs on connections that cache plans, for the same few statements. Each plan must fit values of any kind. */
   readonly cachedPlans?: true
+  /**
+   * PostgreSQL only: statements of `run` that are started together are sent together, the first ones with BEGIN. So one
+   * round trip may lock and read everything. The first statements must only lock and read: they are sent before BEGIN
+   * is known to have succeeded. Needs `cachedPlans`.
+   */
+  readonly pipelined?: true
   /** No statement timeout: for host commands that read whole tables. */
   readonly unlimited?: true
 }

@@ -46,6 +46,7 @@ import { lostHistory } from './migrations/0039-lost-history.ts'
 import { admission } from './migrations/0040-admission.ts'
 import { logWitnesses } from './migrations/0041-log-witnesses.ts'
 import { removedRules } from './migrations/0042-removed-rules.ts'
+import { listChanges } from './migrations/0043-list-changes.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -92,6 +93,7 @@ const MIGRATIONS: readonly Migration[] = [
   admission,
   logWitnesses,
   removedRules,
+  listChanges,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

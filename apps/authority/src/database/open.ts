@@ -1,20 +1,21 @@
 import { LockTimeoutError, DatabaseUnavailableError } from './database.ts'
 import type { Database } from './database.ts'
 import { openPostgres, translatePostgresError } from './postgres/open.ts'
+import type { Pooler } from './postgres/open.ts'
 import { openExistingSqlite, openSqlite, translateSqliteError } from './sqlite/open.ts'
 
 /** Where the data lives, as the settings say. */
 export type DatabaseLocation =
   | { readonly kind: 'sqlite'; readonly path: string }
-  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'postgres'; readonly url: string; readonly pooler?: Pooler }
 
 export function openDatabase(place: DatabaseLocation): Database {
-  return place.kind === 'sqlite' ? openSqlite(place.path) : openPostgres(place.url)
+  return place.kind === 'sqlite' ? openSqlite(place.path) : openPostgres(place.url, place.pooler)
 }
 
 /** Opens a database for reading commands. A missing database is not created: another user would own the file. */
 export function openExistingDatabase(place: DatabaseLocation): Database {
-  return place.kind === 'sqlite' ? openExistingSqlite(place.path) : openPostgres(place.url)
+  return place.kind === 'sqlite' ? openExistingSqlite(place.path) : openPostgres(place.url, place.pooler)
 }
 
 /** Database failures as DatabaseUnavailableError or LockTimeoutError, whatever driver they come from; undefined for bugs. */

@@ -17,6 +17,11 @@ export function planStatementName(text: string): string | undefined {
   return names.get(text)
 }
 
+/** How often a table of this size has doubled. Statements that have it in their name are planned again when it changes. */
+export function doublingsOf(size: number): number {
+  return Math.ceil(Math.log2(size + 1))
+}
+
 /**
  * A SELECT for a list of ids, written once for both engines; each id is one index probe. A good plan for a small table
  * is a bad one for a large table, so a plan is used only until the table has doubled.
@@ -54,7 +59,7 @@ export class IdStatement<Row> {
   #textFor({ engine }: Database, size: number | undefined): string {
     const text = this.#texts[engine]
     if (engine === 'sqlite' || size === undefined) return text
-    const doublings = Math.ceil(Math.log2(size + 1))
+    const doublings = doublingsOf(size)
     return (this.#cached[doublings] ??= cachePlan(`${this.#name}-${doublings}`, `${text} -- ${doublings}`))
   }
 }

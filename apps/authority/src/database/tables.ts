@@ -33,9 +33,10 @@ export interface Tables extends AdmissionTables, DecisionTables, LogTables, Part
     issued_at: string
     next_update: string
     entries: number
-    /** The signed head, and the size of the text; null of versions of before. */
+    /** The signed head, the size of the text, what it changed; null of versions of before. */
     head_json: ColumnType<string | null, string | null | undefined, string | null>
     bytes: ColumnType<number | null, number | null | undefined, number | null>
+    change_json: ColumnType<string | null, string | null | undefined, string | null>
   }
   /** Numbers and digests of versions whose text is gone: the line has no gap, and marks can still be compared. */
   removed_crl_versions: { sequence: number; digest: string; removed_at: string }
@@ -288,7 +289,7 @@ export interface Tables extends AdmissionTables, DecisionTables, LogTables, Part
     expires_at: string
   }
   instances: { instance: string; operator_digest: string; seen_at: string }
-  /** `known_until`: the last change in the restored backup, if it is known. */
+  /** `known_until`: the last change in the backup, if known. With rows only, `replay_floor` is below `recovered_at`. */
   recoveries: { position: number; recovered_at: string; replay_floor: string; known_until: string | null }
   offer_makers: { offer_id: string; operator_public_key: string; expires_at: string }
   recovered_revocations: { attestation_id: string; revocation_reason: string | null }

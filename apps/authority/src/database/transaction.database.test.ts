@@ -107,6 +107,17 @@ describe('transactOn', () => {
     expect([runs, driver.held]).toEqual([0, 0])
   })
 
+  it('starts the work before the response to a BEGIN that was sent, and commits nothing when it failed', async () => {
+    for (const work of [async () => 7, () => Promise.reject(new Again())]) {
+      const { db, driver } = scripted()
+      const begun = Promise.withResolvers<unknown>()
+      const done = transactOn(db, work, { ...options, sendBegin: () => begun.promise })
+      begun.reject(new Lost('gone'))
+      await expect(done).rejects.toThrow(Lost)
+      expect([driver.told, driver.held]).toEqual([[], 0])
+    }
+  })
+
   it('throws UnknownOutcomeError when the response to COMMIT is lost, with the cause; nothing is repeated or stored', async () => {
     const { db, driver } = scripted(failing('commit', new Lost('cut')))
     const error = await transactOn(db, async () => 7, options).then(

@@ -14,6 +14,8 @@ export interface TransactOptions {
   readonly isRetryable: (error: unknown) => boolean
   /** The statement that begins a transaction; BEGIN when left out. */
   readonly begin?: RawBuilder<unknown>
+  /** Sends BEGIN at once. The work then starts without waiting for the answer; see WriteOptions.pipelined. */
+  readonly sendBegin?: () => Promise<unknown>
   /** How often a retryable failure is tried; the pauses add up to a few seconds. */
   readonly attempts?: number
   /** True when a failed COMMIT certainly changed nothing. */
@@ -31,7 +33,7 @@ export async function transactOn<Result>(
   return withRetries(options, () =>
     // One connection for all statements, always released: a connection that died inside a transaction must not be
     // missing from the pool.
-    query.connection().execute((connection) => once(connection, work, options)),
+    query.connection().execute((connection) => transactOnce(connection, work, options)),
   )
 }
 
@@ -50,12 +52,15 @@ export async function withRetries<Result>(
   }
 }
 
-async function once<Result>(
+/** One attempt on a connection that no other caller has. */
+export async function transactOnce<Result>(
   connection: Query,
   work: (tx: Transaction) => Promise<Result>,
   options: TransactOptions,
 ): Promise<Result> {
-  await (options.begin ?? sql`begin`).execute(connection)
+  const begun = options.sendBegin?.() ?? (options.begin ?? sql`begin`).execute(connection)
+  if (options.sendBegin === undefined) await begun
+  else begun.catch(() => undefined)
   const tx: Transaction = {
     query: connection,
     ...options.open(connection),
@@ -64,7 +69,10 @@ async function once<Result>(
   let result: Result
   try {
     result = await work(tx)
+    await begun
   } catch (error) {
+    // When BEGIN failed, that is why the statements after it failed, and there is nothing to roll back.
+    await begun
     await rollback(connection)
     throw error
   }

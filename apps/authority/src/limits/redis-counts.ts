@@ -1,8 +1,12 @@
 import { once } from 'node:events'
 import { WINDOW_SECONDS } from '@chancery/contract'
+import { restoreFastStrings } from '@chancery/service-kit'
 import { Redis } from 'ioredis'
 import type { WindowHits } from './shared-limiter.ts'
 import type { WindowCounts } from './shared-limiter.ts'
+
+// The client has a class that extends String.
+restoreFastStrings()
 
 /**
  * Reliability 14. A longer call is cancelled. It does not matter whether it counted, because the database counts then.

@@ -1,9 +1,8 @@
 import {
-  FormError,
-  JsonError,
   checkStoredPolicy,
   licensePolicyForm,
   readJson,
+  readOrUndefined,
   readReceived,
   readRecognitionPolicy,
   verifyReceivedPlainly,
@@ -120,13 +119,4 @@ async function inspectRecognition(db: Reader, notes: InspectionNotes): Promise<v
       notes.problem(`recognition policy ${row.position}: is not a record`)
   }
   checkOneActive(versions, notes)
-}
-
-function readOrUndefined<Value>(read: () => Value): Value | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof FormError || error instanceof JsonError) return undefined
-    throw error
-  }
 }

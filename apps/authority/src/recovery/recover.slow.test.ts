@@ -33,6 +33,7 @@ import { NothingToRecoverError, recoverState } from './recover.ts'
 import type { Recovery } from './recover.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
 import { readVersions } from '../database/locks/versions.ts'
+import { readRecovery } from '../rollback/positions.ts'
 
 const SERVER = postgresServer()
 
@@ -560,6 +561,26 @@ describe('an authority whose database is rolled back', () => {
     expect(await recover()).toMatchObject({ crlSequence: 501, revocations: 1 })
     await na.core.rollback.recheck()
     expect(accepted(await na.request('GET', '/crl'))['sequence']).toBe(501)
+  })
+
+  it('leaves the past unknown after lost rows were restored, and compares with older marks as before', async () => {
+    await start()
+    const [lost, other] = [await enroll(na, await node('one')), await enroll(na, await node('two'))]
+    await revoke(lost.cert_id)
+    const at = writeInstant(clock.now())
+    clock.advance(600)
+    const ask = async (id: string): Promise<JsonObject> => {
+      const query = new URLSearchParams({ id, kind: 'certificate', at }).toString()
+      return accepted(await na.as('standard')('GET', `/admin/history/trusted?${query}`))
+    }
+    expect(await ask(other.cert_id)).toMatchObject({ state: 'trusted' })
+    const db = rowsOf(na.core.database)
+    await db.deleteFrom('crl_entries').execute()
+    expect(await recover()).toMatchObject({ revocations: 1, replayFloor: undefined })
+    clock.advance(600)
+    expect(await ask(other.cert_id)).toMatchObject({ state: 'unknown', reason: 'history_lost' })
+    expect(await ask(lost.cert_id)).toMatchObject({ state: 'not_trusted', reason: 'revoked' })
+    expect(await readRecovery(db)).toEqual({ position: 1, at: 0n, floor: 0n })
   })
 
   it.each([

@@ -25,6 +25,8 @@ import { findRollbacks } from '../rollback/positions.ts'
 /** The one permitted jump: no sequence that was used after the backup is used again (reliability 12). */
 const JUMP = 100
 const TOLERANCE = seconds(300)
+/** Nonces are not lost with rows of signed records. */
+const NO_FLOOR: Instant = 0n
 /** More changes than happen between two backups. */
 const VERSION_LEAP = 1_000_000
 
@@ -90,7 +92,7 @@ export async function recoverState(parts: RecoveryParts, published: Published = 
 
 /**
  * The database is not rolled back, but rows of signed records may be missing. They are restored from the last list and
- * feed.
+ * feed, and the time before is a gap in the trust history.
  */
 async function restoreRows(parts: RecoveryParts): Promise<Recovery> {
   const { database, rollback } = parts
@@ -102,6 +104,8 @@ async function restoreRows(parts: RecoveryParts): Promise<Recovery> {
     const revocations = (list?.added ?? 0) + (feed?.added ?? 0)
     const heads = { crlSequence: list?.sequence, feedSequence: feed?.sequence }
     const recovered = { ...heads, revocations, agents: 0, rules: 0, replayFloor: undefined }
+    // Rows of any age may be missing, and some are in no list or feed, so nothing before this time is known.
+    await noteRecovery(tx, parts.clock.now(), NO_FLOOR, null)
     await audit(tx, parts, recovered)
     return recovered
   })

@@ -1,7 +1,5 @@
 import {
   DAY,
-  FormError,
-  JsonError,
   instantOf,
   isJsonObject,
   isPlainText,
@@ -9,6 +7,7 @@ import {
   readInstant,
   readJoinCertificate,
   readJson,
+  readOrUndefined,
   readPublicKey,
   verifyList,
 } from '@chancery/protocol'
@@ -147,24 +146,12 @@ function certificateOf({ type, details }: LostEvent): UnknownCertificate | undef
 }
 
 function readCertificate(text: string): JoinCertificate | undefined {
-  const value = parse(text)
-  if (value === undefined) return undefined
-  try {
-    return readJoinCertificate(value)
-  } catch (error) {
-    if (error instanceof FormError) return undefined
-    throw error
-  }
+  return readOrUndefined(() => readJoinCertificate(readJson(text)))
 }
 
 function parse(text: string): JsonObject | undefined {
-  try {
-    const value = readJson(text)
-    return isJsonObject(value) ? value : undefined
-  } catch (error) {
-    if (error instanceof JsonError || error instanceof FormError) return undefined
-    throw error
-  }
+  const value = readOrUndefined(() => readJson(text))
+  return isJsonObject(value) ? value : undefined
 }
 
 async function* batches(lines: ReportedElsewhere['events']): AsyncGenerator<string[]> {

@@ -189,6 +189,7 @@ function digestOfAnchor(text: string): string {
 
 export interface LastRecovery {
   readonly position: number
+  /** Of a rolled back database. After a recovery of rows the marks are compared as before. */
   readonly at: Instant
   readonly floor: Instant
 }
@@ -199,7 +200,9 @@ export async function readRecovery(db: Reader): Promise<LastRecovery> {
     .selectFrom('recoveries')
     .select((eb) => [
       eb.fn.max('position').as('position'),
-      eb.fn.max('recovered_at').as('at'),
+      eb.fn
+        .max(eb.case().when('replay_floor', '>', eb.ref('recovered_at')).then(eb.ref('recovered_at')).end())
+        .as('at'),
       eb.fn.max('replay_floor').as('floor'),
     ])
     .executeTakeFirst()

@@ -45,8 +45,8 @@ export interface AuditSettings extends SettingValues<typeof AUDIT_SETTINGS> {
 
 /** Reads only the database and the receiver of audit events: a machine that forwards them needs no key. */
 export function readAuditSettings(sources: SettingSources): SettingsResult<AuditSettings> {
-  const { databaseUrl, dbPath } = DATABASE_SETTINGS
-  return readSettings({ ...AUDIT_SETTINGS, databaseUrl, dbPath }, sources).finish((values) => ({
+  const { databaseUrl, databasePooler, dbPath } = DATABASE_SETTINGS
+  return readSettings({ ...AUDIT_SETTINGS, databaseUrl, databasePooler, dbPath }, sources).finish((values) => ({
     ...values,
     databaseLocation: databaseLocationOf(values),
   }))

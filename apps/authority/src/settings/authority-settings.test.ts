@@ -279,6 +279,7 @@ describe('settings of the authority', () => {
 
     it.each([
       ['NA_KEY_PROVIDER', ['', 'File', 'Vault', 'azure-keyvault']],
+      ['NA_DATABASE_POOLER', ['', 'session', 'on']],
       ['NA_HA_MODE', ['', 'true', '1', 'yes', 'ON', 'On']],
       ['EVIDENCE_STORE', ['', 'true', 'enabled']],
       ['NA_PUBLIC_ATTESTATION_LIST', ['no', '0']],
@@ -324,6 +325,17 @@ describe('settings of the authority', () => {
         expect(problems).toHaveLength(1)
         expect(problems[0]).not.toContain('canary')
       }
+    })
+
+    it('with a connection pooler and SQLite', () => {
+      expectBlamed({ NA_DATABASE_POOLER: 'transaction' }, 'NA_DATABASE_POOLER')
+      const url = 'postgresql://h/d'
+      expect(read({ NA_DATABASE_POOLER: 'transaction', DATABASE_URL: url }).databaseLocation).toEqual({
+        kind: 'postgres',
+        url,
+        pooler: 'transaction',
+      })
+      expect(read({ DATABASE_URL: url }).databaseLocation).toEqual({ kind: 'postgres', url })
     })
 
     it('in HA mode without PostgreSQL, and with a limiter that is not shared', () => {
@@ -384,6 +396,16 @@ describe('settings of the authority', () => {
           ? { kind: 'sqlite', path: '/data/authority.db' }
           : { kind: 'postgres', url: DATABASE_URL },
       )
+    })
+  })
+
+  describe('about workers', () => {
+    it('several need PostgreSQL and a shared limiter', () => {
+      expect(read({}).workers).toBe(1)
+      expect(read({ NA_WORKERS: '2', DATABASE_URL: 'postgresql://u@h/d' }).workers).toBe(2)
+      expectBlamed({ NA_WORKERS: '2' }, 'NA_WORKERS')
+      expectBlamed({ NA_WORKERS: '2', DATABASE_URL: 'postgresql://u@h/d', RATE_LIMIT_STORE: 'memory' }, 'NA_WORKERS')
+      expectBlamed({ NA_WORKERS: '0' }, 'NA_WORKERS')
     })
   })
 

@@ -13,7 +13,7 @@ import { buildKeyring } from '../auth/operator-keys.ts'
 import type { OperatorKeyring } from '../auth/operator-keys.ts'
 import type { KeySource } from '../signing/key-providers.ts'
 import { AUDIT_SETTINGS } from './audit-settings.ts'
-import { DATABASE_SETTINGS, chooseDatabase } from './database-settings.ts'
+import { DATABASE_SETTINGS, PROBLEM_NAMES, chooseDatabase, workerProblems } from './database-settings.ts'
 import type { DatabaseChoice } from './database-settings.ts'
 import { LOG_SETTINGS, chooseQuorum } from './log-settings.ts'
 import { INSTANCE_SETTINGS } from './instance-settings.ts'
@@ -281,7 +281,8 @@ export function readAuthoritySettings(sources: SettingSources): SettingsResult<A
   reading.addProblems(KEY_SETTING_NAMES, keys.problems)
   const { logQuorum, problems } = chooseQuorum(values)
   reading.addProblems(['logQuorum', 'logWitnesses', 'logKeyFile'], problems)
-  reading.addProblems(['databaseUrl', 'dbPath', 'haMode', 'rateLimitStore', 'redisUrl'], database.problems)
+  reading.addProblems(PROBLEM_NAMES.database, database.problems)
+  reading.addProblems(PROBLEM_NAMES.workers, workerProblems(values.workers, database.choice))
   return reading.finish(
     () =>
       keySource && {

@@ -35,6 +35,12 @@ export const DATABASE_SETTINGS = {
     secret: true,
     sharedName: true,
   }),
+  databasePooler: setting({
+    name: 'NA_DATABASE_POOLER',
+    help: 'transaction when DATABASE_URL is a pooler in transaction mode, such as PgBouncer.',
+    read: oneOf('none', 'transaction'),
+    default: 'none',
+  }),
   haMode: setting({
     name: 'NA_HA_MODE',
     help: 'on refuses the start without PostgreSQL and a shared limiter.',
@@ -87,6 +93,8 @@ export function chooseDatabase(values: SettingValues<typeof DATABASE_SETTINGS>):
   const shared = redisUrl === undefined ? 'database' : 'redis'
   const limiterStore = values.rateLimitStore ?? (kind === 'sqlite' ? 'memory' : shared)
   const problems: string[] = []
+  if (values.databasePooler !== 'none' && kind !== 'postgres')
+    problems.push('NA_DATABASE_POOLER: needs PostgreSQL (DATABASE_URL)')
   if (haMode && kind !== 'postgres') problems.push('NA_HA_MODE: on needs PostgreSQL (DATABASE_URL)')
   if (haMode && limiterStore === 'memory') problems.push('NA_HA_MODE: on needs a shared limiter (RATE_LIMIT_STORE)')
   if (limiterStore === 'redis' && redisUrl === undefined)
@@ -97,7 +105,25 @@ export function chooseDatabase(values: SettingValues<typeof DATABASE_SETTINGS>):
 
 export function databaseLocationOf({
   databaseUrl: location,
+  databasePooler: pooler,
   dbPath: path,
-}: Pick<SettingValues<typeof DATABASE_SETTINGS>, 'databaseUrl' | 'dbPath'>): DatabaseLocation {
-  return location ?? { kind: 'sqlite', path }
+}: Pick<SettingValues<typeof DATABASE_SETTINGS>, 'databaseUrl' | 'databasePooler' | 'dbPath'>): DatabaseLocation {
+  if (location === undefined) return { kind: 'sqlite', path }
+  return location.kind === 'postgres' && pooler !== 'none' ? { ...location, pooler } : location
+}
+
+/** Settings that the problems of a database, and of several workers, are about. */
+export const PROBLEM_NAMES = {
+  database: ['databaseUrl', 'databasePooler', 'dbPath', 'haMode', 'rateLimitStore', 'redisUrl'],
+  workers: ['workers', 'databaseUrl', 'dbPath', 'rateLimitStore', 'redisUrl'],
+} as const
+
+/** Workers are instances that share a machine: they need what instances need. */
+export function workerProblems(workers: number, { databaseLocation, limiterStore }: DatabaseChoice): string[] {
+  if (workers === 1) return []
+  if (databaseLocation.kind !== 'postgres')
+    return ['NA_WORKERS: several workers need PostgreSQL: set DATABASE_URL=postgresql://…, or set NA_WORKERS=1']
+  return limiterStore === 'memory'
+    ? ['NA_WORKERS: several workers need a shared limiter: set RATE_LIMIT_STORE to database or redis']
+    : []
 }

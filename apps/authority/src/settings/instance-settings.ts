@@ -1,5 +1,5 @@
 import { LIMITS } from '@chancery/contract'
-import { integer, oneOf, setting, text } from '@chancery/service-kit'
+import { integer, oneOf, setting, text, workerCount } from '@chancery/service-kit'
 import { keyIdText, originUrl } from './readers.ts'
 
 /** Settings of one instance: its listeners, its stop and its logs. */
@@ -19,6 +19,12 @@ export const INSTANCE_SETTINGS = {
     read: integer({ min: 0, max: 65_535 }),
     default: 8443,
     sharedName: true,
+  }),
+  workers: setting({
+    name: 'NA_WORKERS',
+    help: 'Worker processes that share the listeners, or auto for one per core. Several need PostgreSQL and a shared limiter.',
+    read: workerCount,
+    default: 1,
   }),
   managementHost: setting({
     name: 'NA_MANAGEMENT_HOST',

@@ -2,6 +2,7 @@ import { Refusal } from '@chancery/contract'
 import type { RefusalCode } from '@chancery/contract'
 import {
   addSignature,
+  asJson,
   asReceived,
   canonicalJson,
   checkReceivedForm,
@@ -17,7 +18,15 @@ import {
   verifySignature,
   writeJson,
 } from '@chancery/protocol'
-import type { DsseEnvelope, GenesisBlock, Instant, JsonObject, RecordForm, Signature } from '@chancery/protocol'
+import type {
+  DsseEnvelope,
+  GenesisBlock,
+  Instant,
+  JsonObject,
+  JsonValue,
+  RecordForm,
+  Signature,
+} from '@chancery/protocol'
 import type { Clock, Log } from '@chancery/service-kit'
 import type { AuthoritySigner } from './signer.ts'
 import type { SigningHalt } from './signing-halt.ts'
@@ -28,6 +37,8 @@ import { whyOutsideWindow } from './key-window.ts'
 export interface SignedText<Value> {
   readonly record: Value
   readonly text: string
+  /** C(record), for digests and the evidence store. */
+  readonly whole: string
 }
 
 export interface SigningParts {
@@ -94,10 +105,15 @@ export class Signing {
     form: RecordForm<Value>,
     draft: Value,
   ): Promise<SignedText<Value>> {
-    const canonical = canonicalJson(signedProjection(asReceived(form, draft)))
+    const projection = signedProjection(asReceived(form, draft))
+    const [before, after] = splitAt(projection, 'signature')
+    const canonical = joinObjects([before, after])
     const signature = { key_id: this.keyId, sig: await this.#signVerified(toUtf8(canonical)) }
     const record = this.#checkForm(form, addSignature(form, draft, signature))
-    return { record, text: `${canonical.slice(0, -1)},"signature":${writeJson(signature)}}` }
+    const text = `${canonical.slice(0, -1)},"signature":${writeJson(signature)}}`
+    const isWhole = isSame(projection, asJson(draft), 'signature')
+    const whole = isWhole ? joinObjects([before, canonicalJson({ signature }), after]) : canonicalJson(asJson(record))
+    return { record, text, whole }
   }
 
   /** As {@link signForm}. When the signer fails, the caller gets the code of the route, and the log gets the cause. */
@@ -172,4 +188,25 @@ export class Signing {
 export function isInsideWindow(genesis: GenesisBlock, now: Instant): boolean {
   const { valid_from, valid_to } = genesis.network_authority
   return instantOf(valid_from) <= now && now < instantOf(valid_to)
+}
+
+/** C of the members whose names stand before `name` in order, and of those behind it. */
+function splitAt(value: JsonObject, name: string): readonly [string, string] {
+  const before: { [name: string]: JsonValue } = {}
+  const after: { [name: string]: JsonValue } = {}
+  for (const [each, held] of Object.entries(value)) (each < name ? before : after)[each] = held
+  return [canonicalJson(before), canonicalJson(after)]
+}
+
+/** C of one object with the members of all, whose names stand in this order. */
+function joinObjects(texts: readonly string[]): string {
+  return `{${texts
+    .map((text) => text.slice(1, -1))
+    .filter((members) => members !== '')
+    .join()}}`
+}
+
+/** True when the projection left out nothing but the signature. */
+function isSame(projection: JsonObject, draft: JsonObject, left: string): boolean {
+  return Object.keys(draft).every((name) => name === left || projection[name] === draft[name])
 }

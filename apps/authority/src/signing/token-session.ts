@@ -1,5 +1,6 @@
 import type { PKCS11 } from 'pkcs11js'
 import type pkcs11js from 'pkcs11js'
+import { installCommand } from '@chancery/service-kit'
 import { KeyUnavailableError } from './key-unavailable.ts'
 
 /** Numbers of PKCS#11 3.0 that the binding does not name: Ed25519 came with that version. */
@@ -44,10 +45,8 @@ async function importBinding(): Promise<typeof pkcs11js> {
     return (await import('pkcs11js')).default
   } catch (error) {
     throw new KeyUnavailableError(
-      'NA_KEY_PROVIDER: pkcs11 needs the package pkcs11js, built by `npm run build:pkcs11`',
-      {
-        cause: error,
-      },
+      `NA_KEY_PROVIDER: pkcs11 needs the package pkcs11js, which is built when it is installed: ${installCommand('pkcs11')} --ignore-scripts=false. In a clone: npm run build:pkcs11`,
+      { cause: error },
     )
   }
 }

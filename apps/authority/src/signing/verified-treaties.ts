@@ -1,4 +1,4 @@
-import { FormError, JsonError, readJson, readRecognitionTreaty, verifyList } from '@chancery/protocol'
+import { readJson, readOrUndefined, readRecognitionTreaty, verifyList } from '@chancery/protocol'
 import type { RecognitionTreaty } from '@chancery/protocol'
 import { CachedByText } from '../database/cached-by-text.ts'
 import type { Database } from '../database/database.ts'
@@ -106,10 +106,5 @@ function listUnrevoked({ engine, read }: TreatyReader, after: string): Promise<r
 }
 
 function parse(text: string): RecognitionTreaty | undefined {
-  try {
-    return readRecognitionTreaty(readJson(text))
-  } catch (error) {
-    if (error instanceof FormError || error instanceof JsonError) return undefined
-    throw error
-  }
+  return readOrUndefined(() => readRecognitionTreaty(readJson(text)))
 }

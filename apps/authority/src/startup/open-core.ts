@@ -1,6 +1,6 @@
 import type { Signer } from '@chancery/protocol'
-import { MemoryLimiter, StartError, systemClock, systemIds } from '@chancery/service-kit'
-import type { Clock, Ids, Log } from '@chancery/service-kit'
+import { MemoryLimiter, ReportedLimiter, StartError, systemClock, systemIds } from '@chancery/service-kit'
+import type { Clock, Ids, Log, WorkerStart } from '@chancery/service-kit'
 import { ALL_ROUTES } from '@chancery/contract'
 import { OperatorKeysCheck } from '../auth/operator-keys-check.ts'
 import { Audit } from '../audit/record.ts'
@@ -35,12 +35,15 @@ import type { Database } from '../database/database.ts'
 import { versionReader } from '../database/locks/versions.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase, translateDatabaseError } from '../database/open.ts'
+import { isPoolerRefusal } from '../database/postgres/pooled-client.ts'
 
 /** Parts that tests replace. Everything else is real. */
 export interface AppParts {
   readonly log: Log
   readonly clock?: Clock
   readonly ids?: Ids
+  /** Set in a worker process. */
+  readonly worker?: Pick<WorkerStart<unknown>, 'worker' | 'channel' | 'shareMetrics'>
 }
 
 export interface CoreOptions extends AppParts {
@@ -59,7 +62,7 @@ export interface OpenCore {
 
 /** Opens the parts that features share, checked and connected, without a listener and without jobs. */
 export async function openCore(settings: AuthoritySettings, parts: CoreOptions): Promise<OpenCore> {
-  const { log, clock = systemClock, ids = systemIds } = parts
+  const { log, clock = systemClock, ids = systemIds, worker } = parts
   const { network, signer, keys, logSigners } = await loadIdentity(settings, clock, log)
   if (settings.haMode) await checkProcess({ coreDumps: settings.coreDumps, log })
   const isSucceeding = parts.isSucceeding === true
@@ -78,9 +81,9 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   const keyOwnerCheck = new KeyOwnerCheck(database, signer.publicKey, log)
   await clockCheck.check()
   const recordFaults = new RecordFaults(log)
-  const local = new MemoryLimiter(clock)
+  const local = worker === undefined ? new MemoryLimiter(clock) : new ReportedLimiter(clock, worker.channel)
   const halts = parts.isRecovering === true || isSucceeding ? [clockCheck] : [clockCheck, rollback, keyOwnerCheck]
-  const instance = settings.instanceId ?? ids.hex(12)
+  const instance = instanceName(settings.instanceId, worker?.worker) ?? ids.hex(12)
   const audit = new Audit({ database, clock, ids, log, metrics, processLimiter: local })
   const core: Core = {
     network,
@@ -117,6 +120,11 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     isServing: parts.isServing ?? (() => true),
   }
   return { core, close: () => closeCore(core) }
+}
+
+/** Workers are instances: each has its own name. */
+function instanceName(given: string | undefined, worker: number | undefined): string | undefined {
+  return given === undefined || worker === undefined ? given : `${given}-${worker}`
 }
 
 type OperatorParts = Pick<Core, 'audit' | 'database' | 'instance' | 'log' | 'network' | 'rollback'> & {
@@ -202,6 +210,8 @@ async function openMigrated(
   } catch (error) {
     await database?.close()
     if (translateDatabaseError(error) === undefined) throw error
+    if (isPoolerRefusal(error))
+      throw new StartError('DATABASE_URL: a pooler answers; set NA_DATABASE_POOLER=transaction', { cause: error })
     throw new StartError(`${setting} cannot be opened`, { cause: error })
   }
 }

@@ -43,6 +43,8 @@ const WHO_MAY_CALL: Readonly<Record<string, Access>> = {
   'GET /policy': 'public',
   'GET /crl': 'public',
   'GET /crl/keys/{key_id}': 'public',
+  'GET /crl/delta': 'public',
+  'GET /crl/{sequence}': 'public',
   'GET /key-history': 'public',
   'GET /key-succession': 'public',
   'GET /nodes': 'public-or-operator:standard',

@@ -81,6 +81,19 @@ describe('print', () => {
     expect(drain(exact)).toBe(`${text}\n`)
   })
 
+  it('keeps the columns of a table with times aligned', () => {
+    const rows = [
+      ['2030-01-02T03:04:05.123456Z', 'a'],
+      ['-', 'b'],
+    ]
+    const short = new PassThrough()
+    printResult(screen(short), { text: table(['AT', 'NAME'], rows) }, FORM)
+    const lines = drain(short).trimEnd().split('\n')
+    const [head = -1, ...others] = lines.map((line) => line.search(/(NAME|a|b)$/))
+    expect(head).toBeGreaterThan(0)
+    expect(others).toEqual([head, head])
+  })
+
   it('gives an error with everything needed to follow it up', () => {
     const error = {
       code: 'conflict',

@@ -4,14 +4,14 @@ import { writeInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { MemoryLimiter, limitAddress } from '@chancery/service-kit'
 import type { Clock, Counter, Ids, Limiter, Log } from '@chancery/service-kit'
-import type { DurableState } from '../state/durable-state.ts'
+import type { StateAccess } from '../state/durable-state.ts'
 import { operatorEvent } from './operator-event.ts'
 import { RefusalRoom } from './refusal-room.ts'
 import type { AuditedRequest, RequestAudit } from './request-audit.ts'
 
 export interface RefusalAuditParts {
   readonly audit: RequestAudit
-  readonly state: DurableState | undefined
+  readonly state: StateAccess | undefined
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log

@@ -5,7 +5,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { BatchFullError } from '@chancery/service-kit'
 import type { Clock, Log, MaybePromise } from '@chancery/service-kit'
 import { StateUnavailableError } from '../state/durable-state.ts'
-import type { DurableState } from '../state/durable-state.ts'
+import type { StateAccess } from '../state/durable-state.ts'
 import { toJson } from './audit-context.ts'
 import type { AuditContext } from './audit-context.ts'
 
@@ -26,11 +26,11 @@ export interface AuditedRequest {
  * before the work and a completion before the response.
  */
 export class RequestAudit {
-  readonly #state: DurableState | undefined
+  readonly #state: StateAccess | undefined
   readonly #clock: Clock
   readonly #lines: Log
 
-  constructor(state: DurableState | undefined, clock: Clock, lines: Log) {
+  constructor(state: StateAccess | undefined, clock: Clock, lines: Log) {
     this.#state = state
     this.#clock = clock
     this.#lines = lines

@@ -1,6 +1,5 @@
-import { isJsonObject, readJsonBytes } from '@chancery/protocol'
-import type { JsonObject, JsonValue } from '@chancery/protocol'
-import { callUrl, sleep, toError } from '@chancery/service-kit'
+import type { JsonObject } from '@chancery/protocol'
+import { fetchKeySet, sleep, toError } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
 
 export interface KeySetParts {
@@ -12,7 +11,6 @@ export interface KeySetParts {
 
 const FETCH_MS = 3000
 const MAX_BYTES = 1_048_576
-const MAX_KEYS = 64
 const CACHED_MS = 300_000
 /** Renewed before it expires, so that no request waits for it. */
 const RENEW_MS = 240_000
@@ -77,10 +75,7 @@ export class KeySet {
     const { url, extraRoots, clock, log } = this.#parts
     try {
       const call = { url, extraRoots, timeoutMs: FETCH_MS, maxBytes: MAX_BYTES, signal: this.#stop.signal }
-      const response = await callUrl({ ...call, headers: { accept: 'application/json' } })
-      const keys = response.status === 200 ? readKeys(readJsonBytes(response.body)) : undefined
-      if (keys === undefined) throw new Error('no key set')
-      this.#keys = keys
+      this.#keys = (await fetchKeySet(call)).keys
       this.#fetchedAt = clock.monotonicMs()
       return true
     } catch (thrown) {
@@ -88,10 +83,4 @@ export class KeySet {
       return false
     }
   }
-}
-
-function readKeys(value: JsonValue): readonly JsonObject[] | undefined {
-  const keys = isJsonObject(value) ? value['keys'] : undefined
-  if (!Array.isArray(keys) || keys.length > MAX_KEYS) return undefined
-  return (keys as readonly JsonValue[]).filter((key) => isJsonObject(key))
 }

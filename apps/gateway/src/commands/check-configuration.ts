@@ -1,4 +1,6 @@
 import type { Clock, SettingsResult } from '@chancery/service-kit'
+import { PackageMissingError } from '@chancery/service-kit'
+import { loadGrpc } from '../features/check/grpc-listener.ts'
 import { checkOnline } from '../outbound/check-online.ts'
 import { ConfigurationError, problemText } from '../policy/configuration-error.ts'
 import { loadConfiguration } from '../policy/load-configuration.ts'
@@ -30,7 +32,7 @@ export async function checkConfiguration(
   if (settings === undefined) return report(wrong.map(fromSettingsLine), [])
   if (settings.development) return report([], [])
   const { configuration, problems, warnings } = loadConfiguration(settings, clock.now())
-  const found = [...problems]
+  const found = [...(await checkPackages(settings)), ...problems]
   const stored = readStored(settings, found)
   if (configuration !== undefined && stored !== undefined)
     found.push(...(await checkLists(configuration, stored, clock)))
@@ -45,6 +47,17 @@ function report(problems: readonly ConfigurationProblem[], warnings: readonly st
 function fromSettingsLine(line: string): ConfigurationProblem {
   const cut = line.indexOf(': ')
   return { setting: line.slice(0, cut), path: '', message: line.slice(cut + 2) }
+}
+
+async function checkPackages({ checkGrpcAddress }: GatewaySettings): Promise<readonly ConfigurationProblem[]> {
+  if (checkGrpcAddress === undefined) return []
+  try {
+    await loadGrpc()
+    return []
+  } catch (error) {
+    if (!(error instanceof PackageMissingError)) throw error
+    return [fromSettingsLine(error.message)]
+  }
 }
 
 /** Returns undefined when it has a problem. */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { visible } from '@chancery/protocol'
 import {
   SettingsError,
@@ -6,22 +7,29 @@ import {
   readProcessSettings,
   requireValues,
   runService,
+  superviseWorkers,
   systemClock,
   systemIds,
   toError,
 } from '@chancery/service-kit'
-import type { SettingsResult } from '@chancery/service-kit'
+import type { Log, SettingsResult, WorkerStart } from '@chancery/service-kit'
 import { startGateway } from '../app.ts'
 import type { RunningGateway } from '../app.ts'
 import { checkConfiguration } from './check-configuration.ts'
 import { initializeState } from './initialize-state.ts'
 import { ConfigurationError } from '../policy/configuration-error.ts'
-import { loadConfiguration } from '../policy/load-configuration.ts'
-import type { Configuration } from '../policy/load-configuration.ts'
+import { loadFiles } from '../policy/load-files.ts'
+import type { LoadedFiles } from '../policy/load-files.ts'
 import { readGatewaySettings } from '../settings/gateway-settings.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { ToolError } from './state-command.ts'
 import { StateError } from '../state/state-error.ts'
+import type { GatewayBegin } from '../workers/messages.ts'
+import { openOwner } from './workers/owner.ts'
+import { startWorker } from './workers/start-worker.ts'
+
+/** What the workers may take for their own exit, after the limits of a stop. */
+const SPARE_SECONDS = 5
 
 export interface StartArguments {
   readonly action: 'start' | 'check-config' | 'init-state'
@@ -47,25 +55,34 @@ export async function start(args: StartArguments): Promise<number> {
     return problems.length === 0 ? 0 : 1
   }
   return explained(async () => {
-    const result = await readSettings(args.envFile)
+    let sources: GatewayBegin['sources'] = { flags: {} }
+    const result = await readProcessSettings({ flags: {}, envFile: args.envFile }, ({ env, ...read }) => {
+      sources = read
+      return readGatewaySettings({ ...read, env })
+    })
     const settings = requireValues(result)
     if (args.action === 'init-state') {
       await initializeState(settings, { clock: systemClock, ids: systemIds })
       process.stdout.write(`The state was created: ${settings.stateFile ?? ''}\n`)
       return 0
     }
-    return run(settings, result.notes)
+    return run(settings, result.notes, sources)
   })
 }
 
-async function run(settings: GatewaySettings, notes: readonly string[]): Promise<number> {
+async function run(
+  settings: GatewaySettings,
+  notes: readonly string[],
+  sources: GatewayBegin['sources'],
+): Promise<number> {
   const log = createLog({ level: settings.logLevel, format: 'json' })
   for (const note of notes) log.warn(note)
+  if (settings.workers > 1) return supervise(settings, log, sources)
   const started = Promise.withResolvers<RunningGateway>()
   // A failed start reports its own error.
   started.promise.catch(() => undefined)
   process.on('SIGHUP', reloader(started.promise))
-  const configuration = configurationOf(settings)
+  const configuration = filesOf(settings)?.configuration
   return runService({
     log,
     // The load balancer polls /ready. Open requests get the configured time after that.
@@ -86,11 +103,53 @@ async function run(settings: GatewaySettings, notes: readonly string[]): Promise
   })
 }
 
+/** Runs workers, and in this process what they share. */
+async function supervise(settings: GatewaySettings, log: Log, sources: GatewayBegin['sources']): Promise<number> {
+  const owner = await openOwner(settings, filesOf(settings), { log, version: packageVersion(), sources })
+  process.on('SIGHUP', reloader(Promise.resolve(owner)))
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  return superviseWorkers({
+    log,
+    workers: settings.workers,
+    file: fileURLToPath(new URL(`./workers/worker-main.${extension}`, import.meta.url)),
+    metrics: owner.metrics,
+    begin: (worker, send) => owner.begin(worker, send),
+    operations: (worker) => owner.operations(worker),
+    onEnd: (worker) => owner.onEnd(worker),
+    stopSeconds: settings.drainSeconds + settings.shutdownSeconds + SPARE_SECONDS,
+    close: () => owner.close(),
+  })
+}
+
+/** Runs one of several workers. */
+export async function serveWorker(given: WorkerStart<GatewayBegin>): Promise<number> {
+  return explained(async () => {
+    const settings = requireValues(readGatewaySettings({ ...given.begin.sources, env: process.env }))
+    const log = createLog({ level: settings.logLevel, format: 'json' }).child({ worker: given.worker })
+    return runService({
+      log,
+      drainSeconds: settings.drainSeconds,
+      finishSeconds: settings.shutdownSeconds,
+      process: given.process,
+      start: async () => {
+        try {
+          const running = await startWorker(settings, given, { log, version: packageVersion() })
+          given.started()
+          return running
+        } catch (error) {
+          explain(expectedLines(error) ?? [])
+          throw error
+        }
+      },
+    })
+  })
+}
+
 /**
  * Runs one reload after another. A reload requested during the start waits for it, because the files may have been read
  * already.
  */
-export function reloader(started: Promise<RunningGateway>): () => void {
+export function reloader(started: Promise<Pick<RunningGateway, 'reload'>>): () => void {
   let last: Promise<unknown> = started
   return () => {
     last = last.then(async () => (await started).reload())
@@ -99,12 +158,12 @@ export function reloader(started: Promise<RunningGateway>): () => void {
 }
 
 /** Returns undefined in development mode, which has no policy. */
-function configurationOf(settings: GatewaySettings): Configuration | undefined {
+function filesOf(settings: GatewaySettings): LoadedFiles | undefined {
   if (settings.development) return undefined
-  const { configuration, problems, warnings } = loadConfiguration(settings, systemClock.now())
+  const { loaded, problems, warnings } = loadFiles(settings, systemClock.now())
   for (const warning of warnings) process.stderr.write(`chancery: warning: ${warning}\n`)
-  if (configuration === undefined) throw new ConfigurationError(problems)
-  return configuration
+  if (loaded === undefined) throw new ConfigurationError(problems)
+  return loaded
 }
 
 export function readSettings(envFile: string | undefined): Promise<SettingsResult<GatewaySettings>> {

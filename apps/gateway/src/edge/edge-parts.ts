@@ -7,7 +7,7 @@ import type { GatewayMetrics } from '../metrics.ts'
 import type { Quota } from '../quota/quota.ts'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import type { DurableState } from '../state/durable-state.ts'
-import type { TrustState } from '../trust/trust-state.ts'
+import type { CurrentTrust } from '../trust/trust-state.ts'
 
 /** Lists what the edge uses. Access and trust change with a reload; a request uses the values it started with. */
 export interface EdgeParts {
@@ -28,7 +28,7 @@ export interface EdgeParts {
   readonly metrics: GatewayMetrics
   readonly access: () => Access
   /** Undefined in development mode, where callers send their own trust inputs. */
-  readonly trust: Pick<TrustState, 'current'> | undefined
+  readonly trust: CurrentTrust | undefined
   readonly state: Pick<DurableState, 'isHealthy'> | undefined
   readonly audit: RequestAudit
   readonly refusals: RefusalAudit

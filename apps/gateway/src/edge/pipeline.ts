@@ -34,6 +34,7 @@ export class GatewayPipeline {
     (request) => request.#checkRoute(),
     (request) => request.#checkBodySize(),
     (request) => request.#checkCapacity(),
+    (request) => request.#awaitTrust(),
     (request) => request.#admitCaller(),
     (request) => request.#storeIntent(),
     (request) => request.#handle(),
@@ -130,6 +131,12 @@ export class GatewayPipeline {
   #checkCapacity(): void {
     const { binding } = this.#match
     if ('open' in binding && binding.route.admission === 'counted') this.#slots.checkFreeSpace()
+  }
+
+  /** Waits while all workers change to a newer list together. A process without workers never waits. */
+  #awaitTrust(): MaybePromise<void> {
+    const settled = 'open' in this.#match.binding ? undefined : this.#parts.trust?.settled()
+    return settled instanceof Promise ? this.#deadline.within(settled) : undefined
   }
 
   #admitCaller(): MaybePromise<void> {

@@ -10,7 +10,8 @@ const PLACES = 4
 const rights = { service_groups: ['network', 'boundary'] }
 const greedy = testClient('greedy', ['agency'], rights)
 const other = testClient('other', ['agency'], rights)
-const READ = '/v1/networks/agency/services/crl-get-crl'
+/** Not a public document, which is read once for all waiting callers. */
+const READ = '/v1/networks/agency/services/health-health'
 
 let authority: ScriptedAuthority
 let gateway: TestGateway

@@ -31,6 +31,11 @@ export class AuthorityPools {
     this.#forwardsTraces = forwardTraceparent
   }
 
+  /** Whether authorities get the trace of each caller. */
+  get forwardsTraces(): boolean {
+    return this.#forwardsTraces
+  }
+
   async send(network: NetworkPolicy, call: UpstreamCall): Promise<UpstreamResponse> {
     const pool = this.#byNetwork.get(network) ?? this.#findPool(network)
     if (!isTracing) return new UpstreamExchange(this.#withTrace(call, call.traceParent)).run(pool)

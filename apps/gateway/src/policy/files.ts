@@ -11,6 +11,32 @@ export interface FileRules {
   readonly isWriteProtected: boolean
 }
 
+/** Reads a file of the configuration: from the disk, or as the supervisor of this worker read it. */
+export type ReadConfigFile = (file: string, rules: FileRules) => FileContent
+
+/** Contents by file and rules. */
+export type RecordedFiles = ReadonlyMap<string, FileContent>
+
+/** Reads from the disk and records everything that was read. */
+export function recordFiles(): { readonly read: ReadConfigFile; readonly files: RecordedFiles } {
+  const files = new Map<string, FileContent>()
+  const read: ReadConfigFile = (file, rules) => {
+    const content = readConfigFile(file, rules)
+    files.set(recordKey(file, rules), content)
+    return content
+  }
+  return { read, files }
+}
+
+/** Reads what another process recorded. A worker uses the files that its supervisor checked, not newer ones. */
+export function readRecorded(files: RecordedFiles): ReadConfigFile {
+  return (file, rules) => files.get(recordKey(file, rules)) ?? { problem: 'was not read by the supervisor' }
+}
+
+function recordKey(file: string, { maxBytes, isWriteProtected }: FileRules): string {
+  return `${maxBytes} ${isWriteProtected} ${file}`
+}
+
 export function readConfigFile(file: string, { maxBytes, isWriteProtected }: FileRules): FileContent {
   try {
     const { mode, size } = statSync(file)
@@ -22,8 +48,12 @@ export function readConfigFile(file: string, { maxBytes, isWriteProtected }: Fil
   }
 }
 
-export function readTextFile(file: string, maxBytes: number): string | undefined {
-  const content = readConfigFile(file, { maxBytes, isWriteProtected: false })
+export function readTextFile(
+  file: string,
+  maxBytes: number,
+  read: ReadConfigFile = readConfigFile,
+): string | undefined {
+  const content = read(file, { maxBytes, isWriteProtected: false })
   return 'bytes' in content ? Buffer.from(content.bytes).toString('utf8') : undefined
 }
 

@@ -5,6 +5,7 @@ import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { Problems } from './form.ts'
 import type { Problem } from './form.ts'
 import { readConfigFile, readTextFile } from './files.ts'
+import type { ReadConfigFile } from './files.ts'
 import { readOidcFile } from './oidc-file.ts'
 import type { OidcPolicy } from './oidc-file.ts'
 import type { Policy } from './policy.ts'
@@ -38,8 +39,12 @@ const OIDC_BYTES = 1_048_576
 const SECRET_BYTES = 65_536
 
 /** Reads every file that the settings name, and collects all problems (protocol/gateway 3, 18.2). */
-export function loadConfiguration(settings: GatewaySettings, now: Instant): LoadedConfiguration {
-  const loader = new ConfigurationLoader(settings, now)
+export function loadConfiguration(
+  settings: GatewaySettings,
+  now: Instant,
+  read: ReadConfigFile = readConfigFile,
+): LoadedConfiguration {
+  const loader = new ConfigurationLoader(settings, now, read)
   const policy = loader.policy()
   const oidc = loader.oidc(policy)
   loader.checkReachable(policy, oidc)
@@ -60,10 +65,12 @@ class ConfigurationLoader {
   readonly warnings: string[] = []
   readonly #settings: GatewaySettings
   readonly #now: Instant
+  readonly #readFile: ReadConfigFile
 
-  constructor(settings: GatewaySettings, now: Instant) {
+  constructor(settings: GatewaySettings, now: Instant, read: ReadConfigFile) {
     this.#settings = settings
     this.#now = now
+    this.#readFile = read
   }
 
   policy(): Policy | undefined {
@@ -111,7 +118,7 @@ class ConfigurationLoader {
   }
 
   tls(): TlsMaterial | undefined {
-    const found = readTlsFiles(this.#settings, this.#now)
+    const found = readTlsFiles(this.#settings, this.#now, this.#readFile)
     if (!Array.isArray(found)) {
       this.#warnIfOpen('GATEWAY_TLS_KEY_FILE', this.#settings.tlsKeyFile)
       return found as TlsMaterial | undefined
@@ -138,7 +145,7 @@ class ConfigurationLoader {
   extraRoots(): readonly string[] {
     const { caFile } = this.#settings
     if (caFile === undefined) return []
-    const pem = readTextFile(caFile, OIDC_BYTES)
+    const pem = readTextFile(caFile, OIDC_BYTES, this.#readFile)
     const problem = pem === undefined ? 'cannot be read' : chainProblem(pem, this.#now)
     if (problem !== undefined) this.#add('GATEWAY_CA_FILE', '', problem)
     return pem === undefined ? [] : [pem]
@@ -147,7 +154,7 @@ class ConfigurationLoader {
   /** Returns the trimmed text of a secret file. */
   secret(setting: string, file: string | undefined): string | undefined {
     if (file === undefined) return undefined
-    const text = readTextFile(file, SECRET_BYTES)?.trim()
+    const text = readTextFile(file, SECRET_BYTES, this.#readFile)?.trim()
     if (text === undefined || text === '' || /\s/.test(text))
       this.#add(setting, '', 'cannot be read or is not one line')
     this.#warnIfOpen(setting, file)
@@ -156,19 +163,19 @@ class ConfigurationLoader {
 
   #readNamed(file: string, kind: 'secret' | 'record' | undefined): string | undefined {
     if (kind === undefined) return this.#readPem(file)
-    const content = readConfigFile(file, { maxBytes: SECRET_BYTES, isWriteProtected: true })
+    const content = this.#readFile(file, { maxBytes: SECRET_BYTES, isWriteProtected: true })
     if ('problem' in content || (kind === 'secret' && content.isOpenToReaders)) return undefined
     return Buffer.from(content.bytes).toString('utf8')
   }
 
   #readPem(file: string): string | undefined {
-    const pem = readTextFile(file, OIDC_BYTES)
+    const pem = readTextFile(file, OIDC_BYTES, this.#readFile)
     return pem !== undefined && chainProblem(pem, this.#now) === undefined ? pem : undefined
   }
 
   #read(setting: string, file: string | undefined, maxBytes: number): Uint8Array | undefined {
     if (file === undefined) return undefined
-    const content = readConfigFile(file, { maxBytes, isWriteProtected: true })
+    const content = this.#readFile(file, { maxBytes, isWriteProtected: true })
     if ('bytes' in content) return content.bytes
     this.#add(setting, '', content.problem)
     return undefined
@@ -176,7 +183,7 @@ class ConfigurationLoader {
 
   #warnIfOpen(setting: string, file: string | undefined): void {
     if (file === undefined) return
-    const content = readConfigFile(file, { maxBytes: OIDC_BYTES, isWriteProtected: false })
+    const content = this.#readFile(file, { maxBytes: OIDC_BYTES, isWriteProtected: false })
     if ('bytes' in content && content.isOpenToReaders) this.warnings.push(`${setting}: others may read the file`)
   }
 

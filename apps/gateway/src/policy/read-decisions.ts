@@ -1,10 +1,9 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import {
-  FormError,
-  JsonError,
   isJsonObject,
   readJoinCertificate,
   readJson,
+  readOrUndefined,
   readPrivateKeyFile,
   readSeed,
   toBase64,
@@ -69,12 +68,7 @@ function readSigner(file: JsonValue, readFile: ReadNamedFile): Signer | undefine
 function readCertificate(file: JsonValue, readFile: ReadNamedFile): JoinCertificate | undefined {
   const text = typeof file === 'string' ? readFile(file, 'record') : undefined
   if (text === undefined) return undefined
-  try {
-    return readJoinCertificate(readJson(text))
-  } catch (error) {
-    if (error instanceof JsonError || error instanceof FormError) return undefined
-    throw error
-  }
+  return readOrUndefined(() => readJoinCertificate(readJson(text)))
 }
 
 function textsByName(max: number): Check<ReadonlyMap<string, string>> {

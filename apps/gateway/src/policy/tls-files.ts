@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import type { Instant } from '@chancery/protocol'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
-import { readTextFile } from './files.ts'
+import { readConfigFile, readTextFile } from './files.ts'
+import type { ReadConfigFile } from './files.ts'
 
 /** Certificate, key and client authority of the mutual TLS listener. */
 export interface TlsMaterial {
@@ -20,12 +21,16 @@ const MAX_PEM_BYTES = 1_048_576
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /** Reads and checks the three files (protocol/gateway 3.11, 18.2): they parse, match and have not expired. */
-export function readTlsFiles(settings: GatewaySettings, now: Instant): TlsMaterial | readonly TlsProblem[] | undefined {
+export function readTlsFiles(
+  settings: GatewaySettings,
+  now: Instant,
+  read: ReadConfigFile = readConfigFile,
+): TlsMaterial | readonly TlsProblem[] | undefined {
   const { tlsCertFile, tlsKeyFile, tlsClientCaFile } = settings
   if (tlsCertFile === undefined || tlsKeyFile === undefined || tlsClientCaFile === undefined) return undefined
-  const cert = readTextFile(tlsCertFile, MAX_PEM_BYTES)
-  const key = readTextFile(tlsKeyFile, MAX_PEM_BYTES)
-  const clientCa = readTextFile(tlsClientCaFile, MAX_PEM_BYTES)
+  const cert = readTextFile(tlsCertFile, MAX_PEM_BYTES, read)
+  const key = readTextFile(tlsKeyFile, MAX_PEM_BYTES, read)
+  const clientCa = readTextFile(tlsClientCaFile, MAX_PEM_BYTES, read)
   const problems: TlsProblem[] = []
   if (cert === undefined) problems.push({ setting: 'GATEWAY_TLS_CERT_FILE', message: 'cannot be read' })
   if (key === undefined) problems.push({ setting: 'GATEWAY_TLS_KEY_FILE', message: 'cannot be read' })

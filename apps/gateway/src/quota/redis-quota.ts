@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { getCACertificates } from 'node:tls'
-import { toError } from '@chancery/service-kit'
+import { restoreFastStrings, toError } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
 import { PROOF_MS, QuotaUnavailableError, WINDOW_MS } from './quota.ts'
 import type { Quota, QuotaResult, QuotaClaim, SpentProof } from './quota.ts'
+
+// The client has a class that extends String.
+restoreFastStrings()
 
 /**
  * One step on the server: of two replicas that claim at once, exactly one gets the last unit. A refused claim changes

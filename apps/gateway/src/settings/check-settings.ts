@@ -30,3 +30,14 @@ export function checkProblems(settings: CheckSettings): string[] {
 export function isLoopback(host: string): boolean {
   return host.startsWith('127.') || host === '::1'
 }
+
+export function batchProblems({
+  cpuWorkers,
+  maxBatchJobs,
+}: {
+  readonly cpuWorkers: number
+  readonly maxBatchJobs: number
+}): string[] {
+  if (maxBatchJobs < cpuWorkers || (cpuWorkers === 1 && maxBatchJobs === 1)) return []
+  return ['GATEWAY_MAX_BATCH_JOBS: must stay below GATEWAY_CPU_WORKERS when there are several']
+}

@@ -1,6 +1,6 @@
-import { integer, matching, oneOf, readSettings, setting, text } from '@chancery/service-kit'
+import { integer, matching, oneOf, readSettings, setting, text, workerCount } from '@chancery/service-kit'
 import type { SettingSources, SettingValues, SettingsResult } from '@chancery/service-kit'
-import { checkProblems, isLoopback } from './check-settings.ts'
+import { batchProblems, checkProblems, isLoopback } from './check-settings.ts'
 import { httpsUrl, socketAddress, trueFalse } from './readers.ts'
 
 /** All settings of protocol/gateway 3.2. The development token is the only secret read from the environment. */
@@ -16,6 +16,12 @@ export const GATEWAY_SETTINGS = {
     read: socketAddress,
     default: { host: '127.0.0.1', port: 8080 },
     defaultText: '127.0.0.1:8080',
+  }),
+  workers: setting({
+    name: 'GATEWAY_WORKERS',
+    help: 'Worker processes that share the listeners, or auto for one per core.',
+    read: workerCount,
+    default: 1,
   }),
   checkAddress: setting({
     name: 'GATEWAY_CHECK_ADDR',
@@ -287,9 +293,4 @@ function tlsProblems(settings: GatewaySettings): string[] {
   const missing = files.filter(([, file]) => file === undefined)
   if (missing.length === files.length) return []
   return missing.map(([name]) => `${name}: the three TLS files come together`)
-}
-
-function batchProblems({ cpuWorkers, maxBatchJobs }: GatewaySettings): string[] {
-  if (maxBatchJobs < cpuWorkers || (cpuWorkers === 1 && maxBatchJobs === 1)) return []
-  return ['GATEWAY_MAX_BATCH_JOBS: must stay below GATEWAY_CPU_WORKERS when there are several']
 }

@@ -16,7 +16,8 @@ export interface Background {
 
 /** Starts the list refresh, the audit delivery and all jobs. */
 export function startBackground({ core, access, trust }: OpenedCore, featureJobs: readonly Job[]): Background {
-  const { clock, log, settings, state } = core
+  const { clock, log, settings } = core
+  const state = trust?.state
   const refresher = trust === undefined ? undefined : startRefresher(core, trust)
   const delivery =
     state === undefined || settings.auditUrl === undefined
@@ -31,7 +32,11 @@ export function startBackground({ core, access, trust }: OpenedCore, featureJobs
           }),
           log,
         })
-  const jobs = startJobs([...coreJobs(core), ...featureJobs], { clock, log, metrics: core.metrics.registry })
+  const jobs = startJobs([...coreJobs({ ...core, state }), ...featureJobs], {
+    clock,
+    log,
+    metrics: core.metrics.registry,
+  })
   return {
     refresher,
     async stop() {

@@ -2,6 +2,7 @@ import { DAY } from '@chancery/protocol'
 import type { Job } from '@chancery/service-kit'
 import { LARGE_LIST_PART } from './check-state.ts'
 import type { Core } from '../core.ts'
+import type { DurableState } from '../state/durable-state.ts'
 import { operatorEvent } from '../audit/operator-event.ts'
 
 const WARNING_PART = 0.7
@@ -9,7 +10,9 @@ const ERROR_PART = 0.85
 const LOG_EVERY_MS = 86_400_000
 
 /** Lists what the jobs use. */
-export type CoreJobParts = Pick<Core, 'settings' | 'clock' | 'ids' | 'log' | 'trust' | 'state' | 'refusals'>
+export interface CoreJobParts extends Pick<Core, 'settings' | 'clock' | 'ids' | 'log' | 'trust' | 'refusals'> {
+  readonly state: DurableState | undefined
+}
 
 /** Returns the jobs of the gateway, besides the list refresh and the audit delivery. */
 export function coreJobs(core: CoreJobParts): readonly Job[] {
@@ -17,16 +20,22 @@ export function coreJobs(core: CoreJobParts): readonly Job[] {
   const sizes = new ListSizes()
   const jobs: Job[] = [{ name: 'list-sizes', everySeconds: 60, run: async () => sizes.report(core) }]
   if (state !== undefined) {
-    jobs.push(
-      { name: 'refused-requests', everySeconds: 60, run: () => core.refusals.flush() },
-      { name: 'state-capacity', everySeconds: 60, run: () => checkCapacity(core, state) },
-    )
+    jobs.push(refusedRequests(core), {
+      name: 'state-capacity',
+      everySeconds: 60,
+      run: () => checkCapacity(core, state),
+    })
     if (settings.auditRetentionDays > 0) {
       jobs.push({ name: 'audit-retention', everySeconds: 3600, run: (signal) => prune(core, state, signal) })
     }
   }
   if (settings.development) jobs.push({ name: 'development', everySeconds: 60, run: async () => warnDevelopment(core) })
   return jobs
+}
+
+/** Writes the sums of refused requests. Each process has its own. */
+export function refusedRequests({ refusals }: Pick<Core, 'refusals'>): Job {
+  return { name: 'refused-requests', everySeconds: 60, run: () => refusals.flush() }
 }
 
 /** Logs lists that grow towards the size limit: when they pass half of it, and once a day. */
@@ -48,7 +57,7 @@ class ListSizes {
   }
 }
 
-type State = NonNullable<Core['state']>
+type State = DurableState
 
 async function checkCapacity({ log, settings }: CoreJobParts, state: State): Promise<void> {
   const { usedBytes } = await state.measure()

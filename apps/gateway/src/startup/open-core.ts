@@ -16,6 +16,8 @@ import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { openTrust } from '../trust/open-trust.ts'
 import type { OpenedTrust, TrustTools } from '../trust/open-trust.ts'
 import { RefreshResults } from '../trust/refresh-results.ts'
+import type { RefreshResult } from '../trust/refresh-results.ts'
+import type { Followers } from '../trust/trust-state.ts'
 
 /** Lists what tests replace. Everything else is real. */
 export interface CoreOptions {
@@ -25,6 +27,9 @@ export interface CoreOptions {
   readonly lines?: Log
   readonly clock?: Clock
   readonly ids?: Ids
+  /** Set in a supervisor: the workers that answer by its lists, and what is called after a refresh. */
+  readonly followers?: Followers
+  readonly onRefresh?: (...result: RefreshResult) => void
 }
 
 export interface OpenedCore {
@@ -41,19 +46,53 @@ export interface OpenedCore {
 export async function openCore(
   settings: GatewaySettings,
   configuration: Configuration | undefined,
-  { log, version, lines, clock = systemClock, ids = systemIds }: CoreOptions,
+  { followers, onRefresh, ...options }: CoreOptions,
 ): Promise<OpenedCore> {
+  const { log, clock = systemClock, ids = systemIds } = options
   const tools: TrustTools = { clock, ids, log }
-  const trust = configuration === undefined ? undefined : await openTrust(settings, configuration.policy, tools)
+  const trust =
+    configuration === undefined ? undefined : await openTrust(settings, configuration.policy, { ...tools, followers })
+  const assembled = assembleCore(settings, configuration, options, {
+    trust: trust?.trust,
+    state: trust?.state,
+    refreshResults: new RefreshResults(onRefresh),
+    quota: chooseQuota(settings, configuration, tools),
+    failures: new MemoryLimiter(clock),
+    auditRefusalsPerMinute: settings.auditRefusalsPerMinute,
+  })
+  return {
+    ...assembled,
+    trust,
+    async close() {
+      await assembled.close()
+      await trust?.listWorker.close()
+      await trust?.state?.close()
+    },
+  }
+}
+
+/** What a process has, or its supervisor has for it. */
+export interface SharedParts extends Pick<Core, 'trust' | 'state' | 'refreshResults' | 'quota' | 'failures'> {
+  readonly auditRefusalsPerMinute: number
+}
+
+/** Builds the core around the shared parts. */
+export function assembleCore(
+  settings: GatewaySettings,
+  configuration: Configuration | undefined,
+  { log, version, lines, clock = systemClock, ids = systemIds }: CoreOptions,
+  { auditRefusalsPerMinute: perMinute, ...shared }: SharedParts,
+): Omit<OpenedCore, 'trust'> {
+  const tools: TrustTools = { clock, ids, log }
+  const { state } = shared
   const access =
     configuration === undefined
       ? CurrentAccess.ofDevelopment(sha256(settings.token ?? ''), tools)
       : CurrentAccess.ofConfiguration(configuration, tools)
-  const state = trust?.state
   const metrics = createMetrics(version)
   // Audit lines are records, so they are written at every log level.
   const audit = new RequestAudit(state, clock, lines ?? createLog({ level: 'info', format: 'json', clock }))
-  const { auditRefusalsPerMinute: perMinute, stateMaxBytes: capacityBytes } = settings
+  const { stateMaxBytes: capacityBytes } = settings
   const notRecorded = metrics.refusalsNotRecorded
   let isServing = true
   const core: Core = {
@@ -62,13 +101,9 @@ export async function openCore(
     version,
     metrics,
     access: () => access.current,
-    trust: trust?.trust,
-    refreshResults: new RefreshResults(),
-    state,
+    ...shared,
     audit,
     refusals: new RefusalAudit({ ...tools, audit, state, perMinute, capacityBytes, notRecorded }),
-    quota: chooseQuota(settings, configuration, tools),
-    failures: new MemoryLimiter(clock),
     checks: new SignatureChecks(clock),
     authorities: new AuthorityPools(settings),
     isServing: () => isServing,
@@ -76,7 +111,6 @@ export async function openCore(
   return {
     core,
     access,
-    trust,
     stopServing() {
       isServing = false
     },
@@ -84,15 +118,13 @@ export async function openCore(
       await core.authorities.close()
       await core.quota.close()
       await access.close()
-      await trust?.listWorker.close()
-      await state?.close()
     },
   }
 }
 
-function chooseQuota(
+export function chooseQuota(
   { quotaNamespace }: GatewaySettings,
-  configuration: Configuration | undefined,
+  configuration: Pick<Configuration, 'redisUrl' | 'extraRoots'> | undefined,
   { clock, log }: TrustTools,
 ): Quota {
   const url = configuration?.redisUrl

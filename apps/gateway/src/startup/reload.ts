@@ -3,7 +3,8 @@ import type { CurrentAccess } from '../auth/current-access.ts'
 import type { GatewayEdge } from '../edge/server.ts'
 import type { Core } from '../core.ts'
 import { ConfigurationError } from '../policy/configuration-error.ts'
-import { loadConfiguration } from '../policy/load-configuration.ts'
+import { loadFiles } from '../policy/load-files.ts'
+import type { LoadedFiles } from '../policy/load-files.ts'
 import type { Configuration } from '../policy/load-configuration.ts'
 import { loadListsOrThrow } from '../trust/open-trust.ts'
 import type { OpenedTrust } from '../trust/open-trust.ts'
@@ -17,6 +18,8 @@ export interface ReloadParts {
   readonly listeners: readonly Pick<GatewayEdge, 'replaceTls'>[]
   readonly refresher: ListRefresher
   readonly trust: OpenedTrust
+  /** Called with the checked files before they are used. */
+  readonly onLoaded?: (loaded: LoadedFiles) => void
 }
 
 /**
@@ -27,8 +30,10 @@ export async function reload(parts: ReloadParts): Promise<void> {
   const { core } = parts
   let revision: string
   try {
-    const { configuration, problems } = loadConfiguration(core.settings, core.clock.now())
-    if (configuration === undefined) throw new ConfigurationError(problems)
+    const { loaded, problems } = loadFiles(core.settings, core.clock.now())
+    if (loaded === undefined) throw new ConfigurationError(problems)
+    parts.onLoaded?.(loaded)
+    const { configuration } = loaded
     await apply(configuration, parts)
     revision = configuration.policy.revision
   } catch (thrown) {

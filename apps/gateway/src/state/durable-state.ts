@@ -11,6 +11,12 @@ export class StateUnavailableError extends Error {
   override readonly name = 'StateUnavailableError'
 }
 
+/** The state as requests use it: in this process, or in the supervisor of this worker. */
+export type StateAccess = Pick<
+  DurableState,
+  'isHealthy' | 'usage' | 'append' | 'measure' | 'findStored' | 'findEvents' | 'close'
+>
+
 const EVENTS_PER_COMMIT = 256
 const MAX_WAITING = 8192
 

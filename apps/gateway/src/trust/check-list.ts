@@ -1,11 +1,14 @@
 import {
+  applyListDelta,
   bytesOfScan,
   checkListAdvance,
+  countEntries,
   entriesOfScan,
   isAuthenticScan,
   joinBytes,
   listProblems,
   positionOfScan,
+  readListDelta,
   scanRevocationList,
   toUtf8,
   writeJson,
@@ -25,6 +28,8 @@ export interface ListTask {
   readonly now: Instant
   /** fresh: offered by a server. signed: from an operator or the own store; its age is checked elsewhere. */
   readonly demand: 'fresh' | 'signed'
+  /** The bytes are a delta of this list, which is the current one. */
+  readonly delta?: { readonly base: Uint8Array; readonly maxBytes: number }
   readonly current?: { readonly position: ListPosition; readonly index: SharedIndex }
   /** Revocations that earlier lists named. They stay in force (protocol/gateway 9.3). */
   readonly withdrawn?: readonly Omit<IndexEntry, 'withdrawn'>[]
@@ -51,7 +56,8 @@ export type ListOutcome = AcceptedList | { readonly outcome: ListRefusal; readon
  * Checks a list by protocol/gateway 9.5: the form, authenticity, 9.1 and 9.2, then the index. Never throws on input.
  */
 export async function checkList(task: ListTask): Promise<ListOutcome> {
-  const list = scanRevocationList(wholeOf(task.bytes))
+  const list = task.delta === undefined ? scanRevocationList(wholeOf(task.bytes)) : rebuildList(task, task.delta)
+  if (list === 'same') return acceptSame(task)
   if (list === undefined) return { outcome: 'malformed', body: undefined }
   // The entries are used only after the signature is verified.
   if (list.issuer !== task.issuer || !(await isAuthenticScan(list, task.anchors)))
@@ -67,6 +73,44 @@ export async function checkList(task: ListTask): Promise<ListOutcome> {
     if (problems.length > 0) return refuse('stale')
   }
   return accept(task, list, position, body)
+}
+
+/**
+ * Rebuilds the list that a delta makes of the current one. It is checked as any list: only the transfer differs. `same`
+ * when the delta says that nothing changed, which then changes nothing here.
+ */
+function rebuildList(
+  { bytes, current }: ListTask,
+  { base, maxBytes }: NonNullable<ListTask['delta']>,
+): ScannedList | 'same' | undefined {
+  const delta = readListDelta(wholeOf(bytes))
+  if (delta === undefined || current === undefined) return undefined
+  const { position } = current
+  const isEmpty = delta.removed.length === 0 && delta.added.length === 0
+  const isOfSameList = delta.fromSequence === position.sequence && isSameList(position, positionOfScan(delta.list))
+  if (isEmpty && isOfSameList) return 'same'
+  const entries = entriesOfBody(base)
+  if (entries === undefined) return undefined
+  const { issuer, sequence } = position
+  const start = { issuer, sequence, entries, count: countEntries(entries), hasForeignEntry: false }
+  return applyListDelta(start, delta, 'any', maxBytes)
+}
+
+/** The entries of a list as it is stored: in canonical form, where no text contains these words with their quotes. */
+function entriesOfBody(body: Uint8Array): Uint8Array | undefined {
+  const view = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const [start, end] = [view.indexOf(ENTRIES), view.lastIndexOf(AFTER_ENTRIES)]
+  return start < 0 || end < 0 ? undefined : body.subarray(start + ENTRIES.length - 1, end + 1)
+}
+
+const [ENTRIES, AFTER_ENTRIES] = [',"revoked_certificates":[', '],"sequence":']
+
+/** Not fresh: the full list is read, and says so. */
+function acceptSame({ current, delta, floor, freshness, now }: ListTask): ListOutcome {
+  if (current === undefined || delta === undefined) return { outcome: 'malformed', body: undefined }
+  const { position, index } = current
+  if (listProblems(position, floor, freshness, now).length > 0) return { outcome: 'stale', body: undefined }
+  return { outcome: 'unchanged', position, index, body: delta.base, withdrawnChange: toUtf8(NO_CHANGE) }
 }
 
 function accept(task: ListTask, list: ScannedList, position: ListPosition, body: Uint8Array): AcceptedList {

@@ -9,6 +9,7 @@ import { loadLists } from './load-lists.ts'
 import type { LoadedLists, StoredLists } from './load-lists.ts'
 import { ListWorker } from './list-worker.ts'
 import { TrustState } from './trust-state.ts'
+import type { Followers } from './trust-state.ts'
 
 export interface OpenedTrust {
   readonly trust: TrustState
@@ -17,6 +18,8 @@ export interface OpenedTrust {
 }
 
 export interface TrustTools {
+  /** Set in a supervisor. */
+  readonly followers?: Followers | undefined
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log

@@ -1,12 +1,15 @@
-import { SECOND } from '@chancery/protocol'
+import { DELTA_FROM_BYTES, MAX_DELTA_BYTES, SECOND } from '@chancery/protocol'
 import type { Instant, ListHead } from '@chancery/protocol'
 import { OutboundError, callForBlocks, sleep, toError } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
 import type { BlocksResponse } from '@chancery/service-kit'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { StateUnavailableError } from '../state/durable-state.ts'
+import type { ListOutcome } from './check-list.ts'
+import { DeltaMisses, deltaUrl } from './delta-address.ts'
 import type { ListWorker } from './list-worker.ts'
 import type { RefreshOutcome, RefreshResults } from './refresh-results.ts'
+import { issuerKey } from './snapshot.ts'
 import type { IssuerState } from './snapshot.ts'
 import type { TrustState } from './trust-state.ts'
 import { headOf, recordUnread } from './unread-list.ts'
@@ -38,6 +41,7 @@ export class ListRefresher {
   readonly #parts: RefreshParts
   readonly #stop = new AbortController()
   readonly #loops = new Map<string, Promise<void>>()
+  readonly #misses = new DeltaMisses()
   #free = FETCHES_AT_ONCE
   readonly #queue: (() => void)[] = []
 
@@ -106,7 +110,9 @@ export class ListRefresher {
     const { log } = this.#parts
     let head: Promise<ListHead | undefined> | undefined
     try {
-      const { status, headers, blocks } = await this.#fetch(issuerState)
+      const changed = await this.#refreshByDelta(issuerState)
+      if (changed !== undefined) return changed
+      const { status, headers, blocks } = await this.#fetch(issuerState, issuerState.policy.listUrl)
       head = headOf(issuerState, { status, headers })
       // Any response other than 200 is ignored. Redirects are not followed.
       if (status !== 200) return { outcome: 'unreachable', head: undefined }
@@ -122,27 +128,64 @@ export class ListRefresher {
     }
   }
 
-  async #judge(issuerState: IssuerState, bytes: Uint8Array[]): Promise<RefreshOutcome> {
-    const { trust, listWorker, clock } = this.#parts
+  /**
+   * Reads the change since the current list. Undefined when the full list must be read: there is no delta, or anything is
+   * wrong with it. Then the full list decides, and a wrong delta changes nothing.
+   */
+  async #refreshByDelta(issuerState: IssuerState): Promise<RefreshResult | undefined> {
+    const { policy, body, position } = issuerState
+    const key = issuerKey(policy.network, policy.issuer)
+    const url = body.length < DELTA_FROM_BYTES ? undefined : deltaUrl(policy.listUrl, position)
+    if (url === undefined || this.#misses.skip(key)) return undefined
+    const response = await this.#fetch(issuerState, url, MAX_DELTA_BYTES).catch((error: unknown) => {
+      if (error instanceof OutboundError) return undefined
+      throw error
+    })
+    const head = headOf(issuerState, response)
+    if (response?.status === 200) {
+      const result = await this.#check(issuerState, response.blocks, true)
+      const isNew = result.outcome === 'installed'
+      if (isNew || result.outcome === 'unchanged') {
+        this.#misses.clear(key)
+        const outcome = isNew && (await this.#parts.trust.install(issuerState, result)) ? 'installed' : 'unchanged'
+        return { outcome, head: await head }
+      }
+    }
+    this.#misses.add(key)
+    return undefined
+  }
+
+  #check(issuerState: IssuerState, bytes: Uint8Array[], isDelta: boolean): Promise<ListOutcome> {
+    const { listWorker, clock, settings } = this.#parts
     const { issuer, anchors, freshness } = issuerState.policy
     const current = { position: issuerState.position, index: issuerState.index }
     const task = { bytes, issuer, anchors, floor: issuerState.floor, freshness, now: clock.now(), current }
-    const result = await listWorker.check({ ...task, demand: 'fresh' })
+    const delta = isDelta ? { delta: { base: issuerState.body, maxBytes: settings.maxListBytes } } : {}
+    return listWorker.check({ ...task, ...delta, demand: 'fresh' })
+  }
+
+  async #judge(issuerState: IssuerState, bytes: Uint8Array[]): Promise<RefreshOutcome> {
+    const { trust } = this.#parts
+    const result = await this.#check(issuerState, bytes, false)
     if (result.outcome === 'installed') return (await trust.install(issuerState, result)) ? 'installed' : 'unchanged'
     if (result.outcome === 'equivocation' && result.body !== undefined)
       await trust.markSuspect(issuerState, result.body)
     return result.outcome
   }
 
-  async #fetch({ policy }: IssuerState): Promise<BlocksResponse> {
-    const { listUrl, allowHttp, extraRoot } = policy
-    if (listUrl === undefined) throw new OutboundError('unreachable')
+  async #fetch(
+    { policy }: IssuerState,
+    url: URL | undefined,
+    maxBytes: number = this.#parts.settings.maxListBytes,
+  ): Promise<BlocksResponse> {
+    const { allowHttp, extraRoot } = policy
+    if (url === undefined) throw new OutboundError('unreachable')
     return callForBlocks({
-      url: listUrl,
+      url,
       headers: { accept: 'application/json' },
       takesGzip: true,
       timeoutMs: FETCH_MS,
-      maxBytes: this.#parts.settings.maxListBytes,
+      maxBytes,
       allowPrivate: allowHttp,
       signal: this.#stop.signal,
       ...(extraRoot === undefined ? {} : { extraRoots: [extraRoot] }),

@@ -1,6 +1,6 @@
 import { faultPoint } from '#faults'
 import { writeInstant } from '@chancery/protocol'
-import type { Clock, Ids } from '@chancery/service-kit'
+import type { Clock, Ids, MaybePromise } from '@chancery/service-kit'
 import { operatorEvent } from '../audit/operator-event.ts'
 import type { Policy } from '../policy/policy.ts'
 import type { DurableState } from '../state/durable-state.ts'
@@ -9,7 +9,21 @@ import type { AcceptedList } from './check-list.ts'
 import { assembleSnapshot, issuerKey } from './snapshot.ts'
 import type { IssuerState, TrustSnapshot, UnreadList } from './snapshot.ts'
 
+/** The snapshot as requests use it: of this process, or followed from the supervisor. */
+export interface CurrentTrust {
+  readonly current: TrustSnapshot
+  /** Resolves when `current` may be used. Undefined when it may be used now. */
+  settled(): MaybePromise<void>
+}
+
+/** Worker processes that answer by the snapshots of this one. */
+export interface Followers {
+  /** Resolves when every worker uses the next snapshot, or has ended. No worker uses the one before after that. */
+  change(before: TrustSnapshot, next: TrustSnapshot): Promise<void>
+}
+
 export interface TrustStateParts {
+  readonly followers?: Followers | undefined
   readonly state: DurableState | undefined
   readonly clock: Clock
   readonly ids: Ids
@@ -19,7 +33,7 @@ export interface TrustStateParts {
  * Stores the current snapshot. A change is committed and synced before it becomes visible (protocol/gateway 9.4).
  * Changes run one after another, so that two lists of one issuer stay in order.
  */
-export class TrustState {
+export class TrustState implements CurrentTrust {
   readonly #parts: TrustStateParts
   #snapshot: TrustSnapshot
   #last: Promise<unknown> = Promise.resolve()
@@ -39,6 +53,15 @@ export class TrustState {
     return this.#snapshot
   }
 
+  settled(): undefined {
+    return undefined
+  }
+
+  /** Runs work between two changes. */
+  between<Value>(work: (current: TrustSnapshot) => Value): Promise<Value> {
+    return this.#inTurn(async () => work(this.#snapshot))
+  }
+
   /**
    * Replaces the policy and its lists: stored first, then visible at once. The lists are loaded inside the queue, so
    * that no list that arrives in between is lost.
@@ -47,7 +70,7 @@ export class TrustState {
     return this.#inTurn(async () => {
       const loaded = await load(this.#snapshot)
       await this.#keepAll(loaded)
-      this.#publish(policy, loaded.issuers)
+      await this.#publish(policy, loaded.issuers)
     })
   }
 
@@ -62,7 +85,7 @@ export class TrustState {
         before.unread !== undefined && before.unread.sequence > position.sequence ? before.unread : undefined
       const issuerState = { ...before, position, body, index, floor, unread }
       await this.#keep(issuerState, list.withdrawnChange)
-      this.#publish(this.#snapshot.policy, new Map(this.#snapshot.issuers).set(key, issuerState))
+      await this.#publish(this.#snapshot.policy, new Map(this.#snapshot.issuers).set(key, issuerState))
       faultPoint('checkpoint-published')
       return true
     })
@@ -78,7 +101,7 @@ export class TrustState {
       if (this.#snapshot.issuers.get(key) !== before) return false
       const isOver = this.#parts.clock.now() >= unread.refusedFrom
       const floor = isOver ? Math.max(before.floor, unread.sequence) : before.floor
-      this.#publish(this.#snapshot.policy, new Map(this.#snapshot.issuers).set(key, { ...before, unread, floor }))
+      await this.#publish(this.#snapshot.policy, new Map(this.#snapshot.issuers).set(key, { ...before, unread, floor }))
       return isOver && floor > before.floor
     })
   }
@@ -94,7 +117,7 @@ export class TrustState {
       const issuerState = this.#snapshot.issuers.get(key)
       if (issuerState === undefined) return
       await this.#keepProof(issuerState, offered)
-      this.#publish(
+      await this.#publish(
         this.#snapshot.policy,
         new Map(this.#snapshot.issuers).set(key, { ...issuerState, isSuspect: true }),
       )
@@ -127,8 +150,10 @@ export class TrustState {
     })
   }
 
-  #publish(policy: Policy, issuers: ReadonlyMap<string, IssuerState>): void {
-    this.#snapshot = assembleSnapshot(policy, issuers, this.#snapshot.data.version + 1)
+  async #publish(policy: Policy, issuers: ReadonlyMap<string, IssuerState>): Promise<void> {
+    const next = assembleSnapshot(policy, issuers, this.#snapshot.data.version + 1)
+    await this.#parts.followers?.change(this.#snapshot, next)
+    this.#snapshot = next
   }
 
   #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {

@@ -165,11 +165,12 @@ export const enrollmentCommands: readonly Command[] = [
     path: ['node', 'run'],
     summary: 'Run a node',
     description:
-      'Sends heartbeats at the interval of the authority, renews the certificate and fetches the revocation list and policy when they change. Runs until it is stopped. Prints JSON lines unless it runs on a terminal.',
+      'Sends heartbeats at the interval of the authority, renews the certificate and fetches the policy when it changes. Runs until it is stopped. Prints JSON lines unless it runs on a terminal.',
     arguments: [],
     options: [
       NODE_HOME_OPTION,
       { flags: '--status <text>', summary: 'Status shown in the roster', default: 'healthy' },
+      { flags: '--crl', summary: 'Also fetch the revocation list when it changes' },
     ],
     examples: [{ line: 'chancery node run --home ./node', summary: 'Run in a terminal or as a service' }],
     needs: 'node',

@@ -173,13 +173,22 @@ export const evidenceCommands: readonly Command[] = [
   {
     path: ['evidence', 'export'],
     summary: 'Export the evidence store',
-    description: 'Writes every entry as one JSON line to a new file, exactly as stored.',
+    description:
+      'Writes every entry as one JSON line to a new file, exactly as stored. With --resume, continues an export that was interrupted.',
     arguments: [],
     options: [
       { flags: '--out <file>', summary: 'The new file', required: true },
       { flags: '--since <sequence>', summary: 'Start after this store sequence', default: '0' },
+      { flags: '--compress <form>', summary: 'Compress the file', choices: ['gzip', 'zstd'] },
+      { flags: '--resume', summary: 'Continue after the last whole line of the file' },
     ],
-    examples: [{ line: 'chancery evidence export --out evidence.jsonl', summary: 'Export all stored entries' }],
+    examples: [
+      { line: 'chancery evidence export --out evidence.jsonl', summary: 'Export all stored entries' },
+      {
+        line: 'chancery evidence export --out evidence.jsonl.zst --compress zstd',
+        summary: 'Export to a compressed file',
+      },
+    ],
     needs: 'operator',
   },
   {
@@ -187,7 +196,7 @@ export const evidenceCommands: readonly Command[] = [
     summary: 'Verify an export without the authority',
     description:
       'Recomputes every digest, link and envelope of an export, verifies every signature and compares the export with saved anchors. Needs no server. Prints the first invalid entry and exits with 1 if there is one.',
-    arguments: [{ name: 'file', summary: 'The export', required: true }],
+    arguments: [{ name: 'file', summary: 'The export, also compressed with gzip or zstd', required: true }],
     options: [
       { flags: '--anchors <folder>', summary: 'Folder with saved anchors, one JSON file each' },
       { flags: '--checkpoint <file>', summary: 'Retention checkpoint after which the export begins' },

@@ -32,4 +32,5 @@ export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   cert: 'Verify certificates, and issue test certificates',
   evidence: 'Search, export and verify stored decisions',
   'executor-key': 'Manage keys of systems that report executions',
+  release: 'Check releases of this program',
 }

@@ -174,6 +174,7 @@ const PATHS = [
   'executor-key register',
   'executor-key retire',
   'executor-key list',
+  'release verify',
   'completion',
   'version',
 ]

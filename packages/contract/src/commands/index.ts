@@ -29,6 +29,7 @@ import { operatorCommands } from './operator.ts'
 import { partnerCommands } from './partners.ts'
 import { profileCommands, versionCommands } from './profile.ts'
 import { treatyCommands } from './recognition-treaties.ts'
+import { releaseCommands } from './release.ts'
 import { feedCommands } from './revocation-feeds.ts'
 import { trustEvidenceCommands } from './trust-evidence.ts'
 import { verifyCommands } from './verify.ts'
@@ -69,6 +70,7 @@ export const COMMANDS: readonly Command[] = [
   ...authzenCommands,
   ...evidenceCommands,
   ...executorKeyCommands,
+  ...releaseCommands,
   ...completionCommands,
   ...versionCommands,
 ]

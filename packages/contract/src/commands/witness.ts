@@ -12,7 +12,7 @@ export const witnessCommands: readonly Command[] = [
       { flags: '--state <file>', summary: 'File for the last checkpoint; with --listen a folder', required: true },
       { flags: '--listen <host:port>', summary: 'Serve the witness protocol at this address' },
       { flags: '--logs <file>', summary: 'Logs to witness, a line for each: log <verifier key>; with --listen' },
-      { flags: '--init', summary: 'Create the state of a new witness; with --listen' },
+      { flags: '--init', summary: 'Create the state of a new witness; needed once with --key or --listen' },
       { flags: '--key <file>', summary: 'Private key file of the witness, to cosign' },
       { flags: '--name <name>', summary: 'Name of the witness in its signature; default: the key id of the file' },
       { flags: '--out <file>', summary: 'Write the cosigned checkpoint to this file' },
@@ -20,7 +20,7 @@ export const witnessCommands: readonly Command[] = [
     examples: [
       {
         line: 'chancery evidence witness --state acme.log --key witness.key --name witness.example --out acme.cosigned',
-        summary: 'Check, store and cosign the checkpoint',
+        summary: 'Check, store and cosign the checkpoint; the first time with --init',
       },
       {
         line: 'chancery evidence witness --listen 0.0.0.0:8444 --state witness --logs logs.txt --key witness.key --name witness.example --init',

@@ -35,6 +35,8 @@ export const EXCLUDED_ROUTES: Readonly<Partial<Record<RouteId, string>>> = {
   'POST /admin/admission-rules/{rule_id}/remove': BETA,
   'POST /admin/boundary-policies/simulate': BETA,
   'GET /crl/keys/{key_id}': 'Ours alone and beta; gateways read it themselves.',
+  'GET /crl/delta': 'Ours alone and beta; gateways read it themselves.',
+  'GET /crl/{sequence}': BETA,
   'GET /key-succession': BETA,
   'GET /key-history': BETA,
   'POST /admin/invites': BETA,

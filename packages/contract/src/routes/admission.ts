@@ -66,8 +66,9 @@ const facts = {
     response: 'json',
     summary: 'Admission rules',
     purpose: 'Lists the rules with what they admit, their joins, and who added or removed them.',
-    errors: ['unexpected_field'],
-    answer: { count: 1, rules: [{ rule_id: 'ci', status: 'active', joins: 0 }] },
+    errors: ['invalid_page', 'unexpected_field'],
+    query: ['cursor', 'limit'],
+    answer: { count: 1, rules: [{ rule_id: 'ci', status: 'active', joins: 0 }], next_cursor: null },
   },
   test: {
     id: 'POST /admin/admission-rules/{rule_id}/test',

@@ -28,6 +28,30 @@ const facts = {
     // Key ids may hold slashes.
     tail: true,
   },
+  delta: {
+    id: 'GET /crl/delta',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    response: 'json',
+    summary: 'Change of the revocation list',
+    purpose:
+      'Gives what was added and removed since the list with the sequence `from`, with the members of the current list, whose signature the reader verifies.',
+    errors: ['crl_delta_not_found', 'crl_publish_contention', 'invalid_input'],
+  },
+  version: {
+    id: 'GET /crl/{sequence}',
+    access: 'public',
+    limit: 'public',
+    stability: 'beta',
+    success: 200,
+    response: 'json',
+    summary: 'Revocation list by sequence',
+    purpose: 'Gives one signed version of the list, at an address whose content never changes.',
+    errors: ['crl_publish_contention', 'crl_version_not_found'],
+    answer: 'crl',
+  },
   // Nodes get 403 for an unknown certificate, an operator who names one gets 404 (protocol/core 23).
   revoke: {
     id: 'POST /admin/revoke',

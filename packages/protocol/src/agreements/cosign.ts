@@ -1,3 +1,4 @@
+import { readOrUndefined } from '../reading/read-or-undefined.ts'
 import type { AgreementRecord } from '../artifacts/agreement-record.ts'
 import type { CapabilityOffer } from '../artifacts/capability-offer.ts'
 import { trustEvidenceForm, verdictOf, verifyTrustEvidence } from '../artifacts/trust-evidence.ts'
@@ -6,7 +7,6 @@ import { canonicalJson } from '../canonical/canonical-json.ts'
 import { member } from '../canonical/json-value.ts'
 import { DAY, seconds } from '../canonical/time.ts'
 import type { Instant } from '../canonical/time.ts'
-import { FormError } from '../reading/form-error.ts'
 import { instantOf } from '../reading/text.ts'
 import { MAX_SIGNATURES } from '../reading/trust-form.ts'
 import { readReceived, verifyReceived, verifyReceivedSignature } from '../signing/received.ts'
@@ -89,10 +89,5 @@ function hasTermsOf({ wire }: Received<AgreementRecord>, offer: Received<Capabil
 }
 
 function readEvidence({ record }: Received<AgreementRecord>): Received<TrustEvidence> | undefined {
-  try {
-    return readReceived(trustEvidenceForm, record.responder_evidence)
-  } catch (error) {
-    if (error instanceof FormError) return undefined
-    throw error
-  }
+  return readOrUndefined(() => readReceived(trustEvidenceForm, record.responder_evidence))
 }

@@ -1,4 +1,6 @@
+import { isJsonObject } from '../canonical/json-value.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
+import { isInstant } from '../canonical/time.ts'
 import { closed, integer, nullable, readRecord, required, string } from '../reading/shape.ts'
 import type { Read } from '../reading/read.ts'
 import { timestamp } from '../reading/text.ts'
@@ -60,6 +62,47 @@ export const evidenceStoreEntryShape: Read<EvidenceStoreEntry> = closed({
 
 export function readEvidenceStoreEntry(value: JsonValue): EvidenceStoreEntry {
   return readRecord(evidenceStoreEntryShape, value)
+}
+
+/**
+ * The same for a value of the platform's reader, as it is and without a copy; undefined where the careful reader has to
+ * decide. An export has one envelope a line, so this is asked millions of times.
+ */
+export function asPlainEntry(value: JsonValue): EvidenceStoreEntry | undefined {
+  if (!isJsonObject(value)) return undefined
+  const entry = value as Partial<EvidenceStoreEntry>
+  const isKnown =
+    isText(entry.attestation_id) &&
+    isText(entry.capability) &&
+    isText(entry.context_id) &&
+    isText(entry.decision_id) &&
+    typeof entry.entry_kind === 'string' &&
+    isText(entry.evidence_id) &&
+    isPosition(entry.exec_sequence_no) &&
+    isText(entry.executor_sovereign_id) &&
+    isText(entry.outcome) &&
+    typeof entry.payload_digest === 'string' &&
+    isText(entry.prev_entry_digest) &&
+    typeof entry.recorded_at === 'string' &&
+    isInstant(entry.recorded_at) &&
+    isText(entry.resource_action) &&
+    isText(entry.resource_id) &&
+    isPosition(entry.resource_sequence) &&
+    entry.store_sequence !== null &&
+    isPosition(entry.store_sequence) &&
+    isText(entry.vendor_id) &&
+    Object.keys(value).length === MEMBERS
+  return isKnown ? (entry as EvidenceStoreEntry) : undefined
+}
+
+const MEMBERS = 17
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' || value === null
+}
+
+function isPosition(value: unknown): boolean {
+  return value === null || (Number.isSafeInteger(value) && (value as number) >= 1)
 }
 
 /** An envelope that names nothing; each kind fills in what its payload says. */

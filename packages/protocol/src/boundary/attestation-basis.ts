@@ -4,8 +4,8 @@ import { canonicalJson } from '../canonical/canonical-json.ts'
 import { digestOf } from '../canonical/digest.ts'
 import { isJsonObject } from '../canonical/json-value.ts'
 import type { JsonValue } from '../canonical/json-value.ts'
-import { JsonError, readJson } from '../canonical/read-json.ts'
-import { FormError } from '../reading/form-error.ts'
+import { readJson } from '../canonical/read-json.ts'
+import { readOrUndefined } from '../reading/read-or-undefined.ts'
 import { verifyList } from '../signing/forms.ts'
 
 export type AttestationFailure =
@@ -106,23 +106,13 @@ function findFailure(
 }
 
 function tryJson(text: string): JsonValue | undefined {
-  try {
-    return readJson(text)
-  } catch (error) {
-    if (error instanceof JsonError) return undefined
-    throw error
-  }
+  return readOrUndefined(() => readJson(text))
 }
 
 /** A record with members its type does not know, or a spelling it was not signed in, is none of ours. */
 function tryAttestation(value: JsonValue): Attestation | undefined {
-  try {
-    const attestation = readAttestation(value)
-    return canonicalJson(attestation) === canonicalJson(value) ? attestation : undefined
-  } catch (error) {
-    if (error instanceof FormError) return undefined
-    throw error
-  }
+  const attestation = readOrUndefined(() => readAttestation(value))
+  return attestation !== undefined && canonicalJson(attestation) === canonicalJson(value) ? attestation : undefined
 }
 
 /** H(C(attestation without signatures)) of the stored record, also when it does not verify: it names what was seen. */

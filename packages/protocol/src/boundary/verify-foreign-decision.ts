@@ -1,3 +1,4 @@
+import { readOrUndefined } from '../reading/read-or-undefined.ts'
 import { readAttestation } from '../artifacts/attestation.ts'
 import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import type { BoundaryDecision } from '../artifacts/boundary-decision.ts'
@@ -139,10 +140,5 @@ function unsignedDigest({ signatures: _signatures, ...body }: JsonObject): strin
 }
 
 function tryRead<Value>(read: (value: JsonValue) => Value, value: JsonValue): Value | undefined {
-  try {
-    return read(value)
-  } catch (error) {
-    if (error instanceof FormError) return undefined
-    throw error
-  }
+  return readOrUndefined(() => read(value))
 }

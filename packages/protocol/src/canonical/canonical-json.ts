@@ -6,7 +6,7 @@ import { fromUtf8, isAscii, toUtf8 } from './utf8.ts'
  * Deeper values cannot have come from the reader, which stops at 64; an operator's payload wraps a body once more. The
  * bound also stops circular objects.
  */
-const MAX_DEPTH = 66
+export const MAX_DEPTH = 66
 
 /** C(v) of protocol/core 1.2: the ASCII text whose bytes are signed and hashed. */
 export function canonicalJson(value: JsonValue): string {

@@ -54,6 +54,19 @@ const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
  * Digits beyond microseconds are cut off.
  */
 export function readInstant(text: string): Instant | undefined {
+  const wholeSeconds = readWholeSeconds(text)
+  if (wholeSeconds === undefined) return undefined
+  const end = fractionEnd(text) ?? 19
+  const micros = end === 19 ? 0n : BigInt(text.slice(20, Math.min(end, 26)).padEnd(6, '0'))
+  return BigInt(wholeSeconds) * MICROS + micros
+}
+
+/** True for a text that {@link readInstant} reads. */
+export function isInstant(text: string): boolean {
+  return readWholeSeconds(text) !== undefined
+}
+
+function readWholeSeconds(text: string): number | undefined {
   if (text.length < 19 || text.length > 40 || !hasMarks(text)) return undefined
   const year = digits(text, 0, 4)
   const month = digits(text, 5, 7)
@@ -69,9 +82,7 @@ export function readInstant(text: string): Instant | undefined {
   if (end === undefined || offset === undefined) return undefined
   const wholeSeconds = daysSinceEpoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset
   // An offset can push the instant out of the years the written form has; such a text could be read but never stored.
-  if (wholeSeconds < FIRST_SECOND || wholeSeconds > LAST_SECOND) return undefined
-  const micros = end === 19 ? 0n : BigInt(text.slice(20, Math.min(end, 26)).padEnd(6, '0'))
-  return BigInt(wholeSeconds) * MICROS + micros
+  return wholeSeconds < FIRST_SECOND || wholeSeconds > LAST_SECOND ? undefined : wholeSeconds
 }
 
 const DASH = 0x2d

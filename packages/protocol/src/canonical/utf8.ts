@@ -19,6 +19,11 @@ export function toUtf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text)
 }
 
+/** Writes the text into these bytes, which must have three for each of its units; returns how many were written. */
+export function putUtf8(text: string, into: Uint8Array): number {
+  return encoder.encodeInto(text, into).written
+}
+
 /** The text of well-formed UTF-8 bytes, or undefined. */
 export function fromUtf8(bytes: Uint8Array): string | undefined {
   try {

@@ -209,4 +209,11 @@ describe('notes', () => {
   it.each(['', '\n1\nAAAA\n', 'o\n01\nAAAA\n', 'o\n1\nAAAA\n'])('hold no checkpoint: %j', (text) => {
     expect(readCheckpointText(text)).toBeUndefined()
   })
+
+  it('hold no size above the largest whole number that is exact', () => {
+    const textOf = (size: string): string => `o\n${size}\n${'A'.repeat(43)}=\n`
+    expect(readCheckpointText(textOf('9007199254740991'))?.size).toBe(Number.MAX_SAFE_INTEGER)
+    for (const size of ['9007199254740992', '9007199254740993'])
+      expect(readCheckpointText(textOf(size))).toBeUndefined()
+  })
 })

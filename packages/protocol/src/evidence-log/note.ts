@@ -45,6 +45,8 @@ export function readCheckpointText(text: string): LogCheckpoint | undefined {
   const [origin = '', size = '', root = ''] = text.split('\n')
   const bytes = fromBase64(root)
   if (!text.endsWith('\n') || origin === '' || !/^(?:0|[1-9]\d{0,15})$/.test(size)) return undefined
+  // Two sizes above this limit would be one number.
+  if (!Number.isSafeInteger(Number(size))) return undefined
   return bytes?.length === HASH_BYTES ? { origin, size: Number(size), root: bytes } : undefined
 }
 

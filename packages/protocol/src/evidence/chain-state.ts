@@ -34,11 +34,15 @@ export class DecisionChains {
   readonly #digests = new PackedTexts()
   /** By number: the offset of the facts, of the last digest, and the last sequence; 0 where there is none. */
   #offsets = new Float64Array(3 * 1024)
+  /** The decision added last: its justification and its execution nearly always follow it at once. */
+  #newest: StoredDecision | undefined
+  #newestParties = -1
 
   add(facts: StoredDecision): void {
     const { authorized, decision_made_at, decision_valid_until, context_id } = facts
-    const parties = JSON.stringify([facts.vendor_id, facts.attestation_id, facts.capability])
-    const about = this.#parties.get(parties) ?? this.#addParties(parties)
+    const about = this.#partiesOf(facts)
+    this.#newest = facts
+    this.#newestParties = about
     const packed = JSON.stringify([about, authorized, decision_made_at, decision_valid_until, context_id])
     // First the row: a new row may move the offsets into a larger list.
     const row = this.#row(facts.decision_id)
@@ -46,6 +50,7 @@ export class DecisionChains {
   }
 
   find(decision_id: string): StoredDecision | undefined {
+    if (this.#newest?.decision_id === decision_id) return this.#newest
     const number = this.#numbers.get(decision_id)
     const offset = number === undefined ? 0 : (this.#offsets[number * 3] ?? 0)
     if (offset === 0) return undefined
@@ -73,6 +78,14 @@ export class DecisionChains {
     this.#offsets[row + 1] =
       (offset === 0 ? this.#digests.addBytes(bytes) : this.#digests.replace(offset - 1, bytes)) + 1
     this.#offsets[row + 2] = sequence
+  }
+
+  #partiesOf({ vendor_id, attestation_id, capability }: StoredDecision): number {
+    const last = this.#newest
+    if (last?.vendor_id === vendor_id && last.attestation_id === attestation_id && last.capability === capability)
+      return this.#newestParties
+    const parties = JSON.stringify([vendor_id, attestation_id, capability])
+    return this.#parties.get(parties) ?? this.#addParties(parties)
   }
 
   #addParties(parties: string): number {

@@ -21,8 +21,13 @@ export interface ChainedEntry {
   readonly line: string
 }
 
+/** An entry as chainEntry() makes it, with its own canonical text, which answers repeat. */
+export interface LinkedEntry extends ChainedEntry {
+  readonly entryText: string
+}
+
 /** Puts a record behind the head. `payload` is its canonical text, so that nothing is spelled twice. */
-export function chainEntry(head: StoreHead, subject: EntrySubject, payload: string, recorded_at: string): ChainedEntry {
+export function chainEntry(head: StoreHead, subject: EntrySubject, payload: string, recorded_at: string): LinkedEntry {
   // In the order of C, so that the platform's own writer can spell it.
   const entry: EvidenceStoreEntry = {
     attestation_id: subject.attestation_id,
@@ -45,7 +50,7 @@ export function chainEntry(head: StoreHead, subject: EntrySubject, payload: stri
   }
   const text = canonicalJson(asJson(entry))
   const entry_digest = sha256Hex(text)
-  return { entry, entry_digest, line: eventLine(text, entry_digest, payload) }
+  return { entry, entry_digest, line: eventLine(text, entry_digest, payload), entryText: text }
 }
 
 /**

@@ -14,13 +14,14 @@ import type { RetentionCheckpoint } from '../artifacts/retention-checkpoint.ts'
 import { sha256Hex } from '../canonical/digest.ts'
 import { isJsonObject, member } from '../canonical/json-value.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
-import { FormError } from '../reading/form-error.ts'
+import { FormError, NO_PLACE } from '../reading/form-error.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
-import { readReceived, receivedDigest, signedText } from '../signing/received.ts'
+import { signedText } from '../signing/received.ts'
 import type { Received } from '../signing/received.ts'
 import type { StoredDecision } from './chain-state.ts'
 import type { ReadEvent } from './read-event.ts'
 import type { StoreFinding } from './report.ts'
+import type { LineShortcuts } from './shortcuts.ts'
 import { CHECKPOINT_SUBJECT, decisionSubject, executionSubject } from './subjects.ts'
 
 /** Keys that verify stored records. Retired executor keys still verify what they signed. */
@@ -69,17 +70,33 @@ export interface CheckedExecution extends Pick<
 
 export type RemovedPart = Pick<RetentionCheckpoint, 'removed_through_sequence' | 'last_removed_entry_digest'>
 
+/** C(record) as it is in a plainly spelled line. */
+interface PlainText {
+  readonly text: string
+  readonly shortcuts: LineShortcuts | undefined
+}
+
+/** The text that the signatures of a record cover. */
+function textOf(received: Received<unknown>, plain: PlainText | undefined): string {
+  return plain?.shortcuts?.cutSignature(received, plain.text) ?? signedText(received)
+}
+
 /** Everything about one payload that needs no other entry. */
-export function checkPayload({ entry, payload, isPlain }: ReadEvent, keys: StoreKeys): CheckedPayload {
+export function checkPayload(
+  { entry, payload, plainPayload }: ReadEvent,
+  keys: StoreKeys,
+  shortcuts?: LineShortcuts,
+): CheckedPayload {
+  const plain = plainPayload === undefined ? undefined : { text: plainPayload, shortcuts }
   switch (entry.entry_kind) {
     case 'decision':
-      return checkDecision(entry, payload, keys, isPlain)
+      return checkDecision(entry, payload, keys, plain)
     case 'justification':
-      return checkJustification(entry, payload, keys, isPlain)
+      return checkJustification(entry, payload, keys, plain)
     case 'execution':
-      return checkExecutionPayload(entry, payload, keys, isPlain)
+      return checkExecutionPayload(entry, payload, keys, plain)
     case 'retention_checkpoint':
-      return checkCheckpoint(entry, payload, keys, isPlain)
+      return checkCheckpoint(entry, payload, keys, plain)
     case 'rejection':
       return checkRejection(entry, payload)
     default:
@@ -91,17 +108,21 @@ function checkDecision(
   entry: EvidenceStoreEntry,
   payload: JsonValue,
   keys: StoreKeys,
-  isPlain: boolean,
+  plain: PlainText | undefined,
 ): CheckedPayload {
   if (!isJsonObject(payload)) return invalid('payload')
+  const isPlain = plain !== undefined
   const decision = read(boundaryDecisionForm, member(payload, 'decision'), isPlain)
   if (decision === undefined) return invalid('decision')
   const context = read(contextRecordForm, member(payload, 'context'), isPlain)
   if (context === undefined) return invalid('context')
   const subject = decisionSubject({ decision: decision.record, context: context.record })
   const problems = compareEnvelope(entry, subject)
+  const texts = plain?.shortcuts?.splitDecision(payload, plain.text)
+  const part = (text: string | undefined): PlainText | undefined =>
+    text === undefined ? undefined : { text, shortcuts: plain?.shortcuts }
   const bound = decision.record.policy_binding?.context_digest
-  if (bound !== undefined && bound !== receivedDigest(context))
+  if (bound !== undefined && bound !== sha256Hex(textOf(context, part(texts?.context))))
     problems.push({ reason: 'payload_invalid', detail: 'context' })
   const strays = [
     ...unknownNames(payload, { decision: true, context: true }),
@@ -112,7 +133,11 @@ function checkDecision(
   return {
     problems,
     warnings: [...strays, ...unsignedNames(decision.wire)],
-    signed: { received: decision, text: signedText(decision), keys: signersOf(keys.authority, decision.record) },
+    signed: {
+      received: decision,
+      text: textOf(decision, part(texts?.decision)),
+      keys: signersOf(keys.authority, decision.record),
+    },
     decision: {
       decision_id,
       authorized,
@@ -130,9 +155,9 @@ function checkJustification(
   entry: EvidenceStoreEntry,
   payload: JsonValue,
   keys: StoreKeys,
-  isPlain: boolean,
+  plain: PlainText | undefined,
 ): CheckedPayload {
-  const proof = read(justificationForm, payload, isPlain)
+  const proof = read(justificationForm, payload, plain !== undefined)
   if (proof === undefined) return invalid('justification')
   const { decision_id, trace } = proof.record
   const { context_id, vendor_id, attestation_id, capability } = entry
@@ -149,7 +174,11 @@ function checkJustification(
   return {
     problems: compareEnvelope(entry, subject),
     warnings: unsignedNames(proof.wire),
-    signed: { received: proof, text: signedText(proof), keys: signersOf(keys.authority, proof.record) },
+    signed: {
+      received: proof,
+      text: textOf(proof, plain),
+      keys: signersOf(keys.authority, proof.record),
+    },
     explains: decision_id,
   }
 }
@@ -158,15 +187,15 @@ function checkExecutionPayload(
   entry: EvidenceStoreEntry,
   payload: JsonValue,
   keys: StoreKeys,
-  isPlain: boolean,
+  plain: PlainText | undefined,
 ): CheckedPayload {
-  const received = read(executionEvidenceForm, payload, isPlain, checkResourceMembers)
+  const received = read(executionEvidenceForm, payload, plain !== undefined, checkResourceMembers)
   if (received === undefined) return invalid('execution')
   const { record } = received
   const problems = compareEnvelope(entry, executionSubject(record, entry))
   const key = record.signature === null ? undefined : keys.executor(record.signature.key_id)
   const isOwn = key?.executor_sovereign_id === record.executor_sovereign_id
-  const text = signedText(received)
+  const text = textOf(received, plain)
   const { resource_id, resource_sequence, prev_resource_digest } = record
   return {
     problems,
@@ -190,15 +219,19 @@ function checkCheckpoint(
   entry: EvidenceStoreEntry,
   payload: JsonValue,
   keys: StoreKeys,
-  isPlain: boolean,
+  plain: PlainText | undefined,
 ): CheckedPayload {
-  const received = read(retentionCheckpointForm, payload, isPlain)
+  const received = read(retentionCheckpointForm, payload, plain !== undefined)
   if (received === undefined) return invalid('retention_checkpoint')
   const { removed_through_sequence, last_removed_entry_digest } = received.record
   return {
     problems: compareEnvelope(entry, CHECKPOINT_SUBJECT),
     warnings: unsignedNames(received.wire),
-    signed: { received, text: signedText(received), keys: signersOf(keys.authority, received.record) },
+    signed: {
+      received,
+      text: textOf(received, plain),
+      keys: signersOf(keys.authority, received.record),
+    },
     checkpoint: { removed_through_sequence, last_removed_entry_digest },
   }
 }
@@ -235,11 +268,11 @@ function read<Value>(
   isPlain: boolean,
   rule?: (record: Value) => void,
 ): Received<Value> | undefined {
-  if (value === undefined) return undefined
+  if (!isJsonObject(value)) return undefined
   try {
-    const received = readReceived(form, value, isPlain)
-    rule?.(received.record)
-    return received
+    const record = form.read(value, NO_PLACE)
+    rule?.(record)
+    return { form, record, wire: value, isPlain }
   } catch (error) {
     if (error instanceof FormError) return undefined
     throw error
@@ -250,10 +283,10 @@ const SUBJECT_NAMES = ['entry_kind', ...Object.keys(NO_SUBJECT)] as (keyof Entry
 
 /** An index over false envelopes would find the wrong records, though every digest held. */
 function compareEnvelope(entry: EvidenceStoreEntry, subject: EntrySubject): Problem[] {
-  return SUBJECT_NAMES.filter((name) => entry[name] !== subject[name]).map((detail) => ({
-    reason: 'envelope_mismatch',
-    detail,
-  }))
+  const problems: Problem[] = []
+  for (const detail of SUBJECT_NAMES)
+    if (entry[detail] !== subject[detail]) problems.push({ reason: 'envelope_mismatch', detail })
+  return problems
 }
 
 function unknownNames(wire: JsonObject, known: object): string[] {

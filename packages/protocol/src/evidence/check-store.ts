@@ -10,6 +10,7 @@ import type { VerifiedLine } from './verify-line.ts'
 import { DecisionChains, ResourceChains } from './chain-state.ts'
 import type { ReadEvent } from './read-event.ts'
 import { Findings } from './report.ts'
+import type { LineShortcuts } from './shortcuts.ts'
 import type { StoreFailureReason, StoreReport } from './report.ts'
 
 export interface StoreCheckOptions {
@@ -21,6 +22,8 @@ export interface StoreCheckOptions {
   /** The requested resource: its chain is checked from its beginning, other chains from their first entry in the run. */
   readonly resource?: string
   readonly anchors?: AnchorChecker
+  /** For runs of many lines. */
+  readonly shortcuts?: LineShortcuts
 }
 
 /** A line as it was read, with the digest by which executions link. */
@@ -74,7 +77,7 @@ export class StoreChecker {
   /** The next line of the run, and what it was read as. Waits only while many signatures are under way. */
   async add(line: string): Promise<CheckedLine | undefined> {
     const at = this.#count
-    const opened = openLine(line, this.#options.keys)
+    const opened = openLine(line, this.#options.keys, this.#options.shortcuts)
     this.take(opened?.examined)
     if (opened === undefined) return undefined
     const { event, examined, signed } = opened
@@ -238,7 +241,7 @@ export class StoreChecker {
 
   /** Checked while later lines are read; the finding stays in the order of the entries. */
   #verify(at: number, store_sequence: number | null, detail: string, signed: SignedPart): void {
-    const work = checkSignature(signed, detail, 'aside').then((problem) => {
+    const work = checkSignature(signed, detail).then((problem) => {
       if (problem !== undefined) this.#failures.add(at, { store_sequence, ...problem })
     })
     const checked = work.finally(() => this.#pending.delete(checked))

@@ -7,6 +7,7 @@ import { sha256Hex } from '../canonical/digest.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
 import { EMPTY_STORE, chainEntry } from './chain.ts'
 import { readEventLine } from './read-event.ts'
+import { lineShortcuts } from './shortcuts.ts'
 
 /** What an append of this payload stores. */
 function lineOf(entry_kind: string, payload: JsonObject): string {
@@ -56,6 +57,29 @@ describe('readEventLine', () => {
   })
 
   // Each says the same as a stored line, to some reader at least.
+  // Nothing here is escaped, so that the length of the line is compared first.
+  it.each<[string, string, string]>([
+    ['a space', '"n":1', '"n": 1'],
+    ['a space at the end', '1}}', '1} }'],
+    ['minus nothing', '"z":0', '"z":-0'],
+    ['an exponent as long as its number', '"h":100', '"h":1e2'],
+    ['an exponent and the space that it saved', '"k":1000', '"k":1e3 '],
+    ['members in another order', '"t":"x","z":0', '"z":0,"t":"x"'],
+    ['a number as a name after a letter', '"a":1,"b":2', '"b":2,"1":1'],
+    ['a name twice', '"n":1', '"n":1,"n":1'],
+    ['a name twice, and the space that an exponent saved', '"k":1000,"n":1', '"k":1e9,"k":1000,"n":1'],
+    ['a member more', '"schema":', '"more":1,"schema":'],
+  ])('never calls canonical what is not, by length: %s', (_name, from, to) => {
+    const line = lineOf('decision', { h: 100, k: 1000, n: 1, s: { a: 1, b: 2 }, t: 'x', z: 0, zz: { y: 1 } })
+    expect(line).not.toContain('\\')
+    expect(line).toContain(from)
+    // With round numbers the length proves nothing; without them it does.
+    for (const text of from.includes('00') ? [line] : [line, line.replaceAll(/100+/g, '7')]) {
+      expect(readEventLine(text, lineShortcuts)?.canonical).toBe(true)
+      expect(readEventLine(text.replace(from, to), lineShortcuts)?.canonical ?? false).toBe(false)
+    }
+  })
+
   it.each<[string, string, string]>([
     ['a space', '"n":1', '"n": 1'],
     ['an exponent', '"n":1', '"n":1e0'],

@@ -8,10 +8,12 @@ import { verifyRevocationFeed } from '../artifacts/revocation-feed.ts'
 import type { RevocationFeed } from '../artifacts/revocation-feed.ts'
 import type { Instant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
-import { verifyList } from '../signing/forms.ts'
-import { digestOfRecord, fromAttestation, fromCertificate } from './subject.ts'
+import { asJson, signedBytes } from '../signing/forms.ts'
+import type { SignedList } from '../signing/forms.ts'
+import { CheckSlices, verifyAny } from '../signing/verify-any.ts'
+import { digestOfRecord, fromAttestation, fromCertificate, fromTreaty } from './subject.ts'
 import type { SubjectRecord, TrustSubject } from './subject.ts'
-import { OWN_ID_REASON, isSamePlace } from './trust-history.ts'
+import { NOT_STORED, OWN_ID_REASON, isSamePlace } from './trust-history.ts'
 import type { HistoryPlace, Standing, SubjectKind, TrustHistory } from './trust-history.ts'
 
 /** One statement with the records that belong to it. The keys must be trusted already; nothing else is. */
@@ -63,7 +65,7 @@ export class ProvenPages {
   /** Stored records with the id that is asked for. They are verified when they are used. */
   readonly candidates: Map<string, SubjectRecord> = new Map()
   /** The treaty that is asked for, or those with the partner that is asked for. */
-  readonly treaties: Map<string, RecognitionTreaty> = new Map()
+  readonly treaties: Map<string, SubjectRecord<RecognitionTreaty>> = new Map()
   readonly lists: ProvenList<Crl>[] = []
   readonly feeds: ProvenList<RevocationFeed>[] = []
   /** Feeds of the partner, not verified: their keys are those of treaties. */
@@ -94,17 +96,18 @@ export class ProvenPages {
     const key = isOwn ? await signerOf(history, keysInPeriod(keys, history.issued_at)) : undefined
     if (key === undefined) return void (this.refused += 1)
     const { gaps, known_until, covers, treaties_with } = history
+    const treaties = await byDigest(page.treaties)
     this.pages.push({
       facts: { gaps, known_until, covers, treaties_with },
       standings: history.standings.filter((each) => each.kind === 'treaty' || each.id === this.subject.id),
-      hasEveryTreaty: hasEveryTreaty(page),
+      hasEveryTreaty: hasEveryTreaty(history, treaties),
       proof: toProof('history', history.history_id, history, key),
     })
-    this.#addRecords(page)
+    this.#addRecords(page, treaties)
     await this.addLists(page, [keys])
   }
 
-  #addRecords({ certificates, attestations, treaties }: HistoryPage): void {
+  #addRecords({ certificates, attestations }: HistoryPage, treaties: TreatiesByDigest): void {
     const { kind, id } = this.subject
     const found: readonly SubjectRecord[] =
       kind === 'certificate'
@@ -112,9 +115,9 @@ export class ProvenPages {
         : attestations.filter(({ attestation_id }) => attestation_id === id).map((each) => fromAttestation(each))
     if (kind !== 'treaty') for (const each of found) this.candidates.set(each.digest, each)
     // By its id only where a treaty is asked for: the issuer of an attestation chooses the id of the attestation.
-    for (const treaty of treaties)
-      if (kind === 'treaty' ? treaty.treaty_id === id : treaty.subject_sovereign_id === this.issuer)
-        this.treaties.set(digestOfRecord(treaty), treaty)
+    for (const [digest, treaty] of treaties)
+      if (kind === 'treaty' ? treaty.id === id : treaty.record.subject_sovereign_id === this.issuer)
+        this.treaties.set(digest, treaty)
   }
 
   /** Verifies lists and feeds with these keys of the authority. */
@@ -137,11 +140,23 @@ export class ProvenPages {
   }
 }
 
-function hasEveryTreaty({ history, treaties }: HistoryPage): boolean {
-  const named = history.standings.filter(({ kind, known }) => kind === 'treaty' && known)
-  if (named.length === 0) return true
-  const present = new Set(treaties.map((treaty) => digestOfRecord(treaty)))
-  return named.every(({ record_digest }) => record_digest !== null && present.has(record_digest))
+type TreatiesByDigest = ReadonlyMap<string, SubjectRecord<RecognitionTreaty>>
+
+/** Reads each treaty of a page once. The event loop continues after some of them: a page has hundreds. */
+async function byDigest(treaties: readonly RecognitionTreaty[]): Promise<TreatiesByDigest> {
+  const slices = new CheckSlices()
+  const found = new Map<string, SubjectRecord<RecognitionTreaty>>()
+  for (const treaty of treaties) {
+    await slices.next()
+    const subject = fromTreaty(treaty)
+    found.set(subject.digest, subject)
+  }
+  return found
+}
+
+function hasEveryTreaty({ standings }: TrustHistory, treaties: TreatiesByDigest): boolean {
+  const named = standings.filter(({ kind, known }) => kind === 'treaty' && known)
+  return named.every(({ record_digest }) => record_digest !== null && treaties.has(record_digest))
 }
 
 function numbered(proof: ProofRecord, { sequence }: { readonly sequence: number }): ProofRecord {
@@ -157,12 +172,21 @@ export function toProof(
   return { kind, id, sequence: null, issued_at: record.issued_at, digest: digestOfRecord(record), public_key }
 }
 
-/** The key that signed a record, or undefined. */
+export function subjectProof({ kind, id, issued_at, digest }: SubjectRecord, public_key: string): ProofRecord {
+  return { kind, id, sequence: null, issued_at, digest, public_key }
+}
+
+/** The key that signed a record, or undefined. `slices` of a caller that verifies many records. */
 export async function signerOf(
-  record: Parameters<typeof verifyList>[0],
+  record: SignedList,
   keys: readonly string[],
+  slices: CheckSlices = new CheckSlices(),
 ): Promise<string | undefined> {
-  for (const key of keys) if (await verifyList(record, [key])) return key
+  const message = signedBytes(asJson(record), 'signatures')
+  for (const key of keys) {
+    await slices.next()
+    if (await verifyAny(message, record.signatures, [key])) return key
+  }
   return undefined
 }
 
@@ -221,15 +245,7 @@ function localEnds(proven: ProvenPages, id: string): readonly Stated[] {
   ]
 }
 
-const NOT_IMPORTED: Stated['standing'] = {
-  known: true,
-  record_digest: null,
-  is_revoked: false,
-  revoked_at: null,
-  reason: null,
-  source: null,
-  superseded_at: null,
-}
+const NOT_IMPORTED: Stated['standing'] = { ...NOT_STORED, known: true }
 
 /** Pages that together state all records of a kind, if possible such that say something about this time. */
 export function wholeChain(pages: readonly ProvenPage[], kind: SubjectKind, at: Instant): readonly ProvenPage[] {

@@ -47,6 +47,17 @@ export type Standing = {
   readonly superseded_at: string | null
 }
 
+/** No row: removed, lost in a restore, or never there. */
+export const NOT_STORED: Omit<Standing, 'kind' | 'id' | 'issuer_sovereign_id'> = {
+  known: false,
+  record_digest: null,
+  is_revoked: false,
+  revoked_at: null,
+  reason: null,
+  source: null,
+  superseded_at: null,
+}
+
 /** A time of which records may be lost: from the last change in a restored backup to the recovery. */
 export type HistoryGap = { readonly from: string | null; readonly until: string }
 

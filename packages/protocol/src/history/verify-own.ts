@@ -3,7 +3,7 @@ import type { AuthorityKeys } from '../artifacts/followed-keys.ts'
 import type { Instant } from '../canonical/time.ts'
 import { requireInstant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
-import { signerOf, standingsOf, toProof, whySilent } from './pages.ts'
+import { signerOf, standingsOf, subjectProof, whySilent } from './pages.ts'
 import type { ProofRecord, ProvenPages, Stated } from './pages.ts'
 import type { SubjectRecord } from './subject.ts'
 import type { RevocationSource } from './trust-history.ts'
@@ -87,7 +87,7 @@ export async function verifyOwn(subject: SubjectRecord, proven: ProvenPages, at:
   requireInstant(at)
   const signed = await signatureFinding(subject, proven.keys)
   if ('state' in signed) return signed
-  const own = [toProof(subject.kind, subject.id, { ...subject.record, issued_at: subject.issued_at }, signed.key)]
+  const own = [subjectProof(subject, signed.key)]
   const outside = outsideFinding(subject, at, own)
   if (outside !== undefined) return outside
   const place = { issuer_sovereign_id: subject.issuer, id: subject.id }

@@ -5,10 +5,10 @@ import { requireInstant } from '../canonical/time.ts'
 import { instantOf } from '../reading/text.ts'
 import { finding, verifyOwn, verifyStated, outsideFinding } from './verify-own.ts'
 import type { HistoryFinding, TrustNote, TrustReason } from './verify-own.ts'
-import { feedSigner, importedStandings, signerOf, toProof, whySilent, wholeChain } from './pages.ts'
+import { feedSigner, importedStandings, signerOf, subjectProof, whySilent, wholeChain } from './pages.ts'
 import type { ProvenPages } from './pages.ts'
-import { fromTreaty } from './subject.ts'
 import type { SubjectRecord } from './subject.ts'
+import { CheckSlices } from '../signing/verify-any.ts'
 
 /**
  * Verifies the attestation of a partner at a past time (protocol/trust-history 2.2): it is inside its validity, a treaty
@@ -39,7 +39,10 @@ type TreatyMatch =
   | { readonly key: string }
   | { readonly reason: 'role_not_allowed' | 'status_not_accepted' | 'invalid_signature' }
 
-/** A treaty under which the attestation counted, or why there is none, or why it is unknown. */
+/**
+ * A treaty under which the attestation counted, or why there is none, or why it is unknown. The event loop continues
+ * after some checks: there can be hundreds of treaties with a partner.
+ */
 async function verifyTreaties(
   subject: SubjectRecord<Attestation>,
   proven: ProvenPages,
@@ -47,17 +50,19 @@ async function verifyTreaties(
 ): Promise<HistoryFinding> {
   let open: HistoryFinding | undefined
   let refused: TrustReason = 'no_treaty'
+  const slices = new CheckSlices()
   for (const treaty of proven.treaties.values()) {
-    if (treaty.subject_sovereign_id !== subject.issuer) continue
-    const verdict = await verifyOwn(fromTreaty(treaty), proven, at)
+    if (treaty.record.subject_sovereign_id !== subject.issuer) continue
+    await slices.next()
+    const verdict = await verifyOwn(treaty, proven, at)
     if (verdict.state === 'not_trusted') continue
-    const match = await matchOf(subject, treaty)
+    const match = await matchOf(subject, treaty.record, slices)
     if ('reason' in match) {
       if (verdict.state === 'trusted') refused = match.reason
       continue
     }
-    const own = toProof('attestation', subject.id, subject.record, match.key)
-    if (verdict.state === 'trusted') return { ...verdict, treaty_id: treaty.treaty_id, proof: [own, ...verdict.proof] }
+    const own = subjectProof(subject, match.key)
+    if (verdict.state === 'trusted') return { ...verdict, treaty_id: treaty.id, proof: [own, ...verdict.proof] }
     open = verdict
   }
   if (open !== undefined) return open
@@ -70,11 +75,12 @@ async function verifyTreaties(
 async function matchOf(
   { record, status }: SubjectRecord<Attestation>,
   { subject_public_keys, scope }: RecognitionTreaty,
+  slices: CheckSlices,
 ): Promise<TreatyMatch> {
   if (!scope.accepted_statuses.some((each) => each === status)) return { reason: 'status_not_accepted' }
   const isGranted = record.roles.length > 0 && record.roles.every((role) => scope.allowed_roles.includes(role))
   if (!isGranted) return { reason: 'role_not_allowed' }
-  const key = await signerOf(record, subject_public_keys)
+  const key = await signerOf(record, subject_public_keys, slices)
   return key === undefined ? { reason: 'invalid_signature' } : { key }
 }
 
@@ -92,7 +98,7 @@ async function feedNotes(
   proven: ProvenPages,
   at: Instant,
 ): Promise<readonly TrustNote[]> {
-  const keys = new Set([...proven.treaties.values()].flatMap(({ subject_public_keys }) => subject_public_keys))
+  const keys = new Set([...proven.treaties.values()].flatMap(({ record }) => record.subject_public_keys))
   let isPresent = false
   for (const feed of proven.foreignFeeds) {
     if (feed.issuer_sovereign_id !== issuer || instantOf(feed.issued_at) > at) continue

@@ -6,7 +6,6 @@ import type { HistoryFinding, TrustNote } from './verify-own.ts'
 import { verifyPartner } from './verify-partner.ts'
 import { ProvenPages, importedStandings, standingsOf } from './pages.ts'
 import type { HistoryPage, SavedLists } from './pages.ts'
-import { fromTreaty } from './subject.ts'
 import type { RecordSubject, SubjectRecord, TrustSubject } from './subject.ts'
 
 /** The state of a record at a past time, with the records that prove it. */
@@ -66,7 +65,7 @@ async function verifyCandidates(proven: ProvenPages, at: Instant): Promise<Histo
 /** The stored records with this id, each once. */
 function candidatesOf({ subject, candidates, treaties }: ProvenPages, issuer: string): readonly SubjectRecord[] {
   if (subject.kind !== 'treaty') return [...candidates.values()].filter((each) => each.issuer === issuer)
-  return [...treaties.values()].filter(({ treaty_id }) => treaty_id === subject.id).map((each) => fromTreaty(each))
+  return [...treaties.values()].filter(({ id }) => id === subject.id)
 }
 
 /** Without the record only its end can be proven: an id can be revoked although the record is no longer stored. */

@@ -7,9 +7,14 @@ import { verifySignature } from '../signing/verify.ts'
 import { WIMSE_TAG } from '../wimse/wimse-proof.ts'
 import type { SignedRequest } from './request-proof.ts'
 
-/** The request that a response answers: its nonce makes the response one of this request only. */
+/**
+ * The request that a response answers. Nonce and signature of its proof make the response one of this request only:
+ * another node may use the same nonce.
+ */
 export interface AnsweredRequest extends SignedRequest {
   readonly nonce: string
+  /** Base64. */
+  readonly signature: string
 }
 
 /** What a response signature covers (docs/protocol/request-proof.md section 8). */
@@ -25,7 +30,7 @@ export type ResponseIdentity =
   | { readonly field: 'chancery-certificate'; readonly value: string; readonly keyId: string }
   | { readonly field: 'workload-identity-token'; readonly value: string }
 
-const OWN_TAG = 'chancery-response-v1'
+const OWN_TAG = 'chancery-response-v2'
 const MAX_AGE: Instant = seconds(60)
 const MAX_AHEAD: Instant = seconds(30)
 
@@ -82,11 +87,12 @@ function writeParameters(
   { created, nonce }: { readonly created: number; readonly nonce: string },
 ): string {
   const list = `(${componentsOf(response).join(' ')});created=${created}`
+  const proof = `chancery-req-sig="${request.signature}"`
   const { identity } = response
   if (identity.field === 'chancery-certificate')
-    return `${list};nonce="${request.nonce}";keyid="${identity.keyId}";alg="ed25519";tag="${OWN_TAG}"`
+    return `${list};nonce="${request.nonce}";keyid="${identity.keyId}";alg="ed25519";tag="${OWN_TAG}";${proof}`
   const expires = created + Number(MAX_AGE / seconds(1))
-  return `${list};expires=${expires};nonce="${nonce}";tag="${WIMSE_TAG}";wimse-req-nonce="${request.nonce}"`
+  return `${list};expires=${expires};nonce="${nonce}";tag="${WIMSE_TAG}";wimse-req-nonce="${request.nonce}";${proof}`
 }
 
 /** RFC 9421 sections 2.4 and 2.5. Its first line differs from that of every request, so neither counts as the other. */

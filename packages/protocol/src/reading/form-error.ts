@@ -11,3 +11,12 @@ export class FormError extends Error {
     this.problem = problem
   }
 }
+
+/** As a place: none is wanted, because the error is only caught. Nothing inside gets a place either. */
+export const NO_PLACE = '\u0000'
+
+/** The place of a member inside another place. */
+export function placeOf(field: string, name: string): string {
+  if (field === '') return name
+  return field === NO_PLACE ? field : `${field}.${name}`
+}

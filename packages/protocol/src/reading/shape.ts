@@ -1,6 +1,6 @@
 import { isJsonObject, member } from '../canonical/json-value.ts'
 import type { JsonObject, JsonValue } from '../canonical/json-value.ts'
-import { FormError } from './form-error.ts'
+import { FormError, NO_PLACE, placeOf } from './form-error.ts'
 import type { Read } from './read.ts'
 import { described, orNullSchema } from './schema.ts'
 import type { Schema, SchemaOf } from './schema.ts'
@@ -33,7 +33,7 @@ export function closed<Shape extends Members>(shape: Shape): Read<ValueOf<Shape>
   const read: Read<ValueOf<Shape>> = (value, field) => {
     if (!isJsonObject(value)) throw new FormError(field, 'an object is needed')
     for (const name of Object.keys(value)) {
-      if (!Object.hasOwn(shape, name)) throw new FormError(pathTo(field, name), UNKNOWN_MEMBER)
+      if (!Object.hasOwn(shape, name)) throw new FormError(placeOf(field, name), UNKNOWN_MEMBER)
     }
     const out: { [name: string]: unknown } = {}
     for (const name of names) out[name] = readMember(value, name, shape[name] as Member<unknown>, field)
@@ -53,9 +53,9 @@ function memberSchema(expected: Member<unknown>, of: SchemaOf): Schema {
 
 function readMember(record: JsonObject, name: string, expected: Member<unknown>, field: string): unknown {
   const value = member(record, name)
-  if (value !== undefined) return expected.read(value, pathTo(field, name))
+  if (value !== undefined) return expected.read(value, placeOf(field, name))
   if ('absent' in expected) return expected.absent
-  throw new FormError(pathTo(field, name), 'is missing')
+  throw new FormError(placeOf(field, name), 'is missing')
 }
 
 export function arrayOf<Value>(
@@ -66,7 +66,9 @@ export function arrayOf<Value>(
     if (!Array.isArray(value)) throw new FormError(field, 'an array is needed')
     if (value.length < (bounds.min ?? 0)) throw new FormError(field, 'has too few items')
     if (value.length > bounds.max) throw new FormError(field, 'has too many items')
-    const items = (value as readonly JsonValue[]).map((item, index) => read(item, `${field}[${index}]`))
+    const items = (value as readonly JsonValue[]).map((item, index) =>
+      read(item, field === NO_PLACE ? field : `${field}[${index}]`),
+    )
     if (bounds.distinct === true && new Set(items).size !== items.length) throw new FormError(field, 'repeats an item')
     return items
   }
@@ -127,8 +129,4 @@ described(object, () => ({ type: 'object' }))
 /** Runs a reader on a whole record. */
 export function readRecord<Value>(read: Read<Value>, value: JsonValue): Value {
   return read(value, '')
-}
-
-function pathTo(field: string, name: string): string {
-  return field === '' ? name : `${field}.${name}`
 }

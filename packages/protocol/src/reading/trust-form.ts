@@ -1,7 +1,7 @@
 import { isJsonObject, member } from '../canonical/json-value.ts'
 import type { JsonObject } from '../canonical/json-value.ts'
 import type { Signature } from '../signing/sign.ts'
-import { FormError } from './form-error.ts'
+import { FormError, placeOf } from './form-error.ts'
 import { described, orNullSchema } from './schema.ts'
 import type { Schema, SchemaOf } from './schema.ts'
 import { arrayOf, nullable, string } from './shape.ts'
@@ -149,7 +149,7 @@ const signatureObject: Read<Signature> = described(
     if (!isJsonObject(value)) throw new FormError(field, 'an object is needed')
     const [keyId, sig] = [member(value, 'key_id'), member(value, 'sig')]
     if (keyId === undefined || sig === undefined) throw new FormError(field, 'key_id and sig are needed')
-    return { key_id: identifier(keyId, `${field}.key_id`), sig: string(sig, `${field}.sig`) }
+    return { key_id: identifier(keyId, placeOf(field, 'key_id')), sig: string(sig, placeOf(field, 'sig')) }
   },
   (of) => ({ type: 'object', properties: { key_id: of(identifier), sig: of(string) }, required: ['key_id', 'sig'] }),
   'signature',
@@ -196,7 +196,7 @@ function memberSchema({ read, signed }: FormMember<unknown>, of: SchemaOf): Sche
 function readMember(record: JsonObject, name: string, expected: FormMember<unknown>, field: string): unknown {
   const value = member(record, name)
   if (expected.signed === 'omit' && (value === undefined || value === null)) return undefined
-  const place = field === '' ? name : `${field}.${name}`
+  const place = placeOf(field, name)
   if (value !== undefined) return expected.read(value, place)
   if (expected.absent !== undefined) return expected.absent
   throw new FormError(place, 'is missing')

@@ -129,52 +129,55 @@ export async function verifyReceivedSignature(received: Received<unknown>, keys:
 export function checkReceivedForm({ form, wire }: Received<unknown>): Verdict<'unknown_field' | 'non_canonical_form'> {
   const members = form.only === undefined ? form.inside : pick(form.inside, form.only)
   const signed = form.only === undefined ? wire : pick(wire, form.only)
-  if (anyPart(members, signed, hasUnknown)) return invalid('unknown_field')
-  if (anyPart(members, signed, lacksSigned)) return invalid('non_canonical_form')
-  return VALID
+  const fault = faultOf(members, signed)
+  if (fault === SOUND) return VALID
+  return invalid(fault === UNKNOWN ? 'unknown_field' : 'non_canonical_form')
 }
 
 function pick<Value>(from: { readonly [name: string]: Value }, names: readonly string[]): { [name: string]: Value } {
   return Object.fromEntries(names.flatMap((name) => (Object.hasOwn(from, name) ? [[name, from[name] as Value]] : [])))
 }
 
-type PartCheck = (members: FormMembers, wire: JsonObject) => boolean
+/** The members of a description, as each check of a record reads them; made once for each. */
+type MemberList = readonly (readonly [name: string, isNeeded: boolean, inside: FormMembers | undefined])[]
 
-/** Lists of a description that every check of a record walks; made once for each. */
-interface MemberLists {
-  readonly inner: readonly (readonly [name: string, inside: FormMembers])[]
-  readonly signed: readonly string[]
-}
+const memberLists = new WeakMap<FormMembers, MemberList>()
 
-const memberLists = new WeakMap<FormMembers, MemberLists>()
-
-function listsOf(members: FormMembers): MemberLists {
-  let lists = memberLists.get(members)
-  if (lists === undefined) {
-    const all = Object.entries(members)
-    lists = {
-      inner: all.flatMap(([name, { inside }]) => (inside === undefined ? [] : [[name, inside] as const])),
-      signed: all.flatMap(([name, { signed }]) => (signed === 'yes' || signed === 'null' ? [name] : [])),
-    }
-    memberLists.set(members, lists)
+function listOf(members: FormMembers): MemberList {
+  let list = memberLists.get(members)
+  if (list === undefined) {
+    list = Object.entries(members).map(
+      ([name, { signed, inside }]) => [name, signed === 'yes' || signed === 'null', inside] as const,
+    )
+    memberLists.set(members, list)
   }
-  return lists
+  return list
 }
 
-/** True when the check holds for a closed object of the record, at any depth outside open objects. */
-function anyPart(members: FormMembers, value: JsonValue, check: PartCheck): boolean {
-  if (Array.isArray(value)) return (value as readonly JsonValue[]).some((item) => anyPart(members, item, check))
-  if (!isJsonObject(value)) return false
-  if (check(members, value)) return true
-  return listsOf(members).inner.some(([name, inside]) => {
+/** The higher one is reported. */
+const SOUND = 0
+const LACKING = 1
+const UNKNOWN = 2
+
+/** Looks into each closed object of the record, at any depth outside open objects. */
+function faultOf(members: FormMembers, value: JsonValue): number {
+  let worst = SOUND
+  if (Array.isArray(value)) {
+    for (const item of value as readonly JsonValue[]) worst = Math.max(worst, faultOf(members, item))
+    return worst
+  }
+  if (!isJsonObject(value)) return worst
+  let known = 0
+  for (const [name, isNeeded, inside] of listOf(members)) {
     const found = member(value, name)
-    return found !== undefined && anyPart(inside, found, check)
-  })
+    if (found === undefined) worst = Math.max(worst, isNeeded ? LACKING : SOUND)
+    else {
+      known += 1
+      if (inside !== undefined) worst = Math.max(worst, faultOf(inside, found))
+    }
+  }
+  return known === Object.keys(value).length ? worst : UNKNOWN
 }
-
-const hasUnknown: PartCheck = (members, wire) => Object.keys(wire).some((name) => !Object.hasOwn(members, name))
-
-const lacksSigned: PartCheck = (members, wire) => listsOf(members).signed.some((name) => !Object.hasOwn(wire, name))
 
 export type FormReason = 'missing_signature' | 'invalid_signature' | 'unknown_field' | 'non_canonical_form'
 

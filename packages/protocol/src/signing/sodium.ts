@@ -10,21 +10,27 @@ export interface Sodium {
   sodium_mprotect_readonly(secret: Uint8Array): void
 }
 
+type Require = ((name: string) => unknown) & { resolve(name: string): string }
+
 interface NodeGlobal {
   readonly process: {
-    getBuiltinModule(name: 'node:module'): { createRequire(from: string): (name: string) => unknown }
+    readonly env: Readonly<Record<string, string | undefined>>
+    getBuiltinModule(name: 'node:module'): { createRequire(from: string): Require }
   }
 }
 
 /**
- * The library where it is installed and fits this machine. It is an optional dependency: without it, or on a system it
+ * The library where it is installed and fits this machine, unless CHANCERY_NATIVE is `off`. It is an optional dependency: without it, or on a system it
  * has no binary for, the platform's own library does the same work in more than twice the time.
  */
 export function findSodium(): Sodium | undefined {
-  const modules = (globalThis as unknown as NodeGlobal).process.getBuiltinModule('node:module')
+  const { process } = globalThis as unknown as NodeGlobal
   const here = (import.meta as unknown as { readonly url: string }).url
+  const load = process.getBuiltinModule('node:module').createRequire(here)
   try {
-    return modules.createRequire(here)('sodium-native') as Sodium
+    load.resolve('sodium-native')
+    // Read only where the package is installed: other runtimes ask the user before a program reads a variable.
+    return process.env['CHANCERY_NATIVE'] === 'off' ? undefined : (load('sodium-native') as Sodium)
   } catch {
     return undefined
   }

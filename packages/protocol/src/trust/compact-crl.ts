@@ -1,6 +1,7 @@
 import type { Crl, CrlEntry } from '../artifacts/crl.ts'
 import { canonicalJson } from '../canonical/canonical-json.ts'
 import { fromUtf8, toUtf8 } from '../canonical/utf8.ts'
+import { applyListDelta, readListDelta } from './list-delta.ts'
 import type { ListPosition } from './revocation-list.ts'
 import { scanRevocationList } from './scan-revocation-list.ts'
 import type { ScannedList } from './scan-revocation-list.ts'
@@ -44,6 +45,16 @@ export class CompactCrl {
   static read(bytes: Uint8Array): CompactCrl | undefined {
     const list = scanRevocationList(bytes, 'own')
     return list === undefined ? undefined : new CompactCrl(list)
+  }
+
+  /**
+   * The list that a delta makes of this one. Undefined when the delta is of another list or does not fit. Verify the result
+   * with {@link isSignedBy}, as any list: a delta has no signature.
+   */
+  withDelta(bytes: Uint8Array): CompactCrl | undefined {
+    const delta = readListDelta(bytes, 'own')
+    const next = delta && applyListDelta(this.#list, delta, 'own')
+    return next === undefined ? undefined : new CompactCrl(next)
   }
 
   /** How many entries it has. */

@@ -1,8 +1,8 @@
 import { fromBase64, toBase64 } from '../canonical/base64.ts'
 import { canonicalBytes } from '../canonical/canonical-json.ts'
-import { JsonError, readJsonBytes } from '../canonical/read-json.ts'
+import { readJsonBytes } from '../canonical/read-json.ts'
 import { toUtf8 } from '../canonical/utf8.ts'
-import { FormError } from '../reading/form-error.ts'
+import { readOrUndefined } from '../reading/read-or-undefined.ts'
 import { closed, integer, readRecord, required, string } from '../reading/shape.ts'
 import { requireOrder, signatures, timestamp } from '../reading/text.ts'
 import type { Signature } from '../signing/sign.ts'
@@ -63,12 +63,9 @@ export async function readListHeadHeader(
 function readHead(value: string): ListHead | undefined {
   const bytes = fromBase64(value)
   if (bytes === undefined) return undefined
-  try {
+  return readOrUndefined(() => {
     const head = readRecord(shape, readJsonBytes(bytes))
     requireOrder(head, 'issued_at', '<', 'next_update')
     return head
-  } catch (error) {
-    if (error instanceof FormError || error instanceof JsonError) return undefined
-    throw error
-  }
+  })
 }

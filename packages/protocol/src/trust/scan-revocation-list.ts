@@ -15,7 +15,7 @@ const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 
 /** By form: as any authority writes it (protocol/gateway 2.6), or as ours does (protocol/core 9.1). */
 export type ListForm = 'any' | 'own'
 const MAX_SIGNATURES = { any: 64, own: 8 } as const
-const MAX_ENTRIES = { any: Number.MAX_SAFE_INTEGER, own: 1_000_000 } as const
+export const MAX_ENTRIES: Readonly<Record<ListForm, number>> = { any: Number.MAX_SAFE_INTEGER, own: 1_000_000 }
 const MAX_IDENTIFIER = 128
 
 /** A revocation list of which nothing but its few own members has become a value (protocol/gateway 2.6). */
@@ -59,6 +59,34 @@ const HEAD_ROOM = 4096
 /** Behind the entries, for the number of the list. */
 const TAIL_ROOM = 64
 
+/** Members that are signed in front of the entries. */
+export type SignedHead = Readonly<Record<'crl_id' | 'issued_at' | 'issuer' | 'next_update', string>>
+
+/** Opens the bytes of a list: the caller adds the entries as the array they are, and closes it with {@link closeList}. */
+export function openList(length: number): GrowingBytes {
+  const out = new GrowingBytes(HEAD_ROOM + length + TAIL_ROOM)
+  out.skip(HEAD_ROOM)
+  return out
+}
+
+/** Puts what is signed around the entries, where they are. */
+export function closeList(
+  out: GrowingBytes,
+  { crl_id, issued_at, issuer, next_update }: SignedHead,
+  sequence: number,
+): Pick<ScannedList, 'entries' | 'signed'> {
+  const end = out.length
+  out.add(toUtf8(`,"sequence":${sequence}}`))
+  const bytes = out.view()
+  const entries = bytes.subarray(HEAD_ROOM, end)
+  const head = canonicalJson({ crl_id, issued_at, issuer, next_update })
+  const before = toUtf8(`${head.slice(0, -1)},"revoked_certificates":`)
+  // No authority makes such a long head; it is still checked.
+  if (before.length > HEAD_ROOM) return { entries, signed: joinBytes([before, bytes.subarray(HEAD_ROOM)]) }
+  bytes.set(before, HEAD_ROOM - before.length)
+  return { entries, signed: bytes.subarray(HEAD_ROOM - before.length) }
+}
+
 class ListScan {
   readonly #bytes: Uint8Array
   readonly #form: ListForm
@@ -96,6 +124,8 @@ class ListScan {
     if (sequence === undefined) throw new ScanError('sequence is missing')
     this.#requireIdentifiers(crl_id, issuer)
     const head = { crl_id, issued_at: issued_at.text, issuer, next_update: next_update.text }
+    if (this.#out === undefined) this.#openEntries(0).add(LIST_END)
+    const out = this.#out as unknown as GrowingBytes
     return {
       crl_id,
       sequence,
@@ -103,30 +133,14 @@ class ListScan {
       next_update: next_update.text,
       issuer,
       signatures: this.#signatures,
-      ...this.#sign(head, sequence),
+      ...closeList(out, head, sequence),
       count: this.#count,
       hasForeignEntry: this.#doIssuersDiffer || (this.#count > 0 && !isSame(this.#entryIssuer, canonicalBytes(issuer))),
     }
   }
 
-  /** Puts what is signed around the entries, where they are. */
-  #sign(head: Readonly<Record<string, string>>, sequence: number): Pick<ScannedList, 'entries' | 'signed'> {
-    if (this.#out === undefined) this.#openEntries(0).add(LIST_END)
-    const out = this.#out as unknown as GrowingBytes
-    const end = out.length
-    out.add(toUtf8(`,"sequence":${sequence}}`))
-    const bytes = out.view()
-    const entries = bytes.subarray(HEAD_ROOM, end)
-    const before = toUtf8(`${canonicalJson(head).slice(0, -1)},"revoked_certificates":`)
-    // No authority makes such a long head; it is still checked.
-    if (before.length > HEAD_ROOM) return { entries, signed: joinBytes([before, bytes.subarray(HEAD_ROOM)]) }
-    bytes.set(before, HEAD_ROOM - before.length)
-    return { entries, signed: bytes.subarray(HEAD_ROOM - before.length) }
-  }
-
   #openEntries(length: number): GrowingBytes {
-    const out = new GrowingBytes(HEAD_ROOM + length + TAIL_ROOM)
-    out.skip(HEAD_ROOM)
+    const out = openList(length)
     out.add(LIST_START)
     this.#out = out
     return out

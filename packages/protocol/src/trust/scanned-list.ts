@@ -78,6 +78,40 @@ export function* entriesOfScan({ entries, count }: Pick<ScannedList, 'entries' |
   }
 }
 
+/**
+ * Returns where entries begin in the bytes of the array, by their numbers, which must ascend. The number of entries itself
+ * gives the place behind the last one.
+ */
+export function placesOfEntries(
+  { entries, count }: Pick<ScannedList, 'entries' | 'count'>,
+  numbers: readonly number[],
+): readonly number[] {
+  const places: number[] = []
+  let [at, number] = [1, 0]
+  for (const wanted of numbers) {
+    if (wanted === count) {
+      places.push(entries.length - 1)
+      continue
+    }
+    for (; number < wanted; number += 1) at = endOfEntry(entries, at) + 1
+    places.push(at)
+  }
+  return places
+}
+
+/** How many entries an array in canonical form has. */
+export function countEntries(entries: Uint8Array): number {
+  let count = 0
+  for (let at = 1; at < entries.length - 1; at = endOfEntry(entries, at) + 1) count += 1
+  return count
+}
+
+function endOfEntry(entries: Uint8Array, start: number): number {
+  let at = start
+  for (const head of ENTRY_HEAD_LENGTHS) at = endOfString(entries, at + head)
+  return at + 1
+}
+
 const NOTHING = new Uint8Array()
 
 function endOfString(bytes: Uint8Array, start: number): number {

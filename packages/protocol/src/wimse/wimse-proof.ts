@@ -150,6 +150,8 @@ export interface WimseCaller {
   readonly certificate: JoinCertificate
   readonly created: number
   readonly nonce: string
+  /** The verified signature, Base64. */
+  readonly signature: string
   /** Of the body as signed; undefined when the caller says that there is none. */
   readonly contentDigest: string | undefined
 }
@@ -185,7 +187,13 @@ export async function verifyWimseRequest(
   if (known === undefined) return 'wit_untrusted'
   const refusal = await checkWit(wit, { ...known, keys: known.keys(wit.certificate) }, now)
   if (refusal !== undefined) return refusal
-  return { certificate: wit.certificate, created, nonce, contentDigest: fields['content-digest'] }
+  return {
+    certificate: wit.certificate,
+    created,
+    nonce,
+    signature: proof.signature,
+    contentDigest: fields['content-digest'],
+  }
 }
 
 /** The covered fields, when all of them are there and nothing is there that must be covered and is not. */

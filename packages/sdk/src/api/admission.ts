@@ -29,6 +29,12 @@ export type ListedRule = {
   readonly warnings: readonly string[]
 }
 
+export interface RulePage {
+  readonly rules: readonly ListedRule[]
+  /** Gives the next page; null on the last one. */
+  readonly next_cursor: string | null
+}
+
 export interface TestedEvidence {
   /** A secret until it expires. Nothing of it is stored. */
   readonly token: string
@@ -61,7 +67,8 @@ export interface RemovedRule {
 export interface AdmissionApi {
   /** As operator. The same rule again gives the stored one. */
   add(request: AdmissionRequest, options?: CallOptions): Promise<AddedRule>
-  list(options?: CallOptions): Promise<readonly ListedRule[]>
+  /** The rules in force first, then the newest. At most 100 in a page. */
+  list(query?: { readonly limit?: number; readonly cursor?: string }, options?: CallOptions): Promise<RulePage>
   test(rule_id: string, evidence: TestedEvidence, options?: CallOptions): Promise<AdmissionVerdict>
   /** Ends joins and renewals by the rule. */
   remove(
@@ -92,7 +99,7 @@ const readListed = known({
   ...described,
 })
 
-const readList = known({ rules: shape.required(shape.arrayOf(readListed, { max: 1000 })) })
+const readPage = known({ rules: shape.required(shape.arrayOf(readListed, { max: 1000 })), next_cursor: wordOrNull })
 
 const readVerdict = known({
   rule_id: word,
@@ -121,8 +128,8 @@ export function admissionApi({ call }: Connection): AdmissionApi {
         read: json((value) => readAdded(value, '')),
         options,
       }),
-    list: async (options) =>
-      (await call({ route: admission.list, read: json((value) => readList(value, '')), options })).rules,
+    list: (query = {}, options) =>
+      call({ route: admission.list, query: { ...query }, read: json((value) => readPage(value, '')), options }),
     test: (rule_id, evidence, options) =>
       call({
         route: admission.test,

@@ -3,7 +3,7 @@ import { asJson, readCrl, shape } from '@chancery/protocol'
 import type { CompactCrl, Crl, JoinCertificate, JsonObject, RevocationReason } from '@chancery/protocol'
 import { json, known } from '../http/read-response.ts'
 import type { CallOptions, Connection, WriteOptions } from '../http/call.ts'
-import { RequestError } from '../errors.ts'
+import { RefusedError, RequestError } from '../errors.ts'
 import { compactCrl, scannedList } from '../trust/scanned-list.ts'
 import type { OfferedList } from '../verify/relying-party.ts'
 import { preview, isDryRun, readCounted } from './dry-run.ts'
@@ -60,6 +60,13 @@ export interface CrlApi {
   scanned(options?: CallOptions): Promise<OfferedList>
   /** As {@link ofKey}, in the form of {@link scanned}. */
   scannedOfKey(keyId: string, options?: CallOptions): Promise<OfferedList>
+  /**
+   * What changed since the list with this sequence, for {@link CompactCrl.withDelta}. Undefined when the authority has no
+   * delta from it: load the full list then. Verify the rebuilt list as any other: a delta has no signature.
+   */
+  delta(from: number, issuer: string, options?: CallOptions): Promise<Uint8Array | undefined>
+  /** One version of the list. Its address never gets other content, so a cache may have it. */
+  version(sequence: number, options?: CallOptions): Promise<Crl>
   /** The list of one key: the current one, or a former one while its certificates are in use. */
   ofKey(keyId: string, options?: CallOptions): Promise<Crl>
   /** Previews what would be revoked; an unknown id is refused as in the revocation itself. */
@@ -133,6 +140,20 @@ export function crlApi(connection: Connection): CrlApi {
     scanned: (options) => call({ route: crl.current, read: scannedList, options }),
     scannedOfKey: (keyId, options) => call({ route: crl.keys, params: { key_id: keyId }, read: scannedList, options }),
     ofKey: (keyId, options) => call({ route: crl.keys, params: { key_id: keyId }, read: json(readCrl), options }),
+    delta: (from, issuer, options) =>
+      orNone(call({ route: crl.delta, query: { from: String(from), issuer }, read: ({ body }) => body, options })),
+    version: (sequence, options) =>
+      call({ route: crl.version, params: { sequence: String(sequence) }, read: json(readCrl), options }),
     revoke,
+  }
+}
+
+/** Also for an authority of an earlier release, which has no such route. */
+async function orNone<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof RefusedError && error.status === 404) return undefined
+    throw error
   }
 }

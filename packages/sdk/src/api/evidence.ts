@@ -2,7 +2,6 @@ import { evidence } from '@chancery/contract'
 import {
   FormError,
   isJsonObject,
-  readEventLine,
   readReceived,
   retentionCheckpointForm,
   shape,
@@ -26,8 +25,11 @@ import { decisionSearchApi, readEvent } from './decision-search.ts'
 import type { DecisionSearchApi } from './decision-search.ts'
 import { isDryRun, preview } from './dry-run.ts'
 import type { EvidenceEvent, EvidenceFilter } from './evidence-entries.ts'
+import { MAX_PAGE, exportPages, linesOf } from './evidence-export.ts'
+import type { ExportedPage } from './evidence-export.ts'
 
 export type { EvidenceEvent, EvidenceFilter } from './evidence-entries.ts'
+export type { ExportedPage } from './evidence-export.ts'
 
 export interface EvidencePage {
   readonly count: number
@@ -93,7 +95,9 @@ export interface EvidenceApi extends DecisionSearchApi {
   vendor(vendorId: string, options?: CallOptions): Promise<JsonObject>
   /** Returns at most 1000 entries after a sequence, byte for byte as stored. */
   lines(sinceSequence: number, limit?: number, options?: CallOptions): Promise<readonly string[]>
-  /** Returns every line after a sequence, page after page. */
+  /** Returns every page after a sequence as bytes, with two pages in flight. Use it to copy an export. */
+  pages(sinceSequence?: number, options?: CallOptions): AsyncGenerator<ExportedPage, void, undefined>
+  /** Returns every line after a sequence, with two pages in flight. */
   export(sinceSequence?: number, options?: CallOptions): AsyncGenerator<string, void, undefined>
   /** Returns the report of the authority about its own store; `StoreChecker` verifies without trusting the authority. */
   verify(options?: CallOptions): Promise<JsonObject>
@@ -119,7 +123,6 @@ export interface EvidenceApi extends DecisionSearchApi {
 const word = shape.required(shape.string)
 const count = shape.required(shape.integer(0, Number.MAX_SAFE_INTEGER))
 const place = shape.required(shape.nullable(shape.integer(0, Number.MAX_SAFE_INTEGER)))
-const MAX_PAGE = 1000
 
 const readPage = known({
   count,
@@ -189,20 +192,9 @@ export function evidenceApi(connection: Connection): EvidenceApi {
     ...readingMethods(connection),
     ...keepingMethods(connection),
     lines: (since, limit = MAX_PAGE, options) => lines(since, limit, options),
+    pages: (since = 0, options) => exportPages(connection, since, options),
     async *export(since = 0, options) {
-      for (let [after, next] = [since, lines(since, MAX_PAGE, options)]; ;) {
-        const page = await next
-        if (page.length < MAX_PAGE) return yield* page
-        const event = readEventLine(page.at(-1) ?? '')
-        if (event === undefined) throw new FormError('entry', 'the last line of a page cannot be read')
-        // A page that does not move forward would cause an endless loop.
-        if (event.entry.store_sequence <= after) throw new FormError('entry', 'the page does not follow the last one')
-        after = event.entry.store_sequence
-        // Fetched while the caller reads this page; a failure is thrown with the next page.
-        next = lines(event.entry.store_sequence, MAX_PAGE, options)
-        next.catch(() => undefined)
-        yield* page
-      }
+      for await (const page of exportPages(connection, since, options)) yield* linesOf(page)
     },
   }
 }

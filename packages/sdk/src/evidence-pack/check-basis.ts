@@ -1,6 +1,5 @@
 import {
   BOUNDARY_POLICY_FORM,
-  FormError,
   agreementRecordForm,
   allAuthorityKeys,
   asJson,
@@ -12,6 +11,7 @@ import {
   keysInPeriod,
   policySetDigest,
   readAttestation,
+  readOrUndefined,
   readReceived,
   readRecognitionTreaty,
   receivedBytes,
@@ -265,10 +265,5 @@ function unsignedDigest({ signatures: _signatures, ...body }: JsonObject): strin
 }
 
 export function tryRead<Value>(read: (value: JsonValue) => Value, value: JsonValue): Value | undefined {
-  try {
-    return read(value)
-  } catch (error) {
-    if (error instanceof FormError) return undefined
-    throw error
-  }
+  return readOrUndefined(() => read(value))
 }

@@ -30,7 +30,28 @@ export async function findKeys({ genesis, key_history }: KeyRecords, trust: Pack
   const verdict = key_history === null ? undefined : await verifyKeyHistory(key_history, genesis)
   const own = key_history !== null && verdict?.ok === true ? { genesis, history: key_history } : { genesis }
   const history = await trustedHistory(trust)
-  return { keys: history === undefined ? own : newestKeys(own, trust.genesis, history), own, history: verdict }
+  if (history === undefined) return { keys: own, own, history: verdict }
+  const missed = own.history === undefined ? undefined : findMissedKey(own.history, genesis, history)
+  return {
+    keys: newestKeys(own, trust.genesis, history),
+    own,
+    history: missed === undefined ? verdict : failed(`key_history_incomplete: it does not list ${missed.key_id}`),
+  }
+}
+
+/** A key that the trusted history dates before the block of the pack: without it, the history is of an earlier block. */
+function findMissedKey(
+  own: KeyHistory,
+  { network_authority }: GenesisBlock,
+  trusted: KeyHistory,
+): FormerKey | undefined {
+  const start = instantOf(network_authority.valid_from)
+  return trusted.former_keys.find(
+    ({ public_key, valid_from }) =>
+      instantOf(valid_from) < start &&
+      public_key !== network_authority.public_key &&
+      formerOf(own, public_key).length === 0,
+  )
 }
 
 function newestKeys(own: AuthorityKeys, trusted: GenesisBlock | undefined, history: KeyHistory): AuthorityKeys {

@@ -67,6 +67,7 @@ async function run(
     invite: () => createInvite(na, { max_validity_hours: 168 }),
     clock: () => clock.now(),
     random: () => 0.5,
+    followCrl: true,
     sleep: async (ms, signal) => {
       while (isPaused && signal?.aborted !== true) await new Promise((resolve) => setImmediate(resolve))
       clock.advance(ms / 1000)

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
+  asJson,
   CompactCrl,
   DAY,
-  asJson,
   defaultPolicyTerms,
   draftPolicyManifest,
   readCrl,
@@ -67,6 +67,7 @@ async function followAll(
     events,
     clock: () => NOW,
     signal,
+    followsCrl: true,
   }
   const lists = await NodeLists.open(parts)
   for (const each of offered) {
@@ -114,7 +115,15 @@ it('uses the key that signed the stored list, also when the earlier run was kill
   } as unknown as FollowedKeys
   const signal = new AbortController().signal
   const client = {} as Client
-  await NodeLists.open({ client, store, followed, events: new NodeEmitter(), clock: () => NOW, signal })
+  await NodeLists.open({
+    client,
+    store,
+    followed,
+    events: new NodeEmitter(),
+    clock: () => NOW,
+    signal,
+    followsCrl: true,
+  })
   expect(addressed).toEqual([by.signer.publicKey])
 })
 
@@ -139,7 +148,7 @@ it('is of the current key once one was: a former key still signs a list that lea
   const client = serving(() => offered)
   const signal = new AbortController().signal
   const store = new MemoryNodeStore()
-  let lists = await NodeLists.open({ client, store, followed, events, clock: () => NOW, signal })
+  let lists = await NodeLists.open({ client, store, followed, events, clock: () => NOW, signal, followsCrl: true })
   const offer = async (issuer: typeof by, sequence: number): Promise<number | undefined> => {
     offered = await sign(issuer, sequence)
     await lists.followCrl({ crl_sequence: sequence } as Parameters<NodeLists['followCrl']>[0])
@@ -148,7 +157,7 @@ it('is of the current key once one was: a former key still signs a list that lea
   expect([await offer(former, 1), await offer(former, 2), await offer(by, 3)]).toEqual([1, 2, 3])
   expect([await offer(former, 4), refused]).toEqual([3, [['not_signed', 4]]])
   // The same after a restart.
-  lists = await NodeLists.open({ client, store, followed, events, clock: () => NOW, signal })
+  lists = await NodeLists.open({ client, store, followed, events, clock: () => NOW, signal, followsCrl: true })
   expect([await offer(former, 5), await offer(by, 5)]).toEqual([3, 5])
   // The way back: the root names the former one as current again.
   current = former.signer.publicKey
@@ -197,6 +206,7 @@ describe('the policy a node holds', () => {
       events,
       clock: () => NOW,
       signal: new AbortController().signal,
+      followsCrl: true,
     }
     let lists = await NodeLists.open(parts)
     const offer = async (issuer: typeof by, policy_id: string, away: Instant): Promise<string | undefined> => {
@@ -244,6 +254,7 @@ describe('the policy a node holds', () => {
       events,
       clock: () => NOW,
       signal: new AbortController().signal,
+      followsCrl: true,
     })
     await lists.followPolicy({ policy_id: 'old' } as Parameters<NodeLists['followPolicy']>[0])
     expect([lists.policy, refused]).toEqual([undefined, [['policy', 'rollback']]])
@@ -270,6 +281,7 @@ it('goes on from a list that a store took as bytes, and from one that it took as
         events: new NodeEmitter(),
         clock: () => NOW,
         signal: new AbortController().signal,
+        followsCrl: true,
       }
       const lists = await NodeLists.open(parts)
       await lists.followCrl({ crl_sequence: 3 } as Parameters<NodeLists['followCrl']>[0])

@@ -1,5 +1,6 @@
 import {
   CompactCrl,
+  DELTA_FROM_BYTES,
   checkListAdvance,
   fromUtf8,
   instantOf,
@@ -24,6 +25,8 @@ export interface ListParts {
   readonly events: NodeEmitter
   readonly clock: () => Instant
   readonly signal: AbortSignal
+  /** Without it the list is read during a key succession only. */
+  readonly followsCrl: boolean
 }
 
 /** Revocation list and policy as the authority has them, fetched only when a heartbeat says that they changed. */
@@ -69,7 +72,9 @@ export class NodeLists {
   }
 
   async followCrl({ crl_sequence: announced }: HeartbeatResponse): Promise<void> {
-    const { client, clock, events, signal } = this.#parts
+    const { client, clock, events, followed, followsCrl, signal } = this.#parts
+    // The first list that the next key signs says that it signs from now on, so each node needs one then.
+    if (!followsCrl && followed.audience === followed.current) return
     const stored = this.#crl?.position
     // An expired list is fetched again even when its sequence is the same: the authority signs it again.
     const isFresh = stored !== undefined && clock() < stored.nextUpdate
@@ -77,7 +82,7 @@ export class NodeLists {
     // An authority that was restored from an old backup looks like this, and so does one that was replaced.
     if (stored !== undefined && announced !== undefined && announced < stored.sequence)
       return this.#refuse({ list: 'crl', reason: 'rollback', offered: announced, stored: stored.sequence })
-    const list = await client.crl.compact({ signal })
+    const list = (await this.#readDelta()) ?? (await client.crl.compact({ signal }))
     const reason = await this.#findProblem(list)
     if (reason !== undefined)
       return this.#refuse({
@@ -94,6 +99,24 @@ export class NodeLists {
     this.#switchedTo = undefined
     await this.#noteSigner(list)
     events.emit('crl', { crl: list.crl, count: list.count })
+  }
+
+  /**
+   * The next list as a change of the held one, where the authority has it. Undefined when anything is wrong with it: the
+   * full list decides then.
+   */
+  async #readDelta(): Promise<CompactCrl | undefined> {
+    const { client, signal } = this.#parts
+    const held = this.#crl
+    if (held === undefined || held.signedBytes.length < DELTA_FROM_BYTES) return undefined
+    try {
+      const bytes = await client.crl.delta(held.crl.sequence, held.crl.issuer, { signal })
+      const next = bytes && held.withDelta(bytes)
+      return next !== undefined && (await this.#findProblem(next)) === undefined ? next : undefined
+    } catch (error) {
+      if (signal.aborted) throw error
+      return undefined
+    }
   }
 
   /** A list of the current key says that the switch is done: from then on proofs are made for it. */

@@ -37,6 +37,7 @@ export interface NodeLoopParts {
   readonly signal: AbortSignal
   readonly status: string | (() => string)
   readonly agent: AgentFacts | undefined
+  readonly renewBeforeHours: number
   readonly certificate: JoinCertificate
   /** For a certificate that came from evidence: each renewal needs fresh evidence. */
   readonly evidence: NodeEvidence | undefined
@@ -111,7 +112,8 @@ export class NodeLoop {
 
   #timeToRenew(): Instant {
     const { issued_at, expires_at } = this.#certificate
-    return renewalTime({ issuedAt: instantOf(issued_at), expiresAt: instantOf(expires_at) }, this.#parts.random())
+    const lifetime = { issuedAt: instantOf(issued_at), expiresAt: instantOf(expires_at) }
+    return renewalTime(lifetime, this.#parts.random(), this.#parts.renewBeforeHours)
   }
 
   async #heartbeat(): Promise<void> {

@@ -34,6 +34,7 @@ function options(store: NodeStore, more: Partial<NodeOptions> = {}): NodeOptions
       return new Promise((resolve) => setImmediate(resolve))
     },
     random: () => 0.5,
+    followCrl: true,
     ...more,
   }
 }
@@ -131,6 +132,19 @@ describe('a node', () => {
       other.certificate.cert_id,
     ])
     expect(node.policy?.allowed_ports).toEqual([8443])
+  })
+
+  it('reads no revocation list by default, and still ends when its certificate is revoked', async () => {
+    const asked: string[] = []
+    const fetch = (url: string, init: RequestInit): Promise<Response> => {
+      asked.push(new URL(url).pathname)
+      return globalThis.fetch(url, init)
+    }
+    const node = await Node.join(options(new MemoryNodeStore(), { fetch, followCrl: false }))
+    node.on('heartbeat', () => void na.as('privileged')('POST', '/admin/revoke', { cert_id: node.certificate.cert_id }))
+    expect(await node.ended).toMatchObject({ code: 'certificate_revoked' })
+    expect(asked.filter((path) => path.startsWith('/crl'))).toEqual([])
+    expect(node.crl).toBeUndefined()
   })
 
   it('ends when its certificate is revoked, and says why', async () => {

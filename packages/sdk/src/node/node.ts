@@ -32,6 +32,7 @@ import type { NodeEvents } from './events.ts'
 import { FollowedKeys } from './followed.ts'
 import { NodeLoop } from './node-loop.ts'
 import { NodeLists } from './lists.ts'
+import { RENEW_BEFORE_HOURS } from './schedule.ts'
 import type { NodeStore } from './store.ts'
 import { WitSource } from './wit-source.ts'
 
@@ -62,6 +63,16 @@ export interface NodeOptions extends Omit<ClientOptions, 'node' | 'operator'> {
   readonly status?: string | (() => string)
   /** Registered as long as the node runs. */
   readonly agent?: Omit<AgentFacts, 'network_name'>
+  /**
+   * Reads every new revocation list, for a program that uses {@link Node.crl}. Off by default: the authority refuses the
+   * heartbeats of a revoked node, so a node needs no list for itself.
+   */
+  readonly followCrl?: boolean
+  /**
+   * Renews this many hours before the certificate ends, or after two thirds of its life if that is later: 24 when not
+   * given, at most 720. Before you raise it, set RENEWAL_GRACE_SECONDS of the authority (docs/operate/capacity.md).
+   */
+  readonly renewBeforeHours?: number
   /** Waits between steps; tests pass their own, like `clock`. */
   readonly sleep?: (ms: number, signal: AbortSignal | undefined) => Promise<void>
   /** From 0 up to 1, for the spread of renewals and retries. */
@@ -149,7 +160,15 @@ export class Node {
       stored ??
       (await enroll({ client, store, followed, expected, clock, invite, evidence, lostCertificate, validityHours }))
     const [events, stop] = [new NodeEmitter(), new AbortController()]
-    const lists = await NodeLists.open({ client, store, followed, events, clock, signal: stop.signal })
+    const lists = await NodeLists.open({
+      client,
+      store,
+      followed,
+      events,
+      clock,
+      signal: stop.signal,
+      followsCrl: options.followCrl === true,
+    })
     const loop = new NodeLoop({
       client,
       store,
@@ -158,6 +177,7 @@ export class Node {
       events,
       clock,
       random,
+      renewBeforeHours: readHours(options.renewBeforeHours),
       expected,
       signal: stop.signal,
       status: options.status ?? 'healthy',
@@ -180,7 +200,7 @@ export class Node {
   }
 
   /**
-   * The revocation list this node holds; checked, and never older than one it held before. Its entries become values
+   * The revocation list this node holds, with {@link NodeOptions.followCrl}; checked, and never older than one it held before. Its entries become values
    * when `revoked_certificates` is read, which takes much memory for a list of many megabytes.
    */
   get crl(): Crl | undefined {
@@ -266,4 +286,10 @@ function ignoreStop(signal: AbortSignal): (error: unknown) => void {
   return (error) => {
     if (!signal.aborted) throw error
   }
+}
+
+function readHours(hours: number = RENEW_BEFORE_HOURS): number {
+  if (!Number.isInteger(hours) || hours < 1 || hours > 720)
+    throw new RequestError('renewBeforeHours must be a whole number from 1 to 720')
+  return hours
 }

@@ -8,21 +8,25 @@ export interface Lifetime {
   readonly expiresAt: Instant
 }
 
-const LAST_CALL: Instant = 24n * HOUR
+/** A renewal this long before the end, or later, lists nothing: see protocol/core 9.2. */
+export const RENEW_BEFORE_HOURS = 24
 const LONGEST_SPREAD: Instant = 2n * HOUR
 
-/** From when on a certificate should be renewed: two thirds of its life or 24 h before its end, whichever is later. */
-export function renewalDue({ issuedAt, expiresAt }: Lifetime): Instant {
+/**
+ * From when on a certificate should be renewed: two thirds of its life or so many hours before its end, whichever is
+ * later.
+ */
+export function renewalDue({ issuedAt, expiresAt }: Lifetime, renewBeforeHours: number = RENEW_BEFORE_HOURS): Instant {
   const twoThirds = issuedAt + ((expiresAt - issuedAt) * 2n) / 3n
-  const lastCall = expiresAt - LAST_CALL
+  const lastCall = expiresAt - BigInt(renewBeforeHours) * HOUR
   return twoThirds > lastCall ? twoThirds : lastCall
 }
 
 /** When this node renews: spread by up to 2 h or a tenth of the life, so that a fleet does not come at once. */
-export function renewalTime(lifetime: Lifetime, random: number): Instant {
+export function renewalTime(lifetime: Lifetime, random: number, renewBeforeHours?: number): Instant {
   const tenth = (lifetime.expiresAt - lifetime.issuedAt) / 10n
   const spread = tenth < LONGEST_SPREAD ? tenth : LONGEST_SPREAD
-  return renewalDue(lifetime) + BigInt(Math.floor(Number(spread) * random))
+  return renewalDue(lifetime, renewBeforeHours) + BigInt(Math.floor(Number(spread) * random))
 }
 
 const FIRST_RETRY_SECONDS = 5

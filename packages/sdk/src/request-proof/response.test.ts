@@ -9,6 +9,7 @@ import { firstReads, secondReads } from './readers.suite.ts'
 import { ResponseUntrustedError, signResponse } from './response.ts'
 import type { ResponseCheck, ResponseSigner } from './response.ts'
 import { signingFetch } from './sign.ts'
+import { signWimseRequest } from './wimse.ts'
 import type { NodeCaller } from './verify.ts'
 
 const AUDIENCE = 'https://print.example.org'
@@ -161,6 +162,35 @@ describe('a response is refused', () => {
     expect([await problem(url), await problem(url)]).toEqual(['ok', 'response_malformed'])
   })
 
+  it('when it answered the request of another node that used the same nonce', async () => {
+    let made: Fields | undefined
+    const url = await serve(byCertificate, (fields, answer, { proof }) => {
+      made ??= fields
+      // As if another node had sent its proof with the nonce of this request.
+      const nonce = /nonce="[^"]*"/.exec(proof.headers['signature-input'])?.[0] ?? ''
+      const input = (made['signature-input'] ?? '').replace(/nonce="[^"]*"/, nonce)
+      return [{ ...made, 'signature-input': input }, answer]
+    })
+    expect([await problem(url), await problem(url)]).toEqual(['ok', 'response_malformed'])
+  })
+
+  it('to be signed for a nonce that was not verified', async () => {
+    let signed = ''
+    const url = await serve(byToken, (fields, answer) => {
+      signed = fields['signature-input'] ?? ''
+      return [fields, answer]
+    })
+    const identity = { signer: own.node, wit: await tokenOf(own) }
+    const body = new TextEncoder().encode('x')
+    const fields = await signWimseRequest({ method: 'POST', url, body, audience: AUDIENCE, now: NOW }, identity)
+    const stray = `x=("@method");nonce="${'s'.repeat(20)}"`
+    const headers = { ...fields, 'signature-input': `${stray}, ${fields['signature-input']}` }
+    const response = await fetch(url, { method: 'POST', body, headers })
+    expect(response.status).toBe(201)
+    const nonce = /;nonce="([^"]+)"/.exec(fields['signature-input'] ?? '')?.[1]
+    expect(signed).toContain(`;wimse-req-nonce="${nonce}"`)
+  })
+
   it('when it is old, of another node, of a revoked node, or too long', async () => {
     const url = await serve(byCertificate)
     expect(await problem(url, { now: () => NOW + seconds(61) })).toBe('response_stale')
@@ -178,7 +208,11 @@ describe('a response is refused', () => {
 
   it('to be signed with the certificate or token of another key', async () => {
     const caller = {
-      proof: { request: { method: 'GET', target: '/' }, headers: { 'signature-input': `;nonce="${'n'.repeat(16)}"` } },
+      proof: {
+        request: { method: 'GET', target: '/' },
+        headers: {},
+        verified: { nonce: 'n'.repeat(16), signature: `${'A'.repeat(86)}==` },
+      },
     }
     const by = { signer: own.node, certificate: service.certificate }
     await expect(signResponse(caller as unknown as NodeCaller, { status: 200 }, by)).rejects.toThrow('of another key')

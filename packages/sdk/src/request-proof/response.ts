@@ -42,8 +42,8 @@ export async function signResponse(
   response: ResponseToSign,
   by: ResponseSigner,
 ): Promise<Readonly<Record<string, string>>> {
-  const nonce = nonceOf(caller.proof.headers['signature-input'])
-  if (nonce === undefined) throw new RequestError('the proof of the caller has no nonce')
+  const proof = caller.proof.verified ?? proofOf(caller.proof.headers)
+  if (proof === undefined) throw new RequestError('the proof of the caller has no nonce')
   const body = typeof response.body === 'string' ? toUtf8(response.body) : (response.body ?? new Uint8Array())
   const identity = identityOf(by)
   const digest = contentDigest(body)
@@ -54,7 +54,7 @@ export async function signResponse(
     signer: by.signer,
   }
   const signed = { status, contentDigest: digest, contentType, identity }
-  const made = await signResponseFields(signed, { ...caller.proof.request, nonce }, facts)
+  const made = await signResponseFields(signed, { ...caller.proof.request, ...proof }, facts)
   return { 'content-digest': digest, [identity.field]: identity.value, ...made }
 }
 
@@ -129,12 +129,12 @@ async function findProblem(
   const now = signingTimeOf(check.now?.())
   const [input, signature, digest] = ['signature-input', 'signature', 'content-digest'].map((name) => headers.get(name))
   const read = readIdentity(headers)
-  const nonce = nonceOf(sent.proof['signature-input'])
-  if (!input || !signature || !digest || read === undefined || nonce === undefined) return 'response_unsigned'
+  const proof = proofOf(sent.proof)
+  if (!input || !signature || !digest || read === undefined || proof === undefined) return 'response_unsigned'
   const { identity, certificate } = read
   if (digest !== contentDigest(body)) return 'digest_mismatch'
   const signed = { status, contentDigest: digest, contentType: headers.get('content-type') ?? undefined, identity }
-  const request = { method: sent.method, target: targetOf(sent.url), nonce }
+  const request = { method: sent.method, target: targetOf(sent.url), ...proof }
   const fields = { 'signature-input': input, signature }
   const refusal = await checkResponseFields(signed, request, fields, { publicKey: certificate.node_public_key, now })
   if (refusal !== undefined) return refusal
@@ -175,9 +175,14 @@ function readIdentity(
   return { certificate, identity: { field: 'chancery-certificate', value: text, keyId: certificate.cert_id } }
 }
 
-/** The nonce of a request, as its proof has it. */
-function nonceOf(signatureInput: string | undefined): string | undefined {
-  return /;nonce="([\w+/=.~-]{16,128})"/.exec(signatureInput ?? '')?.[1]
+/** Nonce and signature of a request, from fields with one signature only. */
+function proofOf(
+  fields: Readonly<Record<string, string | undefined>>,
+): { readonly nonce: string; readonly signature: string } | undefined {
+  const [, nonce] =
+    /^\w+=\([^)]*\)[^()]*;nonce="([\w+/=.~-]{16,128})"[^()]*$/.exec(fields['signature-input'] ?? '') ?? []
+  const [, signature] = /^\w+=:([A-Za-z0-9+/]{86}==):$/.exec(fields['signature'] ?? '') ?? []
+  return nonce === undefined || signature === undefined ? undefined : { nonce, signature }
 }
 
 async function readWithin(response: Response, maxBytes: number): Promise<Uint8Array | undefined> {

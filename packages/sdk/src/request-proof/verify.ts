@@ -81,6 +81,8 @@ type PolicyNow = ProofPolicy & { readonly now: Instant }
 export interface ReceivedProof {
   readonly request: SignedRequest
   readonly headers: ProofHeaders
+  /** Of a profile whose fields may have other signatures: nonce and signature (Base64) that were verified. */
+  readonly verified?: { readonly nonce: string; readonly signature: string }
 }
 
 /** Who made a request. */

@@ -80,7 +80,7 @@ export async function verifyWimse(request: WimseIncoming, policy: WimseProofPoli
     Object.hasOwn(policy.networks, name) ? policy.networks[name] : undefined
   const caller = await verifyWimseRequest(request, { audience: policy.audience, network, now })
   if (typeof caller === 'string') return { ok: false, reason: caller }
-  const { certificate, nonce, created, contentDigest: signed } = caller
+  const { certificate, nonce, signature, created, contentDigest: signed } = caller
   const decision = await policy.evaluate(certificate, now)
   if (!decision.trusted) return { ok: false, reason: 'certificate_untrusted', decision }
   const used = await claim(policy, certificate, nonce, seconds(created + LIFETIME_SECONDS), now)
@@ -99,7 +99,7 @@ export async function verifyWimse(request: WimseIncoming, policy: WimseProofPoli
     'signature-input': field('signature-input').join(),
     signature: field('signature').join(),
   }
-  const proof = { request: { method, target }, headers }
+  const proof = { request: { method, target }, headers, verified: { nonce, signature } }
   return { ok: true, node: { publicKey, certificate, roles, decision, attestation: undefined, proof } }
 }
 

@@ -8,8 +8,10 @@ import { signingTimeOf } from './signing-time.ts'
 import { FollowedKeys } from '../node/followed.ts'
 import type { Followed, KeyStore } from '../node/followed.ts'
 import { MemoryNodeStore } from '../node/store.ts'
+import type { CallOptions } from '../http/call.ts'
 import { RelyingParty } from '../verify/relying-party.ts'
 import type { InstallRefusal, NetworkPins, OfferedList } from '../verify/relying-party.ts'
+import { deltaStart, offeredWithDelta } from './scanned-list.ts'
 
 export interface FollowedPartyOptions extends Omit<
   NetworkPins,
@@ -48,6 +50,8 @@ export class FollowedParty {
   /** Public keys with a list in force. */
   readonly #pinned = new Set<string>()
   #party: RelyingParty | undefined
+  /** The current list as it was read last, when it is large: the next one is read as a change of it. */
+  #held: OfferedList | undefined
 
   private constructor(options: FollowedPartyOptions, followed: FollowedKeys) {
     this.#options = options
@@ -91,10 +95,10 @@ export class FollowedParty {
       failure = error instanceof Error ? error : new Error(String(error))
       return 'unchanged'
     })
-    const served = await client.crl.scanned(call)
-    const lists: Record<string, ListOutcome> = { [served.issuer]: await this.#install(served) }
+    const { issuer, outcome } = await this.#refreshCurrent(call)
+    const lists: Record<string, ListOutcome> = { [issuer]: outcome }
     for (const { key_id } of this.#former()) {
-      if (key_id === served.issuer) continue
+      if (key_id === issuer) continue
       const list = await orUndefined(client.crl.scannedOfKey(key_id, call))
       lists[key_id] = list === undefined ? 'none' : await this.#install(list)
     }
@@ -122,6 +126,42 @@ export class FollowedParty {
     const refused = { findings: [{ code: 'unknown_issuer' as const, key_id }], issuer: undefined, expiresAt: undefined }
     const facts = { network: presented.network_name, policyRevision: this.#options.revision ?? null, now: time }
     return toVerdict(toTrustDecision(refused, facts))
+  }
+
+  /** Reads the change since the held list where there is one, and the full list otherwise. */
+  async #refreshCurrent(call: CallOptions): Promise<{ readonly issuer: string; readonly outcome: ListOutcome }> {
+    const next = await this.#readDelta(call)
+    const held = this.#held
+    // A cache may repeat an old answer: a list that is over is read in full.
+    if (next === 'same' && held !== undefined && this.#isInForce(held))
+      return { issuer: held.issuer, outcome: 'current' }
+    if (next !== undefined && next !== 'same' && (await this.#install(next)) === 'current') {
+      this.#held = next
+      return { issuer: next.issuer, outcome: 'current' }
+    }
+    const served = await this.#options.client.crl.scanned(call)
+    const outcome = await this.#install(served)
+    // Only a list in force is a base.
+    if (outcome === 'current') this.#held = deltaStart(served) === undefined ? undefined : served
+    return { issuer: served.issuer, outcome }
+  }
+
+  #isInForce({ position }: OfferedList): boolean {
+    return (this.#options.clock?.() ?? signingTimeOf(undefined)) < position.nextUpdate
+  }
+
+  /** A delta that cannot be read or does not fit is no failure: the full list decides. */
+  async #readDelta(call: CallOptions): Promise<OfferedList | 'same' | undefined> {
+    const held = this.#held
+    const start = deltaStart(held)
+    if (held === undefined || start === undefined) return undefined
+    try {
+      const bytes = await this.#options.client.crl.delta(start.sequence, held.issuer, call)
+      return bytes && offeredWithDelta(held, bytes)
+    } catch (error) {
+      if (call.signal?.aborted === true) throw error
+      return undefined
+    }
   }
 
   #former(): KeyHistory['former_keys'] {

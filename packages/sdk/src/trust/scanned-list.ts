@@ -1,9 +1,12 @@
 import {
   CompactCrl,
+  DELTA_FROM_BYTES,
+  applyListDelta,
   entriesOfScan,
   fromUtf8,
   isAuthenticScan,
   positionOfScan,
+  readListDelta,
   releaseBytes,
   scanRevocationList,
 } from '@chancery/protocol'
@@ -18,7 +21,14 @@ export const scannedList: ReadResponse<OfferedList> = (incoming) => {
   if (list === undefined) throw toResponseError(incoming, 'it is no revocation list')
   // The scan has its own copy.
   releaseBytes(incoming.body)
-  return {
+  return toOffered(list)
+}
+
+/** The scan behind an offered list, as long as that is held. */
+const scans = new WeakMap<OfferedList, ScannedList>()
+
+function toOffered(list: ScannedList): OfferedList {
+  const offered: OfferedList = {
     issuer: list.issuer,
     isAuthentic: (anchors) => isAuthenticScan(list, anchors),
     get position() {
@@ -28,6 +38,23 @@ export const scannedList: ReadResponse<OfferedList> = (incoming) => {
       return textsOf(list)
     },
   }
+  scans.set(offered, list)
+  return offered
+}
+
+/** The position of a list that is large enough for deltas. */
+export function deltaStart(held: OfferedList | undefined): { readonly sequence: number } | undefined {
+  const list = held && scans.get(held)
+  return list !== undefined && list.signed.length >= DELTA_FROM_BYTES ? list : undefined
+}
+
+/** The list that a delta makes of a held one; `same` when it changes nothing. It is verified as any offered list. */
+export function offeredWithDelta(held: OfferedList, bytes: Uint8Array): OfferedList | 'same' | undefined {
+  const [list, delta] = [scans.get(held), readListDelta(bytes)]
+  if (list === undefined || delta === undefined) return undefined
+  if (delta.fromSequence === list.sequence && delta.list.crl_id === list.crl_id) return 'same'
+  const next = applyListDelta(list, delta)
+  return next && toOffered(next)
 }
 
 /** A list of the authority's own form, strictly read, as bytes. */

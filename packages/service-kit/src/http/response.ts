@@ -106,6 +106,16 @@ export function etagOf(bytes: Uint8Array): string {
   return `"${createHash('sha256').update(bytes).digest('base64url')}"`
 }
 
+/** From this size on bytes are hashed in the thread pool. */
+const LARGE_BYTES = 1_048_576
+
+/** As {@link etagOf}, without holding the event loop for large bytes. */
+export async function etagAside(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  if (bytes.length < LARGE_BYTES) return etagOf(bytes)
+  const digest = await crypto.subtle.digest('SHA-256', bytes)
+  return `"${Buffer.from(digest).toString('base64url')}"`
+}
+
 function toAscii(bytes: Uint8Array): string | undefined {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return isAscii(view) ? view.toString('latin1') : undefined

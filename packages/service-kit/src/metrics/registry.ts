@@ -1,4 +1,7 @@
 import { Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from 'prom-client'
+import type { Aggregator } from 'prom-client'
+import { addSnapshots } from './snapshots.ts'
+import type { MetricSnapshot } from './snapshots.ts'
 
 /** Every label with all its possible values. Values chosen by callers could use memory without a limit. */
 export type LabelSets = Readonly<Record<string, readonly string[]>>
@@ -22,7 +25,15 @@ export interface MetricFacts {
   readonly name: string
   readonly help: string
 }
+/**
+ * What several worker processes report together. one: the value of the worker that renders, for values that all workers
+ * read from one place. Counters and histograms are always added.
+ */
+export type Together = 'one' | 'sum' | 'max'
+
 export interface GaugeFacts extends MetricFacts {
+  /** Default: one for a gauge that is read at each rendering, else max. */
+  readonly together?: Together
   /**
    * Called at each rendering, but not while the last call runs. When it fails or takes over three seconds, the gauge is
    * NaN: an old value would look current.
@@ -41,6 +52,8 @@ export interface MetricRow {
 export interface RowsFacts extends MetricFacts {
   readonly kind: 'gauge' | 'counter'
   readonly labels: readonly string[]
+  /** Default: one. */
+  readonly together?: Together
   /** Called at each rendering. When it fails, the metric has no series. */
   readonly collect: () => Iterable<MetricRow> | Promise<Iterable<MetricRow>>
 }
@@ -56,6 +69,9 @@ export class Metrics {
   readonly contentType: string = METRICS_CONTENT_TYPE
   readonly #registry: Registry = new Registry()
   readonly #failures: Counter
+  /** Metrics that only the rendering worker reports. */
+  readonly #single = new Set<string>()
+  #others: (() => Promise<readonly MetricSnapshot[]>) | undefined
 
   constructor() {
     this.#failures = this.counter({
@@ -79,10 +95,13 @@ export class Metrics {
   }
 
   gauge(facts: GaugeFacts): Gauge
-  gauge<const Sets extends LabelSets>(facts: MetricFacts & WithLabels<Sets>): Labelled<Sets, Gauge>
+  gauge<const Sets extends LabelSets>(
+    facts: MetricFacts & Pick<GaugeFacts, 'together'> & WithLabels<Sets>,
+  ): Labelled<Sets, Gauge>
   gauge(facts: GaugeFacts & Partial<WithLabels<LabelSets>>): Gauge | Labelled<LabelSets, Gauge> {
     const { collect } = facts
-    const options = { ...this.#common(facts), labelNames: labelNames(facts) }
+    const aggregator = this.#together(facts, facts.together ?? (collect === undefined ? 'max' : 'one'))
+    const options = { ...this.#common(facts), aggregator, labelNames: labelNames(facts) }
     const ask = collect === undefined ? undefined : bounded(collect)
     const metric: PromGauge =
       ask === undefined
@@ -115,7 +134,8 @@ export class Metrics {
    * a caller of the service.
    */
   rows(facts: RowsFacts): void {
-    const options = { ...this.#common(facts), labelNames: [...facts.labels] }
+    const aggregator = this.#together(facts, facts.together ?? 'one')
+    const options = { ...this.#common(facts), aggregator, labelNames: [...facts.labels] }
     const ask = bounded(facts.collect)
     if (facts.kind === 'counter') {
       const metric: PromCounter = new PromCounter({
@@ -139,8 +159,32 @@ export class Metrics {
   }
 
   /** The text exposition format, each metric with its HELP and TYPE lines. */
-  render(): Promise<string> {
-    return this.#registry.metrics()
+  async render(): Promise<string> {
+    if (this.#others === undefined) return this.#registry.metrics()
+    const [own, others] = await Promise.all([this.#registry.getMetricsAsJSON(), this.#others()])
+    return addSnapshots([own, ...others]).metrics()
+  }
+
+  /** The values that are added to those of other processes. */
+  async snapshot(): Promise<MetricSnapshot> {
+    const metrics = this.#registry.getMetricsAsArray().filter(({ name }) => !this.#single.has(name))
+    const values: MetricSnapshot[number][] = []
+    for (const { name } of metrics) {
+      const value = await this.#registry.getSingleMetric(name)?.get()
+      if (value !== undefined) values.push(value)
+    }
+    return values
+  }
+
+  /** From now on a rendering shows the sums with the other processes of this service. */
+  renderWith(others: () => Promise<readonly MetricSnapshot[]>): void {
+    this.#others = others
+  }
+
+  #together({ name }: MetricFacts, together: Together): Aggregator {
+    if (together !== 'one') return together
+    this.#single.add(name)
+    return 'first'
   }
 
   #common(facts: MetricFacts): { name: string; help: string; registers: Registry[] } {

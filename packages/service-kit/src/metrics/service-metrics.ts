@@ -62,21 +62,25 @@ export function collectProcessMetrics(metrics: Metrics, clock: Clock): ProcessMe
   metrics.gauge({
     name: 'chancery_event_loop_delay_p99_seconds',
     help: '99th percentile of the event loop delay over at least the last 30 seconds.',
+    together: 'max',
     collect: eventLoopDelayP99,
   })
   metrics.gauge({
     name: 'chancery_process_resident_memory_bytes',
-    help: 'Resident memory of the process.',
+    help: 'Resident memory of the process; of all workers together.',
+    together: 'sum',
     collect: () => process.memoryUsage.rss(),
   })
   metrics.gauge({
     name: 'chancery_process_heap_used_bytes',
-    help: 'Heap in use by the process.',
+    help: 'Heap in use by the process; of all workers together.',
+    together: 'sum',
     collect: () => getHeapStatistics().used_heap_size,
   })
   metrics.gauge({
     name: 'chancery_process_heap_limit_bytes',
-    help: 'Heap the process may use at most.',
+    help: 'Heap the process may use at most; of all workers together.',
+    together: 'sum',
     collect: () => getHeapStatistics().heap_size_limit,
   })
   return {

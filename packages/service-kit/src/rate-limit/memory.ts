@@ -40,6 +40,11 @@ export class MemoryLimiter implements Limiter {
     return true
   }
 
+  /** Counts hits that another process has accepted. */
+  add(bucket: string, hits: number): void {
+    for (let counted = 0; counted < hits; counted += 1) void this.hit(bucket, Number.POSITIVE_INFINITY)
+  }
+
   isOver(bucket: string, limit: number): MaybePromise<boolean> {
     return this.#windows.get(bucket)?.isOver(this.#clock.monotonicMs(), limit) ?? limit < 1
   }

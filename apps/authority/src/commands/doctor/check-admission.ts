@@ -18,7 +18,7 @@ export async function checkAdmission(
   genesis: GenesisBlock,
   now: Instant,
 ): Promise<readonly Finding[]> {
-  const rows = (await listRules(database.read, MAX_RULES)).filter(({ status }) => status === 'active')
+  const rows = (await listRules(database.read, { limit: MAX_RULES })).filter(({ status }) => status === 'active')
   const isRevoked = checkRevoked(await listRevokedKeys(database.read))
   // Also a key that was taken out of the settings after its revocation.
   const revoked = (key_id: string): boolean =>

@@ -32,7 +32,7 @@ export async function createTemporaryDatabase(like: DatabaseLocation, ids: Ids):
   url.pathname = `/${name}`
   await onServer(like.url, `create database "${name}"`)
   return {
-    place: { kind: 'postgres', url: url.href },
+    place: { ...like, url: url.href },
     drop: () => onServer(like.url, `drop database if exists "${name}" with (force)`),
   }
 }

@@ -81,14 +81,29 @@ export class PostgresClient extends Client {
     return new UnknownOutcomeError('committed here, but no standby has confirmed it')
   }
 
+  /** What BEGIN asks besides the number of the transaction. A connection stays with one run of the server. */
+  protected get beginColumns(): string {
+    return this.#serverRun === undefined ? `, ${READ_SERVER_RUN} as run` : ''
+  }
+
+  /** How long BEGIN may wait; 0 is without a bound. */
+  protected get beginTimeoutMs(): number {
+    return 0
+  }
+
+  /** Gets the answer to BEGIN, before the work. Throws to refuse the transaction. */
+  protected checkBegin(row: Readonly<Record<string, unknown>>): void {
+    if ('run' in row) this.#serverRun = typeof row['run'] === 'string' ? row['run'] : null
+  }
+
   /** One round trip begins the transaction and says its number. */
   async #begin(): Promise<PostgresResult | undefined> {
     this.#mark = undefined
-    const run = this.#serverRun === undefined ? `, ${READ_SERVER_RUN} as run` : ''
     try {
-      const answers = (await this.#send(`${BEGIN}; select pg_current_xact_id()::text as xid${run}`)) as PostgresResult[]
+      const text = `${BEGIN}; select pg_current_xact_id()::text as xid${this.beginColumns}`
+      const answers = (await this.#send({ text, query_timeout: this.beginTimeoutMs })) as PostgresResult[]
       const row = answers[1]?.rows[0] ?? {}
-      if (run !== '') this.#serverRun = typeof row['run'] === 'string' ? row['run'] : null
+      this.checkBegin(row)
       this.#mark = { xid: String(row['xid']), serverRun: this.#serverRun ?? null }
       return answers[0]
     } catch (error) {

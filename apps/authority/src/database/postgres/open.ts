@@ -1,15 +1,17 @@
 import { faultAfterCommit } from '#faults'
 import { isTracing } from '@chancery/service-kit'
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
+import type { PostgresPool } from 'kysely'
 import pg from 'pg'
 import { DatabaseUnavailableError, LockTimeoutError } from '../database.ts'
 import type { Database, Query, Statement, Transaction } from '../database.ts'
 import { BEGIN, PostgresClient, isRefusedCommit, sqlState } from './client.ts'
+import { LIMITS_MS, ServerIdentity, pooledClient } from './pooled-client.ts'
 import type { Tables } from '../tables.ts'
 import { commitProbe, growPostgres, undoneProbe } from '../probe-work.ts'
 import { cachePlan } from '../statement.ts'
 import { tracedQuery } from '../tracing.ts'
-import { withRetries, transactOn } from '../transaction.ts'
+import { transactOn, transactOnce, withRetries } from '../transaction.ts'
 import type { TransactOptions } from '../transaction.ts'
 import { WriteProbe } from '../probe-write.ts'
 
@@ -36,14 +38,22 @@ const ONE_PLAN = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c
 
 const DISK_FULL = '53100'
 
+/** `transaction`: a pooler gives each transaction any of its connections to the server. */
+export type Pooler = 'none' | 'transaction'
+
 /** Opens one PostgreSQL database. */
-export function openPostgres(url: string): Database {
+export function openPostgres(url: string, pooler: Pooler = 'none'): Database {
   const lost: (() => void)[] = []
   const onLost = (): void => {
     for (const listener of lost) listener()
   }
-  const pool = openPool(url, { max: POOL_SIZE }, onLost)
-  const named = openPool(url, { max: NAMED_POOL_SIZE, options: ONE_PLAN }, onLost)
+  const isPooled = pooler === 'transaction'
+  const settings = isPooled
+    ? { Client: pooledClient(new ServerIdentity(onLost)), pipeline: true }
+    : { Client: PostgresClient, ...LIMITS_MS }
+  const plans = isPooled ? {} : { options: ONE_PLAN, pipeline: true }
+  const pool = openPool(url, { max: POOL_SIZE, ...settings }, onLost)
+  const named = openPool(url, { max: NAMED_POOL_SIZE, ...settings, ...plans }, onLost)
   const query = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   const cached = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: named }) })
   const options: TransactOptions = { isRetryable, isRefusedCommit, begin: sql.raw(BEGIN), open: openTransaction }
@@ -60,22 +70,28 @@ export function openPostgres(url: string): Database {
     engine: 'postgres',
     location: describeUrl(url),
     read: query,
-    write: (work, { cachedPlans, unlimited } = {}) =>
-      transactOn(
+    write: (work, { cachedPlans, pipelined, unlimited } = {}) => {
+      if (pipelined === true) return transactPipelined(named, work, options).catch(refused)
+      return transactOn(
         cachedPlans === true ? cached : query,
         async (tx) => {
           if (unlimited === true) await sql`set local statement_timeout = 0`.execute(tx.query)
           return work(tx)
         },
         options,
-      ).catch(refused),
-    run: <Input, Row>(statement: Statement<Input, Row>, input: Input) =>
-      withRetries(options, async () => {
-        const { name, isRead, postgres } = statement
+      ).catch(refused)
+    },
+    run: <Input, Row>(statement: Statement<Input, Row>, input: Input) => {
+      const { name, isRead, postgres } = statement
+      // A change is committed only after the answer to BEGIN has said which server it is.
+      if (isPooled && isRead !== true)
+        return transactPipelined(named, (tx) => tx.run(statement, input), options).catch(refused)
+      return withRetries(options, async () => {
         const { rows } = await named.query({ name, text: postgres.text, values: [...postgres.values(input)] })
         if (isRead !== true) faultAfterCommit(statement)
         return rows as readonly Row[]
-      }).catch(refused),
+      }).catch(refused)
+    },
     onConnectionLost: (listener) => void lost.push(listener),
     checkWritable: () => probe.check(),
     async close() {
@@ -84,6 +100,54 @@ export function openPostgres(url: string): Database {
       await query.destroy()
     },
   }
+}
+
+/**
+ * A transaction whose statements are sent without waiting for earlier ones. The query builder is used for the rest: it
+ * sends one statement at a time.
+ */
+async function transactPipelined<Result>(
+  pool: pg.Pool,
+  work: (tx: Transaction) => Promise<Result>,
+  options: TransactOptions,
+): Promise<Result> {
+  return withRetries(options, async () => {
+    const client = await pool.connect()
+    try {
+      const connection = queryOf(client)
+      let begun: Promise<unknown> = Promise.resolve()
+      return await transactOnce(connection, work, {
+        ...options,
+        sendBegin: () => (begun = client.query(BEGIN)),
+        open: () => ({
+          ...openTransaction(connection),
+          async run<Input, Row>({ name, postgres: { text, values } }: Statement<Input, Row>, input: Input) {
+            const sent = client.query({ name, text, values: [...values(input)] })
+            // Without BEGIN the next statement of the work would commit alone.
+            const [answer] = await Promise.all([sent, begun])
+            return answer.rows as readonly Row[]
+          },
+        }),
+      })
+    } finally {
+      client.release()
+    }
+  })
+}
+
+const queries = new WeakMap<pg.PoolClient, Query>()
+
+/** The query builder on one connection, made once for each. */
+function queryOf(client: pg.PoolClient): Query {
+  let query = queries.get(client)
+  if (query === undefined) {
+    // The caller of the connection releases it.
+    const lent = Object.assign(Object.create(client) as pg.PoolClient, { release: () => undefined })
+    const pool = { connect: async () => lent, end: async () => undefined }
+    query = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: pool as unknown as PostgresPool }) })
+    queries.set(client, query)
+  }
+  return query
 }
 
 function openTransaction(connection: Query): Pick<Transaction, 'run' | 'lock'> {
@@ -103,16 +167,12 @@ function openTransaction(connection: Query): Pick<Transaction, 'run' | 'lock'> {
   }
 }
 
-/** Every wait is bounded: connection 1 s, lock 5 s, statement 10 s. */
-function openPool(url: string, own: Pick<pg.PoolConfig, 'max' | 'options'>, onLost: () => void): pg.Pool {
+/** Every wait is bounded: connection 1 s, and LIMITS_MS. */
+function openPool(url: string, own: pg.PoolConfig, onLost: () => void): pg.Pool {
   const pool = new Pool({
     connectionString: url,
-    Client: PostgresClient,
     ...own,
     connectionTimeoutMillis: 1000,
-    statement_timeout: 10_000,
-    lock_timeout: 5000,
-    idle_in_transaction_session_timeout: 10_000,
     keepAlive: true,
     application_name: 'chancery-authority',
     types: {
@@ -168,8 +228,10 @@ export function translatePostgresError(error: unknown): Error | undefined {
   // another schema than this release expects.
   const unfit = ['25006', '25P03', '3D000', '40001', '40P01', '42P01', '42703'].includes(state ?? '')
   const network = 'code' in error && NETWORK_CODES.has(String(error.code))
-  // The driver sets no code for these two.
-  const lost = /^(?:timeout exceeded when trying to connect|Connection terminated)/.test(error.message)
+  // The driver sets no code for these.
+  const lost = /^(?:timeout exceeded when trying to connect|Connection terminated|Query read timeout)/.test(
+    error.message,
+  )
   const ended = error.message === 'Client has encountered a connection error and is not queryable'
   if (refused || unfit || network || lost || ended)
     return new DatabaseUnavailableError('PostgreSQL is unavailable', { cause: error })

@@ -44,4 +44,6 @@ export async function claimEvidence(
     await countJoin(tx, rule.rule_id, locked.joins + 1)
   }
   await insertAdmitted(tx, { cert_id, rule_id: rule.rule_id, expires_at })
+  // Last, as in a removal. Without it a restored backup that lacks only joins or used evidence would not be detected.
+  await tx.raiseVersion('admission')
 }

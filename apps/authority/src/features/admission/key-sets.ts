@@ -1,13 +1,12 @@
-import { isJsonObject, keysUrlOf, member, readJsonBytes } from '@chancery/protocol'
+import { isJsonObject, keysUrlOf, member } from '@chancery/protocol'
 import type { AdmissionRule, JsonObject, JsonValue } from '@chancery/protocol'
-import { callUrl, toError } from '@chancery/service-kit'
+import { fetchKeySet, readKeySet, toError } from '@chancery/service-kit'
 import type { Clock, Log } from '@chancery/service-kit'
 import { isAllowedAddress } from '../../requests/allowed-address.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 
 const FETCH_MS = 5000
 const MAX_BYTES = 262_144
-const MAX_KEYS = 64
 /** Keys are used so long, then read again. A SPIFFE bundle may name another time. */
 const FRESH_MS = 300_000
 const MIN_FRESH_MS = 60_000
@@ -53,7 +52,7 @@ export class KeySets {
   /** The keys of a rule; undefined when they cannot be read. An empty list means that all were withdrawn. */
   async find(rule: AdmissionRule): Promise<readonly JsonObject[] | undefined> {
     const url = keysUrlOf(rule)
-    if (url === null) return readKeys(rule.keys)
+    if (url === null) return readKeySet(rule.keys)
     const set = this.#setOf(rule, url)
     const age = this.#now() - set.fetchedAt
     if (age >= set.freshMs && this.#now() - set.triedAt >= RETRY_AFTER_MS) await this.#fetchOnce(set, url)
@@ -128,17 +127,15 @@ export class KeySets {
     set.triedAt = this.#now()
     this.#calls += 1
     try {
-      const { status, body } = await callUrl({
+      const { keys, document } = await fetchKeySet({
         url: new URL(url),
-        headers: { accept: 'application/json' },
         timeoutMs: FETCH_MS,
         maxBytes: MAX_BYTES,
         extraRoots: admissionRoots,
         isAllowed: (address) => isAllowedAddress(address, admissionAddresses, false),
         signal: this.#stop.signal,
       })
-      if (status !== 200) throw new Error(`status ${status}`)
-      this.#take(set, readJsonBytes(body))
+      this.#take(set, keys, document)
     } catch (thrown) {
       if (!this.#stop.signal.aborted)
         this.#parts.log.warn('keys of an admission rule not read', { url, error: toError(thrown) })
@@ -147,9 +144,7 @@ export class KeySets {
     }
   }
 
-  #take(set: KeySet, value: JsonValue): void {
-    const keys = readKeys(value)
-    if (keys === undefined) throw new Error('not a key set')
+  #take(set: KeySet, keys: readonly JsonObject[], value: JsonValue): void {
     // A bundle never goes back: an old one could have a key that was withdrawn.
     const sequence = wholeNumber(value, 'spiffe_sequence') ?? 0
     if (sequence < set.sequence) throw new Error('the sequence of the bundle went back')
@@ -159,12 +154,6 @@ export class KeySets {
     set.fetchedAt = this.#now()
     set.freshMs = hint === undefined ? FRESH_MS : Math.min(Math.max(hint * 1000, MIN_FRESH_MS), USABLE_MS / 2)
   }
-}
-
-function readKeys(value: JsonValue): readonly JsonObject[] | undefined {
-  const keys = isJsonObject(value) ? member(value, 'keys') : undefined
-  if (!Array.isArray(keys) || keys.length > MAX_KEYS) return undefined
-  return (keys as readonly JsonValue[]).filter((key) => isJsonObject(key))
 }
 
 function wholeNumber(value: JsonValue, name: string): number | undefined {

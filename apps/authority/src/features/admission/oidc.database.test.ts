@@ -404,14 +404,49 @@ describe('a rule', () => {
     expect(await usable(['role:client'])).toBeUndefined()
   })
 
-  it('raises a version that the high-water mark contains when it is added and when it is removed', async () => {
+  it('raises a version that the high-water mark contains when it is added, used or removed', async () => {
     const version = async (): Promise<number> =>
       (await readVersions(na.core.database)).versions.get('admission') ?? Number.NaN
     const before = await version()
     const rule_id = await newRule()
     expect(await version()).toBe(before + 1)
-    for (let time = 0; time < 2; time += 1) accepted(await removeRule(rule_id), 200)
+    const { cert_id } = accepted(await joinWith(rule_id, await sign({})), 201)
     expect(await version()).toBe(before + 2)
+    accepted(await node.post('/renew', { cert_id: String(cert_id), evidence: { rule_id, token: await sign({}) } }), 201)
+    expect(await version()).toBe(before + 3)
+    expectReason(await joinWith(rule_id, await sign({ project_id: '43' })), 'claims_mismatch')
+    expect(await version()).toBe(before + 3)
+    for (let time = 0; time < 2; time += 1) accepted(await removeRule(rule_id), 200)
+    expect(await version()).toBe(before + 4)
+  })
+
+  it('is listed in pages, those in force first, each rule once', async () => {
+    const [kept, removed] = [await newRule(), await newRule()]
+    accepted(await removeRule(removed), 200)
+    const get = (query: string): Promise<TestResponse> => na.as('standard')('GET', `/admin/admission-rules${query}`)
+    const seen: JsonObject[] = []
+    let cursor: unknown = null
+    do {
+      const page = accepted(await get(`?limit=2${cursor === null ? '' : `&cursor=${String(cursor)}`}`))
+      const rules = page['rules'] as readonly JsonObject[]
+      expect(rules.length).toBeLessThanOrEqual(2)
+      seen.push(...rules)
+      cursor = page['next_cursor']
+    } while (cursor !== null)
+    const ids = seen.map((rule) => String(rule['rule_id']))
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids).toEqual(expect.arrayContaining([kept, removed]))
+    const states = seen.map((rule) => String(rule['status']))
+    expect(states).toEqual([...states].sort())
+    const { total } = await na.core.database.read
+      .selectFrom('admission_rules')
+      .select((eb) => eb.fn.countAll().as('total'))
+      .executeTakeFirstOrThrow()
+    expect(ids).toHaveLength(Number(total))
+    for (const place of ['x', 'active|x|y', "active|2030-01-02T03:00:00.000000Z|a'b"])
+      refused(await get(`?cursor=${Buffer.from(`1|${place}`).toString('base64url')}`), 400, 'invalid_page')
+    refused(await get('?limit=1001'), 400, 'invalid_page')
+    refused(await get('?state=active'), 400, 'unexpected_field')
   })
 
   it.runIf(currentBackend() === 'sqlite')('is looked up among the removed ones by an index', async () => {

@@ -1,5 +1,6 @@
 import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
+import { sql } from 'kysely'
 import { assertStored } from '../../database/assert-stored.ts'
 import type { Database, Reader, Transaction } from '../../database/database.ts'
 import type { Tables } from '../../database/tables.ts'
@@ -14,16 +15,20 @@ export async function findRule(db: Reader, rule_id: string): Promise<RuleRow | u
   return db.selectFrom('admission_rules').selectAll().where('rule_id', '=', rule_id).executeTakeFirst()
 }
 
+export type RulePosition = Pick<RuleRow, 'status' | 'created_at' | 'rule_id'>
+
 /** The rules in force first, then the newest. */
-export function listRules(db: Reader, limit: number): Promise<readonly RuleRow[]> {
-  return db
-    .selectFrom('admission_rules')
-    .selectAll()
-    .orderBy('status')
-    .orderBy('created_at', 'desc')
-    .orderBy('rule_id')
-    .limit(limit)
-    .execute()
+export function listRules(
+  db: Reader,
+  { limit, after }: { readonly limit: number; readonly after?: RulePosition | undefined },
+): Promise<readonly RuleRow[]> {
+  let query = db.selectFrom('admission_rules').selectAll()
+  if (after !== undefined) {
+    const { status, created_at, rule_id } = after
+    const isOlder = sql<boolean>`(created_at, rule_id) < (${created_at}, ${rule_id})`
+    query = query.where((eb) => eb.or([eb('status', '>', status), eb.and([eb('status', '=', status), isOlder])]))
+  }
+  return query.orderBy('status').orderBy('created_at', 'desc').orderBy('rule_id', 'desc').limit(limit).execute()
 }
 
 /** All, or those that one operator key added. */

@@ -70,12 +70,18 @@ export async function decideAndStore(call: Call, parts: BoundaryState, question:
     policy_binding: evaluation.policy_binding,
     ...(basis.kind === 'agreement' ? {} : { attestation_binding: bindAttestation(basis) }),
   })
-  const { record: decision, text: decisionText } = await parts.signing.signFormText(boundaryDecisionForm, draft)
+  const {
+    record: decision,
+    text: decisionText,
+    whole: decisionWhole,
+  } = await parts.signing.signFormText(boundaryDecisionForm, draft)
   const traced = { proof_id: parts.ids.uuid(), trace_id: parts.ids.uuid(), decision, run: evaluation }
-  const { record: proof, text: proofText } = await parts.signing.signFormText(
-    justificationForm,
-    draftJustification(traced),
-  )
+  const drafted = draftJustification(traced)
+  const {
+    record: proof,
+    text: proofText,
+    whole: proofWhole,
+  } = await parts.signing.signFormText(justificationForm, drafted)
   const shown = question.showsContext ? `,"context":${writeJson(asJson(context))}` : ''
   const head = await headOf(parts, question, decision)
   const text = `{"decision":${decisionText},"justification_proof":${proofText}${shown}${head}}`
@@ -83,6 +89,7 @@ export async function decideAndStore(call: Call, parts: BoundaryState, question:
     decision,
     context,
     proof,
+    texts: { decision: decisionWhole, proof: proofWhole },
     events: [decisionMade(call, context, decision, evaluation, { ...question, basis })],
     attempt: question.attempt(now),
     callerNonce: question.callerNonce,

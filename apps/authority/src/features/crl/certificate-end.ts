@@ -1,4 +1,4 @@
-import { FormError, JsonError, instantOf, readJoinCertificate, readJson, verifyList } from '@chancery/protocol'
+import { instantOf, readJoinCertificate, readJson, readOrUndefined, verifyList } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
 import type { OwnKeys } from '../../signing/own-keys.ts'
 
@@ -17,10 +17,5 @@ export async function signedEnd(
 }
 
 function parse(text: string): JoinCertificate | undefined {
-  try {
-    return readJoinCertificate(readJson(text))
-  } catch (error) {
-    if (error instanceof FormError || error instanceof JsonError) return undefined
-    throw error
-  }
+  return readOrUndefined(() => readJoinCertificate(readJson(text)))
 }

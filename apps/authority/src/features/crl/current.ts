@@ -1,7 +1,7 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
 import { LIST_HEAD_HEADER, seconds, toUtf8, writeListHeadHeader } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { CachedDocument } from '@chancery/service-kit'
+import { CachedDocument, etagAside } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { CrlState } from './state.ts'
@@ -32,13 +32,9 @@ export function serveList(parts: CrlState, cause: JsonObject): Promise<CachedDoc
       const { version, times } = await bringUpToDate(parts, cause)
       const { crl_json, head_json } = await loadCrl(parts.database.read, version.sequence)
       const more = head_json === null ? {} : { [LIST_HEAD_HEADER]: writeListHeadHeader(head_json) }
-      const document = new CachedDocument(
-        toUtf8(crl_json),
-        CACHE_CONTROL.publishedDocuments,
-        undefined,
-        undefined,
-        more,
-      )
+      const bytes = toUtf8(crl_json)
+      const etag = await etagAside(bytes)
+      const document = new CachedDocument(bytes, CACHE_CONTROL.publishedDocuments, undefined, etag, more)
       return { document, validUntil: version.nextUpdate, times }
     },
   })

@@ -7,9 +7,11 @@ import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import type { Transaction } from '../../database/database.ts'
 import { current, serveList } from './current.ts'
 import { EntriesCache } from './entries-cache.ts'
+import { delta } from './delta.ts'
 import { draftFirstList, runKeySuccession } from './key-succession.ts'
 import type { Succession } from './key-succession.ts'
 import { cacheFormerList, keys } from './keys.ts'
+import { ListDeltas } from './list-deltas.ts'
 import type { CrlParts } from './parts.ts'
 import type { CrlVersion } from './queries.ts'
 import { refreshList } from './refresh.job.ts'
@@ -17,6 +19,7 @@ import { removeOldLists } from './remove.job.ts'
 import { resignList, restoreDropped, restoreEntries } from './restore-entries.ts'
 import { RevocationBatch } from './revocation-batch.ts'
 import type { Revocation, RevocationOutcome } from './revocation.ts'
+import { StoredVersions, version } from './version.ts'
 
 export { FIRST_LIST_HOURS, KeySuccessionError } from './key-succession.ts'
 export type { Succession } from './key-succession.ts'
@@ -45,10 +48,14 @@ export function openCrl(parts: CrlParts): Crl {
   const own = { ...parts, entries: new EntriesCache() }
   const batch = new RevocationBatch(own)
   const handlerParts = { ...own, batch }
+  const deltas = new ListDeltas(parts)
+  const versions = new StoredVersions(parts)
   return {
     routes: [
       bind(crl.current, (call) => current(call, handlerParts)),
       bind(crl.keys, (call) => keys(call, handlerParts)),
+      bind(crl.delta, (call) => delta(call, handlerParts, deltas)),
+      bind(crl.version, (call) => version(call, handlerParts, versions)),
       bind(crl.revoke, (call) => revoke(call, handlerParts)),
     ],
     jobs: [

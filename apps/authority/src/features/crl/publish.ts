@@ -9,6 +9,7 @@ import type { Reader, Transaction } from '../../database/database.ts'
 import { loadSignedEntries, requireLiving } from './continuity.ts'
 import type { ListEntries } from './entries-cache.ts'
 import { publishFormerList } from './former-key-list.ts'
+import { changeText } from './version-change.ts'
 import { listText } from './list-text.ts'
 import type { CrlHeader } from './list-text.ts'
 import { restorePruned } from './restore-pruned.ts'
@@ -50,8 +51,9 @@ export async function publishVersion(
   const isPruned = await pruneEntries(tx, writeSortable(clockNow - HOUR))
   const changes = await gatherEntries(tx.query, parts, previous, change, isRestored || isPruned)
   const { text: entries, count } = changes
+  let before: string | undefined
   if (changes.isRead && previous !== undefined && change.isRecovered !== true) {
-    const before = parts.entries.find(previous)?.text ?? (await loadSignedEntries(tx.query, parts, previous))
+    before = parts.entries.find(previous)?.text ?? (await loadSignedEntries(tx.query, parts, previous))
     await requireLiving(tx.query, parts, { before, entries, now: clockNow })
   }
   const header = { crl_id: parts.ids.uuid(), sequence, issuer: parts.signing.keyId, issuedAt: now }
@@ -70,6 +72,11 @@ export async function publishVersion(
     next_update: writeSortable(version.nextUpdate),
     entries: count,
     bytes,
+    change_json: changeText(previous, {
+      before,
+      after: entries,
+      appended: changes.isRead ? undefined : change.appended,
+    }),
   })
   await publishFormerList(tx, parts, { sequence, issuedAt: now })
   await tx.raiseVersion('crl')

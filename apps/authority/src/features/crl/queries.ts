@@ -42,11 +42,20 @@ export async function loadCrl(
   db: Reader,
   sequence: number,
 ): Promise<{ readonly crl_json: string; readonly head_json: string | null }> {
+  const found = await findCrl(db, sequence)
+  if (found === undefined) throw new Error(`the list ${sequence} is not stored`)
+  return found
+}
+
+export async function findCrl(
+  db: Reader,
+  sequence: number,
+): Promise<{ readonly crl_json: string; readonly head_json: string | null } | undefined> {
   return db
     .selectFrom('crl_versions')
     .select(['crl_json', 'head_json'])
     .where('sequence', '=', sequence)
-    .executeTakeFirstOrThrow()
+    .executeTakeFirst()
 }
 
 /** The sequence is the primary key: one sequence can have one content only. */
@@ -60,6 +69,7 @@ export async function insertVersion(
     next_update: string
     entries: number
     bytes: number
+    change_json: string | null
   },
 ): Promise<void> {
   const stored = await tx.query

@@ -16,6 +16,7 @@ import type {
   EvidenceRejection,
   Instant,
   JsonObject,
+  LinkedEntry,
   RetentionCheckpoint,
   StoreHead,
 } from '@chancery/protocol'
@@ -67,15 +68,15 @@ export class AppendBatch {
     return writeSortable(this.#parts.clock.now())
   }
 
-  append(subject: EntrySubject, payload: string, record_digest: string | null, facts?: DecisionFacts): NewEntry {
+  append(subject: EntrySubject, payload: string, record_digest: string | null, facts?: DecisionFacts): LinkedEntry {
     const linked = chainEntry(this.#head, subject, payload, writeInstant(this.#recordedAt))
-    const chained = { ...linked, record_digest, ...(facts === undefined ? {} : { facts }) }
-    this.#head = { store_sequence: chained.entry.store_sequence, entry_digest: chained.entry_digest }
-    this.#entries.push(chained)
-    return chained
+    const { entry, entry_digest, line } = linked
+    this.#head = { store_sequence: entry.store_sequence, entry_digest }
+    this.#entries.push({ entry, entry_digest, line, record_digest, ...(facts === undefined ? {} : { facts }) })
+    return linked
   }
 
-  appendCheckpoint(checkpoint: RetentionCheckpoint): NewEntry {
+  appendCheckpoint(checkpoint: RetentionCheckpoint): LinkedEntry {
     return this.append(CHECKPOINT_SUBJECT, canonicalJson(asJson(checkpoint)), null)
   }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { UnknownOutcomeError } from '../../database/database.ts'
-import { accepted, refused } from '@chancery/testkit'
+import { accepted, refused, currentBackend } from '@chancery/testkit'
 import { Refusal } from '@chancery/contract'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -111,6 +111,28 @@ describe('recordDecision', () => {
     await evidence.decide()
     expect((await stored()).length).toBe(4)
     expect(failuresOf(await evidence.report())).toEqual([])
+  })
+
+  // A trigger of SQLite cannot change the row it is called for.
+  it.runIf(currentBackend() === 'postgres')('refuses a batch that the database stores differently', async () => {
+    const rows = rowsOf(evidence.na.core.database)
+    const before = (await stored()).length
+    const changes = [
+      "new.line = new.line || ' '; return new",
+      "new.entry_digest = repeat('0', 64); return new",
+      "if new.entry_kind = 'justification' then return null; end if; return new",
+    ]
+    for (const change of changes) {
+      await sql
+        .raw(`create function change_row() returns trigger language plpgsql as $$ begin ${change}; end $$`)
+        .execute(rows)
+      await sql
+        .raw('create trigger change_row before insert on evidence_entries for each row execute function change_row()')
+        .execute(rows)
+      await expect(evidence.decide()).rejects.toMatchObject({ code: 'evidence_store_unavailable' })
+      await sql.raw('drop function change_row() cascade').execute(rows)
+    }
+    expect((await stored()).length).toBe(before)
   })
 
   it('reports an unknown outcome of the commit', async () => {

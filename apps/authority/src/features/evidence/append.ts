@@ -1,7 +1,7 @@
 import { Refusal } from '@chancery/contract'
 import type { RefusalCode } from '@chancery/contract'
 import { asJson, canonicalJson, decisionSubject, executionSubject } from '@chancery/protocol'
-import type { BoundaryDecision, ContextRecord, JsonObject, JustificationProof } from '@chancery/protocol'
+import type { BoundaryDecision, ContextRecord, JsonObject, JustificationProof, LinkedEntry } from '@chancery/protocol'
 import type { AuditEvent } from '../../audit/record.ts'
 import { spendNonceInside } from '../../auth/nonces.ts'
 import type { NonceClaim } from '../../auth/nonces.ts'
@@ -10,10 +10,10 @@ import { decisionFacts } from './decision-facts.ts'
 import type { EvidenceState } from './state.ts'
 import type { Transaction } from '../../database/database.ts'
 import { lockEvidenceHead } from './queries/chain.ts'
-import type { NewEntry } from './queries/chain.ts'
+import { findNamed } from './queries/lookups.ts'
 import { findStoredResponse, forgetAttempt, storeResponse } from '../../requests/idempotency.ts'
 import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
-import { SubmissionChecker } from './check-submission.ts'
+import { SubmissionChecker, namedIds } from './check-submission.ts'
 import type { Submission } from './check-submission.ts'
 import { AppendBatch } from './append-batch.ts'
 import type { DuplicatesItem, RejectionFields, SummaryItem } from './rejections.ts'
@@ -24,6 +24,8 @@ export interface DecisionItem {
   readonly decision: BoundaryDecision
   readonly context: ContextRecord
   readonly proof: JustificationProof | undefined
+  /** C of decision and proof, where the deciding route has them. */
+  readonly texts?: { readonly decision: string; readonly proof: string } | undefined
   /** The audit events of the deciding route, stored in the same transaction. */
   readonly events: readonly AuditEvent[]
   readonly attempt: Attempt | undefined
@@ -62,21 +64,30 @@ export async function appendBatch(
   parts: EvidenceState,
   items: readonly AppendItem[],
 ): Promise<(StoredResponse | Error)[]> {
-  const { answers: outcomes, batch: stored } = await parts.database.write(
+  const submissions = items.filter((item) => item.kind === 'execution')
+  const named = namedIds(submissions)
+  const {
+    answers: outcomes,
+    batch: stored,
+    head: before,
+  } = await parts.database.write(
     async (tx) => {
-      const head = await lockEvidenceHead(tx)
+      // Sent together: the second waits for the lock of the first, and sees what the last holder committed.
+      const [head, state] = await Promise.all([
+        lockEvidenceHead(tx),
+        submissions.length === 0 ? undefined : findNamed(tx, named, parts.storeSize.entries),
+      ])
       faultPoint('evidence-locked')
       const batch = new AppendBatch(parts, head)
-      const submissions = items.filter((item) => item.kind === 'execution')
-      const checker =
-        submissions.length === 0 ? undefined : await SubmissionChecker.open(parts.database, tx, head, submissions)
+      const checker = state === undefined ? undefined : await SubmissionChecker.open(tx, head, state)
       const answers: (StoredResponse | Error)[] = []
       for (const item of items) answers.push(await appendItem(tx, batch, checker, item))
       await batch.write(tx)
-      return { answers, batch }
+      return { answers, batch, head }
     },
-    { cachedPlans: true },
+    { cachedPlans: true, pipelined: true },
   )
+  parts.storeSize.entries = before.last_sequence
   parts.listeners.publishAppended(stored.entries)
   stored.countUncounted()
   faultPoint('evidence-committed')
@@ -123,11 +134,13 @@ async function appendDecision(
     return callerReplayed()
   }
   if (item.attempt !== undefined) await storeResponse(tx, item.attempt, item.answer)
-  const { decision, context, proof } = item
+  const { decision, context, proof, texts } = item
   const subject = decisionSubject({ decision, context })
-  const payload = canonicalJson(asJson({ decision, context }))
+  // C({ context, decision }).
+  const payload = `{"context":${canonicalJson(asJson(context))},"decision":${texts?.decision ?? canonicalJson(asJson(decision))}}`
   const { entry } = batch.append(subject, payload, null, decisionFacts(decision, context))
-  if (proof !== undefined) batch.append({ ...subject, entry_kind: 'justification' }, canonicalJson(asJson(proof)), null)
+  if (proof !== undefined)
+    batch.append({ ...subject, entry_kind: 'justification' }, texts?.proof ?? canonicalJson(asJson(proof)), null)
   const { decision_id } = decision
   batch.addEvent({ type: 'decision_stored', details: { decision_id, store_sequence: entry.store_sequence } })
   for (const event of item.events) batch.addEvent(event)
@@ -159,8 +172,9 @@ async function appendExecution(
   if (admission.kind === 'duplicate') {
     const { entry, entry_digest } = admission
     const { store_sequence } = entry
+    const entryText = canonicalJson(asJson(entry))
     await batch.addDuplicate(tx, { ...details, store_sequence, ...item.cause }, item.cause)
-    return responseOf({ entry, entry_digest }, 'duplicate')
+    return responseOf({ entryText, entry_digest }, 'duplicate')
   }
   const added = batch.append(executionSubject(record, admission.decision), item.payload, item.digest)
   checker.admit(item, added)
@@ -171,10 +185,9 @@ async function appendExecution(
 
 /** Entry and digest exactly as stored. */
 function responseOf(
-  stored: Pick<NewEntry, 'entry' | 'entry_digest'>,
+  { entryText, entry_digest }: Pick<LinkedEntry, 'entryText' | 'entry_digest'>,
   status: 'recorded' | 'duplicate',
 ): StoredResponse {
-  const { entry, entry_digest } = stored
-  const text = canonicalJson({ entry: asJson(entry), entry_digest, status })
+  const text = `{"entry":${entryText},"entry_digest":${canonicalJson(entry_digest)},"status":"${status}"}`
   return { status: status === 'recorded' ? 201 : 200, text }
 }

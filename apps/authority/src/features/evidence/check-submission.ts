@@ -7,7 +7,6 @@ import {
   isInsideDecisionWindow,
   readEventLine,
   readReceived,
-  readStoredLine,
   receivedBytes,
   submissionDigest,
   verifySignature,
@@ -20,10 +19,9 @@ import type {
   ExecutionEvidence,
   Received,
 } from '@chancery/protocol'
-import type { Database, Transaction } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import type { EvidenceHeadRow } from './queries/chain.ts'
-import { findDecisions, findEvidence, findExecutorKeys, findResourceHeads } from './queries/lookups.ts'
-import type { DecisionState, ExecutorKeyRow, StoredEvidence, ResourceState } from './queries/lookups.ts'
+import type { DecisionState, NamedIds, NamedState, ResourceState } from './queries/lookups.ts'
 
 /** The result of verifying a signature with one public key. */
 export interface SignatureCheck {
@@ -60,52 +58,47 @@ interface ChainEnd {
   readonly digest: string | null
 }
 
+/** What has to be read for a batch of submissions, each id once. */
+export function namedIds(batch: readonly Submission[]): NamedIds {
+  const [evidence, decisions, resources, keys] = [
+    new Set<string>(),
+    new Set<string>(),
+    new Set<string>(),
+    new Set<string>(),
+  ]
+  for (const { received } of batch) {
+    const { evidence_id, decision_id, resource_id, signature } = received.record
+    evidence.add(evidence_id)
+    decisions.add(decision_id)
+    if (resource_id !== undefined) resources.add(resource_id)
+    if (signature !== null) keys.add(signature.key_id)
+  }
+  return { evidence: [...evidence], decisions: [...decisions], resources: [...resources], keys: [...keys] }
+}
+
 /** The state for checking a batch of submissions: the locked store, and the earlier items of this batch. */
 export class SubmissionChecker {
   readonly #evidence = new Map<string, StoredSubmission>()
   readonly #decisions: ReadonlyMap<string, DecisionState>
   readonly #resources: ReadonlyMap<string, ResourceState>
-  readonly #keys: ReadonlyMap<string, ExecutorKeyRow>
+  readonly #keys: ReadonlyMap<string, NamedState['keys'][number]>
   readonly #decisionEnds = new Map<string, ChainEnd>()
   readonly #resourceEnds = new Map<string, ChainEnd>()
 
-  private constructor(
-    stored: readonly StoredEvidence[],
-    decisions: readonly DecisionState[],
-    resources: ReadonlyMap<string, ResourceState>,
-    keys: readonly ExecutorKeyRow[],
-  ) {
-    for (const { evidence_id, line } of stored) this.#evidence.set(evidence_id ?? '', readStoredEvidence(line))
+  private constructor({ evidence, decisions, resources, keys }: NamedState) {
+    for (const { evidence_id, line } of evidence) this.#evidence.set(evidence_id, readStoredEvidence(line))
     this.#decisions = new Map(decisions.map((state) => [state.id, state]))
-    this.#resources = resources
+    this.#resources = new Map(resources.map((state) => [state.id, state]))
     this.#keys = new Map(keys.map((key) => [key.key_id, key]))
   }
 
-  /** Reads everything that the batch may need, with a fixed number of statements. The caller has the lock. */
-  static async open(
-    database: Database,
-    tx: Transaction,
-    head: EvidenceHeadRow,
-    batch: readonly Submission[],
-  ): Promise<SubmissionChecker> {
-    const of = (pick: (record: ExecutionEvidence) => string | undefined): string[] => [
-      ...new Set(batch.flatMap(({ received }) => pick(received.record) ?? [])),
-    ]
-    const evidenceIds = of((record) => record.evidence_id)
-    const stored = await findEvidence(database, tx.query, evidenceIds, head)
-    const removed = stored.filter((row) => row.store_sequence <= head.removed_through)
+  /** `state` was read under the lock. */
+  static async open(tx: Transaction, head: EvidenceHeadRow, state: NamedState): Promise<SubmissionChecker> {
+    const removed = state.evidence.filter((row) => row.store_sequence <= head.removed_through)
     // Before the boundary and not deleted yet: it no longer counts, and a new record may use its id.
     for (const { store_sequence } of removed)
       await tx.query.deleteFrom('evidence_entries').where('store_sequence', '=', store_sequence).execute()
-    const decisionIds = of((record) => record.decision_id)
-    const resourceIds = of((record) => record.resource_id)
-    const keyIds = of((record) => record.signature?.key_id)
-    return new SubmissionChecker(
-      stored.filter((row) => row.store_sequence > head.removed_through),
-      await findDecisions(database, tx.query, decisionIds, head),
-      await findResourceHeads(database, tx.query, resourceIds, head),
-      await findExecutorKeys(database, tx.query, keyIds),
-    )
+    return new SubmissionChecker({ ...state, evidence: state.evidence.filter((row) => !removed.includes(row)) })
   }
 
   /** protocol/trust-operations 6.5, rows 3 to 20, in this order. The first failure decides. */
@@ -188,12 +181,21 @@ interface StoredDecisionEntry {
   readonly context: ContextRecord
 }
 
-/** A decision as this authority stored it. The line is its own, so its form is not checked again. */
+/**
+ * A decision as this authority stored it. The line is its own, so its form is not checked again, and the members that
+ * are compared are texts and truth values, which every reader reads alike.
+ */
 function readStoredDecision(line: string): StoredDecisionEntry | undefined {
-  const event = readStoredLine(line)
-  if (event === undefined) return undefined
-  const { decision, context } = event.payload as unknown as { decision: BoundaryDecision; context: ContextRecord }
-  return { entry: event.entry, decision, context }
+  let event: { readonly entry?: EvidenceStoreEntry; readonly payload?: Partial<Omit<StoredDecisionEntry, 'entry'>> }
+  try {
+    event = JSON.parse(line) as typeof event
+  } catch {
+    return undefined
+  }
+  const { entry, payload: { decision, context } = {} } = event
+  return entry === undefined || decision === undefined || context === undefined
+    ? undefined
+    : { entry, decision, context }
 }
 
 /** A stored submission, parsed from its line. If it cannot be read, nothing is called a duplicate of it. */

@@ -2,13 +2,12 @@ import { Refusal } from '@chancery/contract'
 import {
   FormError,
   canonicalJson,
+  digestOf,
   isJsonObject,
   member,
   readSubmittedEvidence,
   sha256Hex,
-  signedText,
-  toUtf8,
-  verifySignature,
+  signedProjection,
 } from '@chancery/protocol'
 import type { ExecutionEvidence, JsonObject, Received } from '@chancery/protocol'
 import { jsonText, noteCaller } from '@chancery/service-kit'
@@ -39,8 +38,7 @@ export async function execution(call: Call, parts: ExecutionParts): Promise<Http
 }
 
 async function readSubmission(parts: EvidenceState, evidence: JsonObject, cause: JsonObject): Promise<AppendItem> {
-  const payload = canonicalJson(evidence)
-  const names = (): RejectionFields => namesOf(evidence, payload)
+  const names = (): RejectionFields => namesOf(evidence)
   let received: Received<ExecutionEvidence>
   try {
     received = readSubmittedEvidence(evidence)
@@ -48,9 +46,26 @@ async function readSubmission(parts: EvidenceState, evidence: JsonObject, cause:
     if (error instanceof FormError) return { kind: 'rejection', code: 'evidence_malformed', names, cause }
     throw error
   }
-  const signed = signedText(received)
+  const { signed, payload } = writeSubmission(received)
   const verdict = await verifyBefore(parts, received.record, signed)
   return { kind: 'execution', received, digest: sha256Hex(signed), verdict, payload, names, cause }
+}
+
+/**
+ * The text that is signed, and the whole of the record. The whole is the signed text with the signature, whose name is
+ * the last one in order, unless a member without a value is left out of the signed text.
+ */
+function writeSubmission(received: Received<ExecutionEvidence>): { readonly signed: string; readonly payload: string } {
+  const { wire } = received
+  const projection = signedProjection(received)
+  const signed = canonicalJson(projection)
+  const names = Object.keys(projection)
+  const isWhole =
+    Object.keys(wire).length === names.length + 1 && names.every((name) => projection[name] === wire[name])
+  const payload = isWhole
+    ? `${signed.slice(0, -1)},"signature":${canonicalJson(member(wire, 'signature') ?? null)}}`
+    : canonicalJson(wire)
+  return { signed, payload }
 }
 
 /** Verified without the lock, because it is most of the work. Under the lock the key is compared again. */
@@ -62,18 +77,18 @@ async function verifyBefore(
   if (record.signature === null) return undefined
   const { key_id, sig } = record.signature
   const key = await parts.executorKeys.find(parts, key_id)
-  return key === undefined ? undefined : { key, isGood: await verifySignature(key, toUtf8(signed), sig) }
+  return key === undefined ? undefined : { key, isGood: await parts.signatureChecks.verify({ key, signed, sig }) }
 }
 
 /** Read as far as possible, whatever else is wrong. Truncated, because the caller chose them. */
-function namesOf(evidence: JsonObject, payload: string): RejectionFields {
+function namesOf(evidence: JsonObject): RejectionFields {
   const text = (name: string): string | null => {
     const value = member(evidence, name)
     // A column cannot store a NUL or half of a surrogate pair.
     return typeof value === 'string' ? value.replaceAll('\u0000', '').slice(0, 256).toWellFormed() : null
   }
   return {
-    submitted_digest: sha256Hex(payload),
+    submitted_digest: digestOf(evidence),
     evidence_id: text('evidence_id'),
     decision_id: text('decision_id'),
     resource_id: text('resource_id'),

@@ -30,13 +30,14 @@ import type { NonceClaim } from '../../auth/nonces.ts'
 import { AppendListeners } from './append-listeners.ts'
 import type { AppendListener } from './append-listeners.ts'
 import { callerReplayed } from './append.ts'
-import type { AppendItem } from './append.ts'
+import type { AppendItem, DecisionItem } from './append.ts'
 import { ExecutorKeyCache } from './executor-key-cache.ts'
 import { describeStored } from './describe-decisions.job.ts'
 import type { EvidenceParts } from './parts.ts'
 import { findResourceHeads } from './queries/lookups.ts'
 import { RejectionBook } from './rejections.ts'
 import { removeOldRejections } from './rejections.job.ts'
+import { SignatureChecks } from './signature-checks.ts'
 import { StoreVerifier } from './store-verifier.ts'
 import { sweepRemoved } from './sweep.job.ts'
 
@@ -50,6 +51,7 @@ export interface SignedDecision {
   readonly decision: BoundaryDecision
   readonly context: ContextRecord
   readonly proof?: JustificationProof
+  readonly texts?: DecisionItem['texts']
   readonly events: readonly AuditEvent[]
   readonly attempt: Attempt | undefined
   /** The nonce of the caller of a relay, spent with the decision and not without it. */
@@ -105,7 +107,9 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     storeVerifier: new StoreVerifier(),
     executorKeys: new ExecutorKeyCache(),
     rejections: new RejectionBook(),
+    signatureChecks: new SignatureChecks(parts.log),
     listeners: new AppendListeners(),
+    storeSize: { entries: 0 },
   }
   const appender = new EvidenceAppender(own)
   const handlerParts = { ...own, appender }
@@ -146,6 +150,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     },
     removeOldRejections: () => removeOldRejections(own),
     async close() {
+      await own.signatureChecks.close()
       await appender.close()
       await own.storeVerifier.close()
     },

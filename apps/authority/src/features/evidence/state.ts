@@ -2,6 +2,7 @@ import type { AppendListeners } from './append-listeners.ts'
 import type { ExecutorKeyCache } from './executor-key-cache.ts'
 import type { EvidenceParts } from './parts.ts'
 import type { RejectionBook } from './rejections.ts'
+import type { SignatureChecks } from './signature-checks.ts'
 import type { StoreVerifier } from './store-verifier.ts'
 
 /** The parts of the feature and its own state. */
@@ -9,5 +10,8 @@ export interface EvidenceState extends EvidenceParts {
   readonly storeVerifier: StoreVerifier
   readonly executorKeys: ExecutorKeyCache
   readonly rejections: RejectionBook
+  readonly signatureChecks: SignatureChecks
   readonly listeners: AppendListeners
+  /** About how many entries the store has, as the last batch found it; for plans of queries. */
+  readonly storeSize: { entries: number }
 }

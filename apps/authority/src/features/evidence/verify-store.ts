@@ -3,9 +3,11 @@ import {
   FormError,
   JsonError,
   StoreChecker,
+  lineShortcuts,
   readEventLine,
   readInstant,
   readJson,
+  readOrUndefined,
   readReceived,
   reportJson,
   retentionCheckpointForm,
@@ -65,7 +67,7 @@ export async function inspectStore(db: Reader, identity: StoreIdentity): Promise
 export async function inspectPrefix(db: Reader, identity: StoreIdentity, through: number): Promise<StoreReport> {
   const head = await readEvidenceHead(db)
   const keys = await readKeys(db, identity)
-  const checker = new StoreChecker({ keys, scope: 'store', boundary: await readBoundary(db) })
+  const checker = new StoreChecker({ keys, scope: 'store', boundary: await readBoundary(db), shortcuts: lineShortcuts })
   await feedRows(db, checker, { after: head.removed_through, through })
   return checker.finish()
 }
@@ -114,7 +116,16 @@ async function openChecker(
 ): Promise<{ readonly checker: StoreChecker; readonly anchors: AnchorChecker }> {
   const keys = await readKeys(db, identity)
   const anchors = await AnchorChecker.open(await readAnchors(db), keys.authority, identity.sovereign)
-  return { checker: new StoreChecker({ keys, scope: 'store', boundary: await readBoundary(db), anchors }), anchors }
+  return {
+    checker: new StoreChecker({
+      keys,
+      scope: 'store',
+      boundary: await readBoundary(db),
+      anchors,
+      shortcuts: lineShortcuts,
+    }),
+    anchors,
+  }
 }
 
 export async function readKeys(db: Reader, { publicKeys }: StoreIdentity): Promise<StoreKeys> {
@@ -129,12 +140,7 @@ export async function readKeys(db: Reader, { publicKeys }: StoreIdentity): Promi
 export async function readBoundary(db: Reader): Promise<RetentionCheckpoint | undefined> {
   const row = await findLatestCheckpoint(db)
   if (row === undefined) return undefined
-  try {
-    return readReceived(retentionCheckpointForm, readJson(row.checkpoint_json, ANY_COUNT)).record
-  } catch (error) {
-    if (error instanceof FormError || error instanceof JsonError) return undefined
-    throw error
-  }
+  return readOrUndefined(() => readReceived(retentionCheckpointForm, readJson(row.checkpoint_json, ANY_COUNT)).record)
 }
 
 async function readAnchors(db: Reader): Promise<readonly StoreAnchor[]> {

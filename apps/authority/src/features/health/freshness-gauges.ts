@@ -25,9 +25,12 @@ export function registerFreshnessGauges(parts: HealthState): void {
   const gauge = (name: string, help: string, collect: () => number | Promise<number>): void => {
     registry.gauge({ name, help, collect })
   }
-  gauge('chancery_ready', 'Whether /readyz reports ready.', async () =>
-    (await parts.readiness.read()).isReady ? 1 : 0,
-  )
+  registry.gauge({
+    name: 'chancery_ready',
+    help: 'Whether /readyz reports ready; with several workers, whether one of them does.',
+    together: 'max',
+    collect: async () => ((await parts.readiness.read()).isReady ? 1 : 0),
+  })
   gauge(
     'chancery_signing_key_expires_in_seconds',
     'Time until the key window of the genesis block ends; negative after its end.',

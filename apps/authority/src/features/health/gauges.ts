@@ -26,6 +26,7 @@ export function registerGauges(parts: HealthState): void {
     help: 'Whether stored rows of this kind contradict the signed records; nothing is signed from them.',
     kind: 'gauge',
     labels: ['kind'],
+    together: 'max',
     collect: () =>
       FAULT_KINDS.map((kind) => ({
         labels: { kind: RECORD_FAULTS[kind] },
@@ -116,21 +117,25 @@ export function registerLoadGauges({ registry }: Core['metrics'], load: () => Se
   registry.gauge({
     name: 'chancery_http_requests_in_flight',
     help: 'Requests that are being handled, without health and verify routes.',
+    together: 'sum',
     collect: () => load().inFlight,
   })
   registry.gauge({
     name: 'chancery_http_verifications_in_flight',
     help: 'Requests of verify routes that are being handled or queued.',
+    together: 'sum',
     collect: () => load().verifications,
   })
   registry.gauge({
     name: 'chancery_http_connections',
     help: 'Open connections.',
+    together: 'sum',
     collect: () => load().connections,
   })
   registry.gauge({
     name: 'chancery_http_streams',
     help: 'Open event streams.',
+    together: 'sum',
     collect: () => load().streams,
   })
   registry.rows({
@@ -138,6 +143,7 @@ export function registerLoadGauges({ registry }: Core['metrics'], load: () => Se
     help: 'Bytes of request bodies in memory, by kind of route.',
     kind: 'gauge',
     labels: ['room'],
+    together: 'sum',
     collect: () => Object.entries(load().bodyBytes).map(([room, value]) => ({ labels: { room }, value })),
   })
 }

@@ -4,7 +4,7 @@ import type { OperatorCall } from '../../auth/operator.ts'
 import { writeCursor } from '../../requests/paging.ts'
 import type { HistoryParts } from './parts.ts'
 import {
-  findLocalEnds,
+  listLocalEnds,
   readAttestations,
   readCertificates,
   readImported,
@@ -79,12 +79,12 @@ const READERS: Readonly<Record<SubjectKind, ReadRows>> = {
     if (named.length === limit) return { standings, records: {} }
     const from = isPolicy ? undefined : after
     const rows = await readImported(database.read, { own, after: from, limit: limit - named.length })
-    for (const row of rows) {
-      const { issuer_sovereign_id, attestation_id } = row
-      const ends = await findLocalEnds(database, attestation_id)
-      standings.push(importedStanding(issuer_sovereign_id, attestation_id, row, ends))
-    }
-    return { standings, records: {} }
+    const ids = new Set(rows.map(({ attestation_id }) => attestation_id))
+    const ends = await listLocalEnds(database, [...ids])
+    const imported = rows.map((row) =>
+      importedStanding(row.issuer_sovereign_id, row.attestation_id, row, ends.get(row.attestation_id)),
+    )
+    return { standings: [...standings, ...imported], records: {} }
   },
 }
 

@@ -72,6 +72,7 @@ export async function isRecovered(db: Reader, attestation_id: string): Promise<b
 
 export interface TreatyStateRow {
   readonly treaty_id: string
+  readonly issued_at: string
   readonly treaty_json: string
   readonly status: string
   readonly revoked_at: string | null
@@ -82,7 +83,7 @@ export interface TreatyStateRow {
 function treaties({ engine, read }: Pick<Database, 'engine' | 'read'>) {
   return read
     .selectFrom('recognition_treaties')
-    .select(['treaty_id', 'treaty_json', 'status', 'revoked_at', 'revocation_reason'])
+    .select(['treaty_id', 'issued_at', 'treaty_json', 'status', 'revoked_at', 'revocation_reason'])
     .select(isRevokedInAudit(engine).as('revoked_in_audit'))
 }
 
@@ -96,17 +97,21 @@ export function readTreaties(
   return query.limit(wanted.limit).execute()
 }
 
+/** The next treaties with a partner, newest first. */
 export function readTreatiesWith(
   database: Pick<Database, 'engine' | 'read'>,
-  { own, subject, limit }: { readonly own: string; readonly subject: string; readonly limit: number },
+  wanted: {
+    readonly own: string
+    readonly subject: string
+    readonly after: Pick<TreatyStateRow, 'issued_at' | 'treaty_id'> | undefined
+    readonly limit: number
+  },
 ): Promise<readonly TreatyStateRow[]> {
-  return treaties(database)
-    .where('issuer_sovereign_id', '=', own)
-    .where('subject_sovereign_id', '=', subject)
-    .orderBy('issued_at', 'desc')
-    .orderBy('treaty_id')
-    .limit(limit)
-    .execute()
+  const { own, subject, after, limit } = wanted
+  let query = treaties(database).where('issuer_sovereign_id', '=', own).where('subject_sovereign_id', '=', subject)
+  if (after !== undefined)
+    query = query.where(sql<boolean>`(issued_at, treaty_id) < (${after.issued_at}, ${after.treaty_id})`)
+  return query.orderBy('issued_at', 'desc').orderBy('treaty_id', 'desc').limit(limit).execute()
 }
 
 export interface ImportedRow {
@@ -157,16 +162,33 @@ function policyIds({ engine }: PolicyDatabase, containing: string) {
         where instr(p.policy_json, ${containing}) > 0) as ids`
 }
 
+export const NO_ENDS: LocalEnds = { policy_at: null, own_issued_at: null }
+
 export async function findLocalEnds(database: PolicyDatabase, attestation_id: string): Promise<LocalEnds> {
-  const { rows } = await sql<{ readonly created_at: string | null }>`
-    select min(created_at) as created_at from ${policyIds(database, writeJson(attestation_id))}
-    where id = ${attestation_id}`.execute(database.read)
+  return (await listLocalEnds(database, [attestation_id])).get(attestation_id) ?? NO_ENDS
+}
+
+/** The same for several ids. All policy texts are searched once. */
+export async function listLocalEnds(
+  database: PolicyDatabase,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, LocalEnds>> {
+  const [first] = ids
+  if (first === undefined) return new Map()
+  const containing = ids.length === 1 ? writeJson(first) : '"'
+  const { rows: named } = await sql<{ readonly id: string; readonly created_at: string }>`
+    select id, min(created_at) as created_at from ${policyIds(database, containing)}
+    where id in (${sql.join(ids)}) group by id`.execute(database.read)
   const own = await database.read
     .selectFrom('membership_attestations')
-    .select('issued_at')
-    .where('attestation_id', '=', attestation_id)
-    .executeTakeFirst()
-  return { policy_at: rows[0]?.created_at ?? null, own_issued_at: own?.issued_at ?? null }
+    .select(['attestation_id', 'issued_at'])
+    .where('attestation_id', 'in', ids)
+    .execute()
+  const policyAt = new Map(named.map(({ id, created_at }) => [id, created_at]))
+  const issuedAt = new Map(own.map(({ attestation_id, issued_at }) => [attestation_id, issued_at]))
+  return new Map(
+    ids.map((id) => [id, { policy_at: policyAt.get(id) ?? null, own_issued_at: issuedAt.get(id) ?? null }]),
+  )
 }
 
 /** Ids that recognition policies name, each with its first time, in the order of the ids. */

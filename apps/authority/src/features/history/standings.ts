@@ -1,6 +1,5 @@
 import {
-  FormError,
-  JsonError,
+  NOT_STORED,
   OWN_ID_REASON,
   POLICY_REASON,
   digestOfRecord,
@@ -9,10 +8,12 @@ import {
   readInstant,
   readJoinCertificate,
   readJson,
+  readOrUndefined,
   readRecognitionTreaty,
   writeInstant,
 } from '@chancery/protocol'
 import type { Attestation, JoinCertificate, JsonValue, RecognitionTreaty, Standing } from '@chancery/protocol'
+import { NO_ENDS } from './queries.ts'
 import type { AttestationRow, CertificateRow, ImportedRow, LocalEnds, TreatyStateRow } from './queries.ts'
 
 /** What is stored about a record, and the record itself if it can be read. */
@@ -21,20 +22,8 @@ export interface Stored<Value> {
   readonly record: Value | undefined
 }
 
-/** No row: removed, lost in a restore, or never there. */
 export function notStored(kind: Standing['kind'], id: string, issuer_sovereign_id: string): Standing {
-  return {
-    kind,
-    id,
-    issuer_sovereign_id,
-    known: false,
-    record_digest: null,
-    is_revoked: false,
-    revoked_at: null,
-    reason: null,
-    source: null,
-    superseded_at: null,
-  }
+  return { kind, id, issuer_sovereign_id, ...NOT_STORED }
 }
 
 export function certificateStanding(row: CertificateRow, own: string): Stored<JoinCertificate> {
@@ -74,7 +63,7 @@ export function importedStanding(
   issuer: string,
   id: string,
   row: ImportedRow | undefined,
-  { policy_at, own_issued_at }: LocalEnds,
+  { policy_at, own_issued_at }: LocalEnds = NO_ENDS,
 ): Standing {
   const none = { ...notStored('imported_attestation', id, issuer), known: true }
   const authority = { kind: 'authority', sequence: null } as const
@@ -130,12 +119,7 @@ function stated(kind: Standing['kind'], id: string, own: string, record: object 
 
 /** A row that cannot be read proves nothing. The inspection of the database reports it. */
 export function tryRead<Value>(text: string, read: (value: JsonValue) => Value): Value | undefined {
-  try {
-    return read(readJson(text))
-  } catch (error) {
-    if (error instanceof FormError || error instanceof JsonError) return undefined
-    throw error
-  }
+  return readOrUndefined(() => read(readJson(text)))
 }
 
 function readListed(text: string): { readonly revoked_at: string; readonly reason: string } | undefined {

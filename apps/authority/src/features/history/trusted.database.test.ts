@@ -24,7 +24,13 @@ import {
   wireText,
 } from '@chancery/testkit'
 import type { ForeignObject, TestAuthority, TestResponse } from '@chancery/testkit'
+import { readTarget } from '@chancery/service-kit'
+import type { KyselyPlugin } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { OperatorCall } from '../../auth/operator.ts'
+import type { Database } from '../../database/database.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
+import { archive } from './archive.ts'
 
 const clock = new ManualClock('2030-01-02T03:00:00Z')
 let na: TestAuthority
@@ -300,6 +306,38 @@ describe('GET /admin/history/archive', () => {
     expect(await verifyPastTrust({ kind: 'attestation', id: 'no-such-id' }, pages, at)).toMatchObject({
       state: 'unknown',
     })
+  })
+
+  it('200: as many statements for many imported revocations as for few', async () => {
+    let statements = 0
+    const counting: KyselyPlugin = {
+      transformQuery: ({ node }) => {
+        statements += 1
+        return node
+      },
+      transformResult: ({ result }) => Promise.resolve(result),
+    }
+    const read = rowsOf(na.core.database).withPlugin(counting)
+    const database = { engine: na.core.database.engine, read } as unknown as Database
+    const call = { query: readTarget('/x?kind=imported_attestation').query } as OperatorCall
+    const readPage = async (): Promise<number> => {
+      statements = 0
+      await archive(call, { ...na.core, database })
+      return statements
+    }
+    const partner = foreignSovereign('COUNT-NET')
+    await post('/admin/recognition-treaties', {
+      subject_sovereign_id: 'COUNT-NET',
+      subject_public_keys: [partner.publicKey],
+    })
+    const importAll = async (sequence: number, ids: readonly string[]): Promise<unknown> => {
+      const feed = readJson(wireText(foreignFeed(partner, sequence, ids))) as JsonObject
+      return post('/admin/sovereign-revocation-feeds/import', { feed }, 200)
+    }
+    await importAll(1, ['count-1'])
+    const few = await readPage()
+    await importAll(2, ['count-1', 'count-2', 'count-3', 'count-4'])
+    expect(await readPage()).toBe(few)
   })
 
   it('400: kinds, pages and parameters', async () => {

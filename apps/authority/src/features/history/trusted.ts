@@ -20,6 +20,7 @@ import type {
   Standing,
   TrustHistoryPage,
 } from '@chancery/protocol'
+import { endOfLoopTurn } from '@chancery/service-kit'
 import { listEventsOf } from '../../audit/subjects.ts'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { HistoryParts } from './parts.ts'
@@ -38,6 +39,8 @@ import {
 } from './queries.ts'
 import { readTrustedRequest } from './requests.ts'
 import type { TrustedRequest } from './requests.ts'
+import type { TreatyStateRow } from './queries.ts'
+import type { Stored } from './standings.ts'
 import {
   attestationStanding,
   certificateStanding,
@@ -54,6 +57,10 @@ const MAX_LIST_BYTES = 262_144
 /** The same for a feed, by its number of ids. */
 const MAX_FEED_IDS = 1000
 const MAX_TREATIES = MAX_STANDINGS - 1
+/** Texts of the treaties with one partner in a response. Of longer ones the statement does not say that it has all. */
+const MAX_TREATY_CHARACTERS = 2_097_152
+/** Number of treaties read and digested before the event loop continues. */
+const TREATIES_PER_LOOP_TURN = 16
 /** Events of one certificate that are searched for the list that named it first. */
 const MAX_EVENTS = 200
 
@@ -178,16 +185,37 @@ async function gatherTreaty(parts: HistoryParts, { id }: TrustedRequest): Promis
 
 /** For the attestation of a partner: its first revocation here, and all treaties with this partner. */
 async function gatherPartner(parts: HistoryParts, issuer: string, { id }: TrustedRequest): Promise<Gathered> {
-  const [db, own] = [parts.database.read, parts.network.name]
+  const db = parts.database.read
   const ends = await findLocalEnds(parts.database, id)
   const imported = importedStanding(issuer, id, await findImported(db, issuer, id), ends)
-  const rows = await readTreatiesWith(parts.database, { own, subject: issuer, limit: MAX_TREATIES + 1 })
-  const stored = rows.slice(0, MAX_TREATIES).map((row) => treatyStanding(row, own))
+  const { stored, isComplete } = await gatherTreatiesWith(parts, issuer)
   return gathered([imported, ...stored.map(({ standing }) => standing)], {
-    ...(rows.length <= MAX_TREATIES ? { treaties_with: issuer } : {}),
+    ...(isComplete ? { treaties_with: issuer } : {}),
     treaties: stored.map(({ record }) => record).filter((record) => record !== undefined),
     feeds: readFeeds(await readPartnerFeeds(db, issuer, MAX_FEED_IDS)),
   })
+}
+
+/** The newest treaties with a partner, as many as a response has space for. */
+async function gatherTreatiesWith(
+  { database, network }: HistoryParts,
+  subject: string,
+): Promise<{ readonly stored: readonly Stored<RecognitionTreaty>[]; readonly isComplete: boolean }> {
+  const stored: Stored<RecognitionTreaty>[] = []
+  let characters = 0
+  let after: TreatyStateRow | undefined
+  do {
+    const wanted = { own: network.name, subject, after, limit: TREATIES_PER_LOOP_TURN }
+    const rows = await readTreatiesWith(database, wanted)
+    for (const row of rows) {
+      characters += row.treaty_json.length
+      if (stored.length === MAX_TREATIES || characters > MAX_TREATY_CHARACTERS) return { stored, isComplete: false }
+      stored.push(treatyStanding(row, network.name))
+    }
+    after = rows.length < TREATIES_PER_LOOP_TURN ? undefined : rows.at(-1)
+    await endOfLoopTurn()
+  } while (after !== undefined)
+  return { stored, isComplete: true }
 }
 
 /** An index of parts is not a feed, and is left out. */

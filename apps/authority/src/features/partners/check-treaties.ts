@@ -1,12 +1,12 @@
 import {
   CLOCK_TOLERANCE,
   CheckSlices,
-  FormError,
   asJson,
   digestOf,
   instantOf,
   isJsonObject,
   readInstant,
+  readOrUndefined,
   readRecognitionTreaty,
   signedBytes,
   verifyAny,
@@ -127,10 +127,5 @@ class PageChecks {
 }
 
 function readOrNone(row: JsonObject): RecognitionTreaty | undefined {
-  try {
-    return readRecognitionTreaty(row['treaty'] ?? null)
-  } catch (error) {
-    if (error instanceof FormError) return undefined
-    throw error
-  }
+  return readOrUndefined(() => readRecognitionTreaty(row['treaty'] ?? null))
 }

@@ -1,9 +1,8 @@
 import {
-  FormError,
-  JsonError,
   MAX_FEED_IDS,
   READ_LIMITS,
   readJson,
+  readOrUndefined,
   readRevocationFeed,
   sha256Hex,
   verifyList,
@@ -120,10 +119,5 @@ async function findDropped(
 }
 
 function parse(text: string): RevocationFeed | undefined {
-  try {
-    return readRevocationFeed(readJson(text, LIMITS))
-  } catch (error) {
-    if (error instanceof FormError || error instanceof JsonError) return undefined
-    throw error
-  }
+  return readOrUndefined(() => readRevocationFeed(readJson(text, LIMITS)))
 }

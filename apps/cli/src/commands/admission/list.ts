@@ -1,15 +1,18 @@
 import { asJson } from '@chancery/protocol'
+import type { Client, ListedRule } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { table } from '../../output/table.ts'
+import { readAll } from '../../connection/read-all.ts'
 
 /** Runs `admission list`. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
-  const all = await connection.ask((client) => client.admission.list())
-  const rules = all.filter(({ status }) => options.isSet('removed') || status === 'active')
+  const isShown = ({ status }: ListedRule): boolean => options.isSet('removed') || status === 'active'
+  const all = await connection.ask((client) => readRules(client, isShown))
+  const rules = all.filter(isShown)
   const data = asJson({ count: rules.length, rules })
   if (rules.length === 0) return { data, text: 'No admission rule: nodes join with invites only.', ids: [] }
   const rows = rules.map((rule) => [rule.rule_id, rule.status, String(rule.joins), rule.created_by, rule.admits])
@@ -19,4 +22,13 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     ids: rules.map(({ rule_id }) => rule_id),
     text: `${table(['RULE', 'STATUS', 'JOINS', 'ADDED BY', 'ADMITS'], rows, context.style)}${notes.join('')}`,
   }
+}
+
+/** Reads pages up to the first rule that is not shown: those in force come first. */
+async function readRules(client: Client, isShown: (rule: ListedRule) => boolean): Promise<readonly ListedRule[]> {
+  const { rows } = await readAll(Number.POSITIVE_INFINITY, async (limit, cursor) => {
+    const page = await client.admission.list({ limit, ...(cursor === undefined ? {} : { cursor }) })
+    return { rows: page.rules, next: page.rules.every(isShown) ? page.next_cursor : null }
+  })
+  return rows
 }

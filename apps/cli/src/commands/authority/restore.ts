@@ -37,11 +37,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     ...(manifest.schema_version === schemaVersion
       ? []
       : [`Migrated from schema version ${manifest.schema_version} to ${schemaVersion}.`]),
-    ...(endedRules.length === 0
-      ? []
-      : [
-          `Admission rules have ended: ${endedRules.map((id) => visible(id)).join(', ')}. Add those that you still need under new names: chancery admission add`,
-        ]),
+    ...rulesText(endedRules),
     ...nextSteps(lost, behind.includes('evidence'), marks, context),
   ]
   const data = {
@@ -57,6 +53,13 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     seconds,
   }
   return { data, text: text.join('\n') }
+}
+
+/** The ids are from the backup, so they are printed as data. */
+export function rulesText(ended: readonly string[]): readonly string[] {
+  if (ended.length === 0) return []
+  const names = ended.map((id) => visible(id)).join(', ')
+  return [`Admission rules have ended: ${names}. Add those that you still need under new names: chancery admission add`]
 }
 
 function nextSteps(

@@ -28,7 +28,7 @@ async function runNode(rests: readonly Rest[], options: TestContextOptions = {})
     count += 1
     if (count > rests.length) controller.abort()
   }
-  return network.run('node run --home node', { sleep, stop: controller.signal, ...options })
+  return network.run('node run --crl --home node', { sleep, stop: controller.signal, ...options })
 }
 
 function named(ran: CommandRun, event: string): readonly JsonObject[] {
@@ -155,7 +155,7 @@ describe('node run', () => {
 
   it('does not start with a certificate that ran out', async () => {
     network.clock.advance(Number(hours(200) / 1_000_000n))
-    const { code, stderr } = await network.run('node run --home node')
+    const { code, stderr } = await network.run('node run --crl --home node')
     expect(code).toBe(1)
     expect(stderr).toContain('it has expired')
     expect(stderr).toContain('ask for a new invite')
@@ -185,7 +185,7 @@ describe('node run', () => {
 
   it('does not start without a certificate', async () => {
     await rm(network.setup.path('node', 'certificate.json'))
-    const { code, stderr } = await network.run('node run --home node')
+    const { code, stderr } = await network.run('node run --crl --home node')
     expect(code).toBe(1)
     expect(stderr).toContain('This node has no certificate')
   })

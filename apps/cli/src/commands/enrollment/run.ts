@@ -32,6 +32,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     genesis,
     store: new HomeStore(files, signer),
     status: options.textOrDefault('status'),
+    followCrl: options.isSet('crl'),
     clock: context.now,
     random: context.random,
     ...(evidence === undefined ? {} : { evidence }),

@@ -1,7 +1,10 @@
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
+import { pipeline } from 'node:stream'
+import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { joinBytes } from '@chancery/protocol'
 import type { StoreChecker } from '@chancery/protocol'
+import { CommandError } from '../../errors/failure.ts'
 import { toFailure } from '../../files/files.ts'
 import type { AuditKeys } from './audit-keys.ts'
 import type { ExaminedLines } from './audit-thread.ts'
@@ -9,8 +12,10 @@ import { AuditThreads } from './audit-threads.ts'
 
 const BLOCK_BYTES = 256 * 1024
 const LINE_FEED = 10
-/** Blocks in flight for each thread: one is processed, one waits. */
-const AHEAD = 2
+/** Of a compressed file; far more than a checkpoint over a million resources. */
+const MAX_LINE_BYTES = 256 * 1024 * 1024
+/** Blocks in flight for each thread: one is processed, the others wait, so that no thread waits for this one. */
+const AHEAD = 4
 
 /**
  * Verifies a file: threads verify the lines, and the checker compares them with their neighbours here, in order. Only a
@@ -27,20 +32,18 @@ export async function auditFile(
   })
   const threads = new AuditThreads(keys)
   try {
-    const { size } = await handle.stat()
+    const source = await openSource(handle)
     const pending: Promise<ExaminedLines>[] = []
     const takeNext = async (): Promise<void> => {
       for (const line of (await pending.shift()) ?? []) checker.take(line ?? undefined)
     }
-    let read = 0
-    for await (const block of readBlocks(handle)) {
-      read += block.length
+    for await (const block of readBlocks(source, path)) {
       const examined = threads.examine(block)
       // The promise may fail while an earlier one is awaited; the caller that awaits it receives the error.
       examined.catch(() => undefined)
       pending.push(examined)
       if (pending.length >= threads.size * AHEAD) await takeNext()
-      update(read / Math.max(size, 1))
+      update(source.share())
     }
     while (pending.length > 0) await takeNext()
   } finally {
@@ -49,19 +52,68 @@ export async function auditFile(
   }
 }
 
-/** Returns blocks of whole lines; a line that is longer than a block is one block. */
-async function* readBlocks(handle: FileHandle): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  let saved: Uint8Array[] = []
-  for (;;) {
-    const { bytesRead, buffer } = await handle.read({ buffer: new Uint8Array(BLOCK_BYTES), position: null })
-    const bytes = buffer.subarray(0, bytesRead)
-    const end = bytes.lastIndexOf(LINE_FEED) + 1
-    if (end > 0) {
-      yield joinBytes([...saved, bytes.subarray(0, end)])
-      saved = []
+/** The bytes of an export, and how much of the file was read. */
+interface Source {
+  readonly chunks: AsyncIterable<Uint8Array>
+  readonly maxLineBytes: number
+  share(): number
+}
+
+async function openSource(handle: FileHandle): Promise<Source> {
+  const { size } = await handle.stat()
+  const { buffer, bytesRead } = await handle.read({ buffer: new Uint8Array(4), position: 0 })
+  const start = Buffer.from(buffer.subarray(0, bytesRead)).toString('hex')
+  const coding = CODINGS.find(({ magic }) => start.startsWith(magic))
+  let position = 0
+  async function* readFile(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const read = await handle.read({ buffer: new Uint8Array(BLOCK_BYTES), position })
+      if (read.bytesRead === 0) return
+      position += read.bytesRead
+      yield read.buffer.subarray(0, read.bytesRead)
     }
-    if (end < bytes.length) saved.push(bytes.subarray(end))
-    if (bytesRead === 0) break
+  }
+  const share = (): number => position / Math.max(size, 1)
+  if (coding === undefined) return { chunks: readFile(), maxLineBytes: Infinity, share }
+  // An error of the file reaches the reader of the decoder.
+  const decoded = pipeline(readFile(), coding.open(), () => undefined)
+  return { chunks: decoded, maxLineBytes: MAX_LINE_BYTES, share }
+}
+
+/** The first bytes of compressed files; a line begins with a brace. */
+const CODINGS = [
+  { magic: '1f8b', open: () => createGunzip({ chunkSize: BLOCK_BYTES }) },
+  { magic: '28b52ffd', open: () => createZstdDecompress({ chunkSize: BLOCK_BYTES }) },
+] as const
+
+/** Returns blocks of whole lines; a line that is longer than a block is one block. */
+async function* readBlocks({ chunks, maxLineBytes }: Source, path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let saved: Uint8Array[] = []
+  let savedBytes = 0
+  try {
+    for await (const bytes of chunks) {
+      const end = bytes.lastIndexOf(LINE_FEED) + 1
+      if (end > 0) {
+        yield joinBytes([...saved, bytes.subarray(0, end)])
+        ;[saved, savedBytes] = [[], 0]
+      }
+      if (end < bytes.length) saved.push(bytes.subarray(end))
+      savedBytes += bytes.length - end
+      // A few compressed bytes can decode to a line without end.
+      if (savedBytes > maxLineBytes) throw brokenFile(path, 'a line is too long')
+    }
+  } catch (error) {
+    if (isZlibError(error)) throw brokenFile(path, 'it cannot be decompressed')
+    throw error
   }
   if (saved.length > 0) yield joinBytes(saved)
+}
+
+function brokenFile(path: string, problem: string): CommandError {
+  return new CommandError({ code: 'invalid_record', message: `${path} is not an evidence export: ${problem}.` })
+}
+
+function isZlibError(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return code.startsWith('Z_') || code.startsWith('ZSTD_')
 }

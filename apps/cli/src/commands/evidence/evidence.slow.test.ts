@@ -1,3 +1,8 @@
+// oxlint-disable max-lines -- one authority and its log for all commands of the store
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import {
   cosignedAt,
@@ -8,6 +13,7 @@ import {
   readNote,
   signForm,
   verifyInclusion,
+  writeLogKey,
   writePrivateKeyFile,
   writePublicKeyFile,
 } from '@chancery/protocol'
@@ -244,7 +250,16 @@ describe('evidence witness', () => {
   const line = 'evidence witness --state seen.log --key witness.key --out cosigned.txt'
 
   it('keeps what it saw, follows the log and cosigns', async () => {
-    expect((await network.asOperator(line)).stdout).toContain('has 5 entries, first seen. Saved and cosigned.')
+    const unknown = await network.asOperator(line)
+    expect([unknown.code, unknown.stderr.includes('would cosign any history')]).toEqual([1, true])
+    expect((await network.asOperator(`${line} --init`)).stdout).toContain(
+      'has 5 entries, first seen. Saved and cosigned.',
+    )
+    expect((await network.asOperator(`${line} --init`)).stderr).toContain('exists already')
+    const lock = new DatabaseSync(network.setup.path('seen.log.lock'))
+    lock.exec('begin exclusive')
+    expect((await network.asOperator(line)).stderr).toContain('another run of this witness may be active')
+    lock.close()
     await decide(network)
     await network.na.features.evidenceLog.append()
     expect((await network.asOperator(line)).stdout).toContain('has 7 entries, grown from 5.')
@@ -283,6 +298,35 @@ describe('evidence witness', () => {
       expect(broken.stderr).toContain('is not the state of a witness')
     } finally {
       await small.close()
+    }
+  })
+})
+
+describe('evidence witnesses', () => {
+  it('writes no policy with a key of the log that the authority did not sign', async () => {
+    const { publicKey } = await testSigner('log', 'a thief')
+    const proxy = createServer((request, response) => {
+      void (async () => {
+        const { method = 'GET', headers, url = '' } = request
+        const answer = await fetch(`${network.na.url}${url}`, { method, headers: headers as Record<string, string> })
+        const text = await answer.text()
+        const isLog = url === '/evidence-log'
+        const log = isLog ? (JSON.parse(text) as { origin: string }) : undefined
+        const body = log && { ...log, verifier_keys: [writeLogKey({ name: log.origin, publicKey })] }
+        response.writeHead(answer.status, { 'content-type': 'application/json' })
+        response.end(body === undefined ? text : JSON.stringify(body))
+      })()
+    })
+    proxy.listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    try {
+      const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+      const refused = await network.asOperator(`evidence witnesses --policy forged.policy --url ${url}`)
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('that the authority did not sign')])
+      await expect(file('forged.policy')).rejects.toThrow('ENOENT')
+      expect((await network.asOperator('evidence witnesses --policy genuine.policy')).code).toBe(0)
+    } finally {
+      proxy.close()
     }
   })
 })

@@ -13,11 +13,12 @@ export interface SeenCheckpoint extends LogCheckpoint {
 /** Returns name and keys of the log. Without a pinned key a forged log would be accepted. */
 export async function findLogTrust(
   connection: Connection,
+  given?: LogIdentity,
 ): Promise<LogTrust & { readonly identity: LogIdentity | undefined }> {
   const { genesis, followed, url } = connection
   if (genesis === undefined)
     throw usageError('The authority is not pinned.', 'Give a configuration with paths.genesis.')
-  const identity = await fetchIdentity(connection)
+  const identity = given ?? (await fetchIdentity(connection))
   const trust = await trustLog(followed?.keys ?? { genesis }, identity)
   if (trust === undefined)
     throw new CommandError({

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -108,4 +109,23 @@ it('a store compares before it changes, also between two processes', async () =>
   other.close()
   await expect(WitnessStore.open(folder, true)).rejects.toMatchObject({ code: 'file_exists' })
   await expect(WitnessStore.open(join(folder, 'none'), false)).rejects.toMatchObject({ code: 'no_state' })
+})
+
+it('answers while many requests have only a part of their body', async () => {
+  const { port } = server.address() as AddressInfo
+  const head = 'POST /add-checkpoint HTTP/1.1\r\nHost: w\r\nContent-Length: 100\r\n\r\n1'
+  const stalled = await Promise.all(
+    Array.from({ length: 100 }, async () => {
+      const socket = connect(port, '127.0.0.1')
+      await once(socket, 'connect')
+      await new Promise((resolve) => socket.write(head, resolve))
+      return socket
+    }),
+  )
+  try {
+    expect((await fetch(`${url}/${'0'.repeat(64)}/checkpoint`)).status).toBe(404)
+    expect((await ask(1, ROOT, 1)).status).toBe(200)
+  } finally {
+    for (const socket of stalled) socket.destroy()
+  }
 })

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import {
   JsonError,
   consistencyProof,
@@ -41,14 +42,10 @@ interface Cached {
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const address = options.text('listen')
   if (address !== undefined) return listen(context, options, address)
-  if (options.isSet('logs') || options.isSet('init')) throw usageError('--logs and --init need --listen.')
+  if (options.isSet('logs')) throw usageError('--logs needs --listen.')
   const connection = await connect(context, options)
   const file = resolve(context.cwd, options.required('state'))
-  const stored = await loadStored(file)
-  const seen = await fetchCheckpoint(connection)
-  if (stored !== undefined) await requireGrown(connection, file, stored, seen)
-  await save(file, stored, seen)
-  const { note: cosigned, verifierKey } = (await cosign(context, options, seen)) ?? {}
+  const { stored, seen, cosigned, verifierKey } = await withLock(file, () => follow(context, options, connection, file))
   const out = options.text('out')
   if (out !== undefined) await replaceFile(resolve(context.cwd, out), cosigned ?? seen.note, FOR_ALL)
   const from = stored === undefined ? 'first seen' : `grown from ${stored.size}`
@@ -63,6 +60,65 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       verifier_key: verifierKey ?? null,
     },
     text: `${context.style.good('Valid:')} the log of ${seen.origin} has ${plural(seen.size, 'entry', 'entries')}, ${from}. Saved${word}.${verifierKey === undefined ? '' : `\nVerifier key of this witness: ${verifierKey}`}`,
+  }
+}
+
+interface Followed {
+  readonly stored: Cached | undefined
+  readonly seen: SeenCheckpoint
+  readonly cosigned: string | undefined
+  readonly verifierKey: string | undefined
+}
+
+async function follow(
+  context: CommandContext,
+  options: Options,
+  connection: Connection,
+  file: string,
+): Promise<Followed> {
+  const stored = await loadStored(file)
+  const isNew = options.isSet('init')
+  if (stored === undefined && options.isSet('key') && !isNew)
+    throw new CommandError({
+      code: 'no_state',
+      message: `${file} does not exist: a witness without its state would cosign any history.`,
+      hint: 'Check the path. Only for a new witness with a new key, add --init.',
+    })
+  if (stored !== undefined && isNew)
+    throw new CommandError({ code: 'file_exists', message: `${file} exists already.`, hint: 'Run without --init.' })
+  const seen = await fetchCheckpoint(connection)
+  if (stored !== undefined) await requireGrown(connection, file, stored, seen)
+  await save(file, stored, seen)
+  const made = await cosign(context, options, seen)
+  return { stored, seen, cosigned: made?.note, verifierKey: made?.verifierKey }
+}
+
+/** One run at a time: two could cosign two histories. The lock ends with the process, also after a crash. */
+async function withLock<Value>(file: string, action: () => Promise<Value>): Promise<Value> {
+  const lock = openLock(`${file}.lock`)
+  try {
+    return await action()
+  } finally {
+    lock.close()
+  }
+}
+
+function openLock(path: string): DatabaseSync {
+  let lock: DatabaseSync | undefined
+  try {
+    lock = new DatabaseSync(path)
+    lock.exec('begin exclusive')
+    return lock
+  } catch (error) {
+    lock?.close()
+    throw new CommandError(
+      {
+        code: 'witness_busy',
+        message: `${path} cannot be locked: another run of this witness may be active.`,
+        hint: 'Wait until it ends. Check that the folder can be written.',
+      },
+      { cause: error },
+    )
   }
 }
 

@@ -1,9 +1,11 @@
 import { resolve } from 'node:path'
-import { asJson, writeLogPolicy } from '@chancery/protocol'
-import type { LogWitnessState } from '@chancery/sdk'
+import { asJson, readLogKey, writeLogPolicy } from '@chancery/protocol'
+import type { LogDescription, LogWitnessState } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
+import { CommandError } from '../../errors/failure.ts'
 import { FOR_ALL, typed, writeNewFile } from '../../files/files.ts'
 import type { Result } from '../../output/result.ts'
 import { table } from '../../output/table.ts'
@@ -12,9 +14,8 @@ import { findLogTrust } from './log-reading.ts'
 /** Runs `evidence witnesses`: exit code 1 when a witness contradicts the log. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
-  // Verified, because verifiers will trust the keys of the policy.
-  await findLogTrust(connection)
   const log = await connection.ask((client) => client.evidenceLog.describe())
+  await requireSignedKeys(connection, log)
   const state = await connection.ask((client) => client.evidenceLog.witnesses())
   const out = options.text('policy')
   const file = out === undefined ? undefined : resolve(context.cwd, out)
@@ -34,7 +35,13 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
           : `THE LOG WAS REWRITTEN: ${name} has other entries up to ${alarm_size ?? 0}.`,
       ),
     ),
-    ...(file === undefined ? [] : [`Policy for verifiers: ${typed(context.cwd, file)}`]),
+    ...(file === undefined
+      ? []
+      : [
+          `Policy for verifiers: ${typed(context.cwd, file)}`,
+          'The authority signs the keys of its log, not its witnesses: compare each with the one you were given.',
+          ...log.witnesses.map((key) => `Witness in the policy: ${key}`),
+        ]),
   ]
   return {
     data: { ...asJson(state), origin: log.origin, verifier_keys: [...log.verifier_keys] },
@@ -42,6 +49,21 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     ids: state.witnesses.map(({ name }) => name),
     exitCode: alarms.length === 0 ? 0 : 1,
   }
+}
+
+/** Verifiers will trust the keys of the policy: each must be one that the authority signed for its log. */
+async function requireSignedKeys(connection: Connection, log: LogDescription): Promise<void> {
+  const { origin, keys } = await findLogTrust(connection, log.log_identity)
+  const isSigned = (text: string): boolean => {
+    const key = readLogKey(text)
+    return key !== undefined && key.name === origin && keys.includes(key.publicKey)
+  }
+  if (log.verifier_keys.length > 0 && log.verifier_keys.every(isSigned)) return
+  throw new CommandError({
+    code: 'invalid_checkpoint',
+    message: `${connection.url} gives a key of its log that the authority did not sign.`,
+    hint: 'Do not trust this log. Compare the genesis block.',
+  })
 }
 
 const HEAD = ['WITNESS', 'SIZE', 'COSIGNED', 'TRIED', 'STATE']

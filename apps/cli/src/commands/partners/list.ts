@@ -9,7 +9,7 @@ import { usageError } from '../../errors/failure.ts'
 import type { Result } from '../../output/result.ts'
 import { table } from '../../output/table.ts'
 import { ago, stateText } from './describe.ts'
-import { readAll } from './read-all.ts'
+import { readAll } from '../../connection/read-all.ts'
 
 /** Runs `partner list`. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {

@@ -6,7 +6,7 @@ import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
 import type { Result } from '../../output/result.ts'
 import { table } from '../../output/table.ts'
-import { readAll } from './read-all.ts'
+import { readAll } from '../../connection/read-all.ts'
 
 /** Runs `partner treaties`: what the partner reports. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {

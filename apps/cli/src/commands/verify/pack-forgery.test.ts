@@ -36,6 +36,7 @@ import {
   writeEvidencePack,
 } from '@chancery/sdk'
 import type { EvidencePack, EvidencePackReport, PackCheckName, PackExecutorKey, PackTrust } from '@chancery/sdk'
+import type { Succeeded } from '@chancery/testkit'
 import { FIRST_KEY, accepted, signExecution, signSuccession, testSigner } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNetwork } from '../../testing/real-authority.suite.ts'
@@ -285,15 +286,24 @@ describe('a pack with an earlier genesis block than the trusted one', () => {
     const report = await check(older, { genesis: next.genesis, keyHistory: withdrawn })
     expect([report.valid, statusOf(report, 'decision')]).toEqual([false, 'failed'])
     // A newer block does not bring the key back.
-    const newer = await signSuccession(
-      network.setup.path('.'),
-      { ...next, key: { keyId: 'na-2', seed: 'na-2' } },
-      { keyId: 'na-4', seed: 'na-4' },
-      network.clock.now() + DAY + DAY,
-    )
+    const newer = await succeedNext(next)
     const mixed = { genesis: newer.genesis, key_history: next.history }
     expect(statusOf(await check(mixed, { genesis: next.genesis }), 'decision')).toBe('passed')
     expect(statusOf(await check(mixed, { genesis: next.genesis, keyHistory: withdrawn }), 'decision')).toBe('failed')
+  })
+
+  it('fails with a genuine block and a genuine key history of different times', async () => {
+    const newer = await succeedNext(next)
+    const trust = { genesis: newer.genesis, keyHistory: newer.history }
+    const own = { genesis: newer.genesis, key_history: newer.history }
+    expect(statusOf(await check(own, trust), 'key_history')).toBe('passed')
+    for (const mixed of [
+      { ...own, key_history: next.history },
+      { ...own, genesis: next.genesis },
+    ]) {
+      const report = await check(mixed, trust)
+      expect([report.valid, statusOf(report, 'key_history')]).toEqual([false, 'failed'])
+    }
   })
 
   it('proves a past state with a note that the key is a former one', async () => {
@@ -307,6 +317,17 @@ describe('a pack with an earlier genesis block than the trusted one', () => {
     expect(await notesWith({ genesis: next.genesis, keyHistory: next.history })).toEqual(['trusted', ['former_key']])
   })
 })
+
+/** The succession after the one to `na-2`. */
+function succeedNext(next: Omit<Succeeded, 'key'>): ReturnType<typeof signSuccession> {
+  const present = { ...next, key: { keyId: 'na-2', seed: 'na-2' } }
+  return signSuccession(
+    network.setup.path('.'),
+    present,
+    { keyId: 'na-4', seed: 'na-4' },
+    network.clock.now() + DAY + DAY,
+  )
+}
 
 async function signHistory(history: KeyHistory): Promise<KeyHistory> {
   const signed = await signList({ ...history, signatures: [] }, await testSigner('rs-test', 'root'))

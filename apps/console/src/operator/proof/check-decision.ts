@@ -1,6 +1,5 @@
 import {
   BOUNDARY_POLICY_FORM,
-  FormError,
   StoreChecker,
   boundaryDecisionForm,
   contextRecordForm,
@@ -8,6 +7,7 @@ import {
   isJsonObject,
   justificationForm,
   readEventLine,
+  readOrUndefined,
   readReceived,
   receivedDigest,
   signersOf,
@@ -73,12 +73,7 @@ function memberOf({ payload }: ReadEvent, name: string): JsonValue {
 }
 
 function readPart<Value>(form: RecordForm<Value>, value: JsonValue): Received<Value> | undefined {
-  try {
-    return readReceived(form, value)
-  } catch (error) {
-    if (error instanceof FormError) return undefined
-    throw error
-  }
+  return readOrUndefined(() => readReceived(form, value))
 }
 
 async function checkSignature({ keys }: ProofParts, decision: Received<BoundaryDecision>): Promise<CheckLine> {

@@ -1,12 +1,12 @@
 import {
   BOUNDARY_POLICY_FORM,
-  FormError,
   READ_LIMITS,
   fromBase64,
   isAuthenticList,
   isJsonObject,
   readJoinCertificate,
   readJson,
+  readOrUndefined,
   readReceived,
   readRevocationList,
   receivedDigest,
@@ -35,7 +35,7 @@ export interface ShownCertificate {
 export async function checkCertificate(value: JsonValue, shown: ShownCertificate): Promise<Finding> {
   if (isJsonObject(value) && Object.keys(value).length === 0)
     return new Error('The authority does not have the text of the certificate.')
-  const certificate = orUndefined(() => readJoinCertificate(value))
+  const certificate = readOrUndefined(() => readJoinCertificate(value))
   const window = certificate === undefined ? undefined : windowOf(certificate)
   if (certificate === undefined || window === undefined) return 'The certificate cannot be read.'
   const { keys, missing } = await readKeys(await readGenesis(), [certificate])
@@ -72,7 +72,7 @@ const LIST_LIMITS = { ...READ_LIMITS, maxValues: 1_000_000 }
 export async function checkListed(certId: string): Promise<ListedResult | Error> {
   const { network_authority } = await readGenesis()
   const text = new TextDecoder().decode(await readPublicBytes('/crl'))
-  const list = orUndefined(() => readRevocationList(readJson(text, LIST_LIMITS)))
+  const list = readOrUndefined(() => readRevocationList(readJson(text, LIST_LIMITS)))
   if (list === undefined) return new Error('The published list cannot be read.')
   const key = fromBase64(network_authority.public_key) ?? new Uint8Array()
   if (!(await isAuthenticList(list, new Map([[list.issuer, key]]))))
@@ -109,7 +109,7 @@ async function checkVersion(
   policyId: string,
   { keys, missing }: Awaited<ReturnType<typeof readKeys>>,
 ): Promise<Finding> {
-  const policy = orUndefined(() => readReceived(BOUNDARY_POLICY_FORM, row['policy'] ?? null))
+  const policy = readOrUndefined(() => readReceived(BOUNDARY_POLICY_FORM, row['policy'] ?? null))
   if (policy === undefined) return 'The stored policy cannot be read.'
   const found = receivedDigest(policy)
   if (found !== row['policy_digest']) return `The digest computed here is ${found}.`
@@ -133,13 +133,4 @@ function notChecked(record: object, { genesis }: AuthorityKeys, missing: string 
   return missing === undefined || !isOlder(genesis, record)
     ? undefined
     : new Error(`The former keys of the authority cannot be read. ${missing}`)
-}
-
-function orUndefined<Value>(read: () => Value): Value | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof FormError) return undefined
-    throw error
-  }
 }

@@ -3,6 +3,7 @@ import {
   StoreChecker,
   asReceived,
   foldHashes,
+  fromHex,
   hashLeaf,
   joinBytes,
   openLog,
@@ -17,7 +18,6 @@ import {
 import type { AuthorityKeys, StoreAnchor, StoreFinding, StoreReport } from '@chancery/protocol'
 import { at, read } from '../client.ts'
 import { failureText } from '../words/evidence.ts'
-import { hexBytes } from './check-log.ts'
 import { readEntryLines } from './entry-lines.ts'
 import { readExecutors, readGenesis, readLog, withHistory } from './gather.ts'
 
@@ -75,7 +75,7 @@ async function checkWith(authority: AuthorityKeys, options: CheckOptions): Promi
     const lines = await readEntryLines(after, PER_READ, options.signal)
     for (const line of lines) {
       const event = await checker.add(line)
-      if (event !== undefined) leaves.push(hashLeaf(hexBytes(event.entryDigest)))
+      if (event !== undefined) leaves.push(hashLeaf(fromHex(event.entryDigest) ?? new Uint8Array()))
     }
     options.onProgress(checker.checked)
     if (lines.length < PER_READ) break

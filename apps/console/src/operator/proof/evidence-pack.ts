@@ -1,5 +1,6 @@
-import { isJsonObject, readEventLine } from '@chancery/protocol'
-import { assembleEvidencePack, namedTreaty, writeEvidencePack } from '@chancery/sdk/verify/pack'
+import { BOUNDARY_POLICY_FORM, isJsonObject, readEventLine, readOrUndefined, readReceived } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { assembleEvidencePack, namedTexts, namedTreaty, writeEvidencePack } from '@chancery/sdk/verify/pack'
 import { readPolicyTexts, readTile, readTreaty } from './gather.ts'
 import type { Part, ProofParts } from './gather.ts'
 
@@ -14,7 +15,7 @@ export async function evidencePackText(parts: ProofParts): Promise<string> {
     key_history: keys.history ?? null,
     entries,
     policies: applied,
-    policy_texts: await readPolicyTexts(applied),
+    policy_texts: await readPolicyTexts(textsOf(applied)),
     attestation: valueOf(attestation) ?? null,
     // The two parties store the agreement, and the authority does not.
     agreement: null,
@@ -26,6 +27,12 @@ export async function evidencePackText(parts: ProofParts): Promise<string> {
     readTile,
   })
   return writeEvidencePack(pack)
+}
+
+/** Of a malformed policy no texts are read; the checks of the pack report it. */
+function textsOf(policies: readonly JsonObject[]): readonly string[] {
+  const read = () => policies.map((policy) => readReceived(BOUNDARY_POLICY_FORM, policy).record)
+  return namedTexts(readOrUndefined(read) ?? [])
 }
 
 function valueOf<Value>(part: Part<Value>): Value | undefined {

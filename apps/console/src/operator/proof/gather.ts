@@ -152,15 +152,10 @@ async function readPolicies({ policy_binding }: BoundaryDecision): Promise<reado
   return found
 }
 
-/** Texts that the policies name by digest. One that is not stored is left out; a replay then says so. */
-export async function readPolicyTexts(policies: readonly JsonObject[]): Promise<readonly string[]> {
-  const digests = policies
-    .flatMap(({ gates }) => (Array.isArray(gates) ? (gates as readonly JsonValue[]) : []))
-    .flatMap((gate) => (isJsonObject(gate) && isJsonObject(gate['config']) ? [gate['config']] : []))
-    .flatMap(({ policy_set_digest, schema_digest }) => [policy_set_digest, schema_digest])
-    .filter((digest) => typeof digest === 'string')
+/** Texts of policies by digest. One that is not stored is left out; a replay then says so. */
+export async function readPolicyTexts(digests: readonly string[]): Promise<readonly string[]> {
   const texts: string[] = []
-  for (const digest of new Set(digests)) {
+  for (const digest of digests) {
     try {
       const { text } = await readExact(at`/admin/boundary-policy-texts/${digest}`)
       if (typeof text === 'string') texts.push(text)

@@ -1,11 +1,11 @@
 import {
-  FormError,
   canonicalBytes,
   isAuthenticList,
   isJsonObject,
   listProblems,
   positionOfList,
   readInstant,
+  readOrUndefined,
   readPublicKey,
   readRevocationList,
   readTrustedPublicKey,
@@ -97,12 +97,7 @@ async function isSignedBy(record: JsonObject, key: string, keyId?: JsonValue): P
 }
 
 export function readList(value: JsonObject | undefined): RevocationList | undefined {
-  try {
-    return value === undefined ? undefined : readRevocationList(value)
-  } catch (error) {
-    if (error instanceof FormError) return undefined
-    throw error
-  }
+  return value === undefined ? undefined : readOrUndefined(() => readRevocationList(value))
 }
 
 function isSameSovereign(metadata: JsonObject | undefined, { network, authorityKey }: Expected): boolean {

@@ -35,6 +35,8 @@ export type ResultHeaders = Readonly<Record<string, string>>
  * error never lets a request pass.
  */
 export async function checkRequest(request: CheckedRequest, asked: Asked, parts: CheckParts): Promise<ResultHeaders> {
+  const settled = parts.trust?.settled()
+  if (settled instanceof Promise) await settled
   const check = openCheck(asked, parts)
   check.context.dialect = request.dialect
   const traceParent = readTraceParent(request.all('traceparent'))

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
+import type * as Grpc from '@grpc/grpc-js'
 import type { Server } from '@grpc/grpc-js'
-import { toError } from '@chancery/service-kit'
+import { loadOptional, toError } from '@chancery/service-kit'
 import type { FeatureListener } from '../../core.ts'
 import { Deadline } from '../../edge/deadline.ts'
 import { toRefusal } from '../../edge/error-body.ts'
@@ -14,6 +15,11 @@ import type { CheckParts } from './parts.ts'
 const CHECKS_AT_ONCE = 1024
 /** For the headers and the other attributes of a request. */
 const MORE_BYTES = 131_072
+
+/** Throws when the package is not installed. */
+export function loadGrpc(): Promise<typeof Grpc> {
+  return loadOptional('grpc', 'GATEWAY_CHECK_GRPC_ADDR', () => import('@grpc/grpc-js'))
+}
 
 /** The check as Envoy asks it over gRPC (ext_authz). It listens on a loopback address only, without TLS. */
 export class GrpcListener implements FeatureListener {
@@ -32,7 +38,7 @@ export class GrpcListener implements FeatureListener {
 
   async listen(): Promise<AddressInfo> {
     // Loaded only where it is used.
-    const grpc = await import('@grpc/grpc-js')
+    const grpc = await loadGrpc()
     const asIs = (bytes: Buffer): Buffer => bytes
     const shape = { path: CHECK_METHOD, requestStream: false, responseStream: false } as const
     const codecs = {

@@ -8,7 +8,8 @@ export function registerGauges(parts: OperationsParts): void {
   const { registry } = parts.metrics
   registry.gauge({
     name: 'gateway_ready',
-    help: '1 when /ready returns 200.',
+    help: '1 when /ready returns 200; with several workers, when one of them returns it.',
+    together: 'max',
     collect: async () => (isReady(await checkReadiness(parts)) ? 1 : 0),
   })
   registerListRows(parts)

@@ -1,19 +1,16 @@
-import { CONTENT_TYPES, GatewayRefusal, REQUEST_ID_HEADER } from '@chancery/contract'
+import { GatewayRefusal } from '@chancery/contract'
 import type { GatewayOperation } from '@chancery/contract'
-import { OutboundError, andThen } from '@chancery/service-kit'
+import { andThen } from '@chancery/service-kit'
 import type { HttpResponse, MaybePromise } from '@chancery/service-kit'
 import type { ClientCall } from '../../edge/call.ts'
-import type { UPSTREAM_OUTCOMES } from '../../metrics.ts'
-import type { UpstreamResponse } from '../../outbound/upstream-exchange.ts'
-import { admit, isHarmless } from './admit.ts'
+import { admit } from './admit.ts'
 import type { AdmittedRequest } from './admit.ts'
-import type { ProxyParts } from './parts.ts'
 import { NOT_SIGNED, readOperatorHeaders } from './operator-headers.ts'
+import type { ProxyParts } from './parts.ts'
+import { counted, send } from './send.ts'
+import { isShared } from './shared-documents.ts'
 import { toTarget } from './target.ts'
-import { isLost, toClientResponse, upstreamRequestId } from './upstream-response.ts'
-
-/** For the whole call, within the deadline of the request (protocol/gateway 12.4). */
-const TOTAL_MS = 10_000
+import { toClientResponse, upstreamRequestId } from './upstream-response.ts'
 
 /**
  * GET, POST, DELETE /v1/networks/{network}/services/{operation}
@@ -24,10 +21,13 @@ export function forward(call: ClientCall, parts: ProxyParts): MaybePromise<HttpR
   const admitted = admit(call)
   const { operation } = admitted
   const target = toTarget(operation, call.query)
-  return andThen(readOperationBody(operation, call, parts), (body) => {
+  const read = readOperationBody(operation, call, parts)
+  // A request that announced a body may have little time left, so it is not shared.
+  if (!(read instanceof Promise) && isShared(operation, target, parts)) return readShared(admitted, target, call, parts)
+  return andThen(read, (body) => {
     const signed = operation.admin ? readOperatorHeaders(call.headers) : NOT_SIGNED
     if (signed.keyId !== undefined) call.context.admin_key_id = signed.keyId
-    return send(admitted, { target, body, signed: signed.pairs }, call, parts).then((response) => {
+    return send(admitted, { target, body, more: signed.pairs }, call, parts).then((response) => {
       call.context.upstream_status = response.status
       const theirId = upstreamRequestId(response)
       if (theirId !== undefined) call.context.upstream_request_id = theirId
@@ -39,6 +39,19 @@ export function forward(call: ClientCall, parts: ProxyParts): MaybePromise<HttpR
       )
     })
   })
+}
+
+async function readShared(
+  admitted: AdmittedRequest,
+  target: string,
+  call: ClientCall,
+  parts: ProxyParts,
+): Promise<HttpResponse> {
+  const { status, theirId, response } = await parts.documents.read(admitted, target, call, parts)
+  call.context.upstream_status = status
+  if (theirId !== undefined) call.context.upstream_request_id = theirId
+  if (response instanceof GatewayRefusal) throw response
+  return response
 }
 
 /** Runs check 8. The bytes are checked and stay unchanged, because a signature covers numbers as they were written. */
@@ -61,88 +74,4 @@ function readOperationBody(
       return bytes
     }),
   )
-}
-
-interface PreparedRequest {
-  readonly target: string
-  readonly body: Uint8Array | undefined
-  /** Operator headers as name, value pairs. */
-  readonly signed: readonly string[]
-}
-
-/**
- * Sends exactly the headers of protocol/gateway 12.3. Of the caller's headers only the operator signature is sent, and
- * with GATEWAY_FORWARD_TRACEPARENT the trace.
- */
-async function send(
-  { network, operation }: AdmittedRequest,
-  { target, body, signed }: PreparedRequest,
-  call: ClientCall,
-  { clock, metrics, authorities }: ProxyParts,
-): Promise<UpstreamResponse> {
-  const accept = operation.response === 'ndjson' ? CONTENT_TYPES['json-lines'] : CONTENT_TYPES.json
-  const headers = ['accept', accept, REQUEST_ID_HEADER, call.requestId, ...signed]
-  if (body !== undefined) headers.push('content-type', CONTENT_TYPES.json)
-  // A caller that received the deadline refusal may retry, so an operation that is not sent by then is not sent at all.
-  call.checkDeadline()
-  const startedMs = clock.monotonicMs()
-  try {
-    const response = await authorities.send(network, {
-      method: operation.method,
-      target,
-      headers,
-      traceParent: call.traceParent?.text,
-      body,
-      timeoutMs: Math.min(TOTAL_MS, call.remainingMs()),
-      maxBytes: operation.max_response_bytes,
-      onSend: () => call.setOutcomeUncertain(!isHarmless(operation)),
-    })
-    // The operation was executed. Until its response is sent, a refusal at the deadline must report an uncertain
-    // outcome.
-    call.setOutcomeUncertain(isLost(response.status) && !isHarmless(operation))
-    return response
-  } catch (error) {
-    if (!(error instanceof OutboundError)) throw error
-    const kind = error.kind === 'timeout' ? 'timeout' : 'unreachable'
-    metrics.upstreamRequests.with({ group: operation.group, outcome: kind }).increase()
-    throw new GatewayRefusal(kind === 'timeout' ? 'authority_timeout' : 'authority_unreachable', undefined, {
-      isOutcomeUncertain: error.wasSent && !isHarmless(operation),
-      cause: error,
-    })
-  } finally {
-    metrics.upstreamDuration.observe((clock.monotonicMs() - startedMs) / 1000)
-  }
-}
-
-type Outcome = (typeof UPSTREAM_OUTCOMES)[number]
-const OUTCOMES: Readonly<Partial<Record<string, Outcome>>> = {
-  authority_redirect: 'redirect',
-  authority_error: 'error',
-  authority_response_too_large: 'too_large',
-  authority_invalid_response: 'invalid',
-}
-
-/** Counts the result: a response, or the refusal made from it. */
-function counted(
-  operation: GatewayOperation,
-  { metrics }: Pick<ProxyParts, 'metrics'>,
-  toResponse: () => MaybePromise<HttpResponse>,
-): MaybePromise<HttpResponse> {
-  const count = (outcome: Outcome): void =>
-    metrics.upstreamRequests.with({ group: operation.group, outcome }).increase()
-  const refuse = (error: unknown): never => {
-    count(error instanceof GatewayRefusal ? (OUTCOMES[error.error] ?? 'answered') : 'answered')
-    throw error
-  }
-  let response: MaybePromise<HttpResponse>
-  try {
-    response = toResponse()
-  } catch (error) {
-    return refuse(error)
-  }
-  const pass = (given: HttpResponse): HttpResponse => {
-    count('answered')
-    return given
-  }
-  return response instanceof Promise ? response.then(pass, refuse) : pass(response)
 }

@@ -5,11 +5,13 @@ import { forward } from './forward.ts'
 import type { ProxyParts } from './parts.ts'
 import { ProxyReader } from './proxy-reader.ts'
 import { services } from './services.ts'
+import { SharedDocuments } from './shared-documents.ts'
 
 /** Opens the forwarding of catalogued operations to the authorities. */
-export function openProxy(core: Omit<ProxyParts, 'reader'>): Feature {
+export function openProxy(core: Omit<ProxyParts, 'reader' | 'documents'>): Feature {
   const reader = new ProxyReader()
-  const parts: ProxyParts = { authorities: core.authorities, clock: core.clock, metrics: core.metrics, reader }
+  const { authorities, clock, metrics } = core
+  const parts: ProxyParts = { authorities, clock, metrics, reader, documents: new SharedDocuments() }
   const client: ClientHandler = (call) => forward(call, parts)
   return {
     routes: [

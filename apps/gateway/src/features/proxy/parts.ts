@@ -1,7 +1,7 @@
-import type { Core } from '../../core.ts'
-import type { ProxyReader } from './proxy-reader.ts'
+import type { ExchangeParts } from './exchange-parts.ts'
+import type { SharedDocuments } from './shared-documents.ts'
 
 /** Lists what the handlers of this feature use. */
-export interface ProxyParts extends Pick<Core, 'authorities' | 'clock' | 'metrics'> {
-  readonly reader: ProxyReader
+export interface ProxyParts extends ExchangeParts {
+  readonly documents: SharedDocuments
 }

@@ -50,7 +50,7 @@ export function upstreamRequestId({ headers }: UpstreamResponse): string | undef
 }
 
 /** Returns the only two headers of the authority that are forwarded. */
-function forwardedHeaders(
+export function forwardedHeaders(
   { headers }: UpstreamResponse,
   theirId: string | undefined,
 ): Readonly<Record<string, string>> | undefined {

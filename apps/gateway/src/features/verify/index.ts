@@ -24,6 +24,7 @@ export function openVerify({ settings, clock, metrics, quota, state }: VerifyOpt
   metrics.registry.gauge({
     name: 'gateway_crypto_active',
     help: 'Slots for cryptography in use.',
+    together: 'sum',
     collect: () => concurrency.active,
   })
   return {

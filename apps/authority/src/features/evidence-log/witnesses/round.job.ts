@@ -1,12 +1,14 @@
-import { readNote, writeNote, writeSortable } from '@chancery/protocol'
+import { cosignedAt, readNote, writeNote, writeSortable } from '@chancery/protocol'
 import type { JsonObject, NoteSignature } from '@chancery/protocol'
 import { LeaseLostError, checkLease, withLease } from '../../../database/locks/leases.ts'
 import type { Lease } from '../../../database/locks/leases.ts'
 import type { Transaction } from '../../../database/database.ts'
 import type { LogWitness } from '../../../settings/log-settings.ts'
+import { compareWithProofs } from '../continuity.ts'
 import type { EvidenceLogParts } from '../parts.ts'
 import { findLog } from '../queries.ts'
 import type { LogState } from '../queries.ts'
+import { TileWriter } from '../tile-writer.ts'
 import { askWitness } from './ask.ts'
 import type { Asked } from './ask.ts'
 import { findCosigned, listWitnesses, removeOthers, storeCosigned, storeWitness } from './queries.ts'
@@ -102,7 +104,7 @@ export class WitnessRounds {
     const lines: NoteSignature[] = []
     for (const [witness, answer] of answers) {
       const before = rows.get(witness.name)
-      const row = toRow(witness, answer, { before, asked, current, now })
+      const row = await this.#keepProof(tx, toRow(witness, answer, { before, asked, current, now }), before, current)
       if (answer.kind === 'cosigned') lines.push(answer.line)
       const change = changeOf(before, row)
       if (change !== undefined) {
@@ -126,6 +128,26 @@ export class WitnessRounds {
     return said
   }
 
+  /**
+   * A stored checkpoint that contradicts the log stays with its alarm, whatever the witness answers now: it may have
+   * lost its state, or have a new key.
+   */
+  async #keepProof(
+    tx: Transaction,
+    row: WitnessRow,
+    before: WitnessRow | undefined,
+    current: LogState,
+  ): Promise<WitnessRow> {
+    const note = before?.proof_note ?? null
+    if (before === undefined || note === null || row.proof_note === note) return row
+    const tiles = new TileWriter(tx.query, current.size)
+    const proofs = [{ name: row.name, note }]
+    const fault = await compareWithProofs(proofs, current, this.#parts, (name) => tiles.read(name))
+    if (fault === undefined) return row
+    const { alarm, alarm_at, alarm_size } = before
+    return { ...row, alarm, alarm_at, alarm_size, proof_note: note }
+  }
+
   /** The cosigned checkpoint: a newer one replaces it when it has the quorum, or no fewer cosignatures. */
   async #cosigned(
     tx: Transaction,
@@ -134,9 +156,11 @@ export class WitnessRounds {
     now: string,
   ): Promise<Omit<CosignedRow, 'id'>> {
     const { logQuorum, logWitnesses } = this.#parts.settings
-    const stored = (await findCosigned(tx.query)) ?? NONE
-    const names = new Set(logWitnesses.map(({ name }) => name))
-    const merged = mergeLines(asked.note, stored.note, lines, names)
+    const found = (await findCosigned(tx.query)) ?? NONE
+    // Witnesses and their keys may have changed since.
+    const earlier = await linesOf(found.note, logWitnesses)
+    const stored = { ...found, cosigners: earlier.length }
+    const merged = mergeLines(asked.note, { note: stored.note, lines: earlier }, lines)
     const isBetter = merged.count >= Math.min(logQuorum, stored.cosigners) || asked.size === stored.tree_size
     const isReplaced = lines.length > 0 && isBetter && asked.size >= stored.tree_size
     const kept = isReplaced
@@ -225,22 +249,29 @@ function changeOf(before: WitnessRow | undefined, { alarm }: WitnessRow): Change
 /** The note with its lines of the log, then one line for each witness. Stored lines for the same text stay. */
 function mergeLines(
   note: string,
-  stored: string | null,
+  stored: { readonly note: string | null; readonly lines: readonly NoteSignature[] },
   lines: readonly NoteSignature[],
-  witnesses: ReadonlySet<string>,
 ): { readonly note: string; readonly count: number } {
-  const [own, before] = [readNote(note), readNote(stored ?? '')]
+  const [own, before] = [readNote(note), readNote(stored.note ?? '')]
   if (own === undefined) return { note, count: 0 }
   const renewed = new Set(lines.map(({ name }) => name))
-  const earlier = before?.text === own.text ? before.signatures : []
-  const kept = earlier.filter(
-    ({ name, signature }) => isCosignature(signature) && witnesses.has(name) && !renewed.has(name),
-  )
+  const earlier = before?.text === own.text ? stored.lines : []
+  const kept = earlier.filter(({ name }) => !renewed.has(name))
   const signatures = [...own.signatures, ...kept, ...lines]
   return { note: writeNote({ text: own.text, signatures }), count: kept.length + lines.length }
 }
 
-/** Eight bytes of time and a signature. */
-function isCosignature(signature: Uint8Array): boolean {
-  return signature.length === 72
+/** The cosignatures in a note of witnesses in the settings, under their present keys: one line of each. */
+async function linesOf(note: string | null, witnesses: readonly LogWitness[]): Promise<readonly NoteSignature[]> {
+  const read = readNote(note ?? '')
+  const found: NoteSignature[] = []
+  for (const { name, publicKey } of witnesses) {
+    for (const line of read?.signatures ?? []) {
+      if (line.name !== name || read === undefined) continue
+      if ((await cosignedAt({ ...read, signatures: [line] }, name, publicKey)) === undefined) continue
+      found.push(line)
+      break
+    }
+  }
+  return found
 }

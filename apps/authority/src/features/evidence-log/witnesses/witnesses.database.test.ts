@@ -7,9 +7,10 @@ import {
   readLogPolicy,
   readNote,
   writeLogPolicy,
+  writeWitnessKey,
 } from '@chancery/protocol'
 import type { JsonObject, LogIdentity } from '@chancery/protocol'
-import { accepted, createTestDatabase, refused } from '@chancery/testkit'
+import { accepted, createTestDatabase, refused, testSigner } from '@chancery/testkit'
 import type { TestAuthorityOptions } from '@chancery/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openTestStore } from '../../evidence/evidence.suite.ts'
@@ -139,6 +140,57 @@ describe('a log with a name and a key', () => {
     // One alarm is one event, however often the witness repeats it.
     await store.na.features.evidenceLog.askWitnesses()
     expect(await store.na.auditEvents('evidence_log_witness_alarm')).toHaveLength(1)
+  })
+
+  it('keeps the proof of a rollback when the witness loses its state and cosigns again', async () => {
+    const database = await createTestDatabase()
+    const reset = await TestWitness.start('first.example', [{ name: ORIGIN, publicKey: logKey.publicKey }], seconds)
+    try {
+      const store = await start({}, { database })
+      await grow(store, 1)
+      await ask(store, { alarm: 'rolled_back', alarm_size: 10, proven: true })
+      await store.stop()
+      open.splice(open.indexOf(store), 1)
+      const again = await openTestStore({
+        database,
+        settings: {
+          NA_LOG_ORIGIN: ORIGIN,
+          NA_LOG_PRIVATE_KEY_FILE: logKey.file,
+          NA_LOG_WITNESSES: reset.setting,
+        },
+      })
+      await ask(again, { alarm: 'rolled_back', alarm_size: 10, proven: true, known_size: 2 })
+      expect(reset.store.last(ORIGIN)?.size).toBe(2)
+      await again.decide()
+      await expect(again.na.features.evidenceLog.append()).rejects.toMatchObject({ code: 'service_unavailable' })
+      await again.stop()
+    } finally {
+      await reset.stop()
+      await database.drop()
+    }
+  })
+
+  it('counts no cosignature of a key that its witness has no more', async () => {
+    const database = await createTestDatabase()
+    const other = await TestWitness.start('other.example', [{ name: ORIGIN, publicKey: logKey.publicKey }], seconds)
+    try {
+      const store = await start({ NA_LOG_WITNESSES: other.setting }, { database })
+      await grow(store, 1)
+      await ask(store, { known_size: 2 })
+      expect(await states(store)).toMatchObject({ cosigners: 1, pending_since: null })
+      await store.stop()
+      open.splice(open.indexOf(store), 1)
+      const { publicKey } = await testSigner('other.example', 'another key')
+      const key = writeWitnessKey({ name: 'other.example', publicKey })
+      const again = await start({ NA_LOG_WITNESSES: `${key} http://127.0.0.1:1/` }, { database, clock: store.clock })
+      await ask(again, { failure: 'unreachable' })
+      await expect.poll(async () => (await states(again))['pending_since']).not.toBeNull()
+      await again.stop()
+      open.splice(open.indexOf(again), 1)
+    } finally {
+      await other.stop()
+      await database.drop()
+    }
   })
 
   it.each([

@@ -1,0 +1,62 @@
+import { childPids, createPostgres, createTestNetwork, isRunning, startAuthorityProcess } from '@chancery/testkit'
+import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+
+const PATIENT = { timeout: 90_000 }
+const SETTINGS = { NA_WORKERS: '2', NA_DRAIN_SECONDS: '0', NA_CLOCK_CHECK: 'off', LOG_LEVEL: 'info' }
+const READS = 20
+
+let network: TestNetwork
+let database: TestDatabase
+let authority: AuthorityProcess | undefined
+
+beforeEach(async () => {
+  network = await createTestNetwork('WORKERS-NET')
+})
+afterEach(async () => {
+  await authority?.kill()
+  authority = undefined
+  await database.drop()
+  await network.remove()
+})
+
+const serving = (): number[] =>
+  (authority?.log ?? [])
+    .filter((line) => line.includes('"worker serves"'))
+    .map((line) => (JSON.parse(line) as { pid: number }).pid)
+
+/** Completed reads of the list in all workers. */
+const reads = async (): Promise<number> => {
+  const { text } = (await authority?.request('GET', '/metrics')) ?? { text: '' }
+  const [, count] =
+    /^chancery_http_request_duration_seconds_count\{route="GET \/crl",status="200"\} (\d+)$/m.exec(text) ?? []
+  return Number(count ?? 0)
+}
+
+it('two workers serve on PostgreSQL, one goes on when the other is killed, and SIGTERM ends all', async () => {
+  database = await createPostgres()
+  authority = await startAuthorityProcess({ network, settings: { ...SETTINGS, ...database.settings } })
+  await expect.poll(() => serving().length, PATIENT).toBe(2)
+  const workers = serving()
+  expect(childPids(authority.pid).toSorted()).toEqual(workers.toSorted())
+
+  for (let read = 0; read < READS; read += 1) expect((await authority.request('GET', '/crl')).status).toBe(200)
+  // Connections go to the workers in turn, so each of them counted a part, and each shows the sum.
+  for (let scrape = 0; scrape < 4; scrape += 1) expect(await reads()).toBe(READS)
+
+  const [first = 0, second = 0] = workers
+  process.kill(first, 'SIGKILL')
+  await expect.poll(() => isRunning(first), PATIENT).toBe(false)
+  const call = authority.as('standard')
+  // A connection that was on its way to the killed worker is closed.
+  const invite = async (): Promise<number | undefined> =>
+    (await call('POST', '/admin/invite', {}).catch(() => undefined))?.status
+  await expect.poll(invite, PATIENT).toBe(201)
+  expect(isRunning(second)).toBe(true)
+  await expect.poll(() => serving().length, PATIENT).toBe(3)
+  expect(await reads()).toBe(READS)
+
+  await authority.stop()
+  expect(await authority.exited).toBe(0)
+  expect(serving().filter(isRunning)).toEqual([])
+}, 120_000)

@@ -1,0 +1,128 @@
+import { MAX_DELTA_BYTES, changeOfPieces, changePieces, piecesOfChange } from '@chancery/protocol'
+import type { ListChange } from '@chancery/protocol'
+import { SharedRead } from '@chancery/service-kit'
+import type { CrlParts } from './parts.ts'
+import { readChange } from './version-change.ts'
+
+/** Versions that a delta can begin with, at most. */
+const MAX_VERSIONS = 4096
+const PAGE = 256
+/** Pieces that are read for one delta, at most: some milliseconds. Above it the full list costs less. */
+const MAX_JOINED = 30_000
+
+interface Version {
+  readonly sequence: number
+  readonly issued_at: string
+  readonly entries: number
+  readonly change: ListChange | undefined
+  readonly bytes: number
+}
+
+/**
+ * The changes of the latest versions, as many as one delta may have. They are read once per version, so that a delta from
+ * any version costs no read of a list.
+ */
+export class ListDeltas {
+  readonly #parts: Pick<CrlParts, 'database'>
+  /** By sequence, newest first and without a gap. */
+  #versions: readonly Version[] = []
+  readonly #read = new SharedRead(() => this.#readNew())
+
+  constructor(parts: Pick<CrlParts, 'database'>) {
+    this.#parts = parts
+  }
+
+  /** How the list `from` became the list `to`. Undefined when `from` is too old, or unknown. */
+  async between(from: number, to: number): Promise<ListChange | undefined> {
+    if (this.#versions[0]?.sequence !== to) await this.#read.read()
+    const versions = this.#versions
+    const newest = versions[0]?.sequence
+    if (newest === undefined || newest < to) return undefined
+    const base = versions[newest - from]
+    if (base?.sequence !== from) return undefined
+    const steps: ListChange[] = []
+    for (let sequence = from + 1; sequence <= to; sequence += 1) {
+      const change = versions[newest - sequence]?.change
+      if (change === undefined) return undefined
+      steps.push(change)
+    }
+    return joinChanges(base.entries, steps)
+  }
+
+  async #readNew(): Promise<void> {
+    const known = this.#versions
+    const fresh: Version[] = []
+    let [bytes, below] = [0, Number.MAX_SAFE_INTEGER]
+    for (;;) {
+      const rows = await this.#page(below)
+      for (const row of rows) {
+        const index = known.findIndex(({ sequence }) => sequence === row.sequence)
+        // A failover may have lost a version and given its number to another, so its time must agree, too.
+        if (index >= 0 && known[index]?.issued_at === row.issued_at) {
+          this.#versions = bounded([...fresh, ...known.slice(index)])
+          return
+        }
+        fresh.push({ ...row, change: readChange(row.change_json), bytes: row.change_json?.length ?? 0 })
+        bytes += row.change_json?.length ?? 0
+      }
+      const last = rows.at(-1)
+      const isEnough = bytes > MAX_DELTA_BYTES || fresh.length >= MAX_VERSIONS
+      if (last === undefined || rows.length < PAGE || last.change_json === null || isEnough) break
+      below = last.sequence
+    }
+    this.#versions = bounded(fresh)
+  }
+
+  #page(
+    below: number,
+  ): Promise<{ sequence: number; issued_at: string; entries: number; change_json: string | null }[]> {
+    return this.#parts.database.read
+      .selectFrom('crl_versions')
+      .select(['sequence', 'issued_at', 'entries', 'change_json'])
+      .where('sequence', '<', below)
+      .orderBy('sequence', 'desc')
+      .limit(PAGE)
+      .execute()
+  }
+}
+
+/** The newest versions whose changes fit a delta. The oldest of them is only a start, so it needs no change. */
+function bounded(versions: readonly Version[]): readonly Version[] {
+  let bytes = 0
+  for (const [index, { sequence, change, bytes: more }] of versions.entries()) {
+    bytes += more
+    const isLast = change === undefined || bytes > MAX_DELTA_BYTES || index === MAX_VERSIONS
+    if (isLast || versions[index + 1]?.sequence !== sequence - 1) return versions.slice(0, index + 1)
+  }
+  return versions
+}
+
+/** One change in place of several. Undefined when they do not fit each other (a row was edited), or cost too much. */
+export function joinChanges(count: number, steps: readonly ListChange[]): ListChange | undefined {
+  let pieces = piecesOfChange<string>(count, { removed: [], added: [] })
+  let joined = 0
+  for (const step of joinAppended(steps)) {
+    joined += (pieces?.length ?? 0) + step.removed.length + step.added.length
+    if (joined > MAX_JOINED) return undefined
+    pieces = pieces && changePieces(pieces, step)
+  }
+  return pieces && changeOfPieces(count, pieces)
+}
+
+/** Most versions only append. Those in a row become one change, so that the time does not grow with their square. */
+function joinAppended(steps: readonly ListChange[]): readonly ListChange[] {
+  const joined: ListChange[] = []
+  let last: { at: number; entries: string[] } | undefined
+  for (const step of steps) {
+    const [added, ...more] = step.added
+    const isOne = step.removed.length === 0 && more.length === 0
+    if (isOne && added === undefined) continue
+    if (isOne && added !== undefined && last !== undefined && added.at === last.at + last.entries.length) {
+      for (const entry of added.entries) last.entries.push(entry)
+      continue
+    }
+    last = isOne && added !== undefined ? { at: added.at, entries: [...added.entries] } : undefined
+    joined.push(last === undefined ? step : { removed: [], added: [last] })
+  }
+  return joined
+}

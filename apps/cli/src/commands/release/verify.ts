@@ -1,0 +1,120 @@
+import { stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { asJson, dsseKeyId, readPublicKeyFile, readTrustedPublicKey, visible } from '@chancery/protocol'
+import type { Arguments, Options } from '../../arguments/options.ts'
+import type { CommandContext } from '../../context.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { errorCode, readText, toFailure } from '../../files/files.ts'
+import { loadPublicKey } from '../../files/keys.ts'
+import type { Result } from '../../output/result.ts'
+import type { Style } from '../../output/style.ts'
+import { table } from '../../output/table.ts'
+import { checkRelease } from './check-release.ts'
+import type { ReleaseReport } from './check-release.ts'
+import { KEY_FILE, RELEASE_FILE } from './release-files.ts'
+
+const MAX_STATEMENT_BYTES = 1_048_576
+const MAX_KEY_BYTES = 4096
+
+/** Runs `release verify` offline. The exit code is 0 only with a key from --key. */
+export async function run({ cwd, style }: CommandContext, args: Arguments, options: Options): Promise<Result> {
+  const given = options.text('key')
+  const folder = args.required('dir')
+  const path = resolve(cwd, folder)
+  const trusted = given === undefined ? undefined : await loadPublicKey(cwd, '--key', given)
+  await requireFolder(path, folder)
+  const statement = await readStatement(join(path, RELEASE_FILE))
+  const key = trusted ?? (await readOwnKey(join(path, KEY_FILE)))
+  const report = await checkRelease(path, statement, key)
+  const isWhole = report.checks.every(({ status }) => status === 'passed')
+  const exitCode = !isWhole ? 1 : trusted === undefined ? 2 : 0
+  return {
+    data: asJson({
+      kind: 'release',
+      valid: exitCode === 0,
+      version: report.version ?? null,
+      commit: report.commit ?? null,
+      files: report.files,
+      public_key: key,
+      key_id: dsseKeyId(key),
+      key_given: trusted !== undefined,
+      checks: report.checks,
+    }),
+    text: releaseText(report, { folder, key, exitCode }, style),
+    exitCode,
+  }
+}
+
+async function requireFolder(path: string, given: string): Promise<void> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw toFailure(error, given, 'read', 'Give the folder with all files of one release.')
+  })
+  if (found.isDirectory()) return
+  throw new CommandError({
+    code: 'not_a_release',
+    message: `${given} is not a folder.`,
+    hint: 'Give the folder with all files of one release.',
+  })
+}
+
+async function readStatement(path: string): Promise<string> {
+  try {
+    return await readText(path, MAX_STATEMENT_BYTES)
+  } catch (error) {
+    if (!(error instanceof CommandError) || errorCode(error.cause) !== 'ENOENT') throw error
+    throw new CommandError(
+      {
+        code: 'not_a_release',
+        message: `There is no ${RELEASE_FILE} in this folder, so it is not a signed release.`,
+        hint: 'Download all files of the release into one folder, and give that folder.',
+      },
+      { cause: error },
+    )
+  }
+}
+
+/** The key in the folder proves that the files belong together, not who made them. */
+async function readOwnKey(path: string): Promise<string> {
+  const key = readPublicKeyFile(await readText(path, MAX_KEY_BYTES))?.value ?? ''
+  if (readTrustedPublicKey(key) !== undefined) return key
+  throw new CommandError({
+    code: 'not_a_release',
+    message: `${KEY_FILE} is not a public key file.`,
+    hint: 'Give the key of the project with --key <file>.',
+  })
+}
+
+interface Verdict {
+  readonly folder: string
+  readonly key: string
+  readonly exitCode: 0 | 1 | 2
+}
+
+function releaseText(report: ReleaseReport, { folder, key, exitCode }: Verdict, style: Style): string {
+  const words = { passed: style.good('yes'), failed: style.bad('no'), unchecked: style.warn('not checked') }
+  const rows = report.checks.flatMap(({ name, status, details }) =>
+    [...(details.length === 0 ? ['an earlier check failed'] : details)].map((detail, at): readonly string[] => [
+      at === 0 ? name : '',
+      at === 0 ? words[status] : '',
+      detail,
+    ]),
+  )
+  const headings = [
+    `${style.good('Valid:')} release ${visible(report.version ?? '')}, signed by the given key.`,
+    `${style.bad('Not valid:')} do not install anything from ${visible(folder)}.`,
+    `${style.warn('Not verified:')} the files belong together, but the key is from the same folder.`,
+  ] as const
+  const next = [
+    'Not proven: that the source is free of mistakes, and that the commit was reviewed.',
+    'Next: delete the folder, download the release again, and check it again. If it fails again, report it (SECURITY.md).',
+    'Next: get the key of the project from another place than this folder, and add --key <file>.',
+  ] as const
+  return [
+    headings[exitCode],
+    `  key ${key}`,
+    '',
+    table(['CHECK', 'RESULT', 'DETAIL'], rows, style),
+    '',
+    next[exitCode],
+  ].join('\n')
+}

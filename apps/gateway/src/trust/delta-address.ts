@@ -1,0 +1,43 @@
+import type { ListPosition } from '@chancery/protocol'
+
+/**
+ * The address of deltas next to the address of a list. Undefined for an address of another form, which may be of another
+ * product or of a file.
+ */
+export function deltaUrl(
+  listUrl: URL | undefined,
+  { issuer, sequence }: Pick<ListPosition, 'issuer' | 'sequence'>,
+): URL | undefined {
+  if (listUrl === undefined || listUrl.search !== '') return undefined
+  const path = /^(.*\/crl)(?:\/keys\/.+)?$/.exec(listUrl.pathname)?.[1]
+  if (path === undefined) return undefined
+  const url = new URL(listUrl)
+  url.pathname = `${path}/delta`
+  url.search = String(new URLSearchParams({ from: String(sequence), issuer }))
+  return url
+}
+
+/** After misses in a row this many refreshes are not tried as a delta, at most. */
+const MOST_SKIPPED = 63
+
+/** Issuers without deltas are asked for them less and less often. */
+export class DeltaMisses {
+  readonly #misses = new Map<string, { inARow: number; left: number }>()
+
+  /** Returns true when the next refresh should not ask for a delta. */
+  skip(key: string): boolean {
+    const found = this.#misses.get(key)
+    if (found === undefined || found.left === 0) return false
+    found.left -= 1
+    return true
+  }
+
+  add(key: string): void {
+    const inARow = (this.#misses.get(key)?.inARow ?? 0) + 1
+    this.#misses.set(key, { inARow, left: Math.min(2 ** Math.min(inARow, 10) - 2, MOST_SKIPPED) })
+  }
+
+  clear(key: string): void {
+    this.#misses.delete(key)
+  }
+}

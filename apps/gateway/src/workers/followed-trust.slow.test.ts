@@ -1,0 +1,147 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { writeJson } from '@chancery/protocol'
+import { Channel, createLog, requireValues, systemClock, systemIds } from '@chancery/service-kit'
+import type { ChannelPort, SupervisedWorker } from '@chancery/service-kit'
+import { testClient, testIssuer, testList, testNetwork, testPolicy } from '@chancery/testkit'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { loadFiles } from '../policy/load-files.ts'
+import type { LoadedFiles } from '../policy/load-files.ts'
+import { readGatewaySettings } from '../settings/gateway-settings.ts'
+import type { GatewaySettings } from '../settings/gateway-settings.ts'
+import { openTrust } from '../trust/open-trust.ts'
+import type { OpenedTrust } from '../trust/open-trust.ts'
+import type { IssuerState } from '../trust/snapshot.ts'
+import { FollowedTrust } from './followed-trust.ts'
+import { WorkerFollowers } from './followers.ts'
+import { LeaseHolder } from './lease-holder.ts'
+
+const by = await testIssuer('agency')
+let folder: string
+let settings: GatewaySettings
+let loaded: LoadedFiles
+let followers: WorkerFollowers
+let opened: OpenedTrust
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'chancery-followed-'))
+  const file = join(folder, 'policy.json')
+  const list = await testList(by, systemClock.now(), { sequence: 1 })
+  await writeFile(file, writeJson(testPolicy({ agency: testNetwork(by, list) }, [testClient('a', ['agency'])])), {
+    mode: 0o600,
+  })
+  settings = requireValues(readGatewaySettings({ flags: {}, env: { GATEWAY_POLICY_FILE: file } }))
+  const result = loadFiles(settings, systemClock.now())
+  if (result.loaded === undefined) throw new Error(JSON.stringify(result.problems))
+  loaded = result.loaded
+  followers = new WorkerFollowers(() => loaded, 3000)
+  const log = createLog({ level: 'error', format: 'json' })
+  opened = await openTrust(settings, loaded.configuration.policy, {
+    clock: systemClock,
+    ids: systemIds,
+    log,
+    followers,
+  })
+})
+afterEach(async () => {
+  await opened.listWorker.close()
+  await rm(folder, { recursive: true })
+})
+
+interface TestWorker {
+  readonly trust: FollowedTrust
+  readonly lease: LeaseHolder
+  isKilled: boolean
+  /** Lets calls of the supervisor through. */
+  isOpen: boolean
+  readonly received: string[]
+}
+
+/** A worker in this process, with messages copied as between processes. */
+async function addWorker(): Promise<TestWorker> {
+  const listeners: [((message: unknown) => void)[], ((message: unknown) => void)[]] = [[], []]
+  const ended = Promise.withResolvers<void>()
+  const port = (own: 0 | 1): ChannelPort => ({
+    send: (message) => {
+      const copy = structuredClone(message) as { operation?: string }[]
+      if (own === 0 && !worker.isOpen) return
+      if (own === 0) worker.received.push(...copy.flatMap(({ operation }) => operation ?? []))
+      for (const listener of listeners[(1 - own) as 0 | 1]) listener(copy)
+    },
+    onMessage: (listener) => void listeners[own].push(listener),
+    onEnd: (listener) => void ended.promise.then(listener),
+  })
+  const [outer, inner] = [new Channel(port(0)), new Channel(port(1))]
+  const worker: Omit<TestWorker, 'trust' | 'lease'> = { isKilled: false, isOpen: true, received: [] }
+  const supervised: SupervisedWorker = {
+    worker: 1,
+    channel: outer,
+    isServing: true,
+    ended: ended.promise,
+    kill: () => {
+      worker.isKilled = true
+      ended.resolve()
+    },
+  }
+  const message = await opened.trust.between((current) => followers.add(supervised, current))
+  const lease = new LeaseHolder({ sentNs: process.hrtime.bigint(), state: undefined }, inner)
+  const trust = new FollowedTrust(settings, structuredClone(message), inner, lease)
+  // No supervisor renews it here.
+  Object.defineProperty(lease, 'isValid', { value: () => true, configurable: true })
+  return Object.assign(worker, { trust, lease })
+}
+
+async function install(sequence: number): Promise<void> {
+  const [before] = opened.trust.current.issuers.values() as Iterable<IssuerState> as [IssuerState]
+  const entries = [{ certificate_id: `cert-${sequence}` }]
+  const bytes = new TextEncoder().encode(writeJson(await testList(by, systemClock.now(), { sequence, entries })))
+  const { issuer, anchors, floor, freshness } = before.policy
+  const current = { position: before.position, index: before.index }
+  const task = { bytes, issuer, anchors, floor, freshness, now: systemClock.now(), current, demand: 'signed' as const }
+  const outcome = await opened.listWorker.check(task)
+  if (outcome.outcome !== 'installed') throw new Error(outcome.outcome)
+  await opened.trust.install(before, outcome)
+}
+
+const sequenceOf = ({ current }: Pick<FollowedTrust, 'current'>): number | undefined =>
+  [...current.issuers.values()][0]?.position.sequence
+const isRevoked = ({ current }: Pick<FollowedTrust, 'current'>, id: string): boolean =>
+  current.networks.get('agency')?.issuers.get('na-main')?.revocations.find(id) !== undefined
+
+it('no worker uses a list before every worker holds its requests, and the supervisor is last', async () => {
+  const [one, two] = [await addWorker(), await addWorker()]
+  two.isOpen = false
+  const installed = install(2)
+  await expect.poll(() => one.received).toContain('loadTrust')
+  // The other one has not loaded it.
+  expect([sequenceOf(one.trust), one.trust.settled(), one.received.includes('holdRequests')]).toEqual([
+    1,
+    undefined,
+    false,
+  ])
+  expect(sequenceOf(opened.trust)).toBe(1)
+  await expect.poll(() => two.isKilled, { timeout: 15_000 }).toBe(true)
+  await installed
+  expect([sequenceOf(one.trust), sequenceOf(opened.trust), one.trust.settled()]).toEqual([2, 2, undefined])
+  expect(one.received).toEqual(['loadTrust', 'holdRequests', 'useTrust'])
+}, 30_000)
+
+it('follows lists with their revocations, and a worker that starts later has the newest', async () => {
+  const one = await addWorker()
+  await install(2)
+  expect(isRevoked(one.trust, 'cert-2')).toBe(true)
+  const two = await addWorker()
+  expect([sequenceOf(two.trust), isRevoked(two.trust, 'cert-2')]).toEqual([2, true])
+  await install(3)
+  // Left out by the third list, and still in force.
+  for (const { trust } of [one, two])
+    expect([sequenceOf(trust), isRevoked(trust, 'cert-2'), isRevoked(trust, 'cert-3')]).toEqual([3, true, true])
+})
+
+it('gives no answer without a recent message of the supervisor', async () => {
+  const { trust, lease } = await addWorker()
+  expect(trust.settled()).toBeUndefined()
+  Object.defineProperty(lease, 'isValid', { value: () => false })
+  await expect(trust.settled()).rejects.toMatchObject({ error: 'not_ready' })
+})

