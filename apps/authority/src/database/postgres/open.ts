@@ -163,8 +163,15 @@ function openTransaction(connection: Query): Pick<Transaction, 'run' | 'lock'> {
         .where('name', '=', domain)
         .forUpdate()
         .executeTakeFirstOrThrow()
+        .catch(throwLockTimeout)
     },
   }
+}
+
+/** Waiters behind one another wait for the time limit of a lock each, so the limit of the statement can end the wait. */
+function throwLockTimeout(error: unknown): never {
+  if (sqlState(error) !== '57014') throw error
+  throw new LockTimeoutError('a lock was not acquired in time', { cause: error })
 }
 
 /** Every wait is bounded: connection 1 s, and LIMITS_MS. */

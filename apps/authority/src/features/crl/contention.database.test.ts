@@ -9,8 +9,11 @@ import {
   testSigner,
 } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LockTimeoutError } from '../../database/database.ts'
+import { translateDatabaseError } from '../../database/open.ts'
 
 /** PostgreSQL only. SQLite has one writer at a time, and callers wait for the file. */
 describe.skipIf(currentBackend() === 'sqlite')('the lock of the list, owned by another transaction', () => {
@@ -44,4 +47,12 @@ describe.skipIf(currentBackend() === 'sqlite')('the lock of the list, owned by a
     const crl = await fetchCrl(na.url, na.genesis.network_authority.public_key)
     expect(crl.revoked_certificates.map((entry) => entry.certificate_id)).toEqual([cert_id])
   }, 40_000)
+  // A waiter behind another one waits for the time limit of a lock twice, which is the time limit of a statement.
+  it('is a lock timeout also when the time limit of the statement ends the wait', async () => {
+    const waited = na.core.database.write(async (tx) => {
+      await sql`set local statement_timeout = 100`.execute(tx.query)
+      await tx.lock('crl')
+    })
+    expect(translateDatabaseError(await waited.catch((error: unknown) => error))).toBeInstanceOf(LockTimeoutError)
+  })
 })
