@@ -27,6 +27,7 @@ import { metricsScrape } from './authority/metrics-scrape.ts'
 import { nodeDecisions } from './authority/node-decisions.ts'
 import { nodeList } from './authority/node-list.ts'
 import { partnerPulls } from './authority/partners.ts'
+import { soak } from './soak/soak.ts'
 import { publishedDocuments } from './authority/public-material.ts'
 import { trustPath } from './authority/trust-path.ts'
 import { twoInstances } from './authority/two-instances.ts'
@@ -61,15 +62,17 @@ const BENCHES: readonly Bench[] = [
   nodeList,
   agentList,
   consoleMillion,
+  soak,
 ]
 
-const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY] [--entries N]
+const USAGE = `Usage: npm run --silent bench -- NAME [--rounds N] [--seconds S] [--wait S] [--profile DIRECTORY] [--entries N] [--minutes N]
        npm run --silent bench -- --list | --all
 
 --rounds   calm rounds of the result (9)      --wait     total time to wait for a quiet machine (0)
 --seconds  load on each server per round (1)  --profile  folder for processor profiles of the product (none)
 --entries  entries in the evidence store, for the evidence benchmarks; ids, for feed-parts; entries of the list, for crl-delta; partners, for partners;
            requests in each slice, for http-check
+--minutes  length of the soak (1)
 
 Prints one JSON object as its last line: name, ratio, bar and figures. The conditions are in bench/lib/conditions.ts.`
 
@@ -88,6 +91,7 @@ async function main(args: string[]): Promise<number> {
       profile: { type: 'string' },
       agents: { type: 'string' },
       entries: { type: 'string' },
+      minutes: { type: 'string', default: '1' },
     },
   })
   if (values.list) {
@@ -96,7 +100,9 @@ async function main(args: string[]): Promise<number> {
   }
   const chosen = values.all ? BENCHES : BENCHES.filter(({ name }) => name === positionals[0])
   const [rounds, seconds, waitSeconds] = [Number(values.rounds), Number(values.seconds), Number(values.wait)]
-  const isUsable = Number.isInteger(rounds) && rounds > 0 && seconds > 0 && seconds <= 60 && waitSeconds >= 0
+  const minutes = Number(values.minutes)
+  const isUsable =
+    Number.isInteger(rounds) && rounds > 0 && seconds > 0 && seconds <= 60 && waitSeconds >= 0 && minutes >= 1
   if (chosen.length === 0 || positionals.length !== (values.all ? 0 : 1) || !isUsable) {
     process.stderr.write(`${USAGE}\n`)
     return 1
@@ -104,7 +110,7 @@ async function main(args: string[]): Promise<number> {
   const entries = values.entries === undefined ? undefined : Number(values.entries)
   let code = 0
   for (const bench of chosen) {
-    const options = { rounds, seconds, waitSeconds, entries, profileDirectory: values.profile }
+    const options = { rounds, seconds, waitSeconds, entries, minutes, profileDirectory: values.profile }
     code = Math.max(code, await runBench(bench, options))
   }
   return code
@@ -112,7 +118,7 @@ async function main(args: string[]): Promise<number> {
 
 async function runBench(
   bench: Bench,
-  chosen: Pick<BenchOptions, 'rounds' | 'seconds' | 'waitSeconds' | 'entries' | 'profileDirectory'>,
+  chosen: Pick<BenchOptions, 'rounds' | 'seconds' | 'waitSeconds' | 'entries' | 'minutes' | 'profileDirectory'>,
 ): Promise<number> {
   const cleanup = new Cleanup()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -27,10 +27,17 @@ export const gatewayVerify: Bench = {
   run,
 }
 
-async function run(options: BenchOptions): Promise<BenchResult> {
+/** The policy of a gateway with one caller, who may verify certificates of one issuer. */
+export async function openGatewayCaller(
+  options: BenchOptions,
+): Promise<{ readonly by: TestIssuer; readonly caller: TestClient; readonly env: NodeJS.ProcessEnv }> {
   const by = await testIssuer('agency')
   const caller = testClient('caller', ['agency'], { requests_per_minute: 1_000_000 })
-  const env = await writePolicy(options, by, caller)
+  return { by, caller, env: await writePolicy(options, by, caller) }
+}
+
+async function run(options: BenchOptions): Promise<BenchResult> {
+  const { by, caller, env } = await openGatewayCaller(options)
   const processes: Server[] = []
   for (let n = 0; n < availableParallelism(); n += 1) {
     processes.push(await startGateway(env, options.cleanup, options.profileDirectory))

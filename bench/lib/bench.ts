@@ -8,6 +8,8 @@ export interface BenchOptions {
   readonly waitSeconds: number
   /** Entries of an evidence store; undefined for the default of the benchmark. */
   readonly entries: number | undefined
+  /** Length of a soak. */
+  readonly minutes: number
   /** Folder for processor profiles of the product; undefined makes none (profiling slows the product down). */
   readonly profileDirectory: string | undefined
   /** A directory for keys and files, removed at the end. */

@@ -12,6 +12,8 @@ export interface Answered {
 export interface ConnectionEvents {
   /** Called after each complete response; returns the next request, or undefined to stop. */
   next(answered: Answered): Buffer | undefined
+  /** Called after `next`: the time until that request is sent. Without it, requests follow at once. */
+  delayMs?(): number
   failed(error: Error): void
   ended(): void
 }
@@ -82,6 +84,8 @@ export class LoadConnection {
     }
     // The server closes this connection after a number of requests, so the load continues on another one.
     if (closes) this.#socket = this.#open()
-    this.send(request)
+    const delay = this.#events.delayMs?.() ?? 0
+    if (delay <= 0) this.send(request)
+    else setTimeout(() => this.send(request), delay)
   }
 }

@@ -29,6 +29,8 @@ export interface LoadTask {
   /** The slice ends after this time or after this many requests, whichever comes first. */
   readonly seconds: number
   readonly maxRequests: number
+  /** Requests per second of all connections together; as many as the server answers when absent. */
+  readonly pace?: number
 }
 
 export interface LoadReport {

@@ -26,6 +26,8 @@ async function drive(task: LoadTask, requests: RequestSource): Promise<LoadRepor
   let [sent, answered, open] = [0, 0, task.connections]
   let deadline = Number.POSITIVE_INFINITY
   let lastAt = 0
+  let startedAt = 0
+  const { pace } = task
   const events = {
     next: ({ status, milliseconds }: { status: number; milliseconds: number }) => {
       if (status !== 200 && status !== 201) done.reject(new Error(`a request was answered with ${status}`))
@@ -39,6 +41,7 @@ async function drive(task: LoadTask, requests: RequestSource): Promise<LoadRepor
       sent += 1
       return request
     },
+    ...(pace === undefined ? {} : { delayMs: () => startedAt + (sent * 1000) / pace - performance.now() }),
     failed: (error: Error) => done.reject(error),
     ended: () => {
       open -= 1
@@ -58,7 +61,7 @@ async function drive(task: LoadTask, requests: RequestSource): Promise<LoadRepor
   )
   const connections = await Promise.race([Promise.all(opening), done.promise.then(() => [])])
   const cpu = process.cpuUsage()
-  const startedAt = performance.now()
+  startedAt = performance.now()
   deadline = startedAt + task.seconds * 1000
   for (const connection of connections) {
     const request = requests(sent)
@@ -68,15 +71,17 @@ async function drive(task: LoadTask, requests: RequestSource): Promise<LoadRepor
   }
   const limit = setTimeout(() => done.reject(new Error('the slice did not end')), task.seconds * 1000 + 15_000)
   await done.promise.finally(() => clearTimeout(limit))
-  const seconds = (lastAt - startedAt) / 1000
-  const { user, system } = process.cpuUsage(cpu)
-  const taken = latencies.subarray(0, answered).sort()
+  return summarize(latencies.subarray(0, answered), (lastAt - startedAt) / 1000, process.cpuUsage(cpu))
+}
+
+function summarize(latencies: Float64Array, seconds: number, { user, system }: NodeJS.CpuUsage): LoadReport {
+  const sorted = latencies.sort()
   return {
-    requests: answered,
+    requests: sorted.length,
     seconds,
-    rate: answered / seconds,
-    p50Ms: quantile(taken, 0.5),
-    p99Ms: quantile(taken, 0.99),
+    rate: sorted.length / seconds,
+    p50Ms: quantile(sorted, 0.5),
+    p99Ms: quantile(sorted, 0.99),
     generatorCores: (user + system) / 1_000_000 / seconds,
   }
 }
