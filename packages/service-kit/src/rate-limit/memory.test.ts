@@ -88,6 +88,18 @@ describe('MemoryLimiter', () => {
     expect(await limiter.isOver('c', 1)).toBe(true)
   })
 
+  it('drops keys in the order of their last hit, whatever the order of the hits', async () => {
+    const { limiter } = start(8)
+    let stored: string[] = []
+    for (let hit = 0; hit < 2000; hit += 1) {
+      const key = `key ${(hit * hit + (hit >> 3)) % 13}`
+      await limiter.hit(key, 5000)
+      stored = [...stored.filter((other) => other !== key), key].slice(-8)
+      const used = await Promise.all(Array.from({ length: 13 }, async (_, n) => limiter.used(`key ${n}`)))
+      expect(used.flatMap((count, n) => (count > 0 ? [`key ${n}`] : [])).sort()).toEqual([...stored].sort())
+    }
+  })
+
   it('stores at most 100,000 keys', async () => {
     const { limiter } = start()
     for (let key = 0; key < 100_010; key += 1) await limiter.hit(`key ${key}`, 1)
