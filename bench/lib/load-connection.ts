@@ -7,11 +7,14 @@ const CLOSES = /\r\nconnection: close/i
 export interface Answered {
   readonly status: number
   readonly milliseconds: number
+  /** Status line and headers. */
+  readonly head: string
+  readonly body: Buffer
 }
 
 export interface ConnectionEvents {
-  /** Called after each complete response; returns the next request, or undefined to stop. */
-  next(answered: Answered): Buffer | undefined
+  /** Called after each complete response; returns the next request, undefined to stop, or that `send` will follow. */
+  next(answered: Answered): Buffer | 'wait' | undefined
   /** Called after `next`: the time until that request is sent. Without it, requests follow at once. */
   delayMs?(): number
   failed(error: Error): void
@@ -32,6 +35,9 @@ export class LoadConnection {
   #received: Buffer | undefined
   #sentAt = 0
   #isStopped = false
+  /** No request is in flight. */
+  #isWaiting = true
+  #isClosed = false
 
   private constructor(place: LoadTarget, events: ConnectionEvents) {
     this.#place = place
@@ -45,18 +51,33 @@ export class LoadConnection {
   }
 
   send(request: Buffer): void {
+    // The server closes connections that wait for too long.
+    if (this.#isClosed) this.#socket = this.#open()
+    this.#isWaiting = false
     this.#sentAt = performance.now()
     this.#socket.write(request)
   }
 
   #open(): Socket {
+    this.#isClosed = false
+    this.#received = undefined
     const { host, port, localAddress } = this.#place
     const socket = connect({ host, port, noDelay: true, ...(localAddress === undefined ? {} : { localAddress }) })
     socket.on('data', (chunk) => this.#onData(chunk as Buffer))
-    socket.on('error', (error) => this.#events.failed(error))
+    let isConnected = false
+    socket.once('connect', () => {
+      isConnected = true
+    })
+    socket.on('error', (error) => {
+      if (this.#socket === socket) this.#isClosed = true
+      if (!(this.#isWaiting && isConnected)) this.#events.failed(error)
+    })
     socket.on('close', () => {
       if (this.#isStopped) this.#events.ended()
-      else if (this.#socket === socket) this.#events.failed(new Error('a connection was closed without notice'))
+      else if (this.#socket === socket) {
+        this.#isClosed = true
+        if (!this.#isWaiting) this.#events.failed(new Error('a connection was closed without notice'))
+      }
     })
     return socket
   }
@@ -72,18 +93,21 @@ export class LoadConnection {
     }
     this.#received = undefined
     if (bytes.length > length) this.#events.failed(new Error('more bytes than one answer has'))
-    else this.#onAnswer(Number(head.slice(9, 12)), CLOSES.test(head))
+    else this.#onAnswer(head, bytes.subarray(headEnd + 4))
   }
 
-  #onAnswer(status: number, closes: boolean): void {
-    const request = this.#events.next({ status, milliseconds: performance.now() - this.#sentAt })
+  #onAnswer(head: string, body: Buffer): void {
+    this.#isWaiting = true
+    const milliseconds = performance.now() - this.#sentAt
+    const request = this.#events.next({ status: Number(head.slice(9, 12)), milliseconds, head, body })
     if (request === undefined) {
       this.#isStopped = true
       this.#socket.end()
       return
     }
     // The server closes this connection after a number of requests, so the load continues on another one.
-    if (closes) this.#socket = this.#open()
+    if (CLOSES.test(head)) this.#socket = this.#open()
+    if (request === 'wait') return
     const delay = this.#events.delayMs?.() ?? 0
     if (delay <= 0) this.send(request)
     else setTimeout(() => this.send(request), delay)

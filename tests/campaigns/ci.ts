@@ -1,7 +1,8 @@
 import type { Campaign, CampaignOptions, CampaignResult } from './lib/campaign.ts'
+import { run as runFleet } from './fleet/million-nodes.ts'
 import { runCatalogue } from './faults/races.ts'
 
-export const summary = 'runs before each merge: races, replay, clock and restore, with small counts'
+export const summary = 'runs before each merge: races, replay, clock, restore and a fleet, with small counts'
 export const defaultCount = 1
 
 /** Small counts. All other campaigns run in `npm run check:nightly`. */
@@ -12,6 +13,7 @@ const CASES: readonly (readonly [string, number, () => Promise<Pick<Campaign, 'r
   // Every clock pattern with every check.
   ['clock', 720, () => import('./clock/clock.ts')],
   ['restore', 3, () => import('./faults/restore.ts')],
+  ['million-nodes', 200, async () => ({ run: (options) => runFleet({ ...options, minutes: 1 / 12, pace: 10 }) })],
 ]
 
 export async function run(options: CampaignOptions): Promise<CampaignResult> {

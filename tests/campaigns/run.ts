@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import type { Campaign } from './lib/campaign.ts'
+import type { Campaign, CampaignOptions } from './lib/campaign.ts'
 import type { CampaignLine } from './lib/report.ts'
 
 /** Loaded when needed: a campaign may require a database or a browser. */
@@ -40,6 +40,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['merkle', () => import('./evidence/merkle.ts')],
   ['pack-histories', () => import('./evidence/pack-histories.ts')],
   ['pack-tamper', () => import('./evidence/pack-tamper.ts')],
+  ['million-nodes', () => import('./fleet/million-nodes.ts')],
   ['one-winner', () => import('./lib/one-winner.ts')],
   ['operate', () => import('./operate/operate.ts')],
   ['outside-reader', () => import('./faults/outside-reader.ts')],
@@ -70,7 +71,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
 ])
 
 const USAGE =
-  'npm run campaign -- NAME [--count N] [--seed S] [--nodes N], or --list, or --all [--part N/N] [--seed S]; --report FILE'
+  'npm run campaign -- NAME [--count N] [--seed S] [--nodes N] [--minutes M] [--pace SECONDS] [--mode strict|gathered], or --list, or --all [--part N/N] [--seed S]; --report FILE'
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -118,13 +119,8 @@ async function runOne(name: string, load: () => Promise<Campaign>, call: Call): 
   report(call, { name, seed: call.seed, state: 'started' })
   const campaign = await load()
   const count = call.count ?? campaign.defaultCount
-  const { cases, violations } = await campaign.run({
-    count,
-    seed: call.seed,
-    log: print,
-    ...(call.nodes === undefined ? {} : { nodes: call.nodes }),
-  })
-  print(JSON.stringify({ name, cases, violations, seed: call.seed }))
+  const { cases, violations, figures } = await campaign.run({ count, seed: call.seed, log: print, ...call.more })
+  print(JSON.stringify({ name, cases, violations, seed: call.seed, ...figures }))
   report(call, { name, seed: call.seed, state: 'ended', cases, violations })
   return violations > 0 ? 1 : 0
 }
@@ -140,7 +136,8 @@ interface Call {
   readonly all: boolean
   readonly count: number | undefined
   readonly seed: number
-  readonly nodes: number | undefined
+  /** Options that only some campaigns have. */
+  readonly more: Pick<CampaignOptions, 'nodes' | 'minutes' | 'pace' | 'mode'>
   /** With `--all --part 2/4` every fourth campaign, from the second on. */
   readonly part: number
   readonly parts: number
@@ -155,23 +152,39 @@ function readCall(args: string[]): Call | string {
     count: { type: 'string' },
     seed: { type: 'string' },
     nodes: { type: 'string' },
+    minutes: { type: 'string' },
+    pace: { type: 'string' },
+    mode: { type: 'string' },
     part: { type: 'string', default: '1/1' },
     report: { type: 'string' },
   } as const
   try {
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-    const [name = '', ...more] = positionals
+    const [name = '', ...others] = positionals
     const { list = false, all = false } = values
-    if (more.length > 0 || (name === '') !== (list || all)) return 'name one campaign'
+    if (others.length > 0 || (name === '') !== (list || all)) return 'name one campaign'
     const count = values.count === undefined ? undefined : readWhole(values.count, 1, 1e9)
     const seed = values.seed === undefined ? randomInt(2 ** 32) : readWhole(values.seed, 0, 2 ** 32 - 1)
-    const nodes = values.nodes === undefined ? undefined : readWhole(values.nodes, 1, 1e6)
+    const more = readMore(values)
     const [, part, parts] = /^(\d{1,3})\/(\d{1,3})$/.exec(values.part)?.map(Number) ?? []
     if (part === undefined || parts === undefined || part < 1 || part > parts)
       return `${values.part} is not a part such as 2/4`
-    return { name, list, all, count, seed, nodes, part, parts, report: values.report }
+    return { name, list, all, count, seed, more, part, parts, report: values.report }
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function readMore(values: Readonly<Partial<Record<'nodes' | 'minutes' | 'pace' | 'mode', string>>>): Call['more'] {
+  const { nodes, minutes, pace, mode } = values
+  if (mode !== undefined && mode !== 'strict' && mode !== 'gathered')
+    throw new TypeError(`${mode} is not strict or gathered`)
+  return {
+    ...(nodes === undefined ? {} : { nodes: readWhole(nodes, 1, 1e7) }),
+    ...(minutes === undefined ? {} : { minutes: readWhole(minutes, 1, 1440) }),
+    // As NA_HEARTBEAT_SECONDS.
+    ...(pace === undefined ? {} : { pace: readWhole(pace, 10, 900) }),
+    ...(mode === undefined ? {} : { mode }),
   }
 }
 

@@ -33,7 +33,7 @@ export function lastLine({ lines }: Outcome): { name: string; cases: number; vio
 export async function runCampaign(
   name: string,
   campaign: Pick<Campaign, 'run'>,
-  options: Pick<CampaignOptions, 'count' | 'nodes'>,
+  options: Omit<CampaignOptions, 'seed' | 'log'>,
 ): Promise<CampaignResult> {
   const seed = randomInt(2 ** 32)
   process.stdout.write(`${name} seed ${seed}\n`)

@@ -5,11 +5,19 @@ export interface CampaignOptions {
   readonly log: (line: string) => void
   /** Number of nodes, for campaigns that have them. */
   readonly nodes?: number
+  /** Length of the run, for campaigns that run for a time. */
+  readonly minutes?: number
+  /** Heartbeat interval in seconds. */
+  readonly pace?: number
+  /** How the authority stores heartbeats. */
+  readonly mode?: 'strict' | 'gathered'
 }
 
 export interface CampaignResult {
   readonly cases: number
   readonly violations: number
+  /** What was measured, printed with the result. */
+  readonly figures?: Readonly<Record<string, number | string>>
 }
 
 /** The exports of `tests/campaigns/<name>.ts`. */

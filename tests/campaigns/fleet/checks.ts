@@ -1,0 +1,151 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { isJsonObject, readInstant, writeSortable } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
+import { operatorCaller, send } from '@chancery/testkit'
+import { SECRET_BYTES, publicKeyOf, writeSecret } from '../../tools/raw-ed25519.ts'
+import { seededNodeBytes } from '../../tools/seeded-nodes.ts'
+import { text } from '../lib/rows.ts'
+import type { FleetGenerator } from './generator.ts'
+import type { SampledNode } from './messages.ts'
+import type { FleetPlan, Site } from './site.ts'
+
+const SAMPLE = 200
+const ASKED_NODES = 5
+/** Nodes that wait longer than this for their turn can be silent, and the authority is right to say so. */
+const LATE_MS = 60_000
+/** With a longer interval a node can be silent between two heartbeats. */
+const COUNTED_PACE_SECONDS = 240
+/** Gathered heartbeats are stored after a second at most; the statement takes some time more. */
+const GATHERING_MS = 1500
+
+/** Everything that has changed since the start, for all parts of the campaign. */
+export interface Changes {
+  /** Nodes whose revocation has begun. */
+  readonly revoked: Set<number>
+  joined: number
+}
+
+export interface Findings {
+  cases: number
+  violate(sentence: string): void
+}
+
+export interface CheckParts {
+  readonly site: Site
+  readonly plan: FleetPlan
+  readonly generator: FleetGenerator
+  readonly changes: Changes
+  readonly findings: Findings
+}
+
+/** Returns the key of a node as it is in paths. */
+export function pathKeyOf(seed: string, node: number): string {
+  const secret = new Uint8Array(SECRET_BYTES)
+  writeSecret(seededNodeBytes(seed, node), secret)
+  return publicKeyOf(secret).replaceAll('+', '-').replaceAll('/', '_').replace('=', '')
+}
+
+export function gatheringMs({ mode }: FleetPlan): number {
+  return mode === 'gathered' ? GATHERING_MS : 0
+}
+
+/** Returns a sentence for every acknowledged heartbeat that is newer than the stored one. */
+export function lostHeartbeats(
+  sample: readonly SampledNode[],
+  stored: ReadonlyMap<string, string>,
+  isRevoked: (node: number) => boolean,
+): readonly string[] {
+  return sample.flatMap(({ node, cert_id, sentAtMs }) => {
+    // The liveness of a revoked certificate is removed.
+    if (isRevoked(node)) return []
+    const sent = writeSortable(BigInt(sentAtMs) * 1000n)
+    const last = stored.get(cert_id)
+    return last !== undefined && last >= sent ? [] : [`node ${node}: heartbeat of ${sent} acknowledged, stored ${last}`]
+  })
+}
+
+/** Questions while the nodes send: is everything stored that was acknowledged, and does the authority know it? */
+export class FleetChecks {
+  readonly listMs: number[] = []
+  readonly countMs: number[] = []
+  readonly #parts: CheckParts
+  readonly #operator: ReturnType<typeof operatorCaller>
+
+  constructor(parts: CheckParts) {
+    const { network, authority } = parts.site
+    this.#parts = parts
+    this.#operator = operatorCaller(authority.url, network.operators.privileged, network.authority.publicKey, () =>
+      systemClock.now(),
+    )
+  }
+
+  async round(): Promise<void> {
+    const { generator, plan } = this.#parts
+    const sample = await generator.ask({ kind: 'sample', count: SAMPLE })
+    await pause(gatheringMs(plan))
+    await this.compare(sample)
+    for (const node of sample.slice(0, ASKED_NODES)) await this.#askActive(node)
+    await this.#askSilent(sample.length)
+    await this.#readRoster()
+  }
+
+  /** The stored last heartbeats are at least those that were acknowledged. */
+  async compare(sample: readonly SampledNode[]): Promise<void> {
+    const { site, changes, findings } = this.#parts
+    const { rows } = await site.client.query<{ readonly cert_id: string; readonly last_heartbeat: string }>(
+      'select cert_id, last_heartbeat from node_liveness where cert_id = any($1::text[])',
+      [sample.map(({ cert_id }) => cert_id)],
+    )
+    const stored = new Map(rows.map((row) => [row.cert_id, row.last_heartbeat]))
+    findings.cases += sample.length
+    for (const sentence of lostHeartbeats(sample, stored, (node) => changes.revoked.has(node)))
+      findings.violate(sentence)
+  }
+
+  /** Returns what an operator sees of a node. */
+  async look(node: number): Promise<JsonObject> {
+    const answer = await this.#operator('GET', `/admin/nodes/${pathKeyOf(this.#parts.plan.seed, node)}`)
+    this.#parts.findings.cases += 1
+    return answer.status === 200 && isJsonObject(answer.json) ? answer.json : { state: `answer ${answer.status}` }
+  }
+
+  async #askActive({ node, sentAtMs }: SampledNode): Promise<void> {
+    const { changes, findings } = this.#parts
+    const seen = await this.look(node)
+    if (changes.revoked.has(node)) return
+    const state = text(seen, 'state')
+    const heard = readInstant(text(seen, 'last_heartbeat')) ?? 0n
+    // A certificate in its last day, when nodes renew, is ends_soon.
+    if (!['active', 'ends_soon'].includes(state) || heard < BigInt(sentAtMs) * 1000n)
+      findings.violate(`node ${node} sent a heartbeat at ${sentAtMs}, but is ${state}, heard at ${heard / 1000n}`)
+  }
+
+  async #askSilent(turn: number): Promise<void> {
+    const { nodes, silent } = this.#parts.plan
+    if (silent === 0) return
+    const node = nodes - 1 - (turn % silent)
+    const state = text(await this.look(node), 'state')
+    if (state !== 'silent') this.#parts.findings.violate(`node ${node} sends nothing, but is ${state}`)
+  }
+
+  async #readRoster(): Promise<void> {
+    const { site, plan, changes, findings, generator } = this.#parts
+    const { waitP99Ms } = await generator.ask({ kind: 'report' })
+    const before = performance.now()
+    const list = await this.#operator('GET', '/admin/nodes?limit=50')
+    this.listMs.push(performance.now() - before)
+    if (list.status !== 200) findings.violate(`GET /admin/nodes is answered with ${list.status}`)
+    const between = performance.now()
+    const { json } = await send(site.authority.url, 'GET', '/nodes')
+    this.countMs.push(performance.now() - between)
+    const count = isJsonObject(json) ? Number(json['count']) : Number.NaN
+    const live = plan.nodes - plan.silent
+    const isLow = count < live - changes.revoked.size && waitP99Ms < LATE_MS && plan.paceSeconds <= COUNTED_PACE_SECONDS
+    findings.cases += 2
+    if (isLow || !(count <= live + changes.joined))
+      findings.violate(
+        `${count} nodes are counted of ${live}, ${changes.revoked.size} revoked, ${changes.joined} joined`,
+      )
+  }
+}

@@ -1,0 +1,127 @@
+import { existsSync, readFileSync } from 'node:fs'
+import type pg from 'pg'
+import { processSeconds } from '../../../bench/lib/cpu.ts'
+
+const SAMPLE_MS = 1000
+/** The first part of a run fills caches, so the slope of memory is taken from the rest. */
+const SETTLED_SHARE = 1 / 3
+
+export interface ResourceFigures {
+  readonly seconds: number
+  readonly authoritySeconds: number
+  readonly postgresSeconds: number
+  readonly generatorSeconds: number
+  readonly walBytes: number
+  readonly rssStartMb: number
+  readonly rssEndMb: number
+  readonly rssMbPerMinute: number
+}
+
+interface Watched {
+  readonly authority: number
+  /** Processes of the campaign itself. */
+  readonly generators: readonly number[]
+}
+
+/** Processor time, memory and write-ahead log between `start` and `stop`. */
+export class ResourceWatch {
+  readonly #client: pg.Client
+  readonly #watched: Watched
+  readonly #rss: { readonly minute: number; readonly mb: number }[] = []
+  /** Processor seconds of each process of PostgreSQL: at the start, or 0 when it began later, and now. */
+  readonly #postgres = new Map<number, { readonly from: number; now: number }>()
+  #server = 0
+  #from = { at: 0, authority: 0, generators: 0, wal: 0 }
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(client: pg.Client, watched: Watched) {
+    this.#client = client
+    this.#watched = watched
+  }
+
+  async start(): Promise<void> {
+    const { rows } = await this.#client.query<{ readonly pid: number }>('select pg_backend_pid() as pid')
+    this.#server = parentOf(rows[0]?.pid ?? 0)
+    for (const pid of childrenOf(this.#server)) {
+      const from = processSeconds(pid)
+      this.#postgres.set(pid, { from, now: from })
+    }
+    const { authority, generators } = this.#watched
+    this.#from = {
+      at: performance.now(),
+      authority: processSeconds(authority),
+      generators: total(generators),
+      wal: await this.#walBytes(),
+    }
+    this.#sample()
+    this.#timer = setInterval(() => this.#sample(), SAMPLE_MS)
+  }
+
+  async stop(): Promise<ResourceFigures> {
+    clearInterval(this.#timer)
+    this.#sample()
+    const { at, authority, generators, wal } = this.#from
+    const settled = this.#rss.slice(Math.floor(this.#rss.length * SETTLED_SHARE))
+    return {
+      seconds: (performance.now() - at) / 1000,
+      authoritySeconds: processSeconds(this.#watched.authority) - authority,
+      postgresSeconds: [...this.#postgres.values()].reduce((sum, { from, now }) => sum + now - from, 0),
+      generatorSeconds: total(this.#watched.generators) - generators,
+      walBytes: (await this.#walBytes()) - wal,
+      rssStartMb: this.#rss[0]?.mb ?? Number.NaN,
+      rssEndMb: this.#rss.at(-1)?.mb ?? Number.NaN,
+      rssMbPerMinute: slopeOf(settled.map(({ minute, mb }) => [minute, mb])),
+    }
+  }
+
+  #sample(): void {
+    const minute = (performance.now() - this.#from.at) / 60_000
+    this.#rss.push({ minute, mb: residentMb(this.#watched.authority) })
+    for (const pid of childrenOf(this.#server)) {
+      const known = this.#postgres.get(pid)
+      const now = processSeconds(pid)
+      if (known === undefined) this.#postgres.set(pid, { from: 0, now })
+      // 0 when it has ended meanwhile.
+      else known.now = Math.max(known.now, now)
+    }
+  }
+
+  async #walBytes(): Promise<number> {
+    const { rows } = await this.#client.query<{ readonly bytes: string }>(
+      "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::text as bytes",
+    )
+    return Number(rows[0]?.bytes ?? Number.NaN)
+  }
+}
+
+function total(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + processSeconds(pid), 0)
+}
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0)
+}
+
+function childrenOf(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
+  return text
+    .split(' ')
+    .filter((each) => each.trim() !== '')
+    .map(Number)
+}
+
+/** Not-a-number when the process has ended. */
+function residentMb(pid: number): number {
+  if (!existsSync(`/proc/${pid}/status`)) return Number.NaN
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? Number.NaN) / 1024
+}
+
+/** Slope of the line through the points with the smallest squares; 0 for fewer than two points. */
+export function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
+  const mean = (values: readonly number[]): number => values.reduce((sum, each) => sum + each, 0) / values.length
+  const [x, y] = [mean(points.map((point) => point[0])), mean(points.map((point) => point[1]))]
+  const width = points.reduce((sum, point) => sum + (point[0] - x) ** 2, 0)
+  return width === 0 || points.length < 2
+    ? 0
+    : points.reduce((sum, point) => sum + (point[0] - x) * (point[1] - y), 0) / width
+}

@@ -1,0 +1,123 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { prepareDatabase } from '@chancery/authority'
+import { HOUR, genesisDigest, readGenesisBlock, readJson, writeSortable } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
+import { createMigratedDatabase, createTestNetwork, startTemporaryPostgres } from '@chancery/testkit'
+import type { TestNetwork } from '@chancery/testkit'
+import pg from 'pg'
+import { seedCertificates, seededCertificateId } from '../../tools/seed-certificates.ts'
+import { startCommandAuthority } from './command-authority.ts'
+import type { CommandAuthority } from './command-authority.ts'
+
+export const MODES = {
+  /** Every heartbeat is committed before its answer. */
+  strict: {},
+  /** Heartbeats are stored once a second. */
+  gathered: { NA_HEARTBEAT_MODE: 'gathered' },
+} as const
+export type FleetMode = keyof typeof MODES
+
+export interface FleetPlan {
+  readonly nodes: number
+  /** The last of them, which send nothing. */
+  readonly silent: number
+  readonly seed: string
+  readonly mode: FleetMode
+  readonly paceSeconds: number
+}
+
+/** Smaller fleets use the server of the tests: a separate one takes seconds to start. */
+const OWN_SERVER_NODES = 5000
+/** Everything else is as installed. With a smaller log, PostgreSQL writes each page again and again. */
+const SERVER_SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' }
+
+/** A filled database with an authority on it. */
+export interface Site {
+  readonly network: TestNetwork
+  readonly authority: CommandAuthority
+  readonly genesisDigest: string
+  /** A connection to the database of the authority. */
+  readonly client: pg.Client
+  readonly filledAtMs: number
+  readonly fillSeconds: number
+  readonly databaseMegabytes: number
+  close(): Promise<void>
+}
+
+export async function openSite(plan: FleetPlan, log: (line: string) => void): Promise<Site> {
+  const undo: (() => Promise<unknown>)[] = []
+  const close = async (): Promise<void> => {
+    for (const step of undo.splice(0).toReversed()) await step()
+  }
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'chancery-fleet-'))
+    undo.push(() => rm(folder, { recursive: true, force: true }))
+    const network = await createTestNetwork('FLEET-NET')
+    undo.push(() => network.remove())
+    const url = await createDatabase(plan, undo)
+    const client = new pg.Client({ connectionString: url, application_name: 'campaign' })
+    // The server may be gone before the connection at the end.
+    client.on('error', () => undefined)
+    await client.connect()
+    undo.push(() => client.end())
+    const filled = await fill(plan, url, network, client, log)
+    const authority = await startCommandAuthority(folder, {
+      ...network.settings,
+      DATABASE_URL: url,
+      RATE_LIMIT_STORE: 'memory',
+      NA_HEARTBEAT_SECONDS: String(plan.paceSeconds),
+      NA_PROXY_HOPS: '1',
+      NA_CLOCK_CHECK: 'off',
+      ...MODES[plan.mode],
+    })
+    undo.push(async () => {
+      if (authority.isRunning) await authority.stop()
+    })
+    const block = readGenesisBlock(readJson(await readFile(network.settings['GENESIS_FILE'] ?? '', 'utf8')))
+    return { network, authority, client, genesisDigest: genesisDigest(block), ...filled, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function createDatabase({ nodes }: FleetPlan, undo: (() => Promise<unknown>)[]): Promise<string> {
+  if (nodes < OWN_SERVER_NODES) {
+    const database = await createMigratedDatabase('postgres')
+    undo.push(() => database.drop())
+    return database.settings['DATABASE_URL'] ?? ''
+  }
+  const server = await startTemporaryPostgres()
+  undo.push(() => server.remove())
+  await server.stop()
+  await server.start(SERVER_SETTINGS)
+  return server.url
+}
+
+async function fill(
+  { nodes, silent, seed }: FleetPlan,
+  url: string,
+  network: TestNetwork,
+  client: pg.Client,
+  log: (line: string) => void,
+): Promise<Pick<Site, 'filledAtMs' | 'fillSeconds' | 'databaseMegabytes'>> {
+  await prepareDatabase({ kind: 'postgres', url }, () => systemClock.now())
+  const started = performance.now()
+  const at = systemClock.now()
+  await seedCertificates({ database: url, count: nodes, seed, network: network.name, fleet: true, at, log })
+  const ids = Array.from({ length: silent }, (_, offset) => seededCertificateId(seed, nodes - silent + offset))
+  await client.query('update node_liveness set last_heartbeat = $2 where cert_id = any($1::text[])', [
+    ids,
+    writeSortable(systemClock.now() - HOUR),
+  ])
+  if (nodes >= OWN_SERVER_NODES) await client.query('checkpoint')
+  const fillSeconds = (performance.now() - started) / 1000
+  const { rows } = await client.query<{ readonly bytes: string }>(
+    'select pg_database_size(current_database())::text as bytes',
+  )
+  const databaseMegabytes = Number(rows[0]?.bytes ?? Number.NaN) / 1e6
+  log(`${nodes} certificates in ${fillSeconds.toFixed(1)} s, database of ${databaseMegabytes.toFixed(0)} MB`)
+  return { filledAtMs: Number(at / 1000n), fillSeconds, databaseMegabytes }
+}
