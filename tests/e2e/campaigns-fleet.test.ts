@@ -32,7 +32,7 @@ it('million-nodes finds no violation with 200 nodes in 5 s', async () => {
   expect(Number(figures?.['joined'])).toBeGreaterThan(0)
   expect(Number(figures?.['revoked_refused'])).toBeGreaterThan(0)
   expect(Number(figures?.['wal_bytes_per_beat'])).toBeGreaterThan(0)
-}, 60_000)
+}, 300_000)
 
 describe('parts of the campaign', () => {
   it('raw signatures are those of Ed25519', () => {
@@ -57,7 +57,7 @@ describe('parts of the campaign', () => {
     const facts = { seed: '7', nodes: 10, host: '127.0.0.1', port: 1, audience, genesisDigest: 'ab'.repeat(32) }
     const requests = new NodeRequests(facts)
     const now = Date.now()
-    // Once with a secret that is kept, once with one that is not.
+    // With a secret that is new, one that is stored, and one beyond those that are stored.
     for (const node of [3, 3, 12]) {
       const cert_id = seededCertificateId('7', node)
       const bytes = action === 'renew' ? requests.renewal(node, cert_id, now) : requests.heartbeat(node, cert_id, now)

@@ -36,7 +36,7 @@ export interface SeedOptions {
   readonly heardAt?: Instant
   /**
    * A network in use, for a database that no authority has open: `at` is the time of the fill, certificates have the
-   * ages of {@link seededAge}, every node has its address, and all were heard at the end of the fill. Indexes are built
+   * ages of {@link seededAge}, every node has its address, and the last heartbeats are of the end of the fill. Indexes are built
    * once over all rows.
    */
   readonly fleet?: boolean

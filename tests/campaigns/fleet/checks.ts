@@ -118,7 +118,7 @@ export class FleetChecks {
     const heard = readInstant(text(seen, 'last_heartbeat')) ?? 0n
     // A certificate in its last day, when nodes renew, is ends_soon.
     if (!['active', 'ends_soon'].includes(state) || heard < BigInt(sentAtMs) * 1000n)
-      findings.violate(`node ${node} sent a heartbeat at ${sentAtMs}, but is ${state}, heard at ${heard / 1000n}`)
+      findings.violate(`node ${node} sent a heartbeat at ${sentAtMs}, but is ${state}, last heartbeat ${heard / 1000n}`)
   }
 
   async #askSilent(turn: number): Promise<void> {

@@ -6,7 +6,7 @@ import type { FleetCall, FleetReplies, FleetTask } from './messages.ts'
 
 type Reply = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly problem: string }
 
-/** The nodes, in a separate process, so that their processor time can be told from that of the checks. */
+/** The nodes, in a separate process, so that their processor time can be measured alone. */
 export class FleetGenerator {
   readonly #child: ChildProcess
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()

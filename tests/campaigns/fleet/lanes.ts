@@ -16,7 +16,7 @@ interface Lane {
   lateMs: number
 }
 
-/** Kept connections with one request at a time each, as a proxy in front of the authority has them. */
+/** Persistent connections with one request at a time each, as a proxy in front of the authority has them. */
 export class Lanes {
   readonly #idle: Lane[] = []
   readonly #nowMs: () => number
