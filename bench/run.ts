@@ -13,6 +13,7 @@ import { evidenceExport } from './evidence/export.ts'
 import { evidenceHttp } from './evidence/http.ts'
 import { feedParts } from './authority/feed-parts.ts'
 import { heartbeat } from './authority/heartbeat.ts'
+import { heartbeatWal } from './authority/heartbeat-wal.ts'
 import { hostileShare } from './authority/hostile-share.ts'
 import { join as joinBench } from './authority/join.ts'
 import type { Bench, BenchOptions } from './lib/bench.ts'
@@ -38,6 +39,7 @@ const BENCHES: readonly Bench[] = [
   publishedDocuments,
   adminRead,
   heartbeat,
+  heartbeatWal,
   joinBench,
   discovery,
   feedParts,

@@ -8,6 +8,7 @@ import type { OperatorsFileReader } from './auth/operators-file.ts'
 import type { OperatorKeyring, RevokedOperatorKeys } from './auth/operator-keys.ts'
 import type { ClockCheck } from './clock/clock-check.ts'
 import type { PurgeClock } from './clock/purge-clock.ts'
+import type { ActiveWindow } from './database/active-window.ts'
 import type { Database } from './database/database.ts'
 import type { Versions } from './database/locks/versions.ts'
 import type { AuthorityMetrics } from './metrics.ts'
@@ -36,6 +37,8 @@ export interface FeatureBase {
 /** Parts that several features use. It has no feature. A function takes the members it needs: `Pick<Core, …>`. */
 export interface Core extends FeatureBase {
   readonly instance: string
+  /** How long after its last heartbeat a node is active. */
+  readonly activeWindow: ActiveWindow
   /** Current versions, with which caches are compared. */
   readonly versions: SharedRead<Versions>
   /** Stored treaties, with our own signature verified. */

@@ -27,6 +27,9 @@ export interface AuthorityMetrics {
   /** Rate limit counts made in the database because Redis failed. */
   readonly limiterFallbacks: RecentCounter
   readonly refusalsNotRecorded: Counter
+  /** Gathered heartbeats: stored rows, and statements that failed. */
+  readonly heartbeatsStored: Counter
+  readonly heartbeatStoreFailures: Counter
   /** Versions of the own feed that could not be signed or stored. */
   readonly feedPublishFailures: Counter
   readonly partnerPulls: Labelled<{ outcome: readonly string[] }, Counter>
@@ -83,10 +86,7 @@ export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'mono
       help: 'Refused requests of nodes for a decision.',
       labels: { code: Object.keys(ERRORS) },
     }),
-    feedPublishFailures: registry.counter({
-      name: 'chancery_feed_publish_failures_total',
-      help: 'Versions of the own revocation feed that could not be signed or stored.',
-    }),
+    ...createStoreMetrics(registry),
     partnerPulls: registry.counter({
       name: 'chancery_partner_pulls_total',
       help: 'Pulls of partners by outcome.',
@@ -116,6 +116,26 @@ export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'mono
     auditWriteFailures: recentCounter({
       name: 'chancery_audit_write_failures_total',
       help: 'Audit events that could not be stored since start.',
+    }),
+  }
+}
+
+/** What was stored, and what could not be stored. */
+function createStoreMetrics(
+  registry: Metrics,
+): Pick<AuthorityMetrics, 'feedPublishFailures' | 'heartbeatsStored' | 'heartbeatStoreFailures'> {
+  return {
+    feedPublishFailures: registry.counter({
+      name: 'chancery_feed_publish_failures_total',
+      help: 'Versions of the own revocation feed that could not be signed or stored.',
+    }),
+    heartbeatsStored: registry.counter({
+      name: 'chancery_heartbeats_stored_total',
+      help: 'Rows of gathered heartbeats written to the database.',
+    }),
+    heartbeatStoreFailures: registry.counter({
+      name: 'chancery_heartbeat_store_failures_total',
+      help: 'Statements of gathered heartbeats that failed. Their rows are stored again.',
     }),
   }
 }

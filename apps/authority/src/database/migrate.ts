@@ -47,6 +47,7 @@ import { admission } from './migrations/0040-admission.ts'
 import { logWitnesses } from './migrations/0041-log-witnesses.ts'
 import { removedRules } from './migrations/0042-removed-rules.ts'
 import { listChanges } from './migrations/0043-list-changes.ts'
+import { liveness } from './migrations/0044-liveness.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -94,6 +95,7 @@ const MIGRATIONS: readonly Migration[] = [
   logWitnesses,
   removedRules,
   listChanges,
+  liveness,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

@@ -1,6 +1,7 @@
 import type { ColumnType, Generated } from 'kysely'
 import type { AdmissionTables } from './admission-tables.ts'
 import type { DecisionTables } from './decision-tables.ts'
+import type { LivenessTables } from './liveness-tables.ts'
 import type { LogTables } from './log-tables.ts'
 import type { PartnerTables } from './partner-tables.ts'
 
@@ -8,7 +9,7 @@ import type { PartnerTables } from './partner-tables.ts'
  * One schema for both engines. Times are fixed-width UTC text with six digits, so they sort alike in both; flags are
  * 0 or 1; `*_json` holds a record as it was signed, so that its canonical form reproduces the signed bytes.
  */
-export interface Tables extends AdmissionTables, DecisionTables, LogTables, PartnerTables {
+export interface Tables extends AdmissionTables, DecisionTables, LivenessTables, LogTables, PartnerTables {
   schema_version: { version: number; applied_at: string; serves_from?: number | null }
   authority_identity: { id: number; network_name: string; public_key: string; created_at: string }
   heads: { name: string; version: ColumnType<number, number, number> }
@@ -92,20 +93,6 @@ export interface Tables extends AdmissionTables, DecisionTables, LogTables, Part
   node_labels: { node_public_key: string; label: string; folded: string }
   /** Added up over all rows; see store/certificate-counts.ts. */
   issued_counts: { id: string; issued: number; revoked: number; removed: number; removed_revoked: number }
-  node_liveness: {
-    cert_id: string
-    /** Copied, too: a node counts once, however many certificates it holds. Null from a release before. */
-    node_public_key: string | null
-    last_heartbeat: string
-    heartbeat_status: string
-    remote_addr: string
-    /** Copied from the certificate, so that counting active nodes reads one narrow table. */
-    revoke_after: string | null
-    /** Of the genesis block the node holds; null when it did not say. */
-    genesis_digest: string | null
-    /** The last heartbeat of a node that is silent, in a large network; see features/roster. */
-    silent_since: ColumnType<string | null, string | null | undefined, string | null>
-  }
   agent_registrations: {
     node_public_key: string
     agent_id: string

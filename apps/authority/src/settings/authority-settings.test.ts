@@ -32,6 +32,7 @@ describe('settings of the authority', () => {
       maxRequestBytes: 2_097_152,
       proxyHops: 0,
       heartbeatSeconds: 60,
+      heartbeatMode: 'strict',
       publicUrl: undefined,
       allowedRoles: [],
       publicAttestationList: true,

@@ -16,6 +16,7 @@ import { AUDIT_SETTINGS } from './audit-settings.ts'
 import { DATABASE_SETTINGS, PROBLEM_NAMES, chooseDatabase, workerProblems } from './database-settings.ts'
 import type { DatabaseChoice } from './database-settings.ts'
 import { LOG_SETTINGS, chooseQuorum } from './log-settings.ts'
+import { HEARTBEAT_SETTINGS } from './heartbeat-settings.ts'
 import { INSTANCE_SETTINGS } from './instance-settings.ts'
 import { KEY_SETTINGS, KEY_SETTING_NAMES, chooseKeys, seedNameOf, seedSettings } from './key-settings.ts'
 import { OPERATOR_SETTINGS } from './operator-settings.ts'
@@ -108,12 +109,7 @@ const AUTHORITY_SETTINGS = {
     read: integer({ min: 1_048_576, max: 1_073_741_824 }),
     default: 67_108_864,
   }),
-  heartbeatSeconds: setting({
-    name: 'NA_HEARTBEAT_SECONDS',
-    help: 'Heartbeat interval for nodes, in seconds.',
-    read: integer({ min: 10, max: 900 }),
-    default: 60,
-  }),
+  ...HEARTBEAT_SETTINGS,
   consoleKeyIdleMinutes: setting({
     name: 'NA_CONSOLE_KEY_IDLE_MINUTES',
     help: 'Minutes without input after which the page /operator deletes its key.',

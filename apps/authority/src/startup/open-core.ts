@@ -31,6 +31,7 @@ import { RollbackCheck } from '../rollback/rollback-check.ts'
 import type { RollbackCheckParts } from '../rollback/rollback-check.ts'
 import { checkStartKeys, claimDatabase } from './check-keys.ts'
 import { checkLogOrigin, openLogSigners } from './check-log.ts'
+import { ActiveWindow } from '../database/active-window.ts'
 import type { Database } from '../database/database.ts'
 import { versionReader } from '../database/locks/versions.ts'
 import { migrate } from '../database/migrate.ts'
@@ -88,6 +89,7 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   const core: Core = {
     network,
     instance,
+    activeWindow: new ActiveWindow(settings.heartbeatSeconds),
     keys,
     database,
     versions: versionReader(database, (versions) => rollback.see(versions)),
@@ -112,14 +114,15 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     rollback,
     keyOwnerCheck,
     clockCheck,
-    purgeClock: {
-      nonces: new PurgeClock(clock, NONCE_DELAY_MS),
-      daily: new PurgeClock(clock, DAILY_DELAY_MS),
-    },
+    purgeClock: openPurgeClocks(clock),
     operatorKeysCheck: new OperatorKeysCheck(metrics.keyringsDiffer),
     isServing: parts.isServing ?? (() => true),
   }
   return { core, close: () => closeCore(core) }
+}
+
+function openPurgeClocks(clock: Clock): Core['purgeClock'] {
+  return { nonces: new PurgeClock(clock, NONCE_DELAY_MS), daily: new PurgeClock(clock, DAILY_DELAY_MS) }
 }
 
 /** Workers are instances: each has its own name. */

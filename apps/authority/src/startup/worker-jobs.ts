@@ -14,6 +14,8 @@ export const ONCE: readonly string[] = [
   'supersede-used',
   'certificate-removal',
   'certificate-counts',
+  'liveness-counts',
+  'mark-silent',
   'crl-removal',
   'purge-offer-makers',
   'purge-agents',

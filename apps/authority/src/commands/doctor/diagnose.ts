@@ -3,11 +3,12 @@ import type { Clock, Finding } from '@chancery/service-kit'
 import type { CommandArguments } from '../command-settings.ts'
 import { readAuthoritySettings } from '../../settings/authority-settings.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
+import { readSlowestPace, windowOf } from '../../database/active-window.ts'
 import type { Database } from '../../database/database.ts'
 import { openExistingDatabase, translateDatabaseError } from '../../database/open.ts'
 import { openActivePolicies, probeCedar } from '../../features/boundary-policies/index.ts'
 import { NO_REDIS, checkNetwork } from '../../features/findings/index.ts'
-import { countNodeStates } from '../../features/roster/index.ts'
+import { countNodeStates, momentOf } from '../../features/roster/index.ts'
 import { openRedisCounts } from '../../limits/redis-counts.ts'
 import { checkAdmission } from './check-admission.ts'
 import { checkClock, checkDatabase, checkDurability, checkWrites } from './check-database.ts'
@@ -95,6 +96,8 @@ async function checkState(
   clock: Clock,
 ): Promise<readonly Finding[]> {
   const now = clock.now()
+  const slowest = Math.max(settings.heartbeatSeconds, await readSlowestPace(database.read, now))
+  const windowSeconds = windowOf(slowest)
   return checkNetwork({
     database,
     settings,
@@ -102,7 +105,8 @@ async function checkState(
     now,
     name: genesis?.network_name,
     policies: ownKeys === undefined ? undefined : await openActivePolicies({ database, keys: ownKeys }).read(),
-    nodes: await countNodeStates(database.read, now),
+    nodes: await countNodeStates(database.read, momentOf(now, windowSeconds)),
+    windowSeconds,
     probeCedar,
   })
 }

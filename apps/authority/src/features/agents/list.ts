@@ -40,7 +40,7 @@ export async function list(call: OperatorCall, parts: AgentsParts): Promise<Json
   const limit = call.query.first('limit') === undefined ? DEFAULT_ROWS : page.limit
   const segments = segmentsOf(filter)
   const after = readWalkPosition(page.after, segments)
-  const moment = momentOf(parts.clock.now())
+  const moment = momentOf(parts.clock.now(), parts.activeWindow.seconds)
   const { database } = parts
   const walk = { now: moment.now, filter }
   const { rows, next } = await walkSegments<AgentSegment, AgentRow>(

@@ -3,7 +3,6 @@ import { writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { Call } from '@chancery/service-kit'
 import { authenticateNode, countNodeKey, refuseNode } from '../../auth/node.ts'
-import { toClaim } from '../../auth/nonces.ts'
 import type { EnrollmentState } from './state.ts'
 import type { EnrollmentParts } from './parts.ts'
 import { rejectCertificate, whyUnusable } from './certificate-state.ts'
@@ -11,23 +10,21 @@ import { readHeartbeatRequest } from './requests.ts'
 
 /**
  * POST /heartbeat
- * Responds after the liveness is committed. The response has the heartbeat interval and the current list versions.
+ * Responds after the liveness is committed, or with NA_HEARTBEAT_MODE=gathered up to a second before. The response has
+ * the heartbeat interval and the current list versions.
  */
 export async function heartbeat(call: Call, parts: EnrollmentState): Promise<JsonObject> {
   const { cert_id, node_public_key, status, genesis_digest } = readHeartbeatRequest(call.body)
   const proof = await authenticateNode(call, parts, 'heartbeat')
   await countNodeKey(parts, node_public_key)
-  const { claim, expires_at: claim_expires_at } = toClaim(`node:${node_public_key}`, proof.nonce, proof.signedAt)
-  const row = {
+  const outcome = await parts.batches.recordHeartbeat({
     cert_id,
     node_public_key,
-    claim,
-    claim_expires_at,
+    proof,
     heartbeat_status: status,
     remote_addr: call.remoteAddress,
     genesis_digest,
-  }
-  const outcome = await parts.batches.heartbeats.add(row)
+  })
   const now = parts.clock.now()
   if (!outcome.recorded) {
     const reason = whyUnusable(outcome.certificate, node_public_key, outcome.judgedAt)
@@ -52,8 +49,8 @@ async function reportBlock(parts: EnrollmentParts): Promise<JsonObject> {
 }
 
 /** Varied by a tenth, so that nodes that started together do not send together. */
-function nextHeartbeatSeconds(parts: EnrollmentParts): number {
-  const pace = parts.settings.heartbeatSeconds
+function nextHeartbeatSeconds({ batches }: EnrollmentState): number {
+  const pace = batches.pace.seconds
   const spread = Math.floor(pace / 10)
   return spread === 0 ? pace : randomInt(pace - spread, pace + spread + 1)
 }

@@ -2,10 +2,12 @@ import { enrollment } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
 import { certificates } from './certificates.ts'
 import { heartbeat } from './heartbeat.ts'
+import { chooseHeartbeatPace } from './heartbeat-pace.job.ts'
 import { inviteBatch } from './invite-batch.ts'
 import { inviteList } from './invite-list.ts'
 import { invite } from './invite.ts'
 import { join } from './join.ts'
+import { countLiveness } from './liveness-counts.job.ts'
 import { labelNode } from './label-node.ts'
 import { nodes } from './nodes.ts'
 import { renew } from './renew.ts'
@@ -39,7 +41,8 @@ export { isKeyCompromised } from './queries/renewals.ts'
 export { countOpen as countOpenInvites } from './queries/invite-rows.ts'
 export type { RevocableCertificate } from './queries/certificates.ts'
 
-export interface Enrollment extends Feature, Pick<EnrollmentBatches, 'count' | 'certificates' | 'findCertificate'> {
+export interface Enrollment
+  extends Feature, Pick<EnrollmentBatches, 'count' | 'certificates' | 'findCertificate' | 'heartbeatLoad'> {
   readCountedNodes(): Promise<number>
   withdrawInvites(tx: Transaction, withdrawal: InviteWithdrawal): Promise<number>
   /** Removes invites and certificates whose retention period is over. */
@@ -47,8 +50,8 @@ export interface Enrollment extends Feature, Pick<EnrollmentBatches, 'count' | '
 }
 
 export function openEnrollment(parts: EnrollmentParts): Enrollment {
-  const { clockCheck, database, clock } = parts
-  const batches = openEnrollmentBatches(database, clock)
+  const { clockCheck, database } = parts
+  const batches = openEnrollmentBatches(parts)
   const own = { ...parts, batches }
   return {
     routes: [
@@ -72,10 +75,13 @@ export function openEnrollment(parts: EnrollmentParts): Enrollment {
         run: whenClockIsCorrect(clockCheck, (signal) => removeCertificates(own, signal)),
       },
       { name: 'certificate-counts', everySeconds: 60, run: (signal) => foldCertificateCounts(database, signal) },
+      { name: 'liveness-counts', everySeconds: 60, run: (signal) => countLiveness(own, signal) },
+      { name: 'heartbeat-pace', everySeconds: 10, run: () => chooseHeartbeatPace(own) },
     ],
     count: batches.count,
     findCertificate: (cert_id) => batches.findCertificate(cert_id),
     certificates: batches.certificates,
+    heartbeatLoad: () => batches.heartbeatLoad(),
     readCountedNodes: () => readCountedNodes(own),
     withdrawInvites: (tx, withdrawal) => withdrawInvites(tx, own, withdrawal),
     removeEnded: (signal) => removeEnded(own, signal),

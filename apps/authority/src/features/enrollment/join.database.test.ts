@@ -116,6 +116,7 @@ describe('POST /join', () => {
           remote_addr: '127.0.0.1',
           revoke_after: null,
           silent_since: null,
+          signed_at: null,
           genesis_digest: null,
         },
       ])

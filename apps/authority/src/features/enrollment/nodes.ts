@@ -4,7 +4,7 @@ import { jsonText } from '@chancery/service-kit'
 import type { HttpResponse, Call } from '@chancery/service-kit'
 import type { OperatorCall } from '../../auth/operator.ts'
 import type { EnrollmentState } from './state.ts'
-import { listActiveNodes } from './queries/certificates.ts'
+import { activeMoment, listActiveNodes } from './queries/certificates.ts'
 import type { RosterRow } from './queries/certificates.ts'
 
 const PAGE = 1000
@@ -21,7 +21,7 @@ export async function nodes(call: Call | OperatorCall, parts: EnrollmentState): 
   // Read and serialised in pages, so that a large roster is never in memory as a whole and does not block the event
   // loop.
   for (let after = ''; ;) {
-    const rows = await listActiveNodes(parts.database.read, parts.clock.now(), after, PAGE)
+    const rows = await listActiveNodes(parts.database.read, activeMoment(parts), after, PAGE)
     for (const row of rows) keys.add(row.node_public_key)
     for (const row of rows) entries.push(`${canonicalJson(row.cert_id)}:${writeJson(toEntry(row))}`)
     after = rows.at(-1)?.cert_id ?? after

@@ -5,12 +5,17 @@ import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 export interface EnrollmentParts
   extends
     FeatureBase,
-    Pick<Core, 'clockCheck' | 'instance' | 'limits' | 'newestBlock' | 'operators' | 'purgeClock' | 'rollback'> {
+    Pick<
+      Core,
+      'activeWindow' | 'clockCheck' | 'instance' | 'limits' | 'newestBlock' | 'operators' | 'purgeClock' | 'rollback'
+    > {
   readonly admission: Pick<Admission, 'verifyEvidence' | 'claimEvidence'>
   readonly settings: Pick<
     AuthoritySettings,
     | 'allowedRoles'
     | 'certificateKeptDays'
+    | 'heartbeatMaxSeconds'
+    | 'heartbeatMode'
     | 'heartbeatSeconds'
     | 'inviteKeptDays'
     | 'publicUrl'

@@ -89,6 +89,7 @@ describe('POST /renew', () => {
           remote_addr: '127.4.0.1',
           revoke_after: null,
           silent_since: null,
+          signed_at: null,
           genesis_digest: null,
         },
       ])

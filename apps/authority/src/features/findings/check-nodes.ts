@@ -1,14 +1,13 @@
-import { LIMITS } from '@chancery/contract'
 import { good, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
-import { countLateRenewals } from '../roster/index.ts'
+import { countLateRenewals, momentOf } from '../roster/index.ts'
 import type { BoundedCount, NodeCounts } from '../roster/index.ts'
 import type { CheckedNetwork } from './parts.ts'
 
 /** Checks nodes without heartbeat, and nodes that do not renew. */
 export async function checkNodes({ silent }: NodeCounts, network: CheckedNetwork): Promise<readonly Finding[]> {
-  const late = await countLateRenewals(network.database.read, network.now)
-  const minutes = LIMITS.activeNodeWindowSeconds / 60
+  const late = await countLateRenewals(network.database.read, network.now, momentOf(network.now, network.windowSeconds))
+  const minutes = network.windowSeconds / 60
   return [
     silent.count === 0
       ? good('nodes-silent', 'no node is silent')

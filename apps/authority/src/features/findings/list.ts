@@ -44,11 +44,12 @@ async function findAll(parts: FindingsParts): Promise<readonly Finding[]> {
   ])
   const policies = await boundaryPolicies.active.read()
   const nodes = await roster.countNodes()
+  const windowSeconds = parts.activeWindow.seconds
   const probeCedar = (): ReturnType<typeof boundaryPolicies.probeCedar> => boundaryPolicies.probeCedar()
   return [
     ...runningFindings(reasons, readiness.reasons),
     checkWindow(network.genesis, now),
-    ...(await checkNetwork({ ...parts, name: network.name, now, policies, nodes, probeCedar })),
+    ...(await checkNetwork({ ...parts, name: network.name, now, policies, nodes, windowSeconds, probeCedar })),
     ...denialFindings(deniedForFreshness),
   ]
 }

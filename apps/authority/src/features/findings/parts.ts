@@ -22,11 +22,13 @@ export interface CheckedNetwork {
   /** The policies in force, verified. */
   readonly policies: readonly CheckedPolicy[] | undefined
   readonly nodes: NodeCounts | undefined
+  /** How long after its last heartbeat a node is active. */
+  readonly windowSeconds: number
   /** Whether gates of type cedar.v1 get answers. */
   readonly probeCedar: () => Promise<CedarState>
 }
 
-export interface FindingsParts extends Pick<Core, 'clock' | 'database' | 'network' | 'operators'> {
+export interface FindingsParts extends Pick<Core, 'activeWindow' | 'clock' | 'database' | 'network' | 'operators'> {
   readonly settings: CheckedSettings
   readonly boundary: Boundary
   readonly boundaryPolicies: BoundaryPolicies

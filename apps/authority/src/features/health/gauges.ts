@@ -7,6 +7,7 @@ import type { Core } from '../../core.ts'
 import { FAULT_KINDS, RECORD_FAULTS } from '../../signing/record-faults.ts'
 import { findActiveVersion } from '../crl/index.ts'
 import { registerFreshnessGauges } from './freshness-gauges.ts'
+import { registerHeartbeatGauges } from './heartbeat-gauges.ts'
 import { registerLogGauges } from './log-gauges.ts'
 import { registerPartnerGauges } from './partner-gauges.ts'
 
@@ -21,6 +22,7 @@ export function registerGauges(parts: HealthState): void {
   registerFreshnessGauges(parts)
   registerPartnerGauges(parts)
   registerLogGauges(parts)
+  registerHeartbeatGauges(parts)
   registry.rows({
     name: 'chancery_record_faults',
     help: 'Whether stored rows of this kind contradict the signed records; nothing is signed from them.',

@@ -5,7 +5,7 @@ import type { Enrollment } from '../enrollment/index.ts'
 
 export interface OperatorKeysParts extends Pick<
   Core,
-  'audit' | 'clock' | 'database' | 'limits' | 'network' | 'operators'
+  'activeWindow' | 'audit' | 'clock' | 'database' | 'limits' | 'network' | 'operators'
 > {
   readonly admission: Admission
   readonly enrollment: Enrollment

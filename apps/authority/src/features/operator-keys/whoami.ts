@@ -1,4 +1,4 @@
-import { LIMITS, WINDOW_SECONDS } from '@chancery/contract'
+import { WINDOW_SECONDS } from '@chancery/contract'
 import { writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { limitAddress } from '@chancery/service-kit'
@@ -14,7 +14,7 @@ import type { OperatorKeysParts } from './parts.ts'
  */
 export async function whoami(call: OperatorCall, parts: OperatorKeysParts): Promise<JsonObject> {
   refuseUnknownParameters(call.query, [])
-  const { settings, network, clock } = parts
+  const { activeWindow, settings, network, clock } = parts
   const { key_id, publicKey, tier } = call.operator
   return {
     key_id,
@@ -35,7 +35,7 @@ export async function whoami(call: OperatorCall, parts: OperatorKeysParts): Prom
     },
     allowed_roles: [...settings.allowedRoles],
     heartbeat_seconds: settings.heartbeatSeconds,
-    silent_after_seconds: LIMITS.activeNodeWindowSeconds,
+    silent_after_seconds: activeWindow.seconds,
     renewal_grace_seconds: settings.renewalGraceSeconds,
     console_key_idle_minutes: settings.consoleKeyIdleMinutes,
     passkeys: settings.passkeys,

@@ -17,8 +17,8 @@ import { readNodes, viewNode } from './queries/rows.ts'
 export async function find(call: OperatorCall, parts: RosterParts): Promise<JsonObject> {
   refuseUnknownParameters(call.query, [])
   const key = readNodeKey(call)
-  const { database, clock } = parts
-  const moment = momentOf(clock.now())
+  const { activeWindow, database, clock } = parts
+  const moment = momentOf(clock.now(), activeWindow.seconds)
   const node = (await readNodes(database, [key], moment)).get(key)
   if (node === undefined) throw new Refusal('node_not_found')
   const { certificates, more } = await listCertificatesOf(database.read, key)

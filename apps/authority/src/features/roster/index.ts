@@ -1,5 +1,4 @@
 import { roster } from '@chancery/contract'
-import type { Instant } from '@chancery/protocol'
 import { bind } from '../../auth/access.ts'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import type { Feature } from '../../core.ts'
@@ -11,12 +10,13 @@ import { list } from './list.ts'
 import { markSilent } from './mark-silent.job.ts'
 import { NodeCounter } from './node-counter.ts'
 import { momentOf } from './node-state.ts'
+import type { Moment } from './node-state.ts'
 import type { RosterParts } from './parts.ts'
 import { countNodes } from './queries/counts.ts'
 import type { NodeCounts } from './queries/counts.ts'
 
 export { NODE_STATES, momentOf } from './node-state.ts'
-export type { NodeState } from './node-state.ts'
+export type { Moment, NodeState } from './node-state.ts'
 export { readNodes } from './queries/rows.ts'
 export type { NodeRow } from './queries/rows.ts'
 export type { BoundedCount, NodeCounts } from './queries/counts.ts'
@@ -28,13 +28,15 @@ export interface Roster extends Feature {
 }
 
 /** Counts nodes by state, bounded. */
-export async function countNodeStates(db: Reader, now: Instant): Promise<NodeCounts> {
-  return countNodes(db, momentOf(now), await isLargeTable(db, 'node_liveness'))
+export async function countNodeStates(db: Reader, moment: Moment): Promise<NodeCounts> {
+  return countNodes(db, moment, await isLargeTable(db, 'node_liveness'))
 }
 
 export function openRoster(parts: RosterParts): Roster {
-  const { clock, clockCheck, database } = parts
-  const counter = new NodeCounter(clock, () => countNodeStates(database.read, clock.now()))
+  const { activeWindow, clock, clockCheck, database } = parts
+  const counter = new NodeCounter(clock, () =>
+    countNodeStates(database.read, momentOf(clock.now(), activeWindow.seconds)),
+  )
   const own = { ...parts, counter }
   return {
     routes: [

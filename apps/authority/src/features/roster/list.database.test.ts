@@ -156,7 +156,7 @@ describe('GET /admin/nodes', () => {
     const { silent } = await network()
     const database = na.core.database
     const plan: WalkPlan = {
-      moment: momentOf(clock.now()),
+      moment: momentOf(clock.now(), 300),
       isLarge: false,
       joinedSince: undefined,
       q: '',
@@ -189,7 +189,7 @@ describe('segments', () => {
   it('give candidates on this engine, in a large network, too', async () => {
     const { active } = await network()
     const walk = {
-      moment: momentOf(clock.now()),
+      moment: momentOf(clock.now(), 300),
       isLarge: true,
       joinedSince: undefined,
       q: active.key.slice(0, 4),

@@ -48,7 +48,7 @@ export async function list(call: OperatorCall, parts: RosterState): Promise<Json
   const isLarge = await isLargeTable(parts.database.read, 'node_liveness')
   const { q = '', joinedSince } = filter
   const plan = {
-    moment: momentOf(parts.clock.now()),
+    moment: momentOf(parts.clock.now(), parts.activeWindow.seconds),
     isLarge,
     joinedSince,
     q,

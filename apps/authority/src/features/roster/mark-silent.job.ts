@@ -7,9 +7,9 @@ import { addMarks, removeOldMarks } from './queries/mark-silent.ts'
  * Marks nodes that have become silent, so that an index lists them. Heartbeats remove the mark. A small network is read
  * as a whole instead, and needs no marks.
  */
-export async function markSilent({ database, clock }: RosterParts, signal: AbortSignal): Promise<void> {
+export async function markSilent({ activeWindow, database, clock }: RosterParts, signal: AbortSignal): Promise<void> {
   if (!(await isLargeTable(database.read, 'node_liveness'))) return
-  const { silentUntil } = momentOf(clock.now())
+  const { silentUntil } = momentOf(clock.now(), activeWindow.seconds)
   await removeOldMarks(database, silentUntil)
   await addMarks(database, silentUntil, signal)
 }

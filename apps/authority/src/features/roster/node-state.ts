@@ -1,4 +1,3 @@
-import { LIMITS } from '@chancery/contract'
 import { DAY, seconds, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 
@@ -14,10 +13,11 @@ export interface Moment {
   readonly endsSoonUntil: string
 }
 
-export function momentOf(now: Instant): Moment {
+/** `windowSeconds`: how long after its last heartbeat a node is active. */
+export function momentOf(now: Instant, windowSeconds: number): Moment {
   return {
     now: writeSortable(now),
-    silentUntil: writeSortable(now - seconds(LIMITS.activeNodeWindowSeconds)),
+    silentUntil: writeSortable(now - seconds(windowSeconds)),
     endsSoonUntil: writeSortable(now + DAY),
   }
 }

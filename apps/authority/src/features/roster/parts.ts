@@ -1,6 +1,6 @@
 import type { Core } from '../../core.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 
-export interface RosterParts extends Pick<Core, 'clock' | 'clockCheck' | 'database'> {
+export interface RosterParts extends Pick<Core, 'activeWindow' | 'clock' | 'clockCheck' | 'database'> {
   readonly settings: Pick<AuthoritySettings, 'evidenceStore'>
 }

@@ -2,10 +2,10 @@ import { MINUTE, writeSortable } from '@chancery/protocol'
 import { ManualClock, startTestAuthority } from '@chancery/testkit'
 import { expect, it } from 'vitest'
 import { rowsOf } from '../../../testing/rows.suite.ts'
-import { countActiveNodes } from './certificates.ts'
+import { countLiveNodes } from '../../../database/liveness-counts.ts'
+import { activeMoment, countActiveNodes, countByRows } from './certificates.ts'
 
-/** Holds that active keys are counted once each, also when SQLite reads them in ranges of keys. */
-it('counts each active key once, in ranges of any size', async () => {
+it('counts each active key once, by rows and by the counter', async () => {
   const clock = new ManualClock()
   const na = await startTestAuthority({ clock })
   const { database } = na.core
@@ -46,8 +46,15 @@ it('counts each active key once, in ranges of any size', async () => {
       })
       .execute()
   }
-  expect(await countActiveNodes(database, clock.now())).toBe(3)
-  for (const readRows of [1, 2, 3, 6, 7])
-    expect(await countActiveNodes(database, clock.now(), { small: 0, readRows })).toBe(3)
+  const moment = activeMoment(na.core)
+  expect(await countActiveNodes(database.read, moment)).toBe(3)
+  expect(await countByRows(database.read, moment)).toBe(3)
+  // The job marks the key without a recent heartbeat.
+  await db
+    .updateTable('node_liveness')
+    .set({ silent_since: old ?? '' })
+    .where('cert_id', '=', 'b1')
+    .execute()
+  expect(await countLiveNodes(database.read, moment)).toBe(3)
   await na.stop()
 })

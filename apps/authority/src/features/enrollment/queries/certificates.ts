@@ -1,67 +1,35 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { LIMITS } from '@chancery/contract'
 import { seconds, writeSortable } from '@chancery/protocol'
 import type { Instant, RevocationReason } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Expression, RawBuilder } from 'kysely'
-import type { Database, Reader, Transaction } from '../../../database/database.ts'
+import type { Core } from '../../../core.ts'
+import type { Reader, Transaction } from '../../../database/database.ts'
 import { isLargeTable } from '../../../database/large-table.ts'
+import { countLiveNodes } from '../../../database/liveness-counts.ts'
 
-/** Certificates that SQLite reads in one turn of the thread that serves requests. */
-const READ_ROWS = 2000
+/** Active node keys: by a counter in a large network, else by reading all rows. */
+export async function countActiveNodes(db: Reader, moment: ActiveMoment): Promise<number> {
+  if (!(await isLargeTable(db, 'node_liveness'))) return countByRows(db, moment)
+  return countLiveNodes(db, moment)
+}
 
 /**
- * Keys with a heartbeat within the window. Revoked certificates have no liveness row, superseded ones are marked in
- * theirs. Distinct in a subquery: databases hash that, and sort for a count of distinct values.
+ * Reads all liveness rows. Revoked certificates have none, superseded ones are marked in theirs. Distinct in a subquery:
+ * databases hash that, and sort for a count of distinct values.
  */
-export async function countActiveNodes(
-  { engine, read: db }: Pick<Database, 'engine' | 'read'>,
-  now: Instant,
-  { small, readRows = READ_ROWS }: { readonly small?: number; readonly readRows?: number } = {},
-): Promise<number> {
-  if (engine === 'sqlite' && (await isLargeTable(db, 'node_liveness', small))) return countInTurns(db, now, readRows)
+export async function countByRows(db: Reader, moment: ActiveMoment): Promise<number> {
   const keys = db
     .selectFrom('node_liveness')
     .select((eb) => eb.fn.coalesce('node_public_key', 'cert_id').as('node'))
     .distinct()
-    .where('last_heartbeat', '>', activeSince(now))
-    .where((eb) => eb.or([eb('revoke_after', 'is', null), eb('revoke_after', '>', writeSortable(now))]))
+    .where('last_heartbeat', '>', moment.since)
+    .where((eb) => eb.or([eb('revoke_after', 'is', null), eb('revoke_after', '>', moment.now)]))
     .as('keys')
   const row = await db
     .selectFrom(keys)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirst()
   return Number(row?.count ?? 0)
-}
-
-/** One statement over a million rows takes a second, and meanwhile SQLite answers nothing. Ranges of keys do not overlap. */
-async function countInTurns(db: Reader, now: Instant, readRows: number): Promise<number> {
-  let total = 0
-  for (let after: string | undefined = ''; after !== undefined;) {
-    const until: string | undefined = await findKeyAfter(db, after, readRows)
-    const range = until === undefined ? sql`` : sql`and c.node_public_key <= ${until}`
-    const { rows } = await sql<{ readonly count: number }>`
-      select count(distinct c.node_public_key) as count from issued_certs c join node_liveness l on l.cert_id = c.cert_id
-      where c.node_public_key > ${after} ${range} and l.last_heartbeat > ${activeSince(now)}
-        and (l.revoke_after is null or l.revoke_after > ${writeSortable(now)})`.execute(db)
-    total += Number(rows[0]?.count ?? 0)
-    after = until
-    if (after !== undefined) await nextTurn()
-  }
-  return total
-}
-
-/** The key of the certificate so many places after this key. Undefined near the end. */
-async function findKeyAfter(db: Reader, after: string, places: number): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('issued_certs')
-    .select('node_public_key')
-    .where('node_public_key', '>', after)
-    .orderBy('node_public_key')
-    .offset(places - 1)
-    .limit(1)
-    .executeTakeFirst()
-  return row?.node_public_key
 }
 
 /** Certificates in use that end within a span. Superseded ones do not count, because their successors do. */
@@ -77,8 +45,15 @@ export async function countExpiring(db: Reader, after: Instant, until: Instant):
   return Number(row?.count ?? 0)
 }
 
-export function activeSince(now: Instant): string {
-  return writeSortable(now - seconds(LIMITS.activeNodeWindowSeconds))
+/** The present, and the time after which the last heartbeat of an active node was, as stored texts. */
+export interface ActiveMoment {
+  readonly now: string
+  readonly since: string
+}
+
+export function activeMoment({ clock, activeWindow }: Pick<Core, 'activeWindow' | 'clock'>): ActiveMoment {
+  const now = clock.now()
+  return { now: writeSortable(now), since: writeSortable(now - seconds(activeWindow.seconds)) }
 }
 
 export interface RosterRow {
@@ -93,7 +68,12 @@ export interface RosterRow {
 }
 
 /** One page of active nodes by certificate id. A predecessor is left out while its successor is there. */
-export function listActiveNodes(db: Reader, now: Instant, after: string, limit: number): Promise<readonly RosterRow[]> {
+export function listActiveNodes(
+  db: Reader,
+  moment: ActiveMoment,
+  after: string,
+  limit: number,
+): Promise<readonly RosterRow[]> {
   return db
     .selectFrom('node_liveness as l')
     .innerJoin('issued_certs as c', 'c.cert_id', 'l.cert_id')
@@ -109,13 +89,13 @@ export function listActiveNodes(db: Reader, now: Instant, after: string, limit: 
       'n.label',
     ])
     .where('l.cert_id', '>', after)
-    .where('l.last_heartbeat', '>', activeSince(now))
+    .where('l.last_heartbeat', '>', moment.since)
     .where((eb) =>
       eb.or([
         eb('l.revoke_after', 'is', null),
         eb.and([
-          eb('l.revoke_after', '>', writeSortable(now)),
-          eb.not(eb.exists(activeSuccessor(eb.ref('l.cert_id'), now))),
+          eb('l.revoke_after', '>', moment.now),
+          eb.not(eb.exists(activeSuccessor(eb.ref('l.cert_id'), moment))),
         ]),
       ]),
     )
@@ -125,10 +105,10 @@ export function listActiveNodes(db: Reader, now: Instant, after: string, limit: 
 }
 
 /** The certificates that followed one and are active themselves. */
-function activeSuccessor(cert_id: Expression<string>, now: Instant): RawBuilder<unknown> {
+function activeSuccessor(cert_id: Expression<string>, { now, since }: ActiveMoment): RawBuilder<unknown> {
   return sql`(select 1 from issued_certs s join node_liveness sl on sl.cert_id = s.cert_id
-    where s.renewed_from = ${cert_id} and sl.last_heartbeat > ${activeSince(now)}
-      and (sl.revoke_after is null or sl.revoke_after > ${writeSortable(now)}))`
+    where s.renewed_from = ${cert_id} and sl.last_heartbeat > ${since}
+      and (sl.revoke_after is null or sl.revoke_after > ${now}))`
 }
 
 /** The columns of a certificate that a revocation needs. */

@@ -91,6 +91,7 @@ describe('recordHeartbeats', () => {
       revoke_after: null,
       genesis_digest: 'ab'.repeat(32),
       silent_since: null,
+      signed_at: null,
     })
     expect(await isSpent(row)).toBe(true)
   })

@@ -54,11 +54,15 @@ export async function recordHeartbeats(
   rows: readonly HeartbeatRow[],
   now: string,
 ): Promise<readonly HeartbeatOutcome[]> {
-  const [found] = await database.run(RECORD_HEARTBEATS, { rows, now })
+  return toOutcomes(await database.run(RECORD_HEARTBEATS, { rows, now }), rows.length, now)
+}
+
+/** Returns one outcome for each row of a batch, in their order. */
+export function toOutcomes([found]: readonly BatchResult[], count: number, now: string): readonly HeartbeatOutcome[] {
   if (found === undefined) throw new Error('the statement returns one row')
   const { refused, crl_sequence, policy_id } = found
   const recorded: RecordedHeartbeat = { recorded: true, notices: { crl_sequence, policy_id } }
-  const outcomes: HeartbeatOutcome[] = rows.map(() => recorded)
+  const outcomes = Array.from<unknown, HeartbeatOutcome>({ length: count }, () => recorded)
   for (const { n, cert_key, ...state } of refused) {
     const certificate = cert_key === null ? undefined : { ...state, node_public_key: cert_key }
     outcomes[n - 1] = { recorded: false, certificate, judgedAt: now }
@@ -67,12 +71,12 @@ export async function recordHeartbeats(
 }
 
 /** One row: the refused heartbeats, which are few, and the current versions for the others. */
-interface BatchResult extends Notices {
+export interface BatchResult extends Notices {
   readonly refused: readonly RefusedRow[]
 }
 
 type CertificateRow = Omit<CertificateState, 'node_public_key'> & { readonly cert_key: string | null }
-type RefusedRow = CertificateRow & { readonly n: number }
+export type RefusedRow = CertificateRow & { readonly n: number }
 
 // Of equal claims in one batch the first counts, the others are replays. Memberships are in the select list, where they
 // are hashed: as joins of parts of unknown size they become nested loops.
@@ -143,20 +147,29 @@ const UNKNOWN: CertificateRow = {
   compromised: false,
 }
 
-/** Returns `recorded`, or the state of a certificate whose heartbeat is refused. */
-function recordOne(prepare: Prepare, row: HeartbeatRow, now: string): CertificateRow | 'recorded' {
+/** The certificate of a heartbeat, undefined when it is unknown, and what a refusal says about it. */
+export function readState(
+  prepare: Prepare,
+  row: Pick<HeartbeatRow, 'cert_id' | 'node_public_key'>,
+): { readonly certificate: CertificateState | undefined; readonly state: CertificateRow } {
   const found = prepare(
     'select node_public_key, status, issued_at, expires_at, revoke_after, exists (select 1 from issued_certs k ' +
       "where k.node_public_key = ?2 and k.revocation_reason = 'key_compromise') as compromised from issued_certs where cert_id = ?1",
   ).get(row.cert_id, row.node_public_key) as unknown as
     | (Omit<CertificateState, 'compromised'> & { compromised: number })
     | undefined
-  if (found === undefined) return UNKNOWN
+  if (found === undefined) return { certificate: undefined, state: UNKNOWN }
   const certificate = { ...found, compromised: found.compromised === 1 }
   const { node_public_key: cert_key, ...state } = certificate
-  if (!isUsable(certificate, row.node_public_key, now)) return { ...state, cert_key }
+  return { certificate, state: { ...state, cert_key } }
+}
+
+/** Returns `recorded`, or the state of a certificate whose heartbeat is refused. */
+function recordOne(prepare: Prepare, row: HeartbeatRow, now: string): CertificateRow | 'recorded' {
+  const { certificate, state } = readState(prepare, row)
+  if (certificate === undefined || !isUsable(certificate, row.node_public_key, now)) return state
   const claim = prepare('insert into nonces (claim, expires_at) values (?, ?) on conflict do nothing')
-  if (claim.run(row.claim, row.claim_expires_at).changes !== 1) return { ...state, cert_key }
+  if (claim.run(row.claim, row.claim_expires_at).changes !== 1) return state
   // SQLite writes the index of every column that a statement sets, so usual heartbeats do not set indexed ones.
   const usual = prepare(
     'update node_liveness set last_heartbeat = ?, heartbeat_status = ?, genesis_digest = ? ' +
@@ -171,7 +184,7 @@ function recordOne(prepare: Prepare, row: HeartbeatRow, now: string): Certificat
   return 'recorded'
 }
 
-function readNotices(prepare: Prepare): Notices {
+export function readNotices(prepare: Prepare): Notices {
   const found = prepare(
     'select coalesce((select max(sequence) from crl_versions), 0) as crl_sequence, ' +
       '(select policy_id from policy_versions where active = 1) as policy_id',

@@ -2,7 +2,7 @@ import { HOUR, readInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Reader } from '../../../database/database.ts'
-import { momentOf } from '../node-state.ts'
+import type { Moment } from '../node-state.ts'
 import { IS_NEWEST } from './counts.ts'
 import type { BoundedCount } from './counts.ts'
 
@@ -17,8 +17,7 @@ interface Life {
 }
 
 /** Counts nodes that send heartbeats and did not renew although less than a fifth of the life is left. */
-export async function countLateRenewals(db: Reader, now: Instant): Promise<BoundedCount> {
-  const moment = momentOf(now)
+export async function countLateRenewals(db: Reader, now: Instant, moment: Moment): Promise<BoundedCount> {
   const { rows } = await sql<Life>`
     select c.issued_at, c.expires_at from (
       select cert_id, node_public_key, issued_at, expires_at from issued_certs
