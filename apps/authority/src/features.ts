@@ -242,7 +242,7 @@ function inDocumentOrder(features: Features): readonly Feature[] {
 
 /** Background jobs of the features. Each statement is limited, and any instance may repeat a run at any time. */
 export function jobsOf(features: Features, { clockCheck }: Pick<Core, 'clockCheck'>): readonly Job[] {
-  const { enrollment, evidence } = features
+  const { enrollment, evidence, revocationFeeds } = features
   return [
     ...listFeatures(features).flatMap((feature) => feature.jobs),
     {
@@ -250,7 +250,8 @@ export function jobsOf(features: Features, { clockCheck }: Pick<Core, 'clockChec
       everySeconds: 600,
       run: whenClockIsCorrect(clockCheck, async (signal) => {
         await enrollment.removeEnded(signal)
-        await evidence.removeOldRejections()
+        await evidence.removeOldRows()
+        await revocationFeeds.removeOldImports(signal)
       }),
     },
   ]

@@ -48,6 +48,7 @@ import { logWitnesses } from './migrations/0041-log-witnesses.ts'
 import { removedRules } from './migrations/0042-removed-rules.ts'
 import { listChanges } from './migrations/0043-list-changes.ts'
 import { liveness } from './migrations/0044-liveness.ts'
+import { tableRows } from './migrations/0045-table-rows.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -96,6 +97,7 @@ const MIGRATIONS: readonly Migration[] = [
   removedRules,
   listChanges,
   liveness,
+  tableRows,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

@@ -4,12 +4,14 @@ import type { DecisionTables } from './decision-tables.ts'
 import type { LivenessTables } from './liveness-tables.ts'
 import type { LogTables } from './log-tables.ts'
 import type { PartnerTables } from './partner-tables.ts'
+import type { UpkeepTables } from './upkeep-tables.ts'
 
 /**
  * One schema for both engines. Times are fixed-width UTC text with six digits, so they sort alike in both; flags are
  * 0 or 1; `*_json` holds a record as it was signed, so that its canonical form reproduces the signed bytes.
  */
-export interface Tables extends AdmissionTables, DecisionTables, LivenessTables, LogTables, PartnerTables {
+export interface Tables
+  extends AdmissionTables, DecisionTables, LivenessTables, LogTables, PartnerTables, UpkeepTables {
   schema_version: { version: number; applied_at: string; serves_from?: number | null }
   authority_identity: { id: number; network_name: string; public_key: string; created_at: string }
   heads: { name: string; version: ColumnType<number, number, number> }
@@ -282,6 +284,4 @@ export interface Tables extends AdmissionTables, DecisionTables, LivenessTables,
   recovered_revocations: { attestation_id: string; revocation_reason: string | null }
   /** When something last happened, by name; one row for each. */
   moments: { name: string; at: string }
-  rate_limit_windows: { bucket: string; window_start: number; hits: number }
-  job_leases: { name: string; holder: string; token: number; acquired_at: string; expires_at: string }
 }

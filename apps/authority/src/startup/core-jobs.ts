@@ -6,6 +6,7 @@ import { purgeNonces } from '../auth/nonces.ts'
 import { storePurgeClocks } from '../clock/purge-clock.job.ts'
 import { whenClockIsCorrect } from '../clock/when-correct.ts'
 import type { Core } from '../core.ts'
+import { sampleRows } from '../database/sizes/sample-rows.job.ts'
 import { purgeLimiterWindows } from '../limits/shared-limiter.ts'
 import { purgeStoredResponses } from '../requests/idempotency.ts'
 import type { AuthoritySettings } from '../settings/authority-settings.ts'
@@ -39,6 +40,7 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
       run: whenClockIsCorrect(clockCheck, (signal) => removeForwardedEvents({ ...core, settings }, signal)),
     },
     { name: 'audit-subjects', everySeconds: 60, run: (signal) => indexOldSubjects(core, signal) },
+    { name: 'table-rows', everySeconds: 3600, run: whenClockIsCorrect(clockCheck, () => sampleRows(core)) },
     { name: 'purge-limiter-windows', everySeconds: 60, run: () => purgeLimiterWindows(database, core.clock) },
   ]
 }

@@ -25,6 +25,7 @@ export const ONCE: readonly string[] = [
   'evidence-sweep',
   'evidence-removal',
   'retention',
+  'table-rows',
 ]
 
 export function jobsOfWorker(jobs: readonly Job[], worker: { readonly worker: number } | undefined): readonly Job[] {

@@ -7,6 +7,8 @@ import { jobsOf } from '../features.ts'
 import { coreJobs } from '../startup/core-jobs.ts'
 import { ALL_AUTHORITY_SETTINGS } from '../settings/authority-settings.ts'
 import { listTables } from '../database/copy/catalogue.ts'
+import { TABLE_NAMES } from '../database/sizes/measure-tables.ts'
+import { TABLE_ENDS } from '../database/sizes/table-ends.ts'
 
 /** Lines of the table of docs/operate/retention.md: tables, what ends a row, setting, job. */
 const PAGE = readFileSync(join(import.meta.dirname, '../../../../docs/operate/retention.md'), 'utf8')
@@ -28,6 +30,15 @@ describe('docs/operate/retention.md', () => {
   it('names every table of the schema once, with what ends its rows', async () => {
     const named = ROWS.flatMap(({ tables }) => tables)
     expect([...named].sort()).toEqual([...(await listTables(na.core.database))].sort())
+  })
+
+  it('names the jobs and tables that doctor checks', async () => {
+    expect(TABLE_NAMES).toEqual([...(await listTables(na.core.database))].sort())
+    for (const { tables, job } of ROWS)
+      for (const table of tables) {
+        const checked = TABLE_ENDS[table as keyof typeof TABLE_ENDS].timed?.job
+        if (checked !== undefined) expect(codeIn(job), table).toEqual([checked])
+      }
   })
 
   it('names existing jobs and settings', () => {

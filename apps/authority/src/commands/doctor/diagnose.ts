@@ -17,6 +17,7 @@ import { checkEnvFile, checkKeys } from './check-keys.ts'
 import type { Keys } from './check-keys.ts'
 import { checkMarks } from './check-marks.ts'
 import { checkRecords } from './check-records.ts'
+import { checkTables } from './check-tables.ts'
 
 export interface DoctorArguments extends CommandArguments {
   /** The public address of the authority. Without it the public address is not checked. */
@@ -63,6 +64,7 @@ async function checkStore(
     if (keys.ownKeys !== undefined)
       findings.push(...(await checkMarks(database, settings, keys.ownKeys.all, clock.now())))
     findings.push(...(await checkState(database, settings, keys, clock)))
+    findings.push(...(await checkTables(database, settings, clock.now())))
     if (keys.ownKeys !== undefined && keys.genesis !== undefined)
       findings.push(
         ...(await checkRecords(database, settings, keys.ownKeys, clock.now())),

@@ -8,9 +8,11 @@ import { withLease } from '../../database/locks/leases.ts'
 const STORED_AFTER_END = DAY
 /** Digests of removed versions stay longer than any certificate is valid, so longer than any list names one. */
 const DIGEST_STORED_FOR = 400n * DAY
-const LEASE_SECONDS = 120
-/** Per run: a list may be megabytes, and its digest is computed here. */
-const MAX_REMOVED = 100
+const LEASE_SECONDS = 300
+/** Per run: 144,000 a day, more than the one per second that are signed at most. */
+const MAX_REMOVED = 1000
+/** A list may be megabytes, and its digest is computed here. */
+const MAX_RUN_MS = 60_000
 const MAX_DIGESTS = 5000
 
 /**
@@ -21,8 +23,9 @@ const MAX_DIGESTS = 5000
 export async function removeOldLists(parts: CrlParts, signal: AbortSignal): Promise<void> {
   const cutoff = writeSortable(parts.clock.now() - STORED_AFTER_END)
   await withLease(parts, 'crl-removal', LEASE_SECONDS, async () => {
+    const start = performance.now()
     for (let removed = 0; removed < MAX_REMOVED && !signal.aborted; removed += 1)
-      if (!(await removeOldest(parts, cutoff))) break
+      if (performance.now() - start > MAX_RUN_MS || !(await removeOldest(parts, cutoff))) break
     await parts.database.write((tx) => removeFormer(tx, cutoff))
     const oldest = writeSortable(parts.purgeClock.daily.now() - DIGEST_STORED_FOR)
     await parts.database.write((tx) => removeDigests(tx, oldest))

@@ -1,12 +1,10 @@
 import {
-  DAY,
   FormError,
   boundaryDecisionForm,
   contextRecordForm,
   isJsonObject,
   readReceived,
   readStoredLine,
-  writeSortable,
 } from '@chancery/protocol'
 import { checkLease, withLease } from '../../database/locks/leases.ts'
 import type { Lease } from '../../database/locks/leases.ts'
@@ -14,21 +12,13 @@ import { decisionFacts } from './decision-facts.ts'
 import type { Described } from './decision-facts.ts'
 import type { EvidenceParts } from './parts.ts'
 import { lockEvidenceHead, readEvidenceHead } from './queries/chain.ts'
-import {
-  deleteHoursBefore,
-  describeDecisions,
-  listUndescribed,
-  moveFactsHead,
-  readFactsHead,
-} from './queries/decision-facts.ts'
+import { describeDecisions, listUndescribed, moveFactsHead, readFactsHead } from './queries/decision-facts.ts'
 
 /** Decisions per transaction, which holds the lock of the chain. */
 const BATCH = 200
 /** Entries that one statement looks through. */
 const WINDOW = 20_000
 const LEASE_SECONDS = 300
-/** Hourly counts are stored as long as the longest range a request may ask for. */
-const COUNTED_DAYS = 400n
 
 /**
  * Describes and counts decisions whose entries came without facts: those of earlier releases, of an instance that is
@@ -50,13 +40,11 @@ async function describeWindow(parts: EvidenceParts, lease: Lease, after: number,
   const rows = await listUndescribed(parts.database.read, { after, through, limit: BATCH })
   const reached = rows.length === BATCH ? (rows.at(-1)?.store_sequence ?? through) : through
   const described = rows.flatMap(({ line }) => describe(line))
-  const oldest = writeSortable(parts.clock.now() - COUNTED_DAYS * DAY)
   await parts.database.write(async (tx) => {
     await checkLease(tx, lease)
     if (described.length > 0) await lockEvidenceHead(tx)
     await describeDecisions(tx, described)
     await moveFactsHead(tx, reached)
-    if (reached === through) await deleteHoursBefore(tx, oldest)
   })
   return reached
 }

@@ -36,7 +36,7 @@ import { describeStored } from './describe-decisions.job.ts'
 import type { EvidenceParts } from './parts.ts'
 import { findResourceHeads } from './queries/lookups.ts'
 import { RejectionBook } from './rejections.ts'
-import { removeOldRejections } from './rejections.job.ts'
+import { removeOldRows } from './remove-old.job.ts'
 import { SignatureChecks } from './signature-checks.ts'
 import { StoreVerifier } from './store-verifier.ts'
 import { sweepRemoved } from './sweep.job.ts'
@@ -98,7 +98,7 @@ export interface Evidence extends Feature {
     resource_id: string,
   ): Promise<{ readonly resource_sequence: number; readonly record_digest: string | null } | undefined>
   /** Removes refused submissions whose retention period is over. */
-  removeOldRejections(): Promise<void>
+  removeOldRows(): Promise<void>
 }
 
 export function openEvidence(parts: EvidenceParts): Evidence {
@@ -148,7 +148,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
       if (head === undefined || head.resource_sequence === null) return undefined
       return { resource_sequence: head.resource_sequence, record_digest: head.record_digest }
     },
-    removeOldRejections: () => removeOldRejections(own),
+    removeOldRows: () => removeOldRows(own),
     async close() {
       await own.signatureChecks.close()
       await appender.close()

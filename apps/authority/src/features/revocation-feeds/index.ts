@@ -23,6 +23,7 @@ import { findLastImported, listNewestFeeds, listStoredParts } from './queries/im
 import { findOwnFeedTotal } from './queries/own.ts'
 import type { OwnFeed } from './queries/own.ts'
 import { refreshFeed } from './refresh.job.ts'
+import { removeOldImports } from './remove-imports.job.ts'
 
 export { findFeedFault, findSignedFeed } from './continuity.ts'
 export { ImportStopped } from './import-partner.ts'
@@ -53,6 +54,7 @@ export interface RevocationFeeds extends Feature {
   importPart(index: FeedIndex, part: PartnerPart, isCurrent: IsCurrent): Promise<'sequence_jump' | undefined>
   concludeIndex(index: FeedIndex, isCurrent: IsCurrent): Promise<PartnerImport>
   completeWithoutIndex(issuer: string, sequence: number, isCurrent: IsCurrent): Promise<void>
+  removeOldImports(signal: AbortSignal): Promise<void>
   /** Each reads a published document, and caches it. */
   readonly serveFeed: () => Promise<unknown>
   readonly serveIndex: () => Promise<unknown>
@@ -69,6 +71,7 @@ export function openRevocationFeeds(parts: RevocationFeedsParts): RevocationFeed
       bind(revocationFeeds.import, (call) => importFeed(call, parts)),
     ],
     jobs: [{ name: 'feed-refresh', everySeconds: 60, run: () => refreshFeed(parts) }],
+    removeOldImports: (signal) => removeOldImports(parts, signal),
     publishOwnFeed: (tx, cause, least) => publishOwnFeed(tx, parts, cause, least),
     issuerStates,
     findImported: (issuer, db = parts.database.read) => findLastImported(db, issuer),

@@ -159,6 +159,19 @@ export async function insertCheckpoint(tx: Transaction, row: Tables['evidence_ch
   assertStored(row.checkpoint_json, stored?.checkpoint_json)
 }
 
+/** Checkpoints of before that are not the latest, whose heads have replaced theirs. */
+export async function deleteOldCheckpoints({ query }: Transaction, before: string): Promise<void> {
+  await query
+    .deleteFrom('evidence_checkpoints')
+    .where('created_at', '<', before)
+    .where('removed_through_sequence', '<', (eb) =>
+      eb
+        .selectFrom('evidence_checkpoints as latest')
+        .select((max) => max.fn.max('latest.removed_through_sequence').as('through')),
+    )
+    .execute()
+}
+
 export async function moveBoundary(tx: Transaction, removed_through: number): Promise<void> {
   await tx.query.updateTable('evidence_head').set({ removed_through }).where('id', '=', 1).execute()
 }

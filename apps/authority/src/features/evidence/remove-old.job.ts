@@ -1,0 +1,21 @@
+import { DAY, writeSortable } from '@chancery/protocol'
+import type { EvidenceParts } from './parts.ts'
+import { deleteOldCheckpoints, deleteOldRejections } from './queries/entries.ts'
+import { deleteHoursBefore } from './queries/decision-facts.ts'
+
+/** Hourly counts are stored as long as the longest range a request may ask for. */
+const COUNTED = 400n * DAY
+/** A checkpoint has the heads of up to 50,000 resources. The latest one stays, and every later one has its heads. */
+const CHECKPOINTS_STORED = 400n * DAY
+
+/**
+ * Removes hourly counts, checkpoints that later ones replaced, and refused submissions stored outside the chain
+ * (NA_EVIDENCE_REJECTIONS=table). Those in the chain are removed with it.
+ */
+export async function removeOldRows(parts: EvidenceParts): Promise<void> {
+  const now = parts.purgeClock.daily.now()
+  const rejections = BigInt(parts.settings.rejectionKeptDays) * DAY
+  await deleteOldRejections(parts.database, writeSortable(now - rejections))
+  await parts.database.write((tx) => deleteHoursBefore(tx, writeSortable(now - COUNTED)))
+  await parts.database.write((tx) => deleteOldCheckpoints(tx, writeSortable(now - CHECKPOINTS_STORED)))
+}
