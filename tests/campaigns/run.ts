@@ -32,6 +32,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['gateway-kills', () => import('./gateway/kills.ts')],
   ['gateway-lists', () => import('./gateway/lists.ts')],
   ['gateway-proxy', () => import('./gateway/proxy.ts')],
+  ['growth-year', () => import('./growth/growth-year.ts')],
   ['hostile', () => import('./hostile/hostile.ts')],
   ['http-check', () => import('./gateway/http-check.ts')],
   ['json-differential', () => import('./trust/json-differential.ts')],

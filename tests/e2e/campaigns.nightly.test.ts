@@ -3,6 +3,7 @@ import { GATEWAY_OPERATIONS } from '@chancery/contract'
 import { describe, expect, it } from 'vitest'
 import { runRaces } from '../campaigns/enrollment/races.ts'
 import { runFederation } from '../campaigns/federation/federation-model.ts'
+import { run as runGrowth } from '../campaigns/growth/growth-year.ts'
 import { BEHAVIOURS } from '../campaigns/gateway/malicious-lists.ts'
 import type { Campaign } from '../campaigns/lib/campaign.ts'
 import { diskFullOnSqlite } from '../campaigns/operate/disk.ts'
@@ -29,6 +30,7 @@ describe('campaigns with small counts', () => {
     ['evidence-kills', 6, () => import('../campaigns/evidence/kills.ts')],
     ['evidence-server-kills', 1, () => import('../campaigns/evidence/server-kills.ts')],
     ['evidence-tamper', 1000, () => import('../campaigns/evidence/tamper.ts')],
+    ['growth-year', 12, async () => ({ run: (options) => runGrowth({ ...options, nodes: 12, backend: 'postgres' }) })],
     ['failover', 1, () => import('../campaigns/faults/failover.ts')],
     ['federation-model', 100, async () => ({ run: (options) => runFederation(options, 'postgres') })],
     ['feed-orders', 60, () => import('../campaigns/trust/feed-orders.ts')],

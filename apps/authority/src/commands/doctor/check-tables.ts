@@ -53,16 +53,12 @@ export async function checkTables(database: Database, settings: KeptDays, now: I
 
 function checkTable({ table, rows, past, most, text }: Measured): readonly Finding[] {
   if (past > 0) {
-    const job = TABLE_ENDS[table].timed?.job ?? ''
+    const { job = '', fix = `Look at job ${job} in /metrics and in the log.` } = TABLE_ENDS[table].timed ?? {}
     return [
-      warn(
-        'table',
-        `${text}; ${inWords(past)} rows are past their end`,
-        table === 'audit_events'
-          ? 'Events are removed only after every forwarder and named export has them: docs/operate/retention.md#audit-events.'
-          : `Look at job ${job} in /metrics and in the log.`,
-        { effect: 'The table grows.', about: table },
-      ),
+      warn('table', `${text}; ${inWords(past)} rows are past their end`, fix, {
+        effect: 'The table grows.',
+        about: table,
+      }),
     ]
   }
   if (most !== undefined && rows > most)

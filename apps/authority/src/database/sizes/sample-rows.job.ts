@@ -16,7 +16,7 @@ function startOfDay(now: Instant): Instant {
   return now - (now % DAY)
 }
 
-/** Stores the number of rows of every table once a day, so that doctor can tell how fast each grows. */
+/** Stores the number of rows of every table once a day, so that doctor can show how fast each grows. */
 export async function sampleRows(parts: LeaseParts): Promise<void> {
   const now = parts.clock.now()
   const day = writeSortable(startOfDay(now))

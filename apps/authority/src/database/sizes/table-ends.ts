@@ -15,6 +15,8 @@ export interface KeptDays {
 export interface TimedEnd {
   /** As in docs/operate/retention.md. */
   readonly job: string
+  /** What to do about rows past their end, where it is not the job. */
+  readonly fix?: string
   /** How long a row is stored: a time, or the setting that has it. */
   readonly keptFor: bigint | keyof KeptDays
   /** True for a row that should have been removed at the time `before`, which is written sortable. */
@@ -76,7 +78,13 @@ export const TABLE_ENDS: Readonly<Record<TableName, TableEnd>> = {
     },
   },
   agent_tombstones: { timed: timed('purge-agents', 'keep_until', 0n) },
-  audit_events: { timed: timed('audit-removal', 'created_at', 'auditKeptDays', REMOVABLE_EVENT), most: HISTORY },
+  audit_events: {
+    timed: {
+      ...timed('audit-removal', 'created_at', 'auditKeptDays', REMOVABLE_EVENT),
+      fix: 'Events are removed only after every forwarder and named export has them: docs/operate/retention.md#audit-events.',
+    },
+    most: HISTORY,
+  },
   audit_forwards: { most: 1000 },
   audit_numbering: { most: 1 },
   audit_numbers: { most: { each: 'audit_events', rows: 1 } },
