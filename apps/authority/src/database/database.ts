@@ -61,6 +61,11 @@ export interface Database {
   /** Calls `listener` each time a connection breaks: the next response may come from another server. */
   onConnectionLost(listener: () => void): void
   /**
+   * The server that answers was compared. After the first call, a server that replaces it behind a pooler begins no
+   * transaction that may write until it is confirmed, too. Without a pooler a lost connection shows the replacement.
+   */
+  confirmServer(): void
+  /**
    * Throws unless a row could be committed recently, DiskFull when the disk is full. Writes at most one row every ten
    * seconds for any number of callers, and at once after a connection was lost.
    */

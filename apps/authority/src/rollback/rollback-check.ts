@@ -132,7 +132,8 @@ export class RollbackCheck implements SigningHalt {
     const { clock, database, signer, networkName, files } = this.#parts
     // The versions are cheap to read. A list may be megabytes.
     const versions = JSON.stringify([...(await readVersions(database)).versions, await readLastAnchor(database.read)])
-    if (versions === this.#written && clock.monotonicMs() - this.#writtenAt < WRITE_EVERY_MS) return
+    const isWritten = versions === this.#written && clock.monotonicMs() - this.#writtenAt < WRITE_EVERY_MS
+    if (isWritten && !this.#isSuspect) return
     const heads = await this.#checks.read()
     if (this.isHalted() || files.length === 0) return
     // Missing entries stay in the mark. Otherwise the next start would not detect the loss.
@@ -175,7 +176,10 @@ export class RollbackCheck implements SigningHalt {
     if (below.length === 0 && this.#below.length > 0) log.info('database has reached the high-water mark again')
     this.#below = below
     // The connection was lost again in the meantime: the next caller compares again.
-    if (losses === this.#losses) this.#isSuspect = false
+    if (losses === this.#losses) {
+      this.#isSuspect = false
+      if (below.length === 0) database.confirmServer()
+    }
     return heads
   }
 

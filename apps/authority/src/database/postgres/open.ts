@@ -44,12 +44,11 @@ export type Pooler = 'none' | 'transaction'
 /** Opens one PostgreSQL database. */
 export function openPostgres(url: string, pooler: Pooler = 'none'): Database {
   const lost: (() => void)[] = []
-  const onLost = (): void => {
-    for (const listener of lost) listener()
-  }
+  const onLost = (): void => lost.forEach((listener) => listener())
   const isPooled = pooler === 'transaction'
+  const identity = new ServerIdentity(onLost)
   const settings = isPooled
-    ? { Client: pooledClient(new ServerIdentity(onLost)), pipeline: true }
+    ? { Client: pooledClient(identity), pipeline: true }
     : { Client: PostgresClient, ...LIMITS_MS }
   const plans = isPooled ? {} : { options: ONE_PLAN, pipeline: true }
   const pool = openPool(url, { max: POOL_SIZE, ...settings }, onLost)
@@ -93,6 +92,7 @@ export function openPostgres(url: string, pooler: Pooler = 'none'): Database {
       }).catch(refused)
     },
     onConnectionLost: (listener) => void lost.push(listener),
+    confirmServer: () => identity.confirm(),
     checkWritable: () => probe.check(),
     async close() {
       // `cached` has no other resources.

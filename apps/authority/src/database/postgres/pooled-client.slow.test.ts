@@ -176,6 +176,60 @@ describe.runIf(hasPgBouncer())('through PgBouncer in transaction mode', () => {
     })
   })
 
+  it('begins no transaction that may write on another server until it is confirmed', async () => {
+    await opened(async (database) => {
+      const before = Number((await readVersions(database)).versions.get('policy'))
+      database.confirmServer()
+      expect(await database.run(RAISE_POLICY, undefined)).toEqual([{ version: before + 1 }])
+      await server.stop('immediate')
+      await server.start()
+      // The reads of a comparison pass before the confirmation.
+      await vi.waitFor(() => readVersions(database), LIMIT)
+      const writes = [
+        () => database.run(RAISE_POLICY, undefined),
+        () => database.write((tx) => tx.raiseVersion('policy')),
+        () => database.write((tx) => tx.run(RAISE_POLICY, undefined), { cachedPlans: true, pipelined: true }),
+        () => database.checkWritable(),
+      ]
+      for (const write of writes) {
+        const error: unknown = await write().catch((reason: unknown) => reason)
+        expect(error).toBeInstanceOf(DatabaseUnavailableError)
+        expect(String((error as Error).cause)).toContain('not compared yet')
+      }
+      expect((await readVersions(database)).versions.get('policy')).toBe(before + 1)
+      database.confirmServer()
+      expect(await database.run(RAISE_POLICY, undefined)).toEqual([{ version: before + 2 }])
+    })
+  })
+
+  it('commits nothing of requests that were admitted before a failover until the mark is compared', async () => {
+    const { core } = both()[0].na
+    const raise = (): Promise<unknown> => core.database.write((tx) => tx.raiseVersion('policy')).then(() => 'committed')
+    // Other tests restarted the server.
+    await vi.waitFor(async () => {
+      await core.rollback.recheck()
+      expect(await raise()).toBe('committed')
+    }, LIMIT)
+    await server.stop('immediate')
+    await server.start()
+    // These writes ask for no comparison, as those of requests that passed the admission already.
+    await vi.waitFor(async () => {
+      expect(await raise().catch((error: unknown) => error)).not.toBe('committed')
+      expect(core.rollback.needsRecheck).toBe(true)
+    }, LIMIT)
+    let refusals = 0
+    for (let round = 0; round < 20 && core.rollback.needsRecheck; round += 1) {
+      const outcome = await raise().catch((error: unknown) => error)
+      // The job of the high-water mark may have compared meanwhile.
+      if (!core.rollback.needsRecheck) break
+      expect(outcome).toBeInstanceOf(DatabaseUnavailableError)
+      refusals += 1
+    }
+    expect(refusals).toBeGreaterThan(0)
+    await vi.waitFor(() => core.rollback.recheck(), LIMIT)
+    expect(await raise()).toBe('committed')
+  })
+
   describe.each(['through PgBouncer', 'directly'])('%s', (how) => {
     let na: TestAuthority
     beforeAll(async () => {

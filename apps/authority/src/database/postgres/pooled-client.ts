@@ -13,8 +13,11 @@ export const LIMITS_MS = {
 /** BEGIN waits for nothing on the server: a pooler that does not answer it has no server to give. */
 const BEGIN_TIMEOUT_MS = 2000
 
-/** Which run of which server, and which database on it: a restart, a failover and a database made again change it. */
-const READ_SERVER = `extract(epoch from pg_postmaster_start_time())::text || ' '
+/**
+ * Which run of which server, whether it follows another, and which database on it: a restart, a failover, a promotion
+ * and a database made again change it.
+ */
+const READ_SERVER = `extract(epoch from pg_postmaster_start_time())::text || ' ' || pg_is_in_recovery()::text || ' '
   || (select oid from pg_database where datname = current_database())::text`
 
 /** Until the end of the transaction: settings of the session would stay with a connection that others get next. */
@@ -26,23 +29,37 @@ const BEGIN_READ = 'begin isolation level read committed read only'
 
 /**
  * The server behind a pooler. When it is replaced, connections to the pooler stay open, so its identity is read in every
- * transaction. The first transaction on another server fails, as it does when a direct connection is lost.
+ * transaction. The first transaction on another server fails, as it does when a direct connection is lost. Requests that
+ * were admitted before it must not commit there, so only reads begin until the server is compared and confirmed.
  */
 export class ServerIdentity {
   readonly #onReplaced: () => void
   #known: string | undefined
+  /** Commands compare nothing: without a first confirmation none is needed. */
+  #isCompared = false
+  #isConfirmed = false
 
   constructor(onReplaced: () => void) {
     this.#onReplaced = onReplaced
   }
 
-  assertSame(server: unknown): void {
+  check(server: unknown, mode: 'read' | 'write'): void {
     if (typeof server !== 'string') throw new DatabaseUnavailableError('the server did not say which one it is')
     const before = this.#known
     this.#known = server
-    if (before === undefined || before === server) return
-    this.#onReplaced()
-    throw new DatabaseUnavailableError('another server or database answers')
+    if (before !== undefined && before !== server) {
+      this.#isConfirmed = false
+      this.#onReplaced()
+      throw new DatabaseUnavailableError('another server or database answers')
+    }
+    if (mode === 'write' && this.#isCompared && !this.#isConfirmed)
+      throw new DatabaseUnavailableError('another server answers, and it is not compared yet')
+  }
+
+  /** The known server was compared with the high-water mark. */
+  confirm(): void {
+    this.#isCompared = true
+    this.#isConfirmed = true
   }
 }
 
@@ -93,7 +110,7 @@ class PooledClient extends PostgresClient {
 
   protected override checkBegin(row: Readonly<Record<string, unknown>>): void {
     super.checkBegin(row)
-    this.#identity.assertSame(row['server'])
+    this.#identity.check(row['server'], 'write')
   }
 
   #run(first?: unknown, values?: unknown): Promise<unknown> {
@@ -119,12 +136,12 @@ class PooledClient extends PostgresClient {
     }
   }
 
-  /** A transaction that writes nothing. */
+  /** A transaction that commits nothing: one that reads, or one that is undone. */
   async #begin(text: string): Promise<unknown> {
     const all = `${text}; select ${READ_SERVER} as server, ${SET_LIMITS}`
     try {
       const [answer, facts] = (await this.#send({ text: all, query_timeout: BEGIN_TIMEOUT_MS })) as Answer[]
-      this.#identity.assertSame(facts?.rows[0]?.['server'])
+      this.#identity.check(facts?.rows[0]?.['server'], text.endsWith('read only') ? 'read' : 'write')
       return answer
     } catch (error) {
       await this.#send('rollback').catch(() => undefined)

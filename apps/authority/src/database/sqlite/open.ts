@@ -154,6 +154,7 @@ function openFile(path: string, first: string, readOnly = false): Database {
         : write((tx) => tx.run(statement, input)),
     // A file has no connection that could break.
     onConnectionLost: () => undefined,
+    confirmServer: () => undefined,
     checkWritable: () => probe.check(),
     async close() {
       await query.destroy()

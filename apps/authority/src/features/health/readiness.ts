@@ -79,11 +79,12 @@ async function checkDatabase(parts: HealthParts): Promise<DatabaseCheck> {
 }
 
 async function probeDatabase(parts: HealthParts): Promise<FoundSchema> {
-  await parts.database.checkWritable()
   // After a lost connection another database may respond. The load balancer must get this result before it sends
   // requests. A halted instance also recovers with the first check after a recovery, however long its jobs back off.
   const { rollback } = parts
   if (rollback.needsRecheck || rollback.isHalted()) await rollback.recheck()
+  await parts.database.checkWritable()
+  if (rollback.needsRecheck) await rollback.recheck()
   return readServedSchema(parts.database.read)
 }
 
