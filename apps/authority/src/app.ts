@@ -1,6 +1,7 @@
 import { signatureLibrary } from '@chancery/protocol'
 import { collectProcessMetrics, installCommand, startJobs } from '@chancery/service-kit'
 import type { RunningService } from '@chancery/service-kit'
+import { noteChanges } from './auth/replica-routes.ts'
 import type { Core } from './core.ts'
 import { bindingsOf, closeFeatures, jobsOf, openFeatures } from './features.ts'
 import type { Features } from './features.ts'
@@ -36,7 +37,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   const watch = collectProcessMetrics(metrics.registry, clock)
   const parts = { ...core, settings }
   const bindings = bindingsOf(features, settings)
-  const server = buildServer(parts, bindings.open)
+  const server = buildServer(parts, noteChanges(bindings.open, core.reads))
   registerLoadGauges(metrics, () => server.load())
   const { url, management } = await openListeners(parts, server, bindings.management).catch(async (error: unknown) => {
     watch.stop()

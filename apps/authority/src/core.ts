@@ -11,6 +11,7 @@ import type { PurgeClock } from './clock/purge-clock.ts'
 import type { ActiveWindow } from './database/active-window.ts'
 import type { Database } from './database/database.ts'
 import type { Versions } from './database/locks/versions.ts'
+import type { Reads } from './database/replica/reads.ts'
 import type { AuthorityMetrics } from './metrics.ts'
 import type { RollbackCheck } from './rollback/rollback-check.ts'
 import type { KeyOwnerCheck } from './signing/key-owner-check.ts'
@@ -41,6 +42,8 @@ export interface Core extends FeatureBase {
   readonly activeWindow: ActiveWindow
   /** Current versions, with which caches are compared. */
   readonly versions: SharedRead<Versions>
+  /** The database of searches and public material: a replica, when one is configured. */
+  readonly reads: Reads
   /** Stored treaties, with our own signature verified. */
   readonly verifiedTreaties: VerifiedTreaties
   /** The newest block of the root, for followers. */

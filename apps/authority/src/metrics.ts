@@ -34,6 +34,8 @@ export interface AuthorityMetrics {
   readonly feedPublishFailures: Counter
   readonly partnerPulls: Labelled<{ outcome: readonly string[] }, Counter>
   readonly partnerFeedImports: Labelled<{ outcome: readonly ['ok', 'failed'] }, Counter>
+  /** Reads that a replica may answer. Without a replica none are counted. */
+  readonly replicaReads: Labelled<{ answered_by: readonly ['replica', 'primary'] }, Counter>
   readonly clockOffset: Gauge
   readonly keyringsDiffer: Gauge
   readonly boundaryDecisions: Labelled<{ asked_by: typeof ASKERS; authorized: readonly ['true', 'false'] }, Counter>
@@ -62,6 +64,7 @@ function recent(counter: Counter, clock: Pick<Clock, 'monotonicMs'>): RecentCoun
   }
 }
 
+// oxlint-disable-next-line max-lines-per-function -- one entry per metric
 export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'monotonicMs'>): AuthorityMetrics {
   const registry = new Metrics()
   const recentCounter = (facts: MetricFacts): RecentCounter => recent(registry.counter(facts), clock)
@@ -96,6 +99,11 @@ export function createMetrics(routes: readonly Route[], clock: Pick<Clock, 'mono
       name: 'chancery_partner_feed_imports_total',
       help: 'Imports of feeds and feed parts of partners.',
       labels: { outcome: ['ok', 'failed'] as const },
+    }),
+    replicaReads: registry.counter({
+      name: 'chancery_replica_reads_total',
+      help: 'Reads that a replica may answer, by the server that answered.',
+      labels: { answered_by: ['replica', 'primary'] as const },
     }),
     clockOffset: registry.gauge({
       name: 'chancery_clock_offset_seconds',

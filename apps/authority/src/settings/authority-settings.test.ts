@@ -281,6 +281,7 @@ describe('settings of the authority', () => {
     it.each([
       ['NA_KEY_PROVIDER', ['', 'File', 'Vault', 'azure-keyvault']],
       ['NA_DATABASE_POOLER', ['', 'session', 'on']],
+      ['NA_READ_MAX_LAG_SECONDS', ['', '0', '301', '1.5']],
       ['NA_HA_MODE', ['', 'true', '1', 'yes', 'ON', 'On']],
       ['EVIDENCE_STORE', ['', 'true', 'enabled']],
       ['NA_PUBLIC_ATTESTATION_LIST', ['no', '0']],
@@ -337,6 +338,14 @@ describe('settings of the authority', () => {
         pooler: 'transaction',
       })
       expect(read({ DATABASE_URL: url }).databaseLocation).toEqual({ kind: 'postgres', url })
+    })
+
+    it('with a replica and SQLite', () => {
+      const url = 'postgresql://replica/d'
+      expectBlamed({ DATABASE_READ_URL: url }, 'DATABASE_READ_URL')
+      expectBlamed({ DATABASE_URL: 'postgresql://h/d', DATABASE_READ_URL: 'sqlite:///d' }, 'DATABASE_READ_URL')
+      const given = read({ DATABASE_URL: 'postgresql://h/d', DATABASE_READ_URL: url })
+      expect(given).toMatchObject({ databaseReadUrl: url, readMaxLagSeconds: 5 })
     })
 
     it('in HA mode without PostgreSQL, and with a limiter that is not shared', () => {

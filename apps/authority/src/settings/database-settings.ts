@@ -1,4 +1,4 @@
-import { SettingError, onOff, oneOf, setting, text } from '@chancery/service-kit'
+import { SettingError, integer, onOff, oneOf, setting, text } from '@chancery/service-kit'
 import type { Reader, SettingValues } from '@chancery/service-kit'
 import type { DatabaseLocation } from '../database/open.ts'
 import { splitList, urlOf } from './readers.ts'
@@ -10,6 +10,11 @@ const databaseUrl: Reader<DatabaseLocation> = (value) => {
     throw new SettingError('must be postgresql://… or sqlite:///path')
   }
   return { kind: 'postgres', url: value }
+}
+
+const readUrl: Reader<string> = (value) => {
+  if (!/^postgres(?:ql)?:\/\//.test(value) || !URL.canParse(value)) throw new SettingError('must be postgresql://…')
+  return value
 }
 
 const fileList: Reader<readonly string[]> = (value) => {
@@ -34,6 +39,19 @@ export const DATABASE_SETTINGS = {
     read: databaseUrl,
     secret: true,
     sharedName: true,
+  }),
+  databaseReadUrl: setting({
+    name: 'DATABASE_READ_URL',
+    help: 'postgresql://… of a streaming replica that answers searches and public material.',
+    read: readUrl,
+    secret: true,
+    sharedName: true,
+  }),
+  readMaxLagSeconds: setting({
+    name: 'NA_READ_MAX_LAG_SECONDS',
+    help: 'How late the replica of DATABASE_READ_URL may be, in seconds. When it is later, the primary answers.',
+    read: integer({ min: 1, max: 300 }),
+    default: 5,
   }),
   databasePooler: setting({
     name: 'NA_DATABASE_POOLER',
@@ -95,6 +113,8 @@ export function chooseDatabase(values: SettingValues<typeof DATABASE_SETTINGS>):
   const problems: string[] = []
   if (values.databasePooler !== 'none' && kind !== 'postgres')
     problems.push('NA_DATABASE_POOLER: needs PostgreSQL (DATABASE_URL)')
+  if (values.databaseReadUrl !== undefined && kind !== 'postgres')
+    problems.push('DATABASE_READ_URL: needs PostgreSQL (DATABASE_URL)')
   if (haMode && kind !== 'postgres') problems.push('NA_HA_MODE: on needs PostgreSQL (DATABASE_URL)')
   if (haMode && limiterStore === 'memory') problems.push('NA_HA_MODE: on needs a shared limiter (RATE_LIMIT_STORE)')
   if (limiterStore === 'redis' && redisUrl === undefined)
@@ -114,7 +134,7 @@ export function databaseLocationOf({
 
 /** Settings that the problems of a database, and of several workers, are about. */
 export const PROBLEM_NAMES = {
-  database: ['databaseUrl', 'databasePooler', 'dbPath', 'haMode', 'rateLimitStore', 'redisUrl'],
+  database: ['databaseUrl', 'databaseReadUrl', 'databasePooler', 'dbPath', 'haMode', 'rateLimitStore', 'redisUrl'],
   workers: ['workers', 'databaseUrl', 'dbPath', 'rateLimitStore', 'redisUrl'],
 } as const
 

@@ -36,6 +36,9 @@ import type { Database } from '../database/database.ts'
 import { versionReader } from '../database/locks/versions.ts'
 import { migrate } from '../database/migrate.ts'
 import { openDatabase, translateDatabaseError } from '../database/open.ts'
+import { ReplicaReads, readsOfPrimary } from '../database/replica/reads.ts'
+import type { Reads } from '../database/replica/reads.ts'
+import { openPostgres } from '../database/postgres/open.ts'
 import { isPoolerRefusal } from '../database/postgres/pooled-client.ts'
 
 /** Parts that tests replace. Everything else is real. */
@@ -92,7 +95,7 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     activeWindow: new ActiveWindow(settings.heartbeatSeconds),
     keys,
     database,
-    versions: versionReader(database, (versions) => rollback.see(versions)),
+    ...openReads(settings, { database, rollback, log, metrics }),
     nonces: openNonceQueue(database),
     ...openOperators(settings, { network, signer, instance, database, audit, log, rollback }),
     revokedOperatorKeys: new RevokedOperatorKeys(),
@@ -165,10 +168,32 @@ async function loadIdentity(settings: AuthoritySettings, clock: Clock, log: Log)
   return { network: { name: genesis.network_name, genesis, genesisText }, signer, keys, logSigners }
 }
 
-async function closeCore({ audit, nonces, limits, database }: Core): Promise<void> {
+/** The replica needs not be there: the primary answers until it is. */
+function openReads(
+  { databaseReadUrl: url, readMaxLagSeconds }: AuthoritySettings,
+  { database, rollback, log, metrics }: Pick<Core, 'database' | 'rollback' | 'log' | 'metrics'>,
+): Pick<Core, 'versions' | 'reads'> {
+  const versions = versionReader(database, (found) => reads.see(rollback.see(found)))
+  const reads: Reads =
+    url === undefined
+      ? readsOfPrimary(database)
+      : new ReplicaReads({
+          primary: database,
+          // Its identity is read with every read: another server behind the same address proves nothing about this one.
+          replica: openPostgres(url, 'transaction'),
+          readVersions: () => versions.read(),
+          maxLagMs: readMaxLagSeconds * 1000,
+          count: (answered_by) => metrics.replicaReads.with({ answered_by }).increase(),
+          log,
+        })
+  return { versions, reads }
+}
+
+async function closeCore({ audit, nonces, limits, reads, database }: Core): Promise<void> {
   await audit.close()
   await nonces.close()
   await limits.shared.close()
+  await reads.close()
   await database.close()
 }
 

@@ -1,5 +1,6 @@
 import { agents } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
+import { bindRead } from '../../auth/replica-routes.ts'
 import type { Feature } from '../../core.ts'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import { openAgentBatches } from './batches.ts'
@@ -20,11 +21,11 @@ export function openAgents(parts: AgentsParts): Feature {
   return {
     routes: [
       bind(agents.register, (call) => register(call, own)),
-      bind(agents.search, (call) => search(call, own)),
-      bind(agents.find, (call) => find(call, own)),
+      bindRead(agents.search, parts, (call, database) => search(call, { ...own, database })),
+      bindRead(agents.find, parts, (call, database) => find(call, { ...own, database })),
       bind(agents.remove, (call) => remove(call, own)),
-      bind(agents.list, (call) => list(call, own)),
-      bind(agents.capabilities, (call) => capabilities(call, own)),
+      bindRead(agents.list, parts, (call, database) => list(call, { ...own, database })),
+      bindRead(agents.capabilities, parts, (call, database) => capabilities(call, { ...own, database })),
     ],
     jobs: [
       {

@@ -1,13 +1,13 @@
 import { audit } from '@chancery/contract'
 import { assignSequences } from '../../audit/sequence.ts'
-import { bind } from '../../auth/access.ts'
+import { bindRead } from '../../auth/replica-routes.ts'
 import type { Feature } from '../../core.ts'
 import { list } from './list.ts'
 import type { AuditListParts } from './parts.ts'
 
 export function openAuditList(parts: AuditListParts): Feature {
   return {
-    routes: [bind(audit.list, (call) => list(call, parts))],
+    routes: [bindRead(audit.list, parts, (call, database) => list(call, { database }))],
     // On PostgreSQL, so that listed events have their numbers without an export.
     jobs: [{ name: 'audit-numbers', everySeconds: 15, run: () => assignSequences(parts.database) }],
     close: () => Promise.resolve(),

@@ -20,7 +20,7 @@ const BATCH = 500
  * GET /admin/audit
  * Returns redacted events with their numbers, newest first or oldest first.
  */
-export async function list(call: OperatorCall, parts: AuditListParts): Promise<JsonObject> {
+export async function list(call: OperatorCall, parts: Pick<AuditListParts, 'database'>): Promise<JsonObject> {
   const request = readAuditRequest(call.query)
   const db = parts.database.read
   const { events, next } = await collect(parts, request)
@@ -46,7 +46,7 @@ interface Found {
 
 /** Reads batches until the page is full, the events end, or enough of them were looked at. */
 async function collect(
-  { database }: AuditListParts,
+  { database }: Pick<AuditListParts, 'database'>,
   request: AuditRequest,
 ): Promise<{ readonly events: readonly Found[]; readonly next: EventPosition | undefined }> {
   // The operator is one of the ids that an event names.

@@ -1,3 +1,3 @@
 import type { Core } from '../../core.ts'
 
-export type AuditListParts = Pick<Core, 'database'>
+export type AuditListParts = Pick<Core, 'database' | 'reads'>

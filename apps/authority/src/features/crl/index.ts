@@ -1,5 +1,6 @@
 import { crl } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
+import { bindRead } from '../../auth/replica-routes.ts'
 import { revoke } from './revoke.ts'
 import type { Feature } from '../../core.ts'
 import type { Crl as CrlRecord } from '@chancery/protocol'
@@ -49,13 +50,15 @@ export function openCrl(parts: CrlParts): Crl {
   const batch = new RevocationBatch(own)
   const handlerParts = { ...own, batch }
   const deltas = new ListDeltas(parts)
-  const versions = new StoredVersions(parts)
+  const versions = new StoredVersions()
   return {
     routes: [
       bind(crl.current, (call) => current(call, handlerParts)),
       bind(crl.keys, (call) => keys(call, handlerParts)),
       bind(crl.delta, (call) => delta(call, handlerParts, deltas)),
-      bind(crl.version, (call) => version(call, handlerParts, versions)),
+      bindRead(crl.version, parts, (call, database) =>
+        version(call, handlerParts, { read: (sequence) => versions.read(sequence, database) }),
+      ),
       bind(crl.revoke, (call) => revoke(call, handlerParts)),
     ],
     jobs: [

@@ -2,6 +2,8 @@ import type { Core, FeatureBase } from '../../core.ts'
 import type { PublishedDocuments } from '../../requests/published-documents.ts'
 
 export interface CrlParts
-  extends FeatureBase, Pick<Core, 'clockCheck' | 'instance' | 'purgeClock' | 'recordFaults' | 'rollback' | 'versions'> {
+  extends
+    FeatureBase,
+    Pick<Core, 'clockCheck' | 'instance' | 'purgeClock' | 'reads' | 'recordFaults' | 'rollback' | 'versions'> {
   readonly publishedDocuments: PublishedDocuments
 }

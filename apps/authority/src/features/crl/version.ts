@@ -2,10 +2,10 @@ import { CACHE_CONTROL, Refusal } from '@chancery/contract'
 import { LIST_HEAD_HEADER, toUtf8, writeListHeadHeader } from '@chancery/protocol'
 import { CachedDocument, etagAside } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
+import type { Database } from '../../database/database.ts'
 import { current } from './current.ts'
 import { headOf } from './delta.ts'
 import { readListMembers } from './list-members.ts'
-import type { CrlParts } from './parts.ts'
 import { findCrl } from './queries.ts'
 import type { CrlState } from './state.ts'
 
@@ -18,7 +18,11 @@ const immutableCopies = new WeakMap<CachedDocument, { readonly sequence: number;
  * GET /crl/{sequence}
  * Returns one stored version, as signed. The address never gets other content, so a cache may store it for a year.
  */
-export async function version(call: Call, parts: CrlState, versions: StoredVersions): Promise<CachedDocument> {
+export async function version(
+  call: Call,
+  parts: CrlState,
+  versions: { read(sequence: number): Promise<CachedDocument> },
+): Promise<CachedDocument> {
   const asked = call.params['sequence'] ?? ''
   if (!/^(?:0|[1-9][0-9]{0,14})$/.test(asked)) throw new Refusal('crl_version_not_found')
   const list = await current(call, parts)
@@ -35,24 +39,19 @@ function immutableCopy(list: CachedDocument): CachedDocument {
 
 /** Earlier versions, read one at a time: each may be megabytes, and anyone may ask for all of them. */
 export class StoredVersions {
-  readonly #parts: Pick<CrlParts, 'database'>
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
 
-  constructor(parts: Pick<CrlParts, 'database'>) {
-    this.#parts = parts
-  }
-
-  async read(sequence: number): Promise<CachedDocument> {
+  async read(sequence: number, database: Pick<Database, 'read'>): Promise<CachedDocument> {
     if (this.#waiting >= MAX_WAITING) throw new Refusal('service_unavailable', { reason: 'busy' })
     this.#waiting += 1
-    const read = this.#last.then(() => this.#load(sequence))
+    const read = this.#last.then(() => this.#load(sequence, database))
     this.#last = read.catch(() => undefined)
     return read.finally(() => (this.#waiting -= 1))
   }
 
-  async #load(sequence: number): Promise<CachedDocument> {
-    const found = await findCrl(this.#parts.database.read, sequence)
+  async #load(sequence: number, database: Pick<Database, 'read'>): Promise<CachedDocument> {
+    const found = await findCrl(database.read, sequence)
     if (found === undefined) throw new Refusal('crl_version_not_found')
     const { crl_json, head_json } = found
     const more = head_json === null ? {} : { [LIST_HEAD_HEADER]: writeListHeadHeader(head_json) }

@@ -1,5 +1,6 @@
 import { enrollment } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
+import { bindRead } from '../../auth/replica-routes.ts'
 import { certificates } from './certificates.ts'
 import { heartbeat } from './heartbeat.ts'
 import { chooseHeartbeatPace } from './heartbeat-pace.job.ts'
@@ -57,14 +58,14 @@ export function openEnrollment(parts: EnrollmentParts): Enrollment {
     routes: [
       bind(enrollment.invite, (call) => invite(call, own)),
       bind(enrollment.inviteBatch, (call) => inviteBatch(call, own)),
-      bind(enrollment.inviteList, (call) => inviteList(call, own)),
+      bindRead(enrollment.inviteList, parts, (call, from) => inviteList(call, { ...own, database: from })),
       bind(enrollment.inviteWithdraw, (call) => inviteWithdraw(call, own)),
       bind(enrollment.join, (call) => join(call, own)),
       bind(enrollment.heartbeat, (call) => heartbeat(call, own)),
       bind(enrollment.renew, (call) => renew(call, own)),
       bind(enrollment.wit, (call) => issueWit(call, own)),
       bind(enrollment.nodes, (call) => nodes(call, own)),
-      bind(enrollment.certificates, (call) => certificates(call, own)),
+      bindRead(enrollment.certificates, parts, (call, from) => certificates(call, { ...own, database: from })),
       bind(enrollment.labelNode, (call) => labelNode(call, own)),
     ],
     jobs: [

@@ -7,7 +7,15 @@ export interface EnrollmentParts
     FeatureBase,
     Pick<
       Core,
-      'activeWindow' | 'clockCheck' | 'instance' | 'limits' | 'newestBlock' | 'operators' | 'purgeClock' | 'rollback'
+      | 'activeWindow'
+      | 'clockCheck'
+      | 'instance'
+      | 'limits'
+      | 'newestBlock'
+      | 'operators'
+      | 'purgeClock'
+      | 'reads'
+      | 'rollback'
     > {
   readonly admission: Pick<Admission, 'verifyEvidence' | 'claimEvidence'>
   readonly settings: Pick<

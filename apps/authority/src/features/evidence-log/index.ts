@@ -1,5 +1,6 @@
 import { evidenceLog } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
+import { bindRead } from '../../auth/replica-routes.ts'
 import { checkpoint } from './checkpoint.ts'
 import { cosigned } from './cosigned.ts'
 import { describe } from './describe.ts'
@@ -45,7 +46,7 @@ export function openEvidenceLog(parts: EvidenceLogParts): EvidenceLog {
       bind(evidenceLog.describe, (call) => describe(call, parts)),
       bind(evidenceLog.checkpoint, (call) => checkpoint(call, parts)),
       bind(evidenceLog.cosigned, (call) => cosigned(call, parts)),
-      bind(evidenceLog.tile, (call) => tile(call, parts)),
+      bindRead(evidenceLog.tile, parts, (call, database) => tile(call, { ...parts, database })),
       bind(evidenceLog.entries, (call) => entries(call, parts)),
       bind(evidenceLog.receipt, (call) => receipt(call, parts)),
       bind(evidenceLog.witnesses, (call) => witnesses(call, parts)),

@@ -13,6 +13,7 @@ export interface EvidenceLogParts extends Pick<
   | 'log'
   | 'logSigners'
   | 'network'
+  | 'reads'
   | 'recordFaults'
   | 'rollback'
   | 'signing'

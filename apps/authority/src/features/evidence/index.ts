@@ -2,6 +2,7 @@ import { evidence } from '@chancery/contract'
 import type { BoundaryDecision, ContextRecord, Instant, JustificationProof } from '@chancery/protocol'
 import { writeSortable } from '@chancery/protocol'
 import { bind } from '../../auth/access.ts'
+import { bindRead } from '../../auth/replica-routes.ts'
 import { anchor } from './anchor.ts'
 import { anchors } from './anchors.ts'
 import { bundle } from './bundle.ts'
@@ -116,9 +117,9 @@ export function openEvidence(parts: EvidenceParts): Evidence {
   return {
     routes: [
       bind(evidence.execution, (call) => execution(call, handlerParts)),
-      bind(evidence.search, (call) => search(call, handlerParts)),
-      bind(evidence.counts, (call) => counts(call, handlerParts)),
-      bind(evidence.rejected, (call) => rejected(call, handlerParts)),
+      bindRead(evidence.search, parts, (call, database) => search(call, { ...handlerParts, database })),
+      bindRead(evidence.counts, parts, (call, database) => counts(call, { ...handlerParts, database })),
+      bindRead(evidence.rejected, parts, (call, database) => rejected(call, { ...handlerParts, database })),
       bind(evidence.resources, (call) => resources(call, handlerParts)),
       bind(evidence.resourceHeads, (call) => resourceHeads(call, handlerParts)),
       bind(evidence.vendors, (call) => vendors(call, handlerParts)),

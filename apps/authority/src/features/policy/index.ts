@@ -1,5 +1,6 @@
 import { policy } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
+import { bindRead } from '../../auth/replica-routes.ts'
 import { history } from './history.ts'
 import { publish } from './publish.ts'
 import { rollback } from './rollback.ts'
@@ -19,7 +20,7 @@ export function openPolicy(parts: PolicyParts): Policy {
   return {
     routes: [
       bind(policy.current, (call) => current(call, parts)),
-      bind(policy.history, (call) => history(call, parts)),
+      bindRead(policy.history, parts, (call, database) => history(call, { ...parts, database })),
       bind(policy.publish, (call) => publish(call, parts)),
       bind(policy.rollback, (call) => rollback(call, parts)),
     ],

@@ -1,5 +1,6 @@
 import { roster } from '@chancery/contract'
 import { bind } from '../../auth/access.ts'
+import { bindRead } from '../../auth/replica-routes.ts'
 import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import type { Feature } from '../../core.ts'
 import type { Reader } from '../../database/database.ts'
@@ -40,9 +41,9 @@ export function openRoster(parts: RosterParts): Roster {
   const own = { ...parts, counter }
   return {
     routes: [
-      bind(roster.list, (call) => list(call, own)),
+      bindRead(roster.list, parts, (call, from) => list(call, { ...own, database: from })),
       bind(roster.find, (call) => find(call, own)),
-      bind(roster.events, (call) => events(call, own)),
+      bindRead(roster.events, parts, (call, from) => events(call, { ...own, database: from })),
     ],
     jobs: [
       {
