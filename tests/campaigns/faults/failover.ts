@@ -3,6 +3,7 @@ import type { CampaignOptions, CampaignResult } from '../lib/campaign.ts'
 import { runFaultCases } from './fault-cases.ts'
 import type { FaultSetup } from './fault-cases.ts'
 import { openFaultInstances } from './fault-instances.ts'
+import type { FaultInstances } from './fault-instances.ts'
 import { startReplicatedServer } from '../lib/replicated-server.ts'
 
 export const summary = 'a synchronous standby takes over under the load of three instances; the old primary is fenced'
@@ -10,12 +11,14 @@ export const defaultCount = 4
 
 const KINDS = ['killed', 'cut off', 'starved'] as const
 const STARVED_MS = 11_000
+const RECONNECTED_MS = 5000
+const GIVE_UP_MS = 20_000
 
 export function run(options: CampaignOptions): Promise<CampaignResult> {
-  return runFaultCases(options, openSetup)
+  return runFaultCases(options, () => openSetup(options.log))
 }
 
-async function openSetup(): Promise<FaultSetup> {
+async function openSetup(log: CampaignOptions['log']): Promise<FaultSetup> {
   const server = await startReplicatedServer()
   const instances = await openFaultInstances({
     databaseUrl: () => server.url,
@@ -37,11 +40,34 @@ async function openSetup(): Promise<FaultSetup> {
         await pause(STARVED_MS + random.below(6000))
       }
       await server.failOver(kind === 'cut off' ? 'cut off' : 'killed')
-      return []
+      return measureReconnection(instances, (text) => log(`failover ${index + 1}, ${kind}: ${text}`))
     },
     async close() {
       await instances.close()
       await server.remove()
     },
   }
+}
+
+/** From the moment at which the new primary accepts connections, until every instance has stored a change again. */
+async function measureReconnection(
+  instances: FaultInstances,
+  report: (text: string) => void,
+): Promise<readonly string[]> {
+  const startMs = performance.now()
+  const times = await Promise.all(
+    instances.processes.map(async (each) => {
+      for (;;) {
+        const answer = await each
+          .as('standard')('POST', '/admin/invite', {})
+          .catch(() => undefined)
+        const elapsedMs = performance.now() - startMs
+        if (answer?.status === 201 || elapsedMs > GIVE_UP_MS) return elapsedMs
+        await pause(10)
+      }
+    }),
+  )
+  report(`changes again after ${times.map((ms) => (ms / 1000).toFixed(2)).join(', ')} s`)
+  const late = times.filter((ms) => ms > RECONNECTED_MS)
+  return late.map((ms) => `an instance stored no change for ${Math.round(ms)} ms after the failover`)
 }
