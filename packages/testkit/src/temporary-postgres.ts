@@ -27,9 +27,15 @@ export interface TemporaryStandby extends TemporaryPostgres {
   promote(): Promise<void>
 }
 
-/** In `parent`, such as the mount point of a small disk; in the folder for temporary files when it is left out. */
-export async function startTemporaryPostgres(parent: string = tmpdir()): Promise<TemporaryPostgres> {
-  const server = await prepareServer(parent)
+/**
+ * In `parent`, such as the mount point of a small disk; in the folder for temporary files when it is left out. `within`
+ * is a command that runs its programs, such as `ip netns exec NAME`.
+ */
+export async function startTemporaryPostgres(
+  parent: string = tmpdir(),
+  within: readonly string[] = [],
+): Promise<TemporaryPostgres> {
+  const server = await prepareServer(parent, within)
   await server.run('initdb', ['-D', server.data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C'])
   await server.start()
   return server
@@ -59,15 +65,18 @@ interface PreparedServer extends TemporaryPostgres {
 }
 
 /** A folder and a port; there is no server yet. */
-async function prepareServer(parent: string = tmpdir()): Promise<PreparedServer> {
+async function prepareServer(parent: string = tmpdir(), within: readonly string[] = []): Promise<PreparedServer> {
   const bin = await findServerPrograms()
   const folder = await mkdtemp(join(parent, 'chancery-pg-'))
   const data = join(folder, 'data')
   const port = await freePort()
   const isRoot = process.getuid?.() === 0
   // The server refuses to run as root; Debian's package brings the user.
-  const asOwner = (program: string, args: readonly string[]): Promise<unknown> =>
-    isRoot ? run('runuser', ['-u', 'postgres', '--', join(bin, program), ...args]) : run(join(bin, program), [...args])
+  const owner = isRoot ? ['runuser', '-u', 'postgres', '--'] : []
+  const asOwner = (program: string, args: readonly string[]): Promise<unknown> => {
+    const [first = '', ...rest] = [...within, ...owner, join(bin, program), ...args]
+    return run(first, rest)
+  }
   if (isRoot) await run('chown', ['postgres', folder])
   const log = join(folder, 'log')
   const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} -c fsync=on`
