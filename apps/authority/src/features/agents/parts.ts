@@ -2,5 +2,14 @@ import type { Core } from '../../core.ts'
 
 export interface AgentsParts extends Pick<
   Core,
-  'activeWindow' | 'audit' | 'clock' | 'clockCheck' | 'database' | 'ids' | 'network' | 'purgeClock' | 'reads' | 'rollback'
+  | 'activeWindow'
+  | 'audit'
+  | 'clock'
+  | 'clockCheck'
+  | 'database'
+  | 'ids'
+  | 'network'
+  | 'purgeClock'
+  | 'reads'
+  | 'rollback'
 > {}
