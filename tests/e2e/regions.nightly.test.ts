@@ -27,7 +27,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
 const TESTKIT = join(import.meta.dirname, '../../packages/testkit/src')
 const MOVED_CLOCK = new URL('../campaigns/lib/moved-clock.ts', import.meta.url).href
-/** Two regions, as network namespaces, and a link between them. The test reaches each by a link of its own. */
+/** Two regions, as network namespaces, and a link between them. The test reaches each by a separate link. */
 const HOME = { space: `home${process.pid}`, link: '10.213.77.1', test: '10.213.77.5', outside: '10.213.77.6' }
 const AWAY = { space: `away${process.pid}`, link: '10.213.77.2', test: '10.213.77.9', outside: '10.213.77.10' }
 const [NA_PORT, GATEWAY_PORT] = [8443, 8080]
