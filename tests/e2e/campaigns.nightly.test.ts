@@ -42,6 +42,7 @@ describe('campaigns with small counts', () => {
     ['http-check', 600, () => import('../campaigns/gateway/http-check.ts')],
     ['outside-reader', 2, () => import('../campaigns/faults/outside-reader.ts')],
     ['pack-histories', 40, () => import('../campaigns/evidence/pack-histories.ts')],
+    ['archive-tamper', 1000, () => import('../campaigns/evidence/archive-tamper.ts')],
     ['pack-tamper', 1000, () => import('../campaigns/evidence/pack-tamper.ts')],
     ['partner-hostile', 40, () => import('../campaigns/federation/partner-hostile.ts')],
     ['partition', 3, () => import('../campaigns/faults/partition.ts')],

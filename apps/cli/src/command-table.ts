@@ -163,6 +163,7 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   'evidence bundle': () => import('./commands/evidence/bundle.ts'),
   'evidence rejections': () => import('./commands/evidence/rejections.ts'),
   'evidence export': () => import('./commands/evidence/export.ts'),
+  'evidence archive': () => import('./commands/evidence/archive.ts'),
   'evidence verify': () => import('./commands/evidence/verify.ts'),
   'evidence prove': () => import('./commands/evidence/prove.ts'),
   'evidence witness': () => import('./commands/evidence/witness.ts'),

@@ -179,6 +179,7 @@ export type {
   EvidencePage,
   ExecutorKey,
   RecordedEvidence,
+  RetentionLimit,
   RetentionPreview,
   RetentionResult,
 } from './api/evidence.ts'

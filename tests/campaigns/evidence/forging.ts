@@ -27,9 +27,10 @@ export function editLine(line: string, random: Random): string {
  */
 export function forgeFrom(lines: readonly string[], at: number): readonly string[] {
   const shown = lines.slice(0, at)
+  const first = readEventLine(lines[at] ?? '')?.entry
   let head = {
-    store_sequence: at,
-    entry_digest: at === 0 ? null : (readEventLine(lines[at - 1] ?? '')?.entryDigest ?? null),
+    store_sequence: (first?.store_sequence ?? 1) - 1,
+    entry_digest: first?.prev_entry_digest ?? null,
   }
   for (const [index, line] of lines.slice(at).entries()) {
     const event = readEventLine(line)

@@ -81,7 +81,7 @@ export async function replaceServiceFile(path: string, content: string): Promise
 }
 
 /** Makes the new name survive a power failure. Where folders cannot be synced, the system does it later. */
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   await handle?.sync().catch(() => undefined)
   await handle?.close()

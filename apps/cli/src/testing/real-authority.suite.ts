@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises'
 import { DAY, draftGenesisBlock, signList, writeInstant, writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import type { GenesisBlock } from '@chancery/protocol'
 import { ManualClock, startTestAuthority, testSeed, testSigner } from '@chancery/testkit'
-import type { TestAuthority } from '@chancery/testkit'
+import type { Backend, TestAuthority } from '@chancery/testkit'
 import { stringify } from 'smol-toml'
 import { TestContext } from './run-command.suite.ts'
 import type { CommandRun, TestContextOptions } from './run-command.suite.ts'
 
-/** A real authority on SQLite, and a folder with the configuration of its privileged operator. */
+/** A real authority, and a folder with the configuration of its privileged operator. */
 export interface RealNetwork {
   readonly na: TestAuthority
   readonly genesis: GenesisBlock
@@ -24,10 +24,11 @@ export interface RealNetwork {
   close(): Promise<void>
 }
 
-/** Starts a test network; with a name it is another network with other keys. */
+/** Starts a test network, on SQLite unless said otherwise; with a name it is another network with other keys. */
 export async function openNetwork(
   settings: Readonly<Record<string, string>> = {},
   name?: string,
+  backend: Backend = 'sqlite',
 ): Promise<RealNetwork> {
   const clock = new ManualClock('2030-01-02T03:00:00Z')
   const setup = await TestContext.make()
@@ -35,7 +36,7 @@ export async function openNetwork(
   const na = await startTestAuthority({
     clock,
     settings: { NA_CLOCK_CHECK: 'off', ...founded?.settings, ...settings },
-    backend: 'sqlite',
+    backend,
   })
   const genesis = founded?.genesis ?? na.genesis
   await writeFile(setup.path('genesis.json'), writeJson(genesis))

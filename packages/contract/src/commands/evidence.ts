@@ -1,4 +1,5 @@
 import type { Command } from './command.ts'
+import { evidenceExportCommands } from './evidence-export.ts'
 import { LIST_OPTIONS } from './revoking.ts'
 import { witnessCommands } from './witness.ts'
 
@@ -15,7 +16,8 @@ export const evidenceCommands: readonly Command[] = [
   {
     path: ['evidence', 'search'],
     summary: 'Search decisions and evidence',
-    description: 'Lists entries of the evidence store in store order. All given filters apply.',
+    description:
+      'Lists entries of the evidence store in store order. All given filters apply. With --archive it reads the folder of evidence archive and sends no request: entries that were removed from the store are found there.',
     arguments: [],
     options: [
       { flags: '--vendor <id>', summary: 'Only entries of this vendor' },
@@ -33,11 +35,20 @@ export const evidenceCommands: readonly Command[] = [
       { flags: '--until <time>', summary: 'Recorded before this time (ISO 8601)' },
       { flags: '--after <sequence>', summary: 'After this store sequence', default: '0' },
       ...LIST_OPTIONS.slice(0, 1),
+      { flags: '--archive <folder>', summary: 'Search this archive instead of the authority' },
+      {
+        flags: '--genesis <file>',
+        summary: 'With --archive: genesis block of the authority; default: the configured one',
+      },
     ],
     examples: [
       {
         line: 'chancery evidence search --vendor vendor-1 --outcome denied',
         summary: 'List the denied requests of a vendor',
+      },
+      {
+        line: 'chancery evidence search --decision decision-5f0c --archive archive',
+        summary: 'Find the entries of a decision in an archive',
       },
     ],
     needs: 'operator',
@@ -170,67 +181,7 @@ export const evidenceCommands: readonly Command[] = [
     examples: [{ line: 'chancery evidence rejections --limit 10', summary: 'List the ten newest refusals' }],
     needs: 'operator',
   },
-  {
-    path: ['evidence', 'export'],
-    summary: 'Export the evidence store',
-    description:
-      'Writes every entry as one JSON line to a new file, exactly as stored. With --resume, continues an export that was interrupted.',
-    arguments: [],
-    options: [
-      { flags: '--out <file>', summary: 'The new file', required: true },
-      { flags: '--since <sequence>', summary: 'Start after this store sequence', default: '0' },
-      { flags: '--compress <form>', summary: 'Compress the file', choices: ['gzip', 'zstd'] },
-      { flags: '--resume', summary: 'Continue after the last whole line of the file' },
-    ],
-    examples: [
-      { line: 'chancery evidence export --out evidence.jsonl', summary: 'Export all stored entries' },
-      {
-        line: 'chancery evidence export --out evidence.jsonl.zst --compress zstd',
-        summary: 'Export to a compressed file',
-      },
-    ],
-    needs: 'operator',
-  },
-  {
-    path: ['evidence', 'verify'],
-    summary: 'Verify an export without the authority',
-    description:
-      'Recomputes every digest, link and envelope of an export, verifies every signature and compares the export with saved anchors. Needs no server. Prints the first invalid entry and exits with 1 if there is one.',
-    arguments: [{ name: 'file', summary: 'The export, also compressed with gzip or zstd', required: true }],
-    options: [
-      { flags: '--anchors <folder>', summary: 'Folder with saved anchors, one JSON file each' },
-      { flags: '--checkpoint <file>', summary: 'Retention checkpoint after which the export begins' },
-      { flags: '--genesis <file>', summary: 'Genesis block of the authority; default: the configured one' },
-      {
-        flags: '--authority-key <key>',
-        summary: 'Key of the authority: a .pub file or base64; default: from the genesis block',
-      },
-      { flags: '--network <name>', summary: 'Network of the authority; default: from the genesis block' },
-      {
-        flags: '--key-history <file>',
-        summary: 'Former keys of the authority, signed by the root of the genesis block',
-      },
-      {
-        flags: '--executor-keys <file>',
-        summary: 'Keys of executors, as printed by executor-key list --json',
-      },
-    ],
-    examples: [
-      {
-        line: 'chancery evidence verify evidence.jsonl --anchors anchors --executor-keys keys.json',
-        summary: 'Verify with the configured genesis block',
-      },
-      {
-        line: 'chancery evidence verify evidence.jsonl --authority-key na.pub --network ACME-NET',
-        summary: 'Verify with a given key',
-      },
-      {
-        line: 'chancery evidence verify evidence.jsonl --genesis genesis-2.signed.json --key-history key-history.json',
-        summary: 'Verify across a key succession',
-      },
-    ],
-    needs: 'nothing',
-  },
+  ...evidenceExportCommands,
   {
     path: ['evidence', 'prove'],
     summary: 'Prove that an entry is in the log',
@@ -264,6 +215,7 @@ export const evidenceCommands: readonly Command[] = [
     arguments: [],
     options: [
       { flags: '--older-than-days <n>', summary: 'Minimum age of removed entries in days, 1 to 36500', required: true },
+      { flags: '--archive <folder>', summary: 'Remove only entries that this archive has; it is verified first' },
       { flags: '--out <file>', summary: 'Write the signed checkpoint to a new file' },
       { flags: '--dry-run', summary: 'Only show what would be removed' },
       { flags: '--yes', summary: 'Do not ask for confirmation' },
@@ -276,6 +228,10 @@ export const evidenceCommands: readonly Command[] = [
       {
         line: 'chancery evidence retain --older-than-days 400 --out checkpoint.json',
         summary: 'Ask, remove, and save the checkpoint',
+      },
+      {
+        line: 'chancery evidence retain --older-than-days 400 --archive archive --out checkpoint.json',
+        summary: 'Remove old entries that are archived',
       },
     ],
     needs: 'operator',

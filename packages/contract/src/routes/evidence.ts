@@ -249,7 +249,7 @@ const facts = {
       'invalid_retention',
       'retention_in_progress',
     ],
-    body: { example: { older_than_days: 365 }, more: { dry_run: false } },
+    body: { example: { older_than_days: 365 }, more: { through_sequence: 1000, dry_run: false } },
     gateway: { operation: 'evidence_store-apply-retention', group: 'evidence_store', since: 'v0.59' },
   },
   anchors: {

@@ -67,6 +67,11 @@ describe('evidence', () => {
       removed_through_sequence: null,
       stopped_by: 'too_young',
       complete: true,
+      through_sequence: null,
+    })
+    expect(await client.evidence.previewRetention(1, undefined, { through_sequence: 2 })).toMatchObject({
+      removed_count: 0,
+      through_sequence: 2,
     })
     expect(await client.evidence.applyRetention(1)).toEqual({
       removed_count: 0,

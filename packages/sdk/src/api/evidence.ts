@@ -71,6 +71,11 @@ export interface RetentionResult {
   readonly stopped_by: string | null
 }
 
+/** Removes nothing after an entry, for example after the last archived one. */
+export interface RetentionLimit {
+  readonly through_sequence?: number
+}
+
 /** What retention would remove. Entries are verified only when they are removed. */
 export interface RetentionPreview {
   readonly dry_run: true
@@ -80,6 +85,8 @@ export interface RetentionPreview {
   readonly stopped_by: string
   /** False when the store has more entries than a preview reads. */
   readonly complete: boolean
+  /** The given limit; null without one, and at an authority that does not know it. */
+  readonly through_sequence: number | null
 }
 
 export interface EvidenceApi extends DecisionSearchApi {
@@ -108,9 +115,9 @@ export interface EvidenceApi extends DecisionSearchApi {
     options?: CallOptions,
   ): Promise<{ readonly key_id: string; readonly executor_sovereign_id: string; readonly active: boolean }>
   retireKey(keyId: string, options?: CallOptions): Promise<{ readonly key_id: string; readonly active: boolean }>
-  applyRetention(olderThanDays: number, options?: CallOptions): Promise<RetentionResult>
+  applyRetention(olderThanDays: number, options?: CallOptions, limit?: RetentionLimit): Promise<RetentionResult>
   /** Returns what `applyRetention` would remove, and removes nothing. Needs a key of the standard tier only. */
-  previewRetention(olderThanDays: number, options?: CallOptions): Promise<RetentionPreview>
+  previewRetention(olderThanDays: number, options?: CallOptions, limit?: RetentionLimit): Promise<RetentionPreview>
   anchors(
     page?: { readonly after_anchor?: number; readonly limit?: number },
     options?: CallOptions,
@@ -177,6 +184,7 @@ const readRetentionPreview = known({
   removed_through_sequence: place,
   stopped_by: word,
   complete: active,
+  through_sequence: shape.withDefault(shape.nullable(shape.integer(0, Number.MAX_SAFE_INTEGER)), null),
 })
 
 export function evidenceApi(connection: Connection): EvidenceApi {
@@ -265,17 +273,17 @@ function keepingMethods(connection: Connection): Pick<EvidenceApi, Keeping> {
         read: json((value) => readRetired(value, '')),
         options,
       }),
-    applyRetention: (older_than_days, options) =>
+    applyRetention: (older_than_days, options, limit = {}) =>
       call({
         route: evidence.retention,
-        body: { older_than_days },
+        body: { older_than_days, ...limit },
         read: json((value) => readRetention(value, '')),
         options,
       }),
-    previewRetention: (older_than_days, options) =>
+    previewRetention: (older_than_days, options, limit = {}) =>
       preview(connection, {
         route: evidence.retention,
-        body: { older_than_days, dry_run: true },
+        body: { older_than_days, ...limit, dry_run: true },
         repeatable: true,
         read: json((value) => readRetentionPreview(value, '')),
         options,

@@ -15,6 +15,8 @@ export type StoppedBy =
   | 'open_decision'
   | 'split_decision'
   | 'resource_head_limit'
+  /** The caller gave the last entry to remove. */
+  | 'through_sequence'
   /** A preview reads no further. */
   | 'entry_limit'
 
@@ -31,6 +33,8 @@ export interface PrefixLimits {
   /** The resources whose heads are in the latest checkpoint. */
   readonly heads: Iterable<string>
   readonly maxHeads?: number
+  /** The last entry to remove at most. */
+  readonly through?: number | undefined
   /** Of a preview: entries to read at most. */
   readonly maxEntries?: number
 }
@@ -78,6 +82,8 @@ async function walk(
         case when e.entry_kind = 'decision' then e.line end as line
       from evidence_entries e where e.store_sequence > ${last} order by e.store_sequence limit ${SLICE}`.execute(db)
     for (const row of rows) {
+      if (row.store_sequence > (limits.through ?? Number.POSITIVE_INFINITY))
+        return { last, stoppedBy: 'through_sequence' }
       if (row.recorded_at >= cutoff) return { last, stoppedBy: 'too_young' }
       if (isOpen(row, limits.now)) return { last, stoppedBy: 'open_decision' }
       if (row.head_of !== null && !heads.has(row.head_of)) {

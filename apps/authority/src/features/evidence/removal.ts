@@ -27,6 +27,8 @@ export interface RetentionRun {
   readonly lease: Lease
   readonly now: Instant
   readonly cutoff: Instant
+  /** The last entry to remove at most. */
+  readonly through?: number | undefined
   readonly cause: JsonObject
 }
 
@@ -40,7 +42,8 @@ export async function removePrefix(parts: EvidenceState, run: RetentionRun): Pro
     const head = await readEvidenceHead(parts.database.read)
     const previous = await readBoundary(parts.database.read)
     const heads = Object.keys(previous?.resource_heads ?? {})
-    const prefix = await findPrefix(parts.database.read, head, { cutoff: run.cutoff, now: run.now, heads })
+    const { cutoff, now, through } = run
+    const prefix = await findPrefix(parts.database.read, head, { cutoff, now, through, heads })
     faultPoint('retention-found')
     if (prefix.through <= head.removed_through) return removeNothing(parts, run, prefix.stoppedBy)
     await verifyPrefix(parts, prefix)

@@ -24,7 +24,8 @@ const LEASE_SECONDS = 300
  */
 export async function retention(call: OperatorCall, parts: EvidenceState): Promise<HttpResponse> {
   const days = readDays(call.body)
-  if (readDryRun(call.body)) return json(await preview(parts, parts.clock.now() - BigInt(days) * DAY))
+  const through = readThrough(call.body)
+  if (readDryRun(call.body)) return json(await preview(parts, parts.clock.now() - BigInt(days) * DAY, through))
   // Its checkpoint is an entry. If the store lost its end, the entry would use a sequence that was already used.
   if (parts.rollback.isEvidenceBehind) throw new Refusal('evidence_store_unavailable', { reason: 'evidence_missing' })
   let answer: string | undefined
@@ -32,7 +33,7 @@ export async function retention(call: OperatorCall, parts: EvidenceState): Promi
     await withLease(parts, 'evidence-retention', LEASE_SECONDS, async (lease) => {
       const now = parts.clock.now()
       const cutoff = now - BigInt(days) * DAY
-      answer = await removePrefix(parts, { lease, now, cutoff, cause: requestDetails(call) })
+      answer = await removePrefix(parts, { lease, now, cutoff, through, cause: requestDetails(call) })
       await deleteOldRejections(parts.database, writeSortable(cutoff))
     })
   } catch (error) {
@@ -47,11 +48,11 @@ export async function retention(call: OperatorCall, parts: EvidenceState): Promi
 const MAX_PREVIEWED = 100_000
 
 /** Returns what would be removed. The entries are verified only when they are removed. */
-async function preview(parts: EvidenceState, cutoff: Instant): Promise<JsonObject> {
+async function preview(parts: EvidenceState, cutoff: Instant, limit: number | undefined): Promise<JsonObject> {
   const db = parts.database.read
   const head = await readEvidenceHead(db)
   const heads = Object.keys((await readBoundary(db))?.resource_heads ?? {})
-  const limits = { cutoff, now: parts.clock.now(), heads, maxEntries: MAX_PREVIEWED }
+  const limits = { cutoff, now: parts.clock.now(), heads, through: limit, maxEntries: MAX_PREVIEWED }
   const { through, stoppedBy } = await findPrefix(db, head, limits)
   const removed_count = Math.max(through - head.removed_through, 0)
   return {
@@ -61,6 +62,7 @@ async function preview(parts: EvidenceState, cutoff: Instant): Promise<JsonObjec
     removed_through_sequence: removed_count > 0 ? through : null,
     stopped_by: stoppedBy,
     complete: stoppedBy !== 'entry_limit',
+    ...(limit === undefined ? {} : { through_sequence: limit }),
   }
 }
 
@@ -68,4 +70,12 @@ function readDays(body: JsonObject): number {
   const given = body['older_than_days']
   if (given === undefined) throw new Refusal('invalid_retention')
   return readOrRefuse('invalid_retention', () => shape.integer(1, MAX_DAYS)(given, 'older_than_days'))
+}
+
+/** Nothing after this entry is removed. It can only shorten what the other rules allow. */
+function readThrough(body: JsonObject): number | undefined {
+  const given = body['through_sequence']
+  if (given === undefined) return undefined
+  const read = shape.integer(1, Number.MAX_SAFE_INTEGER)
+  return readOrRefuse('invalid_input', () => read(given, 'through_sequence'))
 }

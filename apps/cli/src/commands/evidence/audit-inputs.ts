@@ -30,10 +30,10 @@ export interface Trust {
 
 /** Given as options, or from the pinned genesis block. Never read from the audited authority. */
 export async function loadTrust(context: CommandContext, options: Options): Promise<Trust> {
-  const [key, network] = [options.text('authority-key'), options.text('network')]
+  const [key, network] = [given(options, 'authority-key'), given(options, 'network')]
   if (key !== undefined && network !== undefined)
     return { keys: [await loadPublicKey(context.cwd, '--authority-key', key)], network }
-  const file = options.text('genesis')
+  const file = given(options, 'genesis')
   const path = file === undefined ? (await findConfig(context, options)).paths.genesis : resolve(context.cwd, file)
   if (path === undefined)
     throw usageError(
@@ -41,13 +41,18 @@ export async function loadTrust(context: CommandContext, options: Options): Prom
       'Give --genesis, or --authority-key and --network, or a configuration with paths.genesis.',
     )
   const genesis = await loadVerifiedGenesis(path)
-  const historyFile = options.text('key-history')
+  const historyFile = given(options, 'key-history')
   const known =
     historyFile === undefined
       ? (await openFollowedKeys(genesis, keysFileOf(path))).keys
       : { genesis, history: await loadKeyHistory(context.cwd, historyFile, genesis) }
-  const given = key === undefined ? undefined : await loadPublicKey(context.cwd, '--authority-key', key)
-  return { keys: given === undefined ? known : [given], network: network ?? genesis.network_name }
+  const pinned = key === undefined ? undefined : await loadPublicKey(context.cwd, '--authority-key', key)
+  return { keys: pinned === undefined ? known : [pinned], network: network ?? genesis.network_name }
+}
+
+/** Commands that verify as one of several steps have fewer options. */
+function given(options: Options, name: string): string | undefined {
+  return options.has(name) ? options.text(name) : undefined
 }
 
 /** A checkpoint names every resource that was ever removed. */
@@ -69,9 +74,9 @@ export async function loadBoundary(
 
 /** Reads every .json file of a folder: an anchor, a response with one, or a page of anchors. Each sequence once. */
 export async function loadAnchors({ cwd }: CommandContext, options: Options): Promise<readonly StoreAnchor[]> {
-  const given = options.text('anchors')
-  if (given === undefined) return []
-  const folder = resolve(cwd, given)
+  const named = options.text('anchors')
+  if (named === undefined) return []
+  const folder = resolve(cwd, named)
   const names = await readdir(folder).catch((error: unknown) => {
     throw toFailure(error, folder, 'read')
   })

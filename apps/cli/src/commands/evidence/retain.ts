@@ -1,14 +1,20 @@
 import { resolve } from 'node:path'
 import { asJson, writeJson } from '@chancery/protocol'
-import type { RetentionPreview } from '@chancery/sdk'
+import type { RetentionLimit, RetentionPreview } from '@chancery/sdk'
 import { requireConsent } from '../../prompts/confirm.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
+import type { Connection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import { wholeNumber } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { plural } from '../../output/plural.ts'
+import { CommandError } from '../../errors/failure.ts'
+import { ArchiveFolder } from './archive-files/files.ts'
+import { findProvenEnd } from './archive-files/proven.ts'
+import { openValidArchive } from './archive-files/read.ts'
+import { loadTrust } from './audit-inputs.ts'
 
 const STOPPED_BY: Readonly<Record<string, string>> = {
   end: ' No older entry is left.',
@@ -16,6 +22,7 @@ const STOPPED_BY: Readonly<Record<string, string>> = {
   open_decision: ' The next entry is a decision that is still valid.',
   split_decision: ' The next decision also has younger entries.',
   resource_head_limit: ' The checkpoint has the largest number of resources.',
+  through_sequence: ' The archive ends here.',
 }
 
 /** Runs `evidence retain`: removes entries permanently, so it asks first. */
@@ -25,15 +32,16 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const file = out === undefined ? undefined : resolve(context.cwd, out)
   if (file !== undefined) await refuseExisting([file])
   const connection = await connectAsOperator(context, options)
+  const limit = await findLimit(context, options, connection, days)
   if (options.isSet('dry-run'))
-    return previewed(await connection.ask((client) => client.evidence.previewRetention(days)))
+    return previewed(await connection.ask((client) => client.evidence.previewRetention(days, undefined, limit)))
   await requireConsent(
     context,
     options,
     `Remove evidence older than ${plural(days, 'day')} at ${connection.url}? This cannot be undone.`,
   )
   const { removed_count, checkpoint, stopped_by } = await connection.ask((client) =>
-    client.evidence.applyRetention(days),
+    client.evidence.applyRetention(days, undefined, limit),
   )
   const reason = STOPPED_BY[stopped_by ?? ''] ?? ''
   if (checkpoint === null)
@@ -42,6 +50,33 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const saved = file === undefined ? '' : `\nCheckpoint written to ${typed(context.cwd, file)}.`
   const text = `${context.style.good('Removed')} ${plural(removed_count, 'entry', 'entries')}, through ${checkpoint.removed_through_sequence}.${reason}${saved}`
   return { data: { removed_count, checkpoint: asJson(checkpoint), stopped_by }, text }
+}
+
+/** With an archive: only what it has. Without one: all old entries. */
+async function findLimit(
+  context: CommandContext,
+  options: Options,
+  connection: Connection,
+  days: number,
+): Promise<RetentionLimit> {
+  const given = options.text('archive')
+  if (given === undefined) return {}
+  const folder = resolve(context.cwd, given)
+  const name = typed(context.cwd, folder)
+  const files = new ArchiveFolder(folder)
+  const chain = await openValidArchive(files, await loadTrust(context, options), name)
+  const through_sequence = await findProvenEnd(connection, files, chain, name)
+  const preview = await connection.ask((client) =>
+    client.evidence.previewRetention(days, undefined, { through_sequence }),
+  )
+  // An authority that does not know the limit would remove entries that are not archived.
+  if (preview.through_sequence !== through_sequence)
+    throw new CommandError({
+      code: 'not_supported',
+      message: `${connection.url} does not support --archive. Nothing was removed.`,
+      hint: 'Upgrade the authority, or leave out --archive.',
+    })
+  return { through_sequence }
 }
 
 function previewed(preview: RetentionPreview): Result {

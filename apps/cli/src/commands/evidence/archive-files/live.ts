@@ -1,0 +1,15 @@
+import { compareWithStore } from '@chancery/protocol'
+import type { ArchiveEnd, StoreComparison } from '@chancery/protocol'
+import type { Connection } from '../../../connection/connection.ts'
+import { fetchCheckpoint, treeOf } from '../log-reading.ts'
+
+/** Compares a verified archive with the store of the running authority. */
+export async function compareWithLiving(connection: Connection, archive: ArchiveEnd): Promise<StoreComparison> {
+  const checkpoint = await fetchCheckpoint(connection)
+  return connection.ask(async (client) => {
+    const lines = await client.evidence.lines(archive.last - 1, 2)
+    const { last_store_sequence: last } = await client.evidence.status()
+    const lastSequence = typeof last === 'number' ? last : 0
+    return compareWithStore(archive, { checkpoint, read: treeOf(client, checkpoint.size), lines, lastSequence })
+  })
+}

@@ -1,0 +1,43 @@
+import { visible } from '@chancery/protocol'
+import type { StoreFinding, StoreReport } from '@chancery/protocol'
+import type { CommandContext } from '../../context.ts'
+import { plural } from '../../output/plural.ts'
+
+/**
+ * Without executor keys, execution signatures cannot be verified. By protocol/trust-operations 6.9 they would count as
+ * invalid, which would be a false alarm if no keys were given.
+ */
+export function setAside(report: StoreReport): { readonly verified: StoreReport; readonly unjudged: number } {
+  const isOfExecutor = ({ reason, detail }: StoreFinding): boolean =>
+    reason === 'invalid_signature' && detail === 'execution'
+  const failures = report.failures.filter((finding) => !isOfExecutor(finding))
+  return { verified: { ...report, failures }, unjudged: report.failures.length - failures.length }
+}
+
+export function missingKeysText(
+  { style }: CommandContext,
+  unjudged: number,
+  { failures, checked_entries }: StoreReport,
+): string {
+  const rest =
+    failures.length === 0 ? ` Everything else in its ${plural(checked_entries, 'entry', 'entries')} is sound.` : ''
+  return (
+    `${style.bad('Not verified in full:')} the executor keys are missing, so ${unjudged} ` +
+    `${unjudged === 1 ? 'execution was' : 'executions were'} not verified.${rest}\n` +
+    `Give --executor-keys with a file made by: chancery executor-key list --json`
+  )
+}
+
+export function describeStore({ style }: CommandContext, file: string, report: StoreReport): string {
+  const { checked_entries, decisions, executions, rejections, failures } = report
+  const refused = rejections === 0 ? '' : `, ${rejections} rejections`
+  const counted = `${plural(checked_entries, 'entry', 'entries')}, ${plural(decisions, 'decision')}, ${plural(executions, 'execution')}${refused}`
+  const [first] = failures
+  if (first === undefined) return `${style.good('Verified:')} ${visible(file)} contains ${counted}; all are valid.`
+  const place = first.store_sequence === null ? 'the checkpoint' : `entry ${first.store_sequence}`
+  const shown = failures
+    .slice(0, 20)
+    .map(({ store_sequence, reason, detail }) => `  ${store_sequence ?? '-'}  ${reason}  ${visible(detail)}`)
+  const rest = failures.length > 20 ? `\n  … ${failures.length - 20} more` : ''
+  return `${style.bad('Not valid:')} the first problem is at ${place} (${first.reason}).\n${counted}, ${failures.length} failures:\n${shown.join('\n')}${rest}`
+}
