@@ -108,6 +108,14 @@ describe('campaigns with small counts', () => {
     expect(result.cases).toBeGreaterThanOrEqual(2000)
   }, 600_000)
 
+  it('million-nodes finds no violation with gathered heartbeats', async () => {
+    const fleet = await import('../campaigns/fleet/million-nodes.ts')
+    const options = { count: 2000, minutes: 0.5, pace: 10, mode: 'gathered' } as const
+    const { violations, figures } = await runCampaign('million-nodes', fleet, options)
+    expect(violations).toBe(0)
+    expect(figures).toMatchObject({ mode: 'gathered', nodes: 2000 })
+  }, 600_000)
+
   it.runIf(hasPromtool && canMount)(
     'operate finds no violation when the disk of an SQLite file is full',
     async () => {

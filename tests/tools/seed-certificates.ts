@@ -57,13 +57,12 @@ export async function seedCertificates(options: SeedOptions): Promise<void> {
   const client = new pg.Client({ connectionString: options.database })
   await client.connect()
   try {
-    const indexes = fleet ? await dropIndexes(client) : []
-    try {
-      await seedInThreads(options, at)
-      if (fleet) await addLiveness(client)
-    } finally {
-      for (const definition of indexes) await client.query(definition)
-    }
+    if (fleet) {
+      await withoutIndexes(client, 'issued_certs', () => seedInThreads(options, at))
+      // Triggers of liveness look for certificates.
+      await client.query('analyze issued_certs')
+      await withoutIndexes(client, 'node_liveness', () => addLiveness(client))
+    } else await seedInThreads(options, at)
     if (options.revoked !== undefined) await revokeFirst(client, seed, options.from ?? 0, options.revoked, at)
     await client.query(fleet ? 'vacuum analyze' : 'analyze')
   } finally {
@@ -135,16 +134,21 @@ async function runThread(
   }
 }
 
-/** Drops the indexes that no constraint needs; returns the statements that create them again. */
-async function dropIndexes(client: pg.Client): Promise<readonly string[]> {
+/** Drops the indexes that no constraint needs, and creates them again after the work. */
+async function withoutIndexes(client: pg.Client, table: string, work: () => Promise<void>): Promise<void> {
   await client.query("set maintenance_work_mem = '512MB'")
   const { rows } = await client.query<{ readonly name: string; readonly definition: string }>(
     `select c.relname as name, pg_get_indexdef(i.indexrelid) as definition from pg_index i
      join pg_class c on c.oid = i.indexrelid
-     where i.indrelid in ('issued_certs'::regclass, 'node_liveness'::regclass) and not i.indisunique`,
+     where i.indrelid = $1::regclass and not i.indisunique`,
+    [table],
   )
   for (const { name } of rows) await client.query(`drop index ${name}`)
-  return rows.map(({ definition }) => definition)
+  try {
+    await work()
+  } finally {
+    for (const { definition } of rows) await client.query(definition)
+  }
 }
 
 /** As if every node had sent a heartbeat at the end of the fill. */

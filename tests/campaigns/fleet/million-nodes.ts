@@ -117,8 +117,8 @@ class FleetRun {
       paceSeconds,
       runSeconds,
       warmUpSeconds: Math.min(10, runSeconds / 5),
-      // Less than the requests that the authority accepts at the same time.
-      connections: Math.min(192, Math.max(8, Math.ceil(nodes / paceSeconds / 20))),
+      // Enough for answers that take 250 ms, and fewer than the requests that the authority accepts at the same time.
+      connections: Math.min(192, Math.max(8, Math.ceil((nodes / paceSeconds) * (MAX_P99_MS / 1000)))),
       readers: Math.ceil(nodes / 1000),
     }
   }
@@ -176,6 +176,8 @@ class FleetRun {
       seconds: round(report.seconds, 1),
       fill_s: round(site.fillSeconds, 1),
       database_mb: round(site.databaseMegabytes, 0),
+      // The authority may ask for a longer interval than it is set to.
+      nominal_per_s: round((plan.nodes - plan.silent) / plan.paceSeconds, 1),
       asked_per_s: perSecond(report.due),
       got_per_s: perSecond(report.acknowledged),
       p50_ms: round(report.answerP50Ms, 1),
@@ -195,6 +197,7 @@ class FleetRun {
       unchanged_polls: report.unchangedPolls,
       joined: changes.joined,
       revoked: changes.revoked.size,
+      stored_late: this.#checks.storedLate,
       overloaded: report.overloaded,
       lost: report.lost,
     }

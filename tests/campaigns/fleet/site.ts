@@ -108,10 +108,11 @@ async function fill(
   const at = systemClock.now()
   await seedCertificates({ database: url, count: nodes, seed, network: network.name, fleet: true, at, log })
   const ids = Array.from({ length: silent }, (_, offset) => seededCertificateId(seed, nodes - silent + offset))
-  await client.query('update node_liveness set last_heartbeat = $2 where cert_id = any($1::text[])', [
-    ids,
-    writeSortable(systemClock.now() - HOUR),
-  ])
+  // Marked, as the authority marks silent nodes of a large network.
+  await client.query(
+    'update node_liveness set last_heartbeat = $2, silent_since = $2 where cert_id = any($1::text[])',
+    [ids, writeSortable(systemClock.now() - HOUR)],
+  )
   if (nodes >= OWN_SERVER_NODES) await client.query('checkpoint')
   const fillSeconds = (performance.now() - started) / 1000
   const { rows } = await client.query<{ readonly bytes: string }>(
