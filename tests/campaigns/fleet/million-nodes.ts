@@ -127,7 +127,7 @@ class FleetRun {
     const { generator, site, runSeconds, log } = this.#facts
     const every = Math.min(CHECK_MS, (runSeconds * 1000) / 4)
     let shownAt = performance.now()
-    for (let next = performance.now(); next < end; next += every) {
+    for (let next = performance.now(); performance.now() < end; next += every) {
       await pause(Math.max(0, next - performance.now()))
       if (!site.authority.isRunning) throw new Error(`the authority ended: ${site.authority.log}`)
       await this.#checks.round()
@@ -189,6 +189,8 @@ class FleetRun {
       rss_start_mb: round(resources.rssStartMb, 0),
       rss_end_mb: round(resources.rssEndMb, 0),
       rss_mb_per_min: round(resources.rssMbPerMinute, 2),
+      // Of other programs on the machine: they make every time above longer.
+      other_cores: round(resources.otherSeconds / resources.seconds, 2),
       generator_share: round(resources.generatorSeconds / resources.seconds / availableParallelism(), 3),
       node_page_p50_ms: round(percentile(this.#checks.listMs, 0.5), 1),
       node_count_p50_ms: round(percentile(this.#checks.countMs, 0.5), 1),

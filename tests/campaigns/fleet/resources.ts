@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
-import { processSeconds } from '../../../bench/lib/cpu.ts'
+import { machineSeconds, processSeconds } from '../../../bench/lib/cpu.ts'
 
 const SAMPLE_MS = 1000
 /** The first part of a run fills caches, so the slope of memory is taken from the rest. */
@@ -11,6 +11,8 @@ export interface ResourceFigures {
   readonly authoritySeconds: number
   readonly postgresSeconds: number
   readonly generatorSeconds: number
+  /** Of all other processes of the machine. */
+  readonly otherSeconds: number
   readonly walBytes: number
   readonly rssStartMb: number
   readonly rssEndMb: number
@@ -31,7 +33,7 @@ export class ResourceWatch {
   /** Processor seconds of each process of PostgreSQL: at the start, or 0 when it began later, and now. */
   readonly #postgres = new Map<number, { readonly from: number; now: number }>()
   #server = 0
-  #from = { at: 0, authority: 0, generators: 0, wal: 0 }
+  #from = { at: 0, authority: 0, generators: 0, machine: 0, wal: 0 }
   #timer: NodeJS.Timeout | undefined
 
   constructor(client: pg.Client, watched: Watched) {
@@ -51,6 +53,7 @@ export class ResourceWatch {
       at: performance.now(),
       authority: processSeconds(authority),
       generators: total(generators),
+      machine: machineSeconds(),
       wal: await this.#walBytes(),
     }
     this.#sample()
@@ -60,13 +63,18 @@ export class ResourceWatch {
   async stop(): Promise<ResourceFigures> {
     clearInterval(this.#timer)
     this.#sample()
-    const { at, authority, generators, wal } = this.#from
+    const { at, authority, generators, machine, wal } = this.#from
+    const authoritySeconds = processSeconds(this.#watched.authority) - authority
+    const postgresSeconds = [...this.#postgres.values()].reduce((sum, { from, now }) => sum + now - from, 0)
+    const generatorSeconds = total(this.#watched.generators) - generators
+    const ownSeconds = authoritySeconds + postgresSeconds + generatorSeconds
     const settled = this.#rss.slice(Math.floor(this.#rss.length * SETTLED_SHARE))
     return {
       seconds: (performance.now() - at) / 1000,
-      authoritySeconds: processSeconds(this.#watched.authority) - authority,
-      postgresSeconds: [...this.#postgres.values()].reduce((sum, { from, now }) => sum + now - from, 0),
-      generatorSeconds: total(this.#watched.generators) - generators,
+      authoritySeconds,
+      postgresSeconds,
+      generatorSeconds,
+      otherSeconds: Math.max(0, machineSeconds() - machine - ownSeconds),
       walBytes: (await this.#walBytes()) - wal,
       rssStartMb: this.#rss[0]?.mb ?? Number.NaN,
       rssEndMb: this.#rss.at(-1)?.mb ?? Number.NaN,
