@@ -13,7 +13,7 @@ describe('campaign growth-year', () => {
     }
     const { violations } = await runCampaign('growth-year', campaign, { count: 4, nodes: 4 })
     expect(violations).toBe(0)
-  }, 60_000)
+  }, 300_000)
 
   it('finds a row that no job removed', async () => {
     const lines: string[] = []
@@ -36,5 +36,5 @@ describe('campaign growth-year', () => {
     const found = lines.filter((line) => line.startsWith('violation'))
     expect(found).toHaveLength(violations)
     expect(found[0]).toMatch(/without requests: nonces: 1 rows past their end$/)
-  }, 60_000)
+  }, 300_000)
 })
