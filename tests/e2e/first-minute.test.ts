@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { accepted, freePort, send } from '@chancery/testkit'
+import { accepted, createTestNetwork, freePort, send } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 
 const run = promisify(execFile)
@@ -24,6 +24,24 @@ describe.runIf(existsSync(join(CLI, 'dist', 'main.js')))('the first minute', () 
       expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('--env-file: nope.env cannot be read') })
     },
   )
+
+  it('refuses several workers on SQLite, with what to do, before it opens a database', async () => {
+    const network = await createTestNetwork('WORKERS-REFUSED')
+    const folder = await mkdtemp(join(tmpdir(), 'chancery-refused-'))
+    const dbPath = join(folder, 'na.db')
+    const path = `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`
+    const env = { ...network.settings, PATH: path, DB_PATH: dbPath, NA_WORKERS: '2' }
+    const ended = await run(PROGRAM, ['authority', 'start'], { cwd: folder, env }).catch((error: unknown) => error)
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        'NA_WORKERS: several workers need PostgreSQL: set DATABASE_URL=postgresql://…, or set NA_WORKERS=1',
+      ),
+    })
+    expect(existsSync(dbPath)).toBe(false)
+    await network.remove()
+    await rm(folder, { recursive: true })
+  })
 
   it('init, then what init says next, gives a ready authority that the commands can talk to', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'chancery-first-'))

@@ -65,6 +65,8 @@ export interface Core extends FeatureBase {
   readonly purgeClock: { readonly nonces: PurgeClock; readonly daily: PurgeClock }
   /** False from the moment the process begins to stop. */
   isServing(): boolean
+  /** True while worker processes of this service end repeatedly. */
+  doWorkersRestart(): boolean
 }
 
 export interface Network {

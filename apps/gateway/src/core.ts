@@ -38,6 +38,8 @@ export interface Core {
   readonly authorities: AuthorityPools
   /** Returns false after a stop was requested. */
   readonly isServing: () => boolean
+  /** True while worker processes of this gateway end repeatedly. */
+  readonly doWorkersRestart: () => boolean
 }
 
 /** A listener of a feature. It stops with the one of the gateway. */

@@ -2,7 +2,7 @@ import { faultAfterAudit, faultAfterCommit } from '#faults'
 import type { AuditEventType } from '@chancery/contract'
 import { writeInstant, writePlainJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { Batcher, endOfLoopTurn, readTraceParent } from '@chancery/service-kit'
+import { Batcher, LimiterUnavailableError, endOfLoopTurn, readTraceParent } from '@chancery/service-kit'
 import type { Call, Clock, Ids, Limiter, Log } from '@chancery/service-kit'
 import type { Database, Transaction } from '../database/database.ts'
 import type { AuthorityMetrics } from '../metrics.ts'
@@ -36,10 +36,11 @@ export interface AuditParts {
   readonly ids: Pick<Ids, 'uuid'>
   readonly log: Log
   readonly metrics: Pick<AuthorityMetrics, 'refusalsNotRecorded' | 'auditWriteFailures'>
-  readonly processLimiter: Limiter
+  /** Counts refused callers, of all workers together. */
+  readonly refusalLimits: Pick<Limiter, 'hit'>
 }
 
-/** Rows per minute, event type and instance: enough to detect an attack, too few to fill a disk. */
+/** Rows per minute, event type and instance with all its workers: enough to detect an attack, too few to fill a disk. */
 const REFUSALS_PER_MINUTE = 600
 
 /** Stores audit events. */
@@ -85,8 +86,8 @@ export class Audit {
    * that their absence is visible.
    */
   async recordRefusal(event: AuditEvent): Promise<void> {
-    const { processLimiter, metrics, log } = this.#parts
-    if (!(await processLimiter.hit(`refused-audit ${event.type}`, REFUSALS_PER_MINUTE))) {
+    const { metrics, log } = this.#parts
+    if (!(await this.#isWithinLimit(event.type))) {
       metrics.refusalsNotRecorded.increase()
       return
     }
@@ -95,6 +96,16 @@ export class Audit {
     } catch (error) {
       metrics.auditWriteFailures.increase()
       log.error('cannot store an audit event', { event_type: event.type, error })
+    }
+  }
+
+  /** An event that could not be counted is not stored: the limit protects the disk. */
+  async #isWithinLimit(type: AuditEventType): Promise<boolean> {
+    try {
+      return await this.#parts.refusalLimits.hit(`refused-audit ${type}`, REFUSALS_PER_MINUTE)
+    } catch (error) {
+      if (error instanceof LimiterUnavailableError) return false
+      throw error
     }
   }
 

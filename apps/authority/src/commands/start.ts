@@ -1,6 +1,13 @@
 import { openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { DescriptorOutput, createLog, readProcessSettings, runService, superviseWorkers } from '@chancery/service-kit'
+import {
+  DescriptorOutput,
+  createLog,
+  readProcessSettings,
+  runService,
+  superviseWorkers,
+  systemIds,
+} from '@chancery/service-kit'
 import type { Log, SettingSources, WorkerStart } from '@chancery/service-kit'
 import { startAuthority } from '../app.ts'
 import { explain, isOperatorError } from './command-settings.ts'
@@ -17,6 +24,8 @@ export interface StartArguments extends CommandArguments {
 interface WorkerBegin {
   readonly sources: Omit<SettingSources, 'env'>
   readonly logFile: string | undefined
+  /** Workers are instances of this name with their number. A worker that replaces another has the same name. */
+  readonly instance: string
 }
 
 const FINISH_SECONDS = 25
@@ -41,11 +50,12 @@ export async function start(args: StartArguments): Promise<number> {
   for (const note of notes) log.warn(note)
   if (settings.workers === 1) return serve(settings, log)
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const instance = settings.instanceId ?? systemIds.hex(12)
   return superviseWorkers({
     log,
     workers: settings.workers,
     file: fileURLToPath(new URL(`worker-main.${extension}`, import.meta.url)),
-    begin: (_worker, send) => send({ sources, logFile } satisfies WorkerBegin),
+    begin: (_worker, send) => send({ sources, logFile, instance } satisfies WorkerBegin),
     operations: () => ({}),
     stopSeconds: settings.drainSeconds + FINISH_SECONDS + SPARE_SECONDS,
   })
@@ -53,10 +63,11 @@ export async function start(args: StartArguments): Promise<number> {
 
 /** Runs one of several workers. */
 export async function serveWorker(given: WorkerStart<WorkerBegin>): Promise<number> {
-  const { sources, logFile } = given.begin
-  const { values: settings, problems } = readAuthoritySettings({ ...sources, env: process.env })
+  const { sources, logFile, instance } = given.begin
+  const { values, problems } = readAuthoritySettings({ ...sources, env: process.env })
   explain(problems)
-  if (settings === undefined) return 1
+  if (values === undefined) return 1
+  const settings = { ...values, instanceId: instance }
   return serve(settings, openLog(settings, logFile).child({ worker: given.worker }), given)
 }
 

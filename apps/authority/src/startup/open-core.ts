@@ -1,5 +1,12 @@
 import type { Signer } from '@chancery/protocol'
-import { MemoryLimiter, ReportedLimiter, StartError, systemClock, systemIds } from '@chancery/service-kit'
+import {
+  MemoryLimiter,
+  ReportedLimiter,
+  StartError,
+  SupervisedLimiter,
+  systemClock,
+  systemIds,
+} from '@chancery/service-kit'
 import type { Clock, Ids, Log, WorkerStart } from '@chancery/service-kit'
 import { ALL_ROUTES } from '@chancery/contract'
 import { OperatorKeysCheck } from '../auth/operator-keys-check.ts'
@@ -47,7 +54,7 @@ export interface AppParts {
   readonly clock?: Clock
   readonly ids?: Ids
   /** Set in a worker process. */
-  readonly worker?: Pick<WorkerStart<unknown>, 'worker' | 'channel' | 'shareMetrics'>
+  readonly worker?: Pick<WorkerStart<unknown>, 'worker' | 'channel' | 'restarts' | 'shareMetrics'>
 }
 
 export interface CoreOptions extends AppParts {
@@ -88,7 +95,8 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   const local = worker === undefined ? new MemoryLimiter(clock) : new ReportedLimiter(clock, worker.channel)
   const halts = parts.isRecovering === true || isSucceeding ? [clockCheck] : [clockCheck, rollback, keyOwnerCheck]
   const instance = instanceName(settings.instanceId, worker?.worker) ?? ids.hex(12)
-  const audit = new Audit({ database, clock, ids, log, metrics, processLimiter: local })
+  const refusalLimits = worker === undefined ? local : new SupervisedLimiter(clock, worker.channel)
+  const audit = new Audit({ database, clock, ids, log, metrics, refusalLimits })
   const core: Core = {
     network,
     instance,
@@ -120,6 +128,7 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     purgeClock: openPurgeClocks(clock),
     operatorKeysCheck: new OperatorKeysCheck(metrics.keyringsDiffer),
     isServing: parts.isServing ?? (() => true),
+    doWorkersRestart: () => worker?.restarts.areRepeated() ?? false,
   }
   return { core, close: () => closeCore(core) }
 }

@@ -17,4 +17,6 @@ it('names existing jobs, which only the first worker runs', async () => {
   expect(second).toEqual(names.filter((name) => !ONCE.includes(name)))
   // What these have in memory stops an instance that must not sign.
   expect(second).toEqual(expect.arrayContaining(['clock-check', 'high-water', 'key-owner-check', 'readiness']))
+  // The metrics of each worker show what it counted.
+  expect(second).toContain('succession-progress')
 })

@@ -2,8 +2,8 @@ import { GATEWAY_ERRORS } from '@chancery/contract'
 import type { GatewayErrorName } from '@chancery/contract'
 import { writeInstant } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
-import { MemoryLimiter, limitAddress } from '@chancery/service-kit'
-import type { Clock, Counter, Ids, Limiter, Log } from '@chancery/service-kit'
+import { LimiterUnavailableError, limitAddress } from '@chancery/service-kit'
+import type { Clock, Counter, Ids, Limiter, Log, MaybePromise } from '@chancery/service-kit'
 import type { StateAccess } from '../state/durable-state.ts'
 import { operatorEvent } from './operator-event.ts'
 import { RefusalRoom } from './refusal-room.ts'
@@ -20,6 +20,10 @@ export interface RefusalAuditParts {
   /** GATEWAY_STATE_MAX_BYTES. */
   readonly capacityBytes: number
   readonly notRecorded: Counter
+  /** Counts the refused requests of all workers together. */
+  readonly limits: Pick<Limiter, 'hit'>
+  /** Set in a worker: gives the sums to the supervisor, which writes one for all workers. */
+  readonly passSums: ((sums: readonly RefusalSum[]) => Promise<void>) | undefined
 }
 
 /** A request that was refused before its work began. */
@@ -40,14 +44,15 @@ const OF_ADDRESS = 20
 const OF_CLIENT = 10
 const OF_CLIENTS = 600
 
-interface Sum {
+/** Refused requests that got no separate events. */
+export interface RefusalSum {
   readonly route: string
   readonly status: number
   readonly reason: string
   readonly client_id: string | undefined
-  count: number
+  readonly count: number
   readonly firstAt: Instant
-  lastAt: Instant
+  readonly lastAt: Instant
 }
 
 /**
@@ -56,20 +61,20 @@ interface Sum {
  */
 export class RefusalAudit {
   readonly #parts: RefusalAuditParts
-  readonly #limits: Limiter
-  readonly #sums = new Map<string, Sum>()
+  readonly #sums = new Map<string, RefusalSum>()
   readonly #room: RefusalRoom
 
   constructor(parts: RefusalAuditParts) {
     this.#parts = parts
-    this.#limits = new MemoryLimiter(parts.clock)
     this.#room = new RefusalRoom(parts.state, parts.capacityBytes)
   }
 
   async record(request: RefusedRequest, { error, client }: RefusedBy): Promise<void> {
     const { status, reason } = GATEWAY_ERRORS[error]
     if (!this.#room.hasRoomForEvents() || !(await this.#isAlone(status, request.address, client?.id))) {
-      this.#add(request.route, status, reason, client?.id)
+      const now = this.#parts.clock.now()
+      const { route } = request
+      this.add({ route, status, reason, client_id: client?.id, count: 1, firstAt: now, lastAt: now })
       return
     }
     const { traceId, ...facts } = request
@@ -88,14 +93,44 @@ export class RefusalAudit {
     }
   }
 
-  /** Writes the sums since the last flush. */
+  /** The number of sums is limited by the routes, reasons and clients of the policy. Callers cannot create more. */
+  add(sum: RefusalSum): void {
+    const { route, status, reason, client_id } = sum
+    const key = JSON.stringify([route, status, reason, client_id])
+    const before = this.#sums.get(key)
+    if (before === undefined) {
+      this.#sums.set(key, sum)
+      return
+    }
+    const firstAt = sum.firstAt < before.firstAt ? sum.firstAt : before.firstAt
+    const lastAt = sum.lastAt > before.lastAt ? sum.lastAt : before.lastAt
+    this.#sums.set(key, { ...before, count: before.count + sum.count, firstAt, lastAt })
+  }
+
+  /** Writes the sums since the last flush, or gives them to the supervisor. */
   async flush(): Promise<void> {
-    const { state, log, notRecorded } = this.#parts
     const sums = [...this.#sums.values()]
     this.#sums.clear()
+    const { passSums } = this.#parts
+    if (passSums === undefined) await this.#write(sums)
+    else if (sums.length > 0) await this.#pass(sums, passSums)
+  }
+
+  async #pass(sums: readonly RefusalSum[], passSums: NonNullable<RefusalAuditParts['passSums']>): Promise<void> {
+    const { log, notRecorded } = this.#parts
+    try {
+      await passSums(sums)
+    } catch (error) {
+      notRecorded.increase(countOf(sums))
+      log.error('refused requests are not in the audit', { error })
+    }
+  }
+
+  async #write(sums: readonly RefusalSum[]): Promise<void> {
+    const { state, log, notRecorded } = this.#parts
     if (!this.#room.hasRoomForSums()) {
       if (sums.length === 0) return
-      const count = sums.reduce((total, sum) => total + sum.count, 0)
+      const count = countOf(sums)
       notRecorded.increase(count)
       log.error('refused requests are not in the audit: state is nearly full', { alarm: true, count })
       return
@@ -115,30 +150,27 @@ export class RefusalAudit {
 
   /**
    * Returns whether the request gets separate events. Throttled unauthenticated callers never get them, because they
-   * may send without limit.
+   * may send without limit. A request that could not be counted is summed up.
    */
   async #isAlone(status: number, address: string, clientId: string | undefined): Promise<boolean> {
-    const limits = this.#limits
-    if (status === 401 || (status === 403 && clientId === undefined)) {
-      return (
-        (await limits.hit(`address ${limitAddress(address)}`, OF_ADDRESS)) &&
-        (await limits.hit('failures', this.#parts.perMinute))
-      )
+    try {
+      if (status === 401 || (status === 403 && clientId === undefined)) {
+        const { perMinute } = this.#parts
+        return (await this.#hit(`address ${limitAddress(address)}`, OF_ADDRESS)) && (await this.#hit('all', perMinute))
+      }
+      if (clientId === undefined) return false
+      return (await this.#hit(`client ${clientId}`, OF_CLIENT)) && (await this.#hit('clients', OF_CLIENTS))
+    } catch (error) {
+      if (error instanceof LimiterUnavailableError) return false
+      throw error
     }
-    if (clientId === undefined) return false
-    return (await limits.hit(`client ${clientId}`, OF_CLIENT)) && (await limits.hit('clients', OF_CLIENTS))
   }
 
-  /** The number of sums is limited by the routes, reasons and clients of the policy. Callers cannot create more. */
-  #add(route: string, status: number, reason: string, client_id: string | undefined): void {
-    const now = this.#parts.clock.now()
-    const key = JSON.stringify([route, status, reason, client_id])
-    const sum = this.#sums.get(key)
-    if (sum === undefined) {
-      this.#sums.set(key, { route, status, reason, client_id, count: 1, firstAt: now, lastAt: now })
-      return
-    }
-    sum.count += 1
-    sum.lastAt = now
+  #hit(name: string, limit: number): MaybePromise<boolean> {
+    return this.#parts.limits.hit(`refused ${name}`, limit)
   }
+}
+
+function countOf(sums: readonly RefusalSum[]): number {
+  return sums.reduce((total, { count }) => total + count, 0)
 }

@@ -33,9 +33,9 @@ export function coreJobs(core: CoreJobParts): readonly Job[] {
   return jobs
 }
 
-/** Writes the sums of refused requests. Each process has its own. */
-export function refusedRequests({ refusals }: Pick<Core, 'refusals'>): Job {
-  return { name: 'refused-requests', everySeconds: 60, run: () => refusals.flush() }
+/** Writes the sums of refused requests. A worker gives them to its supervisor, which writes them once a minute. */
+export function refusedRequests({ refusals }: Pick<Core, 'refusals'>, everySeconds = 60): Job {
+  return { name: 'refused-requests', everySeconds, run: () => refusals.flush() }
 }
 
 /** Logs lists that grow towards the size limit: when they pass half of it, and once a day. */

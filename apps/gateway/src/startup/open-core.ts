@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { MemoryLimiter, createLog, systemClock, systemIds } from '@chancery/service-kit'
 import type { Clock, Ids, Log } from '@chancery/service-kit'
 import { RefusalAudit } from '../audit/refusal-audit.ts'
+import type { RefusalAuditParts } from '../audit/refusal-audit.ts'
 import { RequestAudit } from '../audit/request-audit.ts'
 import { CurrentAccess } from '../auth/current-access.ts'
 import { SignatureChecks } from '../auth/signature-checks.ts'
@@ -58,7 +59,9 @@ export async function openCore(
     refreshResults: new RefreshResults(onRefresh),
     quota: chooseQuota(settings, configuration, tools),
     failures: new MemoryLimiter(clock),
-    auditRefusalsPerMinute: settings.auditRefusalsPerMinute,
+    refusalLimits: new MemoryLimiter(clock),
+    passSums: undefined,
+    doWorkersRestart: () => false,
   })
   return {
     ...assembled,
@@ -72,8 +75,12 @@ export async function openCore(
 }
 
 /** What a process has, or its supervisor has for it. */
-export interface SharedParts extends Pick<Core, 'trust' | 'state' | 'refreshResults' | 'quota' | 'failures'> {
-  readonly auditRefusalsPerMinute: number
+export interface SharedParts extends Pick<
+  Core,
+  'trust' | 'state' | 'refreshResults' | 'quota' | 'failures' | 'doWorkersRestart'
+> {
+  readonly refusalLimits: RefusalAuditParts['limits']
+  readonly passSums: RefusalAuditParts['passSums']
 }
 
 /** Builds the core around the shared parts. */
@@ -81,7 +88,7 @@ export function assembleCore(
   settings: GatewaySettings,
   configuration: Configuration | undefined,
   { log, version, lines, clock = systemClock, ids = systemIds }: CoreOptions,
-  { auditRefusalsPerMinute: perMinute, ...shared }: SharedParts,
+  { refusalLimits: limits, passSums, ...shared }: SharedParts,
 ): Omit<OpenedCore, 'trust'> {
   const tools: TrustTools = { clock, ids, log }
   const { state } = shared
@@ -92,7 +99,7 @@ export function assembleCore(
   const metrics = createMetrics(version)
   // Audit lines are records, so they are written at every log level.
   const audit = new RequestAudit(state, clock, lines ?? createLog({ level: 'info', format: 'json', clock }))
-  const { stateMaxBytes: capacityBytes } = settings
+  const { stateMaxBytes: capacityBytes, auditRefusalsPerMinute: perMinute } = settings
   const notRecorded = metrics.refusalsNotRecorded
   let isServing = true
   const core: Core = {
@@ -103,7 +110,16 @@ export function assembleCore(
     access: () => access.current,
     ...shared,
     audit,
-    refusals: new RefusalAudit({ ...tools, audit, state, perMinute, capacityBytes, notRecorded }),
+    refusals: new RefusalAudit({
+      ...tools,
+      audit,
+      state,
+      perMinute,
+      capacityBytes,
+      notRecorded,
+      limits,
+      passSums,
+    }),
     checks: new SignatureChecks(clock),
     authorities: new AuthorityPools(settings),
     isServing: () => isServing,

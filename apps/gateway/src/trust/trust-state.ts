@@ -14,6 +14,8 @@ export interface CurrentTrust {
   readonly current: TrustSnapshot
   /** Resolves when `current` may be used. Undefined when it may be used now. */
   settled(): MaybePromise<void>
+  /** Whether a message of the supervisor is recent enough to give answers. Undefined in a process without one. */
+  readonly hasLease: boolean | undefined
 }
 
 /** Worker processes that answer by the snapshots of this one. */
@@ -54,6 +56,10 @@ export class TrustState implements CurrentTrust {
   }
 
   settled(): undefined {
+    return undefined
+  }
+
+  get hasLease(): undefined {
     return undefined
   }
 

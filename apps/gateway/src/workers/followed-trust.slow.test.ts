@@ -141,7 +141,8 @@ it('follows lists with their revocations, and a worker that starts later has the
 
 it('gives no answer without a recent message of the supervisor', async () => {
   const { trust, lease } = await addWorker()
-  expect(trust.settled()).toBeUndefined()
+  expect([trust.settled(), trust.hasLease]).toEqual([undefined, true])
   Object.defineProperty(lease, 'isValid', { value: () => false })
+  expect(trust.hasLease).toBe(false)
   await expect(trust.settled()).rejects.toMatchObject({ error: 'not_ready' })
 })

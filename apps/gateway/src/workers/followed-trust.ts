@@ -57,6 +57,10 @@ export class FollowedTrust implements CurrentTrust {
     return this.#held === undefined && this.#lease.isValid() ? undefined : this.#wait()
   }
 
+  get hasLease(): boolean {
+    return this.#lease.isValid()
+  }
+
   /** Applies the configuration in use, and every later one. */
   follow(onConfiguration: (configuration: Configuration) => void): void {
     this.#onConfiguration = onConfiguration

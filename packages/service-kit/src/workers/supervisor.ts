@@ -1,13 +1,16 @@
 import cluster from 'node:cluster'
 import { sleep } from '../async/sleep.ts'
+import { systemClock } from '../clock.ts'
 import { toError } from '../log/fields.ts'
 import type { Log } from '../log/log.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { ChannelOperations } from './channel.ts'
 import { ForkedWorker } from './forked-worker.ts'
 import type { SupervisedWorker } from './forked-worker.ts'
+import { Restarts } from './restarts.ts'
 import { passHits } from './shared-windows.ts'
 import type { HitReport } from './shared-windows.ts'
+import { countHits } from './supervised-limiter.ts'
 import { WorkerSums } from './worker-sums.ts'
 import type { BeginMessage } from './worker.ts'
 
@@ -57,6 +60,8 @@ class Supervisor {
   readonly #exited = Promise.withResolvers<number>()
   readonly #stop = new AbortController()
   readonly #sums: WorkerSums
+  readonly #counts = countHits(systemClock)
+  readonly #restarts = new Restarts()
   #signals = 0
   #failedStarts = 0
   #hasServed = false
@@ -122,11 +127,14 @@ class Supervisor {
     forked.channel.serve({
       hits: (report: HitReport) => passHits(forked, this.#running.values(), report),
       metrics: () => this.#sums.ofOthers(forked, this.#running.values()),
+      ...this.#counts,
       ...operations(forked),
     })
     const { worker } = forked
-    const send = (message: unknown): void =>
-      forked.channel.note('begin', { worker, workers, begin: message } satisfies BeginMessage)
+    const send = (message: unknown): void => {
+      const { timesMs: restarts } = this.#restarts
+      forked.channel.note('begin', { worker, workers, restarts, begin: message } satisfies BeginMessage)
+    }
     try {
       await Promise.race([forked.listening, forked.ended])
       await begin(forked, send)
@@ -147,6 +155,8 @@ class Supervisor {
 
   #noteEnd({ worker, pid, isServing }: ForkedWorker, ending: number | string): void {
     const fields = { worker, pid, ending }
+    this.#restarts.add()
+    for (const { channel } of this.#running.values()) channel.note('restarts', this.#restarts.timesMs)
     if (isServing) {
       this.#log.error('a worker ended; another one is started', { alarm: true, ...fields })
       return

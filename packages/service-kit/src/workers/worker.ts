@@ -1,6 +1,7 @@
 import { Channel } from './channel.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { ProcessLike } from '../process/lifecycle.ts'
+import { Restarts } from './restarts.ts'
 
 /** What a worker process gets from its supervisor. */
 export interface WorkerStart<Begin> {
@@ -13,6 +14,8 @@ export interface WorkerStart<Begin> {
   readonly process: ProcessLike
   /** Lets `/metrics` of this worker show the sums of all workers. */
   readonly shareMetrics: (metrics: Metrics) => void
+  /** When workers of this service ended. */
+  readonly restarts: Restarts
   /** Reports to the supervisor that this worker serves. */
   readonly started: () => void
 }
@@ -21,6 +24,7 @@ export interface WorkerStart<Begin> {
 export interface BeginMessage {
   readonly worker: number
   readonly workers: number
+  readonly restarts: readonly number[]
   readonly begin: unknown
 }
 
@@ -34,6 +38,7 @@ export async function runWorker<Begin>(serve: (start: WorkerStart<Begin>) => Pro
   const stopped = new Set<(reason: unknown) => void>()
   let isStopping = false
   const begun = Promise.withResolvers<BeginMessage>()
+  const restarts = new Restarts()
   // A terminal and a service manager send signals to all processes. The supervisor passes them on in order.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
   const channel = new Channel(
@@ -43,7 +48,11 @@ export async function runWorker<Begin>(serve: (start: WorkerStart<Begin>) => Pro
       onEnd: (listener) => void process.once('disconnect', listener),
     },
     {
-      begin: (message: BeginMessage) => begun.resolve(message),
+      begin: (message: BeginMessage) => {
+        restarts.replace(message.restarts)
+        begun.resolve(message)
+      },
+      restarts: (timesMs: readonly number[]) => restarts.replace(timesMs),
       stop: () => {
         isStopping = true
         for (const listener of stopped) listener('SIGTERM')
@@ -60,6 +69,7 @@ export async function runWorker<Begin>(serve: (start: WorkerStart<Begin>) => Pro
     workers,
     begin: begin as Begin,
     channel,
+    restarts,
     process: {
       on: (event, listener) => {
         if (event === 'SIGTERM') {

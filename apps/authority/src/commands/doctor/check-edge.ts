@@ -7,7 +7,7 @@ import { notReady } from '../../features/findings/index.ts'
 import { listNewestEvents } from '../../audit/newest.ts'
 import type { AuthoritySettings } from '../../settings/authority-settings.ts'
 import type { Database } from '../../database/database.ts'
-import { bad, good, skipped, warn } from '@chancery/service-kit'
+import { bad, checkWorkers, good, skipped, warn } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
 
 const TIME_LIMIT_MS = 5000
@@ -18,22 +18,34 @@ const FORGED_ADDRESS = '198.51.100.77'
 const RECENT = 200
 
 /** Checks the instance on this machine, as the load balancer sees it. */
-export async function checkInstance(settings: AuthoritySettings): Promise<Finding> {
+export async function checkInstance(settings: AuthoritySettings): Promise<readonly Finding[]> {
   const { managementHost, managementPort } = settings
   const own = ownAddress(managementPort === undefined ? settings : { host: managementHost, port: managementPort })
   const answer = await ask(`${own}/readyz`)
+  const workers = checkWorkers({
+    setting: 'NA_WORKERS',
+    workers: settings.workers,
+    warnings: (answer?.status === 200 ? answer.body : detailsOf(answer?.body))?.['warnings'],
+  })
+  return [...workers, describeAnswer(own, answer)]
+}
+
+function describeAnswer(own: string, answer: Awaited<ReturnType<typeof ask>>): Finding {
   if (answer === undefined)
     return bad('ready', `no response from ${own}`, 'Start the authority; its first log lines show what stops it.')
-  if (answer.status === 200) return good('ready', own)
-  return notReady(readReasons(answer.body))
+  return answer.status === 200 ? good('ready', own) : notReady(readReasons(answer.body))
 }
 
 /** The reasons in a refusal of /readyz. Empty where it has none. */
 function readReasons(body: JsonObject | undefined): readonly string[] {
+  const reasons = detailsOf(body)?.['reasons']
+  return Array.isArray(reasons) ? reasons.map(String) : []
+}
+
+function detailsOf(body: JsonObject | undefined): JsonObject | undefined {
   const error = body?.['error']
   const details = isJsonObject(error) ? error['details'] : undefined
-  const reasons = isJsonObject(details) ? details['reasons'] : undefined
-  return Array.isArray(reasons) ? reasons.map(String) : []
+  return isJsonObject(details) ? details : undefined
 }
 
 function ownAddress({ host, port }: Pick<AuthoritySettings, 'host' | 'port'>): string {

@@ -1,6 +1,8 @@
 // oxlint-disable max-lines -- one working deployment, with one fault per test
 import { chmod, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   DAY,
@@ -141,6 +143,26 @@ describe('doctor', () => {
         ['settings', 'bad'],
       ])
       expect(findings.map((one) => one.found).join('\n')).toMatch(/NA_PROXY_HOP\b[^]*NA_HEARTBEAT_SECONDS/)
+    })
+
+    it('1b: several workers on SQLite are refused, more workers than cores are a warning on PostgreSQL', async () => {
+      const findings = await examine({ NA_WORKERS: '64' })
+      if (!postgres) {
+        expect(findings.map(({ check, status, found }) => [check, status, found])).toEqual([
+          ['settings', 'bad', expect.stringMatching(/^NA_WORKERS: several workers need PostgreSQL: set DATABASE_URL=/)],
+        ])
+        return
+      }
+      expectOnly(findings, 'workers', 'warn', /NA_WORKERS=auto/)
+    })
+
+    it.runIf(postgres && availableParallelism() > 1)('1c: workers that end repeatedly', async () => {
+      const body = JSON.stringify({ status: 'ready', warnings: ['workers_restart'] })
+      const server = createServer((_request, response) => response.end(body))
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const { port } = server.address() as AddressInfo
+      expectOnly(await examine({ NA_WORKERS: '2', PORT: String(port) }), 'workers', 'warn', /"alarm" and "worker"/)
+      await new Promise((resolve) => server.close(resolve))
     })
 
     it.skipIf(postgres)('2: settings that all users may read', async () => {

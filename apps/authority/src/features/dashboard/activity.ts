@@ -29,8 +29,6 @@ export async function recordActivity(parts: DashboardParts): Promise<void> {
     parts.enrollment.certificates.read(),
     countExpiring(database.read, now, now + DAY),
   ])
-  // The metrics show the last count only.
-  await parts.keySuccession.readProgress()
   const minute = writeSortable(startOfMinute(now))
   await database.write((tx) => insertMinute(tx, { minute, active, tracked, expiring }))
   await database.write((tx) => deleteMinutesBefore(tx, writeSortable(oldestShown(now))))

@@ -75,7 +75,8 @@ export async function checkInstances({
     .execute()
   const others = rows.filter((row) => row.operator_digest !== digestKeyring(operators))
   return [
-    rows.length > 1 && !settings.haMode
+    // Workers are instances, too.
+    rows.length > settings.workers && !settings.haMode
       ? bad(
           'instances',
           `${rows.length} instances run on this database with NA_HA_MODE off`,

@@ -9,7 +9,10 @@ import type { Enrollment } from '../enrollment/index.ts'
 import type { Health } from '../health/index.ts'
 import type { NodeCounts, Roster } from '../roster/index.ts'
 
-type CheckedSettings = Pick<AuthoritySettings, 'anchorIntervalSeconds' | 'evidenceStore' | 'haMode' | 'listReaderBytes'>
+type CheckedSettings = Pick<
+  AuthoritySettings,
+  'anchorIntervalSeconds' | 'evidenceStore' | 'haMode' | 'listReaderBytes' | 'workers'
+>
 
 /** Inputs of the checks. Undefined members are unknown, and their checks are left out. */
 export interface CheckedNetwork {

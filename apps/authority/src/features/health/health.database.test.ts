@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { listColumns } from '../../database/copy/catalogue.ts'
 import { EXPECTED_SCHEMA_VERSION } from '../../database/migrate.ts'
 import { cacheDocuments } from './public-reads.ts'
+import { checkReadiness } from './readiness.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 const postgres = process.env['CHANCERY_TEST_DATABASE'] === 'postgres'
@@ -61,6 +62,14 @@ describe('a newer schema with additions only', () => {
     )
     await old.stop()
   })
+})
+
+it('warns while worker processes end repeatedly, and stays ready', async () => {
+  const na = await startTestAuthority()
+  const { isReady, checks } = await checkReadiness({ ...na.parts, doWorkersRestart: () => true })
+  expect([isReady, checks['warnings']]).toEqual([true, ['workers_restart']])
+  expect(accepted(await na.request('GET', '/readyz'))).not.toHaveProperty('warnings')
+  await na.stop()
 })
 
 describe('health', () => {

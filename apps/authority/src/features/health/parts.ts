@@ -14,6 +14,7 @@ export interface HealthParts
     Pick<
       Core,
       | 'clockCheck'
+      | 'doWorkersRestart'
       | 'instance'
       | 'isServing'
       | 'limits'

@@ -1,5 +1,6 @@
 import { fromBase64, sha256Hex } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
+import { WORKERS_RESTART } from '@chancery/service-kit'
 import { secondsToFloor } from '../../auth/replay-floor.ts'
 import type { HealthParts } from './parts.ts'
 import { haltReasons } from '../../signing/signing-halt.ts'
@@ -36,6 +37,7 @@ export async function checkReadiness(parts: HealthParts): Promise<Readiness> {
     ...(secondsToFloor(parts) > 0 ? ['replay_floor'] : []),
     // Served until it is stopped, so that the instances of a release do not all stop at once (see migrate.ts).
     ...(schema === 'newer' ? ['newer_schema'] : []),
+    ...(parts.doWorkersRestart() ? [WORKERS_RESTART] : []),
     ...parts.recordFaults.warnings,
   ]
   const checks = {

@@ -23,7 +23,8 @@ export interface KeySuccession extends Feature {
 export function openKeySuccession(parts: KeySuccessionParts): KeySuccession {
   return {
     routes: [],
-    jobs: [],
+    // In each worker: the metrics of a large network show the last count of the process that answers.
+    jobs: [{ name: 'succession-progress', everySeconds: 30, run: async () => void (await readProgress(parts)) }],
     announceKey: () => announceKey(parts),
     switchKey: (options) => switchKey(parts, options),
     retireKey: (options) => retireKey(parts, options),

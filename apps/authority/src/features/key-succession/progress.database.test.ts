@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DAY, genesisDigest, writeInstant } from '@chancery/protocol'
+import { DAY, genesisDigest, writeInstant, writeSortable } from '@chancery/protocol'
 import type { JoinCertificate } from '@chancery/protocol'
 import {
   FIRST_KEY,
@@ -17,6 +17,9 @@ import {
 } from '@chancery/testkit'
 import type { Succeeded, TestAuthority, TestDatabase } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { jobsOf } from '../../features.ts'
+import { jobsOfWorker } from '../../startup/worker-jobs.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
 
 let clock: ManualClock
 let folder: string
@@ -93,6 +96,28 @@ describe('progress of a key succession', () => {
     expect(page).toContain('<strong>2 of 3 nodes have the new block</strong>')
     expect(page).toContain('<progress max="3" value="2"')
     expect(page).toContain(`Next: ${step}`)
+  })
+
+  it('is in the metrics of every worker of a large network', async () => {
+    await runTestStep('announce', next, { database, clock })
+    const nodes = 10_001
+    const last_heartbeat = writeSortable(clock.now())
+    for (let from = 0; from < nodes; from += 2000) {
+      const rows = Array.from({ length: Math.min(2000, nodes - from) }, (_, index) => ({
+        cert_id: `cert-${from + index}`,
+        node_public_key: `key-${from + index}`,
+        last_heartbeat,
+        heartbeat_status: 'ok',
+        remote_addr: '192.0.2.1',
+      }))
+      await rowsOf(na.core.database).insertInto('node_liveness').values(rows).execute()
+    }
+    // Later than a count of this process.
+    clock.advance(60)
+    const jobs = jobsOfWorker(jobsOf(na.features, na.core), { worker: 2 })
+    for (const job of jobs.filter(({ name }) => name === 'succession-progress'))
+      await job.run(new AbortController().signal)
+    expect([await metric('nodes'), await metric('nodes_with_new_block')]).toEqual([String(nodes), '0'])
   })
 
   it('continues after the switch and ends with the retirement', async () => {

@@ -74,7 +74,7 @@ export function readProgress(parts: KeySuccessionParts): Promise<SuccessionProgr
   return progress
 }
 
-/** For the metrics. In a large network this is the last count of the activity job; undefined before it. */
+/** For the metrics. In a large network this is the last count of the job; undefined before it. */
 export async function readCachedProgress(parts: KeySuccessionParts): Promise<SuccessionProgress | undefined> {
   // One scrape needs it four times, so the table is read once.
   const last = findRecent(parts)

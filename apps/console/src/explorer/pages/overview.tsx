@@ -59,6 +59,7 @@ const CHECKS: Readonly<Record<string, string>> = {
   state: 'The durable state is not usable.',
   quota: 'The shared quota backend does not respond.',
   audit_capacity: 'The audit store is full.',
+  supervisor: 'The supervisor of this worker does not respond.',
 }
 
 const CAPABILITIES: Readonly<Record<string, string>> = {

@@ -1,4 +1,5 @@
 import { JsonError, isJsonObject, readJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import { bad, good, skipped } from '@chancery/service-kit'
 import type { Finding } from '@chancery/service-kit'
 import type { GatewaySettings } from '../../settings/gateway-settings.ts'
@@ -9,6 +10,8 @@ export interface InstanceCheck {
   readonly finding: Finding
   /** Undefined when the request was not possible. */
   readonly isRunning: boolean | undefined
+  /** Of a gateway that is ready. */
+  readonly warnings?: unknown
 }
 
 /** Checks the gateway on this machine, as the load balancer does. */
@@ -24,7 +27,8 @@ export async function checkInstance({ address, tlsCertFile }: GatewaySettings): 
   try {
     const response = await fetch(`${own}/ready`, { redirect: 'manual', signal: AbortSignal.timeout(TIME_LIMIT_MS) })
     const text = await response.text()
-    if (response.status === 200) return { finding: good('ready', own), isRunning: true }
+    if (response.status === 200)
+      return { finding: good('ready', own), isRunning: true, warnings: readObject(text)?.['warnings'] }
     const failed = readFailedChecks(text)
     const fix = 'See docs/operate/monitoring.md#gatewaynotready for each check, and the other findings.'
     const found = `${own} responds ${response.status}${failed === '' ? '' : `: ${failed}`}`
@@ -37,17 +41,21 @@ export async function checkInstance({ address, tlsCertFile }: GatewaySettings): 
 
 /** Returns the failed checks in a refusal of /ready, or an empty text. */
 function readFailedChecks(text: string): string {
+  const details = readObject(text)?.['details']
+  const checks = isJsonObject(details) ? details['checks'] : undefined
+  if (!isJsonObject(checks)) return ''
+  return Object.keys(checks)
+    .filter((name) => checks[name] === false)
+    .join(', ')
+}
+
+function readObject(text: string): JsonObject | undefined {
   try {
     const body = readJson(text)
-    const details = isJsonObject(body) ? body['details'] : undefined
-    const checks = isJsonObject(details) ? details['checks'] : undefined
-    if (!isJsonObject(checks)) return ''
-    return Object.keys(checks)
-      .filter((name) => checks[name] === false)
-      .join(', ')
+    return isJsonObject(body) ? body : undefined
   } catch (error) {
     // Another program responds on this address.
-    if (error instanceof JsonError) return ''
+    if (error instanceof JsonError) return undefined
     throw error
   }
 }

@@ -186,6 +186,21 @@ describe('gateway doctor', () => {
       await new Promise((resolve) => server.close(resolve))
     })
 
+    it('12c: more workers than cores, and workers that end repeatedly', async () => {
+      const body = JSON.stringify({ status: 'ready', warnings: ['workers_restart'] })
+      const server = createServer((_request, response) => response.end(body))
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const { port } = server.address() as AddressInfo
+      const found = await examine({ address: { host: '127.0.0.1', port }, workers: 64 })
+      const workers = found.filter(({ check }) => check === 'workers')
+      expect(workers.map(({ status, found: text }) => [status, text])).toEqual([
+        ['warn', expect.stringMatching(/^GATEWAY_WORKERS starts 64 workers on a machine with \d+ core/)],
+        ['warn', expect.stringMatching(/3 times or more within 10 minutes/)],
+      ])
+      expect((await examine({})).filter(({ check }) => check === 'workers')).toEqual([])
+      await new Promise((resolve) => server.close(resolve))
+    })
+
     it('13: a listener certificate that expires within days, and a key that does not match', async () => {
       const ca = new TestCa()
       const [one, other] = [ca.issue('gateway.example.org'), ca.issue('other.example.org')]

@@ -1,4 +1,4 @@
-import { bad, good, settingFindings, skipped, systemClock, warn } from '@chancery/service-kit'
+import { bad, checkWorkers, good, settingFindings, skipped, systemClock, warn } from '@chancery/service-kit'
 import type { Clock, Finding, SettingsResult } from '@chancery/service-kit'
 import { checkOnline } from '../../outbound/check-online.ts'
 import { problemText } from '../../policy/configuration-error.ts'
@@ -34,7 +34,14 @@ export async function diagnose(
   const now = clock.now()
   const instance = await checkInstance(settings)
   const { state, findings } = readStoredState(settings, instance.isRunning)
-  return [understood, ...(await checkFiles(settings, state, { offline, now })), ...findings, instance.finding]
+  const { workers } = settings
+  return [
+    understood,
+    ...(await checkFiles(settings, state, { offline, now })),
+    ...findings,
+    ...checkWorkers({ setting: 'GATEWAY_WORKERS', workers, warnings: instance.warnings }),
+    instance.finding,
+  ]
 }
 
 async function checkFiles(

@@ -2,6 +2,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { collectProcessMetrics } from '@chancery/service-kit'
 import type { ChannelOperations, Metrics, SettingSources, SupervisedWorker } from '@chancery/service-kit'
 import { operatorEvent } from '../../audit/operator-event.ts'
+import type { RefusalSum } from '../../audit/refusal-audit.ts'
 import type { Core } from '../../core.ts'
 import type { LoadedFiles } from '../../policy/load-files.ts'
 import type { Policy } from '../../policy/policy.ts'
@@ -92,7 +93,7 @@ export async function openOwner(
 }
 
 /** What workers may ask of the supervisor. */
-function operationsOf({ state, quota }: Pick<Core, 'state' | 'quota'>): ChannelOperations {
+function operationsOf({ state, quota, refusals }: Pick<Core, 'state' | 'quota' | 'refusals'>): ChannelOperations {
   return {
     appendEvents: (events: readonly JsonObject[]) => state?.append(...events),
     measureState: () => state?.measure(),
@@ -101,6 +102,9 @@ function operationsOf({ state, quota }: Pick<Core, 'state' | 'quota'>): ChannelO
     claimQuota: (claim: QuotaClaim) => quota.claim(claim),
     spendProof: (proof: SpentProof) => quota.spend(proof),
     probeQuota: () => quota.probe(),
+    addRefusals: (sums: readonly RefusalSum[]) => {
+      for (const sum of sums) refusals.add(sum)
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import { ReportedLimiter, startJobs, systemClock, systemIds } from '@chancery/service-kit'
+import { ReportedLimiter, SupervisedLimiter, startJobs, systemClock, systemIds } from '@chancery/service-kit'
 import type { Log, RunningService, WorkerStart } from '@chancery/service-kit'
 import { serveGateway } from '../../app.ts'
 import { RedisQuota } from '../../quota/redis-quota.ts'
@@ -13,13 +13,16 @@ import type { GatewayBegin } from '../../workers/messages.ts'
 import { RemoteQuota } from '../../workers/remote-quota.ts'
 import { RemoteState } from '../../workers/remote-state.ts'
 
+const PASS_SUMS_SECONDS = 10
+const PASS_SUMS_MS = 5000
+
 /**
  * Starts one of several workers. It listens and answers. What must exist once is in the supervisor: the state file, the
  * refresh of the lists, the counters of quotas and spent proofs, and the delivery of the audit.
  */
 export async function startWorker(
   settings: GatewaySettings,
-  { begin, channel, workers, shareMetrics }: WorkerStart<GatewayBegin>,
+  { begin, channel, restarts, shareMetrics }: WorkerStart<GatewayBegin>,
   { log, version }: { readonly log: Log; readonly version: string },
 ): Promise<RunningService> {
   const lease = new LeaseHolder(begin.lease, channel)
@@ -41,8 +44,11 @@ export async function startWorker(
       refreshResults,
       quota: quota instanceof RedisQuota ? quota : new RemoteQuota(channel),
       failures: new ReportedLimiter(systemClock, channel),
-      // Together not more than the setting.
-      auditRefusalsPerMinute: Math.ceil(settings.auditRefusalsPerMinute / workers),
+      doWorkersRestart: () => restarts.areRepeated(),
+      refusalLimits: new SupervisedLimiter(systemClock, channel),
+      // Without a state nothing writes them.
+      passSums:
+        settings.stateFile === undefined ? undefined : (sums) => channel.call('addRefusals', sums, PASS_SUMS_MS),
     },
   )
   const { core, access } = opened
@@ -54,7 +60,7 @@ export async function startWorker(
     core.authorities.update(newer.policy)
     if (newer.tls !== undefined) for (const each of served.listeners) each.replaceTls(newer.tls)
   })
-  const jobs = startJobs([refusedRequests(core), ...served.jobs], {
+  const jobs = startJobs([refusedRequests(core, PASS_SUMS_SECONDS), ...served.jobs], {
     clock: core.clock,
     log,
     metrics: core.metrics.registry,

@@ -1,7 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeJson } from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
 import { requireValues, systemClock, systemIds } from '@chancery/service-kit'
 import {
   childPids,
@@ -17,6 +19,7 @@ import {
 import type { GatewayProcess } from '@chancery/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { readGatewaySettings } from '../../settings/gateway-settings.ts'
+import { exportAudit } from '../audit.ts'
 import { initializeState } from '../initialize-state.ts'
 
 const PATIENT = { timeout: 90_000 }
@@ -47,18 +50,30 @@ const decisions = async (): Promise<number> => {
   return Number(/^gateway_trust_decisions_total\{result="trusted"\} (\d+)$/m.exec(text)?.[1] ?? 0)
 }
 
+/** Asks one worker, over the connection of the agent. */
+const askReady = (agent: Agent): Promise<{ readonly status: number; readonly body: JsonObject }> =>
+  new Promise((resolve, reject) => {
+    get(`${gateway?.url ?? ''}/ready`, { agent }, (response) => {
+      let text = ''
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()))
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) as JsonObject }))
+    }).on('error', reject)
+  })
+
 it('two workers serve, one goes on when the other is killed, and SIGTERM ends all', async () => {
   const env = {
     GATEWAY_WORKERS: '2',
     GATEWAY_POLICY_FILE: join(home, 'policy.json'),
     GATEWAY_STATE_FILE: join(home, 'gateway.state'),
     GATEWAY_DRAIN_SECONDS: '0',
+    GATEWAY_AUTH_FAILURES_PER_MINUTE: '1000',
     GATEWAY_LOG_LEVEL: 'error',
   }
   const list = await testList(by, systemClock.now(), { entries: [{ certificate_id: 'cert-revoked' }] })
   const policy = testPolicy({ agency: testNetwork(by, list) }, [caller, watcher])
   await writeFile(env.GATEWAY_POLICY_FILE, writeJson(policy), { mode: 0o600 })
-  await initializeState(requireValues(readGatewaySettings({ flags: {}, env })), { clock: systemClock, ids: systemIds })
+  const settings = requireValues(readGatewaySettings({ flags: {}, env }))
+  await initializeState(settings, { clock: systemClock, ids: systemIds })
   gateway = await startGatewayProcess(env)
   const { pid = 0 } = gateway ?? {}
   await expect.poll(() => childPids(pid).length, PATIENT).toBe(2)
@@ -82,8 +97,39 @@ it('two workers serve, one goes on when the other is killed, and SIGTERM ends al
   await expect.poll(() => childPids(pid).filter((worker) => worker !== first).length, PATIENT).toBe(2)
   expect(await decisions()).toBeGreaterThan(REQUESTS)
 
+  // A worker whose supervisor does not respond is not ready, and is again when it responds.
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  expect(await askReady(agent)).toEqual({ status: 200, body: { status: 'ready' } })
+  process.kill(pid, 'SIGSTOP')
+  try {
+    await expect
+      .poll(() => askReady(agent), PATIENT)
+      .toMatchObject({
+        status: 503,
+        body: { reason: 'not_ready', details: { checks: { supervisor: false, revocation: true } } },
+      })
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+  await expect.poll(async () => (await askReady(agent)).status, PATIENT).toBe(200)
+  agent.destroy()
+
+  // Both workers refuse some of them: the limit of 20 events an address, and one sum, hold for both together.
+  const wrong = 'wrong-'.repeat(8)
+  const refused = await Promise.all(
+    Array.from({ length: 50 }, () => gateway?.request('GET', '/v1/networks', { token: wrong })),
+  )
+  expect(refused.map((response) => response?.status)).toEqual(refused.map(() => 401))
+
   const all = childPids(pid)
   await gateway?.stop()
   expect(await gateway?.exited).toBe(0)
   expect(all.filter(isRunning)).toEqual([])
+  const events: JsonObject[] = []
+  await exportAudit(settings, async (lines) => {
+    for (const line of lines.split('\n')) if (line !== '') events.push(JSON.parse(line) as JsonObject)
+  })
+  const ids = refused.map((response) => response?.headers['x-request-id'])
+  expect(events.filter(({ request_id }) => ids.includes(String(request_id)))).toHaveLength(2 * 20)
+  expect(events.filter(({ event }) => event === 'refused_requests')).toMatchObject([{ status: 401, count: 30 }])
 }, 120_000)

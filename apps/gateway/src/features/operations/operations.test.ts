@@ -30,6 +30,23 @@ describe('GET /health, /ready', () => {
     expect([head.status, head.text]).toEqual([200, ''])
   })
 
+  it('503 in a worker without a recent message of its supervisor', async () => {
+    const { gateway } = await startTestSetup()
+    let hasLease = true
+    try {
+      Object.defineProperty(gateway.gateway.core.trust, 'hasLease', { get: () => hasLease })
+      expect((await gateway.request('GET', '/ready')).body).toEqual({ status: 'ready' })
+      hasLease = false
+      const response = await gateway.request('GET', '/ready')
+      expectRefusal(response, 503, 'unavailable', 'not_ready')
+      expect(response.body['details']).toEqual({
+        checks: { revocation: true, state: true, quota: true, audit_capacity: true, supervisor: false },
+      })
+    } finally {
+      await gateway.stop()
+    }
+  })
+
   it('503 when a list expires, without naming the network; other networks are still verified', async () => {
     const time = new ManualClock('2026-03-02T12:00:00Z')
     const [ending, lasting] = [await testIssuer('ending'), await testIssuer('lasting')]

@@ -5,7 +5,17 @@ import type { GatewaySettings } from '../../settings/gateway-settings.ts'
 /** Lists what `openOperations` needs. */
 export interface OperationsOptions extends Pick<
   Core,
-  'version' | 'clock' | 'log' | 'metrics' | 'access' | 'trust' | 'refreshResults' | 'state' | 'quota' | 'isServing'
+  | 'version'
+  | 'clock'
+  | 'log'
+  | 'metrics'
+  | 'access'
+  | 'trust'
+  | 'refreshResults'
+  | 'state'
+  | 'quota'
+  | 'isServing'
+  | 'doWorkersRestart'
 > {
   readonly settings: Pick<
     GatewaySettings,

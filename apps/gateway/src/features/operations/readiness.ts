@@ -7,6 +7,8 @@ export type ReadyChecks = {
   readonly state: boolean
   readonly quota: boolean
   readonly audit_capacity: boolean
+  /** Only of a worker: without a recent message of its supervisor it gives no answers. */
+  readonly supervisor?: boolean
 }
 
 export async function checkReadiness(parts: OperationsParts): Promise<ReadyChecks> {
@@ -18,6 +20,7 @@ export async function checkReadiness(parts: OperationsParts): Promise<ReadyCheck
     state: state?.isHealthy ?? true,
     quota: await quota.probe(),
     audit_capacity: state === undefined || state.usage.usedBytes < settings.stateMaxBytes,
+    ...(trust?.hasLease === undefined ? {} : { supervisor: trust.hasLease }),
   }
 }
 
