@@ -8,6 +8,8 @@ import { findUndescribedRefusal } from './described-refusals.ts'
 export interface TestResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
+  /** As sent, not decompressed. */
+  readonly bytes: Uint8Array
   readonly text: string
   /** Undefined when the body is not JSON. */
   readonly json: JsonValue | undefined
@@ -42,7 +44,8 @@ export function send(url: string, method: string, target: string, options: SendO
         const bytes = Buffer.concat(chunks)
         const [status, json] = [answer.statusCode ?? 0, tryJson(bytes)]
         const problem = findUndescribedRefusal(method, target, status, json)
-        if (problem === undefined) resolve({ status, headers: answer.headers, text: bytes.toString('utf8'), json })
+        if (problem === undefined)
+          resolve({ status, headers: answer.headers, bytes, text: bytes.toString('utf8'), json })
         else reject(new Error(problem))
       })
     })

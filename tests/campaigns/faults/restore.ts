@@ -271,7 +271,7 @@ interface Mark {
   readonly revoked_operator_keys: readonly { readonly key_id: string }[]
 }
 
-const NONE: TestResponse = { status: 0, headers: {}, text: '', json: undefined }
+const NONE: TestResponse = { status: 0, headers: {}, bytes: new Uint8Array(), text: '', json: undefined }
 
 function sequenceOf({ json }: TestResponse): number {
   return isJsonObject(json) ? Number(json['sequence']) : -1

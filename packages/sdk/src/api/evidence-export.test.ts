@@ -1,5 +1,6 @@
 import { EMPTY_STORE, NO_SUBJECT, chainEntry, toUtf8 } from '@chancery/protocol'
 import { describe, expect, it } from 'vitest'
+import { ResponseError } from '../errors.ts'
 import type { Call, Connection } from '../http/call.ts'
 import { exportPages, linesOf } from './evidence-export.ts'
 
@@ -106,5 +107,33 @@ describe('exportPages', () => {
     const call = async ({ read }: Call<unknown>): Promise<unknown> =>
       read({ status: 200, body: toUtf8(body) } as Parameters<typeof read>[0])
     await expect(sequencesOf({ call } as unknown as Connection, since)).rejects.toThrow(problem)
+  })
+
+  it('asks for compressed pages, and for plain ones after a compressed answer without its length', async () => {
+    const store = storeOf(
+      () => 2500,
+      () => 0,
+    )
+    const asked: (boolean | undefined)[] = []
+    let refuses = true
+    const call = async (given: Call<unknown>): Promise<unknown> => {
+      asked.push(given.takesGzip)
+      if (given.takesGzip === true && refuses)
+        throw new ResponseError({ status: 200, requestId: undefined, problem: 'it is compressed' })
+      return store.call(given)
+    }
+    const connection = { ...store, call } as unknown as Connection
+    const entries = async (compressed: boolean): Promise<number> => {
+      let count = 0
+      for await (const page of exportPages(connection, 0, { compressed })) count += page.entries
+      return count
+    }
+    expect(await entries(true)).toBe(2500)
+    expect([asked[0], asked.at(-1)]).toEqual([true, undefined])
+    refuses = false
+    asked.length = 0
+    expect([await entries(true), new Set(asked)]).toEqual([2500, new Set([true])])
+    asked.length = 0
+    expect([await entries(false), new Set(asked)]).toEqual([2500, new Set([undefined])])
   })
 })

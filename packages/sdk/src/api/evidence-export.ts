@@ -1,7 +1,9 @@
 import { evidence } from '@chancery/contract'
 import { FormError, fromUtf8, readEventLine } from '@chancery/protocol'
 import { bytes } from '../http/read-response.ts'
+import { ResponseError } from '../errors.ts'
 import type { CallOptions, Connection } from '../http/call.ts'
+import type { Incoming } from '../http/transport.ts'
 
 /** Most entries of one page (protocol/trust-operations 6.7). */
 export const MAX_PAGE = 1000
@@ -13,6 +15,12 @@ export interface ExportedPage {
   readonly last_sequence: number
 }
 
+/** Given with an export. */
+export interface ExportOptions extends CallOptions {
+  /** Pages are compressed on their way. They are the same bytes after that. Default: false. */
+  readonly compressed?: boolean
+}
+
 const LINE_FEED = 10
 
 /**
@@ -22,11 +30,24 @@ const LINE_FEED = 10
 export async function* exportPages(
   { call }: Connection,
   since: number,
-  options: CallOptions | undefined,
+  options: ExportOptions | undefined,
 ): AsyncGenerator<ExportedPage, void, undefined> {
-  const ask = (after: number): Promise<ExportedPage | undefined> => {
+  let takesGzip = options?.compressed === true
+  const fetchPage = async (after: number): Promise<ExportedPage | undefined> => {
     const query = { since_sequence: after, limit: MAX_PAGE }
-    const page = call({ route: evidence.export, query, read: (incoming) => readPage(bytes(incoming)), options })
+    const asked = { route: evidence.export, query, read: (incoming: Incoming) => readPage(bytes(incoming)), options }
+    if (!takesGzip) return call(asked)
+    try {
+      return await call({ ...asked, takesGzip })
+    } catch (error) {
+      if (!(error instanceof ResponseError)) throw error
+      // A proxy compresses without giving the length. The request is signed again and asks for no compression.
+      takesGzip = false
+      return call(asked)
+    }
+  }
+  const ask = (after: number): Promise<ExportedPage | undefined> => {
+    const page = fetchPage(after)
     // A failure is thrown where the page is awaited; a page that is not needed may fail.
     page.catch(() => undefined)
     return page

@@ -26,10 +26,10 @@ import type { DecisionSearchApi } from './decision-search.ts'
 import { isDryRun, preview } from './dry-run.ts'
 import type { EvidenceEvent, EvidenceFilter } from './evidence-entries.ts'
 import { MAX_PAGE, exportPages, linesOf } from './evidence-export.ts'
-import type { ExportedPage } from './evidence-export.ts'
+import type { ExportOptions, ExportedPage } from './evidence-export.ts'
 
 export type { EvidenceEvent, EvidenceFilter } from './evidence-entries.ts'
-export type { ExportedPage } from './evidence-export.ts'
+export type { ExportOptions, ExportedPage } from './evidence-export.ts'
 
 export interface EvidencePage {
   readonly count: number
@@ -103,7 +103,7 @@ export interface EvidenceApi extends DecisionSearchApi {
   /** Returns at most 1000 entries after a sequence, byte for byte as stored. */
   lines(sinceSequence: number, limit?: number, options?: CallOptions): Promise<readonly string[]>
   /** Returns every page after a sequence as bytes, with two pages in flight. Use it to copy an export. */
-  pages(sinceSequence?: number, options?: CallOptions): AsyncGenerator<ExportedPage, void, undefined>
+  pages(sinceSequence?: number, options?: ExportOptions): AsyncGenerator<ExportedPage, void, undefined>
   /** Returns every line after a sequence, with two pages in flight. */
   export(sinceSequence?: number, options?: CallOptions): AsyncGenerator<string, void, undefined>
   /** Returns the report of the authority about its own store; `StoreChecker` verifies without trusting the authority. */

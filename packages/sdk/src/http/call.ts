@@ -54,6 +54,8 @@ export interface Call<Answer> {
   readonly retry?: 'never'
   /** Asks this instance and no other. */
   readonly at?: string
+  /** Asks an operator route for a compressed answer. It is refused when a proxy compresses it without its length. */
+  readonly takesGzip?: boolean
   readonly options?: CallOptions | undefined
 }
 
@@ -132,7 +134,7 @@ async function attempt<Answer>(parts: CallerParts, call: Call<Answer>, at: Try):
         ...signed,
       },
       ...(body === undefined ? {} : { body: toUtf8(writeJson(body)) }),
-      takesGzip: route.method === 'GET' && !isOperatorCall,
+      takesGzip: isOperatorCall ? call.takesGzip === true && 'once' : route.method === 'GET',
       signal: call.options?.signal,
     },
   )

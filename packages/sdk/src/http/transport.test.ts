@@ -150,6 +150,14 @@ describe('send', () => {
       expect(accepted).toEqual(['gzip', 'identity'])
     })
 
+    it('does not repeat a request that may be sent once', async () => {
+      reply = (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('the page'))
+      expect(await failure(ask({ takesGzip: 'once' }))).toMatchObject({
+        problem: 'it is compressed and its length is not given',
+      })
+      expect(accepted).toEqual(['gzip'])
+    })
+
     it('takes one with its length at the first request', async () => {
       const bytes = gzipSync('the list')
       reply = (response) => {

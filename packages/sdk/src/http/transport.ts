@@ -24,8 +24,11 @@ export interface Outgoing {
   readonly signal?: AbortSignal | undefined
   /** What is left for the whole call, when that is less than one attempt may take. */
   readonly leftMs?: number
-  /** Compressed answers are asked for. Only for requests that may be sent twice as they are. */
-  readonly takesGzip?: boolean
+  /**
+   * Compressed answers are asked for. Only for requests that may be sent twice as they are, unless `once`: then an
+   * answer without its length is refused.
+   */
+  readonly takesGzip?: boolean | 'once'
 }
 
 export interface Incoming {
@@ -69,7 +72,7 @@ export async function send(options: TransportOptions, outgoing: Outgoing): Promi
       cache: 'no-store',
     })
   try {
-    let response = await ask(outgoing.takesGzip === true ? 'gzip' : 'identity')
+    let response = await ask((outgoing.takesGzip ?? false) === false ? 'identity' : 'gzip')
     if (outgoing.takesGzip === true && isCodedWithoutLength(response)) {
       // A proxy compresses while it sends. A read without a signature can be asked for again.
       await response.body?.cancel()

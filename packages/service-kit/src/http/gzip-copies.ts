@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { gzip } from 'node:zlib'
 import type { MaybePromise } from '../async/maybe-promise.ts'
+import { gzipQuality } from './content-coding.ts'
 import { CachedDocument } from './response.ts'
 import type { HandlerResult } from './bind.ts'
 
@@ -32,7 +33,7 @@ export class GzipCopies {
 
   /** The first reader of a new version waits until it is compressed. A reader that has it, or accepts no copy, does not. */
   copyFor(answer: HandlerResult, headers: IncomingHttpHeaders): MaybePromise<Uint8Array | undefined> {
-    if (!(answer instanceof CachedDocument) || !answer.isLarge || !acceptsGzip(headers['accept-encoding']))
+    if (!(answer instanceof CachedDocument) || !answer.isLarge || gzipQuality(headers['accept-encoding']) === 0)
       return undefined
     return answer.formHeldBy(headers['if-none-match']) === undefined ? this.copyOf(answer) : undefined
   }
@@ -70,19 +71,4 @@ export class GzipCopies {
     }
     return copy
   }
-}
-
-/**
- * Returns whether an Accept-Encoding value accepts gzip (RFC 9110 section 12.5.3). Without the header nothing is
- * compressed.
- */
-function acceptsGzip(accept: string | undefined): boolean {
-  let any = false
-  for (const entry of (accept ?? '').split(',')) {
-    const [name = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase())
-    const isTaken = !parameters.some((each) => /^q=0(?:\.0{0,3})?$/.test(each))
-    if (name === 'gzip' || name === 'x-gzip') return isTaken
-    if (name === '*') any = isTaken
-  }
-  return any
 }

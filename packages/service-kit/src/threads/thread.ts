@@ -30,17 +30,25 @@ export class ThreadError extends Error {
 interface Waiting {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: Error) => void
+  readonly timer: NodeJS.Timeout | undefined
+}
+
+export interface ThreadOptions extends Pick<WorkerOptions, 'workerData' | 'env'> {
+  /** A thread that does not finish a call within this time is ended. Default: no limit. */
+  readonly limitMs?: number
 }
 
 /** A thread that runs calls. When it ends, all open and later calls fail. */
 export class Thread {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
+  readonly #limitMs: number | undefined
   #calls = 0
   #ended = false
 
   /** `name` is a file in the folder of `from`, without its extension, which differs between sources and build. */
-  constructor(name: string, from: string, options: Pick<WorkerOptions, 'workerData' | 'env'> = {}) {
+  constructor(name: string, from: string, { limitMs, ...options }: ThreadOptions = {}) {
+    this.#limitMs = limitMs
     const extension = from.endsWith('.ts') ? 'ts' : 'js'
     this.#worker = new Worker(new URL(`${name}.${extension}`, from), options)
     this.#worker.on('message', (reply: ReplyMessage) => this.#settle(reply))
@@ -60,9 +68,11 @@ export class Thread {
     this.#calls += 1
     const call = this.#calls
     return new Promise<Value>((resolve, reject) => {
-      this.#waiting.set(call, { resolve: resolve as (value: unknown) => void, reject })
-      this.#worker.ref()
+      // Throws for an argument that cannot be copied. Then no reply comes, so nothing waits for one.
       this.#worker.postMessage({ call, operation, argument } satisfies CallMessage, [...transfer])
+      this.#worker.ref()
+      const timer = this.#limitMs === undefined ? undefined : setTimeout(() => this.#hang(), this.#limitMs)
+      this.#waiting.set(call, { resolve: resolve as (value: unknown) => void, reject, timer })
     })
   }
 
@@ -74,13 +84,23 @@ export class Thread {
     const waiting = this.#waiting.get(reply.call)
     this.#waiting.delete(reply.call)
     if (this.#waiting.size === 0) this.#worker.unref()
+    clearTimeout(waiting?.timer)
     if ('failure' in reply) waiting?.reject(new ThreadError(reply.failure.name, reply.failure.message))
     else waiting?.resolve(reply.value)
   }
 
-  #end(cause?: unknown): void {
+  /** It may hold its core without end, so it is ended with all its calls. */
+  #hang(): void {
+    this.#end(undefined, 'the thread did not finish in time and was ended')
+    void this.#worker.terminate()
+  }
+
+  #end(cause?: unknown, message = 'the thread has ended'): void {
     this.#ended = true
-    for (const { reject } of this.#waiting.values()) reject(new ThreadEndedError('the thread has ended', { cause }))
+    for (const { reject, timer } of this.#waiting.values()) {
+      clearTimeout(timer)
+      reject(new ThreadEndedError(message, { cause }))
+    }
     this.#waiting.clear()
   }
 }

@@ -1,5 +1,4 @@
-import { systemClock } from '@chancery/service-kit'
-import { createTestDatabase, currentBackend } from '@chancery/testkit'
+import { currentBackend } from '@chancery/testkit'
 import type { TestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -7,41 +6,28 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LockTimeoutError, DatabaseUnavailableError, UnknownOutcomeError } from '../database.ts'
 import type { Database, Query } from '../database.ts'
 import { describeDatabase, locationOf } from '../database.suite.ts'
-import { migrate } from '../migrate.ts'
 import { lockMigrations } from '../locks/migration.ts'
 import { openDatabase, translateDatabaseError } from '../open.ts'
 import { openPostgres } from './open.ts'
+import { closeSoon, openTestPostgres } from './postgres.suite.ts'
+import type { OpenedPostgres } from './postgres.suite.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import { readVersions } from '../locks/versions.ts'
 import type { Domain } from '../locks/domains.ts'
 
 if (currentBackend() === 'postgres') describeDatabase('postgres')
 
-/** A pool that lost track of a connection waits for it permanently. */
-function closeSoon(database: Database): Promise<'closed' | 'hangs'> {
-  const hangs = new Promise<'hangs'>((resolve) => {
-    setTimeout(() => resolve('hangs'), 10_000)
-  })
-  return Promise.race([database.close().then(() => 'closed' as const), hangs])
-}
-
 describe.runIf(currentBackend() === 'postgres')('PostgreSQL', () => {
+  let opened: OpenedPostgres
   let testDatabase: TestDatabase
   let database: Database
   let outside: pg.Client
   beforeAll(async () => {
-    testDatabase = await createTestDatabase('postgres')
-    database = openDatabase(locationOf(testDatabase))
-    await migrate(database, () => systemClock.now())
-    outside = new pg.Client({ connectionString: testDatabase.settings['DATABASE_URL'] ?? '' })
-    await outside.connect()
+    opened = await openTestPostgres()
+    ;({ testDatabase, database, outside } = opened)
   })
-  afterAll(async () => {
-    await closeSoon(database)
-    await outside.end()
-    await testDatabase.drop()
-  })
-  const policyVersion = async (): Promise<number | undefined> => (await readVersions(database)).versions.get('policy')
+  afterAll(() => opened.close())
+  const policyVersion = (): Promise<number | undefined> => opened.policyVersion()
 
   /** Ends the connection a transaction runs on, from outside, and waits until it is gone. */
   async function cutConnection(tx: Query): Promise<void> {

@@ -1,13 +1,9 @@
-import { systemClock } from '@chancery/service-kit'
-import { createTestDatabase, currentBackend } from '@chancery/testkit'
-import type { TestDatabase } from '@chancery/testkit'
-import pg from 'pg'
+import { currentBackend } from '@chancery/testkit'
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database, Statement } from '../database.ts'
-import { locationOf } from '../database.suite.ts'
-import { migrate } from '../migrate.ts'
-import { openDatabase } from '../open.ts'
-import { readVersions } from '../locks/versions.ts'
+import { openTestPostgres } from './postgres.suite.ts'
+import type { OpenedPostgres } from './postgres.suite.ts'
 
 /** Waits until a statement waits for a lock. */
 async function isBlocked(outside: pg.Client): Promise<void> {
@@ -21,22 +17,15 @@ async function isBlocked(outside: pg.Client): Promise<void> {
 }
 
 describe.runIf(currentBackend() === 'postgres')('pipelined transactions', () => {
-  let testDatabase: TestDatabase
+  let opened: OpenedPostgres
   let database: Database
   let outside: pg.Client
   beforeAll(async () => {
-    testDatabase = await createTestDatabase('postgres')
-    database = openDatabase(locationOf(testDatabase))
-    await migrate(database, () => systemClock.now())
-    outside = new pg.Client({ connectionString: testDatabase.settings['DATABASE_URL'] ?? '' })
-    await outside.connect()
+    opened = await openTestPostgres()
+    ;({ database, outside } = opened)
   })
-  afterAll(async () => {
-    await database.close()
-    await outside.end()
-    await testDatabase.drop()
-  })
-  const policyVersion = async (): Promise<number | undefined> => (await readVersions(database)).versions.get('policy')
+  afterAll(() => opened.close())
+  const policyVersion = (): Promise<number | undefined> => opened.policyVersion()
 
   /** Locks the row of a domain, and reads its version. */
   const lockAndRead: readonly Statement<undefined, { readonly version: number }>[] = [

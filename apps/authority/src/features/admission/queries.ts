@@ -169,21 +169,26 @@ export async function listRulesOf(db: Reader, keys: readonly string[]): Promise<
   return rows.map(({ rule_id }) => rule_id)
 }
 
+/** Admitted certificates that are in force: not ended, and not revoked. */
+function selectInForce(db: Reader, now: string) {
+  return db
+    .selectFrom('admitted_certs as a')
+    .innerJoin('issued_certs as c', 'c.cert_id', 'a.cert_id')
+    .where('c.status', '=', 'issued')
+    .where('c.expires_at', '>', now)
+    .where((eb) => eb.or([eb('c.revoke_after', 'is', null), eb('c.revoke_after', '>', now)]))
+}
+
 /** The rule that admitted a certificate which this key may renew now; undefined when there is none. */
 export async function findRenewableRule(
   db: Reader,
   { cert_id, node_public_key }: { readonly cert_id: string; readonly node_public_key: string },
   now: string,
 ): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('admitted_certs as a')
-    .innerJoin('issued_certs as c', 'c.cert_id', 'a.cert_id')
+  const row = await selectInForce(db, now)
     .select('a.rule_id')
     .where('a.cert_id', '=', cert_id)
     .where('c.node_public_key', '=', node_public_key)
-    .where('c.status', '=', 'issued')
-    .where('c.expires_at', '>', now)
-    .where((eb) => eb.or([eb('c.revoke_after', 'is', null), eb('c.revoke_after', '>', now)]))
     .executeTakeFirst()
   return row?.rule_id
 }
@@ -195,14 +200,10 @@ export function listValidOf(
   now: string,
   limit: number,
 ): Promise<readonly { readonly cert_id: string }[]> {
-  return db
-    .selectFrom('admitted_certs as a')
-    .innerJoin('issued_certs as c', 'c.cert_id', 'a.cert_id')
+  return selectInForce(db, now)
     .select('a.cert_id')
     .where('a.rule_id', '=', rule_id)
     .where('a.expires_at', '>', now)
-    .where('c.status', '=', 'issued')
-    .where((eb) => eb.or([eb('c.revoke_after', 'is', null), eb('c.revoke_after', '>', now)]))
     .orderBy('a.cert_id')
     .limit(limit)
     .execute()

@@ -1,6 +1,7 @@
 import { evidence } from '@chancery/contract'
 import type { BoundaryDecision, ContextRecord, Instant, JustificationProof } from '@chancery/protocol'
 import { writeSortable } from '@chancery/protocol'
+import { CodedPages } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
 import { bindRead } from '../../auth/replica-routes.ts'
 import { anchor } from './anchor.ts'
@@ -110,6 +111,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     rejections: new RejectionBook(),
     signatureChecks: new SignatureChecks(parts.log),
     listeners: new AppendListeners(),
+    exportPages: new CodedPages(),
     storeSize: { entries: 0 },
   }
   const appender = new EvidenceAppender(own)

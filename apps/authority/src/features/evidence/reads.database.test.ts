@@ -1,3 +1,4 @@
+import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { readReceived, recordDigest } from '@chancery/protocol'
 import { executionEvidenceForm } from '@chancery/protocol'
 import type { BoundaryDecision, JsonObject } from '@chancery/protocol'
@@ -117,6 +118,29 @@ describe('GET /admin/evidence/export', () => {
     expect(answer.text.endsWith('\n')).toBe(true)
     expect(sequences({ entries: parseLines(answer.text.split('\n').slice(0, -1)) })).toEqual([3, 4, 5])
     expect((await evidenceStore.get('/admin/evidence/export?since_sequence=99')).text).toBe('')
+  })
+
+  it.each([
+    ['gzip', gunzipSync],
+    ['zstd', zstdDecompressSync],
+  ] as const)('200: the same bytes, compressed with %s for a reader that accepts it', async (coding, decompress) => {
+    const path = '/admin/evidence/export'
+    const plain = await evidenceStore.get(path)
+    expect([plain.headers['content-encoding'], plain.headers.vary]).toEqual([undefined, 'Accept-Encoding'])
+    const headers = { 'accept-encoding': coding }
+    const answer = await evidenceStore.na.as('standard')('GET', path, undefined, { headers })
+    expect([answer.status, answer.headers['content-encoding'], answer.headers.vary]).toEqual([
+      200,
+      coding,
+      'Accept-Encoding',
+    ])
+    expect(answer.headers['content-type']).toBe('application/x-ndjson')
+    expect(Number(answer.headers['content-length'])).toBe(answer.bytes.length)
+    expect(answer.bytes.length).toBeLessThan(plain.bytes.length)
+    expect(Buffer.compare(decompress(answer.bytes), plain.bytes)).toBe(0)
+    // No other route of operators compresses.
+    const other = await evidenceStore.na.as('standard')('GET', '/admin/evidence', undefined, { headers })
+    expect(other.headers['content-encoding']).toBeUndefined()
   })
 
   it.each(['limit=0', 'limit=1001', 'since_sequence=-1', 'since_sequence=x'])('400: %s', async (query) => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { seedSigner, toBase64, toUtf8 } from '@chancery/protocol'
+import { Thread } from '@chancery/service-kit'
 import { afterEach, expect, it } from 'vitest'
 import { SignatureChecks } from './signature-checks.ts'
 import type { SignedClaim } from './signature-checks.ts'
@@ -36,6 +37,30 @@ it.runIf(availableParallelism() > 1)('verifies on the event loop when the thread
   const odd = claims.map((claim) => ({ ...claim, more: () => undefined }))
   expect(await Promise.all(odd.map((claim) => checks.verify(claim)))).toEqual(claims.map((_, at) => at % 3 !== 0))
   expect(warnings.length).toBeGreaterThan(0)
+})
+
+it.runIf(availableParallelism() > 1)('ends a thread that hangs, verifies meanwhile, and replaces it', async () => {
+  const threads: Thread[] = []
+  const openThread = (): Thread => {
+    // The first one hangs.
+    const file = threads.length === 0 ? './hanging-thread.suite' : './signature-thread'
+    const thread = new Thread(file, import.meta.url, { env: {}, limitMs: threads.length === 0 ? 200 : 20_000 })
+    threads.push(thread)
+    return thread
+  }
+  const replaced = new SignatureChecks({ warn: (event) => void warnings.push(event) }, { openThread, pauseMs: 300 })
+  const claims = await makeClaims(20)
+  const expected = claims.map((_, at) => at % 3 !== 0)
+  const verify = (): Promise<boolean[]> => Promise.all(claims.map((claim) => replaced.verify(claim)))
+  expect(await verify()).toEqual(expected)
+  expect([warnings.length, threads.length, threads[0]?.hasEnded]).toEqual([1, 1, true])
+  // During the pause without a thread.
+  expect(await verify()).toEqual(expected)
+  expect(threads).toHaveLength(1)
+  await new Promise((done) => setTimeout(done, 400))
+  expect(await verify()).toEqual(expected)
+  expect([warnings.length, threads.length, threads[1]?.hasEnded]).toEqual([1, 2, false])
+  await replaced.close()
 })
 
 it('verifies on the event loop after it was closed', async () => {

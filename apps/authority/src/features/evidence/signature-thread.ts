@@ -1,5 +1,5 @@
 import { toUtf8, verifySignature } from '@chancery/protocol'
-import { serveCalls } from '@chancery/service-kit'
+import { serveCalls } from '@chancery/service-kit/threads'
 import type { SignedClaim } from './signature-checks.ts'
 
 /** Verifies whole batches, so that the event loop of the authority does not wait for the arithmetic. */

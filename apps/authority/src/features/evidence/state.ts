@@ -1,3 +1,4 @@
+import type { CodedPages } from '@chancery/service-kit'
 import type { AppendListeners } from './append-listeners.ts'
 import type { ExecutorKeyCache } from './executor-key-cache.ts'
 import type { EvidenceParts } from './parts.ts'
@@ -12,6 +13,7 @@ export interface EvidenceState extends EvidenceParts {
   readonly rejections: RejectionBook
   readonly signatureChecks: SignatureChecks
   readonly listeners: AppendListeners
+  readonly exportPages: CodedPages
   /** About how many entries the store has, as the last batch found it; for plans of queries. */
   readonly storeSize: { entries: number }
 }

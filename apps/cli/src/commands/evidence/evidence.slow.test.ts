@@ -303,6 +303,16 @@ describe('evidence witness', () => {
 })
 
 describe('evidence witnesses', () => {
+  it('says what to do before the first checkpoint', async () => {
+    // With the store the job would sign one meanwhile.
+    const empty = await openNetwork({ EVIDENCE_STORE: 'off' })
+    const { code, stderr } = await empty.asOperator('evidence witnesses')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('has no checkpoint yet')])
+    expect(stderr).toContain('EVIDENCE_STORE=on')
+    expect(stderr).not.toContain('not_found')
+    await empty.close()
+  })
+
   it('writes no policy with a key of the log that the authority did not sign', async () => {
     const { publicKey } = await testSigner('log', 'a thief')
     const proxy = createServer((request, response) => {

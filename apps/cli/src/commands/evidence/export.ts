@@ -45,7 +45,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       : wholeNumberOrDefault(options, 'since', 0, Number.MAX_SAFE_INTEGER)
     await withProgress(context, 'Exporting', async (progress) => {
       async function* pages(): AsyncGenerator<Uint8Array> {
-        for await (const page of connection.client().evidence.pages(since)) {
+        for await (const page of connection.client().evidence.pages(since, { compressed: compress !== undefined })) {
           yield page.bytes
           count += page.entries
           progress.update(`Exported ${plural(count, 'entry', 'entries')}`)

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { asJson, readLogKey, writeLogPolicy } from '@chancery/protocol'
+import { RefusedError } from '@chancery/sdk'
 import type { LogDescription, LogWitnessState } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { connectAsOperator } from '../../connection/connection.ts'
@@ -14,7 +15,7 @@ import { findLogTrust } from './log-reading.ts'
 /** Runs `evidence witnesses`: exit code 1 when a witness contradicts the log. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
   const connection = await connectAsOperator(context, options)
-  const log = await connection.ask((client) => client.evidenceLog.describe())
+  const log = await describeLog(connection)
   await requireSignedKeys(connection, log)
   const state = await connection.ask((client) => client.evidenceLog.witnesses())
   const out = options.text('policy')
@@ -48,6 +49,20 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     text: lines.join('\n'),
     ids: state.witnesses.map(({ name }) => name),
     exitCode: alarms.length === 0 ? 0 : 1,
+  }
+}
+
+/** An authority describes its log from the first checkpoint on. */
+async function describeLog(connection: Connection): Promise<LogDescription> {
+  try {
+    return await connection.ask((client) => client.evidenceLog.describe())
+  } catch (error) {
+    if (!(error instanceof RefusedError) || error.status !== 404) throw error
+    throw new CommandError({
+      code: 'no_checkpoint',
+      message: `The evidence log of ${connection.url} has no checkpoint yet.`,
+      hint: 'Start the authority with EVIDENCE_STORE=on. It signs the first checkpoint within a minute; then try again.',
+    })
   }
 }
 
