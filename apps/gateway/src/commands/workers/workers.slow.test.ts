@@ -117,7 +117,7 @@ it('two workers serve, one goes on when the other is killed, and SIGTERM ends al
   // Both workers refuse some of them: the limit of 20 events an address, and one sum, hold for both together.
   const wrong = 'wrong-'.repeat(8)
   const refused = await Promise.all(
-    Array.from({ length: 50 }, () => gateway?.request('GET', '/v1/networks', { token: wrong })),
+    Array.from({ length: 50 }, async () => gateway?.request('GET', '/v1/networks', { token: wrong })),
   )
   expect(refused.map((response) => response?.status)).toEqual(refused.map(() => 401))
 
