@@ -13,8 +13,6 @@ import { startAuthority } from '../lib/servers.ts'
 import { round } from '../lib/statistics.ts'
 
 const ENTRIES = 500_000
-/** With SQLite, which runs on the event loop, a larger list holds it for seconds. */
-const SQLITE_ENTRIES = 100_000
 const REVOKED = 100
 const FLEET = 1000
 const LOOP_BAR_MS = 50
@@ -33,7 +31,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const entries = options.entries ?? ENTRIES
   const network = await createNetwork(options.directory)
   const postgres = await measure(options, network, await createPostgres(options.cleanup), entries)
-  const sqlite = await measure(options, network, createSqlite(options.directory), Math.min(entries, SQLITE_ENTRIES))
+  const sqlite = await measure(options, network, createSqlite(options.directory), entries)
   const ratio = Math.min(...[postgres, sqlite].map(({ full, delta }) => (PART * full.sent_bytes) / delta.sent_bytes))
   return { ratio: round(ratio), bar: 1, entries, loop_bar_ms: LOOP_BAR_MS, postgres, sqlite }
 }

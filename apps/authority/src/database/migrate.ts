@@ -49,6 +49,7 @@ import { removedRules } from './migrations/0042-removed-rules.ts'
 import { listChanges } from './migrations/0043-list-changes.ts'
 import { liveness } from './migrations/0044-liveness.ts'
 import { tableRows } from './migrations/0045-table-rows.ts'
+import { listSegments } from './migrations/0046-list-segments.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -98,6 +99,7 @@ const MIGRATIONS: readonly Migration[] = [
   listChanges,
   liveness,
   tableRows,
+  listSegments,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

@@ -40,6 +40,18 @@ export interface Tables
     head_json: ColumnType<string | null, string | null | undefined, string | null>
     bytes: ColumnType<number | null, number | null | undefined, number | null>
     change_json: ColumnType<string | null, string | null | undefined, string | null>
+    /** Of a large list, whose `crl_json` is empty: the text without entries, its segments, the digest of the text. */
+    frame_json: ColumnType<string | null, string | null | undefined, string | null>
+    segments_json: ColumnType<string | null, string | null | undefined, string | null>
+    digest: ColumnType<string | null, string | null | undefined, string | null>
+  }
+  /** Entries of large lists, compressed: those with positions of one bucket, as of the version that wrote them. */
+  crl_segments: {
+    bucket: number
+    sequence: number
+    body: Uint8Array
+    /** The first version without it; null while the current version has it. */
+    replaced_by: ColumnType<number | null, number | null | undefined, number | null>
   }
   /** Numbers and digests of versions whose text is gone: the line has no gap, and marks can still be compared. */
   removed_crl_versions: { sequence: number; digest: string; removed_at: string }

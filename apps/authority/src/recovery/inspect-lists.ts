@@ -2,6 +2,7 @@ import { DAY, HOUR, isJsonObject, readInstant } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Reader } from '../database/database.ts'
+import { DamagedListError, findList, loadListText } from '../database/list-segments.ts'
 import { mayLeaveOut } from './left-out.ts'
 import { pages, parse } from './inspection-report.ts'
 import type { InspectionNotes } from './inspection-report.ts'
@@ -50,7 +51,8 @@ async function inspectVersions(
       last = { sequence, record: last?.record, isNext: false }
       continue
     }
-    const record = await notes.ownRecord(kind, String(sequence), text)
+    const whole = kind === 'crl' ? await wholeText(db, sequence, text) : text
+    const record = await notes.ownRecord(kind, String(sequence), whole)
     if (record !== undefined && record['sequence'] !== sequence) notes.problem(`${name}: says another number`)
     if (last?.record !== undefined && record !== undefined) {
       // Only an audited recovery from a clock that was ahead may date one back. It may be among the removed ones.
@@ -102,11 +104,11 @@ async function lostEntries(db: Reader, previous: JsonObject, list: JsonObject): 
 async function inspectActiveList(db: Reader, notes: InspectionNotes): Promise<void> {
   const last = await db
     .selectFrom('crl_versions')
-    .select(['crl_json', 'issued_at'])
+    .select(['sequence', 'crl_json', 'issued_at'])
     .orderBy('sequence', 'desc')
     .limit(1)
     .executeTakeFirst()
-  const listed = entriesOf(parse(last?.crl_json ?? '') ?? {})
+  const listed = entriesOf(parse((last && (await wholeText(db, last.sequence, last.crl_json))) ?? '') ?? {})
   for (const row of await db.selectFrom('crl_entries').select('cert_id').execute())
     if (!listed.has(row.cert_id)) notes.problem(`crl: the entry ${row.cert_id} is not on the last list`)
   if (last === undefined) return
@@ -119,6 +121,19 @@ async function inspectActiveList(db: Reader, notes: InspectionNotes): Promise<vo
     .limit(100)
     .execute()
   for (const { cert_id } of missing) notes.problem(`crl: the revoked certificate ${cert_id} is not on the last list`)
+}
+
+/** The text of a list. A large one is stored in segments; missing or damaged segments give no text. */
+async function wholeText(db: Reader, sequence: number, text: string): Promise<string> {
+  const list = text === '' ? await findList(db, sequence) : undefined
+  if (list === undefined) return text
+  try {
+    return await loadListText(db, list)
+  } catch (error) {
+    if (!(error instanceof DamagedListError)) throw error
+    // Reported as a record that cannot be read.
+    return ''
+  }
 }
 
 interface RecoveredLine {

@@ -11,6 +11,7 @@ import {
   writeInstant,
 } from '@chancery/protocol'
 import type { Crl, Instant, JsonObject, Signature } from '@chancery/protocol'
+import { findList, loadListText } from '../database/list-segments.ts'
 import type { RecoveryParts } from './parts.ts'
 import type { HighWater } from '../rollback/mark-file.ts'
 import { digestOf, readHeads } from '../rollback/positions.ts'
@@ -38,11 +39,23 @@ export async function raiseMark(parts: RecoveryParts, { crl, feed }: Published):
   const saved = rollback.mark
   const facts = { network_name: network.name, written_at: writeInstant(clock.now()) }
   let mark: HighWater = saved ?? { mark_version: 1, ...facts, ...(await readHeads(database.read)) }
+  const last_crl = saved === undefined ? await readStoredList(parts, mark) : await rollback.readLastList()
+  // The given list may replace it.
+  if (last_crl === undefined && crl === undefined)
+    throw new PublishedListError(
+      `--crl: is needed: the mark names the list ${mark.crl?.sequence}, and its file next to the mark is missing or damaged`,
+    )
+  mark = { ...mark, last_crl: last_crl ?? null }
   if (crl !== undefined) {
     const list = await readOwn('--crl', crl, readCrl, keys.current)
     requireOneHistory(list, mark.last_crl, clock.now())
     const { sequence } = list
-    if (sequence > (mark.crl?.sequence ?? -1))
+    const isNeeded = last_crl === undefined
+    if (isNeeded && sequence < (mark.crl?.sequence ?? -1))
+      throw new PublishedListError(
+        `--crl: is older than the list ${mark.crl?.sequence}, whose file is missing or damaged`,
+      )
+    if (isNeeded || sequence > (mark.crl?.sequence ?? -1))
       mark = { ...mark, crl: { sequence, digest: digestOf(crl) }, last_crl: crl }
   }
   if (feed !== undefined) {
@@ -53,6 +66,12 @@ export async function raiseMark(parts: RecoveryParts, { crl, feed }: Published):
       mark = { ...mark, feed: { sequence, digest: digestOf(feed) }, last_feed: feed }
   }
   return mark
+}
+
+/** The text of the newest stored list, when the mark was made from the database. */
+async function readStoredList({ database }: RecoveryParts, mark: HighWater): Promise<string | null> {
+  const list = mark.crl === null ? undefined : await findList(database.read, mark.crl.sequence)
+  return list === undefined ? null : loadListText(database.read, list)
 }
 
 /** Of several lists, the newest own one. A single list is used as it is, and verified later. */

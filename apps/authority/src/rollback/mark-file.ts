@@ -26,7 +26,10 @@ export type HighWater = {
   readonly revoked_operator_keys: readonly RevokedKey[]
   /** Versions of all domains. They also detect the loss of changes without a sequence, for example an ended treaty. */
   readonly versions: Readonly<Record<string, number>>
-  /** The last signed list and feed as text. A recovery reads the entries that a restored database lacks from them. */
+  /**
+   * The last signed list and feed as text. A recovery reads the entries that a restored database lacks from them. A large
+   * list is null here and has a separate file (list-file.ts).
+   */
   readonly last_crl: string | null
   readonly last_feed: string | null
 }

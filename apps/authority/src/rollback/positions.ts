@@ -25,7 +25,7 @@ export function digestOf(text: string): string {
 export async function readHeads(db: Reader): Promise<Heads> {
   const crl = await db
     .selectFrom('crl_versions')
-    .select(['sequence', 'crl_json'])
+    .select(['sequence', 'crl_json', 'digest'])
     .orderBy('sequence', 'desc')
     .limit(1)
     .executeTakeFirst()
@@ -53,7 +53,7 @@ export async function readHeads(db: Reader): Promise<Heads> {
     .execute()
   const versions = await db.selectFrom('heads').select(['name', 'version']).orderBy('name').execute()
   return {
-    crl: crl === undefined ? null : { sequence: crl.sequence, digest: digestOf(crl.crl_json) },
+    crl: crl === undefined ? null : { sequence: crl.sequence, digest: crl.digest ?? digestOf(crl.crl_json) },
     feed: feed === undefined ? null : { sequence: feed.sequence, digest: digestOf(feed.feed_json) },
     evidence:
       evidence === undefined || evidence.last_digest === null
@@ -65,7 +65,8 @@ export async function readHeads(db: Reader): Promise<Heads> {
     revoked_certificates: await countEverRevoked(db),
     revoked_operator_keys: keys,
     versions: Object.fromEntries(versions.map(({ name, version }) => [name, Number(version)])),
-    last_crl: crl?.crl_json ?? null,
+    // A large list has a file next to the mark.
+    last_crl: crl === undefined || crl.digest !== null ? null : crl.crl_json,
     last_feed: feed?.feed_json ?? null,
   }
 }
@@ -133,8 +134,12 @@ async function isOther(mark: Head | null, find: (sequence: number) => Promise<st
 }
 
 async function findList(db: Reader, sequence: number): Promise<string | undefined> {
-  const row = await db.selectFrom('crl_versions').select('crl_json').where('sequence', '=', sequence).executeTakeFirst()
-  if (row !== undefined) return digestOf(row.crl_json)
+  const row = await db
+    .selectFrom('crl_versions')
+    .select(['crl_json', 'digest'])
+    .where('sequence', '=', sequence)
+    .executeTakeFirst()
+  if (row !== undefined) return row.digest ?? digestOf(row.crl_json)
   const removed = await db
     .selectFrom('removed_crl_versions')
     .select('digest')

@@ -8,6 +8,7 @@ import { findRollback, readHeads, readLastAnchor, readRecovery } from './positio
 import type { Heads, LastRecovery } from './positions.ts'
 import { isCopyUnfinished } from '../database/copy/unfinished-copy.ts'
 import type { SigningHalt } from '../signing/signing-halt.ts'
+import { readListFile, removeListFiles, writeListFile } from './list-file.ts'
 import { MarkFileError, readMark, writeMark } from './mark-file.ts'
 import type { HighWater } from './mark-file.ts'
 import type { OwnKeys } from '../signing/own-keys.ts'
@@ -47,6 +48,8 @@ export class RollbackCheck implements SigningHalt {
   #isSuspect = true
   #losses = 0
   #replayFloor: Instant = 0n
+  /** Digests of the lists next to the marks, by file. */
+  readonly #lists = new Map<string, string>()
   #writtenAt = Number.NEGATIVE_INFINITY
   #written = ''
 
@@ -129,7 +132,7 @@ export class RollbackCheck implements SigningHalt {
   }
 
   async #write(): Promise<void> {
-    const { clock, database, signer, networkName, files } = this.#parts
+    const { clock, database, networkName, files } = this.#parts
     // The versions are cheap to read. A list may be megabytes.
     const versions = JSON.stringify([...(await readVersions(database)).versions, await readLastAnchor(database.read)])
     const isWritten = versions === this.#written && clock.monotonicMs() - this.#writtenAt < WRITE_EVERY_MS
@@ -141,10 +144,35 @@ export class RollbackCheck implements SigningHalt {
     const evidence = { evidence: stored?.evidence ?? null, anchor: stored?.anchor ?? null }
     const written_at = writeInstant(clock.now())
     const mark = { mark_version: 1, network_name: networkName, written_at, ...heads, ...evidence } as const
-    for (const file of files) await writeMark(file, mark, signer)
+    for (const file of files) await this.#writeFile(file, mark)
     this.#mark = mark
     this.#written = versions
     this.#writtenAt = clock.monotonicMs()
+  }
+
+  async #writeFile(file: string, mark: HighWater): Promise<void> {
+    const { database, signer } = this.#parts
+    // The list of a mark is written once, before the first mark that names it.
+    const list = mark.last_crl === null ? mark.crl : null
+    const isNew = list !== null && this.#lists.get(file) !== list.digest
+    if (isNew) await writeListFile(database.read, file, list)
+    await writeMark(file, mark, signer)
+    if (isNew) await removeListFiles(file, list.sequence)
+    if (list !== null) this.#lists.set(file, list.digest)
+  }
+
+  /**
+   * The text of the list that the mark names: a member of the mark, or a file next to it. Null when the mark names none,
+   * undefined when the file is missing or damaged in all places.
+   */
+  async readLastList(): Promise<string | null | undefined> {
+    const mark = this.#mark
+    if (mark === undefined || mark.crl === null || mark.last_crl !== null) return mark?.last_crl ?? null
+    for (const file of this.#parts.files) {
+      const text = await readListFile(file, mark.crl)
+      if (text !== undefined) return text
+    }
+    return undefined
   }
 
   /** Only the evidence store is disabled. The rest of the authority does not depend on the missing evidence. */

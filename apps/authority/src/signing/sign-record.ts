@@ -141,6 +141,16 @@ export class Signing {
   }
 
   /**
+   * Signs bytes that are too long to be verified on the event loop. `verify` decides about the signature elsewhere, with
+   * the published key.
+   */
+  async signLarge(message: Uint8Array, verify: (sig: string) => Promise<boolean>): Promise<void> {
+    this.requireAllowed()
+    const sig = toBase64(await this.#parts.signer.sign(message))
+    if (!(await verify(sig))) this.#refuseBadSignature()
+  }
+
+  /**
    * Signs a payload in a DSSE envelope. Its bytes begin with `DSSEv1`, so that this is never the signature of a record.
    * Only for payloads that this authority made from its own verified records.
    */

@@ -5,6 +5,7 @@ import { clearFault } from '../../signing/record-faults.ts'
 import type { RecordFaults } from '../../signing/record-faults.ts'
 import type { Database, Reader } from '../../database/database.ts'
 import { signedEnd } from './certificate-end.ts'
+import { listMissing } from './dropped-entries.ts'
 import { readEntry, signedEntries, splitEntries } from './signed-list.ts'
 import { chunks, findActiveVersion, joinEntries, loadCrlText } from './queries.ts'
 import type { CrlVersion } from './queries.ts'
@@ -15,15 +16,13 @@ import type { CrlVersion } from './queries.ts'
 const LONGEST_LIFE = 366n * DAY
 /** Maximum number of missing entries that are named. */
 const NAMED = 5
-const NOT_AS_SIGNED = 'the latest stored list does not verify'
+export const NOT_AS_SIGNED = 'the latest stored list does not verify'
 
 /** Inputs of the check. */
 export interface ListBasis {
   readonly keys: Pick<OwnKeys, 'all'>
   readonly recordFaults: RecordFaults
 }
-
-type Entry = NonNullable<ReturnType<typeof readEntry>>
 
 /**
  * Refuses to publish unless the next list has every unexpired entry of the last signed list. Rows are not signed.
@@ -68,7 +67,10 @@ export async function findDropped(
   ownKeys: Pick<OwnKeys, 'all'>,
   next: { readonly before: string; readonly entries: string; readonly now: Instant },
 ): Promise<string | undefined> {
-  const dropped = await listDropped(tx, ownKeys, next)
+  return describeDropped(await listDropped(tx, ownKeys, next))
+}
+
+export function describeDropped(dropped: readonly string[]): string | undefined {
   if (dropped.length === 0) return undefined
   const names = dropped.slice(0, NAMED).map((text) => readEntry(text)?.certificate_id ?? 'an unreadable entry')
   return `${dropped.length} living entries of the last signed list are missing: ${names.join(', ')}`
@@ -81,26 +83,19 @@ export async function listDropped(
   { before, entries, now }: { readonly before: string; readonly entries: string; readonly now: Instant },
 ): Promise<readonly string[]> {
   if (entries.startsWith(before) && (before === '' || [undefined, ','].includes(entries[before.length]))) return []
-  const [were, are] = [splitEntries(before), splitEntries(entries)]
-  const present = new Set(are)
-  const missing = were.filter((text) => !present.has(text))
-  if (missing.length === 0) return []
-  const known = new Set(were)
-  const changed = new Map<string, Entry>()
-  for (const text of are) {
-    const entry = known.has(text) ? undefined : readEntry(text)
-    if (entry !== undefined) changed.set(entry.certificate_id, entry)
-  }
-  const unexplained = missing.filter((text) => !isCarriedOn(readEntry(text), changed))
-  const ended = await listEnded(tx, ownKeys, unexplained, now - HOUR)
-  return unexplained.filter((text) => !ended.has(text))
+  return withoutEnded(tx, ownKeys, listMissing(splitEntries(before), splitEntries(entries)), now)
 }
 
-/** The reason may have been raised, and another key may list the entry now. Nothing else of an entry changes. */
-function isCarriedOn(was: Entry | undefined, changed: ReadonlyMap<string, Entry>): boolean {
-  const is = was === undefined ? undefined : changed.get(was.certificate_id)
-  if (was === undefined || is?.revoked_at !== was.revoked_at) return false
-  return is.reason === was.reason || is.reason === 'key_compromise'
+/** Leaves out entries whose certificate ended an hour ago. */
+export async function withoutEnded(
+  tx: Reader,
+  ownKeys: Pick<OwnKeys, 'all'>,
+  missing: readonly string[],
+  now: Instant,
+): Promise<readonly string[]> {
+  if (missing.length === 0) return []
+  const ended = await listEnded(tx, ownKeys, missing, now - HOUR)
+  return missing.filter((text) => !ended.has(text))
 }
 
 /**

@@ -1,13 +1,14 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
-import { LIST_HEAD_HEADER, seconds, toUtf8, writeListHeadHeader } from '@chancery/protocol'
+import { seconds } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { CachedDocument, etagAside } from '@chancery/service-kit'
-import type { Call } from '@chancery/service-kit'
+import type { CachedDocument, Call } from '@chancery/service-kit'
 import { requestDetails } from '../../audit/record.ts'
 import type { CrlState } from './state.ts'
 import { LockTimeoutError } from '../../database/database.ts'
 import { translateDatabaseError } from '../../database/open.ts'
-import { findActiveVersion, loadCrl } from './queries.ts'
+import { isLarge } from './entries-cache.ts'
+import { readDocument, toDocument } from './list-document.ts'
+import { findActiveVersion, loadList } from './queries.ts'
 import type { CrlVersion } from './queries.ts'
 import { isListDue, refreshIfDue, listTimes } from './refresh.job.ts'
 import type { ListTimes } from './refresh.job.ts'
@@ -30,15 +31,18 @@ export function serveList(parts: CrlState, cause: JsonObject): Promise<CachedDoc
     isDue: ({ times }, versions, now) => times === undefined || isListDue(times, versions, now),
     load: async () => {
       const { version, times } = await bringUpToDate(parts, cause)
-      const { crl_json, head_json } = await loadCrl(parts.database.read, version.sequence)
-      const more = head_json === null ? {} : { [LIST_HEAD_HEADER]: writeListHeadHeader(head_json) }
-      const bytes = toUtf8(crl_json)
-      const etag = await etagAside(bytes)
-      const document = new CachedDocument(bytes, CACHE_CONTROL.publishedDocuments, undefined, etag, more)
+      const document = await loadDocument(parts, version, CACHE_CONTROL.publishedDocuments)
       return { document, validUntil: version.nextUpdate, times }
     },
   })
   return served.catch(refuseContention)
+}
+
+async function loadDocument(parts: CrlState, version: CrlVersion, cacheControl: string): Promise<CachedDocument> {
+  const built = parts.entries.find(version)
+  // A large list that this process built is not read back.
+  if (isLarge(built)) return toDocument(built.bytes, cacheControl, built.digest, built.head_json)
+  return readDocument(parts.database.read, await loadList(parts.database.read, version.sequence), cacheControl)
 }
 
 interface Current {

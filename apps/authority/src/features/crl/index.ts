@@ -12,6 +12,7 @@ import { delta } from './delta.ts'
 import { draftFirstList, runKeySuccession } from './key-succession.ts'
 import type { Succession } from './key-succession.ts'
 import { cacheFormerList, keys } from './keys.ts'
+import { ListBuilder } from './list-builder.ts'
 import { ListDeltas } from './list-deltas.ts'
 import type { CrlParts } from './parts.ts'
 import type { CrlVersion } from './queries.ts'
@@ -46,7 +47,7 @@ export interface Crl extends Feature {
 }
 
 export function openCrl(parts: CrlParts): Crl {
-  const own = { ...parts, entries: new EntriesCache() }
+  const own = { ...parts, entries: new EntriesCache(), builder: new ListBuilder() }
   const batch = new RevocationBatch(own)
   const handlerParts = { ...own, batch }
   const deltas = new ListDeltas(parts)
@@ -77,6 +78,9 @@ export function openCrl(parts: CrlParts): Crl {
     resignList: (tx, previous) => resignList(tx, own, previous),
     restoreEntries: (tx, list, sequence) => restoreEntries(tx, own, list, sequence),
     restoreDropped: (tx) => restoreDropped(tx, own),
-    close: () => batch.close(),
+    async close() {
+      await batch.close()
+      await own.builder.close()
+    },
   }
 }

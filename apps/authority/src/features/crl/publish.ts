@@ -6,15 +6,16 @@ import type { CrlState } from './state.ts'
 import type { CrlParts } from './parts.ts'
 import { dateAfter } from '../../clock/date-after.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { loadSignedEntries, requireLiving } from './continuity.ts'
+import type { ListChanges } from './built-list.ts'
 import type { ListEntries } from './entries-cache.ts'
 import { publishFormerList } from './former-key-list.ts'
-import { changeText } from './version-change.ts'
-import { listText } from './list-text.ts'
+import { MAX_PLAIN_ENTRIES, buildLargeList } from './large-list.ts'
 import type { CrlHeader } from './list-text.ts'
 import { restorePruned } from './restore-pruned.ts'
-import { appendEntries, insertVersion, joinEntries, pruneEntries } from './queries.ts'
+import { buildPlainList } from './plain-list.ts'
+import { appendEntries, countEntries, insertVersion, pruneEntries } from './queries.ts'
 import type { CrlVersion, NewEntry } from './queries.ts'
+import { replaceSegments } from './segment-queries.ts'
 
 export interface Change {
   readonly cause: 'revoke' | 'superseded' | 'refresh'
@@ -40,50 +41,49 @@ export async function publishVersion(
   previous: CrlVersion | undefined,
   sequence: number,
   change: Change,
-): Promise<{ readonly version: CrlVersion; readonly stored: ListEntries; readonly text: string }> {
+): Promise<{ readonly version: CrlVersion; readonly stored: ListEntries }> {
   // Read once, so that a clock jump cannot date the list by one time and prune it by another.
   const clockNow = parts.clock.now()
   const now = change.isRedated === true ? clockNow : dateAfter(parts, 'crl', previous?.issuedAt, clockNow)
   await requireCurrentKey(tx.query, parts)
-  await appendEntries(tx, change.appended)
+  const appendedAt = await appendEntries(tx, change.appended)
   const isRestored = await restorePruned(tx, parts, previous, clockNow)
   // By the clock, not by the date of the list: a list dated by a wrong clock must not end entries early.
-  const isPruned = await pruneEntries(tx, writeSortable(clockNow - HOUR))
-  const changes = await gatherEntries(tx.query, parts, previous, change, isRestored || isPruned)
-  const { text: entries, count } = changes
-  let before: string | undefined
-  if (changes.isRead && previous !== undefined && change.isRecovered !== true) {
-    before = parts.entries.find(previous)?.text ?? (await loadSignedEntries(tx.query, parts, previous))
-    await requireLiving(tx.query, parts, { before, entries, now: clockNow })
+  const prunedAt = await pruneEntries(tx, writeSortable(clockNow - HOUR))
+  const changes: ListChanges = {
+    appended: change.appended,
+    positions: [...appendedAt, ...prunedAt],
+    pruned: prunedAt.length,
+    isRewritten: change.rewritten || isRestored,
+    isRecovered: change.isRecovered === true,
   }
   const header = { crl_id: parts.ids.uuid(), sequence, issuer: parts.signing.keyId, issuedAt: now }
-  const body = listText(header, entries)
-  const signature = await parts.signing.signText(body)
-  const text = `${body.slice(0, -1)},"signatures":[${signature}]}`
-  // Canonical form is ASCII: one byte per character.
-  const bytes = text.length
+  const isLarge = (await countNext(tx.query, parts, previous, changes)) > MAX_PLAIN_ENTRIES
+  const facts = { header, now: clockNow }
+  const list = isLarge
+    ? await buildLargeList(tx, parts, previous, changes, facts)
+    : await buildPlainList(tx.query, parts, previous, changes, facts)
+  const { count, bytes } = list
   const version = { sequence, issuedAt: now, nextUpdate: now + CRL_VALIDITY, entries: count, bytes }
   faultPoint('crl-signed')
+  const head_json = await signHead(parts, header, version)
   await insertVersion(tx, {
     sequence,
-    crl_json: text,
-    head_json: await signHead(parts, header, version),
+    ...list.row,
+    head_json,
     issued_at: writeSortable(now),
     next_update: writeSortable(version.nextUpdate),
     entries: count,
     bytes,
-    change_json: changeText(previous, {
-      before,
-      after: entries,
-      appended: changes.isRead ? undefined : change.appended,
-    }),
   })
+  if (!isLarge && (changes.isRecovered || (previous?.entries ?? 0) > MAX_PLAIN_ENTRIES))
+    await replaceSegments(tx, sequence)
   await publishFormerList(tx, parts, { sequence, issuedAt: now })
   await tx.raiseVersion('crl')
   const details = { sequence, entries: count, cause: change.cause, ...change.details }
   await parts.audit.record(tx, { type: 'crl_published', details })
   faultPoint('crl-stored')
-  return { version, stored: { sequence, issuedAt: now, text: entries, count }, text }
+  return { version, stored: list.stored(head_json) }
 }
 
 /** Sent with the list in its responses, for readers that cannot read the whole list. */
@@ -111,19 +111,13 @@ async function requireCurrentKey(tx: Reader, { signing }: CrlParts): Promise<voi
     throw new Refusal('service_unavailable', { reason: 'key_succeeded' })
 }
 
-/** Appends to the cached entries of the last version, or reads all entries from the database. */
-async function gatherEntries(
+/** How many entries the list will have. */
+async function countNext(
   tx: Reader,
   parts: CrlState,
   previous: CrlVersion | undefined,
-  change: Change,
-  isChanged: boolean,
-): Promise<{ readonly text: string; readonly count: number; readonly isRead: boolean }> {
+  { appended, pruned, isRewritten }: ListChanges,
+): Promise<number> {
   const cached = parts.entries.find(previous)
-  if (cached === undefined || isChanged || change.rewritten)
-    return { ...(await joinEntries(parts.database, tx)), isRead: true }
-  const added = change.appended.map((entry) => entry.entry_json)
-  // It contains everything that this process signed, so nothing can be missing.
-  const text = [...(cached.text === '' ? [] : [cached.text]), ...added].join(',')
-  return { text, count: cached.count + added.length, isRead: false }
+  return cached === undefined || isRewritten ? countEntries(tx) : cached.count + appended.length - pruned
 }

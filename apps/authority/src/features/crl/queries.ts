@@ -3,6 +3,8 @@ import type { Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../database/database.ts'
 import { assertStored } from '../../database/assert-stored.ts'
+import { findList, loadListText } from '../../database/list-segments.ts'
+import type { StoredList } from '../../database/list-segments.ts'
 
 /** A version without its text, which may be megabytes. */
 export interface CrlVersion {
@@ -34,28 +36,14 @@ export async function findActiveVersion(db: Reader): Promise<CrlVersion | undefi
 }
 
 export async function loadCrlText(db: Reader, sequence: number): Promise<string> {
-  return (await loadCrl(db, sequence)).crl_json
+  return loadListText(db, await loadList(db, sequence))
 }
 
-/** The list with its signed head, which versions of earlier releases do not have. */
-export async function loadCrl(
-  db: Reader,
-  sequence: number,
-): Promise<{ readonly crl_json: string; readonly head_json: string | null }> {
-  const found = await findCrl(db, sequence)
+/** The stored form of a list with its signed head, which versions of earlier releases do not have. */
+export async function loadList(db: Reader, sequence: number): Promise<StoredList> {
+  const found = await findList(db, sequence)
   if (found === undefined) throw new Error(`the list ${sequence} is not stored`)
   return found
-}
-
-export async function findCrl(
-  db: Reader,
-  sequence: number,
-): Promise<{ readonly crl_json: string; readonly head_json: string | null } | undefined> {
-  return db
-    .selectFrom('crl_versions')
-    .select(['crl_json', 'head_json'])
-    .where('sequence', '=', sequence)
-    .executeTakeFirst()
 }
 
 /** The sequence is the primary key: one sequence can have one content only. */
@@ -70,15 +58,20 @@ export async function insertVersion(
     entries: number
     bytes: number
     change_json: string | null
+    frame_json: string | null
+    segments_json: string | null
+    digest: string | null
   },
 ): Promise<void> {
   const stored = await tx.query
     .insertInto('crl_versions')
     .values(row)
-    .returning(['crl_json', 'head_json'])
+    .returning(['crl_json', 'head_json', 'frame_json', 'segments_json'])
     .executeTakeFirst()
   assertStored(row.crl_json, stored?.crl_json)
   assertStored(row.head_json, stored?.head_json ?? undefined)
+  assertStored(row.frame_json ?? '', stored?.frame_json ?? '')
+  assertStored(row.segments_json ?? '', stored?.segments_json ?? '')
 }
 
 export interface NewEntry {
@@ -87,17 +80,20 @@ export interface NewEntry {
   readonly expires_at: string
 }
 
-/** Appends entries. Positions are assigned under the lock, in the order of addition. */
-export async function appendEntries(tx: Transaction, entries: readonly NewEntry[]): Promise<void> {
+/** Appends entries. Positions are assigned under the lock, in the order of addition. Returns them. */
+export async function appendEntries(tx: Transaction, entries: readonly NewEntry[]): Promise<readonly number[]> {
+  if (entries.length === 0) return []
   const last = await tx.query
     .selectFrom('crl_entries')
     .select((eb) => eb.fn.max('position').as('position'))
     .executeTakeFirst()
-  let position = Number(last?.position ?? 0)
+  const first = Number(last?.position ?? 0) + 1
+  let position = first - 1
   for (const chunk of chunks(entries, 1000)) {
     const rows = chunk.map((entry) => ({ ...entry, position: (position += 1) }))
     await tx.query.insertInto('crl_entries').values(rows).execute()
   }
+  return entries.map((_, index) => first + index)
 }
 
 /** Texts of the entries of these certificates, by certificate. */
@@ -123,14 +119,31 @@ export async function rewriteEntry(tx: Transaction, entry: NewEntry): Promise<vo
     .execute()
 }
 
-/** Removes entries whose certificate expired before `cutoff`. Returns whether there were any. */
-export async function pruneEntries(tx: Transaction, cutoff: string): Promise<boolean> {
-  const pruned = await tx.query
-    .deleteFrom('crl_entries')
-    .where('expires_at', '<', cutoff)
-    .returning('position')
-    .execute()
-  return pruned.length > 0
+/** Entries removed by one statement. */
+const PRUNED = 1000
+
+/** Removes entries whose certificate expired before `cutoff`. Returns their positions. */
+export async function pruneEntries(tx: Transaction, cutoff: string): Promise<readonly number[]> {
+  const positions: number[] = []
+  for (;;) {
+    const pruned = await tx.query
+      .deleteFrom('crl_entries')
+      .where('position', 'in', (eb) =>
+        eb.selectFrom('crl_entries').select('position').where('expires_at', '<', cutoff).limit(PRUNED),
+      )
+      .returning('position')
+      .execute()
+    for (const { position } of pruned) positions.push(Number(position))
+    if (pruned.length < PRUNED) return positions
+  }
+}
+
+export async function countEntries(tx: Reader): Promise<number> {
+  const row = await tx
+    .selectFrom('crl_entries')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
 }
 
 /** Returns all entries in order, joined by the database: one value instead of 100,000 rows through the driver. */

@@ -1,5 +1,6 @@
 import { CRL_REFRESH_MARGIN, seconds, writeSortable } from '@chancery/protocol'
 import type { Instant, JsonObject } from '@chancery/protocol'
+import { setCurrent } from './current-entries.ts'
 import type { CrlState } from './state.ts'
 import type { CrlParts } from './parts.ts'
 import { isInFuture, reportInFuture } from '../../clock/date-after.ts'
@@ -70,7 +71,7 @@ export async function refreshIfDue(parts: CrlState, details: JsonObject, lease?:
     await parts.audit.recordAll(tx, events)
     return published
   })
-  if (stored !== undefined) parts.entries.set(stored)
+  if (stored !== undefined) setCurrent(parts, stored)
   return version
 }
 

@@ -2,6 +2,7 @@ import { DAY, writeSortable } from '@chancery/protocol'
 import type { CrlParts } from './parts.ts'
 import type { Transaction } from '../../database/database.ts'
 import { digestOf } from '../../rollback/positions.ts'
+import { removeSegments } from './segment-queries.ts'
 import { withLease } from '../../database/locks/leases.ts'
 
 /** After its end a version stays for readers with slow clocks or caches, and for disputes. */
@@ -26,7 +27,10 @@ export async function removeOldLists(parts: CrlParts, signal: AbortSignal): Prom
     const start = performance.now()
     for (let removed = 0; removed < MAX_REMOVED && !signal.aborted; removed += 1)
       if (performance.now() - start > MAX_RUN_MS || !(await removeOldest(parts, cutoff))) break
-    await parts.database.write((tx) => removeFormer(tx, cutoff))
+    await parts.database.write(async (tx) => {
+      await removeSegments(tx)
+      await removeFormer(tx, cutoff)
+    })
     const oldest = writeSortable(parts.purgeClock.daily.now() - DIGEST_STORED_FOR)
     await parts.database.write((tx) => removeDigests(tx, oldest))
   })
@@ -38,7 +42,7 @@ async function removeOldest(parts: CrlParts, cutoff: string): Promise<boolean> {
   return parts.database.write(async (tx) => {
     const oldest = await tx.query
       .selectFrom('crl_versions')
-      .select(['sequence', 'crl_json'])
+      .select(['sequence', 'crl_json', 'digest'])
       .where('next_update', '<', cutoff)
       .where('sequence', '<', (eb) => eb.selectFrom('crl_versions').select((max) => max.fn.max('sequence').as('last')))
       .where('sequence', '!=', marked)
@@ -47,7 +51,11 @@ async function removeOldest(parts: CrlParts, cutoff: string): Promise<boolean> {
       .executeTakeFirst()
     if (oldest === undefined) return false
     const { sequence } = oldest
-    const row = { sequence, digest: digestOf(oldest.crl_json), removed_at: writeSortable(parts.clock.now()) }
+    const row = {
+      sequence,
+      digest: oldest.digest ?? digestOf(oldest.crl_json),
+      removed_at: writeSortable(parts.clock.now()),
+    }
     await tx.query.insertInto('removed_crl_versions').values(row).execute()
     await tx.query.deleteFrom('crl_versions').where('sequence', '=', sequence).execute()
     return true

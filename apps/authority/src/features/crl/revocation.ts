@@ -2,6 +2,7 @@ import { Refusal } from '@chancery/contract'
 import { readInstant, writeInstant, writeJson, writeSortable } from '@chancery/protocol'
 import type { JsonObject, RevocationReason } from '@chancery/protocol'
 import { faultPoint } from '#faults'
+import { setCurrent } from './current-entries.ts'
 import type { CrlState } from './state.ts'
 import type { CrlParts } from './parts.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
@@ -80,7 +81,7 @@ export async function revokeBatch(
     return { outcomes: answers, stored: published?.stored }
   })
   faultPoint('revoke-committed')
-  if (stored !== undefined) parts.entries.set(stored)
+  if (stored !== undefined) setCurrent(parts, stored)
   return outcomes
 }
 

@@ -13,7 +13,12 @@ export function changeText(
 ): string | null {
   if (previous === undefined) return null
   const change = appended === undefined ? changeOf(before, after) : appendedChange(previous, appended)
-  if (change === undefined || sizeOf(change) > MAX_DELTA_BYTES) return null
+  return change === undefined ? null : changeJson(change)
+}
+
+/** A change as text for its row. Null when no delta could have it. */
+export function changeJson(change: ListChange): string | null {
+  if (sizeOf(change) > MAX_DELTA_BYTES) return null
   const removed = change.removed.map(({ at, count }) => [at, count])
   const added = change.added.map(({ at, entries }) => [at, entries])
   const text = JSON.stringify({ removed, added })

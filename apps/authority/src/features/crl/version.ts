@@ -1,12 +1,12 @@
 import { CACHE_CONTROL, Refusal } from '@chancery/contract'
-import { LIST_HEAD_HEADER, toUtf8, writeListHeadHeader } from '@chancery/protocol'
-import { CachedDocument, etagAside } from '@chancery/service-kit'
+import { CachedDocument } from '@chancery/service-kit'
 import type { Call } from '@chancery/service-kit'
 import type { Database } from '../../database/database.ts'
+import { findList } from '../../database/list-segments.ts'
 import { current } from './current.ts'
 import { headOf } from './delta.ts'
+import { readDocument } from './list-document.ts'
 import { readListMembers } from './list-members.ts'
-import { findCrl } from './queries.ts'
 import type { CrlState } from './state.ts'
 
 /** Callers that wait for an earlier version, at most. */
@@ -50,12 +50,9 @@ export class StoredVersions {
     return read.finally(() => (this.#waiting -= 1))
   }
 
-  async #load(sequence: number, database: Pick<Database, 'read'>): Promise<CachedDocument> {
-    const found = await findCrl(database.read, sequence)
+  async #load(sequence: number, { read }: Pick<Database, 'read'>): Promise<CachedDocument> {
+    const found = await findList(read, sequence)
     if (found === undefined) throw new Refusal('crl_version_not_found')
-    const { crl_json, head_json } = found
-    const more = head_json === null ? {} : { [LIST_HEAD_HEADER]: writeListHeadHeader(head_json) }
-    const bytes = toUtf8(crl_json)
-    return new CachedDocument(bytes, CACHE_CONTROL.publishedVersion, undefined, await etagAside(bytes), more)
+    return readDocument(read, found, CACHE_CONTROL.publishedVersion)
   }
 }

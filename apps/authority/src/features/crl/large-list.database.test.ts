@@ -1,0 +1,321 @@
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import {
+  CompactCrl,
+  DAY,
+  canonicalJson,
+  fromUtf8,
+  hours,
+  joinBytes,
+  toUtf8,
+  writeInstant,
+  writeSortable,
+} from '@chancery/protocol'
+import type { JsonObject } from '@chancery/protocol'
+import {
+  ManualClock,
+  accepted,
+  createTestDatabase,
+  refused,
+  seedCertificates,
+  startTestAuthority,
+  testSigner,
+  verifiesWithNodeCrypto,
+} from '@chancery/testkit'
+import type { TestAuthority, TestDatabase } from '@chancery/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { raiseMark } from '../../recovery/published-lists.ts'
+import { inspectDatabase } from '../../recovery/inspect.ts'
+import { readMark } from '../../rollback/mark-file.ts'
+import { digestOf } from '../../rollback/positions.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
+import { inspectStore } from '../evidence/verify-store.ts'
+import { removeOldLists } from './remove.job.ts'
+
+/** Entries with positions 1 to this number. Those up to `OLD` end after ten hours, and those of `BRIEF` before. */
+const [ENTRIES, OLD, BRIEF] = [20_000, 16_500, [1500, 1501, 7000]]
+const clock = new ManualClock('2026-03-01T12:00:00Z')
+let database: TestDatabase
+let folder: string
+let na: TestAuthority
+const more: TestAuthority[] = []
+let certificates: string[]
+/** Served texts by sequence. */
+const served = new Map<number, string>()
+
+async function start(): Promise<TestAuthority> {
+  const mark = join(folder, 'mark')
+  const settings = { NA_CLOCK_CHECK: 'off', NA_HIGH_WATER_FILES: mark }
+  return startTestAuthority({ clock, database, settings })
+}
+
+async function startMore(): Promise<TestAuthority> {
+  const other = await start()
+  more.push(other)
+  return other
+}
+
+/** Reads the list, which is in canonical form, signed, and has the entries of the rows in their order. */
+async function readList(from = na): Promise<{ readonly text: string; readonly sequence: number }> {
+  const { text } = await from.request('GET', '/crl')
+  const list = JSON.parse(text) as JsonObject & { sequence: number; revoked_certificates: JsonObject[] }
+  expect(text === canonicalJson(list)).toBe(true)
+  expect(verifiesWithNodeCrypto(text, na.genesis.network_authority.public_key)).toBe(true)
+  const rows = await from.core.database.read
+    .selectFrom('crl_entries')
+    .select('entry_json')
+    .orderBy('position')
+    .execute()
+  expect(list.revoked_certificates).toHaveLength(rows.length)
+  expect(canonicalJson(list.revoked_certificates) === `[${rows.map(({ entry_json }) => entry_json).join(',')}]`).toBe(
+    true,
+  )
+  served.set(list.sequence, text)
+  return { text, sequence: list.sequence }
+}
+
+async function revoke(reason = 'unspecified', by = na, cert_id = certificates.pop()): Promise<string> {
+  accepted(await by.as('privileged')('POST', '/admin/revoke', { cert_id: cert_id ?? '', reason }))
+  return cert_id ?? ''
+}
+
+/** The list that a reader of an earlier one makes of the delta. */
+async function rebuild(from: number): Promise<string | undefined> {
+  const { status, text } = await na.request('GET', `/crl/delta?from=${from}`)
+  expect(status, text).toBe(200)
+  const next = CompactCrl.read(toUtf8(served.get(from) ?? ''))?.withDelta(toUtf8(text))
+  return next && fromUtf8(joinBytes(next.pieces))
+}
+
+/** Buckets that a version wrote. */
+async function written(sequence: number): Promise<number[]> {
+  const query = na.core.database.read.selectFrom('crl_segments').select('bucket').where('sequence', '=', sequence)
+  return (await query.orderBy('bucket').execute()).map(({ bucket }) => bucket)
+}
+
+async function seedEntries(): Promise<void> {
+  // Unknown certificates: they end 366 days after their revocation.
+  const revokedAt = clock.now() - 366n * DAY + hours(9)
+  const rows = Array.from({ length: ENTRIES }, (_, index) => {
+    const position = index + 1
+    const isBrief = BRIEF.includes(position)
+    const at = position > OLD ? clock.now() - hours(1) : revokedAt - (isBrief ? hours(8) : 0n)
+    const ends = position > OLD ? clock.now() + hours(5000) : clock.now() + (isBrief ? hours(1) : hours(9))
+    const entry = {
+      certificate_id: `cert-${position}`,
+      issuer: 'na-test',
+      reason: 'unspecified',
+      revoked_at: writeInstant(at),
+    }
+    return { position, cert_id: `cert-${position}`, entry_json: canonicalJson(entry), expires_at: writeSortable(ends) }
+  })
+  for (let at = 0; at < rows.length; at += 1000)
+    await rowsOf(na.core.database)
+      .insertInto('crl_entries')
+      .values(rows.slice(at, at + 1000))
+      .execute()
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'large-list-'))
+  database = await createTestDatabase()
+  na = await start()
+  const { publicKey } = await testSigner('node', 'large-list')
+  const seeded = await seedCertificates(na.parts, { count: 40, node_public_key: publicKey, validityHours: 5000 })
+  certificates = seeded.map(({ cert_id }) => cert_id)
+  await readList()
+  await seedEntries()
+})
+afterAll(async () => {
+  for (const other of more) await other.stop()
+  await na.stop()
+  await database.drop()
+  await rm(folder, { recursive: true })
+})
+
+describe('a list of 20,000 entries', () => {
+  it('is built from all rows while the event loop turns, and stored in segments', async () => {
+    const first = await revoke()
+    let turns = 0
+    const timer = setInterval(() => undefined, 1)
+    const count = (): void => {
+      turns += 1
+      if (timer.hasRef()) setImmediate(count)
+    }
+    setImmediate(count)
+    // The entry gets another text, so all rows are read.
+    await revoke('key_compromise', na, first)
+    clearInterval(timer.unref())
+    // Three pages of rows, and at least as many calls to the thread.
+    expect(turns).toBeGreaterThan(6)
+    const { text, sequence } = await readList()
+    expect(await written(sequence)).toEqual(Array.from({ length: 21 }, (_, bucket) => bucket))
+    const row = await na.core.database.read
+      .selectFrom('crl_versions')
+      .select(['crl_json', 'digest', 'bytes', 'entries'])
+      .where('sequence', '=', sequence)
+      .executeTakeFirst()
+    expect(row).toEqual({ crl_json: '', digest: digestOf(text), bytes: text.length, entries: ENTRIES + 1 })
+  })
+
+  it('a revocation writes the last segment only, and its delta gives the same bytes', async () => {
+    const { sequence: before } = await readList()
+    await revoke()
+    await revoke()
+    const { text, sequence } = await readList()
+    expect([await written(before + 1), await written(sequence)]).toEqual([[20], [20]])
+    expect((await rebuild(before)) === text).toBe(true)
+  })
+
+  it('entries that end change their segments only', async () => {
+    const { sequence: before } = await readList()
+    clock.advance(3 * 3600)
+    await revoke()
+    const { text, sequence } = await readList()
+    expect(await written(sequence)).toEqual([1, 7, 20])
+    expect(text).not.toMatch(/"cert-(?:1500|1501|7000)"/)
+    expect((await rebuild(before)) === text).toBe(true)
+  })
+
+  it('is served byte for byte by sequence, with ETag, also by an instance that did not build it', async () => {
+    const other = await startMore()
+    for (const [sequence, text] of served)
+      for (const authority of [na, other]) {
+        const answer = await authority.request('GET', `/crl/${sequence}`)
+        expect(answer.text === text, String(sequence)).toBe(true)
+        const headers = { 'If-None-Match': String(answer.headers.etag) }
+        expect((await authority.request('GET', `/crl/${sequence}`, { headers })).status).toBe(304)
+      }
+    const [own, others] = [await na.request('GET', '/crl'), await other.request('GET', '/crl')]
+    expect(others.headers.etag).toBe(own.headers.etag)
+    expect(others.headers['chancery-list-head']).toBe(own.headers['chancery-list-head'])
+  })
+
+  it('is continued by instances in turn, each with the last segment only', async () => {
+    const other = more.at(-1) ?? na
+    const { sequence: before } = await readList()
+    for (const by of [other, na, other, other, na]) {
+      await revoke('unspecified', by)
+      const { sequence } = await readList(by)
+      expect(await written(sequence)).toEqual([20])
+    }
+    const { text } = await readList()
+    expect((await rebuild(before)) === text).toBe(true)
+  })
+
+  it('has no problem for the inspection, and one when a segment is missing', async () => {
+    const authority = { publicKeys: [na.genesis.network_authority.public_key], sovereign: na.genesis.network_name }
+    const problems = async (): Promise<readonly string[]> =>
+      (await inspectDatabase(na.core.database.read, authority, inspectStore)).problems.filter((text) =>
+        /^crl \d+:/.test(text),
+      )
+    expect(await problems()).toEqual([])
+    const rows = rowsOf(na.core.database)
+    const segment = await rows.selectFrom('crl_segments').selectAll().where('bucket', '=', 3).executeTakeFirstOrThrow()
+    await rows.deleteFrom('crl_segments').where('bucket', '=', 3).execute()
+    expect((await problems())[0]).toMatch(/^crl \d+: is not a record$/)
+    await rows.insertInto('crl_segments').values(segment).execute()
+    expect(await problems()).toEqual([])
+  })
+
+  describe('is not signed', () => {
+    const rows = () => rowsOf(na.core.database)
+    const EDITS: [string, () => Promise<() => Promise<unknown>>][] = [
+      [
+        'a row was deleted',
+        async () => {
+          const row = await rows()
+            .selectFrom('crl_entries')
+            .selectAll()
+            .where('position', '=', 5001)
+            .executeTakeFirstOrThrow()
+          await rows().deleteFrom('crl_entries').where('position', '=', 5001).execute()
+          return () => rows().insertInto('crl_entries').values(row).execute()
+        },
+      ],
+      [
+        'a segment was replaced by another one',
+        async () => {
+          const read = (bucket: number) =>
+            rows().selectFrom('crl_segments').selectAll().where('bucket', '=', bucket).executeTakeFirstOrThrow()
+          const [one, two] = [await read(4), await read(5)]
+          const set = (body: Uint8Array) =>
+            rows().updateTable('crl_segments').set({ body }).where('bucket', '=', 4).execute()
+          await set(Buffer.from(two.body))
+          return () => set(Buffer.from(one.body))
+        },
+      ],
+      [
+        'a segment is damaged',
+        async () => {
+          const { body } = await rows()
+            .selectFrom('crl_segments')
+            .select('body')
+            .where('bucket', '=', 4)
+            .executeTakeFirstOrThrow()
+          const set = (next: Uint8Array) =>
+            rows().updateTable('crl_segments').set({ body: next }).where('bucket', '=', 4).execute()
+          await set(Buffer.from(body.subarray(100)))
+          return () => set(Buffer.from(body))
+        },
+      ],
+    ]
+    it.each(EDITS)('when %s', async (_what, edit) => {
+      const restore = await edit()
+      const other = await startMore()
+      const cert_id = certificates.pop() ?? ''
+      const refusal = refused(
+        await other.as('privileged')('POST', '/admin/revoke', { cert_id }),
+        503,
+        'service_unavailable',
+      )
+      expect(refusal['details']).toEqual({ reason: 'crl_incomplete' })
+      await restore()
+      await revoke('unspecified', other, cert_id)
+      await readList(other)
+    })
+  })
+
+  it('is a file next to the high-water mark, which a recovery reads', async () => {
+    await revoke()
+    const { text, sequence } = await readList()
+    await na.core.rollback.writeMark()
+    const mark = await readMark(join(folder, 'mark'), [na.genesis.network_authority.public_key])
+    expect(mark).toMatchObject({ crl: { sequence, digest: digestOf(text) }, last_crl: null })
+    const file = join(folder, `mark.list-${sequence}.gz`)
+    expect(gunzipSync(await readFile(file)).toString('utf8') === text).toBe(true)
+    expect((await raiseMark(na.parts, {})).last_crl === text).toBe(true)
+    await revoke()
+    const next = await readList()
+    await na.core.rollback.writeMark()
+    expect((await readdir(folder)).sort()).toEqual(['mark', `mark.list-${next.sequence}.gz`])
+    await writeFile(join(folder, `mark.list-${next.sequence}.gz`), 'x')
+    await expect(raiseMark(na.parts, {})).rejects.toThrow('--crl: is needed')
+    await expect(raiseMark(na.parts, { crl: text })).rejects.toThrow('--crl: is older')
+    expect((await raiseMark(na.parts, { crl: next.text })).last_crl === next.text).toBe(true)
+  })
+
+  it('is one text again when most entries have ended, and its segments are removed with the last version', async () => {
+    const { sequence: before } = await readList()
+    clock.advance(10 * 3600)
+    await revoke()
+    const { text, sequence } = await readList()
+    const row = await na.core.database.read
+      .selectFrom('crl_versions')
+      .select(['crl_json', 'segments_json', 'entries'])
+      .where('sequence', '=', sequence)
+      .executeTakeFirst()
+    expect(row?.entries).toBeLessThan(5000)
+    expect([row?.crl_json === text, row?.segments_json]).toEqual([true, null])
+    expect((await na.request('GET', `/crl/${before}`)).text === served.get(before)).toBe(true)
+    await na.core.rollback.writeMark()
+    expect(await readdir(folder)).toContain('mark')
+    clock.advance(49 * 3600)
+    await readList()
+    await removeOldLists(na.parts, new AbortController().signal)
+    const left = await na.core.database.read.selectFrom('crl_segments').select('bucket').execute()
+    expect(left).toEqual([])
+  })
+})

@@ -1,0 +1,176 @@
+import { readCrl, readJson, readOrUndefined, writeJson } from '@chancery/protocol'
+import type { Instant } from '@chancery/protocol'
+import type { Reader, Transaction } from '../../database/database.ts'
+import { DamagedListError, isLargeList, readManifest, readSegments, splitFrame } from '../../database/list-segments.ts'
+import type { LargeList, Manifest } from '../../database/list-segments.ts'
+import { RecordFault, clearFault } from '../../signing/record-faults.ts'
+import type { BuiltList, ListChanges } from './built-list.ts'
+import { NOT_AS_SIGNED, describeDropped, withoutEnded } from './continuity.ts'
+import { isLarge } from './entries-cache.ts'
+import type { FinishedList } from './list-states.ts'
+import { UNSORTED } from './list-states.ts'
+import { listText } from './list-text.ts'
+import type { CrlHeader } from './list-text.ts'
+import { loadList } from './queries.ts'
+import type { CrlVersion } from './queries.ts'
+import { bucketOf, readBucket, readBuckets, replaceSegments, storeSegments } from './segment-queries.ts'
+import { signedEntries } from './signed-list.ts'
+import type { CrlState } from './state.ts'
+
+/** Lists with more entries are built in a thread and stored in segments. */
+export const MAX_PLAIN_ENTRIES = 5000
+/** With more changed buckets all entries are read. */
+const MAX_BUCKETS = 100
+
+/** The list before, as the thread has it. */
+interface Previous {
+  readonly state: number
+  /** Empty when it was stored as one text. */
+  readonly manifest: Manifest
+  /** This process has compared all rows with a list that this one follows. */
+  readonly isCompared: boolean
+}
+
+/**
+ * Builds and signs a list that is too large for the event loop. Rows are read some thousand at a time, and a thread
+ * makes the text, the change and the digest. After most changes only the last segment is read, built and stored.
+ */
+export async function buildLargeList(
+  tx: Transaction,
+  parts: CrlState,
+  previous: CrlVersion | undefined,
+  changes: ListChanges,
+  { header, now }: { readonly header: CrlHeader; readonly now: Instant },
+): Promise<BuiltList> {
+  const { builder } = parts
+  const before = previous === undefined ? undefined : await loadPrevious(tx.query, parts, previous, changes)
+  const buckets = [...new Set(changes.positions.map(bucketOf))]
+  const isAll = before?.isCompared !== true || changes.isRewritten || buckets.length > MAX_BUCKETS
+  const state = await builder.open(isAll ? undefined : before?.state)
+  if (isAll) for await (const texts of readBuckets(tx.query)) await builder.addTexts({ state, texts })
+  else for (const bucket of buckets) await builder.addTexts({ state, texts: [await readBucket(tx.query, bucket)] })
+
+  const frame = listText(header, '')
+  const [start, rest] = splitFrame(frame)
+  const list = await builder.finish({ state, previous: before?.state, before: start, after: rest })
+  const dropped = await withoutEnded(tx.query, parts.keys, list.missing, now)
+  // A fault ends only when all rows were compared.
+  if (before !== undefined && (isAll || dropped.length > 0))
+    clearFault(parts.recordFaults, 'crl', describeDropped(dropped))
+
+  const { end, digest } = await sign(parts, list, state)
+  const manifest = await store(tx, header.sequence, list, before?.manifest)
+  const { count } = list
+  const bytes = list.bytes.subarray(0, list.signedBytes - 1 + end.length)
+  const { sequence, issuedAt } = header
+  return {
+    count,
+    bytes: bytes.length,
+    row: {
+      crl_json: '',
+      change_json: list.change,
+      frame_json: `${frame.slice(0, -1)}${end}`,
+      segments_json: JSON.stringify(manifest),
+      digest,
+    },
+    stored: (head_json) => ({ sequence, issuedAt, count, state, manifest, bytes, digest, head_json }),
+  }
+}
+
+/** Signs the list in place, and verifies the signature in the thread. */
+async function sign(
+  { signing, builder }: CrlState,
+  list: FinishedList,
+  state: number,
+): Promise<{ readonly end: string; readonly digest: string }> {
+  let digest: string | undefined
+  let end = ''
+  await signing.signLarge(list.bytes.subarray(0, list.signedBytes), async (sig) => {
+    end = `,"signatures":[${writeJson({ key_id: signing.keyId, sig })}]}`
+    digest = await builder.seal({ state, end, sig, publicKey: signing.publicKey })
+    return digest !== undefined
+  })
+  if (digest === undefined) throw new Error('the list was not verified')
+  // Canonical form is ASCII. The last brace moves behind the signature.
+  list.bytes.set(Buffer.from(end, 'latin1'), list.signedBytes - 1)
+  return { end, digest }
+}
+
+/** Stores what changed. After a recovery the list before is unknown here, and all its segments are replaced. */
+async function store(
+  tx: Transaction,
+  sequence: number,
+  list: FinishedList,
+  before: Manifest | undefined,
+): Promise<Manifest> {
+  if (before === undefined) await replaceSegments(tx, sequence)
+  const ended = new Set([...list.changed.map(({ bucket }) => bucket), ...list.gone])
+  const replaced = (before ?? []).filter(([bucket]) => ended.has(bucket))
+  await storeSegments(tx, sequence, { added: list.changed, replaced })
+  const kept = (before ?? []).filter(([bucket]) => !ended.has(bucket))
+  const added = list.changed.map(({ bucket }) => [bucket, sequence] as const)
+  return [...kept, ...added].sort(([a], [b]) => a - b)
+}
+
+/** The list before, in the thread. Undefined when it is not compared. */
+async function loadPrevious(
+  tx: Reader,
+  parts: CrlState,
+  previous: CrlVersion,
+  { isRecovered }: ListChanges,
+): Promise<Previous | undefined> {
+  if (isRecovered) return undefined
+  const { builder, entries, keys } = parts
+  const cached = entries.find(previous)
+  if (isLarge(cached) && builder.has(cached.state))
+    return { state: cached.state, manifest: cached.manifest, isCompared: true }
+  const list = await loadList(tx, previous.sequence)
+  if (isLargeList(list)) {
+    const loaded = await loadSegments(tx, parts, list)
+    if (loaded === undefined) throw faultOf(parts, NOT_AS_SIGNED)
+    return loaded
+  }
+  const text =
+    cached !== undefined && !isLarge(cached)
+      ? cached.text
+      : await signedEntries(list.crl_json, previous.sequence, keys.all)
+  if (text === undefined) throw faultOf(parts, NOT_AS_SIGNED)
+  const state = await builder.open()
+  await builder.addTexts({ state, texts: [[UNSORTED, text]] })
+  return { state, manifest: [], isCompared: false }
+}
+
+/** Reads the segments that the thread does not have. Undefined when the list is not as signed. */
+async function loadSegments(tx: Reader, parts: CrlState, list: LargeList): Promise<Previous | undefined> {
+  const { builder, entries, keys } = parts
+  const manifest = readManifest(list.segments_json)
+  const last = isLarge(entries.last) && builder.has(entries.last.state) ? entries.last : undefined
+  const state = await builder.open(last?.state)
+  const known = new Set(last?.manifest.map(String))
+  const wanted = new Set(manifest.map(([bucket]) => bucket))
+  const gone = (last?.manifest ?? []).filter(([bucket]) => !wanted.has(bucket))
+  await builder.addTexts({ state, texts: gone.map(([bucket]) => [bucket, '']) })
+  const unknown = manifest.filter((pair) => !known.has(String(pair)))
+  try {
+    for await (const segments of readSegments(tx, unknown)) await builder.addStored({ state, segments })
+  } catch (error) {
+    if (!(error instanceof DamagedListError)) throw error
+    return undefined
+  }
+  const [before, rest] = splitFrame(list.frame_json)
+  const after = `],"sequence":${list.sequence}}`
+  const sig = signatureOf(list.frame_json)
+  if (sig === undefined || !rest.startsWith(`${after.slice(0, -1)},"signatures":[`)) return undefined
+  const isSigned = await builder.verify({ state, before, after, sig, keys: keys.all })
+  return isSigned ? { state, manifest, isCompared: isLarge(entries.last) } : undefined
+}
+
+function faultOf({ recordFaults }: CrlState, problem: string): RecordFault {
+  recordFaults.report('crl', { problem })
+  return new RecordFault('crl', problem)
+}
+
+/** A frame is a list without entries. */
+function signatureOf(frame: string): string | undefined {
+  return readOrUndefined(() => readCrl(readJson(frame)).signatures[0]?.sig)
+}
