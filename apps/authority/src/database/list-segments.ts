@@ -1,4 +1,5 @@
 import { gunzip, gzipSync } from 'node:zlib'
+import { readJson, readOrUndefined } from '@chancery/protocol'
 import type { Reader } from './database.ts'
 
 /** Positions of entries that share a segment. */
@@ -53,7 +54,7 @@ export function splitFrame(frame: string): readonly [before: string, after: stri
 }
 
 export function readManifest(text: string): Manifest {
-  const pairs: unknown = JSON.parse(text)
+  const pairs = readOrUndefined(() => readJson(text, { maxDepth: 4, maxValues: text.length + 1, maxNames: 1 }))
   const isManifest =
     Array.isArray(pairs) &&
     pairs.every(

@@ -1,11 +1,12 @@
 import { readFile, stat } from 'node:fs/promises'
-import { readPrivateKeyFile, seedSigner } from '@chancery/protocol'
+import { fromBase64, readPrivateKeyFile, seedSigner } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
 import { isTracing, traced } from '@chancery/service-kit'
 import type { Log } from '@chancery/service-kit'
 import { openGoogleKmsSigner } from './google-kms-signer.ts'
 import type { GoogleKmsOptions } from './google-kms-signer.ts'
 import { KeyUnavailableError } from './key-unavailable.ts'
+import { movedSigner } from './moved-signer.ts'
 import { openPkcs11Signer } from './pkcs11-signer.ts'
 import type { AuthoritySigner } from './signer.ts'
 import type { TokenOptions } from './token-session.ts'
@@ -50,7 +51,11 @@ export async function openSigner(source: KeySource, keyId: string, log: Log): Pr
   return { ...key, sign, provider }
 }
 
-async function openKey(source: KeySource, keyId: string, log: Log): Promise<Signer> {
+async function openKey(
+  source: KeySource,
+  keyId: string,
+  log: Log,
+): Promise<Signer & Pick<AuthoritySigner, 'signMoved'>> {
   if (source.provider === 'pkcs11') {
     const pin = await readSecret(source.pin, log)
     return provenLong(source, await openPkcs11Signer({ ...source, pin }, keyId, source.sessions))
@@ -59,7 +64,9 @@ async function openKey(source: KeySource, keyId: string, log: Log): Promise<Sign
   if (source.provider === 'gcp-kms') return provenLong(source, await openGoogleKmsSigner(source, keyId))
   const key = readPrivateKeyFile(await readSeedText(source, log))
   if (key === undefined) throw new KeyUnavailableError(`${source.setting}: the private key is malformed`)
-  return seedSigner(keyId, key.value)
+  const seed = fromBase64(key.value)
+  const signer = await seedSigner(keyId, key.value)
+  return seed === undefined ? signer : { ...signer, signMoved: movedSigner(seed) }
 }
 
 /**

@@ -51,6 +51,9 @@ export interface SigningParts {
   readonly halts: readonly SigningHalt[]
 }
 
+/** From this size on a message is moved to a thread where that is possible, because the thread pool needs a copy. */
+const MOVED_BYTES = 8_388_608
+
 /** Signs with the key of the authority, and verifies each signature before it is used. */
 export class Signing {
   readonly #parts: SigningParts
@@ -141,13 +144,21 @@ export class Signing {
   }
 
   /**
-   * Signs bytes that are too long to be verified on the event loop. `verify` decides about the signature elsewhere, with
-   * the published key.
+   * Signs the first bytes of a buffer that is too long for the event loop. `verify` decides about the signature elsewhere,
+   * with the published key. Returns the buffer, which may have been moved.
    */
-  async signLarge(message: Uint8Array, verify: (sig: string) => Promise<boolean>): Promise<void> {
+  async signLarge(
+    message: Uint8Array<ArrayBuffer>,
+    length: number,
+    verify: (sig: string) => Promise<boolean>,
+  ): Promise<Uint8Array<ArrayBuffer>> {
     this.requireAllowed()
-    const sig = toBase64(await this.#parts.signer.sign(message))
-    if (!(await verify(sig))) this.#refuseBadSignature()
+    const { signer } = this.#parts
+    const { bytes, sig } =
+      length >= MOVED_BYTES && signer.signMoved !== undefined
+        ? await signer.signMoved(message, length)
+        : { bytes: message, sig: await signer.sign(message.subarray(0, length)) }
+    return (await verify(toBase64(sig))) ? bytes : this.#refuseBadSignature()
   }
 
   /**

@@ -1,5 +1,7 @@
 import { readCrl, readJson, readOrUndefined, writeJson } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
+import { sleep } from '@chancery/service-kit'
+import { sql } from 'kysely'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { DamagedListError, isLargeList, readManifest, readSegments, splitFrame } from '../../database/list-segments.ts'
 import type { LargeList, Manifest } from '../../database/list-segments.ts'
@@ -52,16 +54,15 @@ export async function buildLargeList(
 
   const frame = listText(header, '')
   const [start, rest] = splitFrame(frame)
-  const list = await builder.finish({ state, previous: before?.state, before: start, after: rest })
+  const list = await whileBusy(tx.query, builder.finish({ state, previous: before?.state, before: start, after: rest }))
   const dropped = await withoutEnded(tx.query, parts.keys, list.missing, now)
   // A fault ends only when all rows were compared.
   if (before !== undefined && (isAll || dropped.length > 0))
     clearFault(parts.recordFaults, 'crl', describeDropped(dropped))
 
-  const { end, digest } = await sign(parts, list, state)
+  const { bytes, end, digest } = await whileBusy(tx.query, sign(parts, list, state))
   const manifest = await store(tx, header.sequence, list, before?.manifest)
   const { count } = list
-  const bytes = list.bytes.subarray(0, list.signedBytes - 1 + end.length)
   const { sequence, issuedAt } = header
   return {
     count,
@@ -77,23 +78,37 @@ export async function buildLargeList(
   }
 }
 
-/** Signs the list in place, and verifies the signature in the thread. */
+/** PostgreSQL ends a session that is idle in a transaction for ten seconds. */
+const ASK_MS = 2000
+
+/** Waits for a thread inside a transaction. On a loaded machine that takes longer than a session may be idle. */
+async function whileBusy<Value>(tx: Reader, work: Promise<Value>): Promise<Value> {
+  for (;;) {
+    const timer = new AbortController()
+    const pause = sleep(ASK_MS, timer.signal)
+    const result = await Promise.race([work.then((value) => ({ value })), pause]).finally(() => timer.abort())
+    if (result !== undefined) return result.value
+    await sql`select 1`.execute(tx)
+  }
+}
+
+/** Signs the list, and verifies the signature in the thread. */
 async function sign(
   { signing, builder }: CrlState,
-  list: FinishedList,
+  { bytes, signedBytes }: FinishedList,
   state: number,
-): Promise<{ readonly end: string; readonly digest: string }> {
+): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly end: string; readonly digest: string }> {
   let digest: string | undefined
   let end = ''
-  await signing.signLarge(list.bytes.subarray(0, list.signedBytes), async (sig) => {
+  const signed = await signing.signLarge(bytes, signedBytes, async (sig) => {
     end = `,"signatures":[${writeJson({ key_id: signing.keyId, sig })}]}`
     digest = await builder.seal({ state, end, sig, publicKey: signing.publicKey })
     return digest !== undefined
   })
   if (digest === undefined) throw new Error('the list was not verified')
   // Canonical form is ASCII. The last brace moves behind the signature.
-  list.bytes.set(Buffer.from(end, 'latin1'), list.signedBytes - 1)
-  return { end, digest }
+  signed.set(Buffer.from(end, 'latin1'), signedBytes - 1)
+  return { bytes: signed.subarray(0, signedBytes - 1 + end.length), end, digest }
 }
 
 /** Stores what changed. After a recovery the list before is unknown here, and all its segments are replaced. */
@@ -161,7 +176,7 @@ async function loadSegments(tx: Reader, parts: CrlState, list: LargeList): Promi
   const after = `],"sequence":${list.sequence}}`
   const sig = signatureOf(list.frame_json)
   if (sig === undefined || !rest.startsWith(`${after.slice(0, -1)},"signatures":[`)) return undefined
-  const isSigned = await builder.verify({ state, before, after, sig, keys: keys.all })
+  const isSigned = await whileBusy(tx, builder.verify({ state, before, after, sig, keys: keys.all }))
   return isSigned ? { state, manifest, isCompared: isLarge(entries.last) } : undefined
 }
 

@@ -67,7 +67,9 @@ export class ListBuilder {
       return await this.#thread.call<Value>(operation, given)
     } catch (error) {
       // The transaction is rolled back, so the caller may try again.
-      throw error instanceof ThreadEndedError ? new Refusal('service_unavailable', { reason: 'busy' }, { cause: error }) : error
+      throw error instanceof ThreadEndedError
+        ? new Refusal('service_unavailable', { reason: 'busy' }, { cause: error })
+        : error
     }
   }
 }

@@ -1,4 +1,4 @@
-import { Transfer, lowerThreadPriority, serveCalls } from '@chancery/service-kit/threads'
+import { Transfer, serveCalls } from '@chancery/service-kit/threads'
 import { ListStates } from './list-states.ts'
 
 type Given<Name extends keyof ListStates> = Parameters<ListStates[Name]>[0]
@@ -6,7 +6,6 @@ type Given<Name extends keyof ListStates> = Parameters<ListStates[Name]>[0]
 /** Builds large lists, so that the event loop of the authority does not wait for it. */
 const states = new ListStates()
 
-lowerThreadPriority()
 serveCalls({
   open: (given: Given<'open'>) => states.open(given),
   addStored: (given: Given<'addStored'>) => states.addStored(given),
