@@ -16,6 +16,7 @@ import type { CrlHeader } from './list-text.ts'
 import { loadList } from './queries.ts'
 import type { CrlVersion } from './queries.ts'
 import { bucketOf, readBucket, readBuckets, replaceSegments, storeSegments } from './segment-queries.ts'
+import type { BucketText } from './segment-queries.ts'
 import { signedEntries } from './signed-list.ts'
 import type { CrlState } from './state.ts'
 
@@ -48,9 +49,10 @@ export async function buildLargeList(
   const before = previous === undefined ? undefined : await loadPrevious(tx.query, parts, previous, changes)
   const buckets = [...new Set(changes.positions.map(bucketOf))]
   const isAll = before?.isCompared !== true || changes.isRewritten || buckets.length > MAX_BUCKETS
-  const state = await builder.open(isAll ? undefined : before?.state)
-  if (isAll) for await (const texts of readBuckets(tx.query)) await builder.addTexts({ state, texts })
-  else for (const bucket of buckets) await builder.addTexts({ state, texts: [await readBucket(tx.query, bucket)] })
+  const state = await whileBusy(tx.query, builder.open(isAll ? undefined : before?.state))
+  const add = (texts: readonly BucketText[]): Promise<void> => whileBusy(tx.query, builder.addTexts({ state, texts }))
+  if (isAll) for await (const texts of readBuckets(tx.query)) await add(texts)
+  else for (const bucket of buckets) await add([await readBucket(tx.query, bucket)])
 
   const frame = listText(header, '')
   const [start, rest] = splitFrame(frame)
@@ -141,7 +143,10 @@ async function loadPrevious(
     return { state: cached.state, manifest: cached.manifest, isCompared: true }
   const list = await loadList(tx, previous.sequence)
   if (isLargeList(list)) {
-    const loaded = await loadSegments(tx, parts, list)
+    const loaded = await loadSegments(tx, parts, list).catch((error: unknown) => {
+      if (error instanceof DamagedListError) return undefined
+      throw error
+    })
     if (loaded === undefined) throw faultOf(parts, NOT_AS_SIGNED)
     return loaded
   }
@@ -150,8 +155,8 @@ async function loadPrevious(
       ? cached.text
       : await signedEntries(list.crl_json, previous.sequence, keys.all)
   if (text === undefined) throw faultOf(parts, NOT_AS_SIGNED)
-  const state = await builder.open()
-  await builder.addTexts({ state, texts: [[UNSORTED, text]] })
+  const state = await whileBusy(tx, builder.open())
+  await whileBusy(tx, builder.addTexts({ state, texts: [[UNSORTED, text]] }))
   return { state, manifest: [], isCompared: false }
 }
 
@@ -160,18 +165,13 @@ async function loadSegments(tx: Reader, parts: CrlState, list: LargeList): Promi
   const { builder, entries, keys } = parts
   const manifest = readManifest(list.segments_json)
   const last = isLarge(entries.last) && builder.has(entries.last.state) ? entries.last : undefined
-  const state = await builder.open(last?.state)
+  const state = await whileBusy(tx, builder.open(last?.state))
   const known = new Set(last?.manifest.map(String))
   const wanted = new Set(manifest.map(([bucket]) => bucket))
   const gone = (last?.manifest ?? []).filter(([bucket]) => !wanted.has(bucket))
-  await builder.addTexts({ state, texts: gone.map(([bucket]) => [bucket, '']) })
+  await whileBusy(tx, builder.addTexts({ state, texts: gone.map(([bucket]) => [bucket, '']) }))
   const unknown = manifest.filter((pair) => !known.has(String(pair)))
-  try {
-    for await (const segments of readSegments(tx, unknown)) await builder.addStored({ state, segments })
-  } catch (error) {
-    if (!(error instanceof DamagedListError)) throw error
-    return undefined
-  }
+  for await (const segments of readSegments(tx, unknown)) await whileBusy(tx, builder.addStored({ state, segments }))
   const [before, rest] = splitFrame(list.frame_json)
   const after = `],"sequence":${list.sequence}}`
   const sig = signatureOf(list.frame_json)
