@@ -93,6 +93,14 @@ export const TABLE_ENDS: Readonly<Record<TableName, TableEnd>> = {
   boundary_policies: { most: BY_OPERATORS },
   boundary_policy_texts: { most: { each: 'boundary_policies', rows: 16 } },
   crl_entries: { timed: timed('crl-refresh', 'expires_at', 13n * HOUR) },
+  crl_segments: {
+    timed: {
+      job: 'crl-removal',
+      keptFor: DAY,
+      // No version that is still stored has them.
+      past: (before) => sql`replaced_by <= (select min(sequence) from crl_versions where next_update >= ${before})`,
+    },
+  },
   crl_versions: {
     timed: timed('crl-removal', 'next_update', DAY, sql`sequence < (select max(sequence) from crl_versions)`),
   },
