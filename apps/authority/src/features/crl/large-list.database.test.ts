@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one large list, and everything that can happen to it
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
