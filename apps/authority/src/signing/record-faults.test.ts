@@ -28,6 +28,7 @@ import { checkRecords } from '../features/health/check-records.job.ts'
 import { recoverState } from '../recovery/recover.ts'
 import { isRevokedInAudit } from '../audit/revoked-treaties.ts'
 import { EntriesCache } from '../features/crl/entries-cache.ts'
+import { ListBuilder } from '../features/crl/list-builder.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
 
 let database: TestDatabase
@@ -153,7 +154,7 @@ describe('the revocation list', () => {
     await restart()
     refused(await revoke(other), 503, 'service_unavailable')
     await rows().insertInto('crl_entries').values(row).execute()
-    await refreshList({ ...na.parts, entries: new EntriesCache() })
+    await refreshList({ ...na.parts, entries: new EntriesCache(), builder: new ListBuilder() })
     expect((await readyz())['status']).toBe('ready')
     expect(await metric('crl_incomplete')).toBe('0')
     accepted(await revoke(other))
@@ -167,7 +168,7 @@ describe('the revocation list', () => {
     await restart()
     refused(await revoke(other), 503, 'service_unavailable')
     expect(await recoverState(na.parts)).toMatchObject({ revocations: 1, agents: 0 })
-    await refreshList({ ...na.parts, entries: new EntriesCache() })
+    await refreshList({ ...na.parts, entries: new EntriesCache(), builder: new ListBuilder() })
     accepted(await revoke(other))
     expect(entryOf(await list(), lost)).toEqual(before)
   })

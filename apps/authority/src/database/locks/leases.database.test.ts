@@ -7,6 +7,7 @@ import type { LeaseParts } from './leases.ts'
 import { LeaseLostError, checkLease, withLease } from './leases.ts'
 import type { Lease } from './leases.ts'
 import { EntriesCache } from '../../features/crl/entries-cache.ts'
+import { ListBuilder } from '../../features/crl/list-builder.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 const clock = new ManualClock()
@@ -173,7 +174,7 @@ describe('a holder that was paused', () => {
 
   it('publishes no list under a lost lease', async () => {
     const [opened] = openedParts()
-    const a = { ...opened, entries: new EntriesCache() }
+    const a = { ...opened, entries: new EntriesCache(), builder: new ListBuilder() }
     await refreshIfDue(a, {})
     clock.advance(13 * 3600)
     const lost = { name: 'no-such-lease', token: 1 }

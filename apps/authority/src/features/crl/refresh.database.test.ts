@@ -17,6 +17,7 @@ import type { NodeCaller, TestAuthority } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { refreshList } from './refresh.job.ts'
 import { EntriesCache } from './entries-cache.ts'
+import { ListBuilder } from './list-builder.ts'
 
 let clock: ManualClock
 let na: TestAuthority
@@ -144,7 +145,7 @@ describe('superseded certificates', () => {
     expect(before.revoked_certificates.map((entry) => entry.certificate_id)).toEqual([first.cert_id])
     clock.advance(59)
     expect(await list()).toEqual(before)
-    await refreshList({ ...na.parts, entries: new EntriesCache() })
+    await refreshList({ ...na.parts, entries: new EntriesCache(), builder: new ListBuilder() })
     expect(await list()).toEqual(before)
     refused(await late.heartbeat(second.cert_id), 403, 'certificate_superseded')
     clock.advance(1)
@@ -210,7 +211,7 @@ describe('superseded certificates', () => {
     await renewed(node, cert_id)
     await list()
     clock.advance(900)
-    await refreshList({ ...na.parts, entries: new EntriesCache() })
+    await refreshList({ ...na.parts, entries: new EntriesCache(), builder: new ListBuilder() })
     const row = await na.core.database.read
       .selectFrom('crl_versions')
       .select('crl_json')

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { PublishedDocuments } from '../../requests/published-documents.ts'
 import { serveList } from './current.ts'
 import { EntriesCache } from './entries-cache.ts'
+import { ListBuilder } from './list-builder.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 
 let clock: ManualClock
@@ -51,7 +52,12 @@ describe('a list that is due and cannot be signed', () => {
     loseSigner()
     clock.advance(13 * 3600)
     const { bytes } = await serveList(
-      { ...na.parts, entries: new EntriesCache(), publishedDocuments: new PublishedDocuments() },
+      {
+        ...na.parts,
+        entries: new EntriesCache(),
+        builder: new ListBuilder(),
+        publishedDocuments: new PublishedDocuments(),
+      },
       {},
     )
     expect(Buffer.from(bytes).toString()).toBe(text)
