@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { activeNodes } from './authority/active-nodes.ts'
 import { agentList } from './authority/agent-list.ts'
 import { adminRead } from './authority/admin-read.ts'
 import { consoleMillion } from './console/million.ts'
@@ -40,6 +41,7 @@ const BENCHES: readonly Bench[] = [
   adminRead,
   heartbeat,
   heartbeatWal,
+  activeNodes,
   joinBench,
   discovery,
   feedParts,
