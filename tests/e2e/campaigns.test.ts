@@ -15,7 +15,7 @@ async function campaignFiles(): Promise<string[]> {
   return files.filter((_, index) => /^export const defaultCount\b/m.test(texts[index] ?? '')).sort()
 }
 
-/** restore and federation-model have their own files. All other campaigns run at night: campaigns.nightly.test.ts. */
+/** federation-model has its own file, and restore runs at night in one. All other campaigns run at night: campaigns.nightly.test.ts. */
 describe('campaigns before each merge', () => {
   it.each<[string, number, () => Promise<Pick<Campaign, 'run'>>]>([
     [
