@@ -25,7 +25,8 @@ export function digestOf(text: string): string {
 export async function readHeads(db: Reader): Promise<Heads> {
   const crl = await db
     .selectFrom('crl_versions')
-    .select(['sequence', 'crl_json', 'digest'])
+    // A backup is also taken of a database of an earlier release, whose lists have no column for a digest.
+    .selectAll()
     .orderBy('sequence', 'desc')
     .limit(1)
     .executeTakeFirst()
@@ -66,7 +67,7 @@ export async function readHeads(db: Reader): Promise<Heads> {
     revoked_operator_keys: keys,
     versions: Object.fromEntries(versions.map(({ name, version }) => [name, Number(version)])),
     // A large list has a file next to the mark.
-    last_crl: crl === undefined || crl.digest !== null ? null : crl.crl_json,
+    last_crl: crl === undefined || typeof crl.digest === 'string' ? null : crl.crl_json,
     last_feed: feed?.feed_json ?? null,
   }
 }
@@ -134,11 +135,7 @@ async function isOther(mark: Head | null, find: (sequence: number) => Promise<st
 }
 
 async function findList(db: Reader, sequence: number): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('crl_versions')
-    .select(['crl_json', 'digest'])
-    .where('sequence', '=', sequence)
-    .executeTakeFirst()
+  const row = await db.selectFrom('crl_versions').selectAll().where('sequence', '=', sequence).executeTakeFirst()
   if (row !== undefined) return row.digest ?? digestOf(row.crl_json)
   const removed = await db
     .selectFrom('removed_crl_versions')
