@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { writeSortable } from '@chancery/protocol'
 import pg from 'pg'
 import { SEEDED_TAGS } from '../../tests/tools/seed-agents.ts'
+import { residentMiB } from '../lib/cpu.ts'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { CONNECTIONS } from '../lib/conditions.ts'
 import { LoadGenerator } from '../lib/load.ts'
@@ -193,10 +193,6 @@ async function bareRate(clients: readonly pg.Client[], kind: 'rare' | 'popular',
 
 /** Resident memory of the authorities, in megabytes. */
 function memory(few: Registry, many: Registry): Record<'few' | 'many', readonly number[]> {
-  const of = ({ processes }: Registry): readonly number[] =>
-    processes.map(({ pid }) => {
-      const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]
-      return Math.round(Number(kilobytes ?? 0) / 1024)
-    })
+  const of = ({ processes }: Registry): readonly number[] => processes.map(({ pid }) => Math.round(residentMiB(pid)))
   return { few: of(few), many: of(many) }
 }

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 
 /** Ticks per second of /proc on every Linux this runs on. */
 const TICKS = 100
@@ -23,6 +23,13 @@ export function processSeconds(pid: number): number {
   } catch {
     return 0
   }
+}
+
+/** Resident memory of one process in mebibytes; not-a-number when it has ended. */
+export function residentMiB(pid: number): number {
+  const file = `/proc/${pid}/status`
+  const text = existsSync(file) ? readFileSync(file, 'latin1') : ''
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1] ?? Number.NaN) / 1024
 }
 
 /**

@@ -22,3 +22,10 @@ export function round(value: number, digits = 3): number {
 export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
+
+/** Slope of the line through the points with the smallest squares; 0 for fewer than two points. */
+export function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
+  const [x, y] = [mean(points.map((point) => point[0])), mean(points.map((point) => point[1]))]
+  const width = sum(points.map((point) => (point[0] - x) ** 2))
+  return width === 0 || points.length < 2 ? 0 : sum(points.map((point) => (point[0] - x) * (point[1] - y))) / width
+}

@@ -1,4 +1,4 @@
-import { mean, sum } from '../lib/statistics.ts'
+import { mean, slopeOf, sum } from '../lib/statistics.ts'
 
 /** A line through points of time (hours) and value. */
 export interface Slope {
@@ -11,11 +11,11 @@ export interface Slope {
  * Least squares. Readings that follow each other are alike (garbage collection works in waves), so the standard error
  * uses blocks: the mean of each tenth of the run counts as one reading.
  */
-export function slopeOf(points: readonly (readonly [number, number])[]): Slope {
+export function slopeWithNoise(points: readonly (readonly [number, number])[]): Slope {
   const blocks = blocksOf(points, 10)
   const [middleX, middleY] = [mean(blocks.map(([x]) => x)), mean(blocks.map(([, y]) => y))]
   const spread = sum(blocks.map(([x]) => (x - middleX) ** 2))
-  const perHour = sum(blocks.map(([x, y]) => (x - middleX) * (y - middleY))) / spread
+  const perHour = slopeOf(blocks)
   const rest = sum(blocks.map(([x, y]) => (y - middleY - perHour * (x - middleX)) ** 2))
   return { perHour, noise: 2 * Math.sqrt(rest / (blocks.length - 2) / spread) }
 }

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '@chancery/service-kit'
 import { testCertificate } from '@chancery/testkit'
 import type { Bench, BenchOptions, BenchResult } from '../lib/bench.ts'
 import { HOST } from '../lib/conditions.ts'
-import { postgresPids, processSeconds } from '../lib/cpu.ts'
+import { postgresPids, processSeconds, residentMiB } from '../lib/cpu.ts'
 import { createPostgres } from '../lib/databases.ts'
 import type { Database } from '../lib/databases.ts'
 import { LoadGenerator } from '../lib/load.ts'
@@ -16,7 +15,7 @@ import type { Server } from '../lib/servers.ts'
 import { mean, median, round, sum } from '../lib/statistics.ts'
 import { makeNodes, proof, seedCertificates } from '../lib/test-nodes.ts'
 import { openGatewayCaller } from '../gateway/verify.ts'
-import { slopeOf } from './slope.ts'
+import { slopeWithNoise } from './slope.ts'
 import type { Slope } from './slope.ts'
 
 /** Share of the requested rate that both services answer. */
@@ -97,8 +96,8 @@ async function run(options: BenchOptions): Promise<BenchResult> {
     ),
   )
   const [authoritySlope, gatewaySlope] = [
-    slopeOf(settled.map(({ atHours, authorityMiB }) => [atHours, authorityMiB])),
-    slopeOf(settled.map(({ atHours, gatewayMiB }) => [atHours, gatewayMiB])),
+    slopeWithNoise(settled.map(({ atHours, authorityMiB }) => [atHours, authorityMiB])),
+    slopeWithNoise(settled.map(({ atHours, gatewayMiB }) => [atHours, gatewayMiB])),
   ]
   return {
     bar: BAR,
@@ -193,12 +192,6 @@ async function load(
 function secondsOf(services: readonly Service[], database: string): number {
   const pids = [...services.map(({ server }) => server.pid), ...postgresPids([database])]
   return sum(pids.map(processSeconds))
-}
-
-function residentMiB(pid: number): number {
-  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))
-  if (line === null) throw new Error(`process ${pid} has no resident memory`)
-  return Number(line[1]) / 1024
 }
 
 function figuresOf(

@@ -114,7 +114,7 @@ describe.skipIf(reason !== undefined)(`two regions and a cut link${reason === un
   }
 
   const cut = (): void => ip('-n', HOME.space, 'link', 'set', 'wan', 'down')
-  const mend = (): void => ip('-n', HOME.space, 'link', 'set', 'wan', 'up')
+  const restore = (): void => ip('-n', HOME.space, 'link', 'set', 'wan', 'up')
 
   function start(space: string, file: string, env: Readonly<Record<string, string>>): void {
     const node = [process.execPath, '--conditions=development', '--import', MOVED_CLOCK, join(TESTKIT, file)]
@@ -203,7 +203,7 @@ describe.skipIf(reason !== undefined)(`two regions and a cut link${reason === un
     )
     expect((await ask('GET', '/ready')).status).toBe(503)
 
-    mend()
+    restore()
     await vi.waitFor(async () => expect(await verify(kept)).toMatchObject({ trusted: true }), LIMIT)
     expect(await verify(second)).toMatchObject({ trusted: false })
     expect(await verify(first)).toMatchObject({ trusted: false })

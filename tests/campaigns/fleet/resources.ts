@@ -1,6 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { childPids } from '@chancery/testkit'
 import type pg from 'pg'
-import { machineSeconds, processSeconds } from '../../../bench/lib/cpu.ts'
+import { machineSeconds, processSeconds, residentMiB } from '../../../bench/lib/cpu.ts'
+import { slopeOf } from '../../../bench/lib/statistics.ts'
 
 const SAMPLE_MS = 1000
 /** The first part of a run fills caches, so the slope of memory is taken from the rest. */
@@ -44,7 +46,7 @@ export class ResourceWatch {
   async start(): Promise<void> {
     const { rows } = await this.#client.query<{ readonly pid: number }>('select pg_backend_pid() as pid')
     this.#server = parentOf(rows[0]?.pid ?? 0)
-    for (const pid of childrenOf(this.#server)) {
+    for (const pid of childPids(this.#server)) {
       const from = processSeconds(pid)
       this.#postgres.set(pid, { from, now: from })
     }
@@ -84,8 +86,8 @@ export class ResourceWatch {
 
   #sample(): void {
     const minute = (performance.now() - this.#from.at) / 60_000
-    this.#rss.push({ minute, mb: residentMb(this.#watched.authority) })
-    for (const pid of childrenOf(this.#server)) {
+    this.#rss.push({ minute, mb: residentMiB(this.#watched.authority) })
+    for (const pid of childPids(this.#server)) {
       const known = this.#postgres.get(pid)
       const now = processSeconds(pid)
       if (known === undefined) this.#postgres.set(pid, { from: 0, now })
@@ -108,28 +110,4 @@ function total(pids: readonly number[]): number {
 
 function parentOf(pid: number): number {
   return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0)
-}
-
-function childrenOf(pid: number): readonly number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
-  return text
-    .split(' ')
-    .filter((each) => each.trim() !== '')
-    .map(Number)
-}
-
-/** Not-a-number when the process has ended. */
-function residentMb(pid: number): number {
-  if (!existsSync(`/proc/${pid}/status`)) return Number.NaN
-  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? Number.NaN) / 1024
-}
-
-/** Slope of the line through the points with the smallest squares; 0 for fewer than two points. */
-export function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
-  const mean = (values: readonly number[]): number => values.reduce((sum, each) => sum + each, 0) / values.length
-  const [x, y] = [mean(points.map((point) => point[0])), mean(points.map((point) => point[1]))]
-  const width = points.reduce((sum, point) => sum + (point[0] - x) ** 2, 0)
-  return width === 0 || points.length < 2
-    ? 0
-    : points.reduce((sum, point) => sum + (point[0] - x) * (point[1] - y), 0) / width
 }
