@@ -157,6 +157,7 @@ describe('other limits', () => {
       bodyIntervalSeconds: 5,
       bodyPieces: 16_384,
       responseIdleSeconds: 20,
+      unreadAnswerBytes: 268_435_456,
       headersTimeoutSeconds: 10,
       requestTimeoutSeconds: 30,
       keepAliveTimeoutSeconds: 5,

@@ -290,6 +290,8 @@ export const SERVER_LIMITS = {
   bodyPieces: 16_384,
   /** A response that the caller does not read is aborted after this time without progress. */
   responseIdleSeconds: 20,
+  /** Memory of answers that their callers have not read. Above it the address with the most loses one. */
+  unreadAnswerBytes: 268_435_456,
   headersTimeoutSeconds: 10,
   requestTimeoutSeconds: 30,
   keepAliveTimeoutSeconds: 5,

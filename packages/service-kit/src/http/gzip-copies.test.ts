@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CachedDocument } from './response.ts'
+import { CachedDocument, RareDocument } from './response.ts'
 import { startEdge } from './test-edge.suite.ts'
 import type { Edge } from './test-edge.suite.ts'
 import { GzipCopies } from './gzip-copies.ts'
@@ -32,6 +32,19 @@ it('compresses two at once, and sends the third uncompressed', async () => {
   await second
   expect(gunzipSync(copy ?? new Uint8Array()).length).toBe(200_000)
   expect(copies.copyOf(documentOf('c'))).toBeInstanceOf(Promise)
+})
+
+it('compresses one rare document at a time, so that others are compressed meanwhile', async () => {
+  const copies = new GzipCopies()
+  const rareOf = (letter: string): RareDocument =>
+    new RareDocument(Buffer.from(letter.repeat(200_000)), 'no-store', 'text/plain')
+  const first = copies.copyOf(rareOf('a'))
+  expect(first).toBeInstanceOf(Promise)
+  expect(copies.copyOf(rareOf('b'))).toBeUndefined()
+  const current = copies.copyOf(documentOf('c'))
+  expect(current).toBeInstanceOf(Promise)
+  expect(await current).toBeInstanceOf(Uint8Array)
+  await first
 })
 
 describe('large documents', () => {

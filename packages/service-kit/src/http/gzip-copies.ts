@@ -2,13 +2,15 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { gzip } from 'node:zlib'
 import type { MaybePromise } from '../async/maybe-promise.ts'
 import { gzipQuality } from './content-coding.ts'
-import { CachedDocument } from './response.ts'
+import { CachedDocument, RareDocument } from './response.ts'
 import type { HandlerResult } from './bind.ts'
 
 /** Limit of all copies together. A list of 64 MiB compresses to about 14 MiB. */
 const CACHED_BYTES = 67_108_864
 /** Compressing uses a thread of the platform's pool, which signatures need too. */
 const AT_ONCE = 2
+/** One place stays for the documents that many read: sent uncompressed, they are five times as large. */
+const RARE_AT_ONCE = 1
 /** Measured on revocation lists: higher levels take three times as long for a fiftieth less. */
 const LEVEL = 2
 
@@ -51,7 +53,8 @@ export class GzipCopies {
       return kept
     }
     const running = this.#running.get(etag)
-    if (running !== undefined || this.#running.size >= AT_ONCE) return running
+    const most = document instanceof RareDocument ? RARE_AT_ONCE : AT_ONCE
+    if (running !== undefined || this.#running.size >= most) return running
     const started = this.#make(document).finally(() => this.#running.delete(etag))
     this.#running.set(etag, started)
     return started

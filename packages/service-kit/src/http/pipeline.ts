@@ -17,6 +17,7 @@ import type { LongWork } from './long-work.ts'
 import { RequestCall } from './open-call.ts'
 import { checkRawRequest } from './raw-request.ts'
 import type { EdgeBinding, PathParams } from './router.ts'
+import type { UnreadAnswers } from './unread-answers.ts'
 import { Verifications, Revocations } from './verifications.ts'
 
 /** From this size on, parsing a body takes milliseconds. */
@@ -37,6 +38,7 @@ export interface Capacity {
   readonly budgets: BodyBudgets
   readonly longWork: LongWork
   readonly copies: GzipCopies
+  readonly unread: UnreadAnswers
 }
 
 /** The part of an exchange that the pipeline uses. */
@@ -73,6 +75,7 @@ export class RequestPipeline {
     (request) => request.#authorize(),
     (request) => request.#handle(),
     (request) => request.#compress(),
+    (request) => request.#countAnswer(),
   ]
 
   readonly #options: PipelineOptions
@@ -249,6 +252,10 @@ export class RequestPipeline {
     return copy.then((bytes) => {
       this.#exchange.gzip = bytes
     })
+  }
+
+  #countAnswer(): void {
+    this.#capacity.unread.count(this.#exchange, this.#result, this.#address)
   }
 
   /**

@@ -97,6 +97,12 @@ export class CachedDocument {
   }
 }
 
+/**
+ * A document that was made for one caller and that few others ask for, such as an earlier version. Anyone may ask for
+ * many of them, so at most one is compressed at a time, and documents that many read do not wait for it.
+ */
+export class RareDocument extends CachedDocument {}
+
 function gzipTag(etag: string): string {
   return `${etag.slice(0, -1)}.gzip"`
 }

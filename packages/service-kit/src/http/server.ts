@@ -20,6 +20,7 @@ import type { Capacity, PipelineOptions } from './pipeline.ts'
 import { checkRawRequest } from './raw-request.ts'
 import type { EdgeBinding } from './router.ts'
 import { readTarget } from './target.ts'
+import { UnreadAnswers } from './unread-answers.ts'
 import { Verifications, Revocations } from './verifications.ts'
 
 export interface ServerOptions extends PipelineOptions {
@@ -28,6 +29,8 @@ export interface ServerOptions extends PipelineOptions {
   readonly log: Log
   /** Limits of the body budgets; derived from `maxRequestBytes` by default. */
   readonly bodyBudgets?: BodyBudgetLimits
+  /** Memory of answers that are not read. */
+  readonly unreadAnswerBytes?: number
   /** The code for unknown paths below a prefix. For other unknown paths it is `not_found`. */
   readonly missing?: { readonly prefix: string; readonly code: RefusalCode }
   /** Converts infrastructure errors of the service to a refusal; undefined for bugs. */
@@ -46,6 +49,8 @@ export interface ServerLoad {
   /** Responses that stay open. */
   readonly streams: number
   readonly bodyBytes: Readonly<Record<BudgetName, number>>
+  /** Large answers that are not sent completely. */
+  readonly unreadBytes: number
 }
 
 export interface HttpServer {
@@ -101,6 +106,7 @@ export function createServer(options: ServerOptions): HttpServer {
     budgets,
     longWork: new LongWork(),
     copies: new GzipCopies(),
+    unread: new UnreadAnswers(options.unreadAnswerBytes),
   }
   return {
     listener: edge.listener,
@@ -110,6 +116,7 @@ export function createServer(options: ServerOptions): HttpServer {
       streams: edge.streams,
       verifications: verifications.taken,
       bodyBytes: budgets.reserved,
+      unreadBytes: capacity.unread.bytes,
     }),
     listen: (host, port) => edge.listen(host, port).then((address: AddressInfo) => urlOf(address)),
     stopKeepAlive: () => edge.stopKeepAlive(),

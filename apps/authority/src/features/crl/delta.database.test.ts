@@ -1,7 +1,10 @@
 import { CompactCrl, fromUtf8, joinBytes, toUtf8 } from '@chancery/protocol'
 import { ManualClock, accepted, refused, seedCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority, TestResponse } from '@chancery/testkit'
+import type { KyselyPlugin } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
+import { ListDeltas } from './list-deltas.ts'
 
 const clock = new ManualClock('2026-03-01T12:00:00Z')
 let na: TestAuthority
@@ -124,5 +127,42 @@ describe('GET /crl/{sequence}', () => {
   it('404 crl_version_not_found', async () => {
     for (const sequence of [String(last + 1), 'x', '-1', '00', '1.0', '9'.repeat(16)])
       refused(await na.request('GET', `/crl/${sequence}`), 404, 'crl_version_not_found')
+  })
+})
+
+describe('the changes of versions', () => {
+  it('are read only as far as a delta may be large', async () => {
+    const own = await startTestAuthority({ clock, settings: { NA_CLOCK_CHECK: 'off' } })
+    try {
+      accepted(await own.request('GET', '/crl'))
+      const { read } = own.core.database
+      const row = await read.selectFrom('crl_versions').selectAll().executeTakeFirstOrThrow()
+      const entry = 'x'.repeat(1_000_000)
+      for (let at = 1; at <= 40; at += 1)
+        await rowsOf(own.core.database)
+          .insertInto('crl_versions')
+          .values({
+            ...row,
+            sequence: row.sequence + at,
+            entries: at,
+            change_json: JSON.stringify({ removed: [], added: [[at - 1, [entry]]] }),
+          })
+          .execute()
+      let bytes = 0
+      const counting: KyselyPlugin = {
+        transformQuery: ({ node }) => node,
+        transformResult: async ({ result }) => {
+          for (const { change_json } of result.rows) if (typeof change_json === 'string') bytes += change_json.length
+          return result
+        },
+      }
+      const newest = row.sequence + 40
+      const deltas = new ListDeltas({ database: { ...own.core.database, read: read.withPlugin(counting) } })
+      expect(await deltas.between(newest - 4, newest)).toMatchObject({ removed: [], added: [{ at: 36 }] })
+      expect(await deltas.between(newest - 5, newest)).toBeUndefined()
+      expect(bytes).toBeLessThan(5_000_000)
+    } finally {
+      await own.stop()
+    }
   })
 })

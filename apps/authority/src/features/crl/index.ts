@@ -8,6 +8,7 @@ import { whenClockIsCorrect } from '../../clock/when-correct.ts'
 import type { Transaction } from '../../database/database.ts'
 import { current, serveList } from './current.ts'
 import { EntriesCache } from './entries-cache.ts'
+import { DeltaCache } from './delta-cache.ts'
 import { delta } from './delta.ts'
 import { draftFirstList, runKeySuccession } from './key-succession.ts'
 import type { Succession } from './key-succession.ts'
@@ -50,15 +51,15 @@ export function openCrl(parts: CrlParts): Crl {
   const own = { ...parts, entries: new EntriesCache(), builder: new ListBuilder() }
   const batch = new RevocationBatch(own)
   const handlerParts = { ...own, batch }
-  const deltas = new ListDeltas(parts)
+  const source = { deltas: new ListDeltas(parts), cache: new DeltaCache() }
   const versions = new StoredVersions()
   return {
     routes: [
       bind(crl.current, (call) => current(call, handlerParts)),
       bind(crl.keys, (call) => keys(call, handlerParts)),
-      bind(crl.delta, (call) => delta(call, handlerParts, deltas)),
+      bind(crl.delta, (call) => delta(call, handlerParts, source)),
       bindRead(crl.version, parts, (call, database) =>
-        version(call, handlerParts, { read: (sequence) => versions.read(sequence, database) }),
+        version(call, handlerParts, { read: (sequence, address) => versions.read(sequence, address, database) }),
       ),
       bind(crl.revoke, (call) => revoke(call, handlerParts)),
     ],

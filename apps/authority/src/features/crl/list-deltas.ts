@@ -1,6 +1,7 @@
 import { MAX_DELTA_BYTES, changeOfPieces, changePieces, piecesOfChange } from '@chancery/protocol'
 import type { ListChange } from '@chancery/protocol'
 import { SharedRead } from '@chancery/service-kit'
+import { sql } from 'kysely'
 import type { CrlParts } from './parts.ts'
 import { readChange } from './version-change.ts'
 
@@ -17,6 +18,9 @@ interface Version {
   readonly change: ListChange | undefined
   readonly bytes: number
 }
+
+/** A version without its change; `bytes` is the size of that. */
+type VersionSize = Pick<Version, 'sequence' | 'issued_at' | 'entries'> & { readonly bytes: number | null }
 
 /**
  * The changes of the latest versions, as many as one delta may have. They are read once per version, so that a delta from
@@ -52,37 +56,61 @@ export class ListDeltas {
   async #readNew(): Promise<void> {
     const known = this.#versions
     const fresh: Version[] = []
-    let [bytes, below] = [0, Number.MAX_SAFE_INTEGER]
-    for (;;) {
-      const rows = await this.#page(below)
-      for (const row of rows) {
+    let [bytes, below, isEnough] = [0, Number.MAX_SAFE_INTEGER, false]
+    while (!isEnough) {
+      const page = await this.#page(below)
+      const unknown: VersionSize[] = []
+      let followed: readonly Version[] | undefined
+      for (const row of page) {
         const index = known.findIndex(({ sequence }) => sequence === row.sequence)
         // A failover may have lost a version and given its number to another, so its time must agree, too.
-        if (index >= 0 && known[index]?.issued_at === row.issued_at) {
-          this.#versions = bounded([...fresh, ...known.slice(index)])
-          return
-        }
-        fresh.push({ ...row, change: readChange(row.change_json), bytes: row.change_json?.length ?? 0 })
-        bytes += row.change_json?.length ?? 0
+        followed = index >= 0 && known[index]?.issued_at === row.issued_at ? known.slice(index) : undefined
+        if (followed !== undefined) break
+        bytes += row.bytes ?? 0
+        isEnough = row.bytes === null || bytes > MAX_DELTA_BYTES || fresh.length + unknown.length >= MAX_VERSIONS
+        unknown.push(row)
+        if (isEnough) break
       }
-      const last = rows.at(-1)
-      const isEnough = bytes > MAX_DELTA_BYTES || fresh.length >= MAX_VERSIONS
-      if (last === undefined || rows.length < PAGE || last.change_json === null || isEnough) break
-      below = last.sequence
+      for (const version of await this.#withChanges(unknown, isEnough)) fresh.push(version)
+      if (followed !== undefined) {
+        this.#versions = bounded([...fresh, ...followed])
+        return
+      }
+      isEnough ||= page.length < PAGE
+      below = page.at(-1)?.sequence ?? 0
     }
     this.#versions = bounded(fresh)
   }
 
-  #page(
-    below: number,
-  ): Promise<{ sequence: number; issued_at: string; entries: number; change_json: string | null }[]> {
+  /** Without the changes: those of one page may be a thousand times as large as a delta. */
+  #page(below: number): Promise<VersionSize[]> {
     return this.#parts.database.read
       .selectFrom('crl_versions')
-      .select(['sequence', 'issued_at', 'entries', 'change_json'])
+      .select(['sequence', 'issued_at', 'entries', sql<number | null>`octet_length(change_json)`.as('bytes')])
       .where('sequence', '<', below)
       .orderBy('sequence', 'desc')
       .limit(PAGE)
       .execute()
+  }
+
+  /** Reads the changes. The last version of a delta is only its start: its change is not read. */
+  async #withChanges(rows: readonly VersionSize[], isStart: boolean): Promise<readonly Version[]> {
+    const needed = isStart ? rows.slice(0, -1) : rows
+    const [newest, oldest] = [needed[0], needed.at(-1)]
+    const changes = new Map<number, string | null>()
+    if (newest !== undefined && oldest !== undefined)
+      for (const { sequence, change_json } of await this.#parts.database.read
+        .selectFrom('crl_versions')
+        .select(['sequence', 'change_json'])
+        .where('sequence', '<=', newest.sequence)
+        .where('sequence', '>=', oldest.sequence)
+        .execute())
+        changes.set(sequence, change_json)
+    return rows.map((row) => ({
+      ...row,
+      change: readChange(changes.get(row.sequence) ?? null),
+      bytes: row.bytes ?? 0,
+    }))
   }
 }
 

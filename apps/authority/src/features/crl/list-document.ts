@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { LIST_HEAD_HEADER, writeListHeadHeader } from '@chancery/protocol'
-import { CachedDocument, endOfLoopTurn } from '@chancery/service-kit'
+import { CachedDocument, RareDocument, endOfLoopTurn } from '@chancery/service-kit'
 import type { Reader } from '../../database/database.ts'
 import { loadListBytes } from '../../database/list-segments.ts'
 import type { StoredList } from '../../database/list-segments.ts'
@@ -9,6 +9,13 @@ import type { StoredList } from '../../database/list-segments.ts'
 export async function readDocument(db: Reader, list: StoredList, cacheControl: string): Promise<CachedDocument> {
   const bytes = await loadListBytes(db, list)
   return toDocument(bytes, cacheControl, await digestInTurns(bytes), list.head_json)
+}
+
+/** A stored list for one caller. */
+export async function readRareDocument(db: Reader, list: StoredList, cacheControl: string): Promise<RareDocument> {
+  const bytes = await loadListBytes(db, list)
+  const { etag, more } = factsOf(await digestInTurns(bytes), list.head_json)
+  return new RareDocument(bytes, cacheControl, undefined, etag, more)
 }
 
 /** Bytes hashed in one turn of the event loop: about a millisecond. */
@@ -31,7 +38,14 @@ export function toDocument(
   digest: string,
   head: string | null,
 ): CachedDocument {
-  const etag = `"${Buffer.from(digest, 'hex').toString('base64url')}"`
-  const more = head === null ? {} : { [LIST_HEAD_HEADER]: writeListHeadHeader(head) }
+  const { etag, more } = factsOf(digest, head)
   return new CachedDocument(bytes, cacheControl, undefined, etag, more)
+}
+
+function factsOf(
+  digest: string,
+  head: string | null,
+): { readonly etag: string; readonly more: Record<string, string> } {
+  const etag = `"${Buffer.from(digest, 'hex').toString('base64url')}"`
+  return { etag, more: head === null ? {} : { [LIST_HEAD_HEADER]: writeListHeadHeader(head) } }
 }
