@@ -23,7 +23,8 @@ export async function writeListFile(db: Reader, markFile: string, { sequence }: 
   const temporary = `${path}.${randomBytes(4).toString('hex')}.new`
   const file = await open(temporary, 'w', 0o600)
   try {
-    for await (const piece of gzipOfList(db, list)) await file.write(piece)
+    // Unlike a single write, it writes all bytes or fails: a full disk must not leave a part of the list.
+    for await (const piece of gzipOfList(db, list)) await file.appendFile(piece)
     await file.sync()
   } finally {
     await file.close()
@@ -31,11 +32,14 @@ export async function writeListFile(db: Reader, markFile: string, { sequence }: 
   await rename(temporary, path)
 }
 
+/** A finished list, or one that a killed process left. */
+const LIST_NAME = /^(\d+)\.gz(?:\.[0-9a-f]{8}\.new)?$/
+
 /** Removes lists of earlier marks. Called after the mark is written. */
 export async function removeListFiles(markFile: string, before: number): Promise<void> {
   const start = `${basename(markFile)}.list-`
   for (const name of await readdir(dirname(markFile))) {
-    const sequence = name.startsWith(start) ? /^(\d+)\.gz$/.exec(name.slice(start.length))?.[1] : undefined
+    const sequence = name.startsWith(start) ? LIST_NAME.exec(name.slice(start.length))?.[1] : undefined
     if (sequence !== undefined && Number(sequence) < before) await rm(join(dirname(markFile), name), { force: true })
   }
 }

@@ -21,6 +21,20 @@ export function digestOf(text: string): string {
   return sha256Hex(toUtf8(text))
 }
 
+/**
+ * The digest of a stored list: of its text, where the row has it. The column is for large lists only, whose text is not in
+ * the row; otherwise who can edit the database could give a changed list the digest of the mark.
+ */
+export function digestOfList({
+  crl_json,
+  digest,
+}: {
+  readonly crl_json: string
+  readonly digest?: string | null
+}): string {
+  return crl_json === '' && typeof digest === 'string' ? digest : digestOf(crl_json)
+}
+
 /** Reads the state of this database. */
 export async function readHeads(db: Reader): Promise<Heads> {
   const crl = await db
@@ -54,7 +68,7 @@ export async function readHeads(db: Reader): Promise<Heads> {
     .execute()
   const versions = await db.selectFrom('heads').select(['name', 'version']).orderBy('name').execute()
   return {
-    crl: crl === undefined ? null : { sequence: crl.sequence, digest: crl.digest ?? digestOf(crl.crl_json) },
+    crl: crl === undefined ? null : { sequence: crl.sequence, digest: digestOfList(crl) },
     feed: feed === undefined ? null : { sequence: feed.sequence, digest: digestOf(feed.feed_json) },
     evidence:
       evidence === undefined || evidence.last_digest === null
@@ -67,7 +81,7 @@ export async function readHeads(db: Reader): Promise<Heads> {
     revoked_operator_keys: keys,
     versions: Object.fromEntries(versions.map(({ name, version }) => [name, Number(version)])),
     // A large list has a file next to the mark.
-    last_crl: crl === undefined || typeof crl.digest === 'string' ? null : crl.crl_json,
+    last_crl: crl === undefined || crl.crl_json === '' ? null : crl.crl_json,
     last_feed: feed?.feed_json ?? null,
   }
 }
@@ -136,7 +150,7 @@ async function isOther(mark: Head | null, find: (sequence: number) => Promise<st
 
 async function findList(db: Reader, sequence: number): Promise<string | undefined> {
   const row = await db.selectFrom('crl_versions').selectAll().where('sequence', '=', sequence).executeTakeFirst()
-  if (row !== undefined) return row.digest ?? digestOf(row.crl_json)
+  if (row !== undefined) return digestOfList(row)
   const removed = await db
     .selectFrom('removed_crl_versions')
     .select('digest')

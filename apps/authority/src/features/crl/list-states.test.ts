@@ -100,6 +100,20 @@ describe('ListStates', () => {
     expect(await states.seal({ ...seal, sig: toBase64(new Uint8Array(64)) })).toBeUndefined()
   })
 
+  it('has a limited number of lists in memory while no build is committed, and the committed one', () => {
+    const states = new ListStates()
+    open(states, 1, new Map([[0, [1]]]))
+    states.keep({ state: 1 })
+    for (let state = 2; state < 40; state += 2) {
+      open(states, state, new Map([[0, [1]]]))
+      states.open({ state: state + 1, from: state })
+      states.finish({ state: state + 1, previous: state, before: START, after: END })
+      expect(states.count()).toBeLessThanOrEqual(5)
+    }
+    states.open({ state: 100, from: 1 })
+    expect(states.finish({ state: 100, previous: 1, before: START, after: END }).count).toBe(1)
+  })
+
   it('keeps a committed state and later ones', () => {
     const states = new ListStates()
     for (const state of [1, 2, 3]) states.open({ state })

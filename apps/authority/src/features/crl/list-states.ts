@@ -9,6 +9,8 @@ import { changeJson } from './version-change.ts'
 /** Room behind the list for its signature. */
 const SIGNATURE_ROOM = 2048
 const [CLOSE_OBJECT, COMMA] = [0x7d, 0x2c]
+/** States that stay although they are not committed. */
+const RECENT = 3
 /** Fast: a segment is written while the lock of the list is held. */
 const LEVEL = 1
 
@@ -46,10 +48,20 @@ export class ListStates {
   readonly #states = new Map<number, ListState>()
   /** The signed form of lists that wait for their signature. */
   readonly #unsigned = new Map<number, Uint8Array>()
+  /** The state that was committed last. */
+  #kept: number | undefined
 
   /** Begins a state, empty or as a copy. Segments are shared, because they are never changed in place. */
   open({ state, from }: { readonly state: number; readonly from?: number | undefined }): void {
     this.#states.set(state, new Map(from === undefined ? [] : this.#state(from)))
+    // A build uses two states. Those of builds that failed would stay until one is committed, each as large as a list.
+    for (const each of this.#states.keys())
+      if (each <= state - RECENT && each !== from && each !== this.#kept) this.#states.delete(each)
+  }
+
+  /** Number of lists in memory. For tests. */
+  count(): number {
+    return this.#states.size + this.#unsigned.size
   }
 
   /** Adds stored segments. */
@@ -94,6 +106,8 @@ export class ListStates {
     const difference = compare(previous ?? new Map<number, Segment>(), state)
     const bytes = join(state, given.before, given.after, SIGNATURE_ROOM)
     const signedBytes = bytes.length - SIGNATURE_ROOM
+    // The lock of the list is held, so another one that waits was given up.
+    this.#unsigned.clear()
     this.#unsigned.set(given.state, bytes.slice(0, signedBytes))
     return {
       bytes,
@@ -122,6 +136,7 @@ export class ListStates {
 
   /** Removes all states before this one: it was committed. A later one may be under way. */
   keep({ state }: { readonly state: number }): void {
+    this.#kept = state
     for (const states of [this.#states, this.#unsigned])
       for (const each of states.keys()) if (each < state) states.delete(each)
   }
@@ -133,10 +148,13 @@ export class ListStates {
   }
 }
 
+/** Entries of 1,000 positions have some hundred kilobytes, with escaped ids not ten times as many. */
+const MAX_SEGMENT_BYTES = 8_388_608
+
 /** A damaged segment has no bytes, so the list does not verify. */
 function unzip(body: Uint8Array): Uint8Array {
   try {
-    return gunzipSync(body)
+    return gunzipSync(body, { maxOutputLength: MAX_SEGMENT_BYTES })
   } catch {
     return new Uint8Array()
   }

@@ -1,7 +1,7 @@
 import { DAY, writeSortable } from '@chancery/protocol'
 import type { CrlParts } from './parts.ts'
 import type { Transaction } from '../../database/database.ts'
-import { digestOf } from '../../rollback/positions.ts'
+import { digestOfList } from '../../rollback/positions.ts'
 import { removeSegments } from './segment-queries.ts'
 import { withLease } from '../../database/locks/leases.ts'
 
@@ -53,7 +53,7 @@ async function removeOldest(parts: CrlParts, cutoff: string): Promise<boolean> {
     const { sequence } = oldest
     const row = {
       sequence,
-      digest: oldest.digest ?? digestOf(oldest.crl_json),
+      digest: digestOfList(oldest),
       removed_at: writeSortable(parts.clock.now()),
     }
     await tx.query.insertInto('removed_crl_versions').values(row).execute()
