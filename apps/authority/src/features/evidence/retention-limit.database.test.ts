@@ -2,6 +2,7 @@ import { readReceived, retentionCheckpointForm } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import { accepted, refused } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { rowsOf } from '../../testing/rows.suite.ts'
 import { failuresOf, openTestStore } from './evidence.suite.ts'
 
 let evidenceStore: Awaited<ReturnType<typeof openTestStore>>
@@ -60,6 +61,24 @@ describe('POST /admin/evidence/retention/apply', () => {
     expect(accepted(await apply({ through_sequence: 6 }))).toMatchObject({ removed_count: 0, checkpoint: null })
     expect(accepted(await apply({ through_sequence: 1 }))).toMatchObject({ removed_count: 0, checkpoint: null })
     expect(failuresOf(await evidenceStore.report())).toEqual([])
+  })
+
+  it('through_sequence removes no refused submission: rows outside the chain are in no archive', async () => {
+    const row = { rejection_id: 'r1', rejected_at: '2020-01-01T00:00:00.000000Z', code: 'evidence_malformed' }
+    const about = { evidence_id: null, decision_id: null, resource_id: null, executor_sovereign_id: null }
+    const { database } = evidenceStore.na.core
+    await rowsOf(database)
+      .insertInto('evidence_rejections')
+      .values({ ...row, submitted_digest: 'd', ...about })
+      .execute()
+    const count = async (): Promise<number> =>
+      (await rowsOf(database).selectFrom('evidence_rejections').select('rejection_id').execute()).length
+    await use('a')
+    evidenceStore.clock.advance(3 * DAY)
+    accepted(await apply({ through_sequence: 3 }))
+    expect(await count()).toBe(1)
+    accepted(await apply())
+    expect(await count()).toBe(0)
   })
 
   it('through_sequence removes nothing that is too young', async () => {

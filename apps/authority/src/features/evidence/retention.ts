@@ -34,7 +34,8 @@ export async function retention(call: OperatorCall, parts: EvidenceState): Promi
       const now = parts.clock.now()
       const cutoff = now - BigInt(days) * DAY
       answer = await removePrefix(parts, { lease, now, cutoff, through, cause: requestDetails(call) })
-      await deleteOldRejections(parts.database, writeSortable(cutoff))
+      // Rows that are not entries are in no archive. They end by their own time.
+      if (through === undefined) await deleteOldRejections(parts.database, writeSortable(cutoff))
     })
   } catch (error) {
     if (error instanceof LeaseLostError) throw new Refusal('retention_in_progress', {}, { cause: error })

@@ -36,7 +36,7 @@ export async function searchArchive(
     if (segment.last <= after) continue
     const proven = await readProvenSegment(files, segment, isWanted)
     if (typeof proven === 'string') throw brokenArchive(name, { file: segmentName(segment), reason: proven })
-    found.push(...proven.events)
+    for (const event of proven.events) found.push(event)
     if (found.length >= limit) break
   }
   const entries = found.slice(0, limit).map(({ entry, entryDigest, payload }) => ({

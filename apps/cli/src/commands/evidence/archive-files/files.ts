@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { copyFile, constants, link, mkdir, readFile, readdir, rm, stat } from 'node:fs/promises'
+import { copyFile, constants, link, mkdir, open, readdir, rm } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CommandError } from '../../../errors/failure.ts'
 import { errorCode, syncFolder, toFailure, writeNewFile } from '../../../files/files.ts'
@@ -19,11 +20,22 @@ export interface ArchiveFiles {
   create(name: string, content: Uint8Array): Promise<boolean>
 }
 
+/** What makes files survive a power failure. Tests record and replace it. */
+interface DiskCalls {
+  readonly link: (from: string, to: string) => Promise<void>
+  readonly syncFile: (path: string) => Promise<void>
+  readonly syncFolder: (path: string) => Promise<void>
+}
+
+const DISK: DiskCalls = { link, syncFile, syncFolder }
+
 export class ArchiveFolder implements ArchiveFiles {
   readonly #path: string
+  readonly #disk: DiskCalls
 
-  constructor(path: string) {
+  constructor(path: string, disk: DiskCalls = DISK) {
     this.#path = path
+    this.#disk = disk
   }
 
   async list(): Promise<readonly string[]> {
@@ -33,61 +45,106 @@ export class ArchiveFolder implements ArchiveFiles {
         if (errorCode(error) === 'ENOENT') return []
         throw toFailure(error, join(this.#path, folder), 'read')
       })
-      names.push(...found.map((name) => `${folder}/${name}`))
+      for (const name of found) names.push(`${folder}/${name}`)
     }
     return names.toSorted()
   }
 
   async read(name: string, maxBytes: number): Promise<Uint8Array | undefined> {
     const path = join(this.#path, name)
+    let handle: FileHandle | undefined
     try {
-      const { size } = await stat(path)
+      // Opening a pipe would wait for a writer.
+      handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+      const found = await handle.stat()
+      // A pipe or a device has no end, and is no file of an archive.
+      if (!found.isFile()) return undefined
       // A file that grew is not the one that was written: its beginning is enough to find that out.
-      return size > maxBytes ? new Uint8Array(maxBytes + 1) : await readFile(path)
+      return found.size > maxBytes ? new Uint8Array(maxBytes + 1) : await readBytes(handle, found.size)
     } catch (error) {
-      if (errorCode(error) === 'ENOENT') return undefined
+      // ENXIO: a socket.
+      if (['ENOENT', 'ENXIO'].includes(errorCode(error) ?? '')) return undefined
       throw toFailure(error, path, 'read')
+    } finally {
+      await handle?.close()
     }
   }
 
   async create(name: string, content: Uint8Array): Promise<boolean> {
     const path = join(this.#path, name)
     const folder = dirname(path)
-    await mkdir(folder, { recursive: true }).catch((error: unknown) => {
-      throw toFailure(error, folder, 'made')
-    })
+    await this.#makeFolder(folder)
     const draft = join(folder, `.${randomBytes(6).toString('hex')}.part`)
     try {
       await writeNewFile(draft, [content], OWNER_MAY_READ)
-      await publish(draft, path)
+      await this.#publish(draft, path)
     } catch (error) {
-      if (errorCode(error) === 'EEXIST') return this.#compare(name, content)
+      if (errorCode(error) === 'EEXIST') return await this.#compare(name, content)
       throw error instanceof CommandError ? error : toFailure(error, path, 'written')
     } finally {
       await rm(draft, { force: true })
     }
-    await syncFolder(folder)
+    await this.#disk.syncFolder(folder)
     return true
   }
 
   async #compare(name: string, content: Uint8Array): Promise<false> {
+    const path = join(this.#path, name)
     const found = await this.read(name, content.length)
-    if (found !== undefined && Buffer.compare(found, content) === 0) return false
+    if (found !== undefined && Buffer.compare(found, content) === 0) {
+      // The run that wrote it may have ended before the name was on the disk.
+      await this.#disk.syncFolder(dirname(path))
+      return false
+    }
     throw new CommandError({
       code: 'file_exists',
-      message: `${join(this.#path, name)} exists already, with another content.`,
+      message: `${path} exists already, with another content.`,
       hint: 'Another run writes to this archive, or the file was changed. Verify the archive: chancery evidence verify <folder>',
     })
   }
+
+  /** Creates a folder. Its name, and those of folders above it, are on the disk before a file in it counts. */
+  async #makeFolder(folder: string): Promise<void> {
+    const first = await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+      throw toFailure(error, folder, 'made')
+    })
+    if (first === undefined) return
+    for (let made = folder; ; made = dirname(made)) {
+      await this.#disk.syncFolder(dirname(made))
+      if (made === first || made === dirname(made)) return
+    }
+  }
+
+  /** A second name for the finished file, because a rename would replace a file of that name. */
+  async #publish(draft: string, path: string): Promise<void> {
+    try {
+      await this.#disk.link(draft, path)
+    } catch (error) {
+      // Some file systems have one name for each file.
+      if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes(errorCode(error) ?? '')) throw error
+      await copyFile(draft, path, constants.COPYFILE_EXCL)
+      // Entries leave the database when the archive has them: a copy in the memory of the system is not enough.
+      await this.#disk.syncFile(path)
+    }
+  }
 }
 
-/** A second name for the finished file, because a rename would replace a file of that name. */
-async function publish(draft: string, path: string): Promise<void> {
+async function readBytes(handle: FileHandle, size: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(size)
+  let at = 0
+  while (at < size) {
+    const { bytesRead } = await handle.read(bytes, at, size - at, at)
+    if (bytesRead === 0) break
+    at += bytesRead
+  }
+  return bytes.subarray(0, at)
+}
+
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, 'r')
   try {
-    await link(draft, path)
-  } catch (error) {
-    // Some file systems have one name for each file.
-    if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes(errorCode(error) ?? '')) throw error
-    await copyFile(draft, path, constants.COPYFILE_EXCL)
+    await handle.sync()
+  } finally {
+    await handle.close()
   }
 }

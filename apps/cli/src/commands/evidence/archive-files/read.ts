@@ -24,7 +24,8 @@ export interface OpenArchive {
 /** Reads and checks all manifests, from the first one on. Segments are not read. */
 export async function openArchive(files: ArchiveFiles, trust: ArchiveTrust): Promise<OpenArchive> {
   const names = await files.list()
-  const last = Math.max(0, ...names.map((name) => Number(MANIFEST.exec(name)?.[1] ?? 0)))
+  // Not as arguments of one call: a folder may have any number of files.
+  const last = names.reduce((most, name) => Math.max(most, Number(MANIFEST.exec(name)?.[1] ?? 0)), 0)
   const chain = new ArchiveChain(trust)
   let finding: ArchiveFinding | undefined
   for (let number = 1; number <= last && finding === undefined; number += 1) {

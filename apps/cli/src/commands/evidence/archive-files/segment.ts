@@ -15,8 +15,8 @@ import type { ArchiveFiles } from './files.ts'
 
 /** A segment ends before it is larger, unless one line is. */
 export const SEGMENT_TEXT_BYTES: number = 16 * 1024 * 1024
-/** Few compressed bytes can decode to very many. */
-const MAX_TEXT_BYTES = 512 * 1024 * 1024
+/** Few compressed bytes can decode to very many. The last line may be a checkpoint with 50,000 resources. */
+const MAX_TEXT_BYTES = 128 * 1024 * 1024
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
 
@@ -30,18 +30,30 @@ export async function compress(text: Uint8Array): Promise<Uint8Array> {
 
 /** The lines of a segment as bytes, or why the file is not the one that the manifest names. */
 export async function readSegment(files: ArchiveFiles, segment: ArchiveSegment): Promise<Uint8Array | SegmentRefusal> {
+  // Only the tree hashes of a manifest are signed, so its sizes may be any.
+  if (segment.bytes > MAX_TEXT_BYTES) return 'segment_invalid'
   const content = await files.read(segmentName(segment), segment.bytes)
   if (content === undefined) return 'segment_missing'
   if (content.length !== segment.bytes || sha256Hex(content) !== segment.digest) return 'segment_digest_mismatch'
   try {
     const text = await decompressBytes(content, { maxOutputLength: MAX_TEXT_BYTES })
     // A line of an entry has no such character, and readers of lines would leave it out.
-    return text.at(-1) === LINE_FEED && !text.includes(CARRIAGE_RETURN) ? text : 'segment_invalid'
+    if (text.at(-1) !== LINE_FEED || text.includes(CARRIAGE_RETURN)) return 'segment_invalid'
+    const lines = segment.last - segment.first + 1
+    // Before they become values: millions of empty lines are few bytes.
+    return countLines(text, lines) === lines ? text : 'segment_tree_mismatch'
   } catch (error) {
     const code = errorCode(error) ?? ''
     if (code.startsWith('ZSTD_') || code.startsWith('Z_') || code === 'ERR_BUFFER_TOO_LARGE') return 'segment_invalid'
     throw error
   }
+}
+
+/** Counts until there are more than expected. */
+function countLines(text: Uint8Array, expected: number): number {
+  let count = 0
+  for (let at = text.indexOf(LINE_FEED); at >= 0 && count <= expected; at = text.indexOf(LINE_FEED, at + 1)) count += 1
+  return count
 }
 
 export interface ProvenSegment {
