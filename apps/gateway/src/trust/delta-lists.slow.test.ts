@@ -128,6 +128,14 @@ describe('a gateway with a large list', () => {
     expect(await isTrusted(on, 'cert-new')).toBe(false)
   })
 
+  it('finds two lists under one sequence, also when the full list is the current one', async () => {
+    const [held, second] = [await list(5, IDS), await list(5, IDS.slice(1))]
+    serve = (path) => ({ text: path === '/crl' ? writeJson(held) : delta(held, second) })
+    const on = await start(held)
+    expect(await refreshed(on)).toEqual({ outcome: 'equivocation', sequence: 5 })
+    expect(asked).toEqual(['/crl/delta?from=5&issuer=na-main'])
+  })
+
   it('stays with its list when the full list is wrong, too', async () => {
     const [held, forged] = [await list(5, IDS), await list(7, [], other)]
     serve = (path) => ({ text: path === '/crl' ? writeJson(forged) : delta(held, forged) })

@@ -150,6 +150,8 @@ export class ListRefresher {
         const outcome = isNew && (await this.#parts.trust.install(issuerState, result)) ? 'installed' : 'unchanged'
         return { outcome, head: await head }
       }
+      // Both lists are signed: the full list, which may be the current one, must not hide it.
+      if (await this.#markEquivocation(issuerState, result)) return { outcome: 'equivocation', head: await head }
     }
     this.#misses.add(key)
     return undefined
@@ -168,9 +170,15 @@ export class ListRefresher {
     const { trust } = this.#parts
     const result = await this.#check(issuerState, bytes, false)
     if (result.outcome === 'installed') return (await trust.install(issuerState, result)) ? 'installed' : 'unchanged'
-    if (result.outcome === 'equivocation' && result.body !== undefined)
-      await trust.markSuspect(issuerState, result.body)
+    await this.#markEquivocation(issuerState, result)
     return result.outcome
+  }
+
+  /** Returns whether the authority signed two lists under one sequence. */
+  async #markEquivocation(issuerState: IssuerState, { outcome, body }: ListOutcome): Promise<boolean> {
+    if (outcome !== 'equivocation' || body === undefined) return false
+    await this.#parts.trust.markSuspect(issuerState, body)
+    return true
   }
 
   async #fetch(

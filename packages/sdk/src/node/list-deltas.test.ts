@@ -10,7 +10,7 @@ import {
   toUtf8,
   writeJson,
 } from '@chancery/protocol'
-import type { Crl } from '@chancery/protocol'
+import type { Crl, Instant } from '@chancery/protocol'
 import { ManualClock, testIssuer, testList } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import type { Client } from '../client.ts'
@@ -37,7 +37,12 @@ describe('a large list that changes', () => {
   }
 
   /** Follows a first list, then a second one for which the authority gives this delta. */
-  async function followDelta(second: Crl, delta: (first: Crl) => string | undefined | Promise<string>) {
+  async function followDelta(
+    second: Crl,
+    delta: (first: Crl) => string | undefined | Promise<string>,
+    later: Instant = 0n,
+  ) {
+    let now = NOW
     const first = await large(5, IDS)
     const asked: string[] = []
     let current = first
@@ -58,14 +63,23 @@ describe('a large list that changes', () => {
     const followed = { at: () => [key], current: key, audience: key } as unknown as FollowedKeys
     const signal = new AbortController().signal
     const store = new MemoryNodeStore()
-    const parts = { client, store, followed, events: new NodeEmitter(), clock: () => NOW, signal, followsCrl: true }
+    const events = new NodeEmitter()
+    const refused: string[] = []
+    events.on('listRefused', ({ reason }) => refused.push(reason))
+    const parts = { client, store, followed, events, clock: () => now, signal, followsCrl: true }
     const lists = await NodeLists.open(parts)
     for (const each of [first, second]) {
       current = each
       await lists.followCrl({ crl_sequence: each.sequence } as Parameters<NodeLists['followCrl']>[0])
+      now += later
     }
     expect(readCrl(readJson((await store.read('crl')) ?? '', LARGE))).toEqual(lists.crl && { ...lists.crl })
-    return { asked, sequence: lists.crl?.sequence, isListed: lists.entryOf('cert-new') !== undefined }
+    return {
+      asked,
+      sequence: lists.crl?.sequence,
+      isListed: lists.entryOf('cert-new') !== undefined,
+      ...(refused.length === 0 ? {} : { refused }),
+    }
   }
   const LARGE = { maxDepth: 8, maxValues: 1_000_000, maxNames: 16 }
 
@@ -96,5 +110,13 @@ describe('a large list that changes', () => {
       sequence: 8,
       isListed: true,
     })
+  })
+
+  it('is reported when two lists are signed under one number', async () => {
+    // Asked for although its number is announced: the held list is over.
+    const second = await large(5, IDS.slice(1))
+    const outcome = await followDelta(second, (first) => deltaOf(first, second), seconds(90_000))
+    expect(outcome).toMatchObject({ sequence: 5, isListed: false, refused: ['equivocation'] })
+    expect(outcome.asked).toEqual(['full', 'delta from 5 of na-main'])
   })
 })

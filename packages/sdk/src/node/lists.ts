@@ -103,7 +103,7 @@ export class NodeLists {
 
   /**
    * The next list as a change of the held one, where the authority has it. Undefined when anything is wrong with it: the
-   * full list decides then.
+   * full list decides then. Two lists that are signed under one number are not left to it: it may be the held one.
    */
   async #readDelta(): Promise<CompactCrl | undefined> {
     const { client, signal } = this.#parts
@@ -112,7 +112,9 @@ export class NodeLists {
     try {
       const bytes = await client.crl.delta(held.crl.sequence, held.crl.issuer, { signal })
       const next = bytes && held.withDelta(bytes)
-      return next !== undefined && (await this.#findProblem(next)) === undefined ? next : undefined
+      if (next === undefined) return undefined
+      const problem = await this.#findProblem(next)
+      return problem === undefined || problem === 'equivocation' ? next : undefined
     } catch (error) {
       if (signal.aborted) throw error
       return undefined
