@@ -132,6 +132,25 @@ describe('POST /heartbeat with NA_HEARTBEAT_MODE=gathered', () => {
     refused(await node.heartbeat(cert_id), 403, 'certificate_expired')
   })
 
+  it('a time that was stored while the clock was a day ahead blocks nothing, and makes no node active', async () => {
+    const { node, cert_id } = await newMember()
+    const ahead = clock.now() + 86_400_000_000n
+    await rowsOf(na.core.database)
+      .updateTable('node_liveness')
+      .set({ signed_at: Number(ahead), last_heartbeat: writeSortable(ahead) })
+      .where('cert_id', '=', cert_id)
+      .execute()
+    const body = await node.prove({ cert_id })
+    accepted(await beat({ body }))
+    await expect.poll(() => markOf(cert_id)).toBe(Number(clock.now()))
+    expect((await liveness(cert_id))?.last_heartbeat).toBe(writeSortable(clock.now()))
+    refused(await beat({ body }), 401, 'node_auth_failed')
+    // What a node with a clock that is ahead may sign still counts.
+    clock.advance(1)
+    accepted(await node.heartbeat(cert_id, { timestamp: writeInstant(clock.now() + 299_000_000n) }))
+    refused(await node.heartbeat(cert_id), 401, 'node_auth_failed')
+  })
+
   it('stores everything at a stop, and refuses a replay after the restart', async () => {
     const { node, cert_id } = await newMember()
     const body = await node.prove({ cert_id })
@@ -151,7 +170,7 @@ function watched(database: Database) {
     if (statement.name !== 'store-heartbeats') return database.run(statement, input)
     if (state.isFailing) throw new Error('injected')
     const rows = await database.run(statement, input)
-    stored.push((input as readonly unknown[]).length)
+    stored.push((input as { rows: readonly unknown[] }).rows.length)
     return rows
   }
   return { database: { run }, stored, state }

@@ -49,7 +49,7 @@ export class GatheredHeartbeats {
   constructor(parts: GatheredParts) {
     this.#parts = parts
     this.#checks = new Batcher<CheckedRow, HeartbeatOutcome>(
-      async (rows) => [...(await checkHeartbeats(parts.database, rows, writeSortable(parts.clock.now())))],
+      async (rows) => [...(await checkHeartbeats(parts.database, rows, parts.clock.now()))],
       CHECKS,
     )
   }
@@ -159,6 +159,7 @@ export class GatheredHeartbeats {
         await storeHeartbeats(
           this.#parts.database,
           rows.map(([, { row }]) => row),
+          this.#parts.clock.now(),
         )
         this.#parts.onStored?.(rows.length)
       } catch (error) {

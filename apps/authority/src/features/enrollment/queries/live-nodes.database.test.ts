@@ -86,7 +86,7 @@ class Fleet {
     if (certificate === undefined) return
     const [signed_at, last_heartbeat] = [Number(clock.now()), writeSortable(clock.now())]
     const columns = { heartbeat_status: 'ok', remote_addr: '192.0.2.1', genesis_digest: null }
-    await storeHeartbeats(na.core.database, [{ ...certificate, ...columns, signed_at, last_heartbeat }])
+    await storeHeartbeats(na.core.database, [{ ...certificate, ...columns, signed_at, last_heartbeat }], clock.now())
   }
 
   async #revoke(): Promise<void> {
