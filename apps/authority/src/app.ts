@@ -37,7 +37,7 @@ export async function startAuthority(settings: AuthoritySettings, options: AppPa
   const watch = collectProcessMetrics(metrics.registry, clock)
   const parts = { ...core, settings }
   const bindings = bindingsOf(features, settings)
-  const server = buildServer(parts, noteChanges(bindings.open, core.reads))
+  const server = buildServer(parts, noteChanges(bindings.open, core))
   registerLoadGauges(metrics, () => server.load())
   const { url, management } = await openListeners(parts, server, bindings.management).catch(async (error: unknown) => {
     watch.stop()

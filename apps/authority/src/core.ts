@@ -44,6 +44,8 @@ export interface Core extends FeatureBase {
   readonly versions: SharedRead<Versions>
   /** The database of searches and public material: a replica, when one is configured. */
   readonly reads: Reads
+  /** For lists of agents. Separate, because agents register all the time, and each registration is shown at once. */
+  readonly agentReads: Reads
   /** Stored treaties, with our own signature verified. */
   readonly verifiedTreaties: VerifiedTreaties
   /** The newest block of the root, for followers. */

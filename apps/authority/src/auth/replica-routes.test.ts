@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { agents, crl, enrollment } from '@chancery/contract'
+import type { Route } from '@chancery/contract'
+import type { Call } from '@chancery/service-kit'
 import { startTestAuthority } from '@chancery/testkit'
 import { describe, expect, it } from 'vitest'
 import { bindingsOf } from '../features.ts'
@@ -60,7 +63,8 @@ describe('routes that a replica may answer', () => {
 it('notes the changes of operators and agents, not the calls of nodes and decisions', async () => {
   const na = await startTestAuthority()
   const { open } = bindingsOf(na.features, na.settings)
-  const noted = noteChanges(open, { noteChange: () => undefined }).flatMap((binding, index) =>
+  const none = { noteChange: () => undefined }
+  const noted = noteChanges(open, { reads: none, agentReads: none }).flatMap((binding, index) =>
     binding.handle === open[index]?.handle ? [] : [binding.route.id],
   )
   await na.stop()
@@ -68,4 +72,20 @@ it('notes the changes of operators and agents, not the calls of nodes and decisi
   for (const id of ['POST /heartbeat', 'POST /join', 'POST /admin/boundary/decide', 'POST /evidence/execution'])
     expect(noted).not.toContain(id)
   expect(noted.filter((id) => id.startsWith('GET '))).toEqual([])
+})
+
+it('a registration of an agent is noted for lists of agents only: a node may register every two seconds', async () => {
+  const noted: string[] = []
+  const reads = { noteChange: () => void noted.push('others') }
+  const agentReads = { noteChange: () => void noted.push('agents') }
+  const notedBy = async (route: Route): Promise<readonly string[]> => {
+    noted.length = 0
+    const [binding] = noteChanges([{ route, handle: () => ({}) }], { reads, agentReads })
+    await binding?.handle({} as Call)
+    return [...noted]
+  }
+  expect(await notedBy(agents.register)).toEqual(['agents'])
+  expect(await notedBy(agents.remove)).toEqual(['agents'])
+  expect(await notedBy(crl.revoke)).toEqual(['others', 'agents'])
+  expect(await notedBy(enrollment.heartbeat)).toEqual([])
 })

@@ -50,22 +50,35 @@ export function bindRead<R extends ReplicaRoute>(
 const UNNOTED: ReadonlySet<string> = new Set(Object.values(boundary).map((route) => route.id))
 const NOTED: ReadonlySet<string> = new Set([agents.register.id, agents.remove.id])
 
+type Noted = Pick<Reads, 'noteChange'>
+
 /** Who changed something here sees it here with the next request: the replica waits until it has the change. */
-export function noteChanges(bindings: readonly Binding[], reads: Pick<Reads, 'noteChange'>): readonly Binding[] {
-  return bindings.map((binding) => (isNoted(binding.route) ? { ...binding, handle: noting(binding, reads) } : binding))
+export function noteChanges(
+  bindings: readonly Binding[],
+  reads: { readonly reads: Noted; readonly agentReads: Noted },
+): readonly Binding[] {
+  return bindings.map((binding) => {
+    const changed = changedReads(binding.route, reads)
+    return changed.length === 0 ? binding : { ...binding, handle: noting(binding, changed) }
+  })
 }
 
-function isNoted({ id, method, access }: Route): boolean {
-  if (method === 'GET' || UNNOTED.has(id)) return false
-  return NOTED.has(id) || access === 'operator:standard' || access === 'operator:privileged'
+/** A node may register every two seconds. That must not send the searches of operators to the primary. */
+function changedReads(
+  { id, method, access }: Route,
+  { reads, agentReads }: { readonly reads: Noted; readonly agentReads: Noted },
+): readonly Noted[] {
+  if (method === 'GET' || UNNOTED.has(id)) return []
+  if (access === 'operator:standard' || access === 'operator:privileged') return [reads, agentReads]
+  return NOTED.has(id) ? [agentReads] : []
 }
 
-function noting({ handle }: Binding, reads: Pick<Reads, 'noteChange'>): (call: Call) => MaybePromise<HandlerResult> {
+function noting({ handle }: Binding, changed: readonly Noted[]): (call: Call) => MaybePromise<HandlerResult> {
   return async (call) => {
     try {
       return await handle(call)
     } finally {
-      reads.noteChange()
+      for (const reads of changed) reads.noteChange()
     }
   }
 }

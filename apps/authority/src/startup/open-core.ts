@@ -181,27 +181,30 @@ async function loadIdentity(settings: AuthoritySettings, clock: Clock, log: Log)
 function openReads(
   { databaseReadUrl: url, readMaxLagSeconds }: AuthoritySettings,
   { database, rollback, log, metrics }: Pick<Core, 'database' | 'rollback' | 'log' | 'metrics'>,
-): Pick<Core, 'versions' | 'reads'> {
-  const versions = versionReader(database, (found) => reads.see(rollback.see(found)))
-  const reads: Reads =
-    url === undefined
-      ? readsOfPrimary(database)
-      : new ReplicaReads({
-          primary: database,
-          // Its identity is read with every read: another server behind the same address proves nothing about this one.
-          replica: openPostgres(url, 'transaction'),
-          readVersions: () => versions.read(),
-          maxLagMs: readMaxLagSeconds * 1000,
-          count: (answered_by) => metrics.replicaReads.with({ answered_by }).increase(),
-          log,
-        })
-  return { versions, reads }
+): Pick<Core, 'versions' | 'reads' | 'agentReads'> {
+  const versions = versionReader(database, (found) => reads.see(agentReads.see(rollback.see(found))))
+  // Its identity is read with every read: another server behind the same address proves nothing about this one.
+  const replica = url === undefined ? undefined : openPostgres(url, 'transaction')
+  const open = (given: Database): Reads =>
+    new ReplicaReads({
+      primary: database,
+      replica: given,
+      readVersions: () => versions.read(),
+      maxLagMs: readMaxLagSeconds * 1000,
+      count: (answered_by) => metrics.replicaReads.with({ answered_by }).increase(),
+      log,
+    })
+  const reads = replica === undefined ? readsOfPrimary(database) : open(replica)
+  // The other one closes the replica.
+  const agentReads = replica === undefined ? reads : open({ ...replica, close: () => Promise.resolve() })
+  return { versions, reads, agentReads }
 }
 
-async function closeCore({ audit, nonces, limits, reads, database }: Core): Promise<void> {
+async function closeCore({ audit, nonces, limits, reads, agentReads, database }: Core): Promise<void> {
   await audit.close()
   await nonces.close()
   await limits.shared.close()
+  await agentReads.close()
   await reads.close()
   await database.close()
 }

@@ -29,3 +29,10 @@ it('proofs of PostgreSQL only rise, and a server that follows no other has none'
   expect((await writeProof(database)).at > newest).toBe(true)
   expect(await hasProof(database, proofs[0] ?? { name: '', at: '' })).toBe(false)
 })
+
+it('a proof is of one authority: a replica of another network never has it', async (context) => {
+  const { database } = na.core
+  if (database.engine !== 'postgres') return context.skip()
+  const { name } = await writeProof(database)
+  expect(name).toBe(`replica-proof 00000001 ${na.genesis.network_authority.public_key}`)
+})

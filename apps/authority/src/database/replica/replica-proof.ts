@@ -11,14 +11,16 @@ const FORM = sql.lit('YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 
 /**
  * Writes the row of this timeline with a later time than any before, also of other instances. A failover begins another
- * timeline: a replica that follows the former primary never gets the row of the new one.
+ * timeline: a replica that follows the former primary never gets the row of the new one. The row has the key of the
+ * authority: a replica of another network, whose rows may be later, has none of that name.
  */
 export async function writeProof(primary: Pick<Database, 'write'>): Promise<ReplicaProof> {
   const { rows } = await primary.write(({ query }) =>
     sql<ReplicaProof>`
       insert into moments (name, at)
       values (
-        'replica-proof ' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
+        'replica-proof ' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || ' '
+          || (select public_key from authority_identity),
         to_char(clock_timestamp() at time zone 'UTC', ${FORM})
       )
       on conflict (name) do update set at = greatest(

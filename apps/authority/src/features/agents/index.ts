@@ -21,11 +21,13 @@ export function openAgents(parts: AgentsParts): Feature {
   return {
     routes: [
       bind(agents.register, (call) => register(call, own)),
-      bindRead(agents.search, parts, (call, database) => search(call, { ...own, database })),
-      bindRead(agents.find, parts, (call, database) => find(call, { ...own, database })),
+      bindRead(agents.search, { reads: parts.agentReads }, (call, database) => search(call, { ...own, database })),
+      bindRead(agents.find, { reads: parts.agentReads }, (call, database) => find(call, { ...own, database })),
       bind(agents.remove, (call) => remove(call, own)),
-      bindRead(agents.list, parts, (call, database) => list(call, { ...own, database })),
-      bindRead(agents.capabilities, parts, (call, database) => capabilities(call, { ...own, database })),
+      bindRead(agents.list, { reads: parts.agentReads }, (call, database) => list(call, { ...own, database })),
+      bindRead(agents.capabilities, { reads: parts.agentReads }, (call, database) =>
+        capabilities(call, { ...own, database }),
+      ),
     ],
     jobs: [
       {

@@ -10,6 +10,6 @@ export interface AgentsParts extends Pick<
   | 'ids'
   | 'network'
   | 'purgeClock'
-  | 'reads'
+  | 'agentReads'
   | 'rollback'
 > {}
