@@ -157,7 +157,9 @@ describe('the changes of versions', () => {
         },
       }
       const newest = row.sequence + 40
-      const deltas = new ListDeltas({ database: { ...own.core.database, read: read.withPlugin(counting) } })
+      const deltas = new ListDeltas({
+        database: { ...own.core.database, read: rowsOf(own.core.database).withPlugin(counting) },
+      })
       expect(await deltas.between(newest - 4, newest)).toMatchObject({ removed: [], added: [{ at: 36 }] })
       expect(await deltas.between(newest - 5, newest)).toBeUndefined()
       expect(bytes).toBeLessThan(5_000_000)

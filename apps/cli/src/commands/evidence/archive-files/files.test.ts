@@ -21,7 +21,7 @@ afterAll(() => rm(folder, { recursive: true }))
 
 describe('ArchiveFolder', () => {
   it('a pipe, a device, a folder and a loop are no files of an archive, and none is waited for', async () => {
-    const path = join(folder, 'hostile')
+    const path = join(folder, 'malicious')
     await mkdir(join(path, 'segments/folder'), { recursive: true })
     await promisify(execFile)('mkfifo', [join(path, 'segments/pipe')])
     await symlink('/dev/zero', join(path, 'segments/device'))
@@ -95,7 +95,7 @@ function filesOf(contents: Readonly<Record<string, Uint8Array>>): ArchiveFiles &
   }
 }
 
-describe('a hostile archive', () => {
+describe('a malicious archive', () => {
   /** A segment with this text, as a manifest that was written again names it. */
   async function segmentOf(text: Uint8Array): Promise<{ files: ArchiveFiles; segment: ArchiveSegment }> {
     const content = await compress(text)
