@@ -1,4 +1,4 @@
-import { ManualClock, accepted, enroll, newNodeCaller, startTestAuthority } from '@chancery/testkit'
+import { ManualClock, accepted, createTestDatabase, enroll, newNodeCaller, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ActiveWindow, readSlowestPace, storePace, windowOf } from './active-window.ts'
@@ -76,5 +76,16 @@ describe('the active-node window', () => {
     expect(
       await na.core.database.read.selectFrom('heartbeat_paces').selectAll().where('seconds', '=', 600).execute(),
     ).toEqual(before)
+  })
+
+  it('is right in a process that has just started, which another one made nodes send more slowly', async () => {
+    const database = await createTestDatabase()
+    const first = await startTestAuthority({ clock, database })
+    await first.core.database.write((tx) => storePace(tx, 900, clock.now()))
+    await first.stop()
+    const second = await startTestAuthority({ clock, database })
+    expect(second.core.activeWindow.seconds).toBe(2700)
+    await second.stop()
+    await database.drop()
   })
 })

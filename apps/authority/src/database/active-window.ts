@@ -43,6 +43,13 @@ export class ActiveWindow {
     this.#seconds = windowOf(paceSeconds)
   }
 
+  /** As of now, so that a process does not count nodes as silent that follow the interval of another one. */
+  static async open(paceSeconds: number, db: Reader, now: Instant): Promise<ActiveWindow> {
+    const window = new ActiveWindow(paceSeconds)
+    await window.refresh(db, now)
+    return window
+  }
+
   get seconds(): number {
     return this.#seconds
   }

@@ -149,3 +149,17 @@ describe('limits counted in Redis', () => {
     expect(lines).not.toContain(canary)
   })
 })
+
+it('a start with gathered heartbeats and limits in the database says that each heartbeat writes rows', async () => {
+  for (const [mode, expected] of [
+    ['gathered', true],
+    ['strict', false],
+  ] as const) {
+    let lines = ''
+    const log = createLog({ level: 'warn', format: 'json', destination: { write: (line) => (lines += line) } })
+    const settings = { NA_HEARTBEAT_MODE: mode, RATE_LIMIT_STORE: 'database' }
+    const na = await startTestAuthority({ log, settings })
+    await na.stop()
+    expect(lines.includes('each heartbeat writes rows of the limiter'), mode).toBe(expected)
+  }
+})

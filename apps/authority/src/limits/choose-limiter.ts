@@ -15,8 +15,12 @@ interface LimiterParts extends Pick<Core, 'database' | 'clock' | 'log' | 'metric
 /** Chooses where limits are counted, by RATE_LIMIT_STORE. Redis always falls back to the database: never unlimited. */
 export async function chooseLimiter(settings: AuthoritySettings, parts: LimiterParts): Promise<Limiter> {
   const { database, publicKey, clock, log, metrics } = parts
-  const { limiterStore, redisUrl } = settings
+  const { heartbeatMode, limiterStore, redisUrl } = settings
   if (limiterStore === 'memory') return new MemoryLimiter(clock)
+  if (limiterStore === 'database' && heartbeatMode === 'gathered')
+    log.warn('each heartbeat writes rows of the limiter: set REDIS_URL, or memory with one process', {
+      setting: 'RATE_LIMIT_STORE',
+    })
   if (limiterStore === 'database' || redisUrl === undefined) return new SharedLimiter(databaseCounts(database), clock)
   const authority = sha256Hex(fromBase64(publicKey) ?? new Uint8Array()).slice(0, 16)
   const redis = await openRedisCounts(redisUrl, `chancery:limit:${authority}`)

@@ -100,7 +100,7 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
   const core: Core = {
     network,
     instance,
-    activeWindow: new ActiveWindow(settings.heartbeatSeconds),
+    activeWindow: await ActiveWindow.open(settings.heartbeatSeconds, database.read, clock.now()),
     keys,
     database,
     ...openReads(settings, { database, rollback, log, metrics }),

@@ -86,9 +86,12 @@ export function openEnrollmentBatches(parts: BatchParts): EnrollmentBatches {
     async recordHeartbeat(beat) {
       const started = clock.monotonicMs()
       try {
-        return await heartbeats.record(beat)
-      } finally {
+        const outcome = await heartbeats.record(beat)
         pace.note(clock.monotonicMs() - started)
+        return outcome
+      } catch (error) {
+        pace.note(clock.monotonicMs() - started, 'failed')
+        throw error
       }
     },
     pace,

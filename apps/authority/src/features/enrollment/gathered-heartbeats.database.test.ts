@@ -14,6 +14,7 @@ import type { NodeCaller, TestAuthority, TestDatabase } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../database/database.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
+import { openEnrollmentBatches } from './batches.ts'
 import { GatheredHeartbeats } from './gathered-heartbeats.ts'
 
 const clock = new ManualClock()
@@ -250,4 +251,17 @@ describe('GatheredHeartbeats', () => {
     expect(await liveness(first.cert_id)).toMatchObject({ heartbeat_status: 'kept' })
     await expect(gathered.add(rowOf(first, 'late', at + 1))).rejects.toThrow('closed')
   })
+})
+
+it('asks for a longer interval while heartbeats fail at once', async () => {
+  const own = new ManualClock(clock.now())
+  const database = { ...na.core.database, run: () => Promise.reject(new Error('injected')) }
+  const batches = openEnrollmentBatches({ ...na.parts, clock: own, database })
+  const proof = { nonce: 'nonce', signedAt: own.now() }
+  const row = { cert_id: 'cert', node_public_key: 'key', heartbeat_status: 'ok', remote_addr: '', genesis_digest: null }
+  await expect(batches.recordHeartbeat({ ...row, proof })).rejects.toThrow('injected')
+  own.advance(30)
+  await batches.pace.choose(() => Promise.resolve())
+  expect(batches.pace.seconds).toBe(90)
+  await batches.close()
 })

@@ -49,6 +49,17 @@ describe('HeartbeatPace', () => {
     expect(await run(30, 5)).toBe(450)
   })
 
+  it('grows when a queue that is full refuses heartbeats at once', async () => {
+    const { pace, run } = newPace()
+    for (let index = 0; index < 3; index += 1) pace.note(5)
+    pace.note(0, 'failed')
+    expect(await run(30, 5)).toBe(300)
+    for (let index = 0; index < 3; index += 1) pace.note(0, 'failed')
+    expect(await run(30, 400)).toBe(450)
+    for (let index = 0; index < 3; index += 1) pace.note(0, 'failed')
+    expect(await run(30, 5)).toBe(675)
+  })
+
   it('goes back by a tenth a minute, to the interval of the settings', async () => {
     const { run } = newPace()
     expect(await run(30, 400)).toBe(450)

@@ -3,6 +3,8 @@ import type { Clock } from '@chancery/service-kit'
 /** Answers that take longer on average, and rows that wait longer to be stored, are pressure. */
 const SLOW_ANSWER_MS = 250
 const SLOW_STORE_MS = 1000
+/** A heartbeat that could not be answered counts as one that took at least so long. */
+const FAILED_MS = 1000
 /** Up by half after this time under pressure, down by a tenth after this time without. */
 const UP_AFTER_MS = 30_000
 const DOWN_AFTER_MS = 60_000
@@ -43,10 +45,13 @@ export class HeartbeatPace {
     return this.#asked === this.#options.usual
   }
 
-  /** Notes how long the database took for one heartbeat, with the wait in the queue. */
-  note(durationMs: number): void {
+  /**
+   * Notes how long the database took for one heartbeat, with the wait in the queue. A full queue refuses at once, which
+   * is pressure and no fast answer.
+   */
+  note(durationMs: number, outcome: 'answered' | 'failed' = 'answered'): void {
     this.#answers += 1
-    this.#totalMs += durationMs
+    this.#totalMs += outcome === 'failed' ? Math.max(durationMs, FAILED_MS) : durationMs
     this.#longestLagMs = Math.max(this.#longestLagMs, this.#options.lagMs())
   }
 

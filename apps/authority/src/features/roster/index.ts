@@ -8,7 +8,7 @@ import { isLargeTable } from '../../database/large-table.ts'
 import { events } from './events.ts'
 import { find } from './find.ts'
 import { list } from './list.ts'
-import { markSilent } from './mark-silent.job.ts'
+import { MarkPosition, markSilent } from './mark-silent.job.ts'
 import { NodeCounter } from './node-counter.ts'
 import { momentOf } from './node-state.ts'
 import type { Moment } from './node-state.ts'
@@ -39,6 +39,7 @@ export function openRoster(parts: RosterParts): Roster {
     countNodeStates(database.read, momentOf(clock.now(), activeWindow.seconds)),
   )
   const own = { ...parts, counter }
+  const marks = new MarkPosition(database.engine)
   return {
     routes: [
       bindRead(roster.list, parts, (call, from) => list(call, { ...own, database: from })),
@@ -49,7 +50,7 @@ export function openRoster(parts: RosterParts): Roster {
       {
         name: 'mark-silent',
         everySeconds: 10,
-        run: whenClockIsCorrect(clockCheck, (signal) => markSilent(own, signal)),
+        run: whenClockIsCorrect(clockCheck, (signal) => markSilent(own, marks, signal)),
       },
     ],
     countNodes: async () => counter.read(await isLargeTable(database.read, 'node_liveness')),

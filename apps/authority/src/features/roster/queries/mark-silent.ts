@@ -1,47 +1,44 @@
 import { sql } from 'kysely'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { RawBuilder } from 'kysely'
 import type { Database } from '../../../database/database.ts'
 
-/** Rows per statement: few enough that heartbeats are hardly delayed. */
-const ROWS = 5000
-/** Rows that SQLite reads in one turn of the thread that serves requests. */
-const READ_ROWS = 20_000
-
-/** An instance of the earlier release records heartbeats and leaves marks. */
-export async function removeOldMarks(database: Database, silentUntil: string): Promise<void> {
-  await database.write(({ query }) =>
-    sql`update node_liveness set silent_since = null
-      where silent_since is not null and last_heartbeat > ${silentUntil}`.execute(query),
-  )
+/** Part of the table: row ids of SQLite, pages of PostgreSQL. The end is not included. */
+export interface Places {
+  readonly from: number
+  readonly to: number
 }
 
-/** Marks in statements of bounded size. SQLite reads ranges of rows, in turns of the loop. */
-export async function addMarks(database: Database, silentUntil: string, signal: AbortSignal): Promise<void> {
-  if (database.engine === 'sqlite') return markInTurns(database, silentUntil, signal)
-  const isToMark = sql`silent_since is null and revoke_after is null and last_heartbeat <= ${silentUntil}`
-  for (let marked = ROWS; marked === ROWS && !signal.aborted;)
-    marked = await database.write(async ({ query }) => {
-      const { numAffectedRows } = await sql`update node_liveness set silent_since = last_heartbeat
-        where cert_id in (select cert_id from node_liveness where ${isToMark} limit ${ROWS}) and ${isToMark}`.execute(
-        query,
-      )
-      return Number(numAffectedRows ?? 0)
-    })
+/** Where the rows are stored. An empty table has no places. */
+export async function findPlaces({ engine, read }: Pick<Database, 'engine' | 'read'>): Promise<Places> {
+  const { rows } = await (
+    engine === 'sqlite'
+      ? sql<Places>`select (select coalesce(min(rowid), 0) from node_liveness) as "from",
+          (select coalesce(max(rowid) + 1, 0) from node_liveness) as "to"`
+      : sql<Places>`select 0 as "from",
+          pg_relation_size('node_liveness') / current_setting('block_size')::bigint as "to"`
+  ).execute(read)
+  const { from, to } = rows[0] ?? { from: 0, to: 0 }
+  return { from: Number(from), to: Number(to) }
 }
 
-async function markInTurns(database: Database, silentUntil: string, signal: AbortSignal): Promise<void> {
-  const { rows } = await sql<{ last: number | null }>`select max(rowid) as last from node_liveness`.execute(
-    database.read,
-  )
-  const last = rows[0]?.last ?? 0
-  for (let from = 0; from <= last && !signal.aborted; from += READ_ROWS) {
-    const range = sql`rowid > ${from} and rowid <= ${from + READ_ROWS}`
-    const isToMark = sql`silent_since is null and revoke_after is null and last_heartbeat <= ${silentUntil}`
-    const found = await sql`select 1 from node_liveness where ${range} and ${isToMark} limit 1`.execute(database.read)
-    if (found.rows.length > 0)
-      await database.write(({ query }) =>
-        sql`update node_liveness set silent_since = last_heartbeat where ${range} and ${isToMark}`.execute(query),
-      )
-    await nextTurn()
-  }
+/** Marks nodes that have become silent, and removes marks of nodes that count as active, in one part of the table. */
+export async function markPlaces(
+  database: Pick<Database, 'engine' | 'write'>,
+  silentUntil: string,
+  places: Places,
+): Promise<void> {
+  await database.write(({ query }) => markStatement(database.engine, silentUntil, places).execute(query))
+}
+
+/** Reads these places only: an index on the time of the heartbeat would be written with every heartbeat. */
+export function markStatement(engine: Database['engine'], silentUntil: string, places: Places): RawBuilder<unknown> {
+  return sql`update node_liveness set silent_since = case when last_heartbeat <= ${silentUntil} then last_heartbeat end
+    where ${placedIn(engine, places)} and case when last_heartbeat <= ${silentUntil}
+      then silent_since is null and revoke_after is null else silent_since is not null end`
+}
+
+function placedIn(engine: Database['engine'], { from, to }: Places): RawBuilder<unknown> {
+  return engine === 'sqlite'
+    ? sql`rowid >= ${from} and rowid < ${to}`
+    : sql`ctid >= ${`(${from},0)`}::tid and ctid < ${`(${to},0)`}::tid`
 }
