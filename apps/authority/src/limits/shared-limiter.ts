@@ -1,7 +1,9 @@
 import { WINDOW_SECONDS } from '@chancery/contract'
 import { Batcher, LimiterUnavailableError } from '@chancery/service-kit'
 import type { Clock, Limiter } from '@chancery/service-kit'
+import { sql } from 'kysely'
 import type { Database, Statement } from '../database/database.ts'
+import { deleteInParts } from '../database/delete-in-parts.ts'
 
 const WINDOW_MICROS = BigInt(WINDOW_SECONDS) * 1_000_000n
 
@@ -146,9 +148,7 @@ export function databaseCounts(database: Database): WindowCounts {
 }
 
 /** Removes old windows; run by a job, never by a request. */
-export async function purgeLimiterWindows(database: Database, clock: Clock): Promise<void> {
+export async function purgeLimiterWindows(database: Database, clock: Clock, signal: AbortSignal): Promise<void> {
   const oldest = Number(clock.now() / 1_000_000n) - 2 * WINDOW_SECONDS
-  await database.write(({ query }) =>
-    query.deleteFrom('rate_limit_windows').where('window_start', '<', oldest).execute(),
-  )
+  await deleteInParts(database, 'rate_limit_windows', sql`window_start < ${oldest}`, signal)
 }

@@ -99,7 +99,7 @@ describe('purgeStoredResponses', () => {
     const [old, young] = [newAttempt({ expires_at: NOW }), newAttempt({ expires_at: END })]
     await run(old)
     await run(young)
-    await purgeStoredResponses(na.core.database, NOW)
+    await purgeStoredResponses(na.core.database, NOW, new AbortController().signal)
     const rows = await na.core.database.read.selectFrom('idempotency_keys').select('idempotency_key').execute()
     const keys = rows.map((row) => row.idempotency_key)
     expect(keys).not.toContain(old.key)

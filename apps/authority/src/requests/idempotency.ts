@@ -2,7 +2,9 @@ import { Refusal } from '@chancery/contract'
 import { DAY, digestOf, writeSortable } from '@chancery/protocol'
 import { jsonText } from '@chancery/service-kit'
 import type { Call, HttpResponse } from '@chancery/service-kit'
+import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../database/database.ts'
+import { deleteInParts } from '../database/delete-in-parts.ts'
 
 export const IDEMPOTENCY_KEY: RegExp = /^[A-Za-z0-9._:-]{1,128}$/
 
@@ -124,6 +126,6 @@ export async function storeResponse(tx: Transaction, attempt: Attempt, answer: S
     .execute()
 }
 
-export async function purgeStoredResponses(database: Database, now: string): Promise<void> {
-  await database.write(({ query }) => query.deleteFrom('idempotency_keys').where('expires_at', '<=', now).execute())
+export async function purgeStoredResponses(database: Database, now: string, signal: AbortSignal): Promise<void> {
+  await deleteInParts(database, 'idempotency_keys', sql`expires_at <= ${now}`, signal)
 }

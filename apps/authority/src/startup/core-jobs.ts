@@ -30,7 +30,9 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
     {
       name: 'purge-idempotency-keys',
       everySeconds: 600,
-      run: whenClockIsCorrect(clockCheck, () => purgeStoredResponses(database, writeSortable(purgeClock.daily.now()))),
+      run: whenClockIsCorrect(clockCheck, (signal) =>
+        purgeStoredResponses(database, writeSortable(purgeClock.daily.now()), signal),
+      ),
     },
     // Before the other jobs, which use it to remove rows.
     { name: 'purge-clock', everySeconds: 60, run: whenClockIsCorrect(clockCheck, () => storePurgeClocks(core)) },
@@ -41,6 +43,10 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
     },
     { name: 'audit-subjects', everySeconds: 60, run: (signal) => indexOldSubjects(core, signal) },
     { name: 'table-rows', everySeconds: 3600, run: whenClockIsCorrect(clockCheck, () => sampleRows(core)) },
-    { name: 'purge-limiter-windows', everySeconds: 60, run: () => purgeLimiterWindows(database, core.clock) },
+    {
+      name: 'purge-limiter-windows',
+      everySeconds: 60,
+      run: (signal) => purgeLimiterWindows(database, core.clock, signal),
+    },
   ]
 }

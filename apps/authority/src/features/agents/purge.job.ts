@@ -1,5 +1,7 @@
 import { CLOCK_TOLERANCE, MAX_AGENT_LIFETIME_SECONDS, seconds, writeSortable } from '@chancery/protocol'
+import { sql } from 'kysely'
 import type { AgentsParts } from './parts.ts'
+import { deleteInParts } from '../../database/delete-in-parts.ts'
 import { lockNodeKeys } from '../../database/locks/node-keys.ts'
 import { unlistAgents } from './queries/agents.ts'
 
@@ -15,15 +17,10 @@ export async function purgeAgents(parts: AgentsParts, signal: AbortSignal): Prom
   // Until then the row records the newest descriptor, so that an older one cannot be replayed.
   const purgeBefore = writeSortable(now - seconds(MAX_AGENT_LIFETIME_SECONDS) - CLOCK_TOLERANCE)
   const before = writeSortable(now)
-  await parts.database.write(({ query }) =>
-    query.deleteFrom('agent_registrations').where('listed', '=', 0).where('registered_at', '<', purgeBefore).execute(),
-  )
-  await parts.database.write(({ query }) =>
-    query.deleteFrom('agent_capability_counts').where('agents', '<=', 0).execute(),
-  )
-  await parts.database.write(({ query }) =>
-    query.deleteFrom('agent_tombstones').where('keep_until', '<', before).execute(),
-  )
+  const isReplaced = sql`listed = 0 and registered_at < ${purgeBefore}`
+  await deleteInParts(parts.database, 'agent_registrations', isReplaced, signal)
+  await deleteInParts(parts.database, 'agent_capability_counts', sql`agents <= 0`, signal)
+  await deleteInParts(parts.database, 'agent_tombstones', sql`keep_until < ${before}`, signal)
 }
 
 async function purgeExpired(parts: AgentsParts): Promise<number> {

@@ -58,7 +58,9 @@ export function openAgreements(parts: AgreementsParts): Agreements {
       {
         name: 'purge-offer-makers',
         everySeconds: 600,
-        run: whenClockIsCorrect(clockCheck, () => purgeOfferMakers(database, writeSortable(purgeClock.daily.now()))),
+        run: whenClockIsCorrect(clockCheck, (signal) =>
+          purgeOfferMakers(database, writeSortable(purgeClock.daily.now()), signal),
+        ),
       },
     ],
     loadTrustedAgreement: (call, given) => loadTrustedAgreement(call, parts, given),

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../database/database.ts'
+import { deleteInParts } from '../../database/delete-in-parts.ts'
 
 export interface OfferMaker {
   readonly offer_id: string
@@ -21,6 +23,6 @@ export async function findOfferMaker(db: Reader, offer_id: string): Promise<stri
 }
 
 /** No key can accept expired offers. */
-export async function purgeOfferMakers(database: Database, before: string): Promise<void> {
-  await database.write(({ query }) => query.deleteFrom('offer_makers').where('expires_at', '<', before).execute())
+export async function purgeOfferMakers(database: Database, before: string, signal: AbortSignal): Promise<void> {
+  await deleteInParts(database, 'offer_makers', sql`expires_at < ${before}`, signal)
 }

@@ -13,8 +13,14 @@ export async function supersedeUsed(parts: EnrollmentParts): Promise<void> {
   if (!parts.signing.isAllowed()) return
   const { database } = parts
   const now = parts.clock.now()
-  const former = await database.read.selectFrom('former_keys').select('key_id').limit(1).executeTakeFirst()
-  // Otherwise a renewal ends its predecessor directly, so there is nothing to do.
+  const former = await database.read
+    .selectFrom('former_keys')
+    .select('key_id')
+    .where('lists_until', '>', writeSortable(now))
+    .limit(1)
+    .executeTakeFirst()
+  // Otherwise a renewal ends its predecessor directly, or all certificates of the former key have ended. Without this
+  // check all certificates would be read every minute after the first succession, permanently.
   if (former === undefined) return
   await database.write(async (tx) => {
     const used = await tx.query

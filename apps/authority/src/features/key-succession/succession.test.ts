@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
+  DAY,
   genesisDigest,
   logOrigin,
   openCheckpoint,
@@ -221,6 +222,10 @@ describe('a key succession in steps', () => {
     // The node used neither response and continues with its certificate.
     accepted(await node.heartbeat(certificate.cert_id))
     accepted(await node.heartbeat(again?.cert_id ?? ''))
+    // Later all certificates of the former key have ended, so no certificate is read.
+    const later = { now: () => clock.now() + 400n * DAY, monotonicMs: () => clock.monotonicMs() }
+    const write = (): Promise<never> => Promise.reject(new Error('certificates are read'))
+    await supersedeUsed({ ...na.parts, clock: later, database: { ...na.core.database, write } })
     await supersedeUsed(na.parts)
     accepted(await node.heartbeat(certificate.cert_id))
     clock.advance(901)

@@ -145,14 +145,14 @@ describe('GET /sovereign-revocation-feed', () => {
   it('is signed again by a job when it is not read', async () => {
     const old = accepted(await feed())
     clock.advance(43_200)
-    await refreshFeed(na.parts)
+    await refreshFeed(na.parts, new AbortController().signal)
     const row = await na.core.database.read
       .selectFrom('own_revocation_feeds')
       .select('sequence')
       .orderBy('sequence', 'desc')
       .executeTakeFirst()
     expect(row?.sequence).toBe(Number(old['sequence']) + 1)
-    await refreshFeed(na.parts)
+    await refreshFeed(na.parts, new AbortController().signal)
     expect(accepted(await feed())['sequence']).toBe(Number(old['sequence']) + 1)
   })
 

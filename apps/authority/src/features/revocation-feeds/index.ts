@@ -70,7 +70,7 @@ export function openRevocationFeeds(parts: RevocationFeedsParts): RevocationFeed
       bind(revocationFeeds.part, (call) => part(call, parts)),
       bind(revocationFeeds.import, (call) => importFeed(call, parts)),
     ],
-    jobs: [{ name: 'feed-refresh', everySeconds: 60, run: () => refreshFeed(parts) }],
+    jobs: [{ name: 'feed-refresh', everySeconds: 60, run: (signal) => refreshFeed(parts, signal) }],
     removeOldImports: (signal) => removeOldImports(parts, signal),
     publishOwnFeed: (tx, cause, least) => publishOwnFeed(tx, parts, cause, least),
     issuerStates,

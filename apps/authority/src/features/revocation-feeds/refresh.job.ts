@@ -1,7 +1,6 @@
-import { SECOND, readInstant } from '@chancery/protocol'
+import { DAY, SECOND, readInstant, writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import type { RevocationFeedsParts } from './feed-parts.ts'
-import { writeSortable } from '@chancery/protocol'
 import { publishOwnFeed } from './publish.ts'
 import type { FeedCause } from './publish.ts'
 import { countPlainIds, findOwnFeed, hasPrunable, purgeRemovedFeeds } from './queries/own.ts'
@@ -10,7 +9,8 @@ import type { OwnFeed } from './queries/own.ts'
 /** Above this number of ids in the plain form, prunable ids cause a new version. */
 const CROWDED = 45_000
 
-const REMOVED_DAYS = 400n
+/** How long sequence and digest of a version without its text are stored. */
+const STORED_FOR = 400n * DAY
 
 /** When the current version is signed again. */
 export function refreshAt(parts: RevocationFeedsParts, feed: Pick<OwnFeed, 'issued_at'>): Instant {
@@ -44,7 +44,7 @@ function publishWhere(
 }
 
 /** Every minute, so that an unread feed does not become old, and a full one is pruned. */
-export async function refreshFeed(parts: RevocationFeedsParts): Promise<void> {
+export async function refreshFeed(parts: RevocationFeedsParts, signal: AbortSignal): Promise<void> {
   if (!parts.signing.isAllowed()) return
   try {
     const feed = await refreshFeedIfDue(parts)
@@ -55,8 +55,8 @@ export async function refreshFeed(parts: RevocationFeedsParts): Promise<void> {
     parts.log.error('cannot sign the revocation feed', { alarm: true, error })
     throw error
   }
-  const oldest = parts.clock.now() - REMOVED_DAYS * 86_400n * SECOND
-  await purgeRemovedFeeds(parts.database, writeSortable(oldest))
+  // By an accepted clock: one that is ahead must not remove digests early, which show two histories of the feed.
+  await purgeRemovedFeeds(parts.database, writeSortable(parts.purgeClock.daily.now() - STORED_FOR), signal)
 }
 
 function isPrunable(parts: RevocationFeedsParts): Promise<boolean> {

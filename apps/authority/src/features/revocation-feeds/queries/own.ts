@@ -1,5 +1,7 @@
 import { readJson, readRevocationFeed, sha256Hex } from '@chancery/protocol'
+import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../../../database/database.ts'
+import { deleteInParts } from '../../../database/delete-in-parts.ts'
 import { countUpTo } from '../../../database/large-table.ts'
 import { assertStored } from '../../../database/assert-stored.ts'
 import type { ReasonedId } from '../feed-text.ts'
@@ -215,8 +217,8 @@ async function factsOfText(
   return { feed_id, digest: sha256Hex(feed_json), ids: revoked_attestation_ids.length }
 }
 
-export async function purgeRemovedFeeds(database: Database, before: string): Promise<void> {
-  await database.write(({ query }) => query.deleteFrom('removed_own_feeds').where('issued_at', '<', before).execute())
+export async function purgeRemovedFeeds(database: Database, before: string, signal: AbortSignal): Promise<void> {
+  await deleteInParts(database, 'removed_own_feeds', sql`issued_at < ${before}`, signal)
 }
 
 /** Exact up to the limit. */
