@@ -4,11 +4,13 @@ import type { NewEntry } from './queries.ts'
 /** What the rows of the entries changed since the last version. */
 export interface ListChanges {
   readonly appended: readonly NewEntry[]
-  /** Positions of entries that were appended or removed. */
+  /** Positions of entries that were appended or removed, or that got another text. */
   readonly positions: readonly number[]
   readonly pruned: number
-  /** Entries with any position may have changed. */
+  /** Entries that were listed before got another text. */
   readonly isRewritten: boolean
+  /** Entries with any position may have changed. */
+  readonly isAnywhere: boolean
   /** A recovery restored the entries of any list, so the latest list in the database may be incomplete. */
   readonly isRecovered: boolean
 }

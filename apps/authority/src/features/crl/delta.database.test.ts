@@ -2,7 +2,7 @@ import { CompactCrl, fromUtf8, joinBytes, toUtf8 } from '@chancery/protocol'
 import { ManualClock, accepted, refused, seedCertificates, startTestAuthority, testSigner } from '@chancery/testkit'
 import type { TestAuthority, TestResponse } from '@chancery/testkit'
 import type { KyselyPlugin } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import { ListDeltas } from './list-deltas.ts'
 
@@ -57,8 +57,41 @@ async function rebuild(from: number): Promise<string | undefined> {
   return next && fromUtf8(joinBytes(next.pieces))
 }
 
+describe('ListDeltas', () => {
+  it('reads the versions again when the served list has another time: a failover may have replaced it', async () => {
+    let reads = 0
+    const database = {
+      get read() {
+        reads += 1
+        return na.core.database.read
+      },
+    }
+    const deltas = new ListDeltas({ database: database as unknown as typeof na.core.database })
+    const { issued_at } = JSON.parse(served.get(last) ?? '') as { issued_at: string }
+    const change = await deltas.between(first, { sequence: last, issued_at })
+    expect(change).toBeDefined()
+    const before = reads
+    expect(await deltas.between(first, { sequence: last, issued_at })).toEqual(change)
+    expect(reads).toBe(before)
+    await deltas.between(first, { sequence: last, issued_at: '2026-01-01T00:00:00Z' })
+    expect(reads).toBeGreaterThan(before)
+  })
+})
+
 describe('GET /crl/delta', () => {
   describe('200', () => {
+    it('is served while nothing else of the database may be, so that an outage causes no full downloads', async () => {
+      await rebuild(first)
+      const halted = vi.spyOn(na.core.rollback, 'isHalted').mockReturnValue(true)
+      try {
+        expect((await na.request('GET', `/crl/${first}`)).status).toBe(503)
+        expect(await rebuild(first)).toBe(served.get(last))
+        expect((await ask(last)).status).toBe(200)
+      } finally {
+        halted.mockRestore()
+      }
+    })
+
     it('makes the current list of each earlier one, after additions and a changed reason', async () => {
       expect(last - first).toBe(4)
       for (let from = first; from <= last; from += 1) expect(await rebuild(from), `from ${from}`).toBe(served.get(last))
@@ -160,8 +193,9 @@ describe('the changes of versions', () => {
       const deltas = new ListDeltas({
         database: { ...own.core.database, read: rowsOf(own.core.database).withPlugin(counting) },
       })
-      expect(await deltas.between(newest - 4, newest)).toMatchObject({ removed: [], added: [{ at: 36 }] })
-      expect(await deltas.between(newest - 5, newest)).toBeUndefined()
+      const list = { sequence: newest, issued_at: row.issued_at }
+      expect(await deltas.between(newest - 4, list)).toMatchObject({ removed: [], added: [{ at: 36 }] })
+      expect(await deltas.between(newest - 5, list)).toBeUndefined()
       expect(bytes).toBeLessThan(5_000_000)
     } finally {
       await own.stop()

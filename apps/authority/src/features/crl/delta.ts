@@ -42,7 +42,7 @@ async function computeDelta(
   from: number,
   deltas: ListDeltas,
 ): Promise<ComputedDelta> {
-  const change = from === members.sequence ? { removed: [], added: [] } : await deltas.between(from, members.sequence)
+  const change = from === members.sequence ? { removed: [], added: [] } : await deltas.between(from, members)
   const text = change && listDeltaText(from, members, change)
   if (text === undefined || text.length > Math.min(MAX_DELTA_BYTES, list.bytes.length * LARGEST_PART)) return 'none'
   return new CachedDocument(toUtf8(text), CACHE_CONTROL.publishedDocuments, undefined, undefined, headOf(list))

@@ -23,6 +23,7 @@ import { resignList, restoreDropped, restoreEntries } from './restore-entries.ts
 import { RevocationBatch } from './revocation-batch.ts'
 import type { Revocation, RevocationOutcome } from './revocation.ts'
 import { StoredVersions, version } from './version.ts'
+import { warmList } from './warm-list.ts'
 
 export { FIRST_LIST_HOURS, KeySuccessionError } from './key-succession.ts'
 export type { Succession } from './key-succession.ts'
@@ -64,7 +65,14 @@ export function openCrl(parts: CrlParts): Crl {
       bind(crl.revoke, (call) => revoke(call, handlerParts)),
     ],
     jobs: [
-      { name: 'crl-refresh', everySeconds: 60, run: () => refreshList(own) },
+      {
+        name: 'crl-refresh',
+        everySeconds: 60,
+        run: async (signal) => {
+          await refreshList(own)
+          await warmList(own, signal)
+        },
+      },
       {
         name: 'crl-removal',
         everySeconds: 600,

@@ -14,7 +14,7 @@ import {
   writeInstant,
   writeSortable,
 } from '@chancery/protocol'
-import type { JsonObject } from '@chancery/protocol'
+import type { JsonObject, RevocationReason } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,
@@ -26,14 +26,18 @@ import {
   verifiesWithNodeCrypto,
 } from '@chancery/testkit'
 import type { TestAuthority, TestDatabase } from '@chancery/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Transaction } from '../../database/database.ts'
 import { raiseMark } from '../../recovery/published-lists.ts'
 import { inspectDatabase } from '../../recovery/inspect.ts'
 import { readMark } from '../../rollback/mark-file.ts'
 import { digestOf } from '../../rollback/positions.ts'
 import { inspectStore } from '../evidence/verify-store.ts'
+import { ListBuilder } from './list-builder.ts'
 import { removeOldLists } from './remove.job.ts'
+import { EntriesCache } from './entries-cache.ts'
+import { revokeBatch } from './revocation.ts'
+import { warmList } from './warm-list.ts'
 
 /** Entries with positions 1 to this number. Those up to `OLD` end after ten hours, and those of `BRIEF` before. */
 const [ENTRIES, OLD, BRIEF] = [12_000, 8500, [1500, 1501, 7000]]
@@ -222,6 +226,69 @@ describe('a list of 12,000 entries', () => {
     expect((await rebuild(before)) === text).toBe(true)
   })
 
+  it('is read by a process that starts, so that its first revocation reads one bucket', async () => {
+    const parts = { ...na.parts, entries: new EntriesCache(), builder: new ListBuilder() }
+    const { signal } = new AbortController()
+    const { text, sequence } = await readList()
+    // A compromised key ends all its certificates, so this one has a separate key.
+    const { publicKey } = await testSigner('node', 'large-list-raised')
+    const seeded = await seedCertificates(na.parts, { count: 1, node_public_key: publicKey, validityHours: 5000 })
+    const revoked = seeded[0]?.cert_id ?? ''
+    const revokeBy = async (cert_id: string, reason: RevocationReason): Promise<void> => {
+      const asked = { cert_ids: [cert_id], allOfKey: false, form: 'cert_id', missing: [], attempt: undefined } as const
+      const [outcome] = await revokeBatch(parts, [{ ...asked, reason, cause: {} }])
+      expect(outcome).not.toBeInstanceOf(Error)
+    }
+    try {
+      // Not while a row is missing: the next build reports it.
+      const row = na.core.database.read.selectFrom('crl_entries').selectAll().where('position', '=', 9001)
+      const removed = await row.executeTakeFirstOrThrow()
+      await change(({ query }) => query.deleteFrom('crl_entries').where('position', '=', 9001).execute())
+      await warmList(parts, signal)
+      expect(parts.entries.last).toBeUndefined()
+      await change(({ query }) => query.insertInto('crl_entries').values(removed).execute())
+      await warmList(parts, signal)
+      expect(parts.entries.last).toMatchObject({ sequence, digest: digestOf(text) })
+      const { bytes } = parts.entries.last as unknown as { bytes: Uint8Array }
+      expect(Buffer.from(bytes).toString('utf8') === text).toBe(true)
+      const addTexts = vi.spyOn(parts.builder, 'addTexts')
+      await revokeBy(revoked, 'unspecified')
+      const read = (): number[][] => addTexts.mock.calls.map(([{ texts }]) => texts.map(([bucket]) => bucket))
+      expect(read()).toEqual([[LAST]])
+      expect((await readList(other)).sequence).toBe(sequence + 1)
+      // A more serious reason changes one entry, wherever it is.
+      addTexts.mockClear()
+      await revokeBy(revoked, 'key_compromise')
+      expect(read()).toEqual([[LAST]])
+      expect((await readList(other)).text).toContain(
+        canonicalJson({ certificate_id: revoked }).slice(1, -1).concat(',"issuer":"na-test","reason":"key_compromise"'),
+      )
+    } finally {
+      await parts.builder.close()
+    }
+  })
+
+  it('is continued after a failover that gave the number of the last list to another one', async () => {
+    const parts = { ...na.parts, entries: new EntriesCache(), builder: new ListBuilder() }
+    try {
+      await warmList(parts, new AbortController().signal)
+      const { last } = parts.entries
+      if (last === undefined || !('state' in last)) throw new Error('the list is in the thread')
+      // The list that this process published with the same number: another time, and other entries in one segment.
+      const state = await parts.builder.open(last.state)
+      const [bucket = 0] = last.manifest.at(-1) ?? []
+      await parts.builder.addTexts({ state, texts: [[bucket, '{"certificate_id":"lost"}']] })
+      parts.entries.set({ ...last, state, issuedAt: last.issuedAt - 1n })
+      const request = { cert_ids: [certificates.pop() ?? ''], allOfKey: false, form: 'cert_id', missing: [] } as const
+      const asked = { ...request, attempt: undefined, reason: 'unspecified', cause: {} } as const
+      const [outcome] = await revokeBatch(parts, [asked])
+      expect(outcome).toMatchObject({ status: 200 })
+      expect((await readList()).sequence).toBe(last.sequence + 1)
+    } finally {
+      await parts.builder.close()
+    }
+  })
+
   it('has no problem for the inspection, and one when a segment is missing', async () => {
     const authority = { publicKeys: [na.genesis.network_authority.public_key], sovereign: na.genesis.network_name }
     const problems = async (): Promise<readonly string[]> =>
@@ -274,14 +341,18 @@ describe('a list of 12,000 entries', () => {
     it.each(EDITS)('when %s', async (_what, edit) => {
       const restore = await edit()
       const third = await start()
+      const discard = vi.spyOn(ListBuilder.prototype, 'discard')
       try {
         const cert_id = certificates.pop() ?? ''
         const answer = await third.as('privileged')('POST', '/admin/revoke', { cert_id })
         expect(refused(answer, 503, 'service_unavailable')['details']).toEqual({ reason: 'crl_incomplete' })
+        // Each attempt would leave whole lists in the thread.
+        expect(discard.mock.calls.flat(2).length).toBeGreaterThan(0)
         await restore()
         await revoke('unspecified', third, cert_id)
         await readList(third)
       } finally {
+        discard.mockRestore()
         await third.stop()
       }
     })

@@ -9,6 +9,7 @@ import { RecordFault, clearFault } from '../../signing/record-faults.ts'
 import type { BuiltList, ListChanges } from './built-list.ts'
 import { NOT_AS_SIGNED, describeDropped, withoutEnded } from './continuity.ts'
 import { isLarge } from './entries-cache.ts'
+import type { LargeEntries } from './entries-cache.ts'
 import type { FinishedList } from './list-states.ts'
 import { UNSORTED } from './list-states.ts'
 import { listText } from './list-text.ts'
@@ -26,12 +27,23 @@ export const MAX_PLAIN_ENTRIES = 5000
 const MAX_BUCKETS = 100
 
 /** The list before, as the thread has it. */
-interface Previous {
+export interface Previous {
   readonly state: number
   /** Empty when it was stored as one text. */
   readonly manifest: Manifest
   /** This process has compared all rows with a list that this one follows. */
   readonly isCompared: boolean
+}
+
+interface ListFacts {
+  readonly header: CrlHeader
+  readonly now: Instant
+}
+
+/** The parts of one build. */
+export interface BuildState extends CrlState {
+  /** Begins a state in the thread, empty or as a copy of one. */
+  open(from?: number): Promise<number>
 }
 
 /**
@@ -43,13 +55,36 @@ export async function buildLargeList(
   parts: CrlState,
   previous: CrlVersion | undefined,
   changes: ListChanges,
-  { header, now }: { readonly header: CrlHeader; readonly now: Instant },
+  facts: ListFacts,
+): Promise<BuiltList> {
+  const { builder } = parts
+  const opened: number[] = []
+  const open = async (from?: number): Promise<number> => {
+    const state = await whileBusy(tx.query, builder.open(from))
+    opened.push(state)
+    return state
+  }
+  try {
+    return await builder.build(() => build(tx, { ...parts, open }, previous, changes, facts))
+  } catch (error) {
+    // A damaged row fails every attempt, and each would leave whole lists in the thread.
+    await builder.discard(opened).catch(() => undefined)
+    throw error
+  }
+}
+
+async function build(
+  tx: Transaction,
+  parts: BuildState,
+  previous: CrlVersion | undefined,
+  changes: ListChanges,
+  { header, now }: ListFacts,
 ): Promise<BuiltList> {
   const { builder } = parts
   const before = previous === undefined ? undefined : await loadPrevious(tx.query, parts, previous, changes)
   const buckets = [...new Set(changes.positions.map(bucketOf))]
-  const isAll = before?.isCompared !== true || changes.isRewritten || buckets.length > MAX_BUCKETS
-  const state = await whileBusy(tx.query, builder.open(isAll ? undefined : before?.state))
+  const isAll = before?.isCompared !== true || changes.isAnywhere || buckets.length > MAX_BUCKETS
+  const state = await parts.open(isAll ? undefined : before?.state)
   const add = (texts: readonly BucketText[]): Promise<void> => whileBusy(tx.query, builder.addTexts({ state, texts }))
   if (isAll) for await (const texts of readBuckets(tx.query)) await add(texts)
   else for (const bucket of buckets) await add([await readBucket(tx.query, bucket)])
@@ -132,7 +167,7 @@ async function store(
 /** The list before, in the thread. Undefined when it is not compared. */
 async function loadPrevious(
   tx: Reader,
-  parts: CrlState,
+  parts: BuildState,
   previous: CrlVersion,
   { isRecovered }: ListChanges,
 ): Promise<Previous | undefined> {
@@ -143,10 +178,10 @@ async function loadPrevious(
     return { state: cached.state, manifest: cached.manifest, isCompared: true }
   const list = await loadList(tx, previous.sequence)
   if (isLargeList(list)) {
-    const loaded = await loadSegments(tx, parts, list).catch((error: unknown) => {
-      if (error instanceof DamagedListError) return undefined
-      throw error
-    })
+    const last = isLarge(entries.last) ? entries.last : undefined
+    // A failover may have lost the last list of this process and given its number to another one: then all are read.
+    const loaded =
+      (await loadSegments(tx, parts, list, last)) ?? (last && (await loadSegments(tx, parts, list, undefined)))
     if (loaded === undefined) throw faultOf(parts, NOT_AS_SIGNED)
     return loaded
   }
@@ -155,20 +190,39 @@ async function loadPrevious(
       ? cached.text
       : await signedEntries(list.crl_json, previous.sequence, keys.all)
   if (text === undefined) throw faultOf(parts, NOT_AS_SIGNED)
-  const state = await whileBusy(tx, builder.open())
+  const state = await parts.open()
   await whileBusy(tx, builder.addTexts({ state, texts: [[UNSORTED, text]] }))
   return { state, manifest: [], isCompared: false }
 }
 
-/** Reads the segments that the thread does not have. Undefined when the list is not as signed. */
-async function loadSegments(tx: Reader, parts: CrlState, list: LargeList): Promise<Previous | undefined> {
-  const { builder, entries, keys } = parts
+/** Reads the segments that the thread does not have of the last list. Undefined when the list is not as signed. */
+export async function loadSegments(
+  tx: Reader,
+  parts: BuildState,
+  list: LargeList,
+  last: LargeEntries | undefined,
+): Promise<Previous | undefined> {
+  try {
+    return await loadKnownSegments(tx, parts, list, last)
+  } catch (error) {
+    if (error instanceof DamagedListError) return undefined
+    throw error
+  }
+}
+
+async function loadKnownSegments(
+  tx: Reader,
+  parts: BuildState,
+  list: LargeList,
+  last: LargeEntries | undefined,
+): Promise<Previous | undefined> {
+  const { builder, keys } = parts
   const manifest = readManifest(list.segments_json)
-  const last = isLarge(entries.last) && builder.has(entries.last.state) ? entries.last : undefined
-  const state = await whileBusy(tx, builder.open(last?.state))
-  const known = new Set(last?.manifest.map(String))
+  const held = last !== undefined && builder.has(last.state) ? last : undefined
+  const state = await parts.open(held?.state)
+  const known = new Set(held?.manifest.map(String))
   const wanted = new Set(manifest.map(([bucket]) => bucket))
-  const gone = (last?.manifest ?? []).filter(([bucket]) => !wanted.has(bucket))
+  const gone = (held?.manifest ?? []).filter(([bucket]) => !wanted.has(bucket))
   await whileBusy(tx, builder.addTexts({ state, texts: gone.map(([bucket]) => [bucket, '']) }))
   const unknown = manifest.filter((pair) => !known.has(String(pair)))
   for await (const segments of readSegments(tx, unknown)) await whileBusy(tx, builder.addStored({ state, segments }))
@@ -177,7 +231,7 @@ async function loadSegments(tx: Reader, parts: CrlState, list: LargeList): Promi
   const sig = signatureOf(list.frame_json)
   if (sig === undefined || !rest.startsWith(`${after.slice(0, -1)},"signatures":[`)) return undefined
   const isSigned = await whileBusy(tx, builder.verify({ state, before, after, sig, keys: keys.all }))
-  return isSigned ? { state, manifest, isCompared: isLarge(entries.last) } : undefined
+  return isSigned ? { state, manifest, isCompared: last !== undefined } : undefined
 }
 
 function faultOf({ recordFaults }: CrlState, problem: string): RecordFault {
@@ -186,6 +240,6 @@ function faultOf({ recordFaults }: CrlState, problem: string): RecordFault {
 }
 
 /** A frame is a list without entries. */
-function signatureOf(frame: string): string | undefined {
+export function signatureOf(frame: string): string | undefined {
   return readOrUndefined(() => readCrl(readJson(frame)).signatures[0]?.sig)
 }

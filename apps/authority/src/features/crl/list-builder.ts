@@ -11,6 +11,7 @@ type Given<Name extends keyof ListStates> = Parameters<ListStates[Name]>[0]
 export class ListBuilder {
   #thread: Thread | undefined
   #states = 0
+  #builds = 0
   /** The first state of the running thread. */
   #first = 1
 
@@ -25,6 +26,26 @@ export class ListBuilder {
     }
     await this.#call('open', { state, from })
     return state
+  }
+
+  /** The state that was begun last. */
+  get newest(): number {
+    return this.#states
+  }
+
+  /** Whether a list is built. */
+  get isBuilding(): boolean {
+    return this.#builds > 0
+  }
+
+  /** Runs one build: what only prepares one gives way to it. */
+  async build<Value>(work: () => Promise<Value>): Promise<Value> {
+    this.#builds += 1
+    try {
+      return await work()
+    } finally {
+      this.#builds -= 1
+    }
   }
 
   /** Whether the running thread has the state. */
@@ -55,6 +76,12 @@ export class ListBuilder {
   /** Called after COMMIT. */
   async keep(state: number): Promise<void> {
     if (this.has(state)) await this.#call('keep', { state })
+  }
+
+  /** Called when a build failed. A thread that ended has no states. */
+  async discard(states: readonly number[]): Promise<void> {
+    const known = states.filter((state) => this.has(state))
+    if (known.length > 0) await this.#call('discard', { states: known })
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,12 @@
-import { MAX_DELTA_BYTES, changeOfPieces, changePieces, piecesOfChange } from '@chancery/protocol'
-import type { ListChange } from '@chancery/protocol'
+import {
+  MAX_DELTA_BYTES,
+  changeOfPieces,
+  changePieces,
+  instantOf,
+  piecesOfChange,
+  writeSortable,
+} from '@chancery/protocol'
+import type { Crl, ListChange } from '@chancery/protocol'
 import { SharedRead } from '@chancery/service-kit'
 import { sql } from 'kysely'
 import type { CrlParts } from './parts.ts'
@@ -36,9 +43,13 @@ export class ListDeltas {
     this.#parts = parts
   }
 
-  /** How the list `from` became the list `to`. Undefined when `from` is too old, or unknown. */
-  async between(from: number, to: number): Promise<ListChange | undefined> {
-    if (this.#versions[0]?.sequence !== to) await this.#read.read()
+  /** How the list `from` became the served list. Undefined when `from` is too old, or unknown. */
+  async between(from: number, served: Pick<Crl, 'sequence' | 'issued_at'>): Promise<ListChange | undefined> {
+    const { sequence: to } = served
+    const newestRead = this.#versions[0]
+    // A failover may have lost the version that was read, and given its number to the served one.
+    if (newestRead?.sequence !== to || newestRead.issued_at !== writeSortable(instantOf(served.issued_at)))
+      await this.#read.read()
     const versions = this.#versions
     const newest = versions[0]?.sequence
     if (newest === undefined || newest < to) return undefined

@@ -122,4 +122,12 @@ describe('ListStates', () => {
     states.open({ state: 4, from: 2 })
     states.open({ state: 5, from: 3 })
   })
+
+  it('discards the states of a build that failed', () => {
+    const states = new ListStates()
+    for (const state of [1, 2, 3]) states.open({ state })
+    states.discard({ states: [1, 3] })
+    expect(() => states.open({ state: 4, from: 3 })).toThrow('not open')
+    states.open({ state: 4, from: 2 })
+  })
 })

@@ -59,6 +59,14 @@ export class ListStates {
       if (each <= state - RECENT && each !== from && each !== this.#kept) this.#states.delete(each)
   }
 
+  /** Removes the states of a build that failed. */
+  discard({ states }: { readonly states: readonly number[] }): void {
+    for (const each of states) {
+      this.#states.delete(each)
+      this.#unsigned.delete(each)
+    }
+  }
+
   /** Number of lists in memory. For tests. */
   count(): number {
     return this.#states.size + this.#unsigned.size

@@ -17,4 +17,5 @@ serveCalls({
   },
   seal: (given: Given<'seal'>) => states.seal(given),
   keep: (given: Given<'keep'>) => states.keep(given),
+  discard: (given: Given<'discard'>) => states.discard(given),
 })

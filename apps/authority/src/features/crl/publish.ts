@@ -7,6 +7,7 @@ import type { CrlParts } from './parts.ts'
 import { dateAfter } from '../../clock/date-after.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { ListChanges } from './built-list.ts'
+import { isLarge } from './entries-cache.ts'
 import type { ListEntries } from './entries-cache.ts'
 import { publishFormerList } from './former-key-list.ts'
 import { MAX_PLAIN_ENTRIES, buildLargeList } from './large-list.ts'
@@ -20,8 +21,8 @@ import { replaceSegments } from './segment-queries.ts'
 export interface Change {
   readonly cause: 'revoke' | 'superseded' | 'refresh'
   readonly appended: readonly NewEntry[]
-  /** True when an entry that was listed before got another text. */
-  readonly rewritten: boolean
+  /** Positions of entries that were listed before and got another text; true when they are not known. */
+  readonly rewritten: readonly number[] | boolean
   readonly details: JsonObject
   /** A recovery restored the entries of any list, so the latest list in the database may be incomplete. */
   readonly isRecovered?: true
@@ -50,17 +51,20 @@ export async function publishVersion(
   const isRestored = await restorePruned(tx, parts, previous, clockNow)
   // By the clock, not by the date of the list: a list dated by a wrong clock must not end entries early.
   const prunedAt = await pruneEntries(tx, writeSortable(clockNow - HOUR))
+  const rewrittenAt = typeof change.rewritten === 'boolean' ? [] : change.rewritten
+  const isAnywhere = change.rewritten === true || isRestored
   const changes: ListChanges = {
     appended: change.appended,
-    positions: [...appendedAt, ...prunedAt],
+    positions: [...appendedAt, ...prunedAt, ...rewrittenAt],
     pruned: prunedAt.length,
-    isRewritten: change.rewritten || isRestored,
+    isRewritten: isAnywhere || rewrittenAt.length > 0,
+    isAnywhere,
     isRecovered: change.isRecovered === true,
   }
   const header = { crl_id: parts.ids.uuid(), sequence, issuer: parts.signing.keyId, issuedAt: now }
-  const isLarge = (await countNext(tx.query, parts, previous, changes)) > MAX_PLAIN_ENTRIES
+  const hasSegments = (await countNext(tx.query, parts, previous, changes)) > MAX_PLAIN_ENTRIES
   const facts = { header, now: clockNow }
-  const list = isLarge
+  const list = hasSegments
     ? await buildLargeList(tx, parts, previous, changes, facts)
     : await buildPlainList(tx.query, parts, previous, changes, facts)
   const { count, bytes } = list
@@ -76,7 +80,7 @@ export async function publishVersion(
     entries: count,
     bytes,
   })
-  if (!isLarge && (changes.isRecovered || (previous?.entries ?? 0) > MAX_PLAIN_ENTRIES))
+  if (!hasSegments && (changes.isRecovered || (previous?.entries ?? 0) > MAX_PLAIN_ENTRIES))
     await replaceSegments(tx, sequence)
   await publishFormerList(tx, parts, { sequence, issuedAt: now })
   await tx.raiseVersion('crl')
@@ -116,8 +120,9 @@ async function countNext(
   tx: Reader,
   parts: CrlState,
   previous: CrlVersion | undefined,
-  { appended, pruned, isRewritten }: ListChanges,
+  { appended, pruned, isAnywhere, isRewritten }: ListChanges,
 ): Promise<number> {
   const cached = parts.entries.find(previous)
-  return cached === undefined || isRewritten ? countEntries(tx) : cached.count + appended.length - pruned
+  const isRead = cached === undefined || isAnywhere || (isRewritten && !isLarge(cached))
+  return isRead ? countEntries(tx) : cached.count + appended.length - pruned
 }

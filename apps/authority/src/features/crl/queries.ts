@@ -110,13 +110,15 @@ export async function findEntries(tx: Reader, cert_ids: readonly string[]): Prom
   return found
 }
 
-/** Changes the reason of an entry. Its position in the list stays. */
-export async function rewriteEntry(tx: Transaction, entry: NewEntry): Promise<void> {
-  await tx.query
+/** Changes the reason of an entry. Its position in the list stays, and is returned. */
+export async function rewriteEntry(tx: Transaction, entry: NewEntry): Promise<readonly number[]> {
+  const rows = await tx.query
     .updateTable('crl_entries')
     .set({ entry_json: entry.entry_json })
     .where('cert_id', '=', entry.cert_id)
+    .returning('position')
     .execute()
+  return rows.map(({ position }) => Number(position))
 }
 
 /** Entries removed by one statement. */

@@ -49,7 +49,10 @@ interface RevokedCertificates {
 interface BatchChanges {
   readonly entries: Map<string, NewEntry>
   readonly events: JsonObject[]
-  rewritten: boolean
+  /** Positions of listed entries with another reason. */
+  readonly rewrittenAt: number[]
+  /** The list is signed again from all rows. */
+  isSignedAgain: boolean
 }
 
 /**
@@ -64,7 +67,7 @@ export async function revokeBatch(
     await tx.lock('crl')
     await lockKeysOf(tx, parts, requests)
     const previous = await findActiveVersion(tx.query)
-    const changes: BatchChanges = { entries: new Map(), events: [], rewritten: false }
+    const changes: BatchChanges = { entries: new Map(), events: [], rewrittenAt: [], isSignedAgain: false }
     const checked: (StoredResponse | Error | RevokedCertificates)[] = []
     for (const request of requests) checked.push(await checkRequest(tx, parts, request, changes))
     faultPoint('revoke-marked')
@@ -121,7 +124,8 @@ async function publishChange(
   previous: CrlVersion | undefined,
   changes: BatchChanges,
 ): Promise<Awaited<ReturnType<typeof publishVersion>> | undefined> {
-  if (changes.entries.size === 0 && !changes.rewritten) return undefined
+  const { entries, rewrittenAt, isSignedAgain } = changes
+  if (entries.size === 0 && rewrittenAt.length === 0 && !isSignedAgain) return undefined
   // A revocation before the first read publishes sequence 1. The empty list 0 is then never made (protocol/core 9.1).
   const sequence = (previous?.sequence ?? 0) + 1
   for (const entry of await addSuperseded(tx, parts)) {
@@ -131,7 +135,7 @@ async function publishChange(
   const change = {
     cause: 'revoke' as const,
     appended: [...changes.entries.values()],
-    rewritten: changes.rewritten,
+    rewritten: isSignedAgain || rewrittenAt,
     details: {},
   }
   const published = await publishVersion(tx, parts, previous, sequence, change)
@@ -232,7 +236,7 @@ async function relist(
   const was = readEntry(entry)
   if (reason === 'key_compromise' && was?.reason !== reason)
     return raise(tx, parts, { ...certificate, revoked_at: was?.revoked_at ?? null }, changes, cause)
-  changes.rewritten = true
+  changes.isSignedAgain = true
   changes.events.push({ cert_id, reason, ...cause })
 }
 
@@ -266,8 +270,10 @@ async function raise(
   // Revoked by an earlier request of the same batch: its entry is not stored yet.
   if (changes.entries.has(certificate.cert_id)) changes.entries.set(certificate.cert_id, raised)
   else {
-    await rewriteEntry(tx, raised)
-    changes.rewritten = true
+    const positions = await rewriteEntry(tx, raised)
+    changes.rewrittenAt.push(...positions)
+    // Without a row there is nothing to read: the list is compared with all rows, and reports it.
+    if (positions.length === 0) changes.isSignedAgain = true
   }
   changes.events.push({ cert_id: certificate.cert_id, reason: 'key_compromise', ...cause })
 }
