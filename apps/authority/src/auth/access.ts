@@ -57,6 +57,7 @@ const ALWAYS_SERVED: ReadonlySet<string> = new Set(
   [
     ...Object.values({ ...health, ...sovereign }),
     crl.current,
+    crl.delta,
     crl.keys,
     policy.current,
     revocationFeeds.current,

@@ -1,4 +1,6 @@
 import type { ListPosition } from '@chancery/protocol'
+import { OutboundError } from '@chancery/service-kit'
+import type { BlocksResponse } from '@chancery/service-kit'
 
 /**
  * The address of deltas next to the address of a list. Undefined for an address of another form, which may be of another
@@ -15,6 +17,15 @@ export function deltaUrl(
   url.pathname = `${path}/delta`
   url.search = String(new URLSearchParams({ from: String(sequence), issuer }))
   return url
+}
+
+/**
+ * Whether an answer says that the issuer has no delta, or a wrong one. An issuer that is away or overloaded has deltas
+ * again afterwards: if its failures counted, gateways would load full lists for an hour after each outage.
+ */
+export function isMiss(answer: Pick<BlocksResponse, 'status'> | OutboundError): boolean {
+  if (answer instanceof OutboundError) return answer.kind === 'too_large'
+  return answer.status < 500 && answer.status !== 408 && answer.status !== 429
 }
 
 /** After misses in a row this many refreshes are not tried as a delta, at most. */

@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { canonicalJson, changeBetween, listDeltaText, seconds, writeJson } from '@chancery/protocol'
 import type { RevocationList } from '@chancery/protocol'
-import { systemClock } from '@chancery/service-kit'
+import { OutboundError, systemClock } from '@chancery/service-kit'
 import {
   startTestGateway,
   testCertificate,
@@ -15,7 +15,7 @@ import {
 } from '@chancery/testkit'
 import type { TestGateway } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DeltaMisses, deltaUrl } from './delta-address.ts'
+import { DeltaMisses, deltaUrl, isMiss } from './delta-address.ts'
 
 const by = await testIssuer('agency')
 /** Of the same name, with another key. */
@@ -170,4 +170,12 @@ it('asks an issuer without deltas less and less often', () => {
   expect(tries).toEqual([0, 1, 4, 11, 26, 57, 120, 184])
   misses.clear('issuer')
   expect(misses.skip('issuer')).toBe(false)
+})
+
+it('does not ask an issuer less often that was away or overloaded', () => {
+  for (const kind of ['unreachable', 'timeout'] as const) expect(isMiss(new OutboundError(kind))).toBe(false)
+  expect(isMiss(new OutboundError('too_large'))).toBe(true)
+  expect([408, 429, 500, 502, 503].filter((status) => isMiss({ status }))).toEqual([])
+  // 200: the delta was wrong.
+  expect([200, 400, 403, 404].filter((status) => !isMiss({ status }))).toEqual([])
 })

@@ -6,7 +6,7 @@ import type { BlocksResponse } from '@chancery/service-kit'
 import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { StateUnavailableError } from '../state/durable-state.ts'
 import type { ListOutcome } from './check-list.ts'
-import { DeltaMisses, deltaUrl } from './delta-address.ts'
+import { DeltaMisses, deltaUrl, isMiss } from './delta-address.ts'
 import type { ListWorker } from './list-worker.ts'
 import type { RefreshOutcome, RefreshResults } from './refresh-results.ts'
 import { issuerKey } from './snapshot.ts'
@@ -138,11 +138,15 @@ export class ListRefresher {
     const url = body.length < DELTA_FROM_BYTES ? undefined : deltaUrl(policy.listUrl, position)
     if (url === undefined || this.#misses.skip(key)) return undefined
     const response = await this.#fetch(issuerState, url, MAX_DELTA_BYTES).catch((error: unknown) => {
-      if (error instanceof OutboundError) return undefined
+      if (error instanceof OutboundError) return error
       throw error
     })
+    if (response instanceof OutboundError) {
+      if (isMiss(response)) this.#misses.add(key)
+      return undefined
+    }
     const head = headOf(issuerState, response)
-    if (response?.status === 200) {
+    if (response.status === 200) {
       const result = await this.#check(issuerState, response.blocks, true)
       const isNew = result.outcome === 'installed'
       if (isNew || result.outcome === 'unchanged') {
@@ -153,7 +157,7 @@ export class ListRefresher {
       // Both lists are signed: the full list, which may be the current one, must not hide it.
       if (await this.#markEquivocation(issuerState, result)) return { outcome: 'equivocation', head: await head }
     }
-    this.#misses.add(key)
+    if (isMiss(response)) this.#misses.add(key)
     return undefined
   }
 
