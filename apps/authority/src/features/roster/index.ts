@@ -39,7 +39,7 @@ export function openRoster(parts: RosterParts): Roster {
     countNodeStates(database.read, momentOf(clock.now(), activeWindow.seconds)),
   )
   const own = { ...parts, counter }
-  const marks = new MarkPosition(database.engine)
+  const marks = new MarkPosition()
   return {
     routes: [
       bindRead(roster.list, parts, (call, from) => list(call, { ...own, database: from })),

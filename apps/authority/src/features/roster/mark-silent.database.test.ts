@@ -17,8 +17,7 @@ afterAll(() => na.stop())
 const db = () => rowsOf(na.core.database)
 const marked = async () =>
   (await db().selectFrom('node_liveness').select('cert_id').where('silent_since', 'is not', null).execute()).length
-const mark = (position = new MarkPosition(na.core.database.engine)) =>
-  markSilent(na.parts, position, new AbortController().signal)
+const mark = (position = new MarkPosition()) => markSilent(na.parts, position, new AbortController().signal)
 
 describe('markSilent', () => {
   it('marks silent nodes of a large network only, and a heartbeat removes the mark', async () => {
@@ -67,7 +66,7 @@ describe('markSilent', () => {
       return database.write(work, options)
     }
     const parts = { ...na.parts, database: { ...database, write } }
-    const position = new MarkPosition(engine, { atOnce: Math.ceil((to - from) / 24), statements: 1 })
+    const position = new MarkPosition({ atOnce: Math.ceil((to - from) / 24), statements: 1 })
     await markSilent(parts, position, new AbortController().signal)
     expect(position.next).toBe(from + Math.ceil((to - from) / 6))
     expect(statements).toBe(4)

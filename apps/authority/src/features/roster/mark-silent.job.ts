@@ -1,24 +1,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Database } from '../../database/database.ts'
 import { isLargeTable } from '../../database/large-table.ts'
 import { momentOf } from './node-state.ts'
 import type { RosterParts } from './parts.ts'
 import { findPlaces, markPlaces } from './queries/mark-silent.ts'
 
-/** Of one statement: about 10,000 rows in pages of PostgreSQL, so that heartbeats are hardly delayed. */
-const AT_ONCE: Readonly<Record<Database['engine'], number>> = { postgres: 400, sqlite: 10_000 }
 /** Statements of one run, at least. A table that needs no more is read by each run. */
 const STATEMENTS = 10
 /** A larger table is read by so many runs: a minute. */
 const RUNS = 6
 
-/** Where the next run goes on. */
+/** Where the next run goes on, and how much it reads. */
 export class MarkPosition {
-  readonly atOnce: number
+  /** Places of one statement; as many as the database has for it when left out. */
+  readonly atOnce: number | undefined
   readonly statements: number
   next = 0
 
-  constructor(engine: Database['engine'], { atOnce = AT_ONCE[engine], statements = STATEMENTS } = {}) {
+  constructor({ atOnce, statements = STATEMENTS }: { readonly atOnce?: number; readonly statements?: number } = {}) {
     this.atOnce = atOnce
     this.statements = statements
   }
@@ -36,7 +34,7 @@ export async function markSilent(
   if (!(await isLargeTable(database.read, 'node_liveness'))) return
   const { silentUntil } = momentOf(clock.now(), activeWindow.seconds)
   const all = await findPlaces(database)
-  const { atOnce, statements } = position
+  const { statements, atOnce = all.atOnce } = position
   let left = Math.min(all.to - all.from, Math.max(Math.ceil((all.to - all.from) / RUNS), statements * atOnce))
   while (left > 0 && !signal.aborted) {
     const from = position.next < all.from || position.next >= all.to ? all.from : position.next

@@ -8,8 +8,14 @@ export interface Places {
   readonly to: number
 }
 
-/** Where the rows are stored. An empty table has no places. */
-export async function findPlaces({ engine, read }: Pick<Database, 'engine' | 'read'>): Promise<Places> {
+/** Of one statement: about 10,000 rows, so that heartbeats are hardly delayed. */
+const AT_ONCE: Readonly<Record<Database['engine'], number>> = { postgres: 400, sqlite: 10_000 }
+
+/** Where the rows are stored, and how many places one statement reads. An empty table has no places. */
+export async function findPlaces({
+  engine,
+  read,
+}: Pick<Database, 'engine' | 'read'>): Promise<Places & { readonly atOnce: number }> {
   const { rows } = await (
     engine === 'sqlite'
       ? sql<Places>`select (select coalesce(min(rowid), 0) from node_liveness) as "from",
@@ -18,7 +24,7 @@ export async function findPlaces({ engine, read }: Pick<Database, 'engine' | 're
           pg_relation_size('node_liveness') / current_setting('block_size')::bigint as "to"`
   ).execute(read)
   const { from, to } = rows[0] ?? { from: 0, to: 0 }
-  return { from: Number(from), to: Number(to) }
+  return { from: Number(from), to: Number(to), atOnce: AT_ONCE[engine] }
 }
 
 /** Marks nodes that have become silent, and removes marks of nodes that count as active, in one part of the table. */
