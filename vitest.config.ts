@@ -30,9 +30,10 @@ const DATABASE = 'apps/authority/src/**/*.database.test.ts'
 /** Tests next to the code that take over 2 s: they run with the end-to-end tests. */
 const SLOW = ['{packages,apps}/*/src/**/*.slow.test.ts', 'tools/**/*.slow.test.ts']
 /** Tests that run in `check:nightly` only. CONTRIBUTING.md lists them. */
-const NIGHTLY = ['tests/e2e/**/*.nightly.test.ts', '{packages,apps}/*/src/**/*.nightly.test.ts']
+const NIGHTLY = ['tests/{e2e,console}/**/*.nightly.test.ts', '{packages,apps}/*/src/**/*.nightly.test.ts']
 
 const TEST_DATABASES = 'tools/check/test-databases.ts'
+const TEST_CONSOLE = 'tools/check/test-console.ts'
 const onPostgres = {
   ...together,
   env: { ...COMPILE_CACHE, CHANCERY_TEST_DATABASE: 'postgres' },
@@ -79,17 +80,21 @@ export default defineConfig({
           ...together,
           name: 'console',
           include: ['apps/console/src/**/*.test.ts', 'tests/console/**/*.test.ts'],
-          globalSetup: ['tools/check/test-console.ts'],
+          exclude: NIGHTLY,
+          globalSetup: [TEST_CONSOLE],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },
       {
         ...shared,
-        test: { ...endToEnd, name: 'e2e', include: ['tests/e2e/**/*.test.ts'], exclude: NIGHTLY },
+        test: { ...endToEnd, isolate: false, name: 'e2e', include: ['tests/e2e/**/*.test.ts'], exclude: NIGHTLY },
       },
       { ...shared, test: { ...endToEnd, isolate: false, name: 'slow', include: SLOW } },
-      { ...shared, test: { ...endToEnd, name: 'nightly', include: NIGHTLY } },
+      {
+        ...shared,
+        test: { ...endToEnd, name: 'nightly', include: NIGHTLY, globalSetup: [TEST_DATABASES, TEST_CONSOLE] },
+      },
     ],
   },
 })

@@ -134,8 +134,8 @@ interface Finding {
 /** Set at night: every screen and every part of a page is checked. */
 export const HAS_ALL_SCREENS = process.env['CHANCERY_ALL_SCREENS'] === 'on'
 
-/** axe results depend on the width or on the colours, so two of the four screens run before a merge, and all at night. */
-export function isAxeScreen(width: number, colorScheme: 'light' | 'dark'): boolean {
+/** Findings depend on the width or on the colours, so two of the four screens run before a merge, and all at night. */
+export function isChosenScreen(width: number, colorScheme: 'light' | 'dark'): boolean {
   return HAS_ALL_SCREENS || (width === 1440) === (colorScheme === 'light')
 }
 

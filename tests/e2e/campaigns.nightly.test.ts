@@ -6,10 +6,12 @@ import { runFederation } from '../campaigns/federation/federation-model.ts'
 import { run as runGrowth } from '../campaigns/growth/growth-year.ts'
 import { BEHAVIOURS } from '../campaigns/gateway/malicious-lists.ts'
 import type { Campaign } from '../campaigns/lib/campaign.ts'
+import { ONE_WINNER, runTracks } from '../campaigns/lib/one-winner.ts'
 import { diskFullOnSqlite } from '../campaigns/operate/disk.ts'
 import { runOperateCases } from '../campaigns/operate/operate.ts'
 import { runPolicyRaces } from '../campaigns/trust/policy-races.ts'
 import { runTamper } from '../campaigns/trust/policy-tamper.ts'
+import { retention } from '../campaigns/trust/race-kinds.ts'
 import { findSodium } from '../../packages/protocol/src/signing/sodium.ts'
 import { lastLine, runCampaign, runCampaignCommand } from './campaign-run.ts'
 
@@ -40,6 +42,11 @@ describe('campaigns with small counts', () => {
     ['gateway-proxy', GATEWAY_OPERATIONS.length * 5, () => import('../campaigns/gateway/proxy.ts')],
     ['hostile', 300, () => import('../campaigns/hostile/hostile.ts')],
     ['http-check', 600, () => import('../campaigns/gateway/http-check.ts')],
+    [
+      'one-winner',
+      1,
+      async () => ({ run: (options) => runTracks({ ...options, callers: 10 }, ONE_WINNER, [retention]) }),
+    ],
     ['outside-reader', 2, () => import('../campaigns/faults/outside-reader.ts')],
     ['pack-histories', 40, () => import('../campaigns/evidence/pack-histories.ts')],
     ['archive-tamper', 1000, () => import('../campaigns/evidence/archive-tamper.ts')],

@@ -33,14 +33,19 @@ export function runnablePages(): readonly string[] {
     .toSorted()
 }
 
-/** Pages with many commands: they run at night (CONTRIBUTING.md, Test tiers). */
+/** Pages that run before a merge. All others run at night (CONTRIBUTING.md, Test tiers). */
+const MERGE_PAGES = ['docs/tutorial/first-network.md', 'docs/operate/install.md']
+
 export function isNightlyPage(page: string): boolean {
-  return page === 'docs/operate/incidents.md' || page === 'docs/operate/rehearse.md' || page.startsWith('docs/how-to/')
+  return !MERGE_PAGES.includes(page) && !FIRST_HOUR_PAGES.includes(page)
 }
 
 export const GATEWAY_PAGE = 'docs/tutorial/gateway.md'
 
-/** Pages that first-hour.test.ts runs with an installation of the packed files. */
+/**
+ * Pages that first-hour.nightly.test.ts runs with an installation of the packed files. first-hour.test.ts runs the first
+ * one with the built program.
+ */
 export const FIRST_HOUR_PAGES: readonly string[] = ['README.md', GATEWAY_PAGE]
 
 /** Every `sh run` block with the `text` block that follows it before the next one. Blocks of a list are indented. */

@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readGenesisBlock, writeJson, writePrivateKeyFile, writePublicKeyFile } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
+import { systemClock } from '@chancery/service-kit'
 import {
-  COMPILE_CACHE,
   accepted,
   createTestDatabase,
   createTestNetwork,
@@ -15,11 +13,12 @@ import {
 } from '@chancery/testkit'
 import type { AuthorityProcess, TestDatabase, TestNetwork } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { TestContext } from '../../apps/cli/src/testing/run-command.suite.ts'
+import type { CommandRun } from '../../apps/cli/src/testing/run-command.suite.ts'
 
 // The commands of protocol/trust-operations 3.11 and 8.7 between two authorities with separate keys. Records travel as
 // files.
 
-const MAIN = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'src', 'main.ts')
 const NAMES = ['ALPHA', 'BETA', 'GAMMA'] as const
 type Name = (typeof NAMES)[number]
 
@@ -30,9 +29,11 @@ interface Sovereign {
 }
 
 const sovereigns = new Map<Name, Sovereign>()
+let context: TestContext
 let folder = ''
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'chancery-sovereigns-'))
+  context = await TestContext.make()
+  folder = context.folder
   for (const tier of ['privileged', 'standard']) {
     const text = writePrivateKeyFile(testSeed(`op-${tier}`), `op-${tier}`)
     await writeFile(join(folder, `${tier}.key`), text, { mode: 0o600 })
@@ -66,7 +67,7 @@ afterAll(async () => {
     await process.stop()
     await database.drop()
   }
-  await rm(folder, { recursive: true, force: true })
+  await context.remove()
 })
 
 function of(name: Name): Sovereign {
@@ -75,36 +76,21 @@ function of(name: Name): Sovereign {
   return found
 }
 
-interface Result {
-  readonly code: number | null
-  readonly out: string
-  readonly error: string
-}
-
-/** Runs the program from its sources in a separate process, without a terminal. */
-async function chancery(line: string): Promise<Result> {
-  const child = spawn(process.execPath, ['--conditions=development', MAIN, ...line.split(' ')], {
-    cwd: folder,
-    env: { ...COMPILE_CACHE, PATH: process.env['PATH'] ?? '', HOME: folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let [out, error] = ['', '']
-  child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()))
-  child.stderr.on('data', (chunk: Buffer) => void (error += chunk.toString()))
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
-  return { code, out, error }
+/** Runs a command without a terminal. Each in a process would take a second; cli-sovereign.test.ts runs some so. */
+function chancery(line: string): Promise<CommandRun> {
+  return context.run(line, { now: () => systemClock.now() })
 }
 
 async function works(line: string): Promise<string> {
-  const { code, out, error } = await chancery(line)
-  expect([line, code, code === 0 ? '' : `${out}${error}`]).toEqual([line, 0, ''])
-  return out
+  const { code, stdout, stderr } = await chancery(line)
+  expect([line, code, code === 0 ? '' : `${stdout}${stderr}`]).toEqual([line, 0, ''])
+  return stdout
 }
 
 /** Expects a refusal that the authority explains with this word. */
 async function fails(line: string, word: string): Promise<void> {
-  const { code, out, error } = await chancery(line)
-  expect([line, code === 0, `${out}${error}`]).toEqual([line, false, expect.stringContaining(word)])
+  const { code, stdout, stderr } = await chancery(line)
+  expect([line, code === 0, `${stdout}${stderr}`]).toEqual([line, false, expect.stringContaining(word)])
 }
 
 async function load(file: string): Promise<JsonObject> {

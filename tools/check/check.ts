@@ -3,6 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ROOT, childProcessorSeconds, runCommand } from './run-command.ts'
+import { runSteps } from './run-steps.ts'
 import { stepsOf } from './tiers.ts'
 import type { Step, Tier } from './tiers.ts'
 import { describeSlowest, failedTests, readReport, timedTests } from './vitest-report.ts'
@@ -39,11 +40,9 @@ async function main(folder: string): Promise<number> {
   const steps = chooseSteps(tier.steps, only)
   if (steps === undefined) return 2
   const started = performance.now()
-  let total: Count = { passed: 0, failed: 0 }
-  for (const step of steps) {
-    const count = await runStep(step)
-    total = { passed: total.passed + count.passed, failed: total.failed + count.failed }
-  }
+  const counts = await runSteps(steps, runStep)
+  const sum = (each: keyof Count): number => counts.reduce((all, count) => all + count[each], 0)
+  const total: Count = { passed: sum('passed'), failed: sum('failed') }
   const seconds = (performance.now() - started) / 1000
   console.log(`${name}: ${seconds.toFixed(0)} s`)
   const isLate = only === undefined && isOverLimit(name, seconds, tier)
@@ -62,7 +61,8 @@ function chooseSteps(steps: readonly Step[], only: string | undefined): readonly
 }
 
 async function runStep(step: Step): Promise<Count> {
-  const [started, processorBefore] = [performance.now(), childProcessorSeconds()]
+  // The processor seconds of two steps that run at a time cannot be separated.
+  const [started, processorBefore] = [performance.now(), step.isPaired ? undefined : childProcessorSeconds()]
   const { isGood, output } = await runCommand(step.command, step.maxSeconds ?? MAX_STEP_SECONDS)
   const seconds = (performance.now() - started) / 1000
   const processor = processorBefore === undefined ? undefined : (childProcessorSeconds() ?? 0) - processorBefore

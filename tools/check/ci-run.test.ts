@@ -18,7 +18,7 @@ const STUBS: Readonly<Record<string, string>> = {
   'redis-cli': 'echo PONG',
   pg_lsclusters: 'echo 15 main 5432 online',
   'apt-get': 'exit 99',
-  npm: 'echo "$@" >>"$CALLS"; case "$*" in "run --silent $SCRIPT --"*) printf "%s\\n" "$OUTPUT"; exit "$CODE" ;; esac',
+  npm: 'echo "$@" >>"$CALLS"; case "$*" in "$BROKEN") exit 1 ;; "run --silent $SCRIPT --"*) printf "%s\\n" "$OUTPUT"; exit "$CODE" ;; esac',
 }
 let folder = ''
 
@@ -38,9 +38,11 @@ interface Wanted {
   readonly script: string
   readonly output: string
   readonly code: number
+  /** The arguments of a call of npm that fails. */
+  readonly broken?: string
 }
 
-function ciRun(args: readonly string[], { script, output, code }: Wanted) {
+function ciRun(args: readonly string[], { script, output, code, broken = 'none' }: Wanted) {
   const calls = join(folder, 'calls')
   rmSync(calls, { force: true })
   const env = {
@@ -49,6 +51,7 @@ function ciRun(args: readonly string[], { script, output, code }: Wanted) {
     SCRIPT: script,
     OUTPUT: output,
     CODE: String(code),
+    BROKEN: broken,
   }
   const { status, stdout } = spawnSync(join(folder, '.ci/run'), args, { env, encoding: 'utf8' })
   return { status, last: stdout.trimEnd().split('\n').at(-1), calls: readFileSync(calls, 'utf8').trimEnd().split('\n') }
@@ -68,6 +71,15 @@ describe('.ci/run', () => {
       'run --silent check:nightly -- --only helm',
     )
   })
+
+  it.each(['ci --no-progress', 'ci --no-progress --prefix site', 'run --silent build:pkcs11', 'run --silent build'])(
+    'fails, and checks nothing, when npm %s fails',
+    (broken) => {
+      const { status, last, calls } = ciRun([], { script: 'check', output: '12 passed, 0 failed', code: 0, broken })
+      expect({ status, last }).toEqual({ status: 1, last: '0 passed, 1 failed' })
+      expect(calls.filter((call) => call.startsWith('run --silent check'))).toEqual([])
+    },
+  )
 
   it.each([
     ['a failed check', 'check', '3 passed, 2 failed', 1, '3 passed, 2 failed', 1],

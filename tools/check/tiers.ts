@@ -7,6 +7,10 @@ export interface Step {
   readonly command: Command
   /** The command that a reader types to run the step again. */
   readonly repeat: string
+  /** Two such steps run at a time. */
+  readonly isPaired?: true
+  /** The name of an earlier step whose files this one reads. */
+  readonly after?: string
   /** The step prints `N passed, N failed` itself. */
   readonly isCounted?: true
   /** The file of the report that Vitest writes; its failed files run a second time. */
@@ -51,8 +55,25 @@ const STATIC_STEPS: readonly Step[] = [
     name: 'generated',
     command: ['node', SOURCES, 'tools/generate/generate.ts', '--check'],
     repeat: 'npm run generate -- --check   (fix: npm run generate)',
+    // It reads the declarations that the compiler writes.
+    after: 'types',
   },
 ]
+
+const DOCS_STEP: Step = {
+  name: 'docs',
+  command: ['node', 'tools/docs/docs.ts', 'build', 'check'],
+  repeat: 'npm run docs:build && npm run docs:check',
+}
+
+const BROWSER_STEP: Step = {
+  name: 'browser',
+  command: ['node', SOURCES, 'tools/check/test-browser.ts'],
+  repeat: 'npm run test:browser',
+  isCounted: true,
+}
+
+const paired = (steps: readonly Step[]): readonly Step[] => steps.map((step) => ({ ...step, isPaired: true }))
 
 /** Returns the steps of a tier. Vitest writes its reports into `folder`. */
 export function stepsOf(name: string, folder: string): Tier | undefined {
@@ -65,7 +86,7 @@ export function stepsOf(name: string, folder: string): Tier | undefined {
     const filters = changedTestFilters()
     const changed = ['--project=packages', '--project=sqlite', WORKERS, '--passWithNoTests', ...filters]
     const tests = vitest('tests', changed, `npx vitest run --project packages --project sqlite ${filters.join(' ')}`)
-    return { limitSeconds: 60, steps: [...STATIC_STEPS, ...(filters.length === 0 ? [] : [tests])] }
+    return { limitSeconds: 60, steps: [...paired(STATIC_STEPS), ...(filters.length === 0 ? [] : [tests])] }
   }
   if (name === 'check') {
     const packages = ['--project=packages', '--project=sqlite', WORKERS]
@@ -73,24 +94,14 @@ export function stepsOf(name: string, folder: string): Tier | undefined {
     return {
       limitSeconds: 900,
       steps: [
-        ...STATIC_STEPS,
-        {
-          name: 'docs',
-          command: ['node', 'tools/docs/docs.ts', 'build', 'check'],
-          repeat: 'npm run docs:build && npm run docs:check',
-        },
+        // The longest one first: the others run meanwhile.
+        ...paired([DOCS_STEP, ...STATIC_STEPS, BROWSER_STEP]),
         { ...vitest('tests', packages, 'npx vitest run <file>   (all: npm test)'), limitSeconds: 180 },
         {
           ...vitest('database', ['--project=postgres', WORKERS], 'npx vitest run --project postgres <file>'),
           limitSeconds: 180,
         },
         vitest('e2e', e2e, 'npx vitest run --project e2e --project slow --project console <file>'),
-        {
-          name: 'browser',
-          command: ['node', SOURCES, 'tools/check/test-browser.ts'],
-          repeat: 'npm run test:browser',
-          isCounted: true,
-        },
       ],
     }
   }

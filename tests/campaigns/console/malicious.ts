@@ -9,7 +9,7 @@ export const defaultCount = 5000
 export async function run({ count, seed, log }: CampaignOptions): Promise<CampaignResult> {
   let logged = 0
   try {
-    const visited = await visitMalicious(count, seed, (texts, { problems }) => {
+    const visited = await visitMalicious(count, seed, 'all', (texts, { problems }) => {
       for (const problem of problems.slice(logged, logged + 40)) log(problem.slice(0, 400))
       logged = problems.length
       log(`${texts} texts, ${problems.length} problems`)

@@ -4,8 +4,12 @@ import { layoutFindings } from '../layout-findings.ts'
 import type { MaliciousSetup } from './setup.ts'
 import { END_OF_TEXT } from './texts.ts'
 
+/** `pages`: every page once, on a phone. `all`: every tab, filter and drawer too, in both widths. */
+export type Extent = 'pages' | 'all'
+
 /** What one visit of a page adds to the result. */
 export interface Visit {
+  readonly extent: Extent
   readonly problems: string[]
   readonly shown: Record<string, number>
 }
@@ -25,7 +29,8 @@ const HAS_TEXT = `(() => {
   return new RegExp(${JSON.stringify(END_OF_TEXT)}).test([...texts, ...values].join(' '))
 })()`
 
-const WIDTHS = [1440, 390]
+/** Long texts break a narrow page first. */
+const WIDTHS = { pages: [390], all: [1440, 390] } as const
 
 /** A page of one origin, on which every malicious text that runs and every report is recorded. */
 export async function openMaliciousPage({ browser }: MaliciousSetup, url: string): Promise<CheckedPage> {
@@ -36,9 +41,9 @@ export async function openMaliciousPage({ browser }: MaliciousSetup, url: string
   return checkedPage
 }
 
-/** Checks what the page shows now, in both widths. `where` names it in the problems, `kind` in the count. */
+/** Checks what the page shows now, in the widths of the visit. `where` names it in the problems, `kind` in the count. */
 export async function checkPage({ page }: CheckedPage, where: string, kind: string, visit: Visit): Promise<void> {
-  for (const width of WIDTHS) {
+  for (const width of WIDTHS[visit.extent]) {
     await page.setViewportSize({ width, height: 900 })
     await nextFrames(page)
     for (const finding of await layoutFindings(page)) visit.problems.push(`${where}, ${width} px: ${finding}`)

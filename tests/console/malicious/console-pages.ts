@@ -6,7 +6,7 @@ import { nextFrames, visit as load } from '../browser.ts'
 import type { CheckedPage } from '../browser.ts'
 import { signIn } from '../operator-page.ts'
 import { attempt, checkPage, closeChecked, openMaliciousPage } from './check-page.ts'
-import type { Visit } from './check-page.ts'
+import type { Extent, Visit } from './check-page.ts'
 import { part } from './requests.ts'
 import { AT_ONCE } from './setup.ts'
 import type { MaliciousSetup } from './setup.ts'
@@ -54,9 +54,9 @@ const PALETTE = 'palette'
 const MESSAGE = 'message'
 
 /** What must have shown a text at the end: every page of the console, and what is not a page. */
-export const consoleKinds = (): readonly string[] => [
+export const consoleKinds = (extent: Extent): readonly string[] => [
   ...PAGES.map(({ path }) => path),
-  ...[...PUBLIC, ...LISTS].map(kindOf),
+  ...chosen([...PUBLIC, ...LISTS], extent).map(kindOf),
   UNLOCK,
   OTHER_NETWORK,
   PALETTE,
@@ -74,7 +74,14 @@ function kindOf(address: string): string {
   return (entry?.path ?? path) + (opened.length === 0 ? '' : `?${opened.join('&')}`)
 }
 
-/** Opens every page of the authority, and the given addresses, with every drawer. Signs in once. */
+/** The addresses to open: all of them, or one of each page, without a tab, a filter or a drawer. */
+function chosen(addresses: readonly string[], extent: Extent): readonly string[] {
+  if (extent === 'all') return addresses
+  const plain = addresses.filter((address) => !address.includes('?'))
+  return [...new Map(plain.map((address) => [kindOf(address), address])).values()]
+}
+
+/** Opens every page of the authority, and the given addresses. Signs in once. */
 export async function visitConsole(setup: MaliciousSetup, stored: readonly string[], visit: Visit): Promise<void> {
   const checkedPage = await openMaliciousPage(setup, setup.na.url)
   const { page } = checkedPage
@@ -89,7 +96,8 @@ export async function visitConsole(setup: MaliciousSetup, stored: readonly strin
   await checkPage(checkedPage, UNLOCK, UNLOCK, visit)
   await signIn(page, setup.keyFile)
   await page.waitForSelector('.keychip', { state: 'attached' })
-  for (const address of [...LISTS, ...WITHOUT_TEXTS, ...stored, ...(await newestAddresses(setup))])
+  const addresses = [...LISTS, ...WITHOUT_TEXTS, ...stored, ...(await newestAddresses(setup))]
+  for (const address of chosen(addresses, visit.extent))
     await attempt(address, visit, async () => {
       await open(page, address, setup.short)
       await checkPage(checkedPage, address, kindOf(address), visit)

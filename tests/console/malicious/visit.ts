@@ -1,5 +1,5 @@
 import { seededRandom } from '../../campaigns/lib/random.ts'
-import type { Visit } from './check-page.ts'
+import type { Extent, Visit } from './check-page.ts'
 import { consoleKinds, visitConsole } from './console-pages.ts'
 import { explorerKinds, visitExplorer } from './explorer-pages.ts'
 import { fillMalicious } from './fill.ts'
@@ -29,17 +29,18 @@ const LANES = 2
 
 /**
  * Fills every field of a new network with generated texts, 100 at a time. Then opens every page of the console and of
- * the explorer, and every drawer. `onProgress` gets the number of texts after each time.
+ * the explorer, to the given extent. `onProgress` gets the number of texts after each time.
  */
 export async function visitMalicious(
   count: number,
   seed: number,
+  extent: Extent,
   onProgress: (texts: number, visited: Visited) => void = () => undefined,
 ): Promise<Visited> {
   const random = seededRandom(seed)
   const stored: Record<string, number> = {}
-  const shown = Object.fromEntries([...consoleKinds(), ...explorerKinds()].map((kind) => [kind, 0]))
-  const visited = { problems: [] as string[], stored, shown }
+  const shown = Object.fromEntries([...consoleKinds(extent), ...explorerKinds()].map((kind) => [kind, 0]))
+  const visited = { extent, problems: [] as string[], stored, shown }
   const texts = Array.from({ length: count }, (_, number) => maliciousText(random, number))
   let [next, done] = [0, 0]
   const walk = async (): Promise<void> => {

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { flagName } from '../../apps/cli/src/arguments/options.ts'
+import { buildParser, givenOptions } from '../../apps/cli/src/arguments/parser.ts'
+import { chooseStyle } from '../../apps/cli/src/output/style.ts'
+import { readSteps, runnablePages } from './runnable-pages.ts'
+
+/**
+ * Most pages run at night (CONTRIBUTING.md, Test tiers). Before a merge, each command of theirs is parsed: it exists, and
+ * has its arguments and options.
+ */
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const PAGES = [...runnablePages(), 'examples/agent-tools/README.md']
+
+/** The commands of a shell text, each as its words. Enough for our pages: quotes, and `$(…)` as a part of a word. */
+function commandsIn(text: string): readonly (readonly string[])[] {
+  const joined = text.replaceAll('\\\n', ' ')
+  return [...joined.matchAll(/(?<![\w/.-])chancery +(?=[a-z-])/g)].map(({ 0: found, index }) =>
+    wordsOf(joined.slice(index + found.length)),
+  )
+}
+
+const WORD = /(?:"(?:\\.|[^"\\])*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|[^\s"'|;&<>()])+/y
+
+function wordsOf(text: string): readonly string[] {
+  const words: string[] = []
+  for (let at = 0; ; ) {
+    WORD.lastIndex = at
+    const [word] = WORD.exec(text) ?? []
+    const after = at + (word?.length ?? 0)
+    // The number before a redirection belongs to it.
+    if (word === undefined || (/^\d$/.test(word) && /^[<>]/.test(text.slice(after)))) return words
+    words.push(word.replaceAll(/^["']|["']$/g, ''))
+    at = after + (/^ */.exec(text.slice(after))?.[0].length ?? 0)
+  }
+}
+
+/** What is wrong with a command line, or undefined. */
+async function problemOf(words: readonly string[]): Promise<string | undefined> {
+  const output = { isTTY: false, write: () => true }
+  const problems: string[] = []
+  const parser = buildParser({
+    version: '0',
+    style: chooseStyle(output, {}, true),
+    columns: 80,
+    write: () => undefined,
+    writeError: () => undefined,
+    run: async ({ options }, leaf) => {
+      const given = givenOptions(leaf)
+      const required = options.filter((option) => option.required === true).map(({ flags }) => flagName(flags))
+      problems.push(...required.filter((name) => !given.has(name)).map((name) => `--${name} is missing`))
+    },
+  })
+  try {
+    await parser.parseAsync([...words], { from: 'user' })
+  } catch (error) {
+    problems.push(error instanceof Error ? error.message : String(error))
+  }
+  return problems.length === 0 ? undefined : `chancery ${words.join(' ')}: ${problems.join(', ')}`
+}
+
+describe('the commands of a page', () => {
+  it.each(PAGES)('%s exist, with their arguments and options', async (page) => {
+    const steps = readSteps(readFileSync(join(ROOT, page), 'utf8'))
+    const commands = steps.flatMap((step) => commandsIn(step.commands))
+    expect(commands.length).toBeGreaterThan(0)
+    expect((await Promise.all(commands.map(problemOf))).filter((problem) => problem !== undefined)).toEqual([])
+  })
+
+  it('are found in loops, pipes and variables', () => {
+    const page = [
+      'until chancery nodes --quiet 2> /dev/null; do sleep 1; done',
+      'ID=$(chancery attestation list --config "a b.toml" | grep x)',
+      'chancery ask pay --home ./agent \\\n  --note "$(date -u)" || true',
+      'cp "$(command -v chancery)" ./chancery.toml',
+    ].join('\n')
+    expect(commandsIn(page)).toEqual([
+      ['nodes', '--quiet'],
+      ['attestation', 'list', '--config', 'a b.toml'],
+      ['ask', 'pay', '--home', './agent', '--note', '$(date -u)'],
+    ])
+  })
+
+  it.each([
+    ['a command that does not exist', ['nodez']],
+    ['an option that does not exist', ['nodes', '--quite']],
+    ['an argument that is missing', ['ask', '--home', './agent']],
+    ['a word too many', ['use', './one', './two']],
+  ])('are wrong with %s', async (_, words) => {
+    expect(await problemOf(words)).toContain(`chancery ${words.join(' ')}: `)
+  })
+})
