@@ -26,7 +26,7 @@ const WORD = /(?:"(?:\\.|[^"\\])*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|[^\s"'|;&
 
 function wordsOf(text: string): readonly string[] {
   const words: string[] = []
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     WORD.lastIndex = at
     const [word] = WORD.exec(text) ?? []
     const after = at + (word?.length ?? 0)
