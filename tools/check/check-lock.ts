@@ -31,7 +31,8 @@ const SITE_LOCK = 'site/package-lock.json'
 const LOCK_FILES = ['package-lock.json', SITE_LOCK]
 const REGISTRY = 'https://registry.npmjs.org/'
 const SHA512 = /^sha512-[A-Za-z0-9+/]{86}==$/
-const SIGNATURES_MS = 60_000
+/** It asks for every package, and a server that does not answer takes a minute more. */
+const SIGNATURES_MS = 300_000
 
 /** The packages of `site` are all tools: none is part of a release. */
 export function checkLock(packages: Readonly<Record<string, LockedEntry>>, file = LOCK_FILES[0]): LockReport {
