@@ -1,6 +1,8 @@
+// oxlint-disable max-lines -- one chart: its values, and what they render to
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ALL_AUTHORITY_SETTINGS } from '@chancery/authority'
+import { COMMANDS } from '@chancery/contract'
 import { GATEWAY_SETTINGS } from '@chancery/gateway'
 import { Ajv } from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
@@ -10,6 +12,11 @@ import { authorityNames, gatewayNames } from '../../tools/release/helm/chart-sch
 import { overlay } from '../../tools/release/helm/overlay.ts'
 import type { Values } from '../../tools/release/helm/overlay.ts'
 import { leavesOf, unreached } from '../../tools/release/helm/reach.ts'
+import { allValues, distinct, findUnreached, isPublished } from '../../tools/release/helm/check.ts'
+import { openChart } from '../../tools/release/helm/render.ts'
+import { findViolations, podOf } from '../../tools/release/helm/rules.ts'
+import { checkManifests, readManifests } from '../../tools/check/check-manifests.ts'
+import type { Manifest } from '../../tools/check/check-manifests.ts'
 
 const HELM = join(import.meta.dirname, '../../deploy/helm')
 const CHART = join(HELM, 'chancery')
@@ -66,7 +73,38 @@ describe('values', () => {
       { networkPolicy: { ingressNamespaceLabels: { 'chancery.access/ingress': null } } },
       '/networkPolicy/ingressNamespaceLabels',
     ],
-    ['a port beyond the last', { networkPolicy: { gatewayPorts: [70_000] } }, '/networkPolicy/gatewayPorts/0'],
+    [
+      'a port beyond the last',
+      { networkPolicy: { gatewayDestinations: [{ name: 'a', ports: [70_000], cidrs: ['10.0.0.0/8'] }] } },
+      '/networkPolicy/gatewayDestinations/0/ports/0',
+    ],
+    [
+      'a port of every machine',
+      { networkPolicy: { authorityDestinations: [{ name: 'a', ports: [5432] }] } },
+      '/networkPolicy/authorityDestinations/0',
+    ],
+    [
+      'a destination of every pod',
+      { networkPolicy: { authorityDestinations: [{ name: 'a', ports: [5432], namespaceLabels: {} }] } },
+      '/networkPolicy/authorityDestinations/0/namespaceLabels',
+    ],
+    [
+      'a destination without a port',
+      { networkPolicy: { authorityDestinations: [{ name: 'a', ports: [], cidrs: ['10.0.0.0/8'] }] } },
+      '/networkPolicy/authorityDestinations/0/ports',
+    ],
+    [
+      'an address without a range',
+      { networkPolicy: { gatewayDestinations: [{ name: 'a', ports: [443], cidrs: ['na.example.org'] }] } },
+      '/networkPolicy/gatewayDestinations/0/cidrs/0',
+    ],
+    ['a collector anywhere', { traces: { namespaceLabels: { 'chancery.access/collector': null } } }, '/traces'],
+    [
+      'a migration without time',
+      { authority: { migration: { timeoutSeconds: 0 } } },
+      '/authority/migration/timeoutSeconds',
+    ],
+    ['neither service', { authority: { enabled: false }, gateway: { enabled: false } }, ''],
     ['the secret itself', { authority: { settingsSecret: { 'na.key': 'x' } } }, '/authority/settingsSecret'],
     ['another security context', { gateway: { securityContext: { runAsUser: 0 } } }, '/gateway'],
     [
@@ -155,6 +193,130 @@ describe('values that reach nothing', () => {
       ).toBe(true)
   })
 })
+
+describe('renderings', () => {
+  const render = openChart()
+  const rendered = allValues().map(([name, values]) => ({ name, values, manifests: readManifests(render(values)) }))
+  const kindsOf = (manifests: readonly Manifest[], kind: string): readonly string[] =>
+    manifests.filter((one) => one.kind === kind).map(({ metadata }) => metadata.name)
+
+  it('exist for every combination that matters, and their values are accepted', () => {
+    expect(rendered.length).toBeGreaterThan(300)
+    for (const { name, values } of rendered) expect(problems(values), name).toEqual([])
+  })
+
+  it('follow our rules: named destinations, disruption budget, spread, restricted pods', () => {
+    for (const { name, manifests } of rendered) expect(findViolations(manifests), name).toEqual([])
+  })
+
+  it('keep to the published API of Kubernetes', async () => {
+    const all = distinct(rendered.flatMap(({ manifests }) => manifests)).filter(isPublished)
+    expect(all.length).toBeGreaterThan(40)
+    expect(await checkManifests(all)).toEqual([])
+  })
+
+  it('have the objects of what is on, and no others', () => {
+    for (const { name, values, manifests } of rendered) {
+      const { authority, gateway, monitoring } = overlay(defaults, values) as unknown as ChartValues
+      const parts = [authority.enabled ? 'na-authority' : '', gateway.enabled ? 'na-gateway' : ''].filter(Boolean)
+      expect(kindsOf(manifests, 'StatefulSet'), name).toEqual(parts)
+      expect(kindsOf(manifests, 'PodDisruptionBudget'), name).toEqual(parts)
+      expect(kindsOf(manifests, 'ServiceMonitor'), name).toEqual(monitoring.enabled ? parts : [])
+      const scaled = [authority, gateway].filter((part) => part.enabled && part.autoscaling.enabled)
+      expect(kindsOf(manifests, 'HorizontalPodAutoscaler'), name).toHaveLength(scaled.length)
+      expect(kindsOf(manifests, 'CronJob'), name).toHaveLength(authority.enabled && authority.backup.enabled ? 1 : 0)
+      const states = gateway.enabled ? gateway.state.initialize.length : 0
+      const migrations = authority.enabled && authority.migration.enabled ? 1 : 0
+      expect(kindsOf(manifests, 'Job'), name).toHaveLength(states + migrations)
+    }
+  })
+
+  it('migrate the database in a job that ends before the pods of the new release start', () => {
+    const { manifests } = rendered[0] ?? { manifests: [] }
+    const hooks = manifests.filter(({ metadata }) => metadata.name === 'na-authority-migration') as unknown as Hook[]
+    expect(hooks.map(({ kind }) => kind)).toEqual(['NetworkPolicy', 'Job'])
+    for (const { metadata } of hooks)
+      expect(metadata.annotations).toMatchObject({
+        'helm.sh/hook': 'pre-install,pre-upgrade',
+        'helm.sh/hook-delete-policy': 'before-hook-creation',
+      })
+    // Its network policy exists first.
+    expect(hooks.map(({ metadata }) => metadata.annotations['helm.sh/hook-weight'])).toEqual(['-1', '0'])
+    const [container] = podOf(hooks[1] as unknown as Manifest)?.spec.containers ?? []
+    const { args: words = [] } = (container ?? {}) as { readonly args?: readonly string[] }
+    const command = COMMANDS.find(({ path }) => path.join(' ') === words.slice(0, 2).join(' '))
+    expect(command?.options.map(({ flags }) => flags.split(' ')[0])).toContain(words[2]?.split('=')[0])
+  })
+
+  it('change with every value', () => {
+    expect(findUnreached(render)).toEqual([])
+  })
+
+  it.each<[string, (manifests: Manifest[]) => void, RegExp]>([
+    ['a rule that names no destination', (all) => delete policyOf(all).spec.egress[0]?.to, /names no destination/],
+    [
+      'a rule for every pod',
+      (all) => policyOf(all).spec.egress[0]?.to?.push({ podSelector: {} }),
+      /every pod or address/,
+    ],
+    [
+      'a rule for every address',
+      (all) => policyOf(all).spec.egress[0]?.to?.push({ ipBlock: { cidr: '0.0.0.0/0' } }),
+      /every pod or address/,
+    ],
+    [
+      'no policy',
+      (all) => all.splice(all.indexOf(policyOf(all) as unknown as Manifest), 1),
+      /no network policy closes/,
+    ],
+    [
+      'no budget',
+      (all) =>
+        all.splice(
+          all.findIndex(({ kind }) => kind === 'PodDisruptionBudget'),
+          1,
+        ),
+      /0 disruption budgets/,
+    ],
+    [
+      'no spread',
+      (all) => Object.assign(podOf(setOf(all))?.spec ?? {}, { topologySpreadConstraints: [] }),
+      /not spread by topology.kubernetes.io\/zone/,
+    ],
+    [
+      'a writable root',
+      (all) => Object.assign(podOf(setOf(all))?.spec ?? {}, { containers: [] }),
+      /lacks "readOnlyRoot/,
+    ],
+  ])('with %s would be refused', (_what, change, problem) => {
+    const manifests = structuredClone(readManifests(render(withDigest({})))) as Manifest[]
+    expect(findViolations(manifests)).toEqual([])
+    change(manifests)
+    expect(findViolations(manifests).join('\n')).toMatch(problem)
+  })
+})
+
+interface Part {
+  readonly enabled: boolean
+  readonly autoscaling: { readonly enabled: boolean }
+}
+interface ChartValues {
+  readonly authority: Part & Readonly<Record<'backup' | 'migration', { readonly enabled: boolean }>>
+  readonly gateway: Part & { readonly state: { readonly initialize: readonly number[] } }
+  readonly monitoring: { readonly enabled: boolean }
+}
+interface Hook {
+  readonly kind: string
+  readonly metadata: { readonly annotations: Readonly<Record<string, string>> }
+}
+interface Policy {
+  readonly spec: { readonly egress: { to?: object[] }[] }
+}
+
+const policyOf = (all: readonly Manifest[]): Policy =>
+  all.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'na-authority') as unknown as Policy
+const setOf = (all: readonly Manifest[]): Manifest =>
+  all.find(({ kind }) => kind === 'StatefulSet') as unknown as Manifest
 
 interface Schema {
   readonly $ref?: string

@@ -7,21 +7,25 @@ import { parse } from 'yaml'
 import { describe, expect, it } from 'vitest'
 import { homeFiles } from '../../apps/cli/src/commands/init/home.ts'
 import { composeText } from '../../apps/cli/src/commands/up/service-files.ts'
+import { COMMANDS } from '@chancery/contract'
+import { findViolations, podOf } from '../../tools/release/helm/rules.ts'
 import { checkManifests, readManifests } from '../../tools/check/check-manifests.ts'
 import type { Manifest } from '../../tools/check/check-manifests.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy')
 const BASE = join(DEPLOY, 'kubernetes/base')
+const MIGRATION = join(DEPLOY, 'kubernetes/migration')
 const hasKustomize = spawnSync('kubectl', ['kustomize', '--help']).status === 0
 
 /** The resources as they are written; an overlay only adds to them. */
-async function baseManifests(): Promise<readonly Manifest[]> {
-  const { resources } = parse(await readFile(join(BASE, 'kustomization.yaml'), 'utf8')) as {
+async function manifestsOf(folder: string): Promise<readonly Manifest[]> {
+  const { resources } = parse(await readFile(join(folder, 'kustomization.yaml'), 'utf8')) as {
     readonly resources: readonly string[]
   }
-  const texts = await Promise.all(resources.map((name) => readFile(join(BASE, name), 'utf8')))
+  const texts = await Promise.all(resources.map((name) => readFile(join(folder, name), 'utf8')))
   return texts.flatMap(readManifests)
 }
+const baseManifests = (): Promise<readonly Manifest[]> => manifestsOf(BASE)
 
 interface Workload {
   readonly spec: { selector?: object; readonly template: { readonly spec: { readonly containers: object[] } } }
@@ -38,10 +42,26 @@ describe('kubernetes', () => {
     expect(resources.sort()).toEqual(files.sort())
   })
 
+  it('follows our rules: named destinations, disruption budget, spread, restricted pods', async () => {
+    expect(findViolations(await baseManifests())).toEqual([])
+    expect(findViolations(await manifestsOf(MIGRATION))).toEqual([])
+  })
+
+  it('migrates in a job that keeps to the published API and runs a command that exists', async () => {
+    const manifests = await manifestsOf(MIGRATION)
+    expect(await checkManifests(manifests)).toEqual([])
+    expect(manifests.map(({ kind }) => kind)).toEqual(['NetworkPolicy', 'Job'])
+    const [container] = podOf(manifests[1] as Manifest)?.spec.containers ?? []
+    const { args = [] } = container as { readonly args?: readonly string[] }
+    expect(COMMANDS.map(({ path }) => path.join(' '))).toContain(args.slice(0, 2).join(' '))
+  })
+
   it.runIf(hasKustomize)('keeps to it as kustomize builds it', async () => {
     const built = readManifests(execFileSync('kubectl', ['kustomize', BASE], { encoding: 'utf8' }))
     expect(built).toHaveLength((await baseManifests()).length)
     expect(await checkManifests(built)).toEqual([])
+    const migration = execFileSync('kubectl', ['kustomize', MIGRATION], { encoding: 'utf8' })
+    expect(migration).toMatch(/image: \S+@sha256:[0-9a-f]{64}/)
   })
 
   it('would not hold with a member misspelt, missing, of another type, or of a kind that does not exist', async () => {

@@ -19,6 +19,7 @@ import type { Finding } from '@chancery/service-kit'
 import { recoverUnknown } from './commands/unknown-records.ts'
 import type { UnknownArguments } from './commands/unknown-records.ts'
 import type { CommandArguments } from './commands/command-settings.ts'
+import { migrateSchema } from './commands/migrate.ts'
 import { publicKey } from './commands/public-key.ts'
 import { resignLists } from './commands/resign-lists.ts'
 import type { ResignArguments } from './commands/resign-lists.ts'
@@ -30,6 +31,7 @@ import type { Outcome } from './commands/authority-identity.ts'
 import type { EvidenceImportResult } from './features/evidence/import-evidence.ts'
 import type { Copied, CopyProgress } from './recovery/copy-database.ts'
 import type { Inspection } from './recovery/inspect.ts'
+import type { Migrated } from './database/migrate.ts'
 
 /** What the command line loads by dynamic import to start and maintain an authority. */
 export const commands: {
@@ -38,6 +40,7 @@ export const commands: {
   readonly resignLists: (args: ResignArguments) => Promise<number>
   readonly recoverUnknown: (args: UnknownArguments) => Promise<number>
   readonly verifyDatabase: (args: CommandArguments) => Promise<Outcome<Inspection>>
+  readonly migrateSchema: (args: CommandArguments) => Promise<Outcome<Migrated>>
   readonly migrateDatabase: (args: CopyArguments) => Promise<Outcome<Copied>>
   readonly backup: (args: BackupArguments) => Promise<Outcome<BackupReport>>
   readonly noteBackupElsewhere: (args: CommandArguments) => Promise<Outcome<{ readonly isNoted: boolean }>>
@@ -56,6 +59,7 @@ export const commands: {
   resignLists,
   recoverUnknown,
   verifyDatabase,
+  migrateSchema,
   migrateDatabase,
   backup,
   noteBackupElsewhere,
@@ -82,7 +86,7 @@ export { prepareDatabase } from './database/prepare.ts'
 export type { CommandArguments as StartArguments } from './commands/command-settings.ts'
 export type { DoctorArguments, Finding }
 export type { BackupProgress, BackupReport, RehearseReport, RestoreReport }
-export type { Copied, CopyArguments, CopyProgress, Inspection, Outcome }
+export type { Copied, CopyArguments, CopyProgress, Inspection, Migrated, Outcome }
 
 /** For commands that compute Cedar gates without an authority. */
 export { openCedarEngine } from './features/boundary-policies/cedar.ts'

@@ -21,6 +21,7 @@ export const COMMAND_TABLE: Readonly<Record<string, Load>> = {
   'genesis follow': () => import('./commands/genesis/follow.ts'),
   'authority start': () => import('./commands/authority/start.ts'),
   'authority verify-db': () => import('./commands/authority/verify-db.ts'),
+  'authority migrate': () => import('./commands/authority/migrate.ts'),
   'authority migrate-db': () => import('./commands/authority/migrate-db.ts'),
   'authority backup': () => import('./commands/authority/backup.ts'),
   'authority restore': () => import('./commands/authority/restore.ts'),

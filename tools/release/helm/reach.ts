@@ -33,6 +33,11 @@ function other(value: unknown): unknown {
   if (typeof value === 'boolean') return !value
   if (typeof value === 'number') return value + 1
   if (typeof value === 'string') return `${value}1`
-  if (Array.isArray(value)) return [...(value as readonly unknown[]), typeof value[0] === 'string' ? 'more' : 7]
+  if (Array.isArray(value)) return [...(value as readonly unknown[]), otherItem(value[0])]
   return { more: 'text' }
+}
+
+function otherItem(item: unknown): unknown {
+  if (isTable(item)) return { ...item, name: 'more' }
+  return typeof item === 'string' ? 'more' : 7
 }

@@ -138,12 +138,19 @@ export interface MigrateOptions {
   readonly upTo?: number
 }
 
+/** Schema versions before and after. Equal when nothing was missing. */
+export interface Migrated {
+  readonly from: number
+  readonly to: number
+}
+
 /** Applies what is missing, one transaction per migration, one instance at a time. */
-export async function migrate(database: Database, now: () => Instant, options: MigrateOptions = {}): Promise<void> {
-  const progress: Progress = { applying: undefined }
+export async function migrate(database: Database, now: () => Instant, options: MigrateOptions = {}): Promise<Migrated> {
+  const progress: Progress = { applying: undefined, first: undefined, last: 0 }
   try {
     let isComplete = false
     while (!isComplete) isComplete = await database.write((tx) => applyNext(database, tx, now, options, progress))
+    return { from: progress.first ?? progress.last, to: progress.last }
   } catch (error) {
     // Whether the last COMMIT was lost or not, the next start finds out.
     if (progress.applying === undefined || error instanceof UnknownOutcomeError) throw error
@@ -154,6 +161,9 @@ export async function migrate(database: Database, now: () => Instant, options: M
 interface Progress {
   /** The version of the migration that runs now. */
   applying: number | undefined
+  /** The version that was found first, and the one that was found last. */
+  first: number | undefined
+  last: number
 }
 
 /** Gives whether nothing is missing any more. */
@@ -175,6 +185,8 @@ async function applyNext(
     .execute()
   const current = await readSchemaVersion(tx.query)
   if (current > EXPECTED_SCHEMA_VERSION) throw new NewerSchemaError(current)
+  progress.first ??= current
+  progress.last = current
   const next = MIGRATIONS.find((migration) => migration.version === current + 1)
   if (next === undefined || next.version > upTo) return true
   progress.applying = next.version

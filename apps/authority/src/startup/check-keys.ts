@@ -62,8 +62,19 @@ async function selfTest(signer: AuthoritySigner): Promise<void> {
   if (!good || other) throw new StartError('the signature self-test failed: do not use this key')
 }
 
-/** All instances of one database are one authority: same network, same key. */
+/** All instances of one database are one authority: same network, same key, and the former key while it is in use. */
 export async function claimDatabase(
+  database: Database,
+  genesis: GenesisBlock,
+  ownKeys: OwnKeys,
+  now: Instant,
+): Promise<void> {
+  await claimIdentity(database, genesis, ownKeys, now)
+  await requireFormerKey(database, ownKeys, now)
+}
+
+/** Stores network and key in a new database. Refuses a database of another network or key. */
+export async function claimIdentity(
   database: Database,
   genesis: GenesisBlock,
   ownKeys: OwnKeys,
@@ -95,7 +106,6 @@ export async function claimDatabase(
       `DATABASE_URL: the database belongs to network ${stored.network_name} or to another authority key`,
     )
   }
-  await requireFormerKey(database, ownKeys, now)
 }
 
 /** Certificates of the former key are still in use. Without its list gateways would refuse all of them. */

@@ -188,6 +188,52 @@ spec:
 restartPolicy: Never
 automountServiceAccountToken: false
 enableServiceLinks: false
-serviceAccountName: {{ include "chancery.name" (dict "root" .root "part" .account) }}
+{{- with .account }}
+serviceAccountName: {{ include "chancery.name" (dict "root" $.root "part" .) }}
+{{- end }}
 {{- include "chancery.user" . }}
+{{- end }}
+
+{{/* The peers of one rule: pods, and address ranges. A rule without peers would allow every address. */}}
+{{- define "chancery.peers" -}}
+{{- if or .namespaceLabels .podLabels -}}
+- {{- with .namespaceLabels }}
+  namespaceSelector:
+    matchLabels:
+      {{- toYaml . | nindent 6 }}
+  {{- end }}
+  {{- with .podLabels }}
+  podSelector:
+    matchLabels:
+      {{- toYaml . | nindent 6 }}
+  {{- end }}
+{{ end }}
+{{- range .cidrs }}
+- ipBlock: { cidr: {{ . | quote }} }
+{{ end }}
+{{- end }}
+
+{{/* Egress rules: the name service of the cluster, and each named destination. */}}
+{{- define "chancery.egress" -}}
+- to:
+    {{- include "chancery.peers" .root.Values.networkPolicy.dns | trim | nindent 4 }}
+  ports:
+    - { port: 53, protocol: UDP }
+    - { port: 53, protocol: TCP }
+{{- range .destinations }}
+# {{ .name }}
+- to:
+    {{- include "chancery.peers" . | trim | nindent 4 }}
+  ports:
+    {{- range .ports }}
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+{{- end }}
+{{- if and .traces .root.Values.traces.endpoint }}
+# collector
+- to:
+    {{- include "chancery.peers" .root.Values.traces | trim | nindent 4 }}
+  ports:
+    - { port: {{ .root.Values.traces.port }}, protocol: TCP }
+{{- end }}
 {{- end }}

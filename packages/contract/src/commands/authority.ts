@@ -73,6 +73,21 @@ export const authorityCommands: readonly Command[] = [
     needs: 'authority-host',
   },
   {
+    path: ['authority', 'migrate'],
+    summary: 'Migrate the database to this release',
+    description:
+      'Applies the migrations of this release to the database of the settings, as a start does before it serves, and ends. Run it before the instances of a new release start; instances of the previous release continue if the changelog allows it. Opens no key, and is safe while other commands or instances start.',
+    arguments: [],
+    options: HOST_OPTIONS,
+    examples: [
+      {
+        line: 'chancery authority migrate --env-file /etc/chancery/authority.env',
+        summary: 'Migrate before the first instance of a new release starts',
+      },
+    ],
+    needs: 'authority-host',
+  },
+  {
     path: ['authority', 'migrate-db'],
     summary: 'Copy an SQLite authority into PostgreSQL',
     description:

@@ -22,6 +22,7 @@ const PATHS = [
   'genesis follow',
   'authority start',
   'authority verify-db',
+  'authority migrate',
   'authority migrate-db',
   'authority backup',
   'authority restore',

@@ -1,0 +1,38 @@
+import { StartError, systemClock } from '@chancery/service-kit'
+import { SETTINGS_INVALID, readAuthority, runCommand } from './authority-identity.ts'
+import type { Outcome } from './authority-identity.ts'
+import { readSettingsOrExplain } from './command-settings.ts'
+import type { CommandArguments } from './command-settings.ts'
+import { claimIdentity } from '../startup/check-keys.ts'
+import { loadGenesis } from '../startup/genesis.ts'
+import { migrate } from '../database/migrate.ts'
+import type { Migrated } from '../database/migrate.ts'
+import type { Database } from '../database/database.ts'
+import { openDatabase, translateDatabaseError } from '../database/open.ts'
+
+/**
+ * Applies the migrations of this release, as a start does, and ends. For a job that runs before the instances of a new
+ * release start. Opens no key. A new database is claimed for the authority of the settings.
+ */
+export async function migrateSchema(args: CommandArguments): Promise<Outcome<Migrated>> {
+  const settings = await readSettingsOrExplain(args)
+  if (settings === undefined) return SETTINGS_INVALID
+  return runCommand(async () => {
+    const { ownKeys } = await readAuthority(settings)
+    const { block } = await loadGenesis(settings.genesisFile)
+    const { databaseLocation: place } = settings
+    let database: Database | undefined
+    try {
+      database = openDatabase(place)
+      const migrated = await migrate(database, () => systemClock.now())
+      await claimIdentity(database, block, ownKeys, systemClock.now())
+      return migrated
+    } catch (error) {
+      if (translateDatabaseError(error) === undefined) throw error
+      const setting = place.kind === 'sqlite' ? `DB_PATH: ${place.path}` : 'DATABASE_URL: the database'
+      throw new StartError(`${setting} cannot be opened`, { cause: error })
+    } finally {
+      await database?.close()
+    }
+  })
+}
