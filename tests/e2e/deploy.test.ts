@@ -13,6 +13,7 @@ import { writeJson, writePrivateKeyFile } from '@chancery/protocol'
 import { TestCa, freePort, startTestAuthority, testSeed } from '@chancery/testkit'
 import type { TestAuthority } from '@chancery/testkit'
 import { parse, parseAllDocuments } from 'yaml'
+import { IMAGE_CONFIG } from '../../tools/release/image/build.ts'
 import { describe, expect, it, vi } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -41,18 +42,18 @@ interface Compose {
 }
 
 describe('image', () => {
-  it('runs as a number that is not root, without a shell, with files that exist', async () => {
-    const text = await read('image/Dockerfile')
-    const stage = text.slice(text.lastIndexOf('\nFROM '))
-    expect(stage).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m)
-    expect(stage).not.toMatch(/^RUN /m)
-    for (const word of ['HEALTHCHECK', 'ENTRYPOINT', 'CMD'])
-      expect(stage).toMatch(new RegExp(`^${word} .*\\[".*"\\]$`, 'm'))
-    for (const file of ['apps/cli/bin/chancery.mjs', 'deploy/image/probe.mjs'])
-      expect(existsSync(join(ROOT, file))).toBe(true)
-    // What must never be copied in: keys and settings that lie about in a working folder.
-    const ignored = await read('image/Dockerfile.dockerignore')
-    for (const name of ['**/*.key', '**/*.env', '**/*.db']) expect(ignored.split('\n')).toContain(name)
+  it('runs as the number that the manifests name, with files that exist', async () => {
+    const { User, Entrypoint, Healthcheck } = IMAGE_CONFIG
+    expect(User).toBe('10001:10001')
+    for (const file of [
+      'compose/compose.yaml',
+      'kubernetes/base/authority.yaml',
+      'helm/chancery/templates/_helpers.tpl',
+    ])
+      expect(await read(file), file).toContain('10001')
+    expect(existsSync(join(ROOT, Entrypoint.at(-1)?.replace('/app/', '') ?? ''))).toBe(true)
+    expect(Healthcheck.Test.at(-1)).toBe('/app/probe.mjs')
+    expect(existsSync(join(DEPLOY, 'image/probe.mjs'))).toBe(true)
   })
 
   it('has a probe that says yes to 200 only', async () => {

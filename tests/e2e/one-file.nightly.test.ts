@@ -17,11 +17,11 @@ it.runIf(existsSync(join(ROOT, 'apps/cli/dist/main.js')))(
     const said: string[] = []
     const installed = programIn(folder, program, { PATH: '/nonexistent' }, (line) => said.push(line))
     try {
-      await buildOneFile(program)
+      await buildOneFile({ output: program })
       const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string }
       await tryCommands(installed, version)
       await tryAuthority(installed)
-      expect(said).toHaveLength(6)
+      expect(said).toHaveLength(7)
     } finally {
       await rm(folder, { recursive: true })
     }

@@ -222,7 +222,7 @@ export const own = (node: Node): typeof fetch => node.fetchAs('https://print.exa
     const installed = programIn(folder, program, env, (line) => said.push(line))
     await tryCommands(installed, version)
     await tryAuthority(installed)
-    expect(said).toHaveLength(6)
+    expect(said).toHaveLength(7)
   }, 120_000)
 
   it('has a library whose types a strict project accepts, and that refuses a wrong use', async () => {

@@ -108,6 +108,10 @@ export function stepsOf(name: string, folder: string): Tier | undefined {
   return name === 'nightly' ? { steps: nightlySteps(vitest) } : undefined
 }
 
+function imageTry(options: readonly string[]): Command {
+  return ['node', SOURCES, 'tools/release/image/try.ts', ...options]
+}
+
 function nightlySteps(vitest: (step: string, options: readonly string[], repeat: string) => Step): readonly Step[] {
   const script = (name: string, command: Command, repeat: string, hours: number): Step => ({
     name,
@@ -142,7 +146,8 @@ function nightlySteps(vitest: (step: string, options: readonly string[], repeat:
     ),
     script('benches', ['node', SOURCES, 'bench/run.ts', '--all'], 'npm run bench -- NAME', 4),
     script('helm', ['node', SOURCES, 'tools/release/helm/check.ts'], 'npm run helm:check', 1),
-    script('image', ['bash', 'tools/release/image/build.sh'], 'npm run image', 1),
-    script('image-try', ['node', SOURCES, 'tools/release/image/try.ts'], 'npm run image:try', 1),
+    script('image', ['node', 'tools/release/image/build.ts'], 'npm run image', 1),
+    script('image-try', imageTry([]), 'npm run image:try', 1),
+    script('image-arm64', imageTry(['--architecture', 'arm64']), 'npm run image:try -- --architecture arm64', 1),
   ]
 }

@@ -9,10 +9,10 @@ const isInstalled = existsSync(new URL('node_modules/typescript/package.json', r
 
 if (!isInstalled) {
   console.error('The packages are not installed. Run: npm ci')
-  if (process.platform !== 'linux' || process.arch !== 'x64')
+  if (process.platform !== 'linux' || !['x64', 'arm64'].includes(process.arch))
     console.error(
-      `npm ci refuses ${process.platform} on ${process.arch}: the workspace brings Node.js for Linux on x64. ` +
-        'Use the dev container in .devcontainer (CONTRIBUTING.md, First steps).',
+      `The workspace brings Node.js for Linux on x64 and arm64, and this is ${process.platform} on ${process.arch}. ` +
+        'Install Node.js 26.5 or later, or use the dev container in .devcontainer (CONTRIBUTING.md, First steps).',
     )
   process.exitCode = 1
 } else if (!process.features.typescript) {

@@ -57,7 +57,8 @@ async function publishedFolders(): Promise<readonly string[]> {
   return kept
 }
 
-async function stagePackage(folder: string, stage: string): Promise<string> {
+/** Copies what is published of a workspace below `stage`, and gives the folder. */
+export async function stagePackage(folder: string, stage: string): Promise<string> {
   const about = await readPackage(folder)
   await requireBuilt(folder)
   const staged = join(stage, basename(folder))

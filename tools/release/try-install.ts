@@ -19,6 +19,8 @@ export interface Installed {
   readonly inside: string
   readonly outside: string
   readonly say: (line: string) => void
+  /** How long a service may take to start. Default: 60. */
+  readonly readySeconds?: number
 }
 
 const READY_SECONDS = 60
@@ -47,7 +49,7 @@ export async function tryCommands(installed: Installed, version: string): Promis
   installed.say(`--version says ${version}, --help names the services`)
 }
 
-/** init, start, ready, pages, a record verified, the configuration of a gateway checked, and a clean stop. */
+/** init, start, ready, pages, a record verified, a node joined, the configuration of a gateway checked, and a clean stop. */
 export async function tryAuthority(installed: Installed, whileReady?: (url: string) => Promise<void>): Promise<void> {
   const { inside, outside, say } = installed
   const port = await freePort()
@@ -58,7 +60,7 @@ export async function tryAuthority(installed: Installed, whileReady?: (url: stri
   const ended = once(service, 'exit')
   const url = `http://127.0.0.1:${port}`
   try {
-    await untilReady(url, service, log)
+    await untilReady(url, service, log, installed.readySeconds)
     say(`init, authority start: ready after ${Math.round(performance.now() - started)} ms`)
     for (const path of ['/', '/operator-console-static/console.js', '/operator-console-static/styles.css'])
       if ((await fetch(url + path)).status !== 200) throw new Error(`${path} is not served`)
@@ -67,6 +69,7 @@ export async function tryAuthority(installed: Installed, whileReady?: (url: stri
     await writeFile(join(outside, 'crl.json'), await crl.text())
     await output(installed, ['verify', `${inside}/crl.json`, '--genesis', `${inside}/na/genesis.json`])
     say('its list of revocations holds: chancery verify')
+    await tryJoin(installed, url)
     await tryGateway(installed)
     await whileReady?.(url)
     service.kill('SIGTERM')
@@ -76,6 +79,17 @@ export async function tryAuthority(installed: Installed, whileReady?: (url: stri
   } finally {
     service.kill('SIGKILL')
   }
+}
+
+/** A node joins with an invite and sends a heartbeat. */
+async function tryJoin(installed: Installed, url: string): Promise<void> {
+  const { inside, say } = installed
+  const invite = ['--role', 'role:client', '--out', `${inside}/invite.token`]
+  await output(installed, ['invite', '--config', `${inside}/na/chancery.toml`, ...invite])
+  const where = ['--url', url, '--genesis', `${inside}/na/genesis.json`]
+  await output(installed, ['join', '--home', `${inside}/node`, ...where, '--token-file', `${inside}/invite.token`])
+  await output(installed, ['heartbeat', '--home', `${inside}/node`])
+  say('invite, join, heartbeat')
 }
 
 /** gateway start --check-config and --init-state, with a policy made of the running authority's records. */
@@ -116,7 +130,8 @@ export async function tryEvidence(installed: Installed): Promise<void> {
   const log = collect(demo)
   const config = ['--config', `${inside}/demo/chancery.toml`]
   try {
-    for (const end = performance.now() + READY_SECONDS * 1000; !log().includes('in a browser'); await pause(100))
+    const seconds = installed.readySeconds ?? READY_SECONDS
+    for (const end = performance.now() + seconds * 1000; !log().includes('in a browser'); await pause(100))
       if (demo.exitCode !== null || performance.now() > end) throw new Error(`the demo did not fill\n${log()}`)
     const path = await fetch(`http://127.0.0.1:${port}/connectome.json`)
     if (path.status !== 200) throw new Error('the graph, which a thread builds, is not served')
@@ -150,8 +165,13 @@ function collect(child: ChildProcess): () => string {
   return () => Buffer.concat(chunks).toString('utf8')
 }
 
-async function untilReady(url: string, service: ChildProcess, log: () => string): Promise<void> {
-  for (const end = performance.now() + READY_SECONDS * 1000; ; await pause(50)) {
+async function untilReady(
+  url: string,
+  service: ChildProcess,
+  log: () => string,
+  seconds = READY_SECONDS,
+): Promise<void> {
+  for (const end = performance.now() + seconds * 1000; ; await pause(50)) {
     const answer = await fetch(`${url}/readyz`).catch(() => undefined)
     if (answer?.status === 200) return
     if (service.exitCode !== null || performance.now() > end) throw new Error(`it did not become ready\n${log()}`)

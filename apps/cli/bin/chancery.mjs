@@ -1,7 +1,6 @@
-#!/bin/sh
-':' //; exec node -- "$0" "$@"
-// The shell runs the line above; JavaScript skips it. Without `--`, Node.js would read an --env-file option of the
-// command itself, and exit with its own error if the file is missing.
+#!/usr/bin/env -S node --
+// Without `--`, Node.js would read an --env-file option of the command itself, and exit with its own error if the file is
+// missing. From this line npm makes the command on Windows: it must name node, and no shell.
 // This file is committed because npm links a bin only if its target exists during installation.
 // It uses only syntax that old versions of Node.js can parse, so that they get a sentence and no syntax error.
 // A test compares the versions with `engines` of the repository.

@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, cp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { globSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listsOf } from '../../../apps/cli/src/commands/release/check-release.ts'
 import { LOCK_FILE } from '../../../apps/cli/src/commands/release/release-files.ts'
+import { fetchLocked } from '../fetch-package.ts'
+import { PLATFORMS } from '../image/platforms.ts'
 import { buildOneFile } from '../one-file/build.ts'
 import { packAll } from '../pack.ts'
 import { readLock, toCycloneDx, toSpdx } from '../sbom.ts'
@@ -35,10 +38,8 @@ export interface ArtifactOptions {
 export async function makeArtifacts(folder: string, { version, seconds, image, say }: ArtifactOptions): Promise<void> {
   say('packages')
   await packAll(folder, seconds)
-  say('single file')
-  const program = join(folder, `chancery-${version}-${process.platform}-${process.arch}`)
-  await buildOneFile(program)
-  await chmod(program, 0o755)
+  say('single files')
+  await makePrograms(folder, version)
   say('chart, lists of contents, notes')
   // Another prefix than the packages: these are sent to npm by their names.
   const chart = await readTree(join(ROOT, 'deploy/helm/chancery'), 'chancery')
@@ -49,8 +50,22 @@ export async function makeArtifacts(folder: string, { version, seconds, image, s
   await writeFile(join(folder, spdx), asText(toSpdx(lock, seconds)))
   await cp(join(ROOT, LOCK_FILE), join(folder, LOCK_FILE))
   await writeFile(join(folder, 'RELEASE-NOTES.md'), await notesOf(version))
-  if (image !== undefined)
-    await cp(image, join(folder, `chancery-image-${version}-${process.platform}-${process.arch}.tar`))
+  if (image !== undefined) await cp(image, join(folder, `chancery-image-${version}.tar`))
+}
+
+/** The command as a single file for each platform of the services, with the Node.js of the lock file. */
+async function makePrograms(folder: string, version: string): Promise<void> {
+  const work = await mkdtemp(join(tmpdir(), 'chancery-nodes-'))
+  try {
+    const targets = PLATFORMS.map(({ prebuild, node }) => {
+      fetchLocked(node, join(work, node))
+      return { output: join(folder, `chancery-${version}-${prebuild}`), node: join(work, node, 'bin/node') }
+    })
+    await buildOneFile(...targets)
+    for (const { output } of targets) await chmod(output, 0o755)
+  } finally {
+    await rm(work, { recursive: true })
+  }
 }
 
 async function notesOf(version: string): Promise<string> {

