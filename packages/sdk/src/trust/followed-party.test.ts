@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { HOUR, signList, writeInstant } from '@chancery/protocol'
-import type { JoinCertificate, KeyHistory } from '@chancery/protocol'
+import { HOUR, asJson, listDeltaText, readCrl, signList, toUtf8, writeInstant, writeJson } from '@chancery/protocol'
+import type { Crl, JoinCertificate, KeyHistory } from '@chancery/protocol'
 import {
   FIRST_KEY,
   ManualClock,
@@ -21,6 +21,7 @@ import { createClient } from '../client.ts'
 import { RequestError, UnreachableError } from '../errors.ts'
 import { FollowedParty } from './followed-party.ts'
 import type { FollowedPartyOptions } from './followed-party.ts'
+import { scannedList } from './scanned-list.ts'
 import { MemoryNodeStore } from '../node/store.ts'
 
 let clock: ManualClock
@@ -177,6 +178,33 @@ describe('FollowedParty', () => {
     expect(party.keys.genesis).toEqual(next.genesis)
     await expect(open({ store, genesis })).rejects.toThrow(UnreachableError)
     na = await startTestAuthority({ clock, database })
+  })
+
+  it('reports two lists under one number, also when one of them is a delta', async () => {
+    const listOf = async (ids: readonly number[]): Promise<Crl> => {
+      const revoked_at = writeInstant(clock.now())
+      const entries = ids.map((id) => ({
+        certificate_id: `c${id}`,
+        issuer: 'na-test',
+        reason: 'unspecified',
+        revoked_at,
+      }))
+      const times = { issued_at: writeInstant(clock.now()), next_update: writeInstant(clock.now() + HOUR) }
+      const draft = { crl_id: `crl-${ids[0]}`, sequence: 9, issuer: 'na-test', ...times, revoked_certificates: entries }
+      return readCrl(asJson(await na.core.signing.sign(draft)))
+    }
+    const ids = Array.from({ length: 1000 }, (_, id) => id)
+    const [held, second] = [await listOf(ids), await listOf(ids.slice(1))]
+    const change = { removed: [{ at: 0, count: 1 }], added: [] }
+    const real = createClient({ url: na.url, retry: false })
+    const crl = {
+      ...real.crl,
+      scanned: async () => scannedList({ body: toUtf8(writeJson(held)) } as Parameters<typeof scannedList>[0]),
+      delta: async () => toUtf8(listDeltaText(9, second, change)),
+    }
+    const party = await open({ client: { ...real, crl } })
+    expect((await party.refresh()).lists).toEqual({ 'na-test': 'equivocation' })
+    expect(party.sequenceOf('na-test')).toBe(9)
   })
 
   it('changes nothing for a block that the root did not sign', async () => {

@@ -135,9 +135,11 @@ export class FollowedParty {
     // A cache may repeat an old answer: a list that is over is read in full.
     if (next === 'same' && held !== undefined && this.#isInForce(held))
       return { issuer: held.issuer, outcome: 'current' }
-    if (next !== undefined && next !== 'same' && (await this.#install(next)) === 'current') {
-      this.#held = next
-      return { issuer: next.issuer, outcome: 'current' }
+    if (next !== undefined && next !== 'same') {
+      const outcome = await this.#install(next)
+      if (outcome === 'current') this.#held = next
+      // Both lists are signed: the full list, which may be the held one, must not hide it.
+      if (outcome === 'current' || outcome === 'equivocation') return { issuer: next.issuer, outcome }
     }
     const served = await this.#options.client.crl.scanned(call)
     const outcome = await this.#install(served)
