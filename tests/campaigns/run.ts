@@ -44,6 +44,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
   ['pack-tamper', () => import('./evidence/pack-tamper.ts')],
   ['million-nodes', () => import('./fleet/million-nodes.ts')],
   ['one-winner', () => import('./lib/one-winner.ts')],
+  ['online-migration', () => import('./evidence/migration/online-migration.ts')],
   ['operate', () => import('./operate/operate.ts')],
   ['outside-reader', () => import('./faults/outside-reader.ts')],
   ['partner-hostile', () => import('./federation/partner-hostile.ts')],

@@ -50,6 +50,7 @@ import { listChanges } from './migrations/0043-list-changes.ts'
 import { liveness } from './migrations/0044-liveness.ts'
 import { tableRows } from './migrations/0045-table-rows.ts'
 import { listSegments } from './migrations/0046-list-segments.ts'
+import { evidencePartitions } from './migrations/0047-evidence-partitions.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -100,6 +101,7 @@ const MIGRATIONS: readonly Migration[] = [
   liveness,
   tableRows,
   listSegments,
+  evidencePartitions,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

@@ -22,6 +22,7 @@ export const ONCE: readonly string[] = [
   'partner-pull',
   'record-activity',
   'evidence-facts',
+  'evidence-partitions',
   'evidence-sweep',
   'evidence-removal',
   'retention',

@@ -12,6 +12,10 @@ export interface Column {
   readonly pk: number
 }
 
+/** Partitions are parts of their table. */
+const NOT_PARTITION = sql`table_name not in (select relname from pg_class
+  where relispartition and relnamespace = current_schema()::regnamespace)`
+
 /** Names of everything in it that holds rows, views included. */
 export async function listTables({ engine, read }: Side): Promise<readonly string[]> {
   const { rows } = await (
@@ -20,7 +24,7 @@ export async function listTables({ engine, read }: Side): Promise<readonly strin
         select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite%' order by name`
       : sql<{ name: string }>`
         select table_name as name from information_schema.tables
-        where table_schema = current_schema() order by table_name`
+        where table_schema = current_schema() and ${NOT_PARTITION} order by table_name`
   ).execute(read)
   return rows.map(({ name }) => name)
 }
@@ -33,7 +37,7 @@ export async function listColumns({ engine, read }: Side): Promise<readonly Colu
         from sqlite_master t join pragma_table_info(t.name) c where t.type = 'table' order by t.name, c.cid`
       : sql<Column>`
         select table_name as "table", column_name as name, data_type as type, 0 as pk from information_schema.columns
-        where table_schema = current_schema() order by table_name, ordinal_position`
+        where table_schema = current_schema() and ${NOT_PARTITION} order by table_name, ordinal_position`
   ).execute(read)
   return rows
 }

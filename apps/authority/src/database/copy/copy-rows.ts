@@ -5,6 +5,7 @@ import { countRows } from '../count-rows.ts'
 import { listColumns, listTables } from './catalogue.ts'
 import type { Column, Side } from './catalogue.ts'
 import type { Database, Reader, Statement } from '../database.ts'
+import { makeRoom } from '../partitions/evidence-partitions.ts'
 
 /** A table as both databases have it. */
 export interface CopiedTable {
@@ -59,11 +60,19 @@ export async function copyRows(
   onRows: (count: number) => void,
 ): Promise<void> {
   await target.write(({ query }) => sql`delete from ${sql.table(table.name)}`.execute(query))
+  if (target.engine === 'postgres' && table.name === 'evidence_entries') await makeRoomForCopy(source, target)
   const insert = insertInto(table)
   for await (const rows of readBatches(source, table.name)) {
     await target.write((tx) => tx.run(insert, rows))
     onRows(rows.length)
   }
+}
+
+async function makeRoomForCopy({ read }: Side, target: Database): Promise<void> {
+  const { rows } = await sql<{ from: number | null; through: number | null }>`
+    select min(store_sequence) as "from", max(store_sequence) as through from evidence_entries`.execute(read)
+  const { from = null, through = null } = rows[0] ?? {}
+  if (from !== null && through !== null) await target.write((tx) => makeRoom(tx, { from, through }))
 }
 
 /** Names are from our own migrations, as the catalogue of the database has them. */

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises'
 import type { Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
+import { listTables } from './catalogue.ts'
 import type { Side } from './catalogue.ts'
 import { copyRows, describeTables } from './copy-rows.ts'
 import type { Database, Query } from '../database.ts'
@@ -44,8 +45,11 @@ async function copyAll(
   onProgress: (progress: SnapshotProgress) => void,
 ): Promise<void> {
   const source: Side = { engine: 'postgres', read: connection }
+  const hasEvidence = (await listTables(source)).includes('evidence_entries')
   await sql`begin isolation level repeatable read read only`.execute(connection)
   try {
+    // Before the snapshot: retention drops partitions, and a dropped one is missing in a snapshot of before, too.
+    if (hasEvidence) await sql`lock table evidence_entries in access share mode`.execute(connection)
     // Large tables are counted from end to end, and a slow disk may keep the connection waiting.
     await sql`set local statement_timeout = 0`.execute(connection)
     await sql`set local idle_in_transaction_session_timeout = '10min'`.execute(connection)

@@ -91,6 +91,7 @@ async function clearAway(tx: Transaction, found: readonly string[], ours: Readon
   for (const name of found) await sql`drop table ${sql.table(name)}`.execute(tx.query)
   // Triggers went with their tables; what they called stays.
   await sql`drop function if exists evidence_entries_guard()`.execute(tx.query)
+  await sql`drop function if exists evidence_entries_unique()`.execute(tx.query)
   await sql`drop function if exists issued_certs_counted()`.execute(tx.query)
   await sql`drop function if exists node_liveness_counted()`.execute(tx.query)
 }

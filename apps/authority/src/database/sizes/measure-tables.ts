@@ -29,11 +29,16 @@ export async function countTables(database: Source): Promise<ReadonlyMap<TableNa
   return counts
 }
 
-/** What the statistics of the server say. A table without statistics is missing. */
+/** Tables of this schema on PostgreSQL. The rows and bytes of a partition count for its table. */
+const STORED_TABLES = sql`pg_class c left join pg_inherits i on i.inhrelid = c.oid
+  left join pg_class p on p.oid = i.inhparent
+  where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' group by 1`
+
+/** What the statistics of the server say; 0 for a table without statistics. */
 async function readEstimates(db: Reader): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ name: string; rows: number }>`
-    select relname as name, reltuples::float8 as rows from pg_class
-    where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and reltuples >= 0`.execute(db)
+    select coalesce(p.relname, c.relname) as name, sum(greatest(c.reltuples, 0))::float8 as rows
+    from ${STORED_TABLES}`.execute(db)
   return new Map(rows.map((row) => [row.name, Math.round(row.rows)]))
 }
 
@@ -63,8 +68,8 @@ export async function measureBytes({ engine, read }: Source): Promise<ReadonlyMa
         select m.tbl_name as name, sum(d.pgsize) as bytes from dbstat d join sqlite_master m on m.name = d.name
         where d.aggregate = 1 group by m.tbl_name`
       : sql<{ name: string; bytes: number | string }>`
-        select relname as name, pg_total_relation_size(oid) as bytes from pg_class
-        where relnamespace = current_schema()::regnamespace and relkind = 'r'`
+        select coalesce(p.relname, c.relname) as name, sum(pg_total_relation_size(c.oid))::bigint as bytes
+        from ${STORED_TABLES}`
   ).execute(read)
   return new Map(rows.map((row) => [row.name, Number(row.bytes)]))
 }

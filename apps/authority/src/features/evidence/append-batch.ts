@@ -153,6 +153,8 @@ export class AppendBatch {
   async write(tx: Transaction): Promise<void> {
     // All responses came from entries of an earlier attempt.
     if (this.#entries.length === 0 && this.#events.length === 0) return
+    const first = this.#entries[0]?.entry.store_sequence
+    if (first !== undefined) await this.#parts.room.ensure(tx, this.#head.store_sequence, first)
     const last_recorded_at = this.#entries.length === 0 ? this.#lastRecordedAt : writeSortable(this.#recordedAt)
     await writeChain(tx, {
       entries: this.#entries,

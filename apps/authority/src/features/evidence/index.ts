@@ -33,9 +33,11 @@ import { AppendListeners } from './append-listeners.ts'
 import type { AppendListener } from './append-listeners.ts'
 import { callerReplayed } from './append.ts'
 import type { AppendItem, DecisionItem } from './append.ts'
+import { EntryRoom } from './entry-room.ts'
 import { ExecutorKeyCache } from './executor-key-cache.ts'
 import { describeStored } from './describe-decisions.job.ts'
 import type { EvidenceParts } from './parts.ts'
+import { keepPartitions } from './partitions.job.ts'
 import { findResourceHeads } from './queries/lookups.ts'
 import { RejectionBook } from './rejections.ts'
 import { removeOldRows } from './remove-old.job.ts'
@@ -112,6 +114,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     signatureChecks: new SignatureChecks(parts.log),
     listeners: new AppendListeners(),
     exportPages: new CodedPages(),
+    room: new EntryRoom(parts.database),
     storeSize: { entries: 0 },
   }
   const appender = new EvidenceAppender(own)
@@ -140,6 +143,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
       { name: 'evidence-anchor', everySeconds: 60, run: () => appender.anchorNow() },
       { name: 'evidence-rejections', everySeconds: 15, run: () => appender.appendSummaries() },
       { name: 'evidence-facts', everySeconds: 60, run: (signal) => describeStored(own, signal) },
+      { name: 'evidence-partitions', everySeconds: 60, run: (signal) => keepPartitions(own, signal) },
       { name: 'evidence-sweep', everySeconds: 60, run: (signal) => sweepRemoved(own, signal) },
     ],
     recordDecision: (made) => recordDecision(own, appender, made),

@@ -1,5 +1,6 @@
 import type { CodedPages } from '@chancery/service-kit'
 import type { AppendListeners } from './append-listeners.ts'
+import type { EntryRoom } from './entry-room.ts'
 import type { ExecutorKeyCache } from './executor-key-cache.ts'
 import type { EvidenceParts } from './parts.ts'
 import type { RejectionBook } from './rejections.ts'
@@ -14,6 +15,7 @@ export interface EvidenceState extends EvidenceParts {
   readonly signatureChecks: SignatureChecks
   readonly listeners: AppendListeners
   readonly exportPages: CodedPages
+  readonly room: EntryRoom
   /** About how many entries the store has, as the last batch found it; for plans of queries. */
   readonly storeSize: { entries: number }
 }

@@ -1,4 +1,5 @@
 import { faultPoint } from '#faults'
+import { dropRemovedPartitions, listRemovedPartitions } from './drop-partitions.ts'
 import type { EvidenceParts } from './parts.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import { checkLease, withLease } from '../../database/locks/leases.ts'
@@ -9,9 +10,14 @@ import { deleteThrough } from './queries/entries.ts'
 const ROWS = 10_000
 const LEASE_SECONDS = 300
 
-/** Deletes rows before the boundary. Every transaction compares the lease, so a paused sweep cannot act late. */
+/**
+ * Drops partitions before the boundary, then deletes the rows before it in the first partition that stays. Every
+ * transaction compares the lease, so a paused sweep cannot act late.
+ */
 export async function sweep(parts: EvidenceParts, lease: Lease, signal?: AbortSignal): Promise<void> {
   const { removed_through } = await readEvidenceHead(parts.database.read)
+  // A partition that is read now is dropped by a later sweep. Its entries are hidden.
+  if (!(await dropRemovedPartitions(parts, lease, removed_through, signal))) return
   for (;;) {
     const deleted = await parts.database.write(async (tx) => {
       await checkLease(tx, lease)
@@ -33,6 +39,7 @@ export async function sweepRemoved(parts: EvidenceParts, signal: AbortSignal): P
     .orderBy('store_sequence')
     .limit(1)
     .executeTakeFirst()
-  if (first === undefined || first.store_sequence > removed_through) return
+  const hasRows = first !== undefined && first.store_sequence <= removed_through
+  if (!hasRows && (await listRemovedPartitions(parts.database, removed_through)).length === 0) return
   await withLease(parts, 'evidence-retention', LEASE_SECONDS, (lease) => sweep(parts, lease, signal))
 }

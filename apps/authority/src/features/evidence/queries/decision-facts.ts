@@ -105,6 +105,18 @@ export async function deleteFactsThrough(tx: Transaction, store_sequence: number
   await tx.query.deleteFrom('decision_facts').where('store_sequence', '<=', store_sequence).execute()
 }
 
+/** Deletes at most `limit` rows up to a sequence. Returns their number. */
+export async function deleteSomeFacts({ query }: Transaction, through: number, limit: number): Promise<number> {
+  const some = query
+    .selectFrom('decision_facts')
+    .select('store_sequence')
+    .where('store_sequence', '<=', through)
+    .orderBy('store_sequence')
+    .limit(limit)
+  const done = await query.deleteFrom('decision_facts').where('store_sequence', 'in', some).executeTakeFirst()
+  return Number(done.numDeletedRows)
+}
+
 export async function deleteHoursBefore(tx: Transaction, hour: string): Promise<void> {
   for (const split of ['total', 'capability', 'policy'])
     await tx.query.deleteFrom('decision_hours').where('split', '=', split).where('hour', '<', hour).execute()

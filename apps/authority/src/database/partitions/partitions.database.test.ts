@@ -1,0 +1,276 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createMigratedDatabase, createTestDatabase, currentBackend } from '@chancery/testkit'
+import type { TestDatabase } from '@chancery/testkit'
+import { sql } from 'kysely'
+import { afterEach, describe, expect, it } from 'vitest'
+import { listColumns, listTables } from '../copy/catalogue.ts'
+import { copyRows, describeTables } from '../copy/copy-rows.ts'
+import { snapshotInto } from '../copy/snapshot.ts'
+import type { Database } from '../database.ts'
+import { locationOf } from '../database.suite.ts'
+import { migrate } from '../migrate.ts'
+import { PARTITION_ENTRIES, firstBound } from '../migrations/0047-evidence-partitions.ts'
+import { openDatabase } from '../open.ts'
+import { countTables, measureBytes } from '../sizes/measure-tables.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
+import { entryRow, usePartitionsOf } from './evidence-partitions.suite.ts'
+import { makeRoom, missingIn, readBound, readLayout } from './evidence-partitions.ts'
+import { partitionEvidence } from './partition-evidence.ts'
+import { withEntriesLocked } from './table-lock.ts'
+
+const onPostgres = it.runIf(currentBackend() === 'postgres')
+const SIZE = 100
+
+const opened: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close()
+})
+
+async function open(place: TestDatabase, pooler: 'none' | 'transaction' = 'none'): Promise<Database> {
+  const location = locationOf(place)
+  const database = openDatabase(location.kind === 'postgres' ? { ...location, pooler } : location)
+  opened.push(() => database.close())
+  return database
+}
+
+/** A store of the release before, with this many entries. */
+async function openEarlier(entries: number): Promise<{ readonly database: Database; readonly place: TestDatabase }> {
+  const place = await createTestDatabase()
+  opened.push(() => place.drop())
+  const database = await open(place)
+  await migrate(database, () => 0n, { upTo: 46 })
+  await addEntries(database, 1, entries)
+  await migrate(database, () => 0n)
+  return { database, place }
+}
+
+async function openSmall(size: number): Promise<Database> {
+  const place = await createMigratedDatabase()
+  opened.push(() => place.drop())
+  const database = await open(place)
+  await usePartitionsOf(database, size)
+  return database
+}
+
+async function addEntries(database: Database, from: number, through: number): Promise<void> {
+  const rows = Array.from({ length: through - from + 1 }, (_, at) => entryRow(from + at))
+  if (rows.length > 0) await rowsOf(database).insertInto('evidence_entries').values(rows).execute()
+  await rowsOf(database).updateTable('evidence_head').set({ last_sequence: through }).execute()
+}
+
+async function namesOf(database: Database): Promise<readonly string[] | undefined> {
+  return (await readLayout(database.read))?.partitions.map(({ name, to }) => `${name} < ${to}`)
+}
+
+describe('a new store', () => {
+  it('has one table for entries on both engines, whose columns are the same', async () => {
+    const place = await createMigratedDatabase()
+    opened.push(() => place.drop())
+    const database = await open(place)
+    const tables = await listTables(database)
+    expect(tables.filter((name) => name.startsWith('evidence_entries'))).toEqual(['evidence_entries'])
+    const columns = (await listColumns(database)).filter(({ table }) => table.startsWith('evidence_entries'))
+    expect(columns.map(({ name }) => name)).toHaveLength(15)
+    await addEntries(database, 1, 3)
+    expect((await countTables(database)).get('evidence_entries')).toBe(3)
+    expect((await measureBytes(database)).get('evidence_entries')).toBeGreaterThan(8192)
+  })
+
+  onPostgres('is partitioned from the first entry on', async () => {
+    const place = await createMigratedDatabase()
+    opened.push(() => place.drop())
+    const database = await open(place)
+    expect(await namesOf(database)).toEqual([`evidence_entries_0 < ${PARTITION_ENTRIES}`])
+    expect(await partitionEvidence(database)).toBe(true)
+  })
+})
+
+describe('the bounds of partitions', () => {
+  it('leave room in the first one, and are multiples of the size', () => {
+    expect(firstBound(0, 100)).toBe(100)
+    expect(firstBound(49, 100)).toBe(100)
+    expect(firstBound(50, 100)).toBe(200)
+    expect(firstBound(10_000, 100)).toBe(11_100)
+  })
+
+  it('are missing where no partition has the entry', () => {
+    const layout = {
+      size: 100,
+      partitions: [
+        { name: 'a', from: Number.NEGATIVE_INFINITY, to: 200 },
+        { name: 'b', from: 300, to: 400 },
+      ],
+    }
+    expect(missingIn(layout, { from: 1, through: 199 })).toEqual([])
+    expect(missingIn(layout, { from: 199, through: 200 })).toEqual([200])
+    expect(missingIn(layout, { from: 350, through: 620 })).toEqual([400, 500, 600])
+  })
+})
+
+describe('a store of the release before', () => {
+  it('keeps its table in the migration when it has entries', async () => {
+    const { database } = await openEarlier(3)
+    if (database.engine === 'postgres') expect(await readLayout(database.read)).toBeUndefined()
+    expect((await countTables(database)).get('evidence_entries')).toBe(3)
+  })
+
+  onPostgres('is partitioned with the same entries, guards and indexes', async () => {
+    const { database } = await openEarlier(120)
+    const read = () => database.read.selectFrom('evidence_entries').selectAll().orderBy('store_sequence').execute()
+    const before = await read()
+    expect(await partitionEvidence(database, { size: SIZE })).toBe(true)
+    expect(await namesOf(database)).toEqual(['evidence_entries_0 < 200'])
+    expect(await read()).toEqual(before)
+    expect(await readBound(database.read)).toBeUndefined()
+    await database.write((tx) => makeRoom(tx, { from: 121, through: 250 }))
+    expect(await namesOf(database)).toEqual(['evidence_entries_0 < 200', 'evidence_entries_200 < 300'])
+    await addEntries(database, 121, 250)
+    for (const change of ['update evidence_entries set line = null', 'delete from evidence_entries', 'truncate evidence_entries', 'truncate evidence_entries_200'])
+      await expect(sql.raw(change).execute(rowsOf(database)), change).rejects.toThrow('never changed')
+    const { rows } = await sql<{ valid: number; indexes: number }>`
+      select count(*) filter (where i.indisvalid) as valid, count(*) as indexes from pg_index i
+      where i.indrelid in ('evidence_entries'::regclass, 'evidence_entries_0'::regclass, 'evidence_entries_200'::regclass)`.execute(
+      database.read,
+    )
+    expect(rows[0]).toEqual({ valid: 9 + 13 + 13, indexes: 9 + 13 + 13 })
+  })
+
+  onPostgres('is partitioned through connections of a pooler', async () => {
+    const { place } = await openEarlier(10)
+    const database = await open(place, 'transaction')
+    expect(await partitionEvidence(database, { size: SIZE })).toBe(true)
+    expect(await namesOf(database)).toEqual(['evidence_entries_0 < 100'])
+  })
+
+  onPostgres('is partitioned by the next run when one stopped at any step, or when two run at once', async () => {
+    const { database, place } = await openEarlier(10)
+    await sql`alter table evidence_entries add constraint evidence_entries_below_100 check (store_sequence < 100) not valid`.execute(
+      rowsOf(database),
+    )
+    expect(await readBound(database.read)).toEqual({ bound: 100, isChecked: false })
+    const other = await open(place)
+    expect(await Promise.all([database, other].map((each) => partitionEvidence(each, { size: SIZE })))).toEqual([true, true])
+    expect(await namesOf(database)).toEqual(['evidence_entries_0 < 100'])
+  })
+
+  onPostgres('gets a later bound when the chain has come close to the first', async () => {
+    const { database } = await openEarlier(10)
+    await sql`alter table evidence_entries add constraint evidence_entries_below_100 check (store_sequence < 100) not valid`.execute(
+      rowsOf(database),
+    )
+    await addEntries(database, 11, 90)
+    expect(await partitionEvidence(database, { size: SIZE })).toBe(true)
+    expect(await namesOf(database)).toEqual(['evidence_entries_0 < 200'])
+  })
+
+  onPostgres('takes entries beyond a bound that no run has used', async () => {
+    const { database } = await openEarlier(99)
+    await sql`alter table evidence_entries add constraint evidence_entries_below_100 check (store_sequence < 100) not valid`.execute(
+      rowsOf(database),
+    )
+    expect(await database.write((tx) => makeRoom(tx, { from: 98, through: 99 }))).toBe(99)
+    await database.write((tx) => makeRoom(tx, { from: 100, through: 101 }))
+    await addEntries(database, 100, 101)
+    expect(await readBound(database.read)).toBeUndefined()
+  })
+})
+
+describe('a value that must be unique', () => {
+  onPostgres.each([
+    ['decision', { decision_id: 'd' }],
+    ['evidence id', { entry_kind: 'execution', evidence_id: 'e', exec_sequence_no: 1 }],
+    ['position of a decision', { entry_kind: 'execution', decision_id: 'd', exec_sequence_no: 1 }],
+    ['position of a resource', { entry_kind: 'execution', resource_id: 'r', resource_sequence: 1, exec_sequence_no: 1 }],
+  ])('is refused in another partition as in the same: %s', async (_, values) => {
+    const database = await openSmall(SIZE)
+    await database.write((tx) => makeRoom(tx, { from: 1, through: 350 }))
+    const insert = (...rows: readonly ReturnType<typeof entryRow>[]): Promise<unknown> =>
+      rowsOf(database).insertInto('evidence_entries').values(rows).execute()
+    await insert(entryRow(1, values), entryRow(2))
+    const unique = { code: '23505' }
+    await expect(insert(entryRow(3, values))).rejects.toMatchObject(unique)
+    await expect(insert(entryRow(150, values))).rejects.toMatchObject(unique)
+    await expect(insert(entryRow(199), entryRow(350, values))).rejects.toMatchObject(unique)
+    // Both new, on both sides of a bound.
+    const others = Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, typeof value === 'number' ? value : name === 'entry_kind' ? value : `${value}-2`]),
+    )
+    await expect(insert(entryRow(199, others), entryRow(200, others))).rejects.toMatchObject(unique)
+    await insert(entryRow(199, others), entryRow(200))
+  })
+})
+
+describe('a copy', () => {
+  async function newFile(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'chancery-partitions-'))
+    opened.push(() => rm(folder, { recursive: true }))
+    return join(folder, 'copy.db')
+  }
+
+  onPostgres('has the entries of all partitions, and no partition goes while it is made', async () => {
+    const database = await openSmall(SIZE)
+    await database.write((tx) => makeRoom(tx, { from: 1, through: 250 }))
+    await addEntries(database, 1, 250)
+    const path = await newFile()
+    const locked = new Map<string, Promise<boolean>>()
+    const isLocked = async (): Promise<boolean> => {
+      const { rows } = await sql<{ found: boolean }>`select exists (select 1 from pg_locks
+        where relation = 'evidence_entries_200'::regclass and mode = 'AccessShareLock' and granted) as found`.execute(
+        database.read,
+      )
+      return rows[0]?.found === true
+    }
+    await snapshotInto(database, path, () => 0n, ({ table }) => void locked.set(table, isLocked()))
+    // A table that is copied before the entries.
+    expect(await locked.get('decision_facts_head')).toBe(true)
+    const copy = openDatabase({ kind: 'sqlite', path })
+    opened.push(() => copy.close())
+    expect((await countTables(copy)).get('evidence_entries')).toBe(250)
+  })
+
+  onPostgres('of a file makes the partitions that its entries need', async () => {
+    const path = await newFile()
+    const source = openDatabase({ kind: 'sqlite', path })
+    opened.push(() => source.close())
+    await migrate(source, () => 0n)
+    const first = 35_000_000
+    await addEntries(source, first, first + 2)
+    const place = await createMigratedDatabase()
+    opened.push(() => place.drop())
+    const target = await open(place)
+    const table = (await describeTables(source, target)).find(({ name }) => name === 'evidence_entries')
+    if (table === undefined) throw new Error('no table of entries')
+    await copyRows(source, target, table, () => undefined)
+    expect(await namesOf(target)).toEqual(['evidence_entries_0 < 10000000', 'evidence_entries_30000000 < 40000000'])
+    expect((await countTables(target)).get('evidence_entries')).toBe(3)
+  })
+})
+
+describe('the lock on the table of entries', () => {
+  onPostgres('is given up while a transaction reads it, and requests go on', async () => {
+    const database = await openSmall(SIZE)
+    await addEntries(database, 1, 1)
+    const stop = new AbortController()
+    let isLocked = false
+    const work = async (): Promise<void> => {
+      isLocked = true
+    }
+    await database.write(async (tx) => {
+      await tx.query.selectFrom('evidence_entries').select('line').execute()
+      const locking = withEntriesLocked(database, { work, signal: stop.signal })
+      const started = performance.now()
+      while (performance.now() - started < 1500) {
+        const before = performance.now()
+        await database.read.selectFrom('evidence_entries').select('line').execute()
+        expect(performance.now() - before).toBeLessThan(1000)
+      }
+      stop.abort()
+      expect(await locking).toBe(false)
+    })
+    expect(isLocked).toBe(false)
+    expect(await withEntriesLocked(database, { work })).toBe(true)
+    expect(isLocked).toBe(true)
+  })
+})

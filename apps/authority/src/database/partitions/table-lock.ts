@@ -1,0 +1,52 @@
+import { randomInt } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { Database, Transaction } from '../database.ts'
+import { sqlState } from '../postgres/client.ts'
+
+/** Requests wait behind this lock, so it is given up after this time and asked for again later. */
+const LOCK_MS = 100
+const ATTEMPTS = 30
+const PAUSE_MS = { least: 200, most: 1000 }
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/** True when a transaction waited for a lock as long as it may. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === LOCK_NOT_AVAILABLE
+}
+
+export interface LockedWork {
+  /** Runs in the same transaction, before requests have to wait. False when there is nothing to do. */
+  readonly before?: (tx: Transaction) => Promise<boolean>
+  /** Must take milliseconds. */
+  readonly work: (tx: Transaction) => Promise<void>
+  readonly signal?: AbortSignal | undefined
+  readonly attempts?: number
+}
+
+/**
+ * Changes the table of evidence entries on PostgreSQL with no other transaction in it. Returns false when a long
+ * transaction did not leave it in all attempts: then nothing was changed.
+ */
+export async function withEntriesLocked(
+  database: Database,
+  { before, work, signal, attempts = ATTEMPTS }: LockedWork,
+): Promise<boolean> {
+  for (let attempt = 0; attempt < attempts && signal?.aborted !== true; attempt += 1) {
+    try {
+      await database.write(async (tx) => {
+        // A weaker lock first: requests do not wait for it, and an autovacuum of the table ends for it.
+        await sql`lock table only evidence_entries in share update exclusive mode`.execute(tx.query)
+        if (before !== undefined && !(await before(tx))) return
+        await sql`set local lock_timeout = ${sql.lit(LOCK_MS)}`.execute(tx.query)
+        await sql`lock table only evidence_entries in access exclusive mode`.execute(tx.query)
+        await work(tx)
+      })
+      return true
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+    }
+    await pause(randomInt(PAUSE_MS.least, PAUSE_MS.most), undefined, { signal }).catch(() => undefined)
+  }
+  return false
+}

@@ -1,0 +1,132 @@
+import { accepted, createMigratedDatabase, currentBackend } from '@chancery/testkit'
+import type { TestDatabase } from '@chancery/testkit'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { usePartitionsOf } from '../../database/partitions/evidence-partitions.suite.ts'
+import { readLayout } from '../../database/partitions/evidence-partitions.ts'
+import { locationOf } from '../../database/database.suite.ts'
+import { openDatabase } from '../../database/open.ts'
+import { rowsOf } from '../../testing/rows.suite.ts'
+import { failuresOf, openTestStore } from './evidence.suite.ts'
+import { keepPartitions } from './partitions.job.ts'
+import { sweepRemoved } from './sweep.job.ts'
+
+const SIZE = 10
+const DAY = 86_400
+const { signal } = new AbortController()
+
+let place: TestDatabase
+let store: Awaited<ReturnType<typeof openTestStore>>
+beforeEach(async () => {
+  place = await createMigratedDatabase()
+  if (currentBackend() === 'postgres') {
+    const database = openDatabase(locationOf(place))
+    await usePartitionsOf(database, SIZE)
+    await database.close()
+  }
+  store = await openTestStore({ database: place })
+  accepted(await store.register(store.executor), 201)
+})
+afterEach(async () => {
+  await store.stop()
+  await place.drop()
+})
+
+const onPostgres = it.runIf(currentBackend() === 'postgres')
+const partitions = async (): Promise<readonly string[]> =>
+  ((await readLayout(store.na.core.database.read))?.partitions ?? []).map(({ name }) => name.slice(17))
+const stored = async (): Promise<readonly number[]> =>
+  (
+    await store.na.core.database.read
+      .selectFrom('evidence_entries')
+      .select('store_sequence')
+      .orderBy('store_sequence')
+      .execute()
+  ).map((row) => row.store_sequence)
+
+/** A decision with its justification: two entries. */
+async function decide(times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) await store.decide()
+}
+
+/** All but the newest decisions are old enough. */
+async function retain(newest: number): Promise<void> {
+  store.clock.advance(3 * DAY)
+  await decide(newest)
+  accepted(await store.post('/admin/evidence/retention/apply', { older_than_days: 1 }))
+}
+
+describe('a store of several partitions', () => {
+  it('takes appends, executions, searches and exports across them, and verifies', async () => {
+    await decide(12)
+    const { decision } = await store.decide()
+    accepted(await store.submit(await store.evidence(decision)), 201)
+    await decide(6)
+    expect(await stored()).toHaveLength(39)
+    expect(await store.lines()).toHaveLength(39)
+    if (currentBackend() === 'postgres') expect(await partitions()).toEqual(['0', '10', '20', '30'])
+    const found = accepted(await store.get('/admin/evidence?vendor_id=vendor-1&limit=100'))
+    expect(found['count']).toBe(39)
+    expect(failuresOf(await store.report())).toEqual([])
+    accepted(await store.submit(await store.evidence(decision)), 200)
+  })
+
+  it('loses whole partitions and the rows before the boundary to retention, and verifies', async () => {
+    await decide(13)
+    await retain(2)
+    // 26 old entries, 4 new ones, the checkpoint.
+    expect(await stored()).toEqual([27, 28, 29, 30, 31])
+    if (currentBackend() === 'postgres') expect(await partitions()).toEqual(['20', '30'])
+    expect(failuresOf(await store.report())).toEqual([])
+    const { rows } = await sql<{ facts: number }>`select count(*) as facts from decision_facts`.execute(
+      rowsOf(store.na.core.database),
+    )
+    expect(Number(rows[0]?.facts)).toBe(2)
+    await decide(1)
+    expect(await stored()).toHaveLength(7)
+  })
+})
+
+describe('a removed partition', () => {
+  onPostgres('stays while a transaction reads it, hidden, and is dropped by a later sweep', async () => {
+    await decide(13)
+    const { database } = store.na.core
+    await database.write(async (tx) => {
+      await tx.query.selectFrom('evidence_entries').select('line').limit(1).execute()
+      await retain(2)
+      expect(await partitions()).toEqual(['0', '10', '20', '30'])
+      expect(await store.lines()).toHaveLength(5)
+    })
+    await sweepRemoved(store.na.parts, signal)
+    expect(await partitions()).toEqual(['20', '30'])
+    expect(await stored()).toEqual([27, 28, 29, 30, 31])
+  }, 60_000)
+
+  onPostgres('that is empty is dropped as well', async () => {
+    await decide(13)
+    await retain(2)
+    await sql`create table evidence_entries_10 (like evidence_entries including all)`.execute(rowsOf(database()))
+    await sql`alter table evidence_entries attach partition evidence_entries_10 for values from (10) to (20)`.execute(
+      rowsOf(database()),
+    )
+    await sweepRemoved(store.na.parts, signal)
+    expect(await partitions()).toEqual(['20', '30'])
+  })
+})
+
+const database = () => store.na.core.database
+
+describe('the job evidence-partitions', () => {
+  it('makes the next partition when half of the last one is used, and lets the planner count', async () => {
+    await decide(2)
+    await keepPartitions(store.na.parts, signal)
+    if (currentBackend() === 'sqlite') return
+    expect(await partitions()).toEqual(['0'])
+    await decide(1)
+    await keepPartitions(store.na.parts, signal)
+    expect(await partitions()).toEqual(['0', '10'])
+    const { rows } = await sql<{ counted: boolean }>`select exists (select 1 from pg_stats
+      where tablename = 'evidence_entries' and inherited) as counted`.execute(database().read)
+    expect(rows[0]?.counted).toBe(true)
+  })
+})

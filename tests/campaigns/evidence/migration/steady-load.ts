@@ -1,0 +1,86 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { AuthorityProcess, TestResponse } from '@chancery/testkit'
+import { EvidenceScenario, decisionOf } from '../scenario.ts'
+import { percentile } from '../../lib/latencies.ts'
+import { seededRandom } from '../../lib/random.ts'
+import type { Random } from '../../lib/random.ts'
+
+const WORKERS = 3
+const PAUSE_MS = 10
+
+/** Requests to one instance all the time: decisions, executions, searches, exports and reads. */
+export class SteadyLoad {
+  readonly failures: string[] = []
+  readonly times: number[] = []
+  readonly decisions = new Set<string>()
+  readonly executions = new Set<string>()
+  readonly #process: AuthorityProcess
+  readonly #scenario: EvidenceScenario
+  readonly #random: Random
+  #isWorking = true
+  #work: Promise<unknown> = Promise.resolve()
+
+  private constructor(process: AuthorityProcess, scenario: EvidenceScenario, seed: number) {
+    this.#process = process
+    this.#scenario = scenario
+    this.#random = seededRandom(seed)
+  }
+
+  static async start(process: AuthorityProcess, seed: number): Promise<SteadyLoad> {
+    const served = { request: process.request, operator: process.as('privileged') }
+    const load = new SteadyLoad(process, await EvidenceScenario.open(served), seed)
+    load.#work = Promise.all(Array.from({ length: WORKERS }, () => load.#toil()))
+    return load
+  }
+
+  async stop(): Promise<void> {
+    this.#isWorking = false
+    await this.#work
+  }
+
+  get p99(): number {
+    return percentile(this.times, 0.99)
+  }
+
+  async #toil(): Promise<void> {
+    while (this.#isWorking) {
+      if (this.#random.chance(50)) await this.#append()
+      else await this.#read()
+      await pause(PAUSE_MS)
+    }
+  }
+
+  async #append(): Promise<void> {
+    const decided = await this.#ask('a decision', 201, () => this.#scenario.decide())
+    if (decided === undefined) return
+    const decision = decisionOf(decided)
+    this.decisions.add(decision.decision_id)
+    const executed = await this.#ask('an execution', 201, () => this.#scenario.execute(decision))
+    if (executed !== undefined) this.executions.add(decision.decision_id)
+  }
+
+  async #read(): Promise<void> {
+    const get = this.#process.as('standard')
+    const first = this.#random.below(500_000)
+    const target = this.#random.pick([
+      `/admin/evidence?vendor_id=vendor-1&after_sequence=${first}&limit=20`,
+      '/admin/evidence?entry_kind=decision&order=newest&limit=20',
+      `/admin/evidence/export?since_sequence=${first}&limit=50`,
+      '/admin/evidence/status',
+    ])
+    await this.#ask(target, 200, () => get('GET', target))
+  }
+
+  async #ask(what: string, status: number, call: () => Promise<TestResponse>): Promise<TestResponse | undefined> {
+    const started = performance.now()
+    try {
+      const answer = await call()
+      this.times.push(performance.now() - started)
+      if (answer.status === status) return answer
+      this.failures.push(`${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
+    } catch (error) {
+      this.failures.push(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+    return undefined
+  }
+}
