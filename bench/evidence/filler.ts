@@ -18,7 +18,7 @@ export async function fillStore(url: string, entries: number): Promise<void> {
     const { rows: indexes } = await client.query<{ name: string; definition: string }>(
       "select c.relname as name, replace(pg_get_indexdef(c.oid), ' ON ONLY ', ' ON ') as definition from pg_index i " +
         "join pg_class c on c.oid = i.indexrelid where i.indrelid in ('evidence_entries'::regclass, 'evidence_entries_0'::regclass) " +
-        "and not i.indisprimary and not c.relispartition",
+        'and not i.indisprimary and not c.relispartition',
     )
     // Built at once over all rows, not row by row.
     for (const { name } of indexes) await client.query(`drop index ${name}`)

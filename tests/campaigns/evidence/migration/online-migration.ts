@@ -27,7 +27,13 @@ const ROWS = 1_000_000
 const MOST_LOCK_MS = 200
 const SETTINGS = { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' }
 /** Points of apps/authority/src/faults/fault-points.ts, and any other moment. */
-const POINTS = ['partitions-bounded', 'partitions-checked', 'partitions-attached', 'partitions-replaced', 'any'] as const
+const POINTS = [
+  'partitions-bounded',
+  'partitions-checked',
+  'partitions-attached',
+  'partitions-replaced',
+  'any',
+] as const
 const ANY_MS = 3000
 /** How long instances serve before the first change and after the last one. */
 const AT_REST_MS = 3000
@@ -127,7 +133,8 @@ class OnlineMigration {
       await Promise.all(instances.map((each) => each.stop()))
     }
     await this.#compare(before, through, loads)
-    if (watch.longestWaitMs > MOST_LOCK_MS) this.#violations.push(`a request waited ${watch.longestWaitMs} ms for a lock`)
+    if (watch.longestWaitMs > MOST_LOCK_MS)
+      this.#violations.push(`a request waited ${watch.longestWaitMs} ms for a lock`)
     if (watch.longestHoldMs > MOST_LOCK_MS) this.#violations.push(`a lock was held for ${watch.longestHoldMs} ms`)
     const failures = loads.flatMap((load) => load.failures)
     for (const violation of [...this.#violations, ...failures].slice(0, 20)) log(`violation: ${violation}`)

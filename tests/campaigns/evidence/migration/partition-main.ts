@@ -8,4 +8,4 @@ const database = openDatabase({ kind: 'postgres', url, pooler: pooler === 'trans
 process.send?.('started')
 while (!(await partitionEvidence(database)));
 await database.close()
-process.disconnect?.()
+process.exit(0)

@@ -93,7 +93,5 @@ export async function readBound(
     select conname as name, convalidated as checked from pg_constraint
     where conrelid = 'evidence_entries'::regclass and starts_with(conname::text, ${BOUND})`.execute(db)
   const [found] = rows
-  return found === undefined
-    ? undefined
-    : { bound: Number(found.name.slice(BOUND.length)), isChecked: found.checked }
+  return found === undefined ? undefined : { bound: Number(found.name.slice(BOUND.length)), isChecked: found.checked }
 }

@@ -127,7 +127,12 @@ describe('a store of the release before', () => {
     await database.write((tx) => makeRoom(tx, { from: 121, through: 250 }))
     expect(await namesOf(database)).toEqual(['evidence_entries_0 < 200', 'evidence_entries_200 < 300'])
     await addEntries(database, 121, 250)
-    for (const change of ['update evidence_entries set line = null', 'delete from evidence_entries', 'truncate evidence_entries', 'truncate evidence_entries_200'])
+    for (const change of [
+      'update evidence_entries set line = null',
+      'delete from evidence_entries',
+      'truncate evidence_entries',
+      'truncate evidence_entries_200',
+    ])
       await expect(sql.raw(change).execute(rowsOf(database)), change).rejects.toThrow('never changed')
     const { rows } = await sql<{ valid: number; indexes: number }>`
       select count(*) filter (where i.indisvalid) as valid, count(*) as indexes from pg_index i
@@ -151,7 +156,10 @@ describe('a store of the release before', () => {
     )
     expect(await readBound(database.read)).toEqual({ bound: 100, isChecked: false })
     const other = await open(place)
-    expect(await Promise.all([database, other].map((each) => partitionEvidence(each, { size: SIZE })))).toEqual([true, true])
+    expect(await Promise.all([database, other].map((each) => partitionEvidence(each, { size: SIZE })))).toEqual([
+      true,
+      true,
+    ])
     expect(await namesOf(database)).toEqual(['evidence_entries_0 < 100'])
   })
 
@@ -178,27 +186,30 @@ describe('a store of the release before', () => {
 })
 
 describe('a value that must be unique', () => {
+  const execution = (more: Readonly<Record<string, string | number>>) => ({
+    entry_kind: 'execution',
+    exec_sequence_no: 1,
+    ...more,
+  })
   onPostgres.each([
-    ['decision', { decision_id: 'd' }],
-    ['evidence id', { entry_kind: 'execution', evidence_id: 'e', exec_sequence_no: 1 }],
-    ['position of a decision', { entry_kind: 'execution', decision_id: 'd', exec_sequence_no: 1 }],
-    ['position of a resource', { entry_kind: 'execution', resource_id: 'r', resource_sequence: 1, exec_sequence_no: 1 }],
-  ])('is refused in another partition as in the same: %s', async (_, values) => {
+    ['decision', (id: string) => ({ decision_id: id })],
+    ['evidence id', (id: string) => execution({ evidence_id: id })],
+    ['position of a decision', (id: string) => execution({ decision_id: id })],
+    ['position of a resource', (id: string) => execution({ resource_id: id, resource_sequence: 1 })],
+  ])('is refused in another partition as in the same: %s', async (_, valuesOf) => {
     const database = await openSmall(SIZE)
     await database.write((tx) => makeRoom(tx, { from: 1, through: 350 }))
     const insert = (...rows: readonly ReturnType<typeof entryRow>[]): Promise<unknown> =>
       rowsOf(database).insertInto('evidence_entries').values(rows).execute()
-    await insert(entryRow(1, values), entryRow(2))
+    const [one, other] = [valuesOf('one'), valuesOf('other')]
+    await insert(entryRow(1, one), entryRow(2))
     const unique = { code: '23505' }
-    await expect(insert(entryRow(3, values))).rejects.toMatchObject(unique)
-    await expect(insert(entryRow(150, values))).rejects.toMatchObject(unique)
-    await expect(insert(entryRow(199), entryRow(350, values))).rejects.toMatchObject(unique)
+    await expect(insert(entryRow(3, one))).rejects.toMatchObject(unique)
+    await expect(insert(entryRow(150, one))).rejects.toMatchObject(unique)
+    await expect(insert(entryRow(198), entryRow(350, one))).rejects.toMatchObject(unique)
     // Both new, on both sides of a bound.
-    const others = Object.fromEntries(
-      Object.entries(values).map(([name, value]) => [name, typeof value === 'number' ? value : name === 'entry_kind' ? value : `${value}-2`]),
-    )
-    await expect(insert(entryRow(199, others), entryRow(200, others))).rejects.toMatchObject(unique)
-    await insert(entryRow(199, others), entryRow(200))
+    await expect(insert(entryRow(199, other), entryRow(200, other))).rejects.toMatchObject(unique)
+    await insert(entryRow(199, other), entryRow(200))
   })
 })
 
@@ -222,7 +233,12 @@ describe('a copy', () => {
       )
       return rows[0]?.found === true
     }
-    await snapshotInto(database, path, () => 0n, ({ table }) => void locked.set(table, isLocked()))
+    await snapshotInto(
+      database,
+      path,
+      () => 0n,
+      ({ table }) => void locked.set(table, isLocked()),
+    )
     // A table that is copied before the entries.
     expect(await locked.get('decision_facts_head')).toBe(true)
     const copy = openDatabase({ kind: 'sqlite', path })

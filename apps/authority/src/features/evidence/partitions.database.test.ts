@@ -60,7 +60,8 @@ describe('a store of several partitions', () => {
   it('takes appends, executions, searches and exports across them, and verifies', async () => {
     await decide(12)
     const { decision } = await store.decide()
-    accepted(await store.submit(await store.evidence(decision)), 201)
+    const record = await store.evidence(decision)
+    accepted(await store.submit(record), 201)
     await decide(6)
     expect(await stored()).toHaveLength(39)
     expect(await store.lines()).toHaveLength(39)
@@ -68,7 +69,7 @@ describe('a store of several partitions', () => {
     const found = accepted(await store.get('/admin/evidence?vendor_id=vendor-1&limit=100'))
     expect(found['count']).toBe(39)
     expect(failuresOf(await store.report())).toEqual([])
-    accepted(await store.submit(await store.evidence(decision)), 200)
+    accepted(await store.submit(record), 200)
   })
 
   it('loses whole partitions and the rows before the boundary to retention, and verifies', async () => {
@@ -87,30 +88,46 @@ describe('a store of several partitions', () => {
   })
 })
 
+/** The state after a retention run that was killed before it removed anything. */
+async function hide(through: number): Promise<void> {
+  const rows = rowsOf(database())
+  await rows.updateTable('evidence_head').set({ removed_through: through }).execute()
+  await rows
+    .insertInto('evidence_checkpoints')
+    .values({ removed_through_sequence: through, checkpoint_id: 'c', checkpoint_json: '{}', created_at: '2026' })
+    .execute()
+}
+
 describe('a removed partition', () => {
   onPostgres('stays while a transaction reads it, hidden, and is dropped by a later sweep', async () => {
     await decide(13)
-    const { database } = store.na.core
-    await database.write(async (tx) => {
+    await hide(22)
+    await database().write(async (tx) => {
       await tx.query.selectFrom('evidence_entries').select('line').limit(1).execute()
-      await retain(2)
-      expect(await partitions()).toEqual(['0', '10', '20', '30'])
-      expect(await store.lines()).toHaveLength(5)
+      await sweepRemoved(store.na.parts, signal)
+      expect(await partitions()).toEqual(['0', '10', '20'])
+      expect(await store.lines()).toHaveLength(4)
+      expect(await stored()).toHaveLength(26)
     })
     await sweepRemoved(store.na.parts, signal)
-    expect(await partitions()).toEqual(['20', '30'])
-    expect(await stored()).toEqual([27, 28, 29, 30, 31])
-  }, 60_000)
+    expect(await partitions()).toEqual(['20'])
+    expect(await stored()).toEqual([23, 24, 25, 26])
+  })
+
+  onPostgres('stays when no signed checkpoint has its entries', async () => {
+    await decide(13)
+    await rowsOf(database()).updateTable('evidence_head').set({ removed_through: 19 }).execute()
+    await sweepRemoved(store.na.parts, signal).catch(() => undefined)
+    expect(await partitions()).toEqual(['0', '10', '20'])
+    expect(await stored()).toHaveLength(26)
+  })
 
   onPostgres('that is empty is dropped as well', async () => {
     await decide(13)
-    await retain(2)
-    await sql`create table evidence_entries_10 (like evidence_entries including all)`.execute(rowsOf(database()))
-    await sql`alter table evidence_entries attach partition evidence_entries_10 for values from (10) to (20)`.execute(
-      rowsOf(database()),
-    )
+    await hide(19)
+    await rowsOf(database()).deleteFrom('evidence_entries').where('store_sequence', '<', 20).execute()
     await sweepRemoved(store.na.parts, signal)
-    expect(await partitions()).toEqual(['20', '30'])
+    expect(await partitions()).toEqual(['20'])
   })
 })
 

@@ -13,20 +13,31 @@ const LEASE_SECONDS = 300
  * used, and lets the planner count the entries of all partitions once a day, which autovacuum does not do.
  */
 export async function keepPartitions(parts: EvidenceParts, signal: AbortSignal): Promise<void> {
+  if (parts.database.engine === 'sqlite') return
+  const work = await findWork(parts, signal)
+  if (work !== undefined) await withLease(parts, 'evidence-partitions', LEASE_SECONDS, work)
+}
+
+async function findWork(parts: EvidenceParts, signal: AbortSignal): Promise<(() => Promise<void>) | undefined> {
   const { database } = parts
-  if (database.engine === 'sqlite') return
   const layout = await readLayout(database.read)
-  if (layout === undefined) return withLease(parts, 'evidence-partitions', LEASE_SECONDS, () => convert(parts, signal))
+  if (layout === undefined) return () => convert(parts, signal)
   const { last_sequence } = await readEvidenceHead(database.read)
   const range = { from: last_sequence + 1, through: last_sequence + Math.ceil(layout.size / 2) }
-  if (missingIn(layout, range).length > 0) await database.write((tx) => makeRoom(tx, range))
-  if (await isUncounted(database)) await countEntries(database)
+  const isMissing = missingIn(layout, range).length > 0
+  if (!isMissing && !(await isUncounted(database))) return undefined
+  return async () => {
+    if (isMissing) await database.write((tx) => makeRoom(tx, range))
+    await countEntries(database)
+  }
 }
 
 async function convert(parts: EvidenceParts, signal: AbortSignal): Promise<void> {
   parts.log.info('evidence entries are being partitioned; requests are served')
   if (!(await partitionEvidence(parts.database, { signal })))
-    parts.log.warn('evidence entries are not partitioned yet: a long transaction uses the table; tried again in a minute')
+    parts.log.warn(
+      'evidence entries are not partitioned yet: a long transaction uses the table; tried again in a minute',
+    )
   else parts.log.info('evidence entries are partitioned')
 }
 
