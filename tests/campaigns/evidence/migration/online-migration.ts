@@ -16,7 +16,7 @@ import type { Random } from '../../lib/random.ts'
 import { EvidenceScenario, decisionOf } from '../scenario.ts'
 import { isPartitioned, readFacts, restoreFormerSchema, restoreFormerTable } from './former-table.ts'
 import { LockWatch } from './lock-watch.ts'
-import { SteadyLoad } from './steady-load.ts'
+import { SteadyLoad, servedBy } from './steady-load.ts'
 
 export const summary =
   'evidence entries of the release before are partitioned while two instances serve, with kill -9 of the change'
@@ -70,7 +70,7 @@ async function seed(
   { rows = ROWS, log }: MigrationOptions,
 ): Promise<void> {
   const process = await startAuthorityProcess({ network, settings: { DATABASE_URL: url, ...SETTINGS } })
-  const scenario = await EvidenceScenario.open({ request: process.request, operator: process.as('privileged') })
+  const scenario = await EvidenceScenario.open(servedBy(process))
   await scenario.execute(decisionOf(await scenario.decide()))
   const exported = (await process.as('standard')('GET', '/admin/evidence/export')).text.split('\n').slice(0, -1)
   await process.stop()

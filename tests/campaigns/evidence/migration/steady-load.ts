@@ -1,12 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AuthorityProcess, TestResponse } from '@chancery/testkit'
 import { EvidenceScenario, decisionOf } from '../scenario.ts'
+import type { Served } from '../scenario.ts'
 import { percentile } from '../../lib/latencies.ts'
 import { seededRandom } from '../../lib/random.ts'
 import type { Random } from '../../lib/random.ts'
 
 const WORKERS = 3
 const PAUSE_MS = 10
+
+export function servedBy(process: AuthorityProcess): Served {
+  return {
+    request: (method, target, options) => process.request(method, target, options),
+    operator: process.as('privileged'),
+  }
+}
 
 /** Requests to one instance all the time: decisions, executions, searches, exports and reads. */
 export class SteadyLoad {
@@ -27,8 +35,7 @@ export class SteadyLoad {
   }
 
   static async start(process: AuthorityProcess, seed: number): Promise<SteadyLoad> {
-    const served = { request: process.request, operator: process.as('privileged') }
-    const load = new SteadyLoad(process, await EvidenceScenario.open(served), seed)
+    const load = new SteadyLoad(process, await EvidenceScenario.open(servedBy(process)), seed)
     load.#work = Promise.all(Array.from({ length: WORKERS }, () => load.#toil()))
     return load
   }

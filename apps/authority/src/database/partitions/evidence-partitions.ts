@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Reader, Transaction } from '../database.ts'
+import type { Database, Reader, Transaction } from '../database.ts'
 import { PARTITION_ENTRIES, createPartition } from '../migrations/0047-evidence-partitions.ts'
 
 /** One partition: its first entry, and the first one after it. */
@@ -39,6 +39,16 @@ export async function readLayout(db: Reader): Promise<Layout | undefined> {
     return [{ name, from: Number(from ?? Number.NEGATIVE_INFINITY), to: Number(to) }]
   })
   return { size: Number(first.size ?? PARTITION_ENTRIES), partitions: partitions.toSorted((a, b) => a.from - b.from) }
+}
+
+/** Partitions with no entry after this one; none on SQLite. */
+export async function listPartitionsThrough(
+  { engine, read }: Pick<Database, 'engine' | 'read'>,
+  sequence: number,
+): Promise<readonly Partition[]> {
+  if (engine === 'sqlite') return []
+  const layout = await readLayout(read)
+  return (layout?.partitions ?? []).filter(({ to }) => to <= sequence + 1)
 }
 
 /** Entries from one sequence through another. */

@@ -20,12 +20,12 @@ import { makeRoom, missingIn, readBound, readLayout } from './evidence-partition
 import { partitionEvidence } from './partition-evidence.ts'
 import { withEntriesLocked } from './table-lock.ts'
 
-const onPostgres = it.runIf(currentBackend() === 'postgres')
+const isPostgres = currentBackend() === 'postgres'
 const SIZE = 100
 
 const opened: (() => Promise<unknown>)[] = []
 afterEach(async () => {
-  for (const close of opened.splice(0).reverse()) await close()
+  for (const close of opened.splice(0).toReversed()) await close()
 })
 
 async function open(place: TestDatabase, pooler: 'none' | 'transaction' = 'none'): Promise<Database> {
@@ -78,7 +78,7 @@ describe('a new store', () => {
     expect((await measureBytes(database)).get('evidence_entries')).toBeGreaterThan(8192)
   })
 
-  onPostgres('is partitioned from the first entry on', async () => {
+  it.runIf(isPostgres)('is partitioned from the first entry on', async () => {
     const place = await createMigratedDatabase()
     opened.push(() => place.drop())
     const database = await open(place)
@@ -116,7 +116,7 @@ describe('a store of the release before', () => {
     expect((await countTables(database)).get('evidence_entries')).toBe(3)
   })
 
-  onPostgres('is partitioned with the same entries, guards and indexes', async () => {
+  it.runIf(isPostgres)('is partitioned with the same entries, guards and indexes', async () => {
     const { database } = await openEarlier(120)
     const read = () => database.read.selectFrom('evidence_entries').selectAll().orderBy('store_sequence').execute()
     const before = await read()
@@ -142,28 +142,31 @@ describe('a store of the release before', () => {
     expect(rows[0]).toEqual({ valid: 9 + 13 + 13, indexes: 9 + 13 + 13 })
   })
 
-  onPostgres('is partitioned through connections of a pooler', async () => {
+  it.runIf(isPostgres)('is partitioned through connections of a pooler', async () => {
     const { place } = await openEarlier(10)
     const database = await open(place, 'transaction')
     expect(await partitionEvidence(database, { size: SIZE })).toBe(true)
     expect(await namesOf(database)).toEqual(['evidence_entries_0 < 100'])
   })
 
-  onPostgres('is partitioned by the next run when one stopped at any step, or when two run at once', async () => {
-    const { database, place } = await openEarlier(10)
-    await sql`alter table evidence_entries add constraint evidence_entries_below_100 check (store_sequence < 100) not valid`.execute(
-      rowsOf(database),
-    )
-    expect(await readBound(database.read)).toEqual({ bound: 100, isChecked: false })
-    const other = await open(place)
-    expect(await Promise.all([database, other].map((each) => partitionEvidence(each, { size: SIZE })))).toEqual([
-      true,
-      true,
-    ])
-    expect(await namesOf(database)).toEqual(['evidence_entries_0 < 100'])
-  })
+  it.runIf(isPostgres)(
+    'is partitioned by the next run when one stopped at any step, or when two run at once',
+    async () => {
+      const { database, place } = await openEarlier(10)
+      await sql`alter table evidence_entries add constraint evidence_entries_below_100 check (store_sequence < 100) not valid`.execute(
+        rowsOf(database),
+      )
+      expect(await readBound(database.read)).toEqual({ bound: 100, isChecked: false })
+      const other = await open(place)
+      expect(await Promise.all([database, other].map((each) => partitionEvidence(each, { size: SIZE })))).toEqual([
+        true,
+        true,
+      ])
+      expect(await namesOf(database)).toEqual(['evidence_entries_0 < 100'])
+    },
+  )
 
-  onPostgres('gets a later bound when the chain has come close to the first', async () => {
+  it.runIf(isPostgres)('gets a later bound when the chain has come close to the first', async () => {
     const { database } = await openEarlier(10)
     await sql`alter table evidence_entries add constraint evidence_entries_below_100 check (store_sequence < 100) not valid`.execute(
       rowsOf(database),
@@ -173,7 +176,7 @@ describe('a store of the release before', () => {
     expect(await namesOf(database)).toEqual(['evidence_entries_0 < 200'])
   })
 
-  onPostgres('takes entries beyond a bound that no run has used', async () => {
+  it.runIf(isPostgres)('takes entries beyond a bound that no run has used', async () => {
     const { database } = await openEarlier(99)
     await sql`alter table evidence_entries add constraint evidence_entries_below_100 check (store_sequence < 100) not valid`.execute(
       rowsOf(database),
@@ -191,7 +194,7 @@ describe('a value that must be unique', () => {
     exec_sequence_no: 1,
     ...more,
   })
-  onPostgres.each([
+  it.runIf(isPostgres).each([
     ['decision', (id: string) => ({ decision_id: id })],
     ['evidence id', (id: string) => execution({ evidence_id: id })],
     ['position of a decision', (id: string) => execution({ decision_id: id })],
@@ -220,7 +223,7 @@ describe('a copy', () => {
     return join(folder, 'copy.db')
   }
 
-  onPostgres('has the entries of all partitions, and no partition goes while it is made', async () => {
+  it.runIf(isPostgres)('has the entries of all partitions, and no partition goes while it is made', async () => {
     const database = await openSmall(SIZE)
     await database.write((tx) => makeRoom(tx, { from: 1, through: 250 }))
     await addEntries(database, 1, 250)
@@ -246,7 +249,7 @@ describe('a copy', () => {
     expect((await countTables(copy)).get('evidence_entries')).toBe(250)
   })
 
-  onPostgres('of a file makes the partitions that its entries need', async () => {
+  it.runIf(isPostgres)('of a file makes the partitions that its entries need', async () => {
     const path = await newFile()
     const source = openDatabase({ kind: 'sqlite', path })
     opened.push(() => source.close())
@@ -265,7 +268,7 @@ describe('a copy', () => {
 })
 
 describe('the lock on the table of entries', () => {
-  onPostgres('is given up while a transaction reads it, and requests go on', async () => {
+  it.runIf(isPostgres)('is given up while a transaction reads it, and requests go on', async () => {
     const database = await openSmall(SIZE)
     await addEntries(database, 1, 1)
     const stop = new AbortController()

@@ -3,26 +3,16 @@ import { sql } from 'kysely'
 import type { EvidenceParts } from './parts.ts'
 import { deleteSomeFacts } from './queries/decision-facts.ts'
 import { findLatestCheckpoint } from './queries/entries.ts'
-import type { Database, Transaction } from '../../database/database.ts'
+import type { Transaction } from '../../database/database.ts'
 import { checkLease } from '../../database/locks/leases.ts'
 import type { Lease } from '../../database/locks/leases.ts'
-import { readLayout } from '../../database/partitions/evidence-partitions.ts'
+import { listPartitionsThrough, readLayout } from '../../database/partitions/evidence-partitions.ts'
 import type { Partition } from '../../database/partitions/evidence-partitions.ts'
 import { withEntriesLocked } from '../../database/partitions/table-lock.ts'
 
 const ROWS = 10_000
 /** The sweep runs every minute. */
 const ATTEMPTS = 3
-
-/** Partitions whose entries are all removed; none on SQLite. */
-export async function listRemovedPartitions(
-  { engine, read }: Pick<Database, 'engine' | 'read'>,
-  removedThrough: number,
-): Promise<readonly Partition[]> {
-  if (engine === 'sqlite') return []
-  const layout = await readLayout(read)
-  return (layout?.partitions ?? []).filter(({ to }) => to <= removedThrough + 1)
-}
 
 /**
  * Drops whole partitions before the boundary: no row is written, and their space is free at once. Returns false when
@@ -35,7 +25,7 @@ export async function dropRemovedPartitions(
   signal?: AbortSignal,
 ): Promise<boolean> {
   const { database } = parts
-  for (const partition of await listRemovedPartitions(database, removedThrough)) {
+  for (const partition of await listPartitionsThrough(database, removedThrough)) {
     await deleteFacts(parts, lease, partition.to - 1)
     const before = async (tx: Transaction): Promise<boolean> => {
       await checkLease(tx, lease)

@@ -19,7 +19,7 @@ import type { Head } from '../../rollback/mark-file.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { lockEvidenceHead, toStoreHead, writeChain } from './queries/chain.ts'
 import type { NewEntry } from './queries/chain.ts'
-import { makeRoom } from '../../database/partitions/evidence-partitions.ts'
+import { EntryRoom } from '../../database/partitions/entry-room.ts'
 import { readAnchor } from './anchor-record.ts'
 import { inspectStore } from './verify-store.ts'
 import { findLatestAnchor, insertAnchor } from './queries/entries.ts'
@@ -82,6 +82,7 @@ async function appendLines(
   { lines }: EvidenceExport,
   mark: Head | null,
 ): Promise<{ readonly entries: number; readonly head: StoreHead }> {
+  const room = new EntryRoom(parts.database)
   let head = toStoreHead(await lockEvidenceHead(tx))
   let entries = 0
   let batch: NewEntry[] = []
@@ -90,8 +91,7 @@ async function appendLines(
     if (last === undefined) return
     const { store_sequence, recorded_at } = last.entry
     const last_recorded_at = writeSortable(instantOf(recorded_at))
-    const first = batch[0]?.entry.store_sequence ?? store_sequence
-    if (parts.database.engine === 'postgres') await makeRoom(tx, { from: first, through: store_sequence })
+    await room.ensure(tx, store_sequence, batch[0]?.entry.store_sequence ?? store_sequence)
     const moved = { last_sequence: store_sequence, last_digest: last.entry_digest, last_recorded_at }
     await writeChain(tx, { entries: batch, head: moved, rejected: 0, audits: [] })
     entries += batch.length

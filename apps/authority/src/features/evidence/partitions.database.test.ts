@@ -19,7 +19,7 @@ let place: TestDatabase
 let store: Awaited<ReturnType<typeof openTestStore>>
 beforeEach(async () => {
   place = await createMigratedDatabase()
-  if (currentBackend() === 'postgres') {
+  if (isPostgres) {
     const database = openDatabase(locationOf(place))
     await usePartitionsOf(database, SIZE)
     await database.close()
@@ -32,7 +32,7 @@ afterEach(async () => {
   await place.drop()
 })
 
-const onPostgres = it.runIf(currentBackend() === 'postgres')
+const isPostgres = currentBackend() === 'postgres'
 const partitions = async (): Promise<readonly string[]> =>
   ((await readLayout(store.na.core.database.read))?.partitions ?? []).map(({ name }) => name.slice(17))
 const stored = async (): Promise<readonly number[]> =>
@@ -65,7 +65,7 @@ describe('a store of several partitions', () => {
     await decide(6)
     expect(await stored()).toHaveLength(39)
     expect(await store.lines()).toHaveLength(39)
-    if (currentBackend() === 'postgres') expect(await partitions()).toEqual(['0', '10', '20', '30'])
+    if (isPostgres) expect(await partitions()).toEqual(['0', '10', '20', '30'])
     const found = accepted(await store.get('/admin/evidence?vendor_id=vendor-1&limit=100'))
     expect(found['count']).toBe(39)
     expect(failuresOf(await store.report())).toEqual([])
@@ -77,7 +77,7 @@ describe('a store of several partitions', () => {
     await retain(2)
     // 26 old entries, 4 new ones, the checkpoint.
     expect(await stored()).toEqual([27, 28, 29, 30, 31])
-    if (currentBackend() === 'postgres') expect(await partitions()).toEqual(['20', '30'])
+    if (isPostgres) expect(await partitions()).toEqual(['20', '30'])
     expect(failuresOf(await store.report())).toEqual([])
     const { rows } = await sql<{ facts: number }>`select count(*) as facts from decision_facts`.execute(
       rowsOf(store.na.core.database),
@@ -99,7 +99,7 @@ async function hide(through: number): Promise<void> {
 }
 
 describe('a removed partition', () => {
-  onPostgres('stays while a transaction reads it, hidden, and is dropped by a later sweep', async () => {
+  it.runIf(isPostgres)('stays while a transaction reads it, hidden, and is dropped by a later sweep', async () => {
     await decide(13)
     await hide(22)
     await database().write(async (tx) => {
@@ -114,7 +114,7 @@ describe('a removed partition', () => {
     expect(await stored()).toEqual([23, 24, 25, 26])
   })
 
-  onPostgres('stays when no signed checkpoint has its entries', async () => {
+  it.runIf(isPostgres)('stays when no signed checkpoint has its entries', async () => {
     await decide(13)
     await rowsOf(database()).updateTable('evidence_head').set({ removed_through: 19 }).execute()
     await sweepRemoved(store.na.parts, signal).catch(() => undefined)
@@ -122,7 +122,7 @@ describe('a removed partition', () => {
     expect(await stored()).toHaveLength(26)
   })
 
-  onPostgres('that is empty is dropped as well', async () => {
+  it.runIf(isPostgres)('that is empty is dropped as well', async () => {
     await decide(13)
     await hide(19)
     await rowsOf(database()).deleteFrom('evidence_entries').where('store_sequence', '<', 20).execute()
@@ -137,7 +137,7 @@ describe('the job evidence-partitions', () => {
   it('makes the next partition when half of the last one is used, and lets the planner count', async () => {
     await decide(2)
     await keepPartitions(store.na.parts, signal)
-    if (currentBackend() === 'sqlite') return
+    if (!isPostgres) return
     expect(await partitions()).toEqual(['0'])
     await decide(1)
     await keepPartitions(store.na.parts, signal)

@@ -1,6 +1,6 @@
 import type { CodedPages } from '@chancery/service-kit'
 import type { AppendListeners } from './append-listeners.ts'
-import type { EntryRoom } from './entry-room.ts'
+import type { EntryRoom } from '../../database/partitions/entry-room.ts'
 import type { ExecutorKeyCache } from './executor-key-cache.ts'
 import type { EvidenceParts } from './parts.ts'
 import type { RejectionBook } from './rejections.ts'

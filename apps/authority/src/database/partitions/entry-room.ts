@@ -1,5 +1,5 @@
-import type { Database, Transaction } from '../../database/database.ts'
-import { makeRoom } from '../../database/partitions/evidence-partitions.ts'
+import type { Database, Transaction } from '../database.ts'
+import { makeRoom } from './evidence-partitions.ts'
 
 /** Whether the next entries have a partition. The job evidence-partitions makes them ahead; an append never fails for it. */
 export class EntryRoom {
