@@ -2,20 +2,18 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { readEventLine } from '@chancery/protocol'
 import { createTestNetwork, hasPgBouncer, startAuthorityProcess } from '@chancery/testkit'
 import { startTemporaryPgBouncer, startTemporaryPostgres } from '@chancery/testkit'
 import type { AuthorityProcess, TestNetwork } from '@chancery/testkit'
 import pg from 'pg'
 import { fillLog } from '../../../../bench/evidence/filler.ts'
-import { EvidenceLines, readSample } from '../../../../bench/evidence/lines.ts'
-import { seedEvidence } from '../../../../bench/evidence/seed.ts'
 import type { CampaignOptions, CampaignResult } from '../../lib/campaign.ts'
 import { seededRandom } from '../../lib/random.ts'
 import type { Random } from '../../lib/random.ts'
 import { EvidenceScenario, decisionOf } from '../scenario.ts'
 import { isPartitioned, readFacts, restoreFormerSchema, restoreFormerTable } from './former-table.ts'
 import { LockWatch } from './lock-watch.ts'
+import { seedChain } from './seed-chain.ts'
 import { SteadyLoad, servedBy } from './steady-load.ts'
 
 export const summary =
@@ -75,12 +73,7 @@ async function seed(
   const exported = (await process.as('standard')('GET', '/admin/evidence/export')).text.split('\n').slice(0, -1)
   await process.stop()
   await restoreFormerSchema(client)
-  const last = readEventLine(exported.at(-1) ?? '')
-  if (last === undefined) throw new Error('the store has no entry')
-  const head = { store_sequence: last.entry.store_sequence, entry_digest: last.entryDigest }
-  const signers = { authority: network.authority, executor: scenario.executorKey }
-  const lines = new EvidenceLines(readSample(exported), signers, head)
-  await seedEvidence(url, lines, rows - head.store_sequence, log)
+  await seedChain(client, exported, rows, log)
   const { rows: heads } = await client.query<{ last: number }>('select last_sequence::int as last from evidence_head')
   await fillLog(client, heads[0]?.last ?? 0)
   await client.query('update decision_facts_head set described_through = (select last_sequence from evidence_head)')
@@ -116,7 +109,9 @@ class OnlineMigration {
     log(`${before.entries} entries of the release before`)
     // The job of the instances waits for its lease: only the processes of the campaign change the table.
     await this.#client.query(
-      "insert into job_leases (name, holder, token, acquired_at, expires_at) values ('evidence-partitions', 'campaign', 1, '2020', '9999')",
+      `insert into job_leases (name, holder, token, acquired_at, expires_at)
+        values ('evidence-partitions', 'campaign', 1, '2020', '9999')
+        on conflict (name) do update set acquired_at = '2020', expires_at = '9999'`,
     )
     const instances = await this.#startInstances()
     const watch = await LockWatch.start(this.#urls.direct)

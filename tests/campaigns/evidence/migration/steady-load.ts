@@ -6,8 +6,8 @@ import { percentile } from '../../lib/latencies.ts'
 import { seededRandom } from '../../lib/random.ts'
 import type { Random } from '../../lib/random.ts'
 
-const WORKERS = 3
-const PAUSE_MS = 10
+const WORKERS = 2
+const PAUSE_MS = 20
 
 export function servedBy(process: AuthorityProcess): Served {
   return {

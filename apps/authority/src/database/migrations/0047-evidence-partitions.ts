@@ -31,7 +31,7 @@ export const evidencePartitions: Migration = {
     const [store] = rows
     if (store?.found !== false) return
     await createParent(tx, PARTITION_ENTRIES)
-    await replaceTable(tx, firstBound(store.last, PARTITION_ENTRIES))
+    for (const statement of replacement(firstBound(store.last, PARTITION_ENTRIES))) await sql.raw(statement).execute(tx)
   },
 }
 
@@ -101,13 +101,14 @@ export async function createParent(tx: Query, size: number): Promise<void> {
  * Puts the partitioned table in place of the one of before, which becomes its first partition, with all entries below
  * `bound`. Takes milliseconds when a checked constraint says so.
  */
-export async function replaceTable(tx: Query, bound: number): Promise<void> {
-  const run = (text: string): Promise<unknown> => sql.raw(text).execute(tx)
-  // The parent has the same trigger, and gives it to every partition.
-  await run('drop trigger evidence_entries_fixed on evidence_entries')
-  await run('alter table evidence_entries rename to evidence_entries_0')
-  await run('alter table evidence_entries_parent rename to evidence_entries')
-  await run(`alter table evidence_entries attach partition evidence_entries_0 for values from (minvalue) to (${bound})`)
+export function replacement(bound: number): readonly string[] {
+  return [
+    // The parent has the same trigger, and gives it to every partition.
+    'drop trigger evidence_entries_fixed on evidence_entries',
+    'alter table evidence_entries rename to evidence_entries_0',
+    'alter table evidence_entries_parent rename to evidence_entries',
+    `alter table evidence_entries attach partition evidence_entries_0 for values from (minvalue) to (${bound})`,
+  ]
 }
 
 /** Adds an empty partition. Appends and reads do not wait for it. */

@@ -1,9 +1,9 @@
 import { faultPoint } from '#faults'
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../database.ts'
-import { PARTITION_ENTRIES, createParent, firstBound, replaceTable } from '../migrations/0047-evidence-partitions.ts'
+import { PARTITION_ENTRIES, createParent, firstBound, replacement } from '../migrations/0047-evidence-partitions.ts'
 import { BOUND, readBound, readLayout } from './evidence-partitions.ts'
-import { isLockTimeout, withEntriesLocked } from './table-lock.ts'
+import { changeEntriesTable, isLockTimeout } from './table-lock.ts'
 
 export interface PartitionOptions {
   readonly size?: number
@@ -25,16 +25,16 @@ export async function partitionEvidence(database: Database, options: PartitionOp
     if (signal?.aborted === true) return false
     const bound = await readBound(database.read)
     if (bound === undefined || isNear(bound.bound, await readLast(database.read), size)) {
-      if (!(await withEntriesLocked(database, { signal, work: (tx) => renewBound(tx, size) }))) return false
+      if (!(await changeEntriesTable(database, { signal, plan: (tx) => renewBound(tx, size) }))) return false
       faultPoint('partitions-bounded')
     } else if (!bound.isChecked) {
       if (!(await checkBound(database, bound.bound))) return false
       faultPoint('partitions-checked')
     } else {
-      const isDone = await withEntriesLocked(database, {
+      const isDone = await changeEntriesTable(database, {
         signal,
-        before: (tx) => prepare(tx, size, bound.bound),
-        work: (tx) => replace(tx, bound.bound),
+        plan: (tx) => prepare(tx, size, bound.bound),
+        onChanged: () => faultPoint('partitions-attached'),
       })
       if (!isDone) return false
       faultPoint('partitions-replaced')
@@ -52,17 +52,16 @@ async function readLast(db: Reader): Promise<number> {
   return Number(row.last_sequence)
 }
 
-async function renewBound(tx: Transaction, size: number): Promise<void> {
+async function renewBound(tx: Transaction, size: number): Promise<readonly string[]> {
   // Another run may have been faster.
-  if ((await readLayout(tx.query)) !== undefined) return
+  if ((await readLayout(tx.query)) !== undefined) return []
   const [earlier, last] = [await readBound(tx.query), await readLast(tx.query)]
-  if (earlier !== undefined && !isNear(earlier.bound, last, size)) return
-  if (earlier !== undefined)
-    await sql.raw(`alter table evidence_entries drop constraint ${BOUND}${earlier.bound}`).execute(tx.query)
+  if (earlier !== undefined && !isNear(earlier.bound, last, size)) return []
   const bound = firstBound(last, size)
-  await sql
-    .raw(`alter table evidence_entries add constraint ${BOUND}${bound} check (store_sequence < ${bound}) not valid`)
-    .execute(tx.query)
+  return [
+    ...(earlier === undefined ? [] : [`alter table evidence_entries drop constraint ${BOUND}${earlier.bound}`]),
+    `alter table evidence_entries add constraint ${BOUND}${bound} check (store_sequence < ${bound}) not valid`,
+  ]
 }
 
 /** Reads all entries. False while another transaction does, or cleans the table. */
@@ -77,17 +76,11 @@ async function checkBound(database: Database, bound: number): Promise<boolean> {
   }
 }
 
-/** Under the lock that runs take one after the other. The lock on the table itself is not needed for it. */
-async function prepare(tx: Transaction, size: number, bound: number): Promise<boolean> {
-  if ((await readLayout(tx.query)) !== undefined) return false
+/** Creates the partitioned table, and returns what puts it in place. */
+async function prepare(tx: Transaction, size: number, bound: number): Promise<readonly string[]> {
+  if ((await readLayout(tx.query)) !== undefined) return []
   const current = await readBound(tx.query)
-  if (current?.bound !== bound || !current.isChecked) return false
+  if (current?.bound !== bound || !current.isChecked) return []
   await createParent(tx.query, size)
-  return true
-}
-
-async function replace(tx: Transaction, bound: number): Promise<void> {
-  await replaceTable(tx.query, bound)
-  await sql.raw(`alter table evidence_entries_0 drop constraint ${BOUND}${bound}`).execute(tx.query)
-  faultPoint('partitions-attached')
+  return [...replacement(bound), `alter table evidence_entries_0 drop constraint ${BOUND}${bound}`]
 }

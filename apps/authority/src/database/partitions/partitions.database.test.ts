@@ -18,7 +18,7 @@ import { rowsOf } from '../../testing/rows.suite.ts'
 import { entryRow, usePartitionsOf } from './evidence-partitions.suite.ts'
 import { makeRoom, missingIn, readBound, readLayout } from './evidence-partitions.ts'
 import { partitionEvidence } from './partition-evidence.ts'
-import { withEntriesLocked } from './table-lock.ts'
+import { changeEntriesTable } from './table-lock.ts'
 
 const isPostgres = currentBackend() === 'postgres'
 const SIZE = 100
@@ -272,13 +272,14 @@ describe('the lock on the table of entries', () => {
     const database = await openSmall(SIZE)
     await addEntries(database, 1, 1)
     const stop = new AbortController()
-    let isLocked = false
-    const work = async (): Promise<void> => {
-      isLocked = true
-    }
+    const plan = async (): Promise<readonly string[]> => [
+      'create table changed (id integer)',
+      'drop table if exists absent',
+    ]
+    const isChanged = async (): Promise<boolean> => (await listTables(database)).includes('changed')
     await database.write(async (tx) => {
       await tx.query.selectFrom('evidence_entries').select('line').execute()
-      const locking = withEntriesLocked(database, { work, signal: stop.signal })
+      const changing = changeEntriesTable(database, { plan, signal: stop.signal })
       const started = performance.now()
       while (performance.now() - started < 1500) {
         const before = performance.now()
@@ -286,10 +287,11 @@ describe('the lock on the table of entries', () => {
         expect(performance.now() - before).toBeLessThan(1000)
       }
       stop.abort()
-      expect(await locking).toBe(false)
+      expect(await changing).toBe(false)
     })
-    expect(isLocked).toBe(false)
-    expect(await withEntriesLocked(database, { work })).toBe(true)
-    expect(isLocked).toBe(true)
+    expect(await isChanged()).toBe(false)
+    expect(await changeEntriesTable(database, { plan: async () => [] })).toBe(true)
+    expect(await changeEntriesTable(database, { plan })).toBe(true)
+    expect(await isChanged()).toBe(true)
   })
 })

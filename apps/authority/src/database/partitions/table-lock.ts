@@ -8,6 +8,7 @@ import { sqlState } from '../postgres/client.ts'
 const LOCK_MS = 100
 const ATTEMPTS = 30
 const PAUSE_MS = { least: 200, most: 1000 }
+const LOCK = 'lock table only evidence_entries in access exclusive mode'
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /** True when a transaction waited for a lock as long as it may. */
@@ -15,11 +16,11 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === LOCK_NOT_AVAILABLE
 }
 
-export interface LockedWork {
-  /** Runs in the same transaction, before requests have to wait. False when there is nothing to do. */
-  readonly before?: (tx: Transaction) => Promise<boolean>
-  /** Must take milliseconds. */
-  readonly work: (tx: Transaction) => Promise<void>
+export interface LockedChange {
+  /** Returns the statements to run with the table locked; none when there is nothing to do. Requests do not wait yet. */
+  readonly plan: (tx: Transaction) => Promise<readonly string[]>
+  /** Called after the statements, before COMMIT. */
+  readonly onChanged?: () => void
   readonly signal?: AbortSignal | undefined
   readonly attempts?: number
 }
@@ -28,19 +29,21 @@ export interface LockedWork {
  * Changes the table of evidence entries on PostgreSQL with no other transaction in it. Returns false when a long
  * transaction did not leave it in all attempts: then nothing was changed.
  */
-export async function withEntriesLocked(
+export async function changeEntriesTable(
   database: Database,
-  { before, work, signal, attempts = ATTEMPTS }: LockedWork,
+  { plan, onChanged, signal, attempts = ATTEMPTS }: LockedChange,
 ): Promise<boolean> {
   for (let attempt = 0; attempt < attempts && signal?.aborted !== true; attempt += 1) {
     try {
       await database.write(async (tx) => {
         // A weaker lock first: requests do not wait for it, and an autovacuum of the table ends for it.
         await sql`lock table only evidence_entries in share update exclusive mode`.execute(tx.query)
-        if (before !== undefined && !(await before(tx))) return
-        await sql`set local lock_timeout = ${sql.lit(LOCK_MS)}`.execute(tx.query)
-        await sql`lock table only evidence_entries in access exclusive mode`.execute(tx.query)
-        await work(tx)
+        const statements = await plan(tx)
+        if (statements.length === 0) return
+        // In one message: requests wait from here on, and must not wait for round trips of a busy process.
+        const locked = [`set local lock_timeout = ${LOCK_MS}`, LOCK, ...statements]
+        await sql.raw(locked.join('; ')).execute(tx.query)
+        onChanged?.()
       })
       return true
     } catch (error) {

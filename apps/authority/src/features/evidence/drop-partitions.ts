@@ -8,7 +8,7 @@ import { checkLease } from '../../database/locks/leases.ts'
 import type { Lease } from '../../database/locks/leases.ts'
 import { listPartitionsThrough, readLayout } from '../../database/partitions/evidence-partitions.ts'
 import type { Partition } from '../../database/partitions/evidence-partitions.ts'
-import { withEntriesLocked } from '../../database/partitions/table-lock.ts'
+import { changeEntriesTable } from '../../database/partitions/table-lock.ts'
 
 const ROWS = 10_000
 /** The sweep runs every minute. */
@@ -27,17 +27,14 @@ export async function dropRemovedPartitions(
   const { database } = parts
   for (const partition of await listPartitionsThrough(database, removedThrough)) {
     await deleteFacts(parts, lease, partition.to - 1)
-    const before = async (tx: Transaction): Promise<boolean> => {
+    const plan = async (tx: Transaction): Promise<readonly string[]> => {
       await checkLease(tx, lease)
-      if (!(await isRemoved(tx, partition))) return false
+      if (!(await isRemoved(tx, partition))) return []
       // Ends an autovacuum of it, which no request waits for.
       await sql`lock table ${sql.table(partition.name)} in share update exclusive mode`.execute(tx.query)
-      return true
+      return [`drop table ${partition.name}`]
     }
-    const work = async ({ query }: Transaction): Promise<void> => {
-      await sql`drop table ${sql.table(partition.name)}`.execute(query)
-    }
-    if (!(await withEntriesLocked(database, { before, work, signal, attempts: ATTEMPTS }))) return false
+    if (!(await changeEntriesTable(database, { plan, signal, attempts: ATTEMPTS }))) return false
     faultPoint('retention-dropped')
   }
   return true
