@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { chainEntry, readEventLine } from '@chancery/protocol'
 import type { ChainedEntry, EntrySubject, ReadEvent } from '@chancery/protocol'
-import pg from 'pg'
+import type pg from 'pg'
 
 const BATCH = 3000
 
