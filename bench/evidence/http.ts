@@ -9,7 +9,7 @@ import { EvidenceLines } from './lines.ts'
 import type { MadeEntry } from './lines.ts'
 import { openSetup, drawSample } from './setup.ts'
 import type { EvidenceSetup } from './setup.ts'
-import { appendEntries } from './seed.ts'
+import { appendEntries, countAsDescribed } from './seed.ts'
 import { createNetwork } from '../lib/network.ts'
 import { measureAgainstLimit } from '../lib/node-bench.ts'
 import type { NodeWork } from '../lib/node-bench.ts'
@@ -55,8 +55,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
       texts.push(writeJson({ evidence: await setup.sign(decision) }))
     }
     await appendEntries(client, entries)
-    // Entries of the product come with their facts. These do not, and describing them is no part of a submission.
-    await client.query('update decision_facts_head set described_through = (select last_sequence from evidence_head)')
+    await countAsDescribed(client)
     await awaitLog(client, setup)
     return texts
   }

@@ -25,7 +25,9 @@ export async function operatorOf(network: BenchNetwork, port: number): Promise<B
     const facts = { method, path, query: named, audience, body: body ?? {}, timestamp, nonce: randomUUID() }
     const target = new URL(`http://${HOST}:${port}${path}`)
     for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value)
-    const headers = { 'content-type': 'application/json', ...(await signOperatorRequest(facts, signer)) }
+    const signature = await signOperatorRequest(facts, signer)
+    // As the client library sends it: fetch would ask for compression.
+    const headers = { 'content-type': 'application/json', 'accept-encoding': 'identity', ...signature }
     const sent = body === undefined ? {} : { body: writeJson(body) }
     const answer = await fetch(target, { method, headers, ...sent })
     if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`)

@@ -74,7 +74,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
 ])
 
 const USAGE =
-  'npm run campaign -- NAME [--count N] [--seed S] [--nodes N] [--minutes M] [--pace SECONDS] [--mode strict|gathered], or --list, or --all [--part N/N] [--seed S]; --report FILE'
+  'npm run campaign -- NAME [--count N] [--seed S] [--nodes N] [--minutes M] [--pace SECONDS] [--mode strict|gathered] [--workers N], or --list, or --all [--part N/N] [--seed S]; --report FILE'
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -140,7 +140,7 @@ interface Call {
   readonly count: number | undefined
   readonly seed: number
   /** Options that only some campaigns have. */
-  readonly more: Pick<CampaignOptions, 'nodes' | 'minutes' | 'pace' | 'mode'>
+  readonly more: Pick<CampaignOptions, 'nodes' | 'minutes' | 'pace' | 'mode' | 'workers'>
   /** With `--all --part 2/4` every fourth campaign, from the second on. */
   readonly part: number
   readonly parts: number
@@ -158,6 +158,7 @@ function readCall(args: string[]): Call | string {
     minutes: { type: 'string' },
     pace: { type: 'string' },
     mode: { type: 'string' },
+    workers: { type: 'string' },
     part: { type: 'string', default: '1/1' },
     report: { type: 'string' },
   } as const
@@ -178,8 +179,8 @@ function readCall(args: string[]): Call | string {
   }
 }
 
-function readMore(values: Readonly<Partial<Record<'nodes' | 'minutes' | 'pace' | 'mode', string>>>): Call['more'] {
-  const { nodes, minutes, pace, mode } = values
+function readMore(values: Readonly<Partial<Record<keyof Call['more'], string>>>): Call['more'] {
+  const { nodes, minutes, pace, mode, workers } = values
   if (mode !== undefined && mode !== 'strict' && mode !== 'gathered')
     throw new TypeError(`${mode} is not strict or gathered`)
   return {
@@ -188,6 +189,7 @@ function readMore(values: Readonly<Partial<Record<'nodes' | 'minutes' | 'pace' |
     // As NA_HEARTBEAT_SECONDS.
     ...(pace === undefined ? {} : { pace: readWhole(pace, 10, 900) }),
     ...(mode === undefined ? {} : { mode }),
+    ...(workers === undefined ? {} : { workers: readWhole(workers, 1, 64) }),
   }
 }
 

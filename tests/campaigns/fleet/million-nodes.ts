@@ -21,6 +21,8 @@ const DEFAULT_MINUTES = 1
 const DEFAULT_PACE_SECONDS = 60
 const MAX_P99_MS = 250
 const MAX_OVERLOADED_SHARE = 0.001
+/** Of the interval: nodes spread their heartbeats by a tenth. Later than that, the machine does not carry the fleet. */
+const MAX_LATE_SHARE = 0.1
 /** A shorter run measures the start of the processes. */
 const JUDGED_SECONDS = 60
 const MEMORY_SECONDS = 300
@@ -41,6 +43,7 @@ export async function run(options: CampaignOptions): Promise<CampaignResult> {
     seed: String(seed),
     mode,
     paceSeconds,
+    workers: options.workers ?? 1,
   }
   const site = await openSite(plan, log)
   const generator = new FleetGenerator()
@@ -152,10 +155,13 @@ class FleetRun {
   }
 
   #judge(report: FleetReport, { rssMbPerMinute, rssStartMb, seconds }: ResourceFigures): void {
-    const { runSeconds } = this.#facts
+    const { plan, runSeconds } = this.#facts
     if (runSeconds >= JUDGED_SECONDS) {
       if (!(report.answerP99Ms <= MAX_P99_MS)) this.#violations.push(`p99 of answers ${report.answerP99Ms} ms`)
       const share = report.overloaded / (report.allAcknowledged + report.overloaded)
+      const late = report.waitP99Ms / 1000
+      if (!(late <= plan.paceSeconds * MAX_LATE_SHARE))
+        this.#violations.push(`heartbeats were sent up to ${late.toFixed(1)} s late (p99)`)
       if (share > MAX_OVERLOADED_SHARE) this.#violations.push(`${report.overloaded} answers 429 or 503`)
     }
     const growth = (rssMbPerMinute * seconds) / 60
@@ -171,6 +177,7 @@ class FleetRun {
     const beats = (report.acknowledged / report.seconds) * resources.seconds
     return {
       mode: plan.mode,
+      workers: plan.workers,
       nodes: plan.nodes,
       pace_s: plan.paceSeconds,
       seconds: round(report.seconds, 1),

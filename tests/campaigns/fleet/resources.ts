@@ -22,6 +22,7 @@ export interface ResourceFigures {
 }
 
 interface Watched {
+  /** Its workers count, too. */
   readonly authority: number
   /** Processes of the campaign itself. */
   readonly generators: readonly number[]
@@ -53,7 +54,7 @@ export class ResourceWatch {
     const { authority, generators } = this.#watched
     this.#from = {
       at: performance.now(),
-      authority: processSeconds(authority),
+      authority: total(withChildren(authority)),
       generators: total(generators),
       machine: machineSeconds(),
       wal: await this.#walBytes(),
@@ -66,7 +67,7 @@ export class ResourceWatch {
     clearInterval(this.#timer)
     this.#sample()
     const { at, authority, generators, machine, wal } = this.#from
-    const authoritySeconds = processSeconds(this.#watched.authority) - authority
+    const authoritySeconds = total(withChildren(this.#watched.authority)) - authority
     const postgresSeconds = [...this.#postgres.values()].reduce((sum, { from, now }) => sum + now - from, 0)
     const generatorSeconds = total(this.#watched.generators) - generators
     const ownSeconds = authoritySeconds + postgresSeconds + generatorSeconds
@@ -86,7 +87,8 @@ export class ResourceWatch {
 
   #sample(): void {
     const minute = (performance.now() - this.#from.at) / 60_000
-    this.#rss.push({ minute, mb: residentMiB(this.#watched.authority) })
+    const mb = withChildren(this.#watched.authority).reduce((sum, pid) => sum + residentMiB(pid), 0)
+    this.#rss.push({ minute, mb })
     for (const pid of childPids(this.#server)) {
       const known = this.#postgres.get(pid)
       const now = processSeconds(pid)
@@ -106,6 +108,10 @@ export class ResourceWatch {
 
 function total(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + processSeconds(pid), 0)
+}
+
+function withChildren(pid: number): number[] {
+  return [pid, ...childPids(pid)]
 }
 
 function parentOf(pid: number): number {

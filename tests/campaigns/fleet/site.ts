@@ -26,8 +26,11 @@ export interface FleetPlan {
   readonly seed: string
   readonly mode: FleetMode
   readonly paceSeconds: number
+  /** Worker processes of the authority. */
+  readonly workers: number
 }
 
+const REDIS = process.env['CHANCERY_TEST_REDIS'] ?? 'redis://127.0.0.1:6379'
 /** Smaller fleets use the server of the tests: a separate one takes seconds to start. */
 const OWN_SERVER_NODES = 5000
 /** Everything else is as installed. With a smaller log, PostgreSQL writes each page again and again. */
@@ -66,10 +69,11 @@ export async function openSite(plan: FleetPlan, log: (line: string) => void): Pr
     const authority = await startCommandAuthority(folder, {
       ...network.settings,
       DATABASE_URL: url,
-      RATE_LIMIT_STORE: 'memory',
+      ...(plan.workers > 1 ? { RATE_LIMIT_STORE: 'redis', REDIS_URL: REDIS } : { RATE_LIMIT_STORE: 'memory' }),
       NA_HEARTBEAT_SECONDS: String(plan.paceSeconds),
       NA_PROXY_HOPS: '1',
       NA_CLOCK_CHECK: 'off',
+      NA_WORKERS: String(plan.workers),
       ...MODES[plan.mode],
     })
     undo.push(async () => {

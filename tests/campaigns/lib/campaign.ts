@@ -11,6 +11,8 @@ export interface CampaignOptions {
   readonly pace?: number
   /** How the authority stores heartbeats. */
   readonly mode?: 'strict' | 'gathered'
+  /** Worker processes of the authority. */
+  readonly workers?: number
 }
 
 export interface CampaignResult {
