@@ -10,7 +10,7 @@ import { changeJson } from './version-change.ts'
 const SIGNATURE_ROOM = 2048
 const [CLOSE_OBJECT, COMMA] = [0x7d, 0x2c]
 /** States that stay although they are not committed. */
-const RECENT = 3
+const RECENT = 4
 /** Fast: a segment is written while the lock of the list is held. */
 const LEVEL = 1
 
@@ -54,9 +54,9 @@ export class ListStates {
   /** Begins a state, empty or as a copy. Segments are shared, because they are never changed in place. */
   open({ state, from }: { readonly state: number; readonly from?: number | undefined }): void {
     this.#states.set(state, new Map(from === undefined ? [] : this.#state(from)))
-    // A build uses two states. Those of builds that failed would stay until one is committed, each as large as a list.
-    for (const each of this.#states.keys())
-      if (each <= state - RECENT && each !== from && each !== this.#kept) this.#states.delete(each)
+    // A build uses two or three states. Those of builds that were given up are each as large as a list.
+    const old = [...this.#states.keys()].filter((each) => each <= state - RECENT)
+    this.discard({ states: old.filter((each) => each !== from && each !== this.#kept) })
   }
 
   /** Removes the states of a build that failed. */
@@ -114,8 +114,6 @@ export class ListStates {
     const difference = compare(previous ?? new Map<number, Segment>(), state)
     const bytes = join(state, given.before, given.after, SIGNATURE_ROOM)
     const signedBytes = bytes.length - SIGNATURE_ROOM
-    // The lock of the list is held, so another one that waits was given up.
-    this.#unsigned.clear()
     this.#unsigned.set(given.state, bytes.slice(0, signedBytes))
     return {
       bytes,
