@@ -1,7 +1,17 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -99,10 +109,11 @@ class Image {
     const enter = ['/bin/sh', '-c', ENTER, 'enter', this.root, this.data, User]
     const emulated = values.architecture === OWN ? command : [EMULATOR, ...command]
     const child = spawn('unshare', [...space, ...inside, ...enter, ...emulated], { stdio: ['ignore', 'pipe', 'pipe'] })
-    // unshare keeps SIGTERM to itself; an engine would give it to the first process of the container.
+    // unshare keeps SIGTERM to itself; an engine would give it to the first process of the container. That process has
+    // changed its user, so it does not end with unshare either.
     const killUnshare = child.kill.bind(child)
     child.kill = (signal) => {
-      const [first] = signal === 'SIGTERM' ? childrenOf(child.pid ?? 0) : []
+      const [first] = childrenOf(child.pid ?? 0)
       return first === undefined ? killUnshare(signal) : process.kill(first, signal)
     }
     return child
@@ -114,7 +125,9 @@ class Image {
 }
 
 function childrenOf(pid: number): readonly number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+  const file = `/proc/${pid}/task/${pid}/children`
+  // Without children the text is empty, and 0 would be every process of this group.
+  return existsSync(file) ? (readFileSync(file, 'utf8').match(/\d+/g) ?? []).map(Number) : []
 }
 
 /** Asked of the image's own Node.js, as the image's own user. */
