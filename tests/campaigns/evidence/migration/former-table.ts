@@ -19,9 +19,8 @@ export async function restoreFormerTable(client: pg.Client): Promise<void> {
     try {
       await client.query('begin')
       await client.query('lock table evidence_entries in share update exclusive mode')
-      await client.query("set local lock_timeout = '100ms'")
-      for (const statement of BACK) await client.query(statement)
-      await client.query('commit')
+      // In one message, as the change itself: the watch sees this lock, too.
+      await client.query(["set local lock_timeout = '100ms'", ...BACK, 'commit'].join('; '))
       return
     } catch (error) {
       await client.query('rollback')
