@@ -41,7 +41,9 @@ export async function changeEntriesTable(
         const statements = await plan(tx)
         if (statements.length === 0) return
         // In one message: requests wait from here on, and must not wait for round trips of a busy process.
-        const locked = [`set local lock_timeout = ${LOCK_MS}`, LOCK, ...statements]
+        // COMMIT does not wait for the disk. A crash can undo the change, and the next run makes it again.
+        const local = [`set local lock_timeout = ${LOCK_MS}`, 'set local synchronous_commit = off']
+        const locked = [...local, LOCK, ...statements]
         await sql.raw(locked.join('; ')).execute(tx.query)
         onChanged?.()
       })
