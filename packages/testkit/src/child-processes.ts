@@ -14,7 +14,8 @@ export function isRunning(pid: number): boolean {
   return state !== undefined && state !== 'Z' && state !== 'X'
 }
 
-function parentOf(pid: number): number | undefined {
+/** Undefined when the process has ended. */
+export function parentOf(pid: number): number | undefined {
   const [, parent] = statFields(pid)
   return parent === undefined ? undefined : Number(parent)
 }

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { childPids } from '@chancery/testkit'
+import { childPids, parentOf } from '@chancery/testkit'
 import type pg from 'pg'
 import { machineSeconds, processSeconds, residentMiB } from '../../../bench/lib/cpu.ts'
 import { slopeOf } from '../../../bench/lib/statistics.ts'
@@ -46,7 +45,7 @@ export class ResourceWatch {
 
   async start(): Promise<void> {
     const { rows } = await this.#client.query<{ readonly pid: number }>('select pg_backend_pid() as pid')
-    this.#server = parentOf(rows[0]?.pid ?? 0)
+    this.#server = parentOf(rows[0]?.pid ?? 0) ?? 0
     for (const pid of childPids(this.#server)) {
       const from = processSeconds(pid)
       this.#postgres.set(pid, { from, now: from })
@@ -112,8 +111,4 @@ function total(pids: readonly number[]): number {
 
 function withChildren(pid: number): number[] {
   return [pid, ...childPids(pid)]
-}
-
-function parentOf(pid: number): number {
-  return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0)
 }
