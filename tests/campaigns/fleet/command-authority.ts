@@ -45,7 +45,10 @@ export async function startCommandAuthority(
   const isRunning = (): boolean => child.exitCode === null && child.signalCode === null
   const url = `http://127.0.0.1:${port}`
   const deadline = performance.now() + START_SECONDS * 1000
-  while ((await send(url, 'GET', '/readyz').catch(() => undefined))?.status !== 200) {
+  const workers = Number(settings['NA_WORKERS'] ?? 1)
+  // The first worker starts alone. A connection opened before the others serve would stay with it.
+  const areAllServing = (): boolean => workers === 1 || log.split('"worker serves"').length > workers
+  while (!areAllServing() || (await send(url, 'GET', '/readyz').catch(() => undefined))?.status !== 200) {
     if (!isRunning()) throw new Error(`the authority ended at its start: ${log}`)
     if (performance.now() > deadline) {
       end()

@@ -33,8 +33,13 @@ export interface FleetPlan {
 const REDIS = process.env['CHANCERY_TEST_REDIS'] ?? 'redis://127.0.0.1:6379'
 /** Smaller fleets use the server of the tests: a separate one takes seconds to start. */
 const OWN_SERVER_NODES = 5000
-/** Everything else is as installed. With a smaller log, PostgreSQL writes each page again and again. */
-const SERVER_SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' }
+/** As large-fleets.md says. Everything else is as installed. */
+const SERVER_SETTINGS = {
+  shared_buffers: '512MB',
+  checkpoint_timeout: '30min',
+  max_wal_size: '8GB',
+  wal_compression: 'lz4',
+}
 
 /** A filled database with an authority on it. */
 export interface Site {
@@ -74,6 +79,8 @@ export async function openSite(plan: FleetPlan, log: (line: string) => void): Pr
       NA_PROXY_HOPS: '1',
       NA_CLOCK_CHECK: 'off',
       NA_WORKERS: String(plan.workers),
+      // Says when each worker serves.
+      LOG_LEVEL: 'info',
       ...MODES[plan.mode],
     })
     undo.push(async () => {

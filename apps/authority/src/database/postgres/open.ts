@@ -6,7 +6,7 @@ import pg from 'pg'
 import { DatabaseUnavailableError, LockTimeoutError } from '../database.ts'
 import type { Database, Query, Statement, Transaction } from '../database.ts'
 import { BEGIN, PostgresClient, isRefusedCommit, sqlState } from './client.ts'
-import { LIMITS_MS, ServerIdentity, pooledClient } from './pooled-client.ts'
+import { LIMITS_MS, NOT_COMPILED, ServerIdentity, pooledClient } from './pooled-client.ts'
 import type { Tables } from '../tables.ts'
 import { commitProbe, growPostgres, undoneProbe } from '../probe-work.ts'
 import { cachePlan } from '../statement.ts'
@@ -30,11 +30,13 @@ const POOL_SIZE = 20
 /** Connections for named statements: few, because each is for a batch and rarely runs twice at once. */
 const NAMED_POOL_SIZE = 6
 
+const NO_COMPILING = `-c jit=${NOT_COMPILED.jit}`
+
 /**
  * Plans are made once per connection: a new plan for every batch would cost as much as running it. A plan may be made
- * while tables are still empty, so it must not scan whole tables, and nothing is compiled for it.
+ * while tables are still empty, so it must not scan whole tables.
  */
-const ONE_PLAN = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off'
+const ONE_PLAN = `-c plan_cache_mode=force_generic_plan -c enable_seqscan=off ${NO_COMPILING}`
 
 const DISK_FULL = '53100'
 
@@ -49,7 +51,7 @@ export function openPostgres(url: string, pooler: Pooler = 'none'): Database {
   const identity = new ServerIdentity(onLost)
   const settings = isPooled
     ? { Client: pooledClient(identity), pipeline: true }
-    : { Client: PostgresClient, ...LIMITS_MS }
+    : { Client: PostgresClient, ...LIMITS_MS, options: NO_COMPILING }
   const plans = isPooled ? {} : { options: ONE_PLAN, pipeline: true }
   const pool = openPool(url, { max: POOL_SIZE, ...settings }, onLost)
   const named = openPool(url, { max: NAMED_POOL_SIZE, ...settings, ...plans }, onLost)

@@ -20,8 +20,11 @@ const BEGIN_TIMEOUT_MS = 2000
 const READ_SERVER = `extract(epoch from pg_postmaster_start_time())::text || ' ' || pg_is_in_recovery()::text || ' '
   || (select oid from pg_database where datname = current_database())::text`
 
+/** To compile a statement takes longer than it runs. */
+export const NOT_COMPILED = { jit: 'off' } as const
+
 /** Until the end of the transaction: settings of the session would stay with a connection that others get next. */
-const SET_LIMITS = Object.entries(LIMITS_MS)
+const SET_LIMITS = Object.entries({ ...LIMITS_MS, ...NOT_COMPILED })
   .map(([name, value]) => `set_config('${name}', '${value}', true) as ${name}`)
   .join(', ')
 

@@ -4,8 +4,12 @@ import type { NodeCounts } from './queries/counts.ts'
 
 /** A caller waits this long for counts of a large network. */
 const WAIT_MS = 100
-/** Counts of a large network are counted again after this time, and not used after the other. */
+/** Counts of a large network are counted again after this time, or later when counting takes long. */
 const FRESH_MS = 5000
+/** Counting takes a fiftieth of the time at most: the database has other work. */
+const REST_FACTOR = 50
+const MAX_FRESH_MS = 30_000
+/** Older counts are not used. */
 const MAX_AGE_MS = 60_000
 
 /**
@@ -15,7 +19,7 @@ const MAX_AGE_MS = 60_000
 export class NodeCounter {
   readonly #clock: Pick<Clock, 'monotonicMs'>
   readonly #count: () => Promise<NodeCounts>
-  #last: { readonly counts: NodeCounts; readonly at: number } | undefined
+  #last: { readonly counts: NodeCounts; readonly at: number; readonly freshMs: number } | undefined
   #running: Promise<NodeCounts> | undefined
 
   constructor(clock: Pick<Clock, 'monotonicMs'>, count: () => Promise<NodeCounts>) {
@@ -26,7 +30,7 @@ export class NodeCounter {
   /** Undefined when the counts of a large network are not ready. */
   async read(isLarge: boolean): Promise<NodeCounts | undefined> {
     if (!isLarge) return this.#count()
-    if (this.#ageMs() < FRESH_MS) return this.#last?.counts
+    if (this.#last !== undefined && this.#ageMs() < this.#last.freshMs) return this.#last.counts
     const running = this.#refresh()
     const stop = new AbortController()
     const waited = pause(WAIT_MS, undefined, { signal: stop.signal }).catch(() => undefined)
@@ -39,9 +43,12 @@ export class NodeCounter {
   }
 
   #refresh(): Promise<NodeCounts> {
+    const began = this.#clock.monotonicMs()
     this.#running ??= this.#count()
       .then((counts) => {
-        this.#last = { counts, at: this.#clock.monotonicMs() }
+        const at = this.#clock.monotonicMs()
+        const freshMs = Math.min(Math.max(FRESH_MS, (at - began) * REST_FACTOR), MAX_FRESH_MS)
+        this.#last = { counts, at, freshMs }
         return counts
       })
       .finally(() => {
