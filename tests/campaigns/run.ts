@@ -74,7 +74,7 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
 ])
 
 const USAGE =
-  'npm run campaign -- NAME [--count N] [--seed S] [--nodes N] [--minutes M] [--pace SECONDS] [--mode strict|gathered] [--workers N], or --list, or --all [--part N/N] [--seed S]; --report FILE'
+  'npm run campaign -- NAME [--count N] [--seed S] [--nodes N] [--minutes M] [--pace SECONDS] [--mode strict|gathered] [--workers N] [--table evidence|audit], or --list, or --all [--part N/N] [--seed S]; --report FILE'
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -140,7 +140,7 @@ interface Call {
   readonly count: number | undefined
   readonly seed: number
   /** Options that only some campaigns have. */
-  readonly more: Pick<CampaignOptions, 'nodes' | 'minutes' | 'pace' | 'mode' | 'workers'>
+  readonly more: Pick<CampaignOptions, 'nodes' | 'minutes' | 'pace' | 'mode' | 'workers' | 'table'>
   /** With `--all --part 2/4` every fourth campaign, from the second on. */
   readonly part: number
   readonly parts: number
@@ -159,6 +159,7 @@ function readCall(args: string[]): Call | string {
     pace: { type: 'string' },
     mode: { type: 'string' },
     workers: { type: 'string' },
+    table: { type: 'string' },
     part: { type: 'string', default: '1/1' },
     report: { type: 'string' },
   } as const
@@ -180,9 +181,11 @@ function readCall(args: string[]): Call | string {
 }
 
 function readMore(values: Readonly<Partial<Record<keyof Call['more'], string>>>): Call['more'] {
-  const { nodes, minutes, pace, mode, workers } = values
+  const { nodes, minutes, pace, mode, workers, table } = values
   if (mode !== undefined && mode !== 'strict' && mode !== 'gathered')
     throw new TypeError(`${mode} is not strict or gathered`)
+  if (table !== undefined && table !== 'evidence' && table !== 'audit')
+    throw new TypeError(`${table} is not evidence or audit`)
   return {
     ...(nodes === undefined ? {} : { nodes: readWhole(nodes, 1, 1e7) }),
     ...(minutes === undefined ? {} : { minutes: readWhole(minutes, 1, 1440) }),
@@ -190,6 +193,7 @@ function readMore(values: Readonly<Partial<Record<keyof Call['more'], string>>>)
     ...(pace === undefined ? {} : { pace: readWhole(pace, 10, 900) }),
     ...(mode === undefined ? {} : { mode }),
     ...(workers === undefined ? {} : { workers: readWhole(workers, 1, 64) }),
+    ...(table === undefined ? {} : { table }),
   }
 }
 

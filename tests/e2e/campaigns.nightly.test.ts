@@ -49,6 +49,11 @@ describe('campaigns with small counts', () => {
       async () => ({ run: (options) => runTracks({ ...options, callers: 10 }, ONE_WINNER, [retention]) }),
     ],
     ['online-migration', 5, async () => ({ run: (options) => runMigration({ ...options, rows: 3000 }) })],
+    [
+      'online-migration',
+      5,
+      async () => ({ run: (options) => runMigration({ ...options, rows: 3000, table: 'audit' }) }),
+    ],
     ['outside-reader', 2, () => import('../campaigns/faults/outside-reader.ts')],
     ['pack-histories', 40, () => import('../campaigns/evidence/pack-histories.ts')],
     ['archive-tamper', 1000, () => import('../campaigns/evidence/archive-tamper.ts')],

@@ -11,6 +11,8 @@ export interface CampaignOptions {
   readonly pace?: number
   /** How the authority stores heartbeats. */
   readonly mode?: 'strict' | 'gathered'
+  /** Which tables, for campaigns that change them. */
+  readonly table?: 'evidence' | 'audit'
   /** Worker processes of the authority. */
   readonly workers?: number
 }

@@ -1,7 +1,9 @@
 import { DAY, writeInstant, writeSortable } from '@chancery/protocol'
-import type { AuditEventType } from '@chancery/contract'
 import type { Instant } from '@chancery/protocol'
+import { dropOldPartitions } from './drop-partitions.ts'
 import type { Audit } from './record.ts'
+import { leastPosition } from './sequence.ts'
+import { STAYING } from './staying-events.ts'
 import { subjectsOf } from './subjects.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { withLease } from '../database/locks/leases.ts'
@@ -10,13 +12,6 @@ import type { LeaseParts } from '../database/locks/leases.ts'
 const ROWS = 500
 const MAX_BATCHES = 200
 const LEASE_SECONDS = 300
-
-/** Read as permanent state: which treaties were revoked, which rules removed, and which lists may have a gap. */
-const STAYING: readonly string[] = [
-  'recognition_treaty_revoked',
-  'admission_rule_removed',
-  'state_recovered',
-] satisfies AuditEventType[]
 
 interface RemovalParts extends LeaseParts {
   readonly audit: Audit
@@ -27,13 +22,15 @@ interface RemovalParts extends LeaseParts {
 /**
  * Removes audit events that are older than NA_AUDIT_KEPT_DAYS and that every forwarder and every named export has
  * stored elsewhere. Without either nothing is removed. The event at the position of a reader stays, so each continues
- * from there, and sequences are never used twice. Each batch records an event with the removed sequences.
+ * from there, and sequences are never used twice. Each batch records an event with the removed sequences. On PostgreSQL
+ * whole partitions are dropped first.
  */
 export async function removeForwardedEvents(parts: RemovalParts, signal: AbortSignal): Promise<void> {
   const { auditKeptDays } = parts.settings
   if (auditKeptDays === 0) return
   const cutoff = parts.purgeClock.daily.now() - BigInt(auditKeptDays) * DAY
-  await withLease(parts, 'audit-removal', LEASE_SECONDS, async () => {
+  await withLease(parts, 'audit-removal', LEASE_SECONDS, async (lease) => {
+    if (!(await dropOldPartitions(parts, lease, cutoff, signal))) return
     let last: number | undefined = 0
     for (let batch = 0; batch < MAX_BATCHES && last !== undefined && !signal.aborted; batch += 1)
       last = await removeSome(parts, cutoff, last)
@@ -75,16 +72,13 @@ interface NumberedRow {
 
 /** Numbered events before the position of the slowest reader, in order. */
 async function listStoredElsewhere(tx: Reader, after: number): Promise<readonly NumberedRow[]> {
-  const least = await tx
-    .selectFrom('audit_forwards')
-    .select((eb) => eb.fn.min('sequence').as('sequence'))
-    .executeTakeFirst()
+  const least = await leastPosition(tx)
   return tx
     .selectFrom('audit_numbers as n')
     .innerJoin('audit_events as e', 'e.event_id', 'n.event_id')
     .select(['n.sequence', 'n.event_id', 'e.event_type', 'e.event_json', 'e.created_at'])
     .where('n.sequence', '>', after)
-    .where('n.sequence', '<', Number(least?.sequence ?? 0))
+    .where('n.sequence', '<', least)
     .orderBy('n.sequence')
     .limit(ROWS)
     .execute()

@@ -42,11 +42,13 @@ export function readNumbered(db: Reader, after: number, limit: number): Promise<
     .execute()
 }
 
+/** The event with a sequence. A number may be stored longer than its event, and is none then. */
 export async function findNumber(db: Reader, sequence: number): Promise<string | undefined> {
   const row = await db
     .selectFrom('audit_numbers')
-    .select('event_id')
-    .where('sequence', '=', sequence)
+    .innerJoin('audit_events', 'audit_events.event_id', 'audit_numbers.event_id')
+    .select('audit_numbers.event_id')
+    .where('audit_numbers.sequence', '=', sequence)
     .executeTakeFirst()
   return row?.event_id
 }
@@ -58,6 +60,15 @@ export async function findLastNumber(db: Reader): Promise<number> {
     .select((eb) => eb.fn.max('sequence').as('last'))
     .executeTakeFirst()
   return Number(row?.last ?? 0)
+}
+
+/** The position of the slowest reader; 0 without one. */
+export async function leastPosition(db: Reader): Promise<number> {
+  const row = await db
+    .selectFrom('audit_forwards')
+    .select((eb) => eb.fn.min('sequence').as('sequence'))
+    .executeTakeFirst()
+  return Number(row?.sequence ?? 0)
 }
 
 interface Progress {

@@ -79,12 +79,17 @@ export async function listEventsOf(
 ): Promise<readonly SubjectEvent[]> {
   const found = new Map<string, EventPosition>()
   for (const subject of new Set(subjects)) {
-    let query = db.selectFrom('audit_subjects').select(['created_at', 'event_id']).where('subject', '=', subject)
+    // A subject may be stored longer than its event. It must not take the place of another.
+    let query = db
+      .selectFrom('audit_subjects as s')
+      .innerJoin('audit_events as e', 'e.event_id', 's.event_id')
+      .select(['s.created_at', 's.event_id'])
+      .where('s.subject', '=', subject)
     if (before !== undefined)
       query = query
-        .where('created_at', '<=', before.created_at)
-        .where((eb) => eb.or([eb('created_at', '<', before.created_at), eb('event_id', '<', before.event_id)]))
-    const rows = await query.orderBy('created_at', 'desc').orderBy('event_id', 'desc').limit(limit).execute()
+        .where('s.created_at', '<=', before.created_at)
+        .where((eb) => eb.or([eb('s.created_at', '<', before.created_at), eb('s.event_id', '<', before.event_id)]))
+    const rows = await query.orderBy('s.created_at', 'desc').orderBy('s.event_id', 'desc').limit(limit).execute()
     for (const row of rows) found.set(row.event_id, row)
   }
   const ids = [...found.values()]

@@ -51,6 +51,7 @@ import { liveness } from './migrations/0044-liveness.ts'
 import { tableRows } from './migrations/0045-table-rows.ts'
 import { listSegments } from './migrations/0046-list-segments.ts'
 import { evidencePartitions } from './migrations/0047-evidence-partitions.ts'
+import { auditPartitions } from './migrations/0048-audit-partitions.ts'
 import { UnfinishedCopyError, isCopyUnfinished } from './copy/unfinished-copy.ts'
 
 /** Forward only; a released migration is never edited. */
@@ -102,6 +103,7 @@ const MIGRATIONS: readonly Migration[] = [
   tableRows,
   listSegments,
   evidencePartitions,
+  auditPartitions,
 ]
 
 export const EXPECTED_SCHEMA_VERSION: number = MIGRATIONS.length

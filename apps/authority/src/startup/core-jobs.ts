@@ -1,6 +1,7 @@
 import { writeSortable } from '@chancery/protocol'
 import type { Job } from '@chancery/service-kit'
 import { indexOldSubjects } from '../audit/index-subjects.job.ts'
+import { keepAuditPartitions } from '../audit/partitions.job.ts'
 import { removeForwardedEvents } from '../audit/remove.job.ts'
 import { purgeNonces } from '../auth/nonces.ts'
 import { storePurgeClocks } from '../clock/purge-clock.job.ts'
@@ -42,6 +43,7 @@ export function coreJobs(core: Core, settings: Pick<AuthoritySettings, 'auditKep
       run: whenClockIsCorrect(clockCheck, (signal) => removeForwardedEvents({ ...core, settings }, signal)),
     },
     { name: 'audit-subjects', everySeconds: 60, run: (signal) => indexOldSubjects(core, signal) },
+    { name: 'audit-partitions', everySeconds: 60, run: (signal) => keepAuditPartitions(core, signal) },
     { name: 'table-rows', everySeconds: 3600, run: whenClockIsCorrect(clockCheck, () => sampleRows(core)) },
     {
       name: 'purge-limiter-windows',

@@ -9,6 +9,7 @@ export const ONCE: readonly string[] = [
   'purge-idempotency-keys',
   'audit-removal',
   'audit-subjects',
+  'audit-partitions',
   'audit-numbers',
   'purge-limiter-windows',
   'supersede-used',

@@ -13,26 +13,28 @@ interface Observed {
 }
 
 /**
- * Reads the locks of a server again and again: how long a request waits for the table of entries, and how long a
- * transaction excludes all others from it.
+ * Reads the locks of a server again and again: how long a request waits for tables or their partitions, and how
+ * long a transaction excludes all others from them.
  */
 export class LockWatch {
   longestWaitMs = 0
   longestHoldMs = 0
   looks = 0
   readonly #client: pg.Client
+  readonly #pattern: string
   readonly #firstSeen = new Map<string, number>()
   #isWatching = true
   #work: Promise<void> = Promise.resolve()
 
-  private constructor(client: pg.Client) {
+  private constructor(client: pg.Client, tables: readonly string[]) {
     this.#client = client
+    this.#pattern = `^(${tables.join('|')})(_[0-9]+)?$`
   }
 
-  static async start(url: string): Promise<LockWatch> {
+  static async start(url: string, tables: readonly string[]): Promise<LockWatch> {
     const client = new pg.Client({ connectionString: url, application_name: 'campaign' })
     await client.connect()
-    const watch = new LockWatch(client)
+    const watch = new LockWatch(client, tables)
     watch.#work = watch.#watch()
     return watch
   }
@@ -57,8 +59,9 @@ export class LockWatch {
           extract(epoch from clock_timestamp() - l.waitstart)::float8 * 1000 as ms
         from pg_locks l join pg_class c on c.oid = l.relation
         where l.locktype = 'relation' and l.database = (select oid from pg_database where datname = current_database())
-          and c.relname ~ '^evidence_entries(_[0-9]+)?$'
+          and c.relname ~ $1
           and ((not l.granted and l.mode in ${OF_REQUESTS}) or (l.granted and l.mode = 'AccessExclusiveLock'))`,
+      values: [this.#pattern],
     })
     this.looks += 1
     const now = performance.now()

@@ -6,18 +6,19 @@ import { createTestNetwork, hasPgBouncer, startAuthorityProcess } from '@chancer
 import { startTemporaryPgBouncer, startTemporaryPostgres } from '@chancery/testkit'
 import type { AuthorityProcess, TestNetwork } from '@chancery/testkit'
 import pg from 'pg'
-import { fillLog } from '../../../../bench/evidence/filler.ts'
 import type { CampaignOptions, CampaignResult } from '../../lib/campaign.ts'
 import { seededRandom } from '../../lib/random.ts'
 import type { Random } from '../../lib/random.ts'
 import { EvidenceScenario, decisionOf } from '../scenario.ts'
-import { isPartitioned, readFacts, restoreFormerSchema, restoreFormerTable } from './former-table.ts'
+import { auditTables } from './audit-tables.ts'
+import { isPartitioned, restoreFormerSchema, restoreFormerTables } from './changed-tables.ts'
+import type { ChangedTables, RowFacts } from './changed-tables.ts'
+import { evidenceTables } from './evidence-tables.ts'
 import { LockWatch } from './lock-watch.ts'
-import { seedChain } from './seed-chain.ts'
 import { SteadyLoad, servedBy } from './steady-load.ts'
 
 export const summary =
-  'evidence entries of the release before are partitioned while two instances serve, with kill -9 of the change'
+  'evidence entries or audit events (--table audit) of the release before are partitioned while two instances serve, with kill -9 of the change'
 /** Kills. */
 export const defaultCount = 20
 
@@ -50,8 +51,9 @@ export async function run(options: MigrationOptions): Promise<CampaignResult> {
   await client.connect()
   try {
     const urls = { direct: server.url, pooled: bouncer?.through(server.url) }
-    await seed(network, client, server.url, options)
-    return await new OnlineMigration(network, client, urls, options).run()
+    const tables = options.table === 'audit' ? auditTables : evidenceTables
+    await seed(network, client, server.url, tables, options)
+    return await new OnlineMigration(network, client, urls, tables, options).run()
   } finally {
     await client.end()
     await bouncer?.stop()
@@ -60,11 +62,12 @@ export async function run(options: MigrationOptions): Promise<CampaignResult> {
   }
 }
 
-/** A database of the release before with a valid chain. Its log and facts are marked as complete. */
+/** A database of the release before with many rows. */
 async function seed(
   network: TestNetwork,
   client: pg.Client,
   url: string,
+  tables: ChangedTables,
   { rows = ROWS, log }: MigrationOptions,
 ): Promise<void> {
   const process = await startAuthorityProcess({ network, settings: { DATABASE_URL: url, ...SETTINGS } })
@@ -72,17 +75,15 @@ async function seed(
   await scenario.execute(decisionOf(await scenario.decide()))
   const exported = (await process.as('standard')('GET', '/admin/evidence/export')).text.split('\n').slice(0, -1)
   await process.stop()
-  await restoreFormerSchema(client)
-  await seedChain(client, exported, rows, log)
-  const { rows: heads } = await client.query<{ last: number }>('select last_sequence::int as last from evidence_head')
-  await fillLog(client, heads[0]?.last ?? 0)
-  await client.query('update decision_facts_head set described_through = (select last_sequence from evidence_head)')
+  await restoreFormerSchema(client, tables)
+  await tables.seed(client, exported, rows, log)
 }
 
 class OnlineMigration {
   readonly #network: TestNetwork
   readonly #client: pg.Client
   readonly #urls: { readonly direct: string; readonly pooled: string | undefined }
+  readonly #tables: ChangedTables
   readonly #options: MigrationOptions
   readonly #random: Random
   readonly #violations: string[] = []
@@ -93,32 +94,34 @@ class OnlineMigration {
     network: TestNetwork,
     client: pg.Client,
     urls: { readonly direct: string; readonly pooled: string | undefined },
+    tables: ChangedTables,
     options: MigrationOptions,
   ) {
     this.#network = network
     this.#client = client
     this.#urls = urls
+    this.#tables = tables
     this.#options = options
     this.#random = seededRandom(options.seed)
   }
 
   async run(): Promise<CampaignResult> {
     const { log, seed: first, count } = this.#options
-    const through = await this.#lastSequence()
-    const before = await readFacts(this.#client, through)
-    log(`${before.entries} entries of the release before`)
+    const before = await this.#tables.read(this.#client)
+    log(`${before.rows} rows of the release before`)
     // The job of the instances waits for its lease: only the processes of the campaign change the table.
     await this.#client.query(
       `insert into job_leases (name, holder, token, acquired_at, expires_at)
-        values ('evidence-partitions', 'campaign', 1, '2020', '9999')
+        values ($1, 'campaign', 1, '2020', '9999')
         on conflict (name) do update set acquired_at = '2020', expires_at = '9999'`,
+      [this.#tables.job],
     )
     const instances = await this.#startInstances()
-    const watch = await LockWatch.start(this.#urls.direct)
-    const loads = await Promise.all(instances.map((each, at) => SteadyLoad.start(each, first + at)))
+    const watch = await LockWatch.start(this.#urls.direct, this.#tables.names)
+    const loads = await Promise.all(instances.map((each, at) => SteadyLoad.start(each, first + at, this.#tables.targets)))
     try {
       await pause(AT_REST_MS)
-      if (await isPartitioned(this.#client)) this.#violations.push('an instance has partitioned the table at its start')
+      if (await isPartitioned(this.#client, this.#tables)) this.#violations.push('an instance has partitioned the table at its start')
       while (this.#kills < count) await this.#kill()
       await this.#change({})
       await pause(AT_REST_MS)
@@ -127,7 +130,7 @@ class OnlineMigration {
       await watch.stop()
       await Promise.all(instances.map((each) => each.stop()))
     }
-    await this.#compare(before, through, loads)
+    await this.#compare(before, loads)
     if (watch.longestWaitMs > MOST_LOCK_MS)
       this.#violations.push(`a request waited ${watch.longestWaitMs} ms for a lock`)
     if (watch.longestHoldMs > MOST_LOCK_MS) this.#violations.push(`a lock was held for ${watch.longestHoldMs} ms`)
@@ -138,13 +141,14 @@ class OnlineMigration {
       cases: this.#kills,
       violations: this.#violations.length + failures.length,
       figures: {
-        rows: before.entries,
+        table: this.#tables.names[0],
+        rows: before.rows,
         kills: this.#kills,
         changes: this.#changes,
         instances: instances.length,
         requests: times.length,
         failed: failures.length,
-        appended: (await this.#lastSequence()) - through,
+        appended: (await this.#tables.read(this.#client)).last - before.last,
         longest_lock_wait_ms: round(watch.longestWaitMs),
         longest_lock_held_ms: round(watch.longestHoldMs),
         looks: watch.looks,
@@ -169,7 +173,7 @@ class OnlineMigration {
 
   /** Kills the change at a point. When it was complete before, the table of the release before is restored first. */
   async #kill(): Promise<void> {
-    if (await isPartitioned(this.#client)) await restoreFormerTable(this.#client)
+    if (await isPartitioned(this.#client, this.#tables)) await restoreFormerTables(this.#client, this.#tables)
     const point = this.#random.pick(POINTS)
     const ending = await this.#change(
       point === 'any' ? { killAfterMs: this.#random.below(ANY_MS) } : { env: { CHANCERY_FAULT_POINT: point } },
@@ -184,7 +188,8 @@ class OnlineMigration {
     readonly killAfterMs?: number
   }): Promise<string | number> {
     const isPooled = this.#urls.pooled !== undefined && this.#random.chance(50)
-    const args = isPooled ? [this.#urls.pooled ?? '', 'transaction'] : [this.#urls.direct]
+    const place = isPooled ? [this.#urls.pooled ?? '', 'transaction'] : [this.#urls.direct]
+    const args = [this.#tables.job, ...place]
     const child = fork(PROGRAM, args, {
       env: { PATH: process.env['PATH'], ...how.env },
       execArgv: ['--conditions=development'],
@@ -202,40 +207,13 @@ class OnlineMigration {
     return ending
   }
 
-  async #compare(
-    before: Awaited<ReturnType<typeof readFacts>>,
-    through: number,
-    loads: readonly SteadyLoad[],
-  ): Promise<void> {
-    const require = (isGood: boolean, sentence: string): void => {
-      if (!isGood) this.#violations.push(sentence)
+  async #compare(before: RowFacts, loads: readonly SteadyLoad[]): Promise<void> {
+    if (!(await isPartitioned(this.#client, this.#tables))) this.#violations.push('the table is not partitioned')
+    const acknowledged = {
+      decisions: loads.flatMap((load) => [...load.decisions]),
+      executions: loads.flatMap((load) => [...load.executions]),
     }
-    require(await isPartitioned(this.#client), 'the table is not partitioned')
-    const after = await readFacts(this.#client, through)
-    require(after.digest === before.digest && after.entries === before.entries, 'entries of before differ')
-    const last = await this.#lastSequence()
-    const whole = await readFacts(this.#client, last)
-    require(whole.entries === last, `${whole.entries} entries, and the head says ${last}`)
-    require(whole.broken === 0, `${whole.broken} entries do not follow the one before them`)
-    for (const [kind, ids] of [
-      ['decision', loads.flatMap((load) => [...load.decisions])],
-      ['execution', loads.flatMap((load) => [...load.executions])],
-    ] as const) {
-      const { rows } = await this.#client.query<{ stored: number }>(
-        'select count(*)::int as stored from evidence_entries where entry_kind = $1 and decision_id = any($2)',
-        [kind, ids],
-      )
-      require(rows[0]?.stored === ids.length, `${rows[0]?.stored} of ${ids.length} acknowledged ${kind}s are stored`)
-    }
-    const { rows } = await this.#client.query<{ same: boolean }>(
-      'select e.entry_digest = h.last_digest as same from evidence_head h join evidence_entries e on e.store_sequence = h.last_sequence',
-    )
-    require(rows[0]?.same === true, 'the head has another digest than the last entry')
-  }
-
-  async #lastSequence(): Promise<number> {
-    const { rows } = await this.#client.query<{ last: number }>('select last_sequence::int as last from evidence_head')
-    return rows[0]?.last ?? 0
+    this.#violations.push(...(await this.#tables.compare(this.#client, before, acknowledged)))
   }
 }
 

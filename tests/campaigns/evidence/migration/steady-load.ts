@@ -16,7 +16,7 @@ export function servedBy(process: AuthorityProcess): Served {
   }
 }
 
-/** Requests to one instance all the time: decisions, executions, searches, exports and reads. */
+/** Requests to one instance all the time: decisions, executions and reads. */
 export class SteadyLoad {
   readonly failures: string[] = []
   readonly times: number[] = []
@@ -25,17 +25,28 @@ export class SteadyLoad {
   readonly #process: AuthorityProcess
   readonly #scenario: EvidenceScenario
   readonly #random: Random
+  readonly #targets: (first: number) => readonly string[]
   #isWorking = true
   #work: Promise<unknown> = Promise.resolve()
 
-  private constructor(process: AuthorityProcess, scenario: EvidenceScenario, seed: number) {
+  private constructor(
+    process: AuthorityProcess,
+    scenario: EvidenceScenario,
+    seed: number,
+    targets: (first: number) => readonly string[],
+  ) {
     this.#process = process
     this.#scenario = scenario
     this.#random = seededRandom(seed)
+    this.#targets = targets
   }
 
-  static async start(process: AuthorityProcess, seed: number): Promise<SteadyLoad> {
-    const load = new SteadyLoad(process, await EvidenceScenario.open(servedBy(process)), seed)
+  static async start(
+    process: AuthorityProcess,
+    seed: number,
+    targets: (first: number) => readonly string[],
+  ): Promise<SteadyLoad> {
+    const load = new SteadyLoad(process, await EvidenceScenario.open(servedBy(process)), seed, targets)
     load.#work = Promise.all(Array.from({ length: WORKERS }, () => load.#toil()))
     return load
   }
@@ -68,13 +79,7 @@ export class SteadyLoad {
 
   async #read(): Promise<void> {
     const get = this.#process.as('standard')
-    const first = this.#random.below(500_000)
-    const target = this.#random.pick([
-      `/admin/evidence?vendor_id=vendor-1&after_sequence=${first}&limit=20`,
-      '/admin/evidence?entry_kind=decision&order=newest&limit=20',
-      `/admin/evidence/export?since_sequence=${first}&limit=50`,
-      '/admin/evidence/status',
-    ])
+    const target = this.#random.pick(this.#targets(this.#random.below(500_000)))
     await this.#ask(target, 200, () => get('GET', target))
   }
 

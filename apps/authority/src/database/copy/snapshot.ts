@@ -6,6 +6,8 @@ import type { Side } from './catalogue.ts'
 import { copyRows, describeTables } from './copy-rows.ts'
 import type { Database, Query } from '../database.ts'
 import { migrate, readSchemaVersion } from '../migrate.ts'
+import { AUDIT } from '../partitions/audit-partitions.ts'
+import { EVIDENCE } from '../partitions/evidence-partitions.ts'
 import { copySqliteFile, openSqliteUnsynced } from '../sqlite/open.ts'
 
 /** How far a snapshot is: pages of an SQLite file, or rows of the table named. */
@@ -45,11 +47,12 @@ async function copyAll(
   onProgress: (progress: SnapshotProgress) => void,
 ): Promise<void> {
   const source: Side = { engine: 'postgres', read: connection }
-  const hasEvidence = (await listTables(source)).includes('evidence_entries')
+  const found = await listTables(source)
+  const partitioned = [...AUDIT.tables, ...EVIDENCE.tables].filter((table) => found.includes(table))
   await sql`begin isolation level repeatable read read only`.execute(connection)
   try {
     // Before the snapshot: retention drops partitions, and a dropped one is missing in a snapshot of before, too.
-    if (hasEvidence) await sql`lock table evidence_entries in access share mode`.execute(connection)
+    for (const table of partitioned) await sql`lock table ${sql.table(table)} in access share mode`.execute(connection)
     // Large tables are counted from end to end, and a slow disk may keep the connection waiting.
     await sql`set local statement_timeout = 0`.execute(connection)
     await sql`set local idle_in_transaction_session_timeout = '10min'`.execute(connection)

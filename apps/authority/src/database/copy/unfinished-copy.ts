@@ -89,9 +89,12 @@ async function clearAway(tx: Transaction, found: readonly string[], ours: Readon
   const stranger = found.find((name) => !ours.has(name))
   if (stranger !== undefined) throw new TargetOccupiedError(`it holds the table ${stranger}, which no copy made`)
   for (const name of found) await sql`drop table ${sql.table(name)}`.execute(tx.query)
-  // Triggers went with their tables; what they called stays.
+  // Triggers and defaults went with their tables; what they called stays.
   await sql`drop function if exists evidence_entries_guard()`.execute(tx.query)
   await sql`drop function if exists evidence_entries_unique()`.execute(tx.query)
   await sql`drop function if exists issued_certs_counted()`.execute(tx.query)
   await sql`drop function if exists node_liveness_counted()`.execute(tx.query)
+  await sql`drop function if exists audit_within_room(bigint)`.execute(tx.query)
+  await sql`drop function if exists audit_partition_events()`.execute(tx.query)
+  await sql`drop sequence if exists audit_positions`.execute(tx.query)
 }

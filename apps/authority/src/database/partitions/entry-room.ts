@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '../database.ts'
-import { makeRoom } from './evidence-partitions.ts'
+import { EVIDENCE } from './evidence-partitions.ts'
+import { makeRoom } from './layout.ts'
 
 /** Whether the next entries have a partition. The job evidence-partitions makes them ahead; an append never fails for it. */
 export class EntryRoom {
@@ -11,6 +12,6 @@ export class EntryRoom {
 
   /** Called under the lock of the chain, before entries up to this one are added. */
   async ensure(tx: Transaction, through: number, from: number): Promise<void> {
-    if (through > this.#knownThrough) this.#knownThrough = await makeRoom(tx, { from, through })
+    if (through > this.#knownThrough) this.#knownThrough = await makeRoom(tx, EVIDENCE, { from, through })
   }
 }

@@ -1,41 +1,69 @@
+import type { Log } from '@chancery/service-kit'
 import { sql } from 'kysely'
 import type { Database, Reader } from '../database.ts'
-import { makeRoom, missingIn, readLayout } from './evidence-partitions.ts'
-import { partitionEvidence } from './partition-evidence.ts'
+import { withLease } from '../locks/leases.ts'
+import type { LeaseParts } from '../locks/leases.ts'
+import { endOf, makeRoom, missingIn, openRoom, readLayout } from './layout.ts'
+import type { PartitionSet } from './partition-set.ts'
+import { partitionTables } from './partition-tables.ts'
 
-/** What is to be done about the partitions of evidence entries. */
-export type PartitionWork =
+const LEASE_SECONDS = 300
+
+/** What is to be done about partitions. */
+type PartitionWork =
   | { readonly kind: 'partition'; run(signal: AbortSignal): Promise<boolean> }
   | { readonly kind: 'upkeep'; run(): Promise<void> }
 
+/** Partitions the tables of an earlier release while instances serve, and makes the next partition ahead. */
+export async function keepPartitions(
+  parts: LeaseParts & { readonly log: Log },
+  set: PartitionSet,
+  signal: AbortSignal,
+): Promise<void> {
+  const { log } = parts
+  const work = await findPartitionWork(parts.database, set)
+  if (work === undefined) return
+  await withLease(parts, set.job, LEASE_SECONDS, async () => {
+    if (work.kind === 'upkeep') return work.run()
+    log.info(`${set.rows} are being partitioned; requests are served`)
+    if (await work.run(signal)) log.info(`${set.rows} are partitioned`)
+    else log.warn(`${set.rows} are not partitioned yet: a long transaction uses the table; tried again in a minute`)
+  })
+}
+
 /**
- * Finds out whether the table of an earlier release has to be partitioned, the next partition is missing when half of
- * the last one is used, or the planner has not counted the entries of all partitions for a day, which autovacuum does
- * not do. SQLite has no partitions.
+ * Finds out whether the tables of an earlier release have to be partitioned, the next partition is missing when half of
+ * the last one is used or is not open yet, or the planner has not counted the rows of all partitions for a day, which
+ * autovacuum does not do. SQLite has no partitions.
  */
-export async function findPartitionWork(database: Database, lastSequence: number): Promise<PartitionWork | undefined> {
+async function findPartitionWork(database: Database, set: PartitionSet): Promise<PartitionWork | undefined> {
   if (database.engine === 'sqlite') return undefined
-  const layout = await readLayout(database.read)
-  if (layout === undefined) return { kind: 'partition', run: (signal) => partitionEvidence(database, { signal }) }
-  const range = { from: lastSequence + 1, through: lastSequence + Math.ceil(layout.size / 2) }
+  const layout = await readLayout(database.read, set)
+  if (layout === undefined)
+    return { kind: 'partition', run: (signal) => partitionTables(database, set, { signal }) }
+  const last = await set.readLast(database.read)
+  const range = { from: last + 1, through: last + Math.ceil(layout.size / 2) }
   const isMissing = missingIn(layout, range).length > 0
-  if (!isMissing && !(await isUncounted(database.read))) return undefined
+  const isShut = set.room !== undefined && (await set.room.readEnd(database.read)) < endOf(layout)
+  if (!isMissing && !isShut && !(await isUncounted(database.read, set))) return undefined
   return {
     kind: 'upkeep',
     run: async () => {
-      if (isMissing) await database.write((tx) => makeRoom(tx, range))
-      await database.write(({ query }) => sql`analyze evidence_entries`.execute(query), { unlimited: true })
+      if (isMissing) await database.write((tx) => makeRoom(tx, set, range))
+      await database.write((tx) => openRoom(tx, set))
+      for (const table of set.tables)
+        await database.write(({ query }) => sql`analyze ${sql.table(table)}`.execute(query), { unlimited: true })
     },
   }
 }
 
-async function isUncounted(db: Reader): Promise<boolean> {
+async function isUncounted(db: Reader, { tables }: PartitionSet): Promise<boolean> {
   const { rows } = await sql<{ uncounted: boolean }>`
-    select coalesce(
+    select bool_or(coalesce(
       (select coalesce(last_analyze < now() - interval '1 day', true) from pg_stat_all_tables
-        where relid = 'evidence_entries'::regclass),
+        where relid = name::regclass),
       -- Earlier servers do not list partitioned tables there.
-      not exists (select 1 from pg_stats where schemaname = current_schema() and tablename = 'evidence_entries')
-    ) as uncounted`.execute(db)
+      not exists (select 1 from pg_stats where schemaname = current_schema() and tablename = name)
+    )) as uncounted from unnest(${tables}::text[]) as t(name)`.execute(db)
   return rows[0]?.uncounted === true
 }

@@ -16,9 +16,10 @@ import { openDatabase } from '../open.ts'
 import { countTables, measureBytes } from '../sizes/measure-tables.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import { entryRow, usePartitionsOf } from './evidence-partitions.suite.ts'
-import { makeRoom, missingIn, readBound, readLayout } from './evidence-partitions.ts'
-import { partitionEvidence } from './partition-evidence.ts'
-import { changeEntriesTable } from './table-lock.ts'
+import { EVIDENCE } from './evidence-partitions.ts'
+import { makeRoom, missingIn, readBound, readLayout } from './layout.ts'
+import { partitionTables } from './partition-tables.ts'
+import { changeTables } from './table-lock.ts'
 
 const isPostgres = currentBackend() === 'postgres'
 const SIZE = 100
@@ -61,7 +62,7 @@ async function addEntries(database: Database, from: number, through: number): Pr
 }
 
 async function namesOf(database: Database): Promise<readonly string[] | undefined> {
-  return (await readLayout(database.read))?.partitions.map(({ name, to }) => `${name} < ${to}`)
+  return (await readLayout(database.read, EVIDENCE))?.partitions.map(({ name, to }) => `${name} < ${to}`)
 }
 
 describe('a new store', () => {
@@ -83,7 +84,7 @@ describe('a new store', () => {
     opened.push(() => place.drop())
     const database = await open(place)
     expect(await namesOf(database)).toEqual([`evidence_entries_0 < ${PARTITION_ENTRIES}`])
-    expect(await partitionEvidence(database)).toBe(true)
+    expect(await partitionTables(database, EVIDENCE)).toBe(true)
   })
 })
 
@@ -99,8 +100,8 @@ describe('the bounds of partitions', () => {
     const layout = {
       size: 100,
       partitions: [
-        { name: 'a', from: Number.NEGATIVE_INFINITY, to: 200 },
-        { name: 'b', from: 300, to: 400 },
+        { name: 'a', suffix: '', from: Number.NEGATIVE_INFINITY, to: 200 },
+        { name: 'b', suffix: '', from: 300, to: 400 },
       ],
     }
     expect(missingIn(layout, { from: 1, through: 199 })).toEqual([])
@@ -112,7 +113,7 @@ describe('the bounds of partitions', () => {
 describe('a store of the release before', () => {
   it('keeps its table in the migration when it has entries', async () => {
     const { database } = await openEarlier(3)
-    if (database.engine === 'postgres') expect(await readLayout(database.read)).toBeUndefined()
+    if (database.engine === 'postgres') expect(await readLayout(database.read, EVIDENCE)).toBeUndefined()
     expect((await countTables(database)).get('evidence_entries')).toBe(3)
   })
 
@@ -120,11 +121,11 @@ describe('a store of the release before', () => {
     const { database } = await openEarlier(120)
     const read = () => database.read.selectFrom('evidence_entries').selectAll().orderBy('store_sequence').execute()
     const before = await read()
-    expect(await partitionEvidence(database, { size: SIZE })).toBe(true)
+    expect(await partitionTables(database, EVIDENCE, { size: SIZE })).toBe(true)
     expect(await namesOf(database)).toEqual(['evidence_entries_0 < 200'])
     expect(await read()).toEqual(before)
-    expect(await readBound(database.read)).toBeUndefined()
-    await database.write((tx) => makeRoom(tx, { from: 121, through: 250 }))
+    expect(await readBound(database.read, EVIDENCE)).toBeUndefined()
+    await database.write((tx) => makeRoom(tx, EVIDENCE, { from: 121, through: 250 }))
     expect(await namesOf(database)).toEqual(['evidence_entries_0 < 200', 'evidence_entries_200 < 300'])
     await addEntries(database, 121, 250)
     for (const change of [
@@ -145,7 +146,7 @@ describe('a store of the release before', () => {
   it.runIf(isPostgres)('is partitioned through connections of a pooler', async () => {
     const { place } = await openEarlier(10)
     const database = await open(place, 'transaction')
-    expect(await partitionEvidence(database, { size: SIZE })).toBe(true)
+    expect(await partitionTables(database, EVIDENCE, { size: SIZE })).toBe(true)
     expect(await namesOf(database)).toEqual(['evidence_entries_0 < 100'])
   })
 
@@ -156,9 +157,9 @@ describe('a store of the release before', () => {
       await sql`alter table evidence_entries add constraint evidence_entries_below_100 check (store_sequence < 100) not valid`.execute(
         rowsOf(database),
       )
-      expect(await readBound(database.read)).toEqual({ bound: 100, isChecked: false })
+      expect(await readBound(database.read, EVIDENCE)).toMatchObject({ bound: 100, unchecked: ['evidence_entries'] })
       const other = await open(place)
-      expect(await Promise.all([database, other].map((each) => partitionEvidence(each, { size: SIZE })))).toEqual([
+      expect(await Promise.all([database, other].map((each) => partitionTables(each, EVIDENCE, { size: SIZE })))).toEqual([
         true,
         true,
       ])
@@ -172,7 +173,7 @@ describe('a store of the release before', () => {
       rowsOf(database),
     )
     await addEntries(database, 11, 90)
-    expect(await partitionEvidence(database, { size: SIZE })).toBe(true)
+    expect(await partitionTables(database, EVIDENCE, { size: SIZE })).toBe(true)
     expect(await namesOf(database)).toEqual(['evidence_entries_0 < 200'])
   })
 
@@ -181,10 +182,10 @@ describe('a store of the release before', () => {
     await sql`alter table evidence_entries add constraint evidence_entries_below_100 check (store_sequence < 100) not valid`.execute(
       rowsOf(database),
     )
-    expect(await database.write((tx) => makeRoom(tx, { from: 98, through: 99 }))).toBe(99)
-    await database.write((tx) => makeRoom(tx, { from: 100, through: 101 }))
+    expect(await database.write((tx) => makeRoom(tx, EVIDENCE, { from: 98, through: 99 }))).toBe(99)
+    await database.write((tx) => makeRoom(tx, EVIDENCE, { from: 100, through: 101 }))
     await addEntries(database, 100, 101)
-    expect(await readBound(database.read)).toBeUndefined()
+    expect(await readBound(database.read, EVIDENCE)).toBeUndefined()
   })
 })
 
@@ -201,7 +202,7 @@ describe('a value that must be unique', () => {
     ['position of a resource', (id: string) => execution({ resource_id: id, resource_sequence: 1 })],
   ])('is refused in another partition as in the same: %s', async (_, valuesOf) => {
     const database = await openSmall(SIZE)
-    await database.write((tx) => makeRoom(tx, { from: 1, through: 350 }))
+    await database.write((tx) => makeRoom(tx, EVIDENCE, { from: 1, through: 350 }))
     const insert = (...rows: readonly ReturnType<typeof entryRow>[]): Promise<unknown> =>
       rowsOf(database).insertInto('evidence_entries').values(rows).execute()
     const [one, other] = [valuesOf('one'), valuesOf('other')]
@@ -225,7 +226,7 @@ describe('a copy', () => {
 
   it.runIf(isPostgres)('has the entries of all partitions, and no partition goes while it is made', async () => {
     const database = await openSmall(SIZE)
-    await database.write((tx) => makeRoom(tx, { from: 1, through: 250 }))
+    await database.write((tx) => makeRoom(tx, EVIDENCE, { from: 1, through: 250 }))
     await addEntries(database, 1, 250)
     const path = await newFile()
     const locked = new Map<string, Promise<boolean>>()
@@ -279,7 +280,7 @@ describe('the lock on the table of entries', () => {
     const isChanged = async (): Promise<boolean> => (await listTables(database)).includes('changed')
     await database.write(async (tx) => {
       await tx.query.selectFrom('evidence_entries').select('line').execute()
-      const changing = changeEntriesTable(database, { plan, signal: stop.signal })
+      const changing = changeTables(database, EVIDENCE, { plan, signal: stop.signal })
       const started = performance.now()
       while (performance.now() - started < 1500) {
         const before = performance.now()
@@ -290,8 +291,8 @@ describe('the lock on the table of entries', () => {
       expect(await changing).toBe(false)
     })
     expect(await isChanged()).toBe(false)
-    expect(await changeEntriesTable(database, { plan: async () => [] })).toBe(true)
-    expect(await changeEntriesTable(database, { plan })).toBe(true)
+    expect(await changeTables(database, EVIDENCE, { plan: async () => [] })).toBe(true)
+    expect(await changeTables(database, EVIDENCE, { plan })).toBe(true)
     expect(await isChanged()).toBe(true)
   })
 })

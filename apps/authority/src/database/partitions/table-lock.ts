@@ -3,12 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../database.ts'
 import { sqlState } from '../postgres/client.ts'
+import type { PartitionSet } from './partition-set.ts'
 
 /** Requests wait behind this lock, so it is given up after this time and asked for again later. */
 const LOCK_MS = 100
 const ATTEMPTS = 30
 const PAUSE_MS = { least: 200, most: 1000 }
-const LOCK = 'lock table only evidence_entries in access exclusive mode'
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /** True when a transaction waited for a lock as long as it may. */
@@ -17,7 +17,7 @@ export function isLockTimeout(error: unknown): boolean {
 }
 
 export interface LockedChange {
-  /** Returns the statements to run with the table locked; none when there is nothing to do. Requests do not wait yet. */
+  /** Returns the statements to run with the tables locked; none when there is nothing to do. Requests do not wait yet. */
   readonly plan: (tx: Transaction) => Promise<readonly string[]>
   /** Called after the statements, before COMMIT. */
   readonly onChanged?: () => void
@@ -26,24 +26,47 @@ export interface LockedChange {
 }
 
 /**
- * Changes the table of evidence entries on PostgreSQL with no other transaction in it. Returns false when a long
- * transaction did not leave it in all attempts: then nothing was changed.
+ * Changes tables of PostgreSQL with no other transaction in them. Returns false when a long transaction did not leave
+ * them in all attempts: then nothing was changed.
  */
-export async function changeEntriesTable(
+export async function changeTables(database: Database, set: PartitionSet, change: LockedChange): Promise<boolean> {
+  return withLocks(database, set, 'access exclusive', change)
+}
+
+/**
+ * Waits until every transaction has ended that has written to the tables. Later ones only wait meanwhile. Returns false
+ * when one did not end in all attempts.
+ */
+export async function waitForWriters(
   database: Database,
+  set: PartitionSet,
+  options: Pick<LockedChange, 'signal' | 'attempts'>,
+): Promise<boolean> {
+  return withLocks(database, set, 'share', { ...options, plan: async () => ['select 1'] })
+}
+
+async function withLocks(
+  database: Database,
+  { tables }: PartitionSet,
+  mode: 'access exclusive' | 'share',
   { plan, onChanged, signal, attempts = ATTEMPTS }: LockedChange,
 ): Promise<boolean> {
+  const names = tables.map((table) => `only ${table}`).join(', ')
   for (let attempt = 0; attempt < attempts && signal?.aborted !== true; attempt += 1) {
     try {
       await database.write(async (tx) => {
-        // A weaker lock first: requests do not wait for it, and an autovacuum of the table ends for it.
-        await sql`lock table only evidence_entries in share update exclusive mode`.execute(tx.query)
+        // A weaker lock first: requests do not wait for it, and an autovacuum of the tables ends for it.
+        await sql.raw(`lock table ${names} in share update exclusive mode`).execute(tx.query)
         const statements = await plan(tx)
         if (statements.length === 0) return
         // In one message: requests wait from here on, and must not wait for round trips of a busy process.
         // COMMIT does not wait for the disk. A crash can undo the change, and the next run makes it again.
-        const local = [`set local lock_timeout = ${LOCK_MS}`, 'set local synchronous_commit = off']
-        const locked = [...local, LOCK, ...statements]
+        const local = [
+          // The server waits so long for each table.
+          `set local lock_timeout = ${Math.floor(LOCK_MS / tables.length)}`,
+          'set local synchronous_commit = off',
+        ]
+        const locked = [...local, `lock table ${names} in ${mode} mode`, ...statements]
         await sql.raw(locked.join('; ')).execute(tx.query)
         onChanged?.()
       })

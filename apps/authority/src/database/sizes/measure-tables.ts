@@ -98,7 +98,7 @@ export async function countPast(
   const end = TABLE_ENDS[table]
   const kept = keptTime(end, settings)
   if (end.timed === undefined || kept === undefined) return 0
-  const past = end.timed.past(writeSortable(now - kept - slack))
+  const past = end.timed.past(writeSortable(now - kept - slack - (end.timed.late ?? 0n)))
   const { rows } = await sql<{ rows: number | string }>`
     select count(*) as rows from (select 1 from ${sql.table(table)} where ${past} limit ${MAX_PAST}) as past`.execute(
     db,

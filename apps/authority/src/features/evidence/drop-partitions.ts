@@ -6,9 +6,10 @@ import { findLatestCheckpoint } from './queries/entries.ts'
 import type { Transaction } from '../../database/database.ts'
 import { checkLease } from '../../database/locks/leases.ts'
 import type { Lease } from '../../database/locks/leases.ts'
-import { listPartitionsThrough, readLayout } from '../../database/partitions/evidence-partitions.ts'
-import type { Partition } from '../../database/partitions/evidence-partitions.ts'
-import { changeEntriesTable } from '../../database/partitions/table-lock.ts'
+import { EVIDENCE } from '../../database/partitions/evidence-partitions.ts'
+import { listPartitionsThrough, readLayout } from '../../database/partitions/layout.ts'
+import type { Partition } from '../../database/partitions/layout.ts'
+import { changeTables } from '../../database/partitions/table-lock.ts'
 
 const ROWS = 10_000
 /** The sweep runs every minute. */
@@ -25,7 +26,7 @@ export async function dropRemovedPartitions(
   signal?: AbortSignal,
 ): Promise<boolean> {
   const { database } = parts
-  for (const partition of await listPartitionsThrough(database, removedThrough)) {
+  for (const partition of await listPartitionsThrough(database, EVIDENCE, removedThrough)) {
     await deleteFacts(parts, lease, partition.to - 1)
     const plan = async (tx: Transaction): Promise<readonly string[]> => {
       await checkLease(tx, lease)
@@ -34,7 +35,7 @@ export async function dropRemovedPartitions(
       await sql`lock table ${sql.table(partition.name)} in share update exclusive mode`.execute(tx.query)
       return [`drop table ${partition.name}`]
     }
-    if (!(await changeEntriesTable(database, { plan, signal, attempts: ATTEMPTS }))) return false
+    if (!(await changeTables(database, EVIDENCE, { plan, signal, attempts: ATTEMPTS }))) return false
     faultPoint('retention-dropped')
   }
   return true
@@ -43,7 +44,7 @@ export async function dropRemovedPartitions(
 /** The rule that a trigger enforces for deleted rows: a signed checkpoint has all of them. */
 async function isRemoved(tx: Transaction, { name, to }: Partition): Promise<boolean> {
   const through = (await findLatestCheckpoint(tx.query))?.removed_through_sequence ?? 0
-  const current = await readLayout(tx.query)
+  const current = await readLayout(tx.query, EVIDENCE)
   return to <= through + 1 && current?.partitions.some((each) => each.name === name) === true
 }
 

@@ -37,7 +37,7 @@ import { EntryRoom } from '../../database/partitions/entry-room.ts'
 import { ExecutorKeyCache } from './executor-key-cache.ts'
 import { describeStored } from './describe-decisions.job.ts'
 import type { EvidenceParts } from './parts.ts'
-import { keepPartitions } from './partitions.job.ts'
+import { keepEvidencePartitions } from './partitions.job.ts'
 import { findResourceHeads } from './queries/lookups.ts'
 import { RejectionBook } from './rejections.ts'
 import { removeOldRows } from './remove-old.job.ts'
@@ -143,7 +143,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
       { name: 'evidence-anchor', everySeconds: 60, run: () => appender.anchorNow() },
       { name: 'evidence-rejections', everySeconds: 15, run: () => appender.appendSummaries() },
       { name: 'evidence-facts', everySeconds: 60, run: (signal) => describeStored(own, signal) },
-      { name: 'evidence-partitions', everySeconds: 60, run: (signal) => keepPartitions(own, signal) },
+      { name: 'evidence-partitions', everySeconds: 60, run: (signal) => keepEvidencePartitions(own, signal) },
       { name: 'evidence-sweep', everySeconds: 60, run: (signal) => sweepRemoved(own, signal) },
     ],
     recordDecision: (made) => recordDecision(own, appender, made),

@@ -3,12 +3,13 @@ import type { TestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { usePartitionsOf } from '../../database/partitions/evidence-partitions.suite.ts'
-import { readLayout } from '../../database/partitions/evidence-partitions.ts'
+import { EVIDENCE } from '../../database/partitions/evidence-partitions.ts'
+import { readLayout } from '../../database/partitions/layout.ts'
 import { locationOf } from '../../database/database.suite.ts'
 import { openDatabase } from '../../database/open.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
 import { failuresOf, openTestStore } from './evidence.suite.ts'
-import { keepPartitions } from './partitions.job.ts'
+import { keepEvidencePartitions } from './partitions.job.ts'
 import { sweepRemoved } from './sweep.job.ts'
 
 const SIZE = 10
@@ -34,7 +35,7 @@ afterEach(async () => {
 
 const isPostgres = currentBackend() === 'postgres'
 const partitions = async (): Promise<readonly string[]> =>
-  ((await readLayout(store.na.core.database.read))?.partitions ?? []).map(({ name }) => name.slice(17))
+  ((await readLayout(store.na.core.database.read, EVIDENCE))?.partitions ?? []).map(({ name }) => name.slice(17))
 const stored = async (): Promise<readonly number[]> =>
   (
     await store.na.core.database.read
@@ -136,11 +137,11 @@ const database = () => store.na.core.database
 describe('the job evidence-partitions', () => {
   it('makes the next partition when half of the last one is used, and lets the planner count', async () => {
     await decide(2)
-    await keepPartitions(store.na.parts, signal)
+    await keepEvidencePartitions(store.na.parts, signal)
     if (!isPostgres) return
     expect(await partitions()).toEqual(['0'])
     await decide(1)
-    await keepPartitions(store.na.parts, signal)
+    await keepEvidencePartitions(store.na.parts, signal)
     expect(await partitions()).toEqual(['0', '10'])
     const { rows } = await sql<{ counted: boolean }>`select exists (select 1 from pg_stats
       where tablename = 'evidence_entries' and inherited) as counted`.execute(database().read)

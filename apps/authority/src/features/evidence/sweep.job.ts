@@ -4,7 +4,8 @@ import type { EvidenceParts } from './parts.ts'
 import { readEvidenceHead } from './queries/chain.ts'
 import { checkLease, withLease } from '../../database/locks/leases.ts'
 import type { Lease } from '../../database/locks/leases.ts'
-import { listPartitionsThrough } from '../../database/partitions/evidence-partitions.ts'
+import { EVIDENCE } from '../../database/partitions/evidence-partitions.ts'
+import { listPartitionsThrough } from '../../database/partitions/layout.ts'
 import { deleteThrough } from './queries/entries.ts'
 
 /** Rows per deleting transaction: few enough that appends are hardly delayed. */
@@ -41,6 +42,6 @@ export async function sweepRemoved(parts: EvidenceParts, signal: AbortSignal): P
     .limit(1)
     .executeTakeFirst()
   const hasRows = first !== undefined && first.store_sequence <= removed_through
-  if (!hasRows && (await listPartitionsThrough(parts.database, removed_through)).length === 0) return
+  if (!hasRows && (await listPartitionsThrough(parts.database, EVIDENCE, removed_through)).length === 0) return
   await withLease(parts, 'evidence-retention', LEASE_SECONDS, (lease) => sweep(parts, lease, signal))
 }

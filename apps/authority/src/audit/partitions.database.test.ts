@@ -1,0 +1,362 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { silentLog } from '@chancery/service-kit'
+import { ManualClock, createMigratedDatabase, createTestDatabase, currentBackend } from '@chancery/testkit'
+import type { TestDatabase } from '@chancery/testkit'
+import { sql } from 'kysely'
+import { afterEach, describe, expect, it } from 'vitest'
+import { listColumns, listTables } from '../database/copy/catalogue.ts'
+import { compareRows, copyRows, describeTables } from '../database/copy/copy-rows.ts'
+import { snapshotInto } from '../database/copy/snapshot.ts'
+import type { Database } from '../database/database.ts'
+import { locationOf } from '../database/database.suite.ts'
+import { migrate } from '../database/migrate.ts'
+import { AUDIT_TABLES, PARTITION_EVENTS } from '../database/migrations/0048-audit-partitions.ts'
+import { openDatabase } from '../database/open.ts'
+import { AUDIT, readRoomEnd } from '../database/partitions/audit-partitions.ts'
+import { readBound, readLayout } from '../database/partitions/layout.ts'
+import { partitionTables } from '../database/partitions/partition-tables.ts'
+import { countTables, measureBytes } from '../database/sizes/measure-tables.ts'
+import { rowsOf } from '../testing/rows.suite.ts'
+import { addEvents, eventRows, partitionsOf, positionsIn, useAuditPartitionsOf } from './audit-partitions.suite.ts'
+import { BEGINNING, exportAudit } from './export.ts'
+import { INSERT_AUDIT_EVENTS } from './insert.ts'
+import { keepAuditPartitions } from './partitions.job.ts'
+import { assignSequences } from './sequence.ts'
+import { listEventsOf } from './subjects.ts'
+
+const isPostgres = currentBackend() === 'postgres'
+const SIZE = 100
+/** The migration takes the first position. */
+const FIRST = 2
+
+const opened: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of opened.splice(0).toReversed()) await close()
+})
+
+async function open(place: TestDatabase, pooler: 'none' | 'transaction' = 'none'): Promise<Database> {
+  const location = locationOf(place)
+  const database = openDatabase(location.kind === 'postgres' ? { ...location, pooler } : location)
+  opened.push(() => database.close())
+  return database
+}
+
+async function openNew(): Promise<Database> {
+  const place = await createMigratedDatabase()
+  opened.push(() => place.drop())
+  return open(place)
+}
+
+/** A store of the release before, with this many events. */
+async function openEarlier(events: number): Promise<{ readonly database: Database; readonly place: TestDatabase }> {
+  const place = await createTestDatabase()
+  opened.push(() => place.drop())
+  const database = await open(place)
+  await migrate(database, () => 0n, { upTo: 47 })
+  await addEvents(database, events)
+  await assignSequences(database)
+  await migrate(database, () => 0n)
+  return { database, place }
+}
+
+const keep = (database: Database): Promise<void> =>
+  keepAuditPartitions(
+    { database, clock: new ManualClock(), instance: 'i', log: silentLog },
+    new AbortController().signal,
+  )
+
+async function readAll(database: Database): Promise<readonly unknown[]> {
+  const db = database.read
+  return [
+    await db.selectFrom('audit_events').selectAll().orderBy('event_id').execute(),
+    await db.selectFrom('audit_numbers').selectAll().orderBy('sequence').execute(),
+    await db.selectFrom('audit_subjects').selectAll().orderBy('subject').orderBy('event_id').execute(),
+  ]
+}
+
+describe('a new store', () => {
+  it('has one table for events, numbers and subjects each, which are counted whole', async () => {
+    const database = await openNew()
+    const tables = await listTables(database)
+    expect(tables.filter((name) => AUDIT_TABLES.some((table) => name.startsWith(table)))).toEqual([...AUDIT_TABLES])
+    const columns = (await listColumns(database)).filter(({ table }) => table === 'audit_subjects')
+    expect(columns.map(({ name }) => name)).toEqual(
+      isPostgres ? ['subject', 'created_at', 'event_id', 'position'] : ['subject', 'created_at', 'event_id'],
+    )
+    await addEvents(database, 3)
+    const [counts, bytes] = [await countTables(database), await measureBytes(database)]
+    expect([counts.get('audit_events'), counts.get('audit_subjects')]).toEqual([3, 6])
+    for (const table of AUDIT_TABLES) expect(bytes.get(table), table).toBeGreaterThanOrEqual(4096)
+  })
+
+  it.runIf(isPostgres)('is partitioned from the first event on', async () => {
+    const database = await openNew()
+    expect(await partitionsOf(database)).toEqual([`0 < ${PARTITION_EVENTS}`])
+    expect(await readRoomEnd(database.read)).toBe(PARTITION_EVENTS)
+    expect(await partitionTables(database, AUDIT)).toBe(true)
+    const [event] = await addEvents(database, 1)
+    expect((await positionsIn(database, 'audit_events')).get(event?.event_id ?? '')).toBe(FIRST)
+  })
+})
+
+describe('a store of the release before', () => {
+  it('keeps its rows in the migration, and no table is written again', async () => {
+    const place = await createTestDatabase()
+    opened.push(() => place.drop())
+    const database = await open(place)
+    await migrate(database, () => 0n, { upTo: 47 })
+    await addEvents(database, 3)
+    const files = async (): Promise<readonly unknown[]> =>
+      (
+        await sql`select relname, pg_relation_filenode(oid) as file from pg_class
+          where relname in ('audit_events', 'audit_numbers', 'audit_subjects') order by 1`.execute(database.read)
+      ).rows
+    const before = isPostgres ? await files() : []
+    await migrate(database, () => 0n)
+    expect((await countTables(database)).get('audit_events')).toBe(3)
+    if (!isPostgres) return
+    expect(await files()).toEqual(before)
+    expect(await readLayout(database.read, AUDIT)).toBeUndefined()
+    expect([...(await positionsIn(database, 'audit_events')).values()]).toEqual([0, 0, 0])
+  })
+
+  it.runIf(isPostgres)('is partitioned with the same rows, indexes and rights', async () => {
+    const { database } = await openEarlier(120)
+    await addEvents(database, 120)
+    await sql`grant select on audit_events to public`.execute(rowsOf(database))
+    const indexes = async (table: string): Promise<readonly unknown[]> =>
+      (
+        await sql`select indexrelid, indisvalid from pg_index where indrelid = ${table}::regclass order by 1`.execute(
+          database.read,
+        )
+      ).rows
+    const before = [await readAll(database), await indexes('audit_events')]
+    expect(await partitionTables(database, AUDIT, { size: SIZE })).toBe(true)
+    // 121 positions are in use, and half a partition stays free.
+    expect(await partitionsOf(database)).toEqual(['0 < 200'])
+    // None was built for the partitioned table.
+    expect([await readAll(database), await indexes('audit_events_0')]).toEqual(before)
+    expect(await readBound(database.read, AUDIT)).toBeUndefined()
+    const { rows } = await sql<{ may: boolean }>`select exists (select 1 from pg_class c, aclexplode(c.relacl) a
+      where c.oid = 'audit_events'::regclass and a.grantee = 0 and a.privilege_type = 'SELECT') as may`.execute(
+      database.read,
+    )
+    expect(rows[0]?.may).toBe(true)
+    await addEvents(database, 1)
+    expect((await countTables(database)).get('audit_events')).toBe(241)
+  })
+
+  it.runIf(isPostgres)('is partitioned through connections of a pooler', async () => {
+    const { place } = await openEarlier(10)
+    const database = await open(place, 'transaction')
+    expect(await partitionTables(database, AUDIT, { size: SIZE })).toBe(true)
+    expect(await partitionsOf(database)).toEqual(['0 < 100'])
+  })
+
+  it.runIf(isPostgres)('is partitioned while events are inserted and numbered, and all are found', async () => {
+    const { database, place } = await openEarlier(500)
+    const writers = await Promise.all([open(place), open(place)])
+    let isOver = false
+    const acknowledged: string[] = []
+    const write = async (writer: Database): Promise<void> => {
+      while (!isOver) {
+        acknowledged.push(...(await addEvents(writer, 3)).map(({ event_id }) => event_id))
+        await assignSequences(writer)
+      }
+    }
+    const writing = Promise.all(writers.map(write))
+    expect(await partitionTables(database, AUDIT, { size: 100_000 })).toBe(true)
+    isOver = true
+    await writing
+    await assignSequences(database)
+    for (const table of AUDIT_TABLES) {
+      const stored = await positionsIn(database, table)
+      expect(acknowledged.filter((id) => !stored.has(id))).toEqual([])
+    }
+    const counts = await countTables(database)
+    const events = 500 + acknowledged.length
+    expect(AUDIT_TABLES.map((table) => counts.get(table))).toEqual([events, events, 2 * events])
+  })
+
+  it.runIf(isPostgres).each([
+    ['before the first step', 0, 0],
+    ['after the constraints were added', 3, 0],
+    ['after one of them was checked', 3, 1],
+    ['after all were checked', 3, 3],
+  ])('is partitioned by the next runs when one stopped %s, also by two at once', async (_, bounded, checked) => {
+    const { database, place } = await openEarlier(10)
+    const run = (text: string): Promise<unknown> => sql.raw(text).execute(rowsOf(database))
+    for (const [at, table] of AUDIT_TABLES.entries()) {
+      const name = `${table}_below_100`
+      if (at < bounded)
+        await run(`alter table ${table} add constraint ${name} check (position >= 0 and position < 100) not valid`)
+      if (at < checked) await run(`alter table ${table} validate constraint ${name}`)
+    }
+    const other = await open(place)
+    const both = [database, other].map((each) => partitionTables(each, AUDIT, { size: SIZE }))
+    expect(await Promise.all(both)).toEqual([true, true])
+    expect(await partitionsOf(database)).toEqual(['0 < 100'])
+  })
+
+  it.runIf(isPostgres)('takes events beyond a bound that no run has used', async () => {
+    const { database, place } = await openEarlier(10)
+    const stop = new AbortController()
+    await database.write(async (tx) => {
+      await tx.query.selectFrom('audit_events').select('event_id').execute()
+      // Stops at the first lock.
+      setTimeout(() => stop.abort(), 300)
+      const other = await open(place)
+      expect(await partitionTables(other, AUDIT, { size: SIZE, signal: stop.signal })).toBe(false)
+    })
+    expect(await readBound(database.read, AUDIT)).toBeUndefined()
+    for (const table of AUDIT_TABLES)
+      await sql
+        .raw(`alter table ${table} add constraint ${table}_below_100 check (position >= 0 and position < 100) not valid`)
+        .execute(rowsOf(database))
+    await sql`create or replace function audit_within_room(bigint) returns bigint language sql volatile
+      as 'select least($1, 99::bigint)'`.execute(rowsOf(database))
+    for (let batch = 0; batch < 15; batch += 1) await addEvents(database, 10)
+    expect((await countTables(database)).get('audit_events')).toBe(160)
+    expect(await partitionTables(database, AUDIT, { size: SIZE })).toBe(true)
+    expect(await partitionsOf(database)).toEqual(['0 < 300'])
+  })
+
+  it.runIf(isPostgres)('waits until old events have their subjects', async () => {
+    const { database } = await openEarlier(10)
+    const moment = { name: 'audit subjects before', at: 'x y' }
+    await rowsOf(database).insertInto('moments').values(moment).execute()
+    await keep(database)
+    expect(await readLayout(database.read, AUDIT)).toBeUndefined()
+    await rowsOf(database).deleteFrom('moments').where('name', '=', moment.name).execute()
+    await keep(database)
+    expect(await readLayout(database.read, AUDIT)).toBeDefined()
+  })
+})
+
+describe('the end of a partition', () => {
+  it.runIf(isPostgres)('stops no insert: rows without a partition go to the last one', async () => {
+    const database = await openNew()
+    await useAuditPartitionsOf(database, SIZE)
+    for (let batch = 0; batch < 25; batch += 1) await addEvents(database, 10)
+    await assignSequences(database)
+    expect(await partitionsOf(database)).toEqual(['0 < 100'])
+    expect((await countTables(database)).get('audit_numbers')).toBe(250)
+    expect(Math.max(...(await positionsIn(database, 'audit_events')).values())).toBe(99)
+    await keep(database)
+    expect(await partitionsOf(database)).toEqual(['0 < 100', '200 < 300', '300 < 400'])
+    const later = await addEvents(database, 10)
+    const positions = await positionsIn(database, 'audit_events')
+    expect(later.map(({ event_id }) => positions.get(event_id))).toEqual(later.map((_, at) => 252 + at))
+  })
+
+  it.runIf(isPostgres)('is crossed by transactions at once, on several connections', async () => {
+    const place = await createMigratedDatabase()
+    opened.push(() => place.drop())
+    const databases = await Promise.all([open(place), open(place), open(place)])
+    const [database] = databases
+    if (database === undefined) throw new Error('no database')
+    await useAuditPartitionsOf(database, SIZE)
+    let isOver = false
+    const keeping = (async () => {
+      while (!isOver) await keep(database)
+    })()
+    const acknowledged: string[] = []
+    await Promise.all(
+      databases.flatMap((each) =>
+        Array.from({ length: 3 }, async () => {
+          for (let count = 0; count < 20; count += 1) {
+            const rows = eventRows(7)
+            await each.write(async (tx) => {
+              await tx.run(INSERT_AUDIT_EVENTS, rows.slice(0, 4))
+              await tx.run(INSERT_AUDIT_EVENTS, rows.slice(4))
+            })
+            acknowledged.push(...rows.map(({ event_id }) => event_id))
+          }
+        }),
+      ),
+    )
+    isOver = true
+    await keeping
+    await assignSequences(database)
+    expect(acknowledged).toHaveLength(1260)
+    const counts = await countTables(database)
+    expect(AUDIT_TABLES.map((table) => counts.get(table))).toEqual([1260, 1260, 2520])
+    expect((await partitionsOf(database)).length).toBeGreaterThan(2)
+    const exported: string[] = []
+    for await (const page of exportAudit(database, BEGINNING, 50)) exported.push(...page.map((each) => each.event_id))
+    expect(exported.toSorted()).toEqual(acknowledged.toSorted())
+    expect(await listEventsOf(database.read, ['node-3'], { before: undefined, limit: 500 })).toHaveLength(126)
+  })
+
+  it.runIf(isPostgres)('has the next partition when half of the last one is used, and the planner counts', async () => {
+    const database = await openNew()
+    await useAuditPartitionsOf(database, SIZE)
+    await addEvents(database, 40)
+    await keep(database)
+    expect(await partitionsOf(database)).toEqual(['0 < 100'])
+    await addEvents(database, 20)
+    await keep(database)
+    expect(await partitionsOf(database)).toEqual(['0 < 100', '100 < 200'])
+    expect(await readRoomEnd(database.read)).toBe(200)
+    const { rows } = await sql<{ counted: number }>`select count(distinct tablename) as counted from pg_stats
+      where tablename in ('audit_events', 'audit_subjects') and inherited`.execute(database.read)
+    expect(rows[0]?.counted).toBe(2)
+  })
+})
+
+describe('a copy', () => {
+  async function newFile(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'chancery-audit-'))
+    opened.push(() => rm(folder, { recursive: true }))
+    return join(folder, 'copy.db')
+  }
+
+  it.runIf(isPostgres)('has the events of all partitions, and no partition goes while it is made', async () => {
+    const database = await openNew()
+    await useAuditPartitionsOf(database, SIZE)
+    await addEvents(database, 60)
+    await keep(database)
+    await addEvents(database, 60)
+    await assignSequences(database)
+    const path = await newFile()
+    const locked = new Map<string, Promise<boolean>>()
+    const isLocked = async (): Promise<boolean> => {
+      const { rows } = await sql<{ found: number }>`select count(*) as found from pg_locks
+        where relation in ('audit_events_0'::regclass, 'audit_numbers_100'::regclass, 'audit_subjects_100'::regclass)
+        and mode = 'AccessShareLock' and granted`.execute(database.read)
+      return rows[0]?.found === 3
+    }
+    await snapshotInto(
+      database,
+      path,
+      () => 0n,
+      ({ table }) => void locked.set(table, isLocked()),
+    )
+    // A table that is copied before the numbers.
+    expect(await locked.get('audit_events')).toBe(true)
+    const copy = openDatabase({ kind: 'sqlite', path })
+    opened.push(() => copy.close())
+    const counts = await countTables(copy)
+    expect(AUDIT_TABLES.map((table) => counts.get(table))).toEqual([120, 120, 240])
+  })
+
+  it.runIf(isPostgres)('of a file makes the partitions that its events need', async () => {
+    const path = await newFile()
+    const source = openDatabase({ kind: 'sqlite', path })
+    opened.push(() => source.close())
+    await migrate(source, () => 0n)
+    for (let batch = 0; batch < 25; batch += 1) await addEvents(source, 10)
+    const target = await openNew()
+    await useAuditPartitionsOf(target, SIZE)
+    for (const table of await describeTables(source, target)) {
+      if (!AUDIT_TABLES.some((name) => name === table.name)) continue
+      await copyRows(source, target, table, () => undefined)
+      expect(await compareRows(source, target.read, table, () => undefined)).toEqual([])
+    }
+    expect(await partitionsOf(target)).toEqual(['0 < 100', '100 < 200', '200 < 300'])
+    const positions = [...(await positionsIn(target, 'audit_events')).values()]
+    expect([Math.min(...positions), Math.max(...positions)]).toEqual([FIRST, FIRST + 249])
+  })
+})
