@@ -56,7 +56,9 @@ async function fill(count: number, type?: string): Promise<string[]> {
   const ids: string[] = []
   for (let left = count; left > 0; left -= 10) {
     const more = type === undefined ? {} : { type }
-    ids.push(...(await addEvents(database, Math.min(10, left), { at: clock.now(), ...more })).map((row) => row.event_id))
+    ids.push(
+      ...(await addEvents(database, Math.min(10, left), { at: clock.now(), ...more })).map((row) => row.event_id),
+    )
     await assignSequences(database)
     await keepAuditPartitions(parts, signal)
   }
@@ -144,7 +146,8 @@ describe('retention of audit events', () => {
 })
 
 describe('a partition', () => {
-  const names = async (): Promise<readonly string[]> => (await partitionsOf(database)).map((name) => name.split(' ')[0] ?? '')
+  const names = async (): Promise<readonly string[]> =>
+    (await partitionsOf(database)).map((name) => name.split(' ')[0] ?? '')
 
   it.runIf(isPostgres)('stays whole while its last event becomes old within seven days, then goes', async () => {
     const first = await fill(24)
@@ -176,25 +179,28 @@ describe('a partition', () => {
     expect((await names())[0]).toBe('0')
   })
 
-  it.runIf(isPostgres)('stays while a reader has not passed all of its events, and waits for it for a week', async () => {
-    const first = await fill(70)
-    const [tenth] = (await collect(BEGINNING)).slice(9)
-    await storePosition({ database, name: 'slow', clock }, tenth ?? BEGINNING)
-    await forward()
-    advance(KEPT_DAYS + 3)
-    await fill(40)
-    await forward()
-    await remove()
-    expect([...(await storedEvents())]).toEqual(expect.arrayContaining(first))
-    advance(5)
-    await remove()
-    const stored = await storedEvents()
-    expect(first.filter((id) => !stored.has(id))).toEqual(first.slice(0, 9))
-    expect((await names())[0]).toBe('0')
-    await forward('slow')
-    await remove()
-    expect((await names())[0]).toBe('50')
-  })
+  it.runIf(isPostgres)(
+    'stays while a reader has not passed all of its events, and waits for it for a week',
+    async () => {
+      const first = await fill(70)
+      const [tenth] = (await collect(BEGINNING)).slice(9)
+      await storePosition({ database, name: 'slow', clock }, tenth ?? BEGINNING)
+      await forward()
+      advance(KEPT_DAYS + 3)
+      await fill(40)
+      await forward()
+      await remove()
+      expect([...(await storedEvents())]).toEqual(expect.arrayContaining(first))
+      advance(5)
+      await remove()
+      const stored = await storedEvents()
+      expect(first.filter((id) => !stored.has(id))).toEqual(first.slice(0, 9))
+      expect((await names())[0]).toBe('0')
+      await forward('slow')
+      await remove()
+      expect((await names())[0]).toBe('50')
+    },
+  )
 
   it.runIf(isPostgres)('stays while an operator has set a reader back', async () => {
     await fill(70)
@@ -207,46 +213,49 @@ describe('a partition', () => {
     expect((await findPosition(database, 'nats')).sequence).toBe(4)
   })
 
-  it.runIf(isPostgres)('stays while a transaction with one of its positions is open, and until that event is read', async () => {
-    const [late] = eventRows(1, { at: clock.now() })
-    if (late === undefined) throw new Error('no event')
-    const other = openDatabase(locationOf(place))
-    try {
-      let commit = (): void => undefined
-      const mayCommit = new Promise<void>((resolve) => {
-        commit = resolve
-      })
-      let inserted = (): void => undefined
-      const isInserted = new Promise<void>((resolve) => {
-        inserted = resolve
-      })
-      const writing = other.write(async (tx) => {
-        await tx.run(INSERT_AUDIT_EVENTS, [late])
-        inserted()
-        await mayCommit
-      })
-      await isInserted
-      await fill(70)
-      advance(KEPT_DAYS + 3)
-      await fill(40)
-      await forward()
-      await remove()
-      expect((await names())[0]).toBe('0')
-      commit()
-      await writing
-      // Committed, and no reader has it.
-      await remove()
-      expect((await names())[0]).toBe('0')
-      expect(await storedEvents()).toContain(late.event_id)
-      expect((await forward()).map(({ event_id }) => event_id)).toContain(late.event_id)
-      await fill(1)
-      await forward()
-      await remove()
-      expect((await names())[0]).toBe('50')
-    } finally {
-      await other.close()
-    }
-  })
+  it.runIf(isPostgres)(
+    'stays while a transaction with one of its positions is open, and until that event is read',
+    async () => {
+      const [late] = eventRows(1, { at: clock.now() })
+      if (late === undefined) throw new Error('no event')
+      const other = openDatabase(locationOf(place))
+      try {
+        let commit = (): void => undefined
+        const mayCommit = new Promise<void>((resolve) => {
+          commit = resolve
+        })
+        let inserted = (): void => undefined
+        const isInserted = new Promise<void>((resolve) => {
+          inserted = resolve
+        })
+        const writing = other.write(async (tx) => {
+          await tx.run(INSERT_AUDIT_EVENTS, [late])
+          inserted()
+          await mayCommit
+        })
+        await isInserted
+        await fill(70)
+        advance(KEPT_DAYS + 3)
+        await fill(40)
+        await forward()
+        await remove()
+        expect((await names())[0]).toBe('0')
+        commit()
+        await writing
+        // Committed, and no reader has it.
+        await remove()
+        expect((await names())[0]).toBe('0')
+        expect(await storedEvents()).toContain(late.event_id)
+        expect((await forward()).map(({ event_id }) => event_id)).toContain(late.event_id)
+        await fill(1)
+        await forward()
+        await remove()
+        expect((await names())[0]).toBe('50')
+      } finally {
+        await other.close()
+      }
+    },
+  )
 
   it.runIf(isPostgres)('stays while a transaction reads it, and goes later', async () => {
     await fill(70)

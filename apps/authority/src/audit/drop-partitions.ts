@@ -102,8 +102,7 @@ async function dropOldest(parts: DropParts, lease: Lease, { oldest, cutoff, sign
       })
     const names = AUDIT.tables.map((table) => `${table}${oldest.suffix}`)
     // Ends an autovacuum of them, which no request waits for.
-    for (const name of names)
-      await sql`lock table ${sql.table(name)} in share update exclusive mode`.execute(tx.query)
+    for (const name of names) await sql`lock table ${sql.table(name)} in share update exclusive mode`.execute(tx.query)
     return names.map((name) => `drop table ${name}`)
   }
   const onChanged = (): void => {

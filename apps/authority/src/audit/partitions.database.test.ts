@@ -15,7 +15,7 @@ import { migrate } from '../database/migrate.ts'
 import { AUDIT_TABLES, PARTITION_EVENTS } from '../database/migrations/0048-audit-partitions.ts'
 import { openDatabase } from '../database/open.ts'
 import { AUDIT, readRoomEnd } from '../database/partitions/audit-partitions.ts'
-import { readBound, readLayout } from '../database/partitions/layout.ts'
+import { makeRoom, openRoom, readBound, readLayout } from '../database/partitions/layout.ts'
 import { partitionTables } from '../database/partitions/partition-tables.ts'
 import { countTables, measureBytes } from '../database/sizes/measure-tables.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
@@ -213,7 +213,9 @@ describe('a store of the release before', () => {
     expect(await readBound(database.read, AUDIT)).toBeUndefined()
     for (const table of AUDIT_TABLES)
       await sql
-        .raw(`alter table ${table} add constraint ${table}_below_100 check (position >= 0 and position < 100) not valid`)
+        .raw(
+          `alter table ${table} add constraint ${table}_below_100 check (position >= 0 and position < 100) not valid`,
+        )
         .execute(rowsOf(database))
     await sql`create or replace function audit_within_room(bigint) returns bigint language sql volatile
       as 'select least($1, 99::bigint)'`.execute(rowsOf(database))
@@ -258,6 +260,8 @@ describe('the end of a partition', () => {
     const [database] = databases
     if (database === undefined) throw new Error('no database')
     await useAuditPartitionsOf(database, SIZE)
+    await database.write((tx) => makeRoom(tx, AUDIT, { from: FIRST, through: 699 }))
+    await database.write((tx) => openRoom(tx, AUDIT))
     let isOver = false
     const keeping = (async () => {
       while (!isOver) await keep(database)
@@ -283,7 +287,13 @@ describe('the end of a partition', () => {
     expect(acknowledged).toHaveLength(1260)
     const counts = await countTables(database)
     expect(AUDIT_TABLES.map((table) => counts.get(table))).toEqual([1260, 1260, 2520])
-    expect((await partitionsOf(database)).length).toBeGreaterThan(2)
+    expect((await partitionsOf(database)).slice(0, 7)).toEqual(
+      Array.from({ length: 7 }, (_, at) => `${at * SIZE} < ${(at + 1) * SIZE}`),
+    )
+    const positions = [...(await positionsIn(database, 'audit_events')).values()]
+    // Positions before the end of the room are given once each.
+    for (let at = 0; at < 6; at += 1)
+      expect(positions.filter((each) => Math.floor(each / SIZE) === at)).toHaveLength(at === 0 ? SIZE - FIRST : SIZE)
     const exported: string[] = []
     for await (const page of exportAudit(database, BEGINNING, 50)) exported.push(...page.map((each) => each.event_id))
     expect(exported.toSorted()).toEqual(acknowledged.toSorted())

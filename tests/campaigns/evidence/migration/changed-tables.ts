@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import type { ReadTargets } from './steady-load.ts'
 
 const LOCK_NOT_AVAILABLE = '55P03'
 
@@ -19,7 +20,7 @@ export interface ChangedTables {
   /** Further statements that restore the schema of the release before. */
   readonly formerSchema: readonly string[]
   /** Paths that the load reads. */
-  readonly targets: (first: number) => readonly string[]
+  readonly targets: ReadTargets
   /** Adds rows, up to a number. `lines` are the exported entries of one decision. */
   seed(client: pg.Client, lines: readonly string[], rows: number, log: (line: string) => void): Promise<void>
   /** Reads the rows of before. */

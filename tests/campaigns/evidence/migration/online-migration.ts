@@ -118,10 +118,13 @@ class OnlineMigration {
     )
     const instances = await this.#startInstances()
     const watch = await LockWatch.start(this.#urls.direct, this.#tables.names)
-    const loads = await Promise.all(instances.map((each, at) => SteadyLoad.start(each, first + at, this.#tables.targets)))
+    const loads = await Promise.all(
+      instances.map((each, at) => SteadyLoad.start(each, first + at, this.#tables.targets)),
+    )
     try {
       await pause(AT_REST_MS)
-      if (await isPartitioned(this.#client, this.#tables)) this.#violations.push('an instance has partitioned the table at its start')
+      if (await isPartitioned(this.#client, this.#tables))
+        this.#violations.push('an instance has partitioned the table at its start')
       while (this.#kills < count) await this.#kill()
       await this.#change({})
       await pause(AT_REST_MS)

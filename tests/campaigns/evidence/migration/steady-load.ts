@@ -16,6 +16,9 @@ export function servedBy(process: AuthorityProcess): Served {
   }
 }
 
+/** Paths that are read, by a number below 500,000. */
+export type ReadTargets = (first: number) => readonly [string, ...string[]]
+
 /** Requests to one instance all the time: decisions, executions and reads. */
 export class SteadyLoad {
   readonly failures: string[] = []
@@ -25,27 +28,18 @@ export class SteadyLoad {
   readonly #process: AuthorityProcess
   readonly #scenario: EvidenceScenario
   readonly #random: Random
-  readonly #targets: (first: number) => readonly string[]
+  readonly #targets: ReadTargets
   #isWorking = true
   #work: Promise<unknown> = Promise.resolve()
 
-  private constructor(
-    process: AuthorityProcess,
-    scenario: EvidenceScenario,
-    seed: number,
-    targets: (first: number) => readonly string[],
-  ) {
+  private constructor(process: AuthorityProcess, scenario: EvidenceScenario, seed: number, targets: ReadTargets) {
     this.#process = process
     this.#scenario = scenario
     this.#random = seededRandom(seed)
     this.#targets = targets
   }
 
-  static async start(
-    process: AuthorityProcess,
-    seed: number,
-    targets: (first: number) => readonly string[],
-  ): Promise<SteadyLoad> {
+  static async start(process: AuthorityProcess, seed: number, targets: ReadTargets): Promise<SteadyLoad> {
     const load = new SteadyLoad(process, await EvidenceScenario.open(servedBy(process)), seed, targets)
     load.#work = Promise.all(Array.from({ length: WORKERS }, () => load.#toil()))
     return load

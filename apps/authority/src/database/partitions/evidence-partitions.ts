@@ -1,5 +1,10 @@
 import type { Reader } from '../database.ts'
-import { PARTITION_ENTRIES, createParent, createPartition, replacement } from '../migrations/0047-evidence-partitions.ts'
+import {
+  PARTITION_ENTRIES,
+  createParent,
+  createPartition,
+  replacement,
+} from '../migrations/0047-evidence-partitions.ts'
 import type { PartitionSet } from './partition-set.ts'
 
 /** Evidence entries by their sequence. The size of partitions is the argument of a trigger. */

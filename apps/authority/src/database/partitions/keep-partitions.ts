@@ -39,8 +39,7 @@ export async function keepPartitions(
 async function findPartitionWork(database: Database, set: PartitionSet): Promise<PartitionWork | undefined> {
   if (database.engine === 'sqlite') return undefined
   const layout = await readLayout(database.read, set)
-  if (layout === undefined)
-    return { kind: 'partition', run: (signal) => partitionTables(database, set, { signal }) }
+  if (layout === undefined) return { kind: 'partition', run: (signal) => partitionTables(database, set, { signal }) }
   const last = await set.readLast(database.read)
   const range = { from: last + 1, through: last + Math.ceil(layout.size / 2) }
   const isMissing = missingIn(layout, range).length > 0

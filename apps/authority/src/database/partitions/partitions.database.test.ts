@@ -159,10 +159,9 @@ describe('a store of the release before', () => {
       )
       expect(await readBound(database.read, EVIDENCE)).toMatchObject({ bound: 100, unchecked: ['evidence_entries'] })
       const other = await open(place)
-      expect(await Promise.all([database, other].map((each) => partitionTables(each, EVIDENCE, { size: SIZE })))).toEqual([
-        true,
-        true,
-      ])
+      expect(
+        await Promise.all([database, other].map((each) => partitionTables(each, EVIDENCE, { size: SIZE }))),
+      ).toEqual([true, true])
       expect(await namesOf(database)).toEqual(['evidence_entries_0 < 100'])
     },
   )
