@@ -112,7 +112,7 @@ describe('retention of audit events', () => {
     expect(removed.reduce((sum, each) => sum + Number(each['count']), 0)).toBe(119)
     if (isPostgres) {
       // Positions from 2 on: 48 events in the first partition, one of which stays, and 50 in the second one.
-      expect((await partitionsOf(database)).slice(0, 2)).toEqual(['kept < 0', '100 < 150'])
+      expect((await partitionsOf(database)).slice(0, 2)).toEqual(['staying < 0', '100 < 150'])
       expect(removed.map((each) => each['count'])).toEqual(expect.arrayContaining([47, 50, 22]))
       expect(removed.find((each) => each['count'] === 47)).toMatchObject({ first_sequence: 1, last_sequence: 48 })
       expect((await positionsIn(database, 'audit_events')).get(staying)).toBe(-1)

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../database/database.ts'
 import { checkLease, extendLease } from '../database/locks/leases.ts'
 import type { Lease, LeaseParts } from '../database/locks/leases.ts'
-import { KEPT_POSITION, createKept } from '../database/migrations/0048-audit-partitions.ts'
+import { STAYING_POSITION, createStaying } from '../database/migrations/0048-audit-partitions.ts'
 import { AUDIT, readLastPosition, readRoomEnd } from '../database/partitions/audit-partitions.ts'
 import { lockLayout, readLayout } from '../database/partitions/layout.ts'
 import type { Partition } from '../database/partitions/layout.ts'
@@ -120,10 +120,10 @@ async function moveStaying(database: Database, lease: Lease, { name, from, to }:
   await database.write(async (tx) => {
     await lockLayout(tx, AUDIT)
     const layout = await readLayout(tx.query, AUDIT)
-    if (layout?.partitions.every((each) => each.from >= 0) === true) await createKept(tx.query)
+    if (layout?.partitions.every((each) => each.from >= 0) === true) await createStaying(tx.query)
   })
   await inBatches(database, lease, (tx) =>
-    sql`update audit_events set position = ${KEPT_POSITION} where position >= ${from} and position < ${to}
+    sql`update audit_events set position = ${STAYING_POSITION} where position >= ${from} and position < ${to}
       and event_id in (select event_id from ${sql.table(name)} where ${isStaying} limit ${ROWS})`.execute(tx.query),
   )
 }

@@ -124,11 +124,11 @@ export async function createPartition(tx: Query, from: number, to: number): Prom
 }
 
 /** Position of events that stay when all others of their partition are removed. */
-export const KEPT_POSITION = -1
+export const STAYING_POSITION = -1
 
 /** Adds the partition of events that stay. */
-export async function createKept(tx: Query): Promise<void> {
-  await attachEmpty(tx, 'kept', 'from (minvalue) to (0)')
+export async function createStaying(tx: Query): Promise<void> {
+  await attachEmpty(tx, 'staying', 'from (minvalue) to (0)')
 }
 
 async function attachEmpty(tx: Query, suffix: string, values: string): Promise<void> {
