@@ -76,6 +76,8 @@ const CAMPAIGNS = new Map<string, () => Promise<Campaign>>([
 const USAGE =
   'npm run campaign -- NAME [--count N] [--seed S] [--nodes N] [--minutes M] [--pace SECONDS] [--mode strict|gathered] [--workers N] [--table evidence|audit], or --list, or --all [--part N/N] [--seed S]; --report FILE'
 
+// Services that a campaign started are ended at its exit, which a signal alone does not cause.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
 process.exitCode = await main(process.argv.slice(2))
 
 /** Returns 0 without violations, 1 with violations, 2 for a usage error. */

@@ -19,6 +19,7 @@ import { EXPORT_NAME } from '../../../apps/authority/src/audit/sequence.ts'
 import type { TableName } from '../../../apps/authority/src/database/sizes/table-ends.ts'
 import { coreJobs } from '../../../apps/authority/src/startup/core-jobs.ts'
 import { EvidenceScenario, decisionOf } from '../evidence/scenario.ts'
+import { inTurns } from '../lib/in-turns.ts'
 import type { Random } from '../lib/random.ts'
 import { text } from '../lib/rows.ts'
 
@@ -36,7 +37,8 @@ const SETTINGS = {
 const VALIDITY_HOURS = 168
 /** Nodes renew in the last 24 hours. */
 const RENEWED_AFTER_DAYS = 6
-const AT_ONCE = 8
+/** Calls after a first one that was answered with 503. */
+const RETAIN_MORE = 4
 const DAY_SECONDS = 86_400
 /** What happens each day besides renewals. */
 const DAILY = { leaving: 2, invites: 3, heartbeats: 40, agents: 10, decisions: 5, rejections: 3 }
@@ -278,21 +280,12 @@ export class GrowingNetwork {
     this.#add('sovereign_revocation_feeds', 1)
   }
 
-  /** What an operator runs from cron. */
+  /** What an operator runs from cron, again when a busy machine reached the deadline of a request. */
   async retain(): Promise<void> {
-    accepted(await this.#operate('POST', '/admin/evidence/retention/apply', { older_than_days: KEPT.evidence }))
+    const apply = (): Promise<TestResponse> =>
+      this.#operate('POST', '/admin/evidence/retention/apply', { older_than_days: KEPT.evidence })
+    let answer = await apply()
+    for (let more = 0; more < RETAIN_MORE && answer.status === 503; more += 1) answer = await apply()
+    accepted(answer)
   }
-}
-
-/** Runs a task so many times, several at once. */
-async function inTurns(times: number, task: (at: number) => Promise<void>): Promise<void> {
-  let next = 0
-  const work = async (): Promise<void> => {
-    while (next < times) {
-      const at = next
-      next += 1
-      await task(at)
-    }
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
 }
