@@ -3,7 +3,8 @@ import { expect, it } from 'vitest'
 import { COMMAND_TABLE } from './command-table.ts'
 
 it('implements every command of the contract and no other', () => {
-  expect(Object.keys(COMMAND_TABLE)).toEqual(COMMANDS.map((command) => command.path.join(' ')))
+  const hint = 'command-table.ts has a line for each command, in the order of the contract'
+  expect(Object.keys(COMMAND_TABLE), hint).toEqual(COMMANDS.map((command) => command.path.join(' ')))
 })
 
 // The authority is a heavy import and may not be needed at all: `authority start` loads it inside run.

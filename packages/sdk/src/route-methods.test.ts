@@ -125,7 +125,7 @@ describe('the methods of the library', () => {
         if (!matches(route, request)) wrong.push(`${feature}.${method} made ${request} instead of ${route.id}`)
       }
     }
-    expect(wrong).toEqual([])
+    expect(wrong, 'a method that needs arguments has a line in ARGUMENTS of this file').toEqual([])
     expect(called).toBe(ALL_ROUTES.length)
   })
 

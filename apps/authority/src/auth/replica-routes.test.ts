@@ -56,7 +56,9 @@ describe('routes that a replica may answer', () => {
   it('are those of the page for operators', () => {
     const [, part = ''] = /## Routes\n([\s\S]*?)\n## /.exec(readFileSync(PAGE, 'utf8')) ?? []
     const written = [...part.matchAll(/`(GET \/[^`]*)`/g)].map(([, id]) => id)
-    expect(written.toSorted()).toEqual(LISTED.toSorted())
+    expect(written.toSorted(), 'docs/operate/read-replicas.md lists the routes of REPLICA_ROUTES').toEqual(
+      LISTED.toSorted(),
+    )
   })
 })
 

@@ -208,7 +208,11 @@ function flagsOf(options: Command['options']): string[] {
 
 describe('commands', () => {
   it('are exactly those of this release', () => {
-    expect(COMMANDS.map((command) => command.path.join(' '))).toEqual(PATHS)
+    const hint = 'a new command is added by hand to PATHS of this file, in the same place'
+    expect(
+      COMMANDS.map((command) => command.path.join(' ')),
+      hint,
+    ).toEqual(PATHS)
   })
 
   it('give the service every flag it has', () => {
@@ -220,7 +224,7 @@ describe('commands', () => {
 
   it('ask for an operator key only where the authority does', () => {
     const signing = COMMANDS.filter((command) => command.needs === 'operator').map((command) => command.path.join(' '))
-    expect(signing).toEqual([
+    expect(signing, 'a new command that needs an operator key is added by hand to this list').toEqual([
       'findings',
       'invite',
       'invite list',

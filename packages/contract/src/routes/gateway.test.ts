@@ -184,7 +184,11 @@ describe('gateway catalogue', () => {
   })
 
   it('has exactly 17 operations beyond the 80', () => {
-    expect(lines((since) => since === 'v0.60')).toEqual(BEYOND.toSorted())
+    const hint = 'a new operation is added by hand to BEYOND of this file, and to the number below'
+    expect(
+      lines((since) => since === 'v0.60'),
+      hint,
+    ).toEqual(BEYOND.toSorted())
     expect(catalogue).toHaveLength(97)
   })
 

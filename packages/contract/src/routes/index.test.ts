@@ -267,6 +267,11 @@ const CREATED = [
   'POST /admin/data-usage/intent',
 ]
 
+/** The lists of this file are written by hand, so that a wrong entry of the contract is seen (CONTRIBUTING.md). */
+function addTo(list: string): string {
+  return `a new route is added by hand to ${list} of this file, if its entry is right`
+}
+
 function idsWhere(stored: (route: Route) => boolean): string[] {
   return ALL_ROUTES.filter(stored)
     .map((route) => route.id)
@@ -276,13 +281,13 @@ function idsWhere(stored: (route: Route) => boolean): string[] {
 describe('the table of routes', () => {
   it('has exactly the routes of the actions, with different ids', () => {
     const actions = Object.values(ACTIONS).flat().length
-    expect(ALL_ROUTES).toHaveLength(actions)
+    expect(ALL_ROUTES, addTo('ACTIONS')).toHaveLength(actions)
     expect(new Set(ALL_ROUTES.map((route) => route.id)).size).toBe(actions)
   })
 
   it('names every action as its file is named', () => {
     const given = Object.fromEntries(Object.entries(ROUTES).map(([name, feature]) => [name, Object.keys(feature)]))
-    expect(given).toEqual(ACTIONS)
+    expect(given, addTo('ACTIONS')).toEqual(ACTIONS)
   })
 
   it('finds a route and its feature by id', () => {
@@ -308,10 +313,12 @@ describe('who may call', () => {
     for (const route of admin) {
       expect(route.access, route.id).toMatch(/^operator:(standard|privileged)$/)
       const own = route.id === 'POST /admin/boundary/evaluate' ? 'operator_decision' : 'admin'
-      expect(route.limit, route.id).toBe(OPERATOR_READS.includes(route.id) ? 'operator_read' : own)
+      expect(route.limit, `${route.id}: ${addTo('OPERATOR_READS')}`).toBe(
+        OPERATOR_READS.includes(route.id) ? 'operator_read' : own,
+      )
     }
     expect(admin).toHaveLength(67 + OPERATOR_READS.length)
-    for (const id of OPERATOR_READS) expect(findRoute(id)).toMatchObject({ method: 'GET', stability: 'beta' })
+    for (const id of OPERATOR_READS) expect(findRoute(id), id).toMatchObject({ method: 'GET', stability: 'beta' })
     const outside = ALL_ROUTES.filter((route) => !route.path.startsWith('/admin/'))
     for (const route of outside) {
       expect(route.access, route.id).not.toMatch(/^operator:/)
@@ -319,8 +326,18 @@ describe('who may call', () => {
     }
   })
 
+  // A mistyped filter must not return everything (protocol/trust-operations 6.8).
+  it('lets new reads of operators refuse unknown query names', () => {
+    const filtered = OPERATOR_READS.map((id) => findRoute(id)).filter((route) => route?.query !== undefined)
+    expect(filtered.length).toBeGreaterThan(0)
+    for (const route of filtered) expect(route?.errors, route?.id).toContain('unexpected_field')
+  })
+
   it('asks for the privileged tier exactly where trust or policy changes, and for what a key did', () => {
-    expect(idsWhere((route) => route.access === 'operator:privileged')).toEqual(PRIVILEGED.toSorted())
+    expect(
+      idsWhere((route) => route.access === 'operator:privileged'),
+      addTo('PRIVILEGED'),
+    ).toEqual(PRIVILEGED.toSorted())
     expect(idsWhere((route) => route.dryRun !== undefined)).toEqual([
       'POST /admin/admission-rules/{rule_id}/remove',
       'POST /admin/attestations/{attestation_id}/revoke',
@@ -431,12 +448,21 @@ describe('limits', () => {
 
 describe('promises', () => {
   it('marks exactly the beta and the internal routes', () => {
-    expect(idsWhere((route) => route.stability === 'beta')).toEqual(BETA.toSorted())
-    expect(idsWhere((route) => route.stability === 'internal')).toEqual(INTERNAL.toSorted())
+    expect(
+      idsWhere((route) => route.stability === 'beta'),
+      addTo('BETA'),
+    ).toEqual(BETA.toSorted())
+    expect(
+      idsWhere((route) => route.stability === 'internal'),
+      addTo('INTERNAL'),
+    ).toEqual(INTERNAL.toSorted())
   })
 
   it('answers 201 exactly where something new is signed or registered', () => {
-    expect(idsWhere((route) => route.success === 201)).toEqual(CREATED.toSorted())
+    expect(
+      idsWhere((route) => route.success === 201),
+      addTo('CREATED'),
+    ).toEqual(CREATED.toSorted())
   })
 
   it('answers JSON except on pages, metrics, static files and the export', () => {
