@@ -1,0 +1,39 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+
+const API = join(import.meta.dirname, 'api')
+
+/** Types of methods that a caller cannot name yet. Do not add a line: export the type. */
+const NOT_EXPORTED = [
+  'AddedRule',
+  'AdmissionApi',
+  'AdmissionRequest',
+  'AdmissionVerdict',
+  'ExportOptions',
+  'FeedImportOptions',
+  'KeySuccession',
+  'ListedRule',
+  'OperatorKeyRequest',
+  'OperatorLimit',
+  'PolicyText',
+  'RemovedRule',
+  'RulePage',
+  'TestedEvidence',
+]
+
+/** Types that no method takes or returns. */
+const INTERNAL = ['Bounds']
+
+it('every type of api/ is exported by index.ts, so that callers can name it and the reference shows it', () => {
+  const index = readFileSync(join(import.meta.dirname, 'index.ts'), 'utf8')
+  const lists = [...index.matchAll(/^export (?:type )?\{([^}]*)\} from '\.\/api\//gm)]
+  const exported = new Set(lists.flatMap(([, names = '']) => names.match(/\w+/g) ?? []))
+  const declared = readdirSync(API)
+    .filter((file) => file.endsWith('.ts') && !/\.(test|suite)\.ts$/.test(file))
+    .flatMap((file) => [...readFileSync(join(API, file), 'utf8').matchAll(/^export (?:interface|type) (\w+)/gm)])
+    .map(([, name = '']) => name)
+  expect(declared.length).toBeGreaterThan(100)
+  const missing = declared.filter((name) => !exported.has(name)).toSorted()
+  expect(missing, 'export a new type in packages/sdk/src/index.ts').toEqual([...NOT_EXPORTED, ...INTERNAL].toSorted())
+})
