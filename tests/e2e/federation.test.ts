@@ -4,7 +4,7 @@ import type { ConnectomeSummary, JsonObject, RecognitionEdge, TrustPath } from '
 import {
   accepted,
   canonicalText,
-  createTestDatabase,
+  createMigratedDatabase,
   createTestNetwork,
   ownKeysOf,
   seedTreaties,
@@ -23,7 +23,7 @@ interface Sovereign {
 }
 
 async function startSovereign(name: string, backend: 'sqlite' | 'postgres'): Promise<Sovereign> {
-  const [network, database] = [await createTestNetwork(name, ownKeysOf(name)), await createTestDatabase(backend)]
+  const [network, database] = [await createTestNetwork(name, ownKeysOf(name)), await createMigratedDatabase(backend)]
   const process = await startAuthorityProcess({ network, settings: database.settings })
   return { name, key: network.authority.publicKey, process, network, database }
 }

@@ -20,7 +20,7 @@ import { expressNodeProof, fastifyNodeProof, httpNodeProof } from '@chancery/sdk
 import {
   accepted,
   createInvite,
-  createTestDatabase,
+  createMigratedDatabase,
   createTestNetwork,
   ownKeysOf,
   startAuthorityProcess,
@@ -46,7 +46,7 @@ interface Sovereign {
 }
 
 async function startSovereign(name: string, settings: Record<string, string> = {}): Promise<Sovereign> {
-  const [network, database] = [await createTestNetwork(name, ownKeysOf(name)), await createTestDatabase('sqlite')]
+  const [network, database] = [await createTestNetwork(name, ownKeysOf(name)), await createMigratedDatabase('sqlite')]
   const process = await startAuthorityProcess({ network, settings: { ...database.settings, ...settings } })
   const operator = { signer: network.operators.privileged, audience: network.authority.publicKey }
   const genesis = readGenesisBlock(readJson((await process.request('GET', '/genesis')).text))

@@ -5,7 +5,7 @@ import type { JsonObject } from '@chancery/protocol'
 import { systemClock } from '@chancery/service-kit'
 import {
   accepted,
-  createTestDatabase,
+  createMigratedDatabase,
   createTestNetwork,
   ownKeysOf,
   startAuthorityProcess,
@@ -39,7 +39,7 @@ beforeAll(async () => {
     await writeFile(join(folder, `${tier}.key`), text, { mode: 0o600 })
   }
   for (const name of NAMES) {
-    const [network, database] = [await createTestNetwork(name, ownKeysOf(name)), await createTestDatabase('sqlite')]
+    const [network, database] = [await createTestNetwork(name, ownKeysOf(name)), await createMigratedDatabase('sqlite')]
     const process = await startAuthorityProcess({ network, settings: database.settings })
     sovereigns.set(name, { process, network, database })
     const genesis = readGenesisBlock(accepted(await process.request('GET', '/genesis')))

@@ -2,7 +2,13 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock, systemIds } from '@chancery/service-kit'
-import { accepted, createTestDatabase, currentBackend, startTestAuthority } from '@chancery/testkit'
+import {
+  accepted,
+  createMigratedDatabase,
+  createTestDatabase,
+  currentBackend,
+  startTestAuthority,
+} from '@chancery/testkit'
 import type { TestAuthority, TestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -57,7 +63,7 @@ describe.runIf(currentBackend() === 'postgres')('copyDatabase', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'chancery-copy-'))
-    life = await createTestDatabase('sqlite')
+    life = await createMigratedDatabase('sqlite')
     const na = await startUsedAuthority({ database: life })
     served = await read(na)
     authority = { publicKeys: [na.genesis.network_authority.public_key], sovereign: na.genesis.network_name }

@@ -3,7 +3,7 @@ import { readJson, writeJson } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import {
   accepted,
-  createTestDatabase,
+  createMigratedDatabase,
   currentBackend,
   enroll,
   entryOf,
@@ -35,7 +35,7 @@ let database: TestDatabase
 let na: TestAuthority
 
 beforeEach(async () => {
-  database = await createTestDatabase()
+  database = await createMigratedDatabase()
   na = await startTestAuthority({ database })
 })
 afterEach(async () => {

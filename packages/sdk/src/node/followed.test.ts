@@ -7,7 +7,7 @@ import {
   FIRST_KEY,
   ManualClock,
   createInvite,
-  createTestDatabase,
+  createMigratedDatabase,
   signSuccession,
   startTestAuthority,
   runTestStep,
@@ -33,7 +33,7 @@ const start = (settings: Readonly<Record<string, string>> = {}): Promise<TestAut
 beforeEach(async () => {
   clock = new ManualClock('2026-03-01T00:00:00Z')
   folder = await mkdtemp(join(tmpdir(), 'chancery-followed-'))
-  database = await createTestDatabase('sqlite')
+  database = await createMigratedDatabase('sqlite')
   na = await start()
   next = await signSuccession(folder, { genesis: na.genesis, key: FIRST_KEY }, SECOND_KEY, clock.now())
 })

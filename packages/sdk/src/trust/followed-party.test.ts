@@ -7,7 +7,7 @@ import {
   FIRST_KEY,
   ManualClock,
   accepted,
-  createTestDatabase,
+  createMigratedDatabase,
   enroll,
   nodeCaller,
   signSuccession,
@@ -35,7 +35,7 @@ let next: Required<Succeeded>
 beforeEach(async () => {
   clock = new ManualClock('2026-03-01T00:00:00Z')
   folder = await mkdtemp(join(tmpdir(), 'chancery-party-'))
-  database = await createTestDatabase('sqlite')
+  database = await createMigratedDatabase('sqlite')
   na = await startTestAuthority({ clock, database })
   node = nodeCaller(na.url, await testSigner('node', 'caller'), () => clock.now())
   certificate = await enroll(na, node)

@@ -1,5 +1,5 @@
 import { writeSortable } from '@chancery/protocol'
-import { ManualClock, createTestDatabase, startTestAuthority } from '@chancery/testkit'
+import { ManualClock, createMigratedDatabase, startTestAuthority } from '@chancery/testkit'
 import type { TestAuthority, TestDatabase } from '@chancery/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refreshIfDue } from '../../features/crl/refresh.job.ts'
@@ -14,7 +14,7 @@ const clock = new ManualClock()
 let database: TestDatabase
 let instances: TestAuthority[] = []
 beforeAll(async () => {
-  database = await createTestDatabase()
+  database = await createMigratedDatabase()
   const options = { clock, database, settings: { NA_CLOCK_CHECK: 'off' } }
   instances = [await startTestAuthority(options), await startTestAuthority(options)]
 })
@@ -29,10 +29,10 @@ function openedParts(): [TestAuthority['parts'], TestAuthority['parts']] {
   return [a, b]
 }
 
-/** A write under a lease: a separate row, so that nothing else changes it. */
+/** A write under a lease: a separate row, of a window so late that no job removes it meanwhile. */
 const write = (parts: LeaseParts, lease: Lease, bucket: string): Promise<void> =>
   parts.database.write(async (tx) => {
-    await tx.query.insertInto('rate_limit_windows').values({ bucket, window_start: 0, hits: 0 }).execute()
+    await tx.query.insertInto('rate_limit_windows').values({ bucket, window_start: 9_000_000_000, hits: 0 }).execute()
     await checkLease(tx, lease)
   })
 const isWritten = async (parts: LeaseParts, bucket: string): Promise<boolean> => {

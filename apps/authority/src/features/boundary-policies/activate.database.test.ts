@@ -4,7 +4,7 @@ import { JsonFloat } from '@chancery/protocol'
 import {
   ManualClock,
   accepted,
-  createTestDatabase,
+  createMigratedDatabase,
   currentBackend,
   refused,
   startTestAuthority,
@@ -134,7 +134,7 @@ describe('POST /admin/boundary-policies/{policy_id}/deactivate', () => {
 
 describe('the active set', () => {
   it('shows the active policies with their health, and survives a restart', async () => {
-    const database = await createTestDatabase()
+    const database = await createMigratedDatabase()
     const first = await startTestAuthority({ database })
     const policy = await publishPolicy(first, { selector: { capabilities: ['never.x'] } })
     await activatePolicy(first, policy)

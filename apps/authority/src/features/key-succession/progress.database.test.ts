@@ -7,7 +7,7 @@ import {
   FIRST_KEY,
   ManualClock,
   accepted,
-  createTestDatabase,
+  createMigratedDatabase,
   enroll,
   nodeCaller,
   signSuccession,
@@ -29,7 +29,7 @@ let next: Required<Succeeded>
 beforeEach(async () => {
   clock = new ManualClock()
   folder = await mkdtemp(join(tmpdir(), 'chancery-progress-'))
-  database = await createTestDatabase()
+  database = await createMigratedDatabase()
   na = await startTestAuthority({ clock, database })
   await na.request('GET', '/crl')
   const key = { keyId: 'na-2', seed: 'na-2' }

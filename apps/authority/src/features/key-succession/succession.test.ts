@@ -24,7 +24,7 @@ import {
   FIRST_KEY,
   ManualClock,
   accepted,
-  createTestDatabase,
+  createMigratedDatabase,
   enroll,
   fetchCrl,
   nodeCaller,
@@ -84,7 +84,7 @@ async function read(path: string): Promise<JsonValue> {
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'chancery-succession-'))
-  database = await createTestDatabase()
+  database = await createMigratedDatabase()
   na = await start()
   begun = { genesis: na.genesis, key: FIRST_KEY }
   node = nodeCaller(na.url, await testSigner('node', 'follower'), () => clock.now())

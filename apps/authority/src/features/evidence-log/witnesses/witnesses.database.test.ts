@@ -10,7 +10,7 @@ import {
   writeWitnessKey,
 } from '@chancery/protocol'
 import type { JsonObject, LogIdentity } from '@chancery/protocol'
-import { accepted, createTestDatabase, refused, testSigner } from '@chancery/testkit'
+import { accepted, createMigratedDatabase, refused, testSigner } from '@chancery/testkit'
 import type { TestAuthorityOptions } from '@chancery/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openTestStore } from '../../evidence/evidence.suite.ts'
@@ -143,7 +143,7 @@ describe('a log with a name and a key', () => {
   })
 
   it('keeps the proof of a rollback when the witness loses its state and cosigns again', async () => {
-    const database = await createTestDatabase()
+    const database = await createMigratedDatabase()
     const reset = await TestWitness.start('first.example', [{ name: ORIGIN, publicKey: logKey.publicKey }], seconds)
     try {
       const store = await start({}, { database })
@@ -171,7 +171,7 @@ describe('a log with a name and a key', () => {
   })
 
   it('counts no cosignature of a key that its witness has no more', async () => {
-    const database = await createTestDatabase()
+    const database = await createMigratedDatabase()
     const other = await TestWitness.start('other.example', [{ name: ORIGIN, publicKey: logKey.publicKey }], seconds)
     try {
       const store = await start({ NA_LOG_WITNESSES: other.setting }, { database })
@@ -211,7 +211,7 @@ describe('a log with a name and a key', () => {
   })
 
   it('keeps its name after the first entry, also without the setting', async () => {
-    const database = await createTestDatabase()
+    const database = await createMigratedDatabase()
     try {
       const settings = { NA_LOG_WITNESSES: '' }
       const first = await openTestStore({ database, settings: { NA_LOG_ORIGIN: ORIGIN } })
@@ -230,7 +230,7 @@ describe('a log with a name and a key', () => {
   })
 
   it('takes the name of the setting while it is empty, and a log key after the first entry', async () => {
-    const database = await createTestDatabase()
+    const database = await createMigratedDatabase()
     try {
       const first = await openTestStore({ database })
       await first.na.features.evidenceLog.append()
@@ -264,7 +264,7 @@ describe('a log with a name and a key', () => {
   })
 
   it('never stops for a witness that fails, and reports the missing quorum', async () => {
-    const database = await createTestDatabase()
+    const database = await createMigratedDatabase()
     const store = await start({ NA_LOG_WITNESSES: `${witness.verifierKey} http://127.0.0.1:1/` }, { database })
     await grow(store, 1)
     await ask(store, { failure: 'unreachable', alarm: null })
