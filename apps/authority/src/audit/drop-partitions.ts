@@ -83,6 +83,7 @@ async function dropOldest(parts: DropParts, lease: Lease, { oldest, cutoff, sign
   await extendLease(parts, lease, LEASE_SECONDS)
   await moveStaying(database, lease, oldest)
   await moveStrays(database, lease, oldest)
+  await moveNumbers(parts, lease, oldest)
   const held = await inspect(database, oldest)
   let isDropped = false
   const plan = async (tx: Transaction): Promise<readonly string[]> => {
@@ -146,6 +147,34 @@ async function moveStrays(database: Database, lease: Lease, { name, suffix, from
     )
 }
 
+/**
+ * Moves numbers in later partitions to this one, that of their events, so that they go with it: after a copy from SQLite
+ * or a long pause of numbering these are millions. Numbers without an event would stay first in order, and every export
+ * from the beginning and every removal would pass all of them.
+ */
+async function moveNumbers(parts: DropParts, lease: Lease, { name, suffix, to }: Partition): Promise<void> {
+  const { database } = parts
+  for (let after: string | null = ''; after !== null;) {
+    await extendLease(parts, lease, LEASE_SECONDS)
+    after = await database.write(
+      async (tx) => {
+        await checkLease(tx, lease)
+        const { rows } = await sql<{ last: string | null }>`with away as materialized (
+            select e.event_id from ${sql.table(name)} e where e.event_id > ${after}
+            and not exists (select 1 from ${sql.table(`audit_numbers${suffix}`)} n where n.event_id = e.event_id)
+            order by e.event_id limit ${ROWS}
+          ), moved as (
+            update audit_numbers n set position = ${to - 1} from away
+            where n.event_id = away.event_id and n.position >= ${to}
+          )
+          select max(event_id) as last from away`.execute(tx.query)
+        return rows[0]?.last ?? null
+      },
+      { unlimited: true },
+    )
+  }
+}
+
 async function inBatches(
   database: Database,
   lease: Lease,
@@ -168,13 +197,14 @@ interface Held {
   readonly last: number | null
 }
 
-/** Reads all events of a partition that gets no more rows. */
-async function inspect(database: Database, { name }: Partition): Promise<Held> {
+/** Reads all events of a partition that gets no more rows, and no other partition: their numbers are in this one. */
+async function inspect(database: Database, { name, suffix }: Partition): Promise<Held> {
   return database.write(
     async ({ query }) => {
       const { rows } = await sql<Held>`
         select count(*) as count, count(n.sequence) as numbered, min(n.sequence) as first, max(n.sequence) as last
-        from ${sql.table(name)} e left join audit_numbers n on n.event_id = e.event_id`.execute(query)
+        from ${sql.table(name)} e
+        left join ${sql.table(`audit_numbers${suffix}`)} n on n.event_id = e.event_id`.execute(query)
       return rows[0] ?? { count: 0, numbered: 0, first: null, last: null }
     },
     { unlimited: true },
