@@ -73,6 +73,8 @@ export async function copyRows(
 async function makeRoomForCopy(source: Side, target: Database, { name, rows }: CopiedTable): Promise<void> {
   if (name === EVIDENCE.tables[0]) await makeRoomForEntries(source, target)
   if (name !== AUDIT.tables[0]) return
+  // The schema of an earlier release has no positions yet.
+  if (!(await listColumns(target)).some((column) => column.table === name && column.name === AUDIT.key)) return
   const last = await AUDIT.readLast(target.read)
   await target.write((tx) => makeRoom(tx, AUDIT, { from: last + 1, through: last + rows }))
   await target.write((tx) => openRoom(tx, AUDIT))
