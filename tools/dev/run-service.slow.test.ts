@@ -34,7 +34,9 @@ function start(service: string) {
   return {
     child,
     words: () => output.split('\n').filter((line) => line.startsWith('SIG')),
-    ready: () => expect.poll(() => output).toMatch(/^ready \d+\n/),
+    ready: async () => {
+      await expect.poll(() => output).toMatch(/^ready \d+\n/)
+    },
     pid: () => Number(/^ready (\d+)/.exec(output)?.[1]),
     exitCode: async () => ((await closed) as [number | null])[0],
   }
