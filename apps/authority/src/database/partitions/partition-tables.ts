@@ -2,6 +2,7 @@ import { faultPoint } from '#faults'
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../database.ts'
 import { firstBound } from '../migrations/0047-evidence-partitions.ts'
+import { sqlState } from '../postgres/client.ts'
 import { boundName, readBound, readLayout } from './layout.ts'
 import type { PartitionSet } from './partition-set.ts'
 import { changeTables, isLockTimeout } from './table-lock.ts'
@@ -70,6 +71,9 @@ async function renewBound(tx: Transaction, set: PartitionSet, size: number): Pro
   ]
 }
 
+/** Another run has put the new table in place, or made another bound. */
+const NO_SUCH_CONSTRAINT = '42704'
+
 /** Reads all rows of a table. False while another transaction does, or cleans the table. */
 async function checkBound(database: Database, table: string, bound: number): Promise<boolean> {
   const check = sql.raw(`alter table ${table} validate constraint ${boundName(table, bound)}`)
@@ -78,6 +82,8 @@ async function checkBound(database: Database, table: string, bound: number): Pro
     return true
   } catch (error) {
     if (isLockTimeout(error)) return false
+    // The next turn continues from what the database has now.
+    if (sqlState(error) === NO_SUCH_CONSTRAINT) return true
     throw error
   }
 }
