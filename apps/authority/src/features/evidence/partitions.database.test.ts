@@ -34,7 +34,12 @@ afterEach(async () => {
 })
 
 const isPostgres = currentBackend() === 'postgres'
-const partitions = async (): Promise<readonly string[]> =>
+/** Up to that of the last entry: the job of the running authority makes the next one ahead, at any time. */
+const partitions = async (): Promise<readonly string[]> => {
+  const last = (await stored()).at(-1) ?? 0
+  return (await allPartitions()).filter((from) => Number(from) <= last)
+}
+const allPartitions = async (): Promise<readonly string[]> =>
   ((await readLayout(store.na.core.database.read, EVIDENCE))?.partitions ?? []).map(({ name }) => name.slice(17))
 const stored = async (): Promise<readonly number[]> =>
   (
@@ -139,10 +144,10 @@ describe('the job evidence-partitions', () => {
     await decide(2)
     await keepEvidencePartitions(store.na.parts, signal)
     if (!isPostgres) return
-    expect(await partitions()).toEqual(['0'])
+    expect(await allPartitions()).toEqual(['0'])
     await decide(1)
     await keepEvidencePartitions(store.na.parts, signal)
-    expect(await partitions()).toEqual(['0', '10'])
+    expect(await allPartitions()).toEqual(['0', '10'])
     const { rows } = await sql<{ counted: boolean }>`select exists (select 1 from pg_stats
       where tablename = 'evidence_entries' and inherited) as counted`.execute(database().read)
     expect(rows[0]?.counted).toBe(true)
