@@ -58,7 +58,9 @@ async function seed(
     const last = Math.min(rows, first + BATCH - 1)
     await client.query(
       `with made as materialized (
-        select 'seed-' || lpad(n::text, 8, '0') as event_id, 'policy-' || n as policy_id, '2026-01-01T00:00:00.000000Z' as at
+        select 'seed-' || lpad(n::text, 8, '0') as event_id, 'policy-' || n as policy_id,
+          -- Each a second later: the newest events are read by time.
+          to_char(timestamp '2025-01-01' + n * interval '1 second', 'YYYY-MM-DD"T"HH24:MI:SS.000000"Z"') as at
         from generate_series($1::int, $2::int) as n
       ), events as (
         insert into audit_events (event_id, event_type, event_json, created_at)
