@@ -2,14 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentLog } from '@chancery/service-kit'
-import { ManualClock, createMigratedDatabase, currentBackend } from '@chancery/testkit'
+import { ManualClock, currentBackend } from '@chancery/testkit'
 import { sql } from 'kysely'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { listColumns, listTables } from '../database/copy/catalogue.ts'
 import { compareRows, copyRows, describeTables } from '../database/copy/copy-rows.ts'
 import { snapshotInto } from '../database/copy/snapshot.ts'
-import type { Database } from '../database/database.ts'
-import { locationOf } from '../database/database.suite.ts'
 import { migrate } from '../database/migrate.ts'
 import { AUDIT_TABLES } from '../database/migrations/0048-audit-partitions.ts'
 import { openDatabase } from '../database/open.ts'
@@ -17,24 +15,14 @@ import { countTables, measureBytes } from '../database/sizes/measure-tables.ts'
 import { addEvents, partitionsOf, positionsIn, useAuditPartitionsOf } from './audit-partitions.suite.ts'
 import { keepAuditPartitions } from './partitions.job.ts'
 import { assignSequences } from './sequence.ts'
+import { useOpenedDatabases } from '../database/partitions/opened-databases.suite.ts'
 
 const isPostgres = currentBackend() === 'postgres'
 const SIZE = 100
 /** The migration takes the first position. */
 const FIRST = 2
 
-const opened: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of opened.splice(0).toReversed()) await close()
-})
-
-async function openNew(): Promise<Database> {
-  const place = await createMigratedDatabase()
-  opened.push(() => place.drop())
-  const database = openDatabase(locationOf(place))
-  opened.push(() => database.close())
-  return database
-}
+const { atEnd, openNew } = useOpenedDatabases()
 
 describe('a new store', () => {
   it('has one table for events, numbers and subjects each, which are counted whole', async () => {
@@ -55,7 +43,7 @@ describe('a new store', () => {
 describe('a copy of audit events', () => {
   async function newFile(): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), 'chancery-audit-'))
-    opened.push(() => rm(folder, { recursive: true }))
+    atEnd(() => rm(folder, { recursive: true }))
     return join(folder, 'copy.db')
   }
 
@@ -84,7 +72,7 @@ describe('a copy of audit events', () => {
     // A table that is copied before the numbers.
     expect(await locked.get('audit_events')).toBe(true)
     const copy = openDatabase({ kind: 'sqlite', path })
-    opened.push(() => copy.close())
+    atEnd(() => copy.close())
     const counts = await countTables(copy)
     expect(AUDIT_TABLES.map((table) => counts.get(table))).toEqual([120, 120, 240])
   })
@@ -92,7 +80,7 @@ describe('a copy of audit events', () => {
   it.runIf(isPostgres)('of a file makes the partitions that its events need', async () => {
     const path = await newFile()
     const source = openDatabase({ kind: 'sqlite', path })
-    opened.push(() => source.close())
+    atEnd(() => source.close())
     await migrate(source, () => 0n)
     for (let batch = 0; batch < 25; batch += 1) await addEvents(source, 10)
     const target = await openNew()

@@ -2,14 +2,13 @@ import { silentLog } from '@chancery/service-kit'
 import { ManualClock, createMigratedDatabase, createTestDatabase, currentBackend } from '@chancery/testkit'
 import type { TestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Database } from '../database/database.ts'
-import { locationOf } from '../database/database.suite.ts'
 import { migrate } from '../database/migrate.ts'
 import { AUDIT_TABLES, PARTITION_EVENTS } from '../database/migrations/0048-audit-partitions.ts'
-import { openDatabase } from '../database/open.ts'
 import { AUDIT, readRoomEnd } from '../database/partitions/audit-partitions.ts'
 import { makeRoom, openRoom, readBound, readLayout } from '../database/partitions/layout.ts'
+import { useOpenedDatabases } from '../database/partitions/opened-databases.suite.ts'
 import { partitionTables } from '../database/partitions/partition-tables.ts'
 import { countTables } from '../database/sizes/measure-tables.ts'
 import { rowsOf } from '../testing/rows.suite.ts'
@@ -25,28 +24,12 @@ const SIZE = 100
 /** The migration takes the first position. */
 const FIRST = 2
 
-const opened: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of opened.splice(0).toReversed()) await close()
-})
-
-async function open(place: TestDatabase, pooler: 'none' | 'transaction' = 'none'): Promise<Database> {
-  const location = locationOf(place)
-  const database = openDatabase(location.kind === 'postgres' ? { ...location, pooler } : location)
-  opened.push(() => database.close())
-  return database
-}
-
-async function openNew(): Promise<Database> {
-  const place = await createMigratedDatabase()
-  opened.push(() => place.drop())
-  return open(place)
-}
+const { atEnd, open, openNew } = useOpenedDatabases()
 
 /** A store of the release before, with this many events. */
 async function openEarlier(events: number): Promise<{ readonly database: Database; readonly place: TestDatabase }> {
   const place = await createTestDatabase()
-  opened.push(() => place.drop())
+  atEnd(() => place.drop())
   const database = await open(place)
   await migrate(database, () => 0n, { upTo: 47 })
   await addEvents(database, events)
@@ -84,7 +67,7 @@ describe('a new store', () => {
 describe('a store of the release before', () => {
   it('keeps its rows in the migration, and no table is written again', async () => {
     const place = await createTestDatabase()
-    opened.push(() => place.drop())
+    atEnd(() => place.drop())
     const database = await open(place)
     await migrate(database, () => 0n, { upTo: 47 })
     await addEvents(database, 3)
@@ -235,7 +218,7 @@ describe('the end of a partition', () => {
 
   it.runIf(isPostgres)('is crossed by transactions at once, on several connections', async () => {
     const place = await createMigratedDatabase()
-    opened.push(() => place.drop())
+    atEnd(() => place.drop())
     const databases = await Promise.all([open(place), open(place), open(place)])
     const [database] = databases
     if (database === undefined) throw new Error('no database')

@@ -4,12 +4,11 @@ import { join } from 'node:path'
 import { createMigratedDatabase, createTestDatabase, currentBackend } from '@chancery/testkit'
 import type { TestDatabase } from '@chancery/testkit'
 import { sql } from 'kysely'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { listColumns, listTables } from '../copy/catalogue.ts'
 import { copyRows, describeTables } from '../copy/copy-rows.ts'
 import { snapshotInto } from '../copy/snapshot.ts'
 import type { Database } from '../database.ts'
-import { locationOf } from '../database.suite.ts'
 import { migrate } from '../migrate.ts'
 import { PARTITION_ENTRIES, firstBound } from '../migrations/0047-evidence-partitions.ts'
 import { openDatabase } from '../open.ts'
@@ -18,28 +17,19 @@ import { rowsOf } from '../../testing/rows.suite.ts'
 import { entryRow, usePartitionsOf } from './evidence-partitions.suite.ts'
 import { EVIDENCE } from './evidence-partitions.ts'
 import { makeRoom, missingIn, readBound, readLayout } from './layout.ts'
+import { useOpenedDatabases } from './opened-databases.suite.ts'
 import { partitionTables } from './partition-tables.ts'
 import { changeTables } from './table-lock.ts'
 
 const isPostgres = currentBackend() === 'postgres'
 const SIZE = 100
 
-const opened: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of opened.splice(0).toReversed()) await close()
-})
-
-async function open(place: TestDatabase, pooler: 'none' | 'transaction' = 'none'): Promise<Database> {
-  const location = locationOf(place)
-  const database = openDatabase(location.kind === 'postgres' ? { ...location, pooler } : location)
-  opened.push(() => database.close())
-  return database
-}
+const { atEnd, open } = useOpenedDatabases()
 
 /** A store of the release before, with this many entries. */
 async function openEarlier(entries: number): Promise<{ readonly database: Database; readonly place: TestDatabase }> {
   const place = await createTestDatabase()
-  opened.push(() => place.drop())
+  atEnd(() => place.drop())
   const database = await open(place)
   await migrate(database, () => 0n, { upTo: 46 })
   await addEntries(database, 1, entries)
@@ -49,7 +39,7 @@ async function openEarlier(entries: number): Promise<{ readonly database: Databa
 
 async function openSmall(size: number): Promise<Database> {
   const place = await createMigratedDatabase()
-  opened.push(() => place.drop())
+  atEnd(() => place.drop())
   const database = await open(place)
   await usePartitionsOf(database, size)
   return database
@@ -68,7 +58,7 @@ async function namesOf(database: Database): Promise<readonly string[] | undefine
 describe('a new store', () => {
   it('has one table for entries on both engines, whose columns are the same', async () => {
     const place = await createMigratedDatabase()
-    opened.push(() => place.drop())
+    atEnd(() => place.drop())
     const database = await open(place)
     const tables = await listTables(database)
     expect(tables.filter((name) => name.startsWith('evidence_entries'))).toEqual(['evidence_entries'])
@@ -81,7 +71,7 @@ describe('a new store', () => {
 
   it.runIf(isPostgres)('is partitioned from the first entry on', async () => {
     const place = await createMigratedDatabase()
-    opened.push(() => place.drop())
+    atEnd(() => place.drop())
     const database = await open(place)
     expect(await namesOf(database)).toEqual([`evidence_entries_0 < ${PARTITION_ENTRIES}`])
     expect(await partitionTables(database, EVIDENCE)).toBe(true)
@@ -219,7 +209,7 @@ describe('a value that must be unique', () => {
 describe('a copy', () => {
   async function newFile(): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), 'chancery-partitions-'))
-    opened.push(() => rm(folder, { recursive: true }))
+    atEnd(() => rm(folder, { recursive: true }))
     return join(folder, 'copy.db')
   }
 
@@ -245,19 +235,19 @@ describe('a copy', () => {
     // A table that is copied before the entries.
     expect(await locked.get('decision_facts_head')).toBe(true)
     const copy = openDatabase({ kind: 'sqlite', path })
-    opened.push(() => copy.close())
+    atEnd(() => copy.close())
     expect((await countTables(copy)).get('evidence_entries')).toBe(250)
   })
 
   it.runIf(isPostgres)('of a file makes the partitions that its entries need', async () => {
     const path = await newFile()
     const source = openDatabase({ kind: 'sqlite', path })
-    opened.push(() => source.close())
+    atEnd(() => source.close())
     await migrate(source, () => 0n)
     const first = 35_000_000
     await addEntries(source, first, first + 2)
     const place = await createMigratedDatabase()
-    opened.push(() => place.drop())
+    atEnd(() => place.drop())
     const target = await open(place)
     const table = (await describeTables(source, target)).find(({ name }) => name === 'evidence_entries')
     if (table === undefined) throw new Error('no table of entries')

@@ -1,45 +1,42 @@
 import { createTestDatabase, currentBackend } from '@chancery/testkit'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
-import { locationOf } from '../database.suite.ts'
 import type { Database } from '../database.ts'
 import { migrate } from '../migrate.ts'
-import { openDatabase } from '../open.ts'
 import { AUDIT } from './audit-partitions.ts'
 import { readLayout } from './layout.ts'
+import { useOpenedDatabases } from './opened-databases.suite.ts'
 import { partitionTables } from './partition-tables.ts'
 
 const SIZE = 100
+
+const { atEnd, open } = useOpenedDatabases()
 
 it.runIf(currentBackend() === 'postgres')(
   'a run ends well when another one has partitioned the tables before its check of the constraints',
   async () => {
     const place = await createTestDatabase()
-    const database = openDatabase(locationOf(place))
-    try {
-      await migrate(database, () => 0n, { upTo: 47 })
-      await sql`insert into audit_events (event_id, event_type, event_json, created_at) values ('e', 't', '{}', '')`.execute(
-        database.read,
-      )
-      await migrate(database, () => 0n)
-      let isFirst = true
-      const late: Database = {
-        ...database,
-        write: async (work, options) => {
-          // Only the check reads all rows without a limit of time.
-          if (options?.unlimited === true && isFirst) {
-            isFirst = false
-            expect(await partitionTables(database, AUDIT, { size: SIZE })).toBe(true)
-          }
-          return database.write(work, options)
-        },
-      }
-      expect(await partitionTables(late, AUDIT, { size: SIZE })).toBe(true)
-      expect(isFirst).toBe(false)
-      expect((await readLayout(database.read, AUDIT))?.partitions).toHaveLength(1)
-    } finally {
-      await database.close()
-      await place.drop()
+    atEnd(() => place.drop())
+    const database = await open(place)
+    await migrate(database, () => 0n, { upTo: 47 })
+    await sql`insert into audit_events (event_id, event_type, event_json, created_at) values ('e', 't', '{}', '')`.execute(
+      database.read,
+    )
+    await migrate(database, () => 0n)
+    let isFirst = true
+    const late: Database = {
+      ...database,
+      write: async (work, options) => {
+        // Only the check reads all rows without a limit of time.
+        if (options?.unlimited === true && isFirst) {
+          isFirst = false
+          expect(await partitionTables(database, AUDIT, { size: SIZE })).toBe(true)
+        }
+        return database.write(work, options)
+      },
     }
+    expect(await partitionTables(late, AUDIT, { size: SIZE })).toBe(true)
+    expect(isFirst).toBe(false)
+    expect((await readLayout(database.read, AUDIT))?.partitions).toHaveLength(1)
   },
 )
