@@ -2,12 +2,13 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { writePublicKeyFile } from '@chancery/protocol'
 import type { Signer } from '@chancery/protocol'
 import { buildTree, makeArtifacts } from './folder/artifacts.ts'
 import { finishBuild, signFolder } from './folder/release-folder.ts'
+import type { ExpectedRelease } from './folder/release-folder.ts'
 import { buildImage } from './image/build.ts'
 import { openSigningKey, throwAwayKey } from './folder/signing-key.ts'
 import { sourceDate } from './source-date.ts'
@@ -17,7 +18,7 @@ import { sourceDate } from './source-date.ts'
  *
  *   --dry-run     everything, signed with a temporary key
  *   --build       without the signature, for a machine that has no key
- *   --sign        the signature of a built folder
+ *   --sign        the signature of a folder that the host built, with --sums of another build
  */
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -28,6 +29,7 @@ const { values } = parseArgs({
     'dry-run': { type: 'boolean', default: false },
     build: { type: 'boolean', default: false },
     sign: { type: 'boolean', default: false },
+    sums: { type: 'string' },
     out: { type: 'string', default: join(ROOT, 'release') },
     image: { type: 'string' },
     'no-image': { type: 'boolean', default: false },
@@ -58,13 +60,21 @@ async function main(): Promise<void> {
   if (given !== undefined && (isDryRun || values.build)) throw new Error('--dry-run and --build take no key')
   if (given === undefined && !isDryRun && !values.build)
     throw new Error('give --key FILE or a PKCS#11 token. To try it without a key: npm run release -- --dry-run')
+  const expected = values.sign ? readExpected() : undefined
   if (!values.sign) await build()
   const signer = given ?? (isDryRun ? await throwAwayKey() : undefined)
   if (signer === undefined) return say(`built ${folder}. Sign it where the key is: npm run release -- --sign`)
   say('signature')
-  await signFolder(folder, signer)
+  await signFolder(folder, signer, expected)
   await verifyOutside(signer)
   if (isDryRun) say('dry run: the key was made for this run and is not stored. Do not publish this folder')
+}
+
+/** Version and commit of this tree, and the checksums of a build that the host did not make. */
+function readExpected(): ExpectedRelease {
+  if (values.sums === undefined || dirname(resolve(values.sums)) === folder)
+    throw new Error('give --sums FILE: SHA256SUMS of a build of this commit that was not made by the host')
+  return { version, commit: git('rev-parse', 'HEAD'), sums: readFileSync(values.sums, 'utf8') }
 }
 
 async function build(): Promise<void> {

@@ -78,6 +78,27 @@ describe('a folder that is built and signed', () => {
     expect(await readdir(folder)).not.toContain(RELEASE_FILE)
   })
 
+  it('is signed only when another build of the same commit gave the same files', async () => {
+    await finishBuild(folder, FACTS, HOSTED)
+    const sums = await readFile(join(folder, 'SHA256SUMS'), 'utf8')
+    const other = { version: '0.2.0', commit: FACTS.commit, sums }
+    // The host changes an artifact, its checksum and the provenance.
+    await write('chancery-cli-0.2.0.tgz', 'other')
+    await rm(join(folder, 'SHA256SUMS'))
+    await rm(join(folder, 'provenance.json'))
+    await finishBuild(folder, FACTS, HOSTED)
+    const key = await throwAwayKey()
+    await expect(signFolder(folder, key, other)).rejects.toThrow(/differs from that of the other build/)
+    const changed = { ...other, sums: await readFile(join(folder, 'SHA256SUMS'), 'utf8') }
+    await expect(signFolder(folder, key, { ...changed, commit: 'd'.repeat(40) })).rejects.toThrow(
+      /of commit c{40} inst/,
+    )
+    await expect(signFolder(folder, key, { ...changed, version: '0.3.0' })).rejects.toThrow(/version 0\.2\.0 instead/)
+    expect(await readdir(folder)).not.toContain(RELEASE_FILE)
+    await signFolder(folder, key, changed)
+    expect((await check(key.publicKey)).checks.every(({ status }) => status === 'passed')).toBe(true)
+  })
+
   it('is not signed before it is built', async () => {
     await expect(signFolder(folder, await throwAwayKey())).rejects.toThrow(/npm run release -- --build/)
   })

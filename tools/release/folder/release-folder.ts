@@ -1,8 +1,8 @@
-import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { canonicalJson, readJson, writePublicKeyFile } from '@chancery/protocol'
 import type { JsonObject, Signer } from '@chancery/protocol'
-import { digestFile } from '../../../apps/cli/src/commands/release/check-release.ts'
+import { digestRegular } from '../../../apps/cli/src/commands/release/folder-files.ts'
 import {
   CHECKSUMS_FILE,
   KEY_FILE,
@@ -90,8 +90,16 @@ function hostOf(env: Env): Host | undefined {
   }
 }
 
-/** Signs a built folder. Throws when a file differs from its checksum. */
-export async function signFolder(folder: string, signer: Signer): Promise<void> {
+/** What a release must be. It comes from the machine of the key, not from the folder. */
+export interface ExpectedRelease {
+  readonly version: string
+  readonly commit: string
+  /** SHA256SUMS of another build of the commit. */
+  readonly sums: string
+}
+
+/** Signs a built folder. Throws when a file differs from its checksum. A folder that another machine built needs `expected`. */
+export async function signFolder(folder: string, signer: Signer, expected?: ExpectedRelease): Promise<void> {
   await Promise.all([RELEASE_FILE, PROVENANCE_FILE, KEY_FILE].map((name) => rm(join(folder, name), { force: true })))
   const provenance = await readUnsigned(folder)
   const artifacts = artifactsOf(await digestFolder(folder)).filter(({ name }) => name !== UNSIGNED_PROVENANCE)
@@ -101,6 +109,7 @@ export async function signFolder(folder: string, signer: Signer): Promise<void> 
   const stated = readProvenance(provenance)
   if (stated === undefined || writeChecksums(stated.files) !== sums)
     throw new Error(`${UNSIGNED_PROVENANCE} is about other files: build again`)
+  if (expected !== undefined) compareBuilds(expected, { ...stated, sums })
   if (typeof stated.version !== 'string') throw new Error(`${UNSIGNED_PROVENANCE} names no version: build again`)
   await writeFile(join(folder, PROVENANCE_FILE), await signStatement(provenance, signer))
   await writeFile(join(folder, KEY_FILE), writePublicKeyFile(signer.publicKey, undefined))
@@ -108,6 +117,16 @@ export async function signFolder(folder: string, signer: Signer): Promise<void> 
   const files = await digestFolder(folder)
   const statement = writeReleaseStatement({ version: stated.version, files })
   await writeFile(join(folder, RELEASE_FILE), await signStatement(statement, signer))
+}
+
+/** The host that built the folder also wrote its checksums: they do not prove that the files are of the commit. */
+function compareBuilds(expected: ExpectedRelease, found: Readonly<Record<keyof ExpectedRelease, unknown>>): void {
+  if (found.version !== expected.version)
+    throw new Error(`the folder has version ${String(found.version)} instead of ${expected.version}`)
+  if (found.commit !== expected.commit)
+    throw new Error(`the folder is of commit ${String(found.commit)} instead of ${expected.commit}`)
+  if (found.sums !== expected.sums)
+    throw new Error(`${CHECKSUMS_FILE} of the folder differs from that of the other build`)
 }
 
 /** Only the canonical text is signed: it is what a reader of the statement computes. */
@@ -125,8 +144,9 @@ async function digestFolder(folder: string): Promise<readonly FileDigest[]> {
   const files: FileDigest[] = []
   for (const name of (await readdir(folder)).sort()) {
     const path = join(folder, name)
-    if (!(await stat(path)).isFile()) throw new Error(`${path} is not a file`)
-    files.push({ name, sha256: await digestFile(path) })
+    const found = await digestRegular(path)
+    if (typeof found === 'string') throw new Error(`${path} is ${found}`)
+    files.push({ name, sha256: found.sha256 })
   }
   return files
 }

@@ -5,7 +5,7 @@ export const releaseCommands: readonly Command[] = [
     path: ['release', 'verify'],
     summary: 'Verify a downloaded release, offline',
     description:
-      'Verifies the signature on the list of files, the SHA-256 of every file, that no file is missing or added, the provenance, and that both lists of contents name the packages of the lock file. Changes nothing. Exit code 1 if a check failed, 2 without --key: then the signer is not proven.',
+      'Verifies the signature on the list of files, the SHA-256 of every file, that no file is missing or added, the provenance, and that both lists of contents name the packages of the lock file. Changes nothing. Exit code 1 if a check failed, 2 without --key, or with a key file of the folder: then the signer is not proven.',
     arguments: [{ name: 'dir', summary: 'Folder with all files of one release', required: true }],
     options: [
       {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { readFile, readdir, stat } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readPublicKeyFile, visible } from '@chancery/protocol'
+import { digestRegular, readRegular } from './folder-files.ts'
 import { firstDifference, packagesOfCycloneDx, packagesOfLock, packagesOfSpdx } from './lock-packages.ts'
 import {
   CHECKSUMS_FILE,
@@ -86,10 +86,10 @@ async function readFolder(folder: string, { version, files }: Release): Promise<
     if (!present.has(name)) problems.push(`${name} is missing`)
     if (present.get(name) !== true) continue
     const path = join(folder, name)
-    const isText = read.has(name) && (await stat(path)).size <= MAX_TEXT_BYTES
-    const bytes = isText ? await readFile(path) : undefined
-    if (bytes !== undefined) texts.set(name, bytes.toString('utf8'))
-    if ((bytes === undefined ? await digestFile(path) : digest(bytes)) !== sha256) problems.push(`${name} was changed`)
+    const found = read.has(name) ? await readRegular(path, MAX_TEXT_BYTES) : await digestRegular(path)
+    if (typeof found === 'string') problems.push(`${name} is ${found}`)
+    else if ((Buffer.isBuffer(found) ? digest(found) : found.sha256) !== sha256) problems.push(`${name} was changed`)
+    else if (Buffer.isBuffer(found)) texts.set(name, found.toString('utf8'))
   }
   return { problems, texts }
 }
@@ -153,13 +153,6 @@ function checkContents(texts: ReadonlyMap<string, string>, version: string): Rel
 /** The two lists of what a release contains. */
 export function listsOf(version: string): { readonly cycloneDx: string; readonly spdx: string } {
   return { cycloneDx: `chancery-${version}.cdx.json`, spdx: `chancery-${version}.spdx.json` }
-}
-
-/** SHA-256 of a file that may be larger than memory. */
-export async function digestFile(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array)
-  return hash.digest('hex')
 }
 
 function digest(bytes: Uint8Array): string {

@@ -1,9 +1,11 @@
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writePublicKeyFile } from '@chancery/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { TestContext } from '../../testing/run-command.suite.ts'
 import { checkRelease } from './check-release.ts'
+import { digestRegular, readRegular } from './folder-files.ts'
 import {
   CHECKSUMS_FILE,
   KEY_FILE,
@@ -201,6 +203,60 @@ describe('release verify, of a release that was signed with a mistake', () => {
       'the signed list lacks chancery-0.2.0.spdx.json',
     ])
   })
+})
+
+describe('release verify, of a folder that was made to harm', () => {
+  const makePipe = (name: string): Buffer => execFileSync('mkfifo', [join(release.folder, name)])
+
+  // Before, the command waited for a writer, or read until the memory was full.
+  it.each([RELEASE_FILE, KEY_FILE])('refuses %s that is a pipe, a device, a folder or too large', async (name) => {
+    await release.sign()
+    const path = join(release.folder, name)
+    const makers: readonly (readonly [string, () => unknown])[] = [
+      ['not a regular file', () => makePipe(name)],
+      ['not a regular file', () => symlink('/dev/zero', path)],
+      ['not a regular file', () => mkdir(path)],
+      ['too large', () => writeFile(path, 'x'.repeat(1_048_577))],
+    ]
+    for (const [problem, make] of makers) {
+      await rm(path, { recursive: true })
+      await make()
+      const { code, stderr } = await setup.run(['release', 'verify', 'release'])
+      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(`${name} is ${problem}`) })
+    }
+  })
+
+  it('opens no pipe and follows no link to read a file of the list', async () => {
+    await release.sign()
+    await release.remove(LOCK_FILE)
+    makePipe(LOCK_FILE)
+    expect((await verify()).checks['files']).toEqual([`${LOCK_FILE} is not a regular file`])
+    // As if the file was replaced after the folder was listed.
+    const path = join(release.folder, LOCK_FILE)
+    expect([await readRegular(path, 10), await digestRegular(path)]).toEqual(Array(2).fill('not a regular file'))
+    await release.remove(LOCK_FILE)
+    await symlink('/dev/zero', path)
+    expect([await readRegular(path, 10), await digestRegular(path)]).toEqual(Array(2).fill('not a regular file'))
+  })
+
+  it('prints no control characters of a name', async () => {
+    await release.sign()
+    await release.write({ '\u001B[2J\u202Eexe': '' })
+    const { stdout } = await setup.run(['release', 'verify', 'release', '--key', release.signer.publicKey])
+    expect(stdout).toContain('\\u001b[2J\\u202eexe is not part of the release')
+  })
+
+  it.each(['release/release.pub', 'link.pub'])(
+    'takes the key of the folder, given as %s, for no proof',
+    async (key) => {
+      await release.sign()
+      await symlink(join(release.folder, KEY_FILE), setup.path('link.pub'))
+      expect(await verify(`--key ${key}`)).toEqual({ code: 2, valid: false, checks: ALL })
+      expect((await setup.run(`release verify release --key ${key}`)).stdout).toContain(
+        'the key is from the same folder',
+      )
+    },
+  )
 })
 
 describe('release verify, called wrongly', () => {

@@ -1,30 +1,32 @@
-import { stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { realpath, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { asJson, dsseKeyId, readPublicKeyFile, readTrustedPublicKey, visible } from '@chancery/protocol'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
-import { errorCode, readText, toFailure } from '../../files/files.ts'
+import { toFailure } from '../../files/files.ts'
 import { loadPublicKey } from '../../files/keys.ts'
 import type { Result } from '../../output/result.ts'
 import type { Style } from '../../output/style.ts'
 import { table } from '../../output/table.ts'
 import { checkRelease } from './check-release.ts'
 import type { ReleaseReport } from './check-release.ts'
+import { readRegular } from './folder-files.ts'
 import { KEY_FILE, RELEASE_FILE } from './release-files.ts'
 
 const MAX_STATEMENT_BYTES = 1_048_576
 const MAX_KEY_BYTES = 4096
 
-/** Runs `release verify` offline. The exit code is 0 only with a key from --key. */
+/** Runs `release verify` offline. The exit code is 0 only with a key from --key that is not a file of the folder. */
 export async function run({ cwd, style }: CommandContext, args: Arguments, options: Options): Promise<Result> {
   const given = options.text('key')
   const folder = args.required('dir')
   const path = resolve(cwd, folder)
-  const trusted = given === undefined ? undefined : await loadPublicKey(cwd, '--key', given)
+  const loaded = given === undefined ? undefined : await loadPublicKey(cwd, '--key', given)
   await requireFolder(path, folder)
-  const statement = await readStatement(join(path, RELEASE_FILE))
-  const key = trusted ?? (await readOwnKey(join(path, KEY_FILE)))
+  const trusted = given !== undefined && (await isFileOf(path, resolve(cwd, given))) ? undefined : loaded
+  const statement = await readOwnFile(path, RELEASE_FILE, MAX_STATEMENT_BYTES)
+  const key = loaded ?? (await readOwnKey(path))
   const report = await checkRelease(path, statement, key)
   const isWhole = report.checks.every(({ status }) => status === 'passed')
   const exitCode = !isWhole ? 1 : trusted === undefined ? 2 : 0
@@ -57,25 +59,30 @@ async function requireFolder(path: string, given: string): Promise<void> {
   })
 }
 
-async function readStatement(path: string): Promise<string> {
-  try {
-    return await readText(path, MAX_STATEMENT_BYTES)
-  } catch (error) {
-    if (!(error instanceof CommandError) || errorCode(error.cause) !== 'ENOENT') throw error
-    throw new CommandError(
-      {
-        code: 'not_a_release',
-        message: `There is no ${RELEASE_FILE} in this folder, so it is not a signed release.`,
-        hint: 'Download all files of the release into one folder, and give that folder.',
-      },
-      { cause: error },
-    )
-  }
+/** Whether a key was given by the path of a file in the folder. Then it proves as little as no key. */
+async function isFileOf(folder: string, path: string): Promise<boolean> {
+  const [inside, found] = await Promise.all([realpath(folder), realpath(path).catch(() => undefined)])
+  return found !== undefined && dirname(found) === inside
+}
+
+async function readOwnFile(folder: string, name: string, maxBytes: number): Promise<string> {
+  const found = await readRegular(join(folder, name), maxBytes).catch((error: unknown) => {
+    throw toFailure(error, join(folder, name), 'read')
+  })
+  if (typeof found !== 'string') return found.toString('utf8')
+  throw new CommandError({
+    code: 'not_a_release',
+    message:
+      found === 'missing'
+        ? `There is no ${name} in this folder, so it is not a signed release.`
+        : `${name} is ${found}, so this is not a signed release.`,
+    hint: 'Download all files of the release into one folder, and give that folder.',
+  })
 }
 
 /** The key in the folder proves that the files belong together, not who made them. */
-async function readOwnKey(path: string): Promise<string> {
-  const key = readPublicKeyFile(await readText(path, MAX_KEY_BYTES))?.value ?? ''
+async function readOwnKey(folder: string): Promise<string> {
+  const key = readPublicKeyFile(await readOwnFile(folder, KEY_FILE, MAX_KEY_BYTES))?.value ?? ''
   if (readTrustedPublicKey(key) !== undefined) return key
   throw new CommandError({
     code: 'not_a_release',
@@ -105,7 +112,7 @@ function releaseText(report: ReleaseReport, { folder, key, exitCode }: Verdict, 
     `${style.warn('Not verified:')} the files belong together, but the key is from the same folder.`,
   ] as const
   const next = [
-    'Not proven: that the source is free of mistakes, and that the commit was reviewed.',
+    'Not proven: that this is the newest release, that its source is free of mistakes, and that its commit was reviewed.',
     'Next: delete the folder, download the release again, and check it again. If it fails again, report it (SECURITY.md).',
     'Next: get the key of the project from another place than this folder, and add --key <file>.',
   ] as const
