@@ -115,6 +115,7 @@ export type {
   BoundaryPolicyVerdict,
   BoundaryPolicyVersion,
   PolicyActivation,
+  PolicyText,
 } from './api/boundary-policies.ts'
 export type { PolicySimulation, SimulationRequest } from './api/policy-simulation.ts'
 export type { Atlas, Connectome, ConnectomeApi, RevokedPage } from './api/connectome.ts'
@@ -183,6 +184,7 @@ export type {
   RetentionPreview,
   RetentionResult,
 } from './api/evidence.ts'
+export type { ExportOptions } from './api/evidence-export.ts'
 export type { AuditApi, AuditPage, AuditQuery } from './api/audit.ts'
 export type { ArchivePage, ArchiveQuery, HistoryApi, PastAnswer, PastQuery } from './api/history.ts'
 export type { FindingsApi, FirstSteps, NetworkFinding, NetworkFindings } from './api/findings.ts'
@@ -206,9 +208,11 @@ export type {
   OperatorKeyActivity,
   OperatorKeyList,
   OperatorKeyPreview,
+  OperatorKeyRequest,
   OperatorKeyRevocation,
   OperatorKeyRow,
   OperatorKeysApi,
+  OperatorLimit,
 } from './api/operator-keys.ts'
 export type { PageQuery, Paging } from './api/page.ts'
 export type {
@@ -231,7 +235,16 @@ export type {
   RemovedPartner,
 } from './api/partner-records.ts'
 export type { PartnersApi } from './api/partners.ts'
-export type * from './api/admission.ts'
+export type {
+  AddedRule,
+  AdmissionApi,
+  AdmissionRequest,
+  AdmissionVerdict,
+  ListedRule,
+  RemovedRule,
+  RulePage,
+  TestedEvidence,
+} from './api/admission.ts'
 export type { PolicyApi, PolicyHistory, PolicyRequest, PolicyVersion, PublishedPolicy } from './api/policy.ts'
 export type { RecognitionPolicyApi, SavedRecognitionPolicy } from './api/recognition-policy.ts'
 export type {
@@ -247,13 +260,14 @@ export type {
 export type { ReferenceApi, Surfaces } from './api/reference.ts'
 export type {
   FeedImport,
+  FeedImportOptions,
   FeedImportRequest,
   FeedPartsImportRequest,
   RevocationFeedsApi,
 } from './api/revocation-feeds.ts'
 export { readFeedInParts, readWholeFeed } from './trust/whole-feed.ts'
 export type { FeedInParts, WholeFeed, WholeFeedOptions } from './trust/whole-feed.ts'
-export type { SovereignApi, SovereignMetadata } from './api/sovereign.ts'
+export type { KeySuccession, SovereignApi, SovereignMetadata } from './api/sovereign.ts'
 export { GovernedActionRunner } from './governed/action-runner.ts'
 export type {
   ActionReport,
