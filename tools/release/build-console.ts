@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { build } from 'vite'
 import { buildEvidencePage } from './build-evidence-page.ts'
 import { buildOperator } from './build-operator.ts'
+import { CONSOLE_SETTINGS } from './console-settings.ts'
 
 /** Part of `npm run build`: bundles apps/console to the fixed files each service serves, next to its build. */
 
@@ -49,12 +50,8 @@ async function buildBundle({ entry, script, files, target, hasOperator }: Bundle
   const fresh = `${target}-${process.pid}`
   await mkdir(fresh, { recursive: true })
   await build({
-    configFile: false,
-    logLevel: 'warn',
+    ...CONSOLE_SETTINGS,
     root: CONSOLE,
-    publicDir: false,
-    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-    resolve: { conditions: ['development', 'browser', 'module'] },
     build: {
       outDir: fresh,
       emptyOutDir: true,

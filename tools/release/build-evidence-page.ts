@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { build } from 'vite'
+import { CONSOLE_SETTINGS } from './console-settings.ts'
 
 /**
  * Builds the page form of an evidence pack: one file without a pack, which `chancery evidence pack --html` completes.
@@ -38,11 +39,8 @@ export async function buildEvidencePage(consoleFolder: string, target: string): 
 
 async function bundleScript(root: string, input: string): Promise<string> {
   const output = await build({
-    configFile: false,
-    logLevel: 'warn',
+    ...CONSOLE_SETTINGS,
     root,
-    publicDir: false,
-    resolve: { conditions: ['development', 'browser', 'module'] },
     build: {
       write: false,
       target: 'es2024',

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'vite'
+import { CONSOLE_SETTINGS } from './console-settings.ts'
 import { checkPages, measurePages } from './page-sizes.ts'
 import type { BuiltScript } from './page-sizes.ts'
 
@@ -43,14 +44,9 @@ interface NavPage {
 export async function buildOperator(consoleFolder: string, target: string): Promise<void> {
   const source = join(consoleFolder, 'src', 'operator')
   const output = await build({
-    configFile: false,
-    logLevel: 'warn',
+    ...CONSOLE_SETTINGS,
     root: consoleFolder,
     base: './',
-    publicDir: false,
-    // Tests build the files of a release: without this, NODE_ENV of a test makes them a fifth larger.
-    oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
-    resolve: { conditions: ['development', 'browser', 'module'] },
     build: {
       outDir: target,
       emptyOutDir: true,
