@@ -12,6 +12,7 @@ import type { ExpectedRelease } from './folder/release-folder.ts'
 import { buildImage } from './image/build.ts'
 import { openSigningKey, throwAwayKey } from './folder/signing-key.ts'
 import { sourceDate } from './source-date.ts'
+import { sectionOf } from './version/changelog.ts'
 
 /**
  * `npm run release`: builds, signs and verifies a release (docs/project/release.md). It publishes nothing.
@@ -97,6 +98,8 @@ function checkTree(): void {
   if (git('status', '--porcelain') !== '') problems.push('the tree has changes that are not committed')
   if (!existsSync(join(ROOT, 'tests/fixtures/releases', version)))
     problems.push(`tests/fixtures/releases/${version} is missing: run tests/tools/make-release-fixture.ts`)
+  if ((sectionOf(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'), 'Unreleased') ?? '').trim() !== '')
+    problems.push('CHANGELOG.md has unreleased entries, which the notes of this version would not have')
   if (problems.length > 0 && !isDryRun) throw new Error(problems.join('; '))
   for (const problem of problems) say(`note: ${problem}. A release would be refused`)
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { programIn, tryAuthority, tryCommands, tryEvidence } from '../try-install.ts'
@@ -7,6 +7,7 @@ import { programIn, tryAuthority, tryCommands, tryEvidence } from '../try-instal
 
 const ROOT = join(import.meta.dirname, '../../..')
 const program = resolve(process.argv[2] ?? join(ROOT, 'dist', 'chancery'))
+if (!existsSync(program)) throw new Error(`${program} is missing. Run: npm run build:one-file`)
 const folder = mkdtempSync(join(tmpdir(), 'chancery-one-file-'))
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string }
 const installed = programIn(folder, program, { PATH: '/nonexistent' }, (line) => console.log(`ok     ${line}`))
