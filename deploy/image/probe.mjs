@@ -10,6 +10,6 @@ try {
   response.destroy()
   if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`)
 } catch (error) {
-  console.error(`${url}: ${error.message}`)
+  process.stderr.write(`${url}: ${error.message}\n`)
   process.exitCode = 1
 }
