@@ -35,7 +35,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const all = await measureAgainstLimit(off.work('pay.send', evaluateRows()), options)
   const one = await measureAgainstLimit(off.work('single.send', evaluateRows()), options)
   const on = await openOffice(network, options, { EVIDENCE_STORE: 'on', NA_ANCHOR_INTERVAL_SECONDS: '0' })
-  await on.query('create table bare_entries (like evidence_entries_0 including defaults including indexes)')
+  await on.query('create table bare_entries (like evidence_entries including defaults including indexes)')
   const stored = await measureAgainstLimit(on.work('single.send', storedRows()), options)
   const evidence = { bar: EVIDENCE_BAR, ...stored }
   return { bar: BAR, policies: POLICIES, gates: GATES, ...one, all_apply: all, with_evidence: evidence }

@@ -14,11 +14,8 @@ export async function fillStore(url: string, entries: number): Promise<void> {
   try {
     await client.query('set synchronous_commit = off')
     await client.query("set maintenance_work_mem = '512MB'")
-    // Indexes of the table with those of its partitions, then what its only partition has besides. The primary key stays.
     const { rows: indexes } = await client.query<{ name: string; definition: string }>(
-      "select c.relname as name, replace(pg_get_indexdef(c.oid), ' ON ONLY ', ' ON ') as definition from pg_index i " +
-        "join pg_class c on c.oid = i.indexrelid where i.indrelid in ('evidence_entries'::regclass, 'evidence_entries_0'::regclass) " +
-        'and not i.indisprimary and not c.relispartition',
+      "select indexname as name, indexdef as definition from pg_indexes where tablename = 'evidence_entries' and indexname not like '%pkey'",
     )
     // Built at once over all rows, not row by row.
     for (const { name } of indexes) await client.query(`drop index ${name}`)

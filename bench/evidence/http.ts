@@ -41,7 +41,7 @@ async function run(options: BenchOptions): Promise<BenchResult> {
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
   cleanup.add(() => client.end())
-  await client.query('create table bare_entries (like evidence_entries_0 including defaults including indexes)')
+  await client.query('create table bare_entries (like evidence_entries including defaults including indexes)')
 
   const bodies = async (count: number): Promise<readonly string[]> => {
     const { rows } = await client.query<{ last_sequence: string; last_digest: string }>('select * from evidence_head')

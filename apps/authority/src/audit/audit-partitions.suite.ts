@@ -2,22 +2,16 @@ import { writeSortable } from '@chancery/protocol'
 import type { Instant } from '@chancery/protocol'
 import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
-import { AUDIT_TABLES, partitionSize, roomBelow } from '../database/migrations/0048-audit-partitions.ts'
+import { AUDIT_TABLES } from '../database/migrations/0048-audit-partitions.ts'
 import { AUDIT } from '../database/partitions/audit-partitions.ts'
 import { readLayout } from '../database/partitions/layout.ts'
-import { rowsOf } from '../testing/rows.suite.ts'
+import { partitionTables } from '../database/partitions/partition-tables.ts'
 import { INSERT_AUDIT_EVENTS } from './insert.ts'
 import type { AuditRow } from './insert.ts'
 
-/** Makes the partitions of a store on PostgreSQL small. All its positions must be below `size`. */
+/** Partitions a store on PostgreSQL, with small partitions. All its positions must be below half of `size`. */
 export async function useAuditPartitionsOf(database: Database, size: number): Promise<void> {
-  const run = (text: string): Promise<unknown> => sql.raw(text).execute(rowsOf(database))
-  for (const table of AUDIT_TABLES) {
-    await run(`alter table ${table} detach partition ${table}_0`)
-    await run(`alter table ${table} attach partition ${table}_0 for values from (0) to (${size})`)
-  }
-  await run(partitionSize(size))
-  await run(roomBelow(size))
+  if (!(await partitionTables(database, AUDIT, { size }))) throw new Error('not partitioned')
 }
 
 /** Partitions of each table, which must be the same, without the name of the table. */

@@ -11,6 +11,7 @@ import { snapshotInto } from '../database/copy/snapshot.ts'
 import { migrate } from '../database/migrate.ts'
 import { AUDIT_TABLES } from '../database/migrations/0048-audit-partitions.ts'
 import { openDatabase } from '../database/open.ts'
+import { AUDIT } from '../database/partitions/audit-partitions.ts'
 import { countTables, measureBytes } from '../database/sizes/measure-tables.ts'
 import { addEvents, partitionsOf, positionsIn, useAuditPartitionsOf } from './audit-partitions.suite.ts'
 import { keepAuditPartitions } from './partitions.job.ts'
@@ -77,20 +78,26 @@ describe('a copy of audit events', () => {
     expect(AUDIT_TABLES.map((table) => counts.get(table))).toEqual([120, 120, 240])
   })
 
-  it.runIf(isPostgres)('of a file makes the partitions that its events need', async () => {
+  it.runIf(isPostgres)('of a file goes to one table of each, which the job partitions later', async () => {
     const path = await newFile()
     const source = openDatabase({ kind: 'sqlite', path })
     atEnd(() => source.close())
     await migrate(source, () => 0n)
     for (let batch = 0; batch < 25; batch += 1) await addEvents(source, 10)
     const target = await openNew()
-    await useAuditPartitionsOf(target, SIZE)
     for (const table of await describeTables(source, target)) {
       if (!AUDIT_TABLES.some((name) => name === table.name)) continue
       await copyRows(source, target, table, () => undefined)
       expect(await compareRows(source, target.read, table, () => undefined)).toEqual([])
     }
-    expect(await partitionsOf(target)).toEqual(['0 < 100', '100 < 200', '200 < 300'])
+    expect(await partitionsOf(target)).toEqual([])
+    const large = { ...AUDIT, partitionedFrom: 250, newSize: SIZE }
+    const parts = { database: target, clock: new ManualClock(), instance: 'i', log: silentLog }
+    // The first run lets the server count.
+    for (let run = 0; run < 2; run += 1) await keepAuditPartitions(parts, new AbortController().signal, large)
+    expect(await partitionsOf(target)).toEqual(['0 < 400'])
+    const counts = await countTables(target)
+    expect(AUDIT_TABLES.map((table) => counts.get(table))).toEqual([250, 250, 500])
     const positions = [...(await positionsIn(target, 'audit_events')).values()]
     expect([Math.min(...positions), Math.max(...positions)]).toEqual([FIRST, FIRST + 249])
   })

@@ -4,8 +4,13 @@ import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../database/database.ts'
 import { checkLease, extendLease } from '../database/locks/leases.ts'
 import type { Lease, LeaseParts } from '../database/locks/leases.ts'
-import { STAYING_POSITION, createStaying } from '../database/migrations/0048-audit-partitions.ts'
-import { AUDIT, readLastPosition, readRoomEnd } from '../database/partitions/audit-partitions.ts'
+import {
+  AUDIT,
+  STAYING_POSITION,
+  createStaying,
+  readLastPosition,
+  readRoomEnd,
+} from '../database/partitions/audit-partitions.ts'
 import { lockLayout, readLayout } from '../database/partitions/layout.ts'
 import type { Partition } from '../database/partitions/layout.ts'
 import { changeTables, waitForWriters } from '../database/partitions/table-lock.ts'
@@ -148,9 +153,9 @@ async function moveStrays(database: Database, lease: Lease, { name, suffix, from
 }
 
 /**
- * Moves numbers in later partitions to this one, that of their events, so that they go with it: after a copy from SQLite
- * or a long pause of numbering these are millions. Numbers without an event would stay first in order, and every export
- * from the beginning and every removal would pass all of them.
+ * Moves numbers in later partitions to this one, that of their events, so that they go with it: after a long pause of
+ * numbering these are millions. Numbers without an event would stay first in order, and every export from the beginning
+ * and every removal would pass all of them.
  */
 async function moveNumbers(parts: DropParts, lease: Lease, { name, suffix, to }: Partition): Promise<void> {
   const { database } = parts

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { Database } from '../database/database.ts'
 import { migrate } from '../database/migrate.ts'
-import { AUDIT_TABLES, PARTITION_EVENTS } from '../database/migrations/0048-audit-partitions.ts'
+import { AUDIT_TABLES } from '../database/migrations/0048-audit-partitions.ts'
 import { AUDIT, readRoomEnd } from '../database/partitions/audit-partitions.ts'
 import { makeRoom, openRoom, readBound, readLayout } from '../database/partitions/layout.ts'
 import { useOpenedDatabases } from '../database/partitions/opened-databases.suite.ts'
@@ -38,10 +38,11 @@ async function openEarlier(events: number): Promise<{ readonly database: Databas
   return { database, place }
 }
 
-const keep = (database: Database): Promise<void> =>
+const keep = (database: Database, set = AUDIT): Promise<void> =>
   keepAuditPartitions(
     { database, clock: new ManualClock(), instance: 'i', log: silentLog },
     new AbortController().signal,
+    set,
   )
 
 async function readAll(database: Database): Promise<readonly unknown[]> {
@@ -52,17 +53,6 @@ async function readAll(database: Database): Promise<readonly unknown[]> {
     await db.selectFrom('audit_subjects').selectAll().orderBy('subject').orderBy('event_id').execute(),
   ]
 }
-
-describe('a new store', () => {
-  it.runIf(isPostgres)('is partitioned from the first event on', async () => {
-    const database = await openNew()
-    expect(await partitionsOf(database)).toEqual([`0 < ${PARTITION_EVENTS}`])
-    expect(await readRoomEnd(database.read)).toBe(PARTITION_EVENTS)
-    expect(await partitionTables(database, AUDIT)).toBe(true)
-    const [event] = await addEvents(database, 1)
-    expect((await positionsIn(database, 'audit_events')).get(event?.event_id ?? '')).toBe(FIRST)
-  })
-})
 
 describe('a store of the release before', () => {
   it('keeps its rows in the migration, and no table is written again', async () => {
@@ -192,10 +182,12 @@ describe('a store of the release before', () => {
     const { database } = await openEarlier(10)
     const moment = { name: 'audit subjects before', at: 'x y' }
     await rowsOf(database).insertInto('moments').values(moment).execute()
-    await keep(database)
+    await sql`analyze audit_events`.execute(rowsOf(database))
+    const any = { ...AUDIT, partitionedFrom: 1 }
+    await keep(database, any)
     expect(await readLayout(database.read, AUDIT)).toBeUndefined()
     await rowsOf(database).deleteFrom('moments').where('name', '=', moment.name).execute()
-    await keep(database)
+    await keep(database, any)
     expect(await readLayout(database.read, AUDIT)).toBeDefined()
   })
 })

@@ -55,9 +55,8 @@ export async function restoreFormerTables(client: pg.Client, { names, back }: Ch
   }
 }
 
-/** The schema of the release before. No instance runs. */
+/** The schema of the release before, for a small store, which has no partitions. No instance runs. */
 export async function restoreFormerSchema(client: pg.Client, tables: ChangedTables): Promise<void> {
-  await restoreFormerTables(client, tables)
   for (const statement of tables.formerSchema) await client.query(statement)
 }
 

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { fillLog } from '../../../../bench/evidence/filler.ts'
-import { AUDIT_COLUMNS_AWAY, auditTables } from './audit-tables.ts'
+import { AUDIT_COLUMNS_AWAY } from './audit-tables.ts'
 import type { Acknowledged, ChangedTables, RowFacts } from './changed-tables.ts'
 import { seedChain } from './seed-chain.ts'
 
@@ -18,7 +18,6 @@ export const evidenceTables: ChangedTables = {
   // The later migration of audit events goes, too.
   formerSchema: [
     'drop function evidence_entries_unique()',
-    ...auditTables.back,
     ...AUDIT_COLUMNS_AWAY,
     'delete from schema_version where version >= 47',
   ],

@@ -5,9 +5,6 @@ import { countRows } from '../count-rows.ts'
 import { listColumns, listTables } from './catalogue.ts'
 import type { Column, Side } from './catalogue.ts'
 import type { Database, Reader, Statement } from '../database.ts'
-import { AUDIT } from '../partitions/audit-partitions.ts'
-import { EVIDENCE } from '../partitions/evidence-partitions.ts'
-import { makeRoom, openRoom } from '../partitions/layout.ts'
 
 /** A table as both databases have it. */
 export interface CopiedTable {
@@ -62,29 +59,11 @@ export async function copyRows(
   onRows: (count: number) => void,
 ): Promise<void> {
   await target.write(({ query }) => sql`delete from ${sql.table(table.name)}`.execute(query))
-  if (target.engine === 'postgres') await makeRoomForCopy(source, target, table)
   const insert = insertInto(table)
   for await (const rows of readBatches(source, table.name)) {
     await target.write((tx) => tx.run(insert, rows))
     onRows(rows.length)
   }
-}
-
-async function makeRoomForCopy(source: Side, target: Database, { name, rows }: CopiedTable): Promise<void> {
-  if (name === EVIDENCE.tables[0]) await makeRoomForEntries(source, target)
-  if (name !== AUDIT.tables[0]) return
-  // The schema of an earlier release has no positions yet.
-  if (!(await listColumns(target)).some((column) => column.table === name && column.name === AUDIT.key)) return
-  const last = await AUDIT.readLast(target.read)
-  await target.write((tx) => makeRoom(tx, AUDIT, { from: last + 1, through: last + rows }))
-  await target.write((tx) => openRoom(tx, AUDIT))
-}
-
-async function makeRoomForEntries({ read }: Side, target: Database): Promise<void> {
-  const { rows } = await sql<{ from: number | null; through: number | null }>`
-    select min(store_sequence) as "from", max(store_sequence) as through from evidence_entries`.execute(read)
-  const { from = null, through = null } = rows[0] ?? {}
-  if (from !== null && through !== null) await target.write((tx) => makeRoom(tx, EVIDENCE, { from, through }))
 }
 
 /** Names are from our own migrations, as the catalogue of the database has them. */

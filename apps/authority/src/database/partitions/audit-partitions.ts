@@ -1,14 +1,26 @@
 import { sql } from 'kysely'
-import type { Reader } from '../database.ts'
+import type { Query, Reader } from '../database.ts'
+import { auditedTreaty } from '../migrations/0021-revoked-treaties.ts'
+import { auditedRule } from '../migrations/0042-removed-rules.ts'
 import {
+  AUDIT_KEYS,
   AUDIT_TABLES,
   PARTITION_EVENTS,
-  createParents,
-  createPartition,
-  replacement,
+  partitionSize,
   roomBelow,
 } from '../migrations/0048-audit-partitions.ts'
+import { estimateRows } from './estimate-rows.ts'
 import type { PartitionSet, Room } from './partition-set.ts'
+
+/** With the columns and conditions of the indexes of before, which become parts of these. */
+const INDEXES: readonly (readonly [string, string])[] = [
+  ['by_type', '(event_type, created_at)'],
+  ['by_time', '(created_at)'],
+  ['by_xact', '(xact)'],
+  ['by_revoked_treaty', `(${auditedTreaty('postgres')}) where event_type = 'recognition_treaty_revoked'`],
+  ['by_removed_rule', `(${auditedRule('postgres')}) where event_type = 'admission_rule_removed'`],
+  ['operator_changes', "(created_at desc) where event_type = 'operator_keys_changed'"],
+]
 
 const room: Room = { readEnd: readRoomEnd, moveEnd: roomBelow }
 
@@ -19,6 +31,9 @@ export const AUDIT: PartitionSet = {
   tables: AUDIT_TABLES,
   key: 'position',
   least: 0,
+  partitionedFrom: 1_000_000,
+  // Events of before have no positions, and many stores have no numbers.
+  countRows: (db) => estimateRows(db, AUDIT_TABLES[0]),
   newSize: PARTITION_EVENTS,
   size: 'audit_partition_events()',
   readLast: readLastPosition,
@@ -39,4 +54,48 @@ export async function readRoomEnd(db: Reader): Promise<number> {
   const { rows } = await sql<{ last: number }>`
     select audit_within_room(${String(Number.MAX_SAFE_INTEGER)}::bigint) as last`.execute(db)
   return Number(rows[0]?.last ?? 0) + 1
+}
+
+/** The partitioned tables, still under other names. They have no rows, so nothing waits for this. */
+async function createParents(tx: Query, size: number): Promise<void> {
+  const run = (text: string): Promise<unknown> => sql.raw(text).execute(tx)
+  await run(partitionSize(size))
+  for (const table of AUDIT_TABLES)
+    await run(`create table ${table}_parent (like ${table} including defaults) partition by range (position)`)
+  for (const [name, columns] of INDEXES)
+    await run(`create index audit_events_all_${name} on audit_events_parent ${columns}`)
+}
+
+/**
+ * Puts the partitioned tables in place of those of before, which become the first partitions, with all rows below
+ * `bound`. Takes milliseconds when checked constraints say so.
+ */
+function replacement(bound: number): readonly string[] {
+  return AUDIT_TABLES.flatMap((table) => [
+    `alter table ${table} rename to ${table}_0`,
+    `alter table ${table}_parent rename to ${table}`,
+    `alter table ${table} attach partition ${table}_0 for values from (0) to (${bound})`,
+  ])
+}
+
+/** Adds an empty partition to each table. Inserts and reads do not wait for it. */
+async function createPartition(tx: Query, from: number, to: number): Promise<void> {
+  await attachEmpty(tx, String(from), `from (${from}) to (${to})`)
+}
+
+/** Position of events that stay when all others of their partition are removed. */
+export const STAYING_POSITION = -1
+
+/** Adds the partition of events that stay. */
+export async function createStaying(tx: Query): Promise<void> {
+  await attachEmpty(tx, 'staying', 'from (minvalue) to (0)')
+}
+
+async function attachEmpty(tx: Query, suffix: string, values: string): Promise<void> {
+  const run = (text: string): Promise<unknown> => sql.raw(text).execute(tx)
+  for (const table of AUDIT_TABLES) {
+    const name = `${table}_${suffix}`
+    await run(`create table ${name} (like ${table} including all, ${AUDIT_KEYS[table]})`)
+    await run(`alter table ${table} attach partition ${name} for values ${values}`)
+  }
 }

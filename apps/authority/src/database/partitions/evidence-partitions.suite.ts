@@ -1,15 +1,10 @@
-import { sql } from 'kysely'
 import type { Database } from '../database.ts'
-import { rowsOf } from '../../testing/rows.suite.ts'
+import { EVIDENCE } from './evidence-partitions.ts'
+import { partitionTables } from './partition-tables.ts'
 
-/** Makes the partitions of a store on PostgreSQL small. All its entries must be below `size`. */
+/** Partitions a store on PostgreSQL, with small partitions. All its entries must be below half of `size`. */
 export async function usePartitionsOf(database: Database, size: number): Promise<void> {
-  const run = (text: string): Promise<unknown> => sql.raw(text).execute(rowsOf(database))
-  await run('alter table evidence_entries detach partition evidence_entries_0')
-  await run(`alter table evidence_entries attach partition evidence_entries_0 for values from (minvalue) to (${size})`)
-  await run('drop trigger evidence_entries_unrepeated on evidence_entries')
-  await run(`create trigger evidence_entries_unrepeated after insert on evidence_entries
-    referencing new table as added for each statement execute function evidence_entries_unique('${size}')`)
+  if (!(await partitionTables(database, EVIDENCE, { size }))) throw new Error('not partitioned')
 }
 
 /** One row of a store that need not verify. */

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Database, Reader } from '../database.ts'
 import { withLease } from '../locks/leases.ts'
 import type { LeaseParts } from '../locks/leases.ts'
-import { endOf, makeRoom, missingIn, openRoom, readLayout } from './layout.ts'
+import { endOf, makeRoom, missingIn, openRoom, readBound, readLayout } from './layout.ts'
 import type { PartitionSet } from './partition-set.ts'
 import { partitionTables } from './partition-tables.ts'
 
@@ -14,7 +14,7 @@ type PartitionWork =
   | { readonly kind: 'partition'; run(signal: AbortSignal): Promise<boolean> }
   | { readonly kind: 'upkeep'; run(): Promise<void> }
 
-/** Partitions the tables of an earlier release while instances serve, and makes the next partition ahead. */
+/** Partitions tables that have become large while instances serve, and makes the next partition ahead. */
 export async function keepPartitions(
   parts: LeaseParts & { readonly log: Log },
   set: PartitionSet,
@@ -32,14 +32,14 @@ export async function keepPartitions(
 }
 
 /**
- * Finds out whether the tables of an earlier release have to be partitioned, the next partition is missing when half of
- * the last one is used or is not open yet, or the planner has not counted the rows of all partitions for a day, which
- * autovacuum does not do. SQLite has no partitions.
+ * Finds out whether the tables have to be partitioned, the next partition is missing when half of the last one is used
+ * or is not open yet, or the planner has not counted the rows of all partitions for a day, which autovacuum does not do.
+ * SQLite has no partitions.
  */
 async function findPartitionWork(database: Database, set: PartitionSet): Promise<PartitionWork | undefined> {
   if (database.engine === 'sqlite') return undefined
   const layout = await readLayout(database.read, set)
-  if (layout === undefined) return { kind: 'partition', run: (signal) => partitionTables(database, set, { signal }) }
+  if (layout === undefined) return findFirstWork(database, set)
   const last = await set.readLast(database.read)
   const range = { from: last + 1, through: last + Math.ceil(layout.size / 2) }
   const isMissing = missingIn(layout, range).length > 0
@@ -50,10 +50,24 @@ async function findPartitionWork(database: Database, set: PartitionSet): Promise
     run: async () => {
       if (isMissing) await database.write((tx) => makeRoom(tx, set, range))
       await database.write((tx) => openRoom(tx, set))
-      for (const table of set.tables)
-        await database.write(({ query }) => sql`analyze ${sql.table(table)}`.execute(query), { unlimited: true })
+      await countAgain(database, set)
     },
   }
+}
+
+/** Small tables stay as they are: partitions cost each statement planning and locks. */
+async function findFirstWork(database: Database, set: PartitionSet): Promise<PartitionWork | undefined> {
+  const rows = await set.countRows(database.read)
+  if (rows === undefined) return { kind: 'upkeep', run: () => countAgain(database, set) }
+  // A change that was begun is completed.
+  if (rows < set.partitionedFrom && (await readBound(database.read, set)) === undefined) return undefined
+  return { kind: 'partition', run: (signal) => partitionTables(database, set, { signal }) }
+}
+
+/** Lets the server count. No request waits for it. */
+async function countAgain(database: Database, { tables }: PartitionSet): Promise<void> {
+  for (const table of tables)
+    await database.write(({ query }) => sql`analyze ${sql.table(table)}`.execute(query), { unlimited: true })
 }
 
 async function isUncounted(db: Reader, { tables }: PartitionSet): Promise<boolean> {

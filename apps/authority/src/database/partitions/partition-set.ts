@@ -11,6 +11,10 @@ export interface PartitionSet {
   readonly key: string
   /** The least value of the first partition; without it the first partition has no lower bound. */
   readonly least?: number
+  /** Tables with fewer rows than this are left as they are. */
+  readonly partitionedFrom: number
+  /** Rows of the first table, closely, without reading it; undefined while the server has not counted them. */
+  readonly countRows: (db: Reader) => Promise<number | undefined>
   /** Values of a new partition, for tables that are not partitioned yet. */
   readonly newSize: number
   /** SQL for the values of a new partition, as the database has them. */

@@ -1,7 +1,6 @@
 import { faultPoint } from '#faults'
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../database.ts'
-import { firstBound } from '../migrations/0047-evidence-partitions.ts'
 import { sqlState } from '../postgres/client.ts'
 import { boundName, readBound, readLayout } from './layout.ts'
 import type { PartitionSet } from './partition-set.ts'
@@ -46,6 +45,11 @@ export async function partitionTables(
       faultPoint('partitions-replaced')
     }
   }
+}
+
+/** Where the partition of all rows of before ends: far enough that values do not reach it while they are checked. */
+export function firstBound(last: number, size: number): number {
+  return Math.ceil((last + 1 + Math.max(size / 2, last / 10)) / size) * size
 }
 
 /** Whether the values have come close to a bound of an earlier run. */

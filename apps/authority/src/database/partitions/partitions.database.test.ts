@@ -10,7 +10,6 @@ import { copyRows, describeTables } from '../copy/copy-rows.ts'
 import { snapshotInto } from '../copy/snapshot.ts'
 import type { Database } from '../database.ts'
 import { migrate } from '../migrate.ts'
-import { PARTITION_ENTRIES, firstBound } from '../migrations/0047-evidence-partitions.ts'
 import { openDatabase } from '../open.ts'
 import { countTables, measureBytes } from '../sizes/measure-tables.ts'
 import { rowsOf } from '../../testing/rows.suite.ts'
@@ -18,7 +17,7 @@ import { entryRow, usePartitionsOf } from './evidence-partitions.suite.ts'
 import { EVIDENCE } from './evidence-partitions.ts'
 import { makeRoom, missingIn, readBound, readLayout } from './layout.ts'
 import { useOpenedDatabases } from './opened-databases.suite.ts'
-import { partitionTables } from './partition-tables.ts'
+import { firstBound, partitionTables } from './partition-tables.ts'
 import { changeTables } from './table-lock.ts'
 
 const isPostgres = currentBackend() === 'postgres'
@@ -68,14 +67,6 @@ describe('a new store', () => {
     expect((await countTables(database)).get('evidence_entries')).toBe(3)
     expect((await measureBytes(database)).get('evidence_entries')).toBeGreaterThan(8192)
   })
-
-  it.runIf(isPostgres)('is partitioned from the first entry on', async () => {
-    const place = await createMigratedDatabase()
-    atEnd(() => place.drop())
-    const database = await open(place)
-    expect(await namesOf(database)).toEqual([`evidence_entries_0 < ${PARTITION_ENTRIES}`])
-    expect(await partitionTables(database, EVIDENCE)).toBe(true)
-  })
 })
 
 describe('the bounds of partitions', () => {
@@ -101,7 +92,7 @@ describe('the bounds of partitions', () => {
 })
 
 describe('a store of the release before', () => {
-  it('keeps its table in the migration when it has entries', async () => {
+  it('keeps its table in the migration', async () => {
     const { database } = await openEarlier(3)
     if (database.engine === 'postgres') expect(await readLayout(database.read, EVIDENCE)).toBeUndefined()
     expect((await countTables(database)).get('evidence_entries')).toBe(3)
@@ -239,7 +230,7 @@ describe('a copy', () => {
     expect((await countTables(copy)).get('evidence_entries')).toBe(250)
   })
 
-  it.runIf(isPostgres)('of a file makes the partitions that its entries need', async () => {
+  it.runIf(isPostgres)('of a file goes to one table, which is partitioned later', async () => {
     const path = await newFile()
     const source = openDatabase({ kind: 'sqlite', path })
     atEnd(() => source.close())
@@ -252,7 +243,13 @@ describe('a copy', () => {
     const table = (await describeTables(source, target)).find(({ name }) => name === 'evidence_entries')
     if (table === undefined) throw new Error('no table of entries')
     await copyRows(source, target, table, () => undefined)
-    expect(await namesOf(target)).toEqual(['evidence_entries_0 < 10000000', 'evidence_entries_30000000 < 40000000'])
+    expect(await namesOf(target)).toBeUndefined()
+    await rowsOf(target)
+      .updateTable('evidence_head')
+      .set({ last_sequence: first + 2 })
+      .execute()
+    expect(await partitionTables(target, EVIDENCE)).toBe(true)
+    expect(await namesOf(target)).toEqual(['evidence_entries_0 < 50000000'])
     expect((await countTables(target)).get('evidence_entries')).toBe(3)
   })
 })
