@@ -22,6 +22,7 @@ interface Job {
   readonly permissions?: unknown
   readonly environment?: unknown
   readonly container?: unknown
+  readonly services?: Readonly<Record<string, unknown>>
   readonly 'runs-on'?: unknown
   readonly 'timeout-minutes'?: unknown
   readonly steps?: readonly Step[]
@@ -41,8 +42,8 @@ export interface Repository {
   readonly rights: ReadonlySet<string>
 }
 
-/** They run with rights of the repository and can be started by a change from a fork. */
-const UNSAFE_EVENTS = ['pull_request_target', 'workflow_run', 'issue_comment', 'issues']
+/** Events that a stranger cannot start with rights of the repository. Others, such as comments, are refused. */
+const SAFE_EVENTS = ['pull_request', 'merge_group', 'push', 'schedule', 'workflow_dispatch', 'branch_protection_rule']
 const PINNED = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40}$/
 const VERSION = /^[^#]*uses: +(\S+)(?: +# (v\d+\.\d+\.\d+))?\s*$/
 /** Commands that fetch programs which no lock file or digest names. */
@@ -60,9 +61,9 @@ export function checkWorkflow(file: string, text: string, repository: Repository
     findings.push({ at, rule, found: typeof found === 'string' ? found : (JSON.stringify(found) ?? 'nothing') })
   }
   if (JSON.stringify(workflow.permissions) !== '{}') report(file, 'no rights at the top', workflow.permissions)
-  for (const event of eventsOf(workflow.on)) if (UNSAFE_EVENTS.includes(event)) report(file, 'safe events', event)
-  checkPins(text, (found) => report(file, 'action by digest with its version', found))
+  for (const event of eventsOf(workflow.on)) if (!SAFE_EVENTS.includes(event)) report(file, 'safe events', event)
   const jobs = Object.entries(workflow.jobs ?? {})
+  checkPins(text, jobs, (found) => report(file, 'action by digest with its version', found))
   if (jobs.length === 0) report(file, 'has jobs', 'none')
   for (const [name, job] of jobs) checkJob(name, job, { file, repository, report })
   // Whatever is outside of the jobs applies to all of them.
@@ -87,15 +88,13 @@ function checkJob(name: string, job: Job, { file, repository, report }: Scope): 
   if (!isRelease && /\bsecrets\b/.test(all)) report(name, 'secrets in release', 'secrets')
   if (typeof job['timeout-minutes'] !== 'number') report(name, 'time limit', job['timeout-minutes'])
   if (/-latest\b/.test(JSON.stringify(job['runs-on'] ?? '-latest'))) report(name, 'named runner', job['runs-on'])
-  const { container } = job
-  const image =
-    typeof container === 'object' && container !== null && 'image' in container ? container.image : container
-  if (image !== undefined && !(typeof image === 'string' && /@sha256:[0-9a-f]{64}$/.test(image)))
-    report(name, 'image by digest', image)
+  for (const image of imagesOf(job))
+    if (typeof image !== 'string' || !/@sha256:[0-9a-f]{64}$/.test(image)) report(name, 'image by digest', image)
   for (const { uses = '', run = '', with: input = {} } of job.steps ?? []) {
     if (uses.startsWith('actions/checkout@') && input['persist-credentials'] !== false)
       report(name, 'persist-credentials: false', uses)
-    if ('cache' in input || uses.startsWith('actions/cache')) report(name, 'no caches', uses)
+    const isOpen = uses.startsWith('actions/setup-node@') && input['package-manager-cache'] !== false
+    if ('cache' in input || isOpen || uses.startsWith('actions/cache')) report(name, 'no caches', uses)
     // A value inside a script is code. It belongs in `env`.
     if (run.includes('${{')) report(name, 'no expression in a script', run)
     for (const [command] of run.matchAll(UNPINNED)) report(name, 'nothing unpinned is fetched', command)
@@ -113,13 +112,22 @@ function missingIn(run: string, { root, scripts }: Repository): readonly string[
   return [...called, ...named.filter((path) => !existsSync(join(root, path)))]
 }
 
-/** Every `uses` has a digest and a version, which is a comment and so no part of the parsed file. */
-function checkPins(text: string, report: (found: string) => void): void {
-  for (const line of text.split('\n').filter((each) => /^[^#]*\buses:/.test(each))) {
-    const [, action = '', version] = VERSION.exec(line) ?? []
-    const isLocal = action.startsWith('./')
-    if (!isLocal && (version === undefined || !PINNED.test(action))) report(line.trim())
-  }
+/** Images of the container and of the services next to it. */
+function imagesOf({ container, services }: Job): readonly unknown[] {
+  const places = [...(container === undefined ? [] : [container]), ...Object.values(services ?? {})]
+  return places.map((place) => (typeof place === 'object' && place !== null && 'image' in place ? place.image : place))
+}
+
+/**
+ * Every action has a digest, and on its line a version, which is a comment and so no part of the parsed file. The parsed
+ * file decides what is an action: YAML has more spellings of `uses:` than a pattern finds.
+ */
+function checkPins(text: string, jobs: readonly (readonly [string, Job])[], report: (found: string) => void): void {
+  const lines = text.split('\n').map((line) => VERSION.exec(line))
+  const noted = new Set(lines.flatMap((found) => (found?.[2] === undefined ? [] : [found[1]])))
+  const used = jobs.flatMap(([, job]) => [job.uses, ...(job.steps ?? []).map(({ uses }) => uses)])
+  const actions = used.filter((action) => action !== undefined)
+  for (const action of actions) if (!PINNED.test(action) || !noted.has(action)) report(action)
 }
 
 /** Returns the pins of a file, as `owner/repository@digest # version`. */
