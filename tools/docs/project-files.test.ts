@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 
@@ -36,6 +36,15 @@ describe('.github/CODEOWNERS', () => {
       if (pattern !== '*') expect(globSync(pattern.replace(/^\/|\/$/g, ''), { cwd: ROOT }), pattern).toHaveLength(1)
     }
   })
+
+  it.each(['.npmrc', 'site/.npmrc', 'package-lock.json', 'site/package-lock.json', '.ci/fetch-node'])(
+    'gives %s to maintainers only, because it can change a release',
+    (file) => {
+      const matches = ([pattern = '']: readonly string[]): boolean =>
+        pattern === '*' || (pattern.includes('/') ? `/${file}`.startsWith(pattern) : basename(file) === pattern)
+      expect(rules.findLast(matches)?.slice(1)).toEqual(['@OWNER/maintainers'])
+    },
+  )
 
   it('begins with the owners of everything else: the last matching line counts', () => {
     expect(rules.findIndex(([pattern]) => pattern === '*')).toBe(0)

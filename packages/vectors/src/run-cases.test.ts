@@ -72,6 +72,24 @@ describe('runCases', () => {
     expect(first?.detail).toContain('no answer for 300 ms')
   })
 
+  // Before, each of them kept the runner as long as it ran, and the first two filled its memory.
+  it.each([
+    ['writes lines that are no answers', `setInterval(() => console.log('x'), 10)`, 'no answer for 1000 ms'],
+    [
+      'writes a line without an end',
+      `process.stdout.write('x'.repeat(2e6)); setInterval(() => {}, 1000)`,
+      'a line has more',
+    ],
+    [
+      'leaves a process that holds its output',
+      `require('node:child_process').spawn('sleep', ['20'], { stdio: 'inherit' }); setInterval(() => {}, 1000)`,
+      'no answer for 1000 ms',
+    ],
+  ])('ends a program that %s', { timeout: 15_000 }, async (_, source, detail) => {
+    const [first] = await run(source, 1000)
+    expect(first?.detail).toContain(detail)
+  })
+
   it('says that a program did not start', async () => {
     const [first] = await runCases(cases, { command: ['./no-such-program'] })
     expect(first?.detail).toContain('did not start')

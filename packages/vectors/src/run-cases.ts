@@ -19,6 +19,9 @@ export interface CaseResult {
 
 const DEFAULT_TIMEOUT_MS = 60_000
 const SHOWN_CHARACTERS = 300
+const SHOWN_PROBLEMS = 3
+/** No answer is so long. */
+const MAX_LINE_CHARACTERS = 1_048_576
 
 /** Asks the program every case and compares its answers. A case without an answer failed. */
 export async function runCases(cases: readonly ConformanceCase[], options: RunOptions): Promise<readonly CaseResult[]> {
@@ -36,10 +39,14 @@ async function askProgram(
   const answers = new Map<string, Answer>()
   const problems: string[] = []
   const asked = new Set(cases.map(({ id }) => id))
-  const timer = setTimeout(() => {
-    problems.push(`no answer for ${timeoutMs} ms`)
+  const endProgram = (reason: string): void => {
+    problems.unshift(reason)
     child.kill('SIGKILL')
-  }, timeoutMs)
+    // A process that it started may still have them open.
+    child.stdin.destroy()
+    child.stdout.destroy()
+  }
+  const timer = setTimeout(() => endProgram(`no answer for ${timeoutMs} ms`), timeoutMs)
   const closed = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`the program did not start: ${error.message}`))
     child.once('close', (code, signal) => resolve(`the program ended with ${signal ?? `exit code ${code}`}`))
@@ -49,19 +56,20 @@ async function askProgram(
   child.stdout.setEncoding('utf8')
   let rest = ''
   child.stdout.on('data', (text: string) => {
-    timer.refresh()
     // Only a line feed ends a line: readline also splits at U+2028, which a JSON text may have.
     const lines = `${rest}${text}`.split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
       const problem = takeAnswer(line, asked, answers)
-      if (problem !== undefined) problems.push(problem)
+      if (problem === undefined) timer.refresh()
+      else if (problems.length < SHOWN_PROBLEMS) problems.push(problem)
     }
+    if (rest.length > MAX_LINE_CHARACTERS) endProgram(`a line has more than ${MAX_LINE_CHARACTERS} characters`)
   })
   void writeRequests(child.stdin, cases)
   const end = await closed
   clearTimeout(timer)
-  return { answers, ending: [end, ...problems.slice(0, 3)].join('; ') }
+  return { answers, ending: [end, ...problems.slice(0, SHOWN_PROBLEMS)].join('; ') }
 }
 
 async function writeRequests(input: NodeJS.WritableStream, cases: readonly ConformanceCase[]): Promise<void> {
