@@ -42,7 +42,7 @@ export interface Repository {
   readonly rights: ReadonlySet<string>
 }
 
-/** Events that a stranger cannot start with rights of the repository. Others, such as comments, are refused. */
+/** Events that a person without rights cannot start with rights of the repository. Comments, for example, are none. */
 const SAFE_EVENTS = ['pull_request', 'merge_group', 'push', 'schedule', 'workflow_dispatch', 'branch_protection_rule']
 const PINNED = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40}$/
 const VERSION = /^[^#]*uses: +(\S+)(?: +# (v\d+\.\d+\.\d+))?\s*$/
