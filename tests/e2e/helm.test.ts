@@ -13,7 +13,7 @@ import { overlay } from '../../tools/release/helm/overlay.ts'
 import type { Values } from '../../tools/release/helm/overlay.ts'
 import { leavesOf, unreached } from '../../tools/release/helm/reach.ts'
 import { allValues, distinct, findUnreached, isPublished } from '../../tools/release/helm/check.ts'
-import { openChart } from '../../tools/release/helm/render.ts'
+import { openChart, readValues } from '../../tools/release/helm/render.ts'
 import { findViolations, podOf } from '../../tools/release/helm/rules.ts'
 import { checkManifests, readManifests } from '../../tools/check/check-manifests.ts'
 import type { Manifest } from '../../tools/check/check-manifests.ts'
@@ -207,6 +207,12 @@ describe('renderings', () => {
 
   it('follow our rules: named destinations, disruption budget, spread, restricted pods', () => {
     for (const { name, manifests } of rendered) expect(findViolations(manifests), name).toEqual([])
+  })
+
+  it('have separate names with the longest release name, and a longer one is refused', () => {
+    const values = readValues(join(HELM, 'examples/all-of-it.yaml'))
+    expect(findViolations(readManifests(openChart('a'.repeat(36))(values)))).toEqual([])
+    expect(() => openChart('a'.repeat(37))(values)).toThrow(/at most 36 characters/)
   })
 
   it('keep to the published API of Kubernetes', async () => {

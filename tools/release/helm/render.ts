@@ -25,7 +25,7 @@ export function withDefaults(given: Values): Values {
 }
 
 /** Reads the templates once for any number of renderings. */
-export function openChart(): (given: Values) => string {
+export function openChart(release = RELEASE): (given: Values) => string {
   const defaults = readValues(join(CHART, 'values.yaml'))
   const { name, version, appVersion } = readValues(join(CHART, 'Chart.yaml'))
   const files = readdirSync(join(CHART, 'templates')).sort()
@@ -34,7 +34,7 @@ export function openChart(): (given: Values) => string {
   return (given) => {
     const about = {
       Values: overlay(defaults, given),
-      Release: { Name: RELEASE, Namespace: 'chancery', Service: 'Helm' },
+      Release: { Name: release, Namespace: 'chancery', Service: 'Helm' },
       Chart: { Name: name, Version: version, AppVersion: appVersion },
     }
     const texts = parsed.map(([file, { body }]) => [file, execute(body, about, templates)] as const)

@@ -1,6 +1,11 @@
-{{/* One release of the chart is one network. Every object name starts with the release name. */}}
+{{/*
+One release of the chart is one network. Every object name starts with the release name. Names are not cut: two network
+policies with the same name would be one, and the pods of the other open.
+*/}}
 {{- define "chancery.name" -}}
-{{ printf "%s-%s" .root.Release.Name .part | trunc 63 | trimSuffix "-" }}
+{{- $release := .root.Release.Name }}
+{{- $short := ternary $release "" (eq $release (trunc 36 $release)) }}
+{{- printf "%s-%s" (required "the release name must have at most 36 characters" $short) .part }}
 {{- end }}
 
 {{- define "chancery.selector" -}}

@@ -20,8 +20,6 @@ export const FUNCTIONS: Readonly<Record<string, TemplateFunction>> = {
   quote: (value) => JSON.stringify(toText(value)),
   trunc: (length, value) => text(value).slice(0, Number(length)),
   trim: (value) => text(value).trim(),
-  trimSuffix: (suffix, value) =>
-    text(value).endsWith(text(suffix)) ? text(value).slice(0, -text(suffix).length) : value,
   substr: (from, to, value) => text(value).slice(Number(from), Number(to)),
   nindent: (spaces, value) => `\n${text(value).replaceAll(/^/gm, ' '.repeat(Number(spaces)))}`,
   // The rules of YAML 1.1, by which «yes» needs quotes: Helm writes by them.
