@@ -79,6 +79,13 @@ describe('workflows of this repository', () => {
     }
   })
 
+  it('that sign provenance are named in the command that verifies it: other workflows can sign, too', () => {
+    const command = /gh attestation verify(?:\\\n|.)*/.exec(read('docs/how-to/verify-a-release.md'))?.[0]
+    expect(command).toContain(`--signer-workflow OWNER/REPO/${FOLDER}/release.yml`)
+    expect(command).toContain('--source-ref refs/tags/v')
+    expect(read(`${FOLDER}/release.yml`)).toContain('uses: actions/attest@')
+  })
+
   it('split the campaigns into the parts that the report expects', () => {
     const text = read(`${FOLDER}/nightly.yml`)
     const { jobs } = parse(text) as { jobs: { campaigns: { strategy: { matrix: { part: number[] } } } } }
@@ -134,6 +141,7 @@ describe('rules of workflows', () => {
     ['a runner that changes', ['ubuntu-24.04', 'ubuntu-latest'], 'named runner'],
     ['an image by tag', ['    steps:', '    container: debian:12\n    steps:'], 'image by digest'],
     ['a service by tag', ['    steps:', '    services:\n      db: { image: redis:7 }\n    steps:'], 'image by digest'],
+    ['a Node.js that changes', ['persist-credentials: false', 'node-version: 26'], 'exact Node.js'],
     ['a cache of Node.js', ['uses: actions/checkout', 'uses: actions/setup-node'], 'no caches'],
     ['a cache', ['persist-credentials: false', 'persist-credentials: false\n          cache: npm'], 'no caches'],
     [
