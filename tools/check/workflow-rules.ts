@@ -96,7 +96,8 @@ function checkJob(name: string, job: Job, { file, repository, report }: Scope): 
     const isOpen = uses.startsWith('actions/setup-node@') && input['package-manager-cache'] !== false
     if ('cache' in input || isOpen || uses.startsWith('actions/cache')) report(name, 'no caches', uses)
     const node = input['node-version']
-    if (node !== undefined && !/^\d+\.\d+\.\d+$/.test(String(node))) report(name, 'exact Node.js', node)
+    if (node !== undefined && !(typeof node === 'string' && /^\d+\.\d+\.\d+$/.test(node)))
+      report(name, 'exact Node.js', node)
     // A value inside a script is code. It belongs in `env`.
     if (run.includes('${{')) report(name, 'no expression in a script', run)
     for (const [command] of run.matchAll(UNPINNED)) report(name, 'nothing unpinned is fetched', command)
