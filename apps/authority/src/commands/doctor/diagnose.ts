@@ -15,6 +15,7 @@ import { checkClock, checkDatabase, checkDurability, checkWrites } from './check
 import { checkBalancer, checkInstance } from './check-edge.ts'
 import { checkEnvFile, checkKeys } from './check-keys.ts'
 import type { Keys } from './check-keys.ts'
+import { checkLocks } from './check-locks.ts'
 import { checkMarks } from './check-marks.ts'
 import { checkRecords } from './check-records.ts'
 import { checkTables } from './check-tables.ts'
@@ -65,6 +66,7 @@ async function checkStore(
       findings.push(...(await checkMarks(database, settings, keys.ownKeys.all, clock.now())))
     findings.push(...(await checkState(database, settings, keys, clock)))
     findings.push(...(await checkTables(database, settings, clock.now())))
+    findings.push(...(await checkLocks(database)))
     if (keys.ownKeys !== undefined && keys.genesis !== undefined)
       findings.push(
         ...(await checkRecords(database, settings, keys.ownKeys, clock.now())),
