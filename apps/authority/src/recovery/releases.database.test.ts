@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writePrivateKeyFile } from '@chancery/protocol'
@@ -48,12 +48,18 @@ describe.each(await readdir(RELEASES))('the database of release %s', (release) =
   })
 
   it('is rehearsed: migrated in a copy, with every record verified', async () => {
+    // Jobs of that authority published lists, too, so their number is in the manifest only.
+    const { tables } = JSON.parse(await readFile(join(from, 'manifest.json'), 'utf8')) as {
+      readonly tables: Readonly<Record<string, number>>
+    }
+    const crl = tables['crl_versions'] ?? 0
+    expect(crl).toBeGreaterThanOrEqual(3)
     const outcome = await commands.rehearse({ ...QUIET, envFile, from, onSqlite: false })
     expect(outcome).toMatchObject({
       ok: true,
       engine: currentBackend(),
       schemaVersion: EXPECTED_SCHEMA_VERSION,
-      records: { crl: 3, certificate: 3, attestation: 3, treaty: 2, 'evidence entry': 6, 'evidence anchor': 1 },
+      records: { crl, certificate: 3, attestation: 3, treaty: 2, 'evidence entry': 6, 'evidence anchor': 1 },
     })
   })
 
