@@ -6,7 +6,9 @@ it.each([
   [['apps/authority/src/features/crl/queries.ts'], ['apps/authority/src/features/crl/']],
   [['apps/authority/src/features/agents/queries/agents.ts'], ['apps/authority/src/features/agents/']],
   [['apps/authority/src/database/locks/leases.ts'], ['apps/authority/src/database/']],
-  [['apps/authority/src/app.ts'], ['apps/authority/src/app']],
+  [['apps/authority/src/app.ts'], ['apps/authority/src/app.']],
+  // Not the tests of all features.
+  [['apps/authority/src/features.ts'], ['apps/authority/src/features.']],
   [['tools/check/check.ts'], ['tools/']],
   [['README.md', 'apps/console/src/main.tsx', 'packages/sdk/package.json', 'tests/e2e/demo.test.ts'], []],
 ])('the changed files %j give the test filters %j', (files, filters) => {

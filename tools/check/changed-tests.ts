@@ -27,7 +27,7 @@ function mergeBase(): string {
 
 /**
  * Returns whole packages, but of an app only the changed folders: all authority tests take minutes. A loose file of an
- * app gives the tests that begin with its name.
+ * app gives the tests with its name.
  */
 export function toFilters(files: readonly string[]): readonly string[] {
   const filters = files.flatMap((file) => {
@@ -35,7 +35,7 @@ export function toFilters(files: readonly string[]): readonly string[] {
     if (top === 'tools' && file.endsWith('.ts')) return ['tools/']
     if (top === 'packages' && file.endsWith('.ts')) return [`packages/${name}/`]
     if (top !== 'apps' || name === 'console' || first === undefined || !file.endsWith('.ts')) return []
-    if (second === undefined) return [file.replace(/(?:\.\w+)?\.ts$/, '')]
+    if (second === undefined) return [file.replace(/(?:\.\w+)?\.ts$/, '.')]
     const isFeature = first === 'features' || first === 'commands'
     return [`apps/${name}/src/${first}/${isFeature && file.split('/').length > 5 ? `${second}/` : ''}`]
   })

@@ -139,6 +139,8 @@ function main(): number {
     .toSorted((a, b) => b[1] - a[1])
   console.log(`to read with care (--ask): ${counts.map(([word, count]) => `${word} ${count}`).join(', ')}`)
   console.log(`${files.length} files, ${never.length} words of the never list`)
+  if (never.length > 0)
+    console.log('A name or a defined term is added to "exceptions" of tools/check/words.json, with its reason.')
   return never.length === 0 ? 0 : 1
 }
 

@@ -85,7 +85,11 @@ describe('mapSurfaces', () => {
       '/renew',
       '/wit',
     ])
-    expect(group('operator').every((line) => line.target.startsWith('/admin/'))).toBe(true)
+    const rule = 'operator routes, and only these, are below /admin/'
+    expect(
+      group('operator').every((line) => line.target.startsWith('/admin/')),
+      rule,
+    ).toBe(true)
     const words = map.groups.map((entry) => [...new Set(entry.surfaces.map((line) => line.access))])
     expect(words).toEqual([['browser_safe'], ['node_signed'], ['operator_signed'], ['cli']])
   })

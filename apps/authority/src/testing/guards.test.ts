@@ -230,7 +230,8 @@ describe('routes', () => {
 
   it('of the contract are bound or named as not built yet, never both', () => {
     const missing = ALL_ROUTES.map((route): string => route.id).filter((id) => !bound.some((other) => other === id))
-    expect(missing.sort()).toEqual(NOT_BUILT_YET.toSorted())
+    const rule = 'a route is served only if its feature is in inDocumentOrder of features.ts'
+    expect(missing.sort(), rule).toEqual(NOT_BUILT_YET.toSorted())
   })
 
   it('are open to exactly the callers that the specification names', () => {
@@ -241,7 +242,8 @@ describe('routes', () => {
 
   it('under /admin are never open without an operator key', () => {
     for (const { route } of bindings) {
-      expect(route.path.startsWith('/admin/'), route.id).toBe(route.access.startsWith('operator:'))
+      const rule = `${route.id}: operator routes, and only these, are below /admin/`
+      expect(route.path.startsWith('/admin/'), rule).toBe(route.access.startsWith('operator:'))
     }
   })
 })

@@ -357,7 +357,8 @@ describe('commands', () => {
   it('have a description of every word that groups commands, in the same form', () => {
     const paths = new Set(COMMANDS.map(({ path }) => path.join(' ')))
     const words = COMMANDS.flatMap(({ path }) => path.slice(0, -1).map((_word, at) => path.slice(0, at + 1).join(' ')))
-    expect(Object.keys(COMMAND_GROUPS).sort()).toEqual([...new Set(words)].filter((word) => !paths.has(word)).sort())
+    const groups = [...new Set(words)].filter((word) => !paths.has(word)).sort()
+    expect(Object.keys(COMMAND_GROUPS).sort(), 'a word that groups commands needs a line in groups.ts').toEqual(groups)
     for (const summary of Object.values(COMMAND_GROUPS)) expect(summary).toMatch(/^[A-Z][^.]{1,58}$/)
   })
 

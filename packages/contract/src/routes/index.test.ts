@@ -307,21 +307,24 @@ describe('the table of routes', () => {
   })
 })
 
+const OPERATOR_RULE = 'operator routes, and only these, are below /admin/'
+
 describe('who may call', () => {
   it('lets only operators into /admin, under the admin limit, except for new reads and decisions', () => {
     const admin = ALL_ROUTES.filter((route) => route.path.startsWith('/admin/'))
     for (const route of admin) {
-      expect(route.access, route.id).toMatch(/^operator:(standard|privileged)$/)
+      expect(route.access, `${route.id}: ${OPERATOR_RULE}`).toMatch(/^operator:(standard|privileged)$/)
       const own = route.id === 'POST /admin/boundary/evaluate' ? 'operator_decision' : 'admin'
       expect(route.limit, `${route.id}: ${addTo('OPERATOR_READS')}`).toBe(
         OPERATOR_READS.includes(route.id) ? 'operator_read' : own,
       )
     }
-    expect(admin).toHaveLength(67 + OPERATOR_READS.length)
+    const counted = 'a new route below /admin/ that is not in OPERATOR_READS raises this number by one'
+    expect(admin.length, counted).toBe(67 + OPERATOR_READS.length)
     for (const id of OPERATOR_READS) expect(findRoute(id), id).toMatchObject({ method: 'GET', stability: 'beta' })
     const outside = ALL_ROUTES.filter((route) => !route.path.startsWith('/admin/'))
     for (const route of outside) {
-      expect(route.access, route.id).not.toMatch(/^operator:/)
+      expect(route.access, `${route.id}: ${OPERATOR_RULE}`).not.toMatch(/^operator:/)
       expect(['admin', 'operator_read', 'operator_decision'], route.id).not.toContain(route.limit)
     }
   })

@@ -18,7 +18,7 @@ it.runIf(process.platform === 'linux')('lowers the priority of its own thread on
     worker.once('message', resolve)
     worker.once('error', reject)
   })
-  expect(now).toBeGreaterThan(atFirst ?? Number.NaN)
+  expect(now, 'run the tests with nice 18 or lower').toBeGreaterThan(atFirst ?? Number.NaN)
   expect(getPriority(process.pid)).toBe(before)
   await worker.terminate()
 })
