@@ -241,10 +241,9 @@ describe('routes', () => {
   })
 
   it('under /admin are never open without an operator key', () => {
-    for (const { route } of bindings) {
-      const rule = `${route.id}: operator routes, and only these, are below /admin/`
-      expect(route.path.startsWith('/admin/'), rule).toBe(route.access.startsWith('operator:'))
-    }
+    const rule = 'operator routes, and only these, are below /admin/'
+    for (const { id, path, access } of bindings.map(({ route }) => route))
+      expect(path.startsWith('/admin/'), `${id}: ${rule}`).toBe(access.startsWith('operator:'))
   })
 })
 
