@@ -3,6 +3,20 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
+/** Packages of a release, without their scope. */
+export const PUBLISHED = [
+  'authority',
+  'cli',
+  'contract',
+  'gateway',
+  'protocol',
+  'sdk',
+  'service-kit',
+  'telemetry',
+  'testkit',
+  'vectors',
+]
+
 /** The page of a published package, which npm shows: its README with one example. */
 export interface PackagePage {
   /** Such as `@chancery/sdk`. */

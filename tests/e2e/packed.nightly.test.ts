@@ -6,24 +6,12 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { packAll } from '../../tools/release/pack.ts'
-import { exampleFile, readPackagePages } from './package-pages.ts'
+import { PUBLISHED, exampleFile, readPackagePages } from './package-pages.ts'
 import { programIn, tryAuthority, tryCommands } from '../../tools/release/try-install.ts'
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../..')
 
-const PUBLISHED = [
-  'authority',
-  'cli',
-  'contract',
-  'gateway',
-  'protocol',
-  'sdk',
-  'service-kit',
-  'telemetry',
-  'testkit',
-  'vectors',
-]
 /** Web servers of the documented middlewares, with their types. */
 const SERVERS = ['@types/express@5', 'fastify@5', 'hono@4', '@types/node@26']
 /** Each declares its own `fetch`. */

@@ -4,6 +4,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CommandError } from '../../../errors/failure.ts'
 import { errorCode, syncFolder, toFailure, writeNewFile } from '../../../files/files.ts'
+import { withRegularFile } from '../../../files/regular-file.ts'
 
 /** Files are never changed after they were written. */
 const OWNER_MAY_READ = 0o400
@@ -52,22 +53,13 @@ export class ArchiveFolder implements ArchiveFiles {
 
   async read(name: string, maxBytes: number): Promise<Uint8Array | undefined> {
     const path = join(this.#path, name)
-    let handle: FileHandle | undefined
-    try {
-      // Opening a pipe would wait for a writer.
-      handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
-      const found = await handle.stat()
-      // A pipe or a device has no end, and is no file of an archive.
-      if (!found.isFile()) return undefined
-      // A file that grew is not the one that was written: its beginning is enough to find that out.
-      return found.size > maxBytes ? new Uint8Array(maxBytes + 1) : await readBytes(handle, found.size)
-    } catch (error) {
-      // ENXIO: a socket.
-      if (['ENOENT', 'ENXIO'].includes(errorCode(error) ?? '')) return undefined
+    // A file that grew is not the one that was written: its beginning is enough to find that out.
+    const found = await withRegularFile(path, 'follow', async (handle, size) =>
+      size > maxBytes ? new Uint8Array(maxBytes + 1) : readBytes(handle, size),
+    ).catch((error: unknown) => {
       throw toFailure(error, path, 'read')
-    } finally {
-      await handle?.close()
-    }
+    })
+    return typeof found === 'string' ? undefined : found
   }
 
   async create(name: string, content: Uint8Array): Promise<boolean> {
