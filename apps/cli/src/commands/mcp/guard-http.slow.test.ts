@@ -83,7 +83,7 @@ describe('a request', () => {
     const type = { 'content-type': 'application/json; charset="UTF-8"', 'content-language': 'x' }
     expect((await post('{"jsonrpc":"2.0",\r\n "id":1, "method":"ping"}', type)).status).toBe(200)
     const { headers, body } = seen.at(-1) ?? { headers: {}, body: '' }
-    expect(body).toBe('{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    expect(body).toMatch(/^\{"jsonrpc":"2.0","id":"[0-9a-f-]{36}","method":"ping"\}$/)
     expect([headers['content-type'], headers['content-language']]).toEqual(['application/json', undefined])
   })
 
@@ -138,6 +138,58 @@ describe('a request', () => {
   })
 })
 
+describe('ids toward the server', () => {
+  const events = { 'content-type': 'text/event-stream' }
+  const said = (message: object): string => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`
+
+  it('are random, so that a late response to an earlier request of the same id is not taken for its own', async () => {
+    const { length } = await network.executions()
+    const ids: unknown[] = []
+    // As a server does that finds the stream of a request by its id.
+    answerCall = (response, { id }) => {
+      ids.push(id)
+      response.writeHead(200, events)
+      const failed = { content: [{ type: 'text', text: 'late' }], isError: true }
+      for (const late of [1, ids[0]].filter((each) => each !== id)) response.write(said({ id: late, result: failed }))
+      if (ids.length === 2) response.write(said({ id, result: { content: [{ type: 'text', text: 'own' }] } }))
+      response.end()
+    }
+    await (await post(call())).text()
+    const text = await (await post(call())).text()
+    expect(text).toContain('own')
+    expect(ids.every((id) => id !== 1) && ids[0] !== ids[1]).toBe(true)
+    await expect.poll(async () => (await network.executions()).length).toBe(length + 2)
+    expect((await network.executions()).slice(length).map(({ outcome }) => outcome)).toEqual(['partial', 'success'])
+  })
+
+  it('are in progress and cancellations, too, and the client gets its own back', async () => {
+    let sent = undefined as unknown as { id: string; params: { _meta: { progressToken: unknown } } }
+    let running: ServerResponse | undefined
+    answerCall = (response, given) => {
+      sent = given as unknown as typeof sent
+      running = response
+      const { progressToken } = sent.params._meta
+      response.writeHead(200, events)
+      response.write(said({ method: 'notifications/progress', params: { progressToken: 'of-me', progress: 1 } }))
+      response.write(said({ method: 'notifications/progress', params: { progressToken, progress: 2 } }))
+    }
+    const answer = post(call({ _meta: { progressToken: 'of-me' } }))
+    await expect.poll(() => running).toBeDefined()
+    const cancel = (requestId: unknown): Promise<Response> =>
+      post(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } }))
+    const { length } = seen
+    expect((await cancel('another')).status).toBe(202)
+    expect(seen.length).toBe(length)
+    expect((await cancel(1)).status).toBe(202)
+    expect(JSON.parse(seen.at(-1)?.body ?? '')).toMatchObject({ params: { requestId: sent.id } })
+    running?.end(said({ id: sent.id, result: { content: [] } }))
+    const text = await (await answer).text()
+    expect(text).toContain('"progressToken":"of-me","progress":2')
+    expect(text).not.toContain('"progress":1')
+    expect(text).not.toContain('"result"')
+  })
+})
+
 describe('a call with an unknown effect', () => {
   it('is recorded as partial when the response is cut after its headers', async () => {
     const { length } = await network.executions()
@@ -182,7 +234,7 @@ describe('a response', () => {
     expect([response.status, response.headers.get('location')]).toEqual([502, null])
   })
 
-  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools: TOOLS } })
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 'ID', result: { tools: TOOLS } })
   it.each([
     ['a list', 'application/json', `[${list}]`, 502],
     ['a byte order mark', 'application/json', `\ufeff${list}`, 502],
@@ -192,7 +244,8 @@ describe('a response', () => {
     ['a list in an event', 'text/event-stream', `data: [${list}]\n\n`, 200],
     ['an event with a name', 'text/event-stream', `event: x\rdata: ${list}\r\r`, 200],
   ])('never shows tools that are not granted: %s', async (_name, type, body, status) => {
-    answerList = (response) => void response.writeHead(200, { 'content-type': type }).end(body)
+    answerList = (response, { id }) =>
+      void response.writeHead(200, { 'content-type': type }).end(body.replace('ID', String(id)))
     const response = await post(message('tools/list'))
     const text = await response.text()
     expect(response.status).toBe(status)

@@ -125,6 +125,22 @@ describe('tools/call', () => {
       await expect.poll(async () => (await network.executions()).at(-1)?.['outcome']).toBe('partial')
       expect(session.received.some(({ id }) => id === 'c')).toBe(false)
     }))
+
+  it('states the outcome of its own call when the client uses the id of a cancelled one again', () =>
+    withSession(async (session) => {
+      const { length } = await network.executions()
+      const executed = (await network.executed()).length
+      session.send({ jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'hang' } })
+      await expect.poll(async () => (await network.executed()).length).toBe(executed + 1)
+      session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } })
+      await expect.poll(async () => (await network.executions()).length).toBe(length + 1)
+      // The example server now responds to the first call with an error, and only then to the second.
+      session.send({ jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'read', arguments: { late: true } } })
+      expect(textOf(await session.response(7))).toBe('done read')
+      await expect.poll(async () => (await network.executions()).length).toBe(length + 2)
+      const outcomes = (await network.executions()).slice(length).map(({ outcome }) => outcome)
+      expect(outcomes).toEqual(['partial', 'success'])
+    }))
 })
 
 describe('tools/list', () => {
