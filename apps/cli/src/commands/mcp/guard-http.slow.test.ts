@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFile, stat } from 'node:fs/promises'
 import { createServer, request as httpRequest } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,6 +13,8 @@ type Answer = (response: ServerResponse, message: Json) => void
 let network = undefined as unknown as GuardNetwork
 let session = undefined as unknown as GuardSession
 let address: string
+let secretFile: string
+let secret: Record<string, string>
 let answerCall: Answer | undefined
 let answerList: Answer | undefined
 const seen: { headers: IncomingMessage['headers']; body: string }[] = []
@@ -50,6 +53,8 @@ beforeAll(async () => {
   await network.run(['mcp', 'pin', '--home', 'agent', '--server', 'files', '--upstream', url])
   session = new GuardSession(network, ['--upstream', url, '--listen', '127.0.0.1:0'])
   address = await session.address()
+  secretFile = network.setup.path('agent', 'mcp', 'files', 'client.secret')
+  secret = { 'chancery-client-secret': (await readFile(secretFile, 'utf8')).trim() }
 })
 afterEach(() => {
   answerCall = undefined
@@ -66,7 +71,7 @@ async function post(
   body: string | Buffer<ArrayBuffer>,
   headers: Record<string, string> = JSON_TYPE,
 ): Promise<Response> {
-  return fetch(address, { method: 'POST', headers, body, redirect: 'manual' })
+  return fetch(address, { method: 'POST', headers: { ...secret, ...headers }, body, redirect: 'manual' })
 }
 
 const message = (method: string, params: object = {}): string =>
@@ -77,6 +82,30 @@ async function newOutcome(before: number): Promise<unknown> {
   await expect.poll(async () => (await network.executions()).length, { timeout: 10_000 }).toBe(before + 1)
   return (await network.executions()).at(-1)?.['outcome']
 }
+
+describe('a program of this machine without the client secret', () => {
+  it.each([
+    ['none', {}],
+    ['another', { 'chancery-client-secret': 'x'.repeat(43) }],
+    ['an empty one', { 'chancery-client-secret': '' }],
+  ])('is refused with %s, and the server gets nothing', async (_name, headers) => {
+    const { length } = seen
+    for (const method of ['POST', 'GET', 'DELETE']) {
+      const body = method === 'POST' ? { body: call() } : {}
+      const response = await fetch(address, { method, headers: { ...JSON_TYPE, ...headers }, ...body })
+      expect(response.status).toBe(403)
+      expect(await response.text()).toContain('Chancery-Client-Secret is missing or wrong')
+    }
+    expect(seen.length).toBe(length)
+  })
+
+  it('cannot read the secret, which the guard names at its start and never sends to the server', async () => {
+    expect((await stat(secretFile)).mode & 0o077).toBe(0)
+    expect(session.notes).toContain(`clients send the header Chancery-Client-Secret with the content of ${secretFile}`)
+    expect((await post(message('ping'))).status).toBe(200)
+    expect(JSON.stringify(seen.at(-1))).not.toContain(secret['chancery-client-secret'])
+  })
+})
 
 describe('a request', () => {
   it('is written again, with a fixed content type', async () => {
@@ -168,7 +197,7 @@ describe('ids toward the server', () => {
     answerCall = (response, given) => {
       sent = given as unknown as typeof sent
       running = response
-      const { progressToken } = sent.params._meta
+      const { progressToken } = sent.params['_meta']
       response.writeHead(200, events)
       response.write(said({ method: 'notifications/progress', params: { progressToken: 'of-me', progress: 1 } }))
       response.write(said({ method: 'notifications/progress', params: { progressToken, progress: 2 } }))
@@ -205,7 +234,12 @@ describe('a call with an unknown effect', () => {
     const { length } = await network.executions()
     const client = new AbortController()
     answerCall = () => client.abort()
-    const sent = fetch(address, { method: 'POST', headers: JSON_TYPE, body: call(), signal: client.signal })
+    const sent = fetch(address, {
+      method: 'POST',
+      headers: { ...JSON_TYPE, ...secret },
+      body: call(),
+      signal: client.signal,
+    })
     await expect(sent).rejects.toThrow('aborted')
     expect(await newOutcome(length)).toBe('partial')
   })
@@ -218,7 +252,7 @@ describe('a call with an unknown effect', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       for (let sent = 0; sent < 40; sent += 1) isBlocked = !response.write(event)
     }
-    const client = httpRequest(address, { method: 'POST', headers: JSON_TYPE }).end(call())
+    const client = httpRequest(address, { method: 'POST', headers: { ...JSON_TYPE, ...secret } }).end(call())
     client.on('error', () => undefined)
     const [response] = (await once(client, 'response')) as [IncomingMessage]
     await expect.poll(() => isBlocked && response.readableLength > 0).toBe(true)

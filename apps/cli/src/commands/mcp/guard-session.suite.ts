@@ -145,6 +145,22 @@ export class GuardSession {
   }
 }
 
+/** Runs a guard at standard input and output after the handshake of the earlier revisions. */
+export async function inSession(network: GuardNetwork, work: (session: GuardSession) => Promise<void>): Promise<void> {
+  const session = new GuardSession(network)
+  try {
+    await session.ask('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 't', version: '1' },
+    })
+    session.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    await work(session)
+  } finally {
+    await session.end()
+  }
+}
+
 function unexpected(): Promise<never> {
   throw new Error('unexpected question')
 }
@@ -181,6 +197,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (method === 'ask/client') return send({ id: 'from-server', method: 'roots/list' })
   if (method === 'notifications/cancelled') return send({ method: 'notifications/message', params: { data: 'cancelled' } })
   if (id !== undefined && method !== undefined) send({ id, result: { method } })
+  else if (method === 'notifications/mine' || method === 'notifications/other') send({ method: 'notifications/message', params: { data: method } })
   else if (method === undefined) send({ method: 'notifications/message', params: { data: 'response received' } })
 })
 `

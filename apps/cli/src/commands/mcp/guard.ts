@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
@@ -19,7 +20,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const guard = new ToolGuard({ ...home, gate, note: context.note })
   try {
     if ('upstream' in target) {
-      await guardHttp(context, guard, { upstream: openUpstream(context, home, target.upstream, options), address })
+      const upstream = openUpstream(context, home, target.upstream, options)
+      await guardHttp(context, guard, { upstream, address, secretFile: join(home.folder, 'client.secret') })
       return {}
     }
     const { code, isClientGone } = await guardStdio(context, guard, target.words)

@@ -74,8 +74,8 @@ export class HttpGuard {
     this.#guard.begin(message.method)
     if (message.kind === 'request') return this.#request(message, request, response)
     if (message.method === 'notifications/cancelled') return this.#cancel(message, request, response)
-    if (message.method.startsWith('notifications/')) return this.#pass(request, response, message.value)
-    return sendJson(response, 400, errorBody(null, CODES.invalid, 'This is not a notification.'))
+    if (this.#guard.passesNotice(message.method)) return this.#pass(request, response, message.value)
+    return sendJson(response, 403, errorBody(null, CODES.denied, 'This guard does not pass on this notification.'))
   }
 
   /** Passes a cancellation on in the id that the server knows. One of an unknown request has no meaning for the server. */

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
+import { CLIENT_SECRET_HEADER, isSecret, loadClientSecret } from './client-secret.ts'
 import { HttpGuard, sendJson } from './http.ts'
 import { CODES, errorBody } from './messages.ts'
 import type { ToolGuard } from './tool-guard.ts'
@@ -16,16 +17,24 @@ export interface ListenAddress {
   readonly port: number
 }
 
+interface HttpTarget {
+  readonly upstream: Upstream
+  readonly address: ListenAddress
+  /** File with the secret of the clients. */
+  readonly secretFile: string
+}
+
 /** Serves until the process is stopped. */
 export async function guardHttp(
   context: CommandContext,
   guard: ToolGuard,
-  { upstream, address }: { readonly upstream: Upstream; readonly address: ListenAddress },
+  { upstream, address, secretFile }: HttpTarget,
 ): Promise<void> {
   const stop = context.stop()
+  const secret = await loadClientSecret(secretFile)
   const proxy = new HttpGuard(guard, upstream, context.note)
   const server = createServer((request, response) => {
-    const refusal = refusalOf(request, upstream.url)
+    const refusal = refusalOf(request, upstream.url, secret)
     if (refusal === undefined) return void proxy.handle(request, response)
     return sendJson(response, refusal[0], errorBody(null, CODES.invalid, refusal[1]))
   })
@@ -36,17 +45,27 @@ export async function guardHttp(
   })
   const { port } = server.address() as AddressInfo
   context.stdout.write(`listening on http://${address.host}:${port}${upstream.url.pathname}\n`)
+  context.note(`clients send the header ${CLIENT_SECRET_HEADER} with the content of ${secretFile}`)
   if (!stop.aborted) await once(stop, 'abort')
   server.close()
   server.closeAllConnections()
   await proxy.idle()
 }
 
-/** A web page must not reach a guard at a loopback address, neither directly nor by a name that resolves to it. */
-function refusalOf({ method = '', url = '', headers }: IncomingMessage, upstream: URL): [number, string] | undefined {
+/**
+ * A web page must not reach a guard at a loopback address, neither directly nor by a name that resolves to it. Another
+ * program of this machine must not use the rights of the node: a client proves that it may read the files of the node.
+ */
+function refusalOf(
+  { method = '', url = '', headers }: IncomingMessage,
+  upstream: URL,
+  secret: string,
+): [number, string] | undefined {
   const { host = '', origin } = headers
   if (!isLoopbackHost(`http://${host}`)) return [403, 'This host is not allowed.']
   if (origin !== undefined && !isLoopbackHost(origin)) return [403, 'This origin is not allowed.']
+  if (!isSecret(headers[CLIENT_SECRET_HEADER.toLowerCase()], secret))
+    return [403, `The header ${CLIENT_SECRET_HEADER} is missing or wrong. The guard names its file at the start.`]
   if (url !== `${upstream.pathname}${upstream.search}`) return [404, 'There is no such endpoint.']
   return ['GET', 'POST', 'DELETE'].includes(method) ? undefined : [405, 'This method is not allowed.']
 }

@@ -80,7 +80,7 @@ it('cancels none of two running requests of one id: one caller could end the req
   expect(ids.cancel({ requestId: 7 })).toBe(two.own)
 })
 
-it('forgets an ended request when its id or token is used again, and the oldest of very many', () => {
+it('drops an ended request when its id or token is used again, and the oldest of very many', () => {
   const first = send(1, { _meta: { progressToken: 'a' } })
   ids.end(first.own)
   expect(shown({ id: first.own, result: {} })).toMatchObject({ id: 1 })

@@ -87,7 +87,7 @@ export class RequestIds {
       const progressToken = this.#find(member(params, 'progressToken'))?.token
       return progressToken === undefined ? undefined : withParams(message, { ...params, progressToken })
     }
-    // A server cancels a subscription, or a request of its own with an id of its own.
+    // A server cancels a subscription, or its own request, whose id it chose.
     const cancelled = method === 'notifications/cancelled' ? this.#find(member(params, 'requestId')) : undefined
     if (cancelled !== undefined) return withParams(message, { ...params, requestId: cancelled.id })
     return params === given || given === undefined ? message : withParams(message, params)

@@ -59,7 +59,7 @@ export class ServerProcess {
     })
   }
 
-  /** Tells the server. It does not respond to a cancelled request, and a late response is dropped. */
+  /** Informs the server, too. It does not respond to a cancelled request, and a late response is dropped. */
   cancel(id: string, message: JsonObject): void {
     this.send(message)
     this.#settle(idKey(id), undefined)
@@ -186,8 +186,7 @@ class StdioSession {
     if (message.kind === 'response') return this.#server.send(message.value)
     this.#guard.begin(message.method)
     if (message.kind === 'notification') {
-      // Another notification could be a request that a server executes without a response.
-      if (!message.method.startsWith('notifications/')) return
+      if (!this.#guard.passesNotice(message.method)) return
       return message.method === 'notifications/cancelled' ? this.#cancel(message) : this.#server.send(message.value)
     }
     const key = idKey(message.id)
