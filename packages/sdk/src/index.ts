@@ -313,6 +313,7 @@ export type {
 } from './request-proof/wimse.ts'
 export type { RequestVerifierOptions, RequestVerifierRefusal } from './request-proof/request-verifier.ts'
 export { honoNodeProof } from './request-proof/hono.ts'
+export type { WebRequestVerifierOptions } from './request-proof/hono.ts'
 export { Governor, provingFetch, verifyPaper } from './former-names.ts'
 // Helpers of the protocol, for callers that sign by hand.
 export { readPrivateKeyFile, seedSigner, signAgentDelete, signNodeProof, signOperatorRequest } from '@chancery/protocol'

@@ -10,6 +10,7 @@ export type {
   GovernToolsOptions,
   GovernedToolCall,
   GovernedToolOptions,
+  NoInputOptions,
   ToolBasis,
   ToolCallOutcome,
 } from './govern-tools.ts'

@@ -32,6 +32,7 @@ export type ProofRefusal =
   | 'body_too_large'
   /** Of the options and profiles of a middleware. */
   | 'authorization_not_covered'
+  | 'target_unknown'
   | 'wit_malformed'
   | 'wit_expired'
   | 'wit_untrusted'
