@@ -248,11 +248,12 @@ const local: readonly Command[] = [
     path: ['cert', 'verify'],
     summary: 'Verify a join certificate',
     description:
-      'Checks signatures, times and a revocation list on this machine. Exit code 0 only if the certificate is trusted.',
+      'Checks signatures, times and a revocation list on this machine. Exit code 0 only if the certificate is trusted, 2 if only its revocation is unknown: without --crl a revoked certificate looks valid.',
     arguments: [{ name: 'file', summary: 'JSON file with the certificate', required: true }],
     options: [
       { flags: '--anchor <id=key>', summary: 'Pinned public key of an issuer', required: true, repeatable: true },
       { flags: '--crl <file>', summary: 'Signed revocation list' },
+      { flags: '--no-revocation', summary: 'Accept that revocation is not checked' },
     ],
     examples: [
       {

@@ -280,7 +280,14 @@ describe('evidence witness', () => {
       expect(caught.code).toBe(1)
       expect(caught.stderr).toContain('THE LOG WAS REWRITTEN')
       expect([await file('seen.log'), await file('cosigned.txt')]).toEqual(before)
-      expect(await file('seen.log.fork-10')).toContain('\n10\n')
+      const fork = (await readdir(network.setup.path('.'))).find((name) => name.startsWith('seen.log.fork-10-'))
+      expect(await file(fork ?? '')).toContain('\n10\n')
+      // A witness without its state does not replace the note of the first history either.
+      const anew = `evidence witness --state new.log --out cosigned.txt --url ${other.na.url}`
+      expect((await network.asOperator(anew)).stderr).toContain('THE LOG WAS REWRITTEN')
+      expect(await file('cosigned.txt')).toBe(before[1])
+      const beside = await network.asOperator('evidence witness --state new.log --out witness.key')
+      expect([beside.code, beside.stderr]).toEqual([1, expect.stringContaining('is not a checkpoint')])
     } finally {
       await other.close()
     }

@@ -6,11 +6,12 @@ import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
 import { auditFile } from './audit-file.ts'
-import { loadAnchors, loadBoundary, loadExecutorKeys, loadTrust } from './audit-inputs.ts'
+import { loadBoundary, loadExecutorKeys, loadTrust } from './audit-inputs.ts'
 import { keysOf } from './audit-keys.ts'
 import { plural } from '../../output/plural.ts'
 import { usageError } from '../../errors/failure.ts'
 import { describeStore, missingKeysText, setAside } from './describe-report.ts'
+import { loadAnchors } from './saved-anchors.ts'
 import { verifyFolder } from './verify-archive.ts'
 
 /** Runs `evidence verify` without a server, with the given keys only. A folder is an archive. */

@@ -240,8 +240,13 @@ describe('local tools', () => {
     ]
     await writeFile(setup.path('cert.json'), (await setup.run(issue)).stdout)
     const key = /^[A-Za-z0-9+/]{43}=$/m.exec(await readFile(setup.path('na.pub'), 'utf8'))?.[0] ?? ''
-    const good = await setup.run(['cert', 'verify', 'cert.json', '--anchor', `na-test=${key}`])
-    expect([good.code, good.stdout]).toEqual([0, 'trusted\n'])
+    const verify = ['cert', 'verify', 'cert.json', '--anchor', `na-test=${key}`]
+    const unchecked = await setup.run(verify)
+    expect([unchecked.code, unchecked.stdout]).toEqual([2, expect.stringContaining('Revocation was not checked')])
+    expect((await setup.run([...verify, '--json'])).json()).toMatchObject({ trusted: null, revocation: 'not_checked' })
+    const waived = await setup.run([...verify, '--no-revocation'])
+    expect([waived.code, waived.stdout]).toEqual([0, expect.stringContaining('Revocation was not checked')])
+    expect((await setup.run([...verify, '--no-revocation', '--crl', 'crl.json'])).code).toBe(2)
     const other = await setup.run(['cert', 'verify', 'cert.json', '--anchor', `na-test=${node}`])
     expect([other.code, other.stdout]).toEqual([
       1,
