@@ -124,7 +124,7 @@ export const AUDIT_EVENTS = {
   },
   certificate_revoked: {
     when: 'A certificate was revoked.',
-    details: ['cert_id', 'reason', 'crl_sequence', 'known_by'],
+    details: ['cert_id', 'reason', 'crl_sequence', 'revoked_with', 'only_this', 'known_by'],
   },
   certificates_removed: {
     when: 'Certificates that ended long ago were removed from the database.',

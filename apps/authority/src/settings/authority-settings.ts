@@ -65,7 +65,7 @@ const AUTHORITY_SETTINGS = {
   boundaryPolicyEnforcement: setting({
     name: 'BOUNDARY_POLICY_ENFORCEMENT',
     flag: '--boundary-policy-enforcement',
-    help: 'required refuses decisions made without policies.',
+    help: 'required: no decision is allowed unless at least one policy applied to it.',
     read: oneOf('optional', 'required'),
     default: 'optional',
   }),

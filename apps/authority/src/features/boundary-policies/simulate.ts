@@ -50,7 +50,16 @@ export async function simulate(call: OperatorCall, parts: BoundaryPoliciesState)
   const version = (await lastVersion(parts.database.read, intent.policy_id)) + 1
   const active = await parts.active.read()
   const candidate = candidateSet(active, draftCandidate(parts, intent, version))
-  const counted = await countChanges({ active, candidate, engines: { ...engines, texts } }, requests, sample)
+  const counted = await countChanges(
+    {
+      active,
+      candidate,
+      engines: { ...engines, texts },
+      policyRequired: parts.settings.boundaryPolicyEnforcement === 'required',
+    },
+    requests,
+    sample,
+  )
   return {
     policy_id: intent.policy_id,
     version,
@@ -79,6 +88,7 @@ interface SimulatedSets {
   readonly active: readonly CheckedPolicy[]
   readonly candidate: readonly CheckedPolicy[]
   readonly engines: GateEngines
+  readonly policyRequired: boolean
 }
 
 /** No other system is asked: an external fact is the supposed or the recorded one. */

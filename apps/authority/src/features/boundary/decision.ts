@@ -56,7 +56,8 @@ export async function decideAndStore(call: Call, parts: BoundaryState, question:
   const now = parts.clock.now()
   const { basis, context, evaluation } = await evaluateAsked(parts, question, policies, now)
   const { resolution_failure } = evaluation.policy_binding
-  if (resolution_failure !== null)
+  // A request that no policy covers is the caller's matter.
+  if (resolution_failure !== null && resolution_failure !== 'no_policy_applied')
     parts.log.warn('a decision was denied by the state of the policies', {
       request_id: call.requestId,
       resolution_failure,
@@ -118,7 +119,8 @@ async function evaluateAsked(
 ): Promise<Evaluated> {
   const { basis } = question
   const context = question.contextAt(now)
-  const first = { basis, context, policies, now }
+  const policyRequired = parts.settings.boundaryPolicyEnforcement === 'required'
+  const first = { basis, context, policies, policyRequired, now }
   const asked = boundaryQuestions(first)
   if (asked.length === 0) return { basis, context, evaluation: evaluateBoundary(first) }
   const began = performance.now()
@@ -132,6 +134,7 @@ async function evaluateAsked(
     basis: again.basis,
     context: { ...again.contextAt(now), context_id: context.context_id },
     policies: await parts.boundaryPolicies.active.read(),
+    policyRequired,
     now: parts.clock.now(),
     answers,
   }
