@@ -1,6 +1,6 @@
 import { evidence } from '@chancery/contract'
 import type { BoundaryDecision, ContextRecord, Instant, JustificationProof } from '@chancery/protocol'
-import { writeSortable } from '@chancery/protocol'
+import { asJson, canonicalJson, writeSortable } from '@chancery/protocol'
 import { CodedPages } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
 import { bindRead } from '../../auth/replica-routes.ts'
@@ -33,6 +33,8 @@ import { AppendListeners } from './append-listeners.ts'
 import type { AppendListener } from './append-listeners.ts'
 import { callerReplayed } from './append.ts'
 import type { AppendItem, DecisionItem } from './append.ts'
+import { DailyBytes } from './daily-bytes.ts'
+import type { ByteOwner } from './daily-bytes.ts'
 import { EntryRoom } from '../../database/partitions/entry-room.ts'
 import { ExecutorKeyCache } from './executor-key-cache.ts'
 import { describeStored } from './describe-decisions.job.ts'
@@ -45,6 +47,7 @@ import { SignatureChecks } from './signature-checks.ts'
 import { StoreVerifier } from './store-verifier.ts'
 import { sweepRemoved } from './sweep.job.ts'
 
+export type { ByteOwner } from './daily-bytes.ts'
 export { listDecidedContexts } from './decision-contexts.ts'
 export type { DecisionRange } from './decision-contexts.ts'
 export { measureUnanchored } from './unanchored.ts'
@@ -62,7 +65,12 @@ export interface SignedDecision {
   readonly callerNonce?: NonceClaim | undefined
   /** The response to the caller. */
   readonly answer: StoredResponse
+  /** Whose bytes of the day it uses. */
+  readonly owners: readonly ByteOwner[]
 }
+
+/** Rows of the audit log, of indexes and of counters, about. */
+const OTHER_ROWS_BYTES = 2048
 
 /**
  * Stores a decision before it is sent, and returns the response. With the store enabled, decision and justification
@@ -74,6 +82,8 @@ async function recordDecision(
   appender: EvidenceAppender,
   made: SignedDecision,
 ): Promise<StoredResponse> {
+  // Before anything is stored: what a caller causes has an owner and an end, denied requests too.
+  await parts.dailyBytes.take(made.owners, bytesOf(made))
   if (parts.settings.evidenceStore) return appender.append({ kind: 'decision', ...made, proof: made.proof })
   const { attempt, callerNonce } = made
   if (attempt === undefined && callerNonce === undefined) {
@@ -88,6 +98,13 @@ async function recordDecision(
     await parts.audit.recordAll(tx, made.events)
     return made.answer
   })
+}
+
+/** About what a decision adds to the database, as it is before compression. */
+function bytesOf({ answer, context }: SignedDecision): number {
+  const text = canonicalJson(asJson(context))
+  // Stored once, whether the answer repeats it or not.
+  return answer.text.length + (answer.text.includes(text) ? 0 : text.length) + OTHER_ROWS_BYTES
 }
 
 export interface Evidence extends Feature {
@@ -116,6 +133,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     exportPages: new CodedPages(),
     room: new EntryRoom(parts.database),
     storeSize: { entries: 0 },
+    dailyBytes: new DailyBytes(parts),
   }
   const appender = new EvidenceAppender(own)
   const handlerParts = { ...own, appender }
@@ -141,6 +159,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     ],
     jobs: [
       { name: 'evidence-anchor', everySeconds: 60, run: () => appender.anchorNow() },
+      { name: 'count-bytes', everySeconds: 5, run: () => own.dailyBytes.flush() },
       { name: 'evidence-rejections', everySeconds: 15, run: () => appender.appendSummaries() },
       { name: 'evidence-facts', everySeconds: 60, run: (signal) => describeStored(own, signal) },
       { name: 'evidence-partitions', everySeconds: 60, run: (signal) => keepEvidencePartitions(own, signal) },
@@ -160,6 +179,9 @@ export function openEvidence(parts: EvidenceParts): Evidence {
       await own.signatureChecks.close()
       await appender.close()
       await own.storeVerifier.close()
+      await own.dailyBytes
+        .flush()
+        .catch((error: unknown) => parts.log.warn('the last counts of stored bytes are lost', { error }))
     },
   }
 }
