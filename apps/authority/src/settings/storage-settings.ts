@@ -16,4 +16,10 @@ export const STORAGE_SETTINGS = {
     read: integer({ min: 0 }),
     default: 4096 * MEBIBYTE,
   }),
+  diskFreeBytes: setting({
+    name: 'NA_DISK_FREE_BYTES',
+    help: 'With SQLite: free bytes on the disk of DB_PATH below which decisions and evidence are refused.',
+    read: integer({ min: 0 }),
+    defaultText: '512 MiB, or 5 % of the disk if that is less',
+  }),
 } as const

@@ -18,6 +18,7 @@ import { NO_TEXT, findProblem, insertLost } from './unknown-certificates.ts'
 import type { LostCertificate } from './unknown-certificates.ts'
 import { entryText } from './list-text.ts'
 import { publishVersion } from './publish.ts'
+import { reclaimRoom, removeReservedLists } from './remove-reserved.ts'
 import { readEntry } from './signed-list.ts'
 import { chunks, findActiveVersion, findEntries, rewriteEntry } from './queries.ts'
 import type { CrlVersion, NewEntry } from './queries.ts'
@@ -72,6 +73,7 @@ export async function revokeBatch(
     for (const request of requests) checked.push(await checkRequest(tx, parts, request, changes))
     faultPoint('revoke-marked')
     const published = await publishChange(tx, parts, previous, changes)
+    if (published !== undefined) await removeReservedLists(tx, parts, published.version.sequence)
     const active = published?.version ?? previous
     const answers: (StoredResponse | Error)[] = []
     for (const [index, verdict] of checked.entries()) {
@@ -84,6 +86,7 @@ export async function revokeBatch(
     return { outcomes: answers, stored: published?.stored }
   })
   faultPoint('revoke-committed')
+  if (parts.database.room.isReserveInUse) await reclaimRoom(parts)
   if (stored !== undefined) setCurrent(parts, stored)
   return outcomes
 }

@@ -85,7 +85,7 @@ export async function appendBatch(
       await batch.write(tx)
       return { answers, batch, head }
     },
-    { cachedPlans: true, pipelined: true },
+    { cachedPlans: true, pipelined: true, room: 'growth' },
   )
   parts.storeSize.entries = before.last_sequence
   parts.listeners.publishAppended(stored.entries)

@@ -66,7 +66,10 @@ describe('the bytes of a day', () => {
     const { database } = na.core
     const settings = { keyBytesPerDay: 100, partnerBytesPerDay: 150 } as EvidenceParts['settings']
     const open = (): DailyBytes => new DailyBytes({ clock, database, settings })
-    const owners = [{ kind: 'key' as const, name: 'k' }, { kind: 'partner' as const, name: 'P' }]
+    const owners = [
+      { kind: 'key' as const, name: 'k' },
+      { kind: 'partner' as const, name: 'P' },
+    ]
     const first = open()
     await first.take(owners, 90)
     await first.flush()
@@ -103,7 +106,9 @@ describe('a decision with a large context', () => {
     const first = await ask(one, asked)
     accepted(first, 201)
     expect((await ask(one, asked)).text).toBe(first.text)
-    const { rows } = await sql<{ bytes: number }>`select length(coalesce(answer_json, '')) + length(answer_rest) as bytes
+    const { rows } = await sql<{
+      bytes: number
+    }>`select length(coalesce(answer_json, '')) + length(answer_rest) as bytes
       from idempotency_keys where idempotency_key = 'again'`.execute(rowsOf(na.core.database))
     expect(rows[0]?.bytes).toBeLessThan(6000)
   })

@@ -58,7 +58,9 @@ export class DailyBytes {
     return this.#queue.take(async () => {
       const day = writeSortable(this.#day)
       const counts = this.#counts
-      const taken = [...counts].filter(([, count]) => count.pending > 0).map(([owner, { pending }]) => ({ owner, pending }))
+      const taken = [...counts]
+        .filter(([, count]) => count.pending > 0)
+        .map(([owner, { pending }]) => ({ owner, pending }))
       if (taken.length === 0) return
       await this.#parts.database.write(async ({ query }) => {
         for (const { owner, pending } of taken)
@@ -71,7 +73,10 @@ export class DailyBytes {
                 .doUpdateSet((eb) => ({ bytes: eb('stored_bytes.bytes', '+', pending) })),
             )
             .execute()
-        await query.deleteFrom('stored_bytes').where('day', '<', writeSortable(this.#today() - KEPT)).execute()
+        await query
+          .deleteFrom('stored_bytes')
+          .where('day', '<', writeSortable(this.#today() - KEPT))
+          .execute()
       })
       for (const { owner, pending } of taken) {
         const count = counts.get(owner)

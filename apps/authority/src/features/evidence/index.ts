@@ -16,6 +16,7 @@ import { registerKey } from './register-key.ts'
 import { resourceHeads } from './resource-heads.ts'
 import { resources } from './resources.ts'
 import { retention } from './retention.ts'
+import { forRevocations } from '../../database/room/for-revocations.ts'
 import { retireKey } from './retire-key.ts'
 import { search } from './search.ts'
 import { status } from './status.ts'
@@ -34,6 +35,8 @@ import type { AppendListener } from './append-listeners.ts'
 import { callerReplayed } from './append.ts'
 import type { AppendItem, DecisionItem } from './append.ts'
 import { DailyBytes } from './daily-bytes.ts'
+import { refuseWithoutRoom } from './disk-space.ts'
+import type { Transaction } from '../../database/database.ts'
 import type { ByteOwner } from './daily-bytes.ts'
 import { EntryRoom } from '../../database/partitions/entry-room.ts'
 import { ExecutorKeyCache } from './executor-key-cache.ts'
@@ -83,6 +86,7 @@ async function recordDecision(
   made: SignedDecision,
 ): Promise<StoredResponse> {
   // Before anything is stored: what a caller causes has an owner and an end, denied requests too.
+  await refuseWithoutRoom(parts)
   await parts.dailyBytes.take(made.owners, bytesOf(made))
   if (parts.settings.evidenceStore) return appender.append({ kind: 'decision', ...made, proof: made.proof })
   const { attempt, callerNonce } = made
@@ -90,14 +94,15 @@ async function recordDecision(
     await parts.audit.recordAlone(made.events)
     return made.answer
   }
-  return parts.database.write(async (tx) => {
+  const write = async (tx: Transaction): Promise<StoredResponse> => {
     const earlier = attempt && (await findStoredResponse(tx, attempt, writeSortable(parts.clock.now())))
     if (earlier !== undefined) return earlier
     if (callerNonce !== undefined && !(await spendNonceInside(tx, callerNonce))) throw callerReplayed()
     if (attempt !== undefined) await storeResponse(tx, attempt, made.answer)
     await parts.audit.recordAll(tx, made.events)
     return made.answer
-  })
+  }
+  return parts.database.write(write, { room: 'growth' })
 }
 
 /** About what a decision adds to the database, as it is before compression. */
@@ -151,7 +156,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
       bind(evidence.status, (call) => status(call, handlerParts)),
       bind(evidence.executorKeys, (call) => executorKeys(call, handlerParts)),
       bind(evidence.registerKey, (call) => registerKey(call, handlerParts)),
-      bind(evidence.retireKey, (call) => retireKey(call, handlerParts)),
+      bind(evidence.retireKey, (call) => retireKey(call, forRevocations(handlerParts))),
       bind(evidence.retention, (call) => retention(call, handlerParts)),
       bind(evidence.anchors, (call) => anchors(call, handlerParts)),
       bind(evidence.anchor, (call) => anchor(call, handlerParts)),
@@ -179,9 +184,6 @@ export function openEvidence(parts: EvidenceParts): Evidence {
       await own.signatureChecks.close()
       await appender.close()
       await own.storeVerifier.close()
-      await own.dailyBytes
-        .flush()
-        .catch((error: unknown) => parts.log.warn('the last counts of stored bytes are lost', { error }))
     },
   }
 }
