@@ -52,6 +52,7 @@ export async function decide(call: OperatorCall, parts: BoundaryState): Promise<
     context,
     events: [{ type: 'boundary_decision_made', details }],
     attempt: readAttempt(call, now),
+    owners: [{ kind: 'operator', name: call.operator.key_id }],
     answer,
   })
   if (text === answer.text) countDecision(parts, 'operator', decision, false)

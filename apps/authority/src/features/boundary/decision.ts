@@ -4,6 +4,7 @@ import {
   basisEnd,
   boundaryDecisionForm,
   boundaryQuestions,
+  canonicalJson,
   draftBoundaryDecision,
   draftJustification,
   evaluateBoundary,
@@ -33,6 +34,7 @@ import type { Asker } from '../../metrics.ts'
 import type { Attempt } from '../../requests/idempotency.ts'
 import type { BoundaryState } from './parts.ts'
 import type { ResolvedBasis } from './basis.ts'
+import type { ByteOwner } from '../evidence/index.ts'
 import { countDecision } from './count-decision.ts'
 
 /** A question that was read and may be decided. */
@@ -48,6 +50,8 @@ export interface Question extends ResolvedBasis {
   /** The resource whose head an authorized response has. */
   readonly resource_id?: string | undefined
   readonly callerNonce?: NonceClaim
+  /** Whose bytes of the day the stored decision uses. */
+  readonly owners: readonly ByteOwner[]
 }
 
 /** Decides under the active policies, signs, and stores decision and audit event before the response is sent. */
@@ -83,7 +87,8 @@ export async function decideAndStore(call: Call, parts: BoundaryState, question:
     text: proofText,
     whole: proofWhole,
   } = await parts.signing.signFormText(justificationForm, drafted)
-  const shown = question.showsContext ? `,"context":${writeJson(asJson(context))}` : ''
+  // In canonical form, as the store has it: a repeat of the answer takes it from there.
+  const shown = question.showsContext ? `,"context":${canonicalJson(asJson(context))}` : ''
   const head = await headOf(parts, question, decision)
   const text = `{"decision":${decisionText},"justification_proof":${proofText}${shown}${head}}`
   const stored = await parts.evidence.recordDecision({
@@ -94,6 +99,7 @@ export async function decideAndStore(call: Call, parts: BoundaryState, question:
     events: [decisionMade(call, context, decision, evaluation, { ...question, basis })],
     attempt: question.attempt(now),
     callerNonce: question.callerNonce,
+    owners: question.owners,
     answer: { status: 201, text },
   })
   if (stored.text === text) countDecision(parts, question.asked_by, decision, basis.kind === 'presented')

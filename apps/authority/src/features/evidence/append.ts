@@ -11,7 +11,7 @@ import type { EvidenceState } from './state.ts'
 import type { Transaction } from '../../database/database.ts'
 import { lockEvidenceHead } from './queries/chain.ts'
 import { findNamed } from './queries/lookups.ts'
-import { findStoredResponse, forgetAttempt, storeResponse } from '../../requests/idempotency.ts'
+import { findStoredResponse, forgetAttempt, storeDecisionResponse } from '../../requests/idempotency.ts'
 import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
 import { SubmissionChecker, namedIds } from './check-submission.ts'
 import type { Submission } from './check-submission.ts'
@@ -85,7 +85,7 @@ export async function appendBatch(
       await batch.write(tx)
       return { answers, batch, head }
     },
-    { cachedPlans: true, pipelined: true },
+    { cachedPlans: true, pipelined: true, room: 'growth' },
   )
   parts.storeSize.entries = before.last_sequence
   parts.listeners.publishAppended(stored.entries)
@@ -133,16 +133,19 @@ async function appendDecision(
     if (item.attempt !== undefined) await forgetAttempt(tx, item.attempt)
     return callerReplayed()
   }
-  if (item.attempt !== undefined) await storeResponse(tx, item.attempt, item.answer)
-  const { decision, context, proof, texts } = item
-  const subject = decisionSubject({ decision, context })
+  const { decision, proof, texts } = item
+  const context = canonicalJson(asJson(item.context))
+  const subject = decisionSubject({ decision, context: item.context })
   // C({ context, decision }).
-  const payload = `{"context":${canonicalJson(asJson(context))},"decision":${texts?.decision ?? canonicalJson(asJson(decision))}}`
-  const { entry } = batch.append(subject, payload, null, decisionFacts(decision, context))
+  const payload = `{"context":${context},"decision":${texts?.decision ?? canonicalJson(asJson(decision))}}`
+  const { entry } = batch.append(subject, payload, null, decisionFacts(decision, item.context))
+  const { store_sequence } = entry
+  if (item.attempt !== undefined)
+    await storeDecisionResponse(tx, item.attempt, item.answer, { context, store_sequence })
   if (proof !== undefined)
     batch.append({ ...subject, entry_kind: 'justification' }, texts?.proof ?? canonicalJson(asJson(proof)), null)
   const { decision_id } = decision
-  batch.addEvent({ type: 'decision_stored', details: { decision_id, store_sequence: entry.store_sequence } })
+  batch.addEvent({ type: 'decision_stored', details: { decision_id, store_sequence } })
   for (const event of item.events) batch.addEvent(event)
   return item.answer
 }

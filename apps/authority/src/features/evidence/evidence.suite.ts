@@ -189,6 +189,7 @@ async function decide(na: TestAuthority, clock: ManualClock, wishes: DecisionWis
     ...(wishes.withProof === false ? {} : { proof: made.proof }),
     events: [],
     attempt: undefined,
+    owners: [],
     answer: { status: 201, text: canonicalJson(asJson(made.decision)) },
   })
   return made

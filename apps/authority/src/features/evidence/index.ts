@@ -1,6 +1,6 @@
 import { evidence } from '@chancery/contract'
 import type { BoundaryDecision, ContextRecord, Instant, JustificationProof } from '@chancery/protocol'
-import { writeSortable } from '@chancery/protocol'
+import { asJson, canonicalJson, writeSortable } from '@chancery/protocol'
 import { CodedPages } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
 import { bindRead } from '../../auth/replica-routes.ts'
@@ -16,6 +16,7 @@ import { registerKey } from './register-key.ts'
 import { resourceHeads } from './resource-heads.ts'
 import { resources } from './resources.ts'
 import { retention } from './retention.ts'
+import { forRevocations } from '../../database/room/for-revocations.ts'
 import { retireKey } from './retire-key.ts'
 import { search } from './search.ts'
 import { status } from './status.ts'
@@ -33,6 +34,10 @@ import { AppendListeners } from './append-listeners.ts'
 import type { AppendListener } from './append-listeners.ts'
 import { callerReplayed } from './append.ts'
 import type { AppendItem, DecisionItem } from './append.ts'
+import { DailyBytes } from './daily-bytes.ts'
+import { refuseWithoutRoom } from './disk-space.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { ByteOwner } from './daily-bytes.ts'
 import { EntryRoom } from '../../database/partitions/entry-room.ts'
 import { ExecutorKeyCache } from './executor-key-cache.ts'
 import { describeStored } from './describe-decisions.job.ts'
@@ -45,6 +50,7 @@ import { SignatureChecks } from './signature-checks.ts'
 import { StoreVerifier } from './store-verifier.ts'
 import { sweepRemoved } from './sweep.job.ts'
 
+export type { ByteOwner } from './daily-bytes.ts'
 export { listDecidedContexts } from './decision-contexts.ts'
 export type { DecisionRange } from './decision-contexts.ts'
 export { measureUnanchored } from './unanchored.ts'
@@ -62,7 +68,12 @@ export interface SignedDecision {
   readonly callerNonce?: NonceClaim | undefined
   /** The response to the caller. */
   readonly answer: StoredResponse
+  /** Whose bytes of the day it uses. */
+  readonly owners: readonly ByteOwner[]
 }
+
+/** Rows of the audit log, of indexes and of counters, about. */
+const OTHER_ROWS_BYTES = 2048
 
 /**
  * Stores a decision before it is sent, and returns the response. With the store enabled, decision and justification
@@ -74,20 +85,31 @@ async function recordDecision(
   appender: EvidenceAppender,
   made: SignedDecision,
 ): Promise<StoredResponse> {
+  // Before anything is stored: what a caller causes has an owner and an end, denied requests too.
+  await refuseWithoutRoom(parts)
+  await parts.dailyBytes.take(made.owners, bytesOf(made))
   if (parts.settings.evidenceStore) return appender.append({ kind: 'decision', ...made, proof: made.proof })
   const { attempt, callerNonce } = made
   if (attempt === undefined && callerNonce === undefined) {
     await parts.audit.recordAlone(made.events)
     return made.answer
   }
-  return parts.database.write(async (tx) => {
+  const write = async (tx: Transaction): Promise<StoredResponse> => {
     const earlier = attempt && (await findStoredResponse(tx, attempt, writeSortable(parts.clock.now())))
     if (earlier !== undefined) return earlier
     if (callerNonce !== undefined && !(await spendNonceInside(tx, callerNonce))) throw callerReplayed()
     if (attempt !== undefined) await storeResponse(tx, attempt, made.answer)
     await parts.audit.recordAll(tx, made.events)
     return made.answer
-  })
+  }
+  return parts.database.write(write, { room: 'growth' })
+}
+
+/** About what a decision adds to the database, as it is before compression. */
+function bytesOf({ answer, context }: SignedDecision): number {
+  const text = canonicalJson(asJson(context))
+  // Stored once, whether the answer repeats it or not.
+  return answer.text.length + (answer.text.includes(text) ? 0 : text.length) + OTHER_ROWS_BYTES
 }
 
 export interface Evidence extends Feature {
@@ -116,6 +138,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     exportPages: new CodedPages(),
     room: new EntryRoom(parts.database),
     storeSize: { entries: 0 },
+    dailyBytes: new DailyBytes(parts),
   }
   const appender = new EvidenceAppender(own)
   const handlerParts = { ...own, appender }
@@ -133,7 +156,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
       bind(evidence.status, (call) => status(call, handlerParts)),
       bind(evidence.executorKeys, (call) => executorKeys(call, handlerParts)),
       bind(evidence.registerKey, (call) => registerKey(call, handlerParts)),
-      bind(evidence.retireKey, (call) => retireKey(call, handlerParts)),
+      bind(evidence.retireKey, (call) => retireKey(call, forRevocations(handlerParts))),
       bind(evidence.retention, (call) => retention(call, handlerParts)),
       bind(evidence.anchors, (call) => anchors(call, handlerParts)),
       bind(evidence.anchor, (call) => anchor(call, handlerParts)),
@@ -141,6 +164,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     ],
     jobs: [
       { name: 'evidence-anchor', everySeconds: 60, run: () => appender.anchorNow() },
+      { name: 'count-bytes', everySeconds: 5, run: () => own.dailyBytes.flush() },
       { name: 'evidence-rejections', everySeconds: 15, run: () => appender.appendSummaries() },
       { name: 'evidence-facts', everySeconds: 60, run: (signal) => describeStored(own, signal) },
       { name: 'evidence-partitions', everySeconds: 60, run: (signal) => keepEvidencePartitions(own, signal) },
