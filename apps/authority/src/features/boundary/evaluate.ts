@@ -20,6 +20,7 @@ export async function evaluate(call: OperatorCall, parts: BoundaryState): Promis
     ...(await resolve()),
     resolveAgain: resolve,
     asked_by: 'operator',
+    caller: `operator ${call.operator.key_id}`,
     attempt: (now) => readAttempt(call, now),
     showsContext: request.asked.kind === 'presented',
   })
