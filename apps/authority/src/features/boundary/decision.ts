@@ -42,6 +42,8 @@ export interface Question extends ResolvedBasis {
   /** Reads the basis again, with everything that can refuse the request. */
   readonly resolveAgain: () => Promise<ResolvedBasis>
   readonly asked_by: Asker
+  /** Whose share of the engines and other systems it uses. */
+  readonly caller: string
   /** Names for the audit event. */
   readonly named?: JsonObject
   readonly attempt: (now: Instant) => Attempt | undefined
@@ -130,7 +132,7 @@ async function evaluateAsked(
   const asked = boundaryQuestions(first)
   if (asked.length === 0) return { basis, context, evaluation: evaluateBoundary(first) }
   const began = performance.now()
-  const answers = await askGates(parts, asked, context.requester_sovereign_id)
+  const answers = await askGates(parts, asked, question.caller)
   // The caller has its response by now: it must not get a decision that it never sees.
   if (performance.now() - began >= SERVER_LIMITS.handlerDeadlineSeconds * 1000)
     throw new Refusal('service_unavailable', { reason: 'deadline' })

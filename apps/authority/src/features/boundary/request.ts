@@ -80,6 +80,11 @@ async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
     // One request counts once.
     resolveAgain: async () => resolve((await admit(parts, asked, () => Promise.resolve())).basis),
     asked_by,
+    // Nodes of a partner share what the partner may use: a partner can make keys without end.
+    caller:
+      basis.kind === 'presented' && basis.isSigned
+        ? `partner ${basis.attestation.issuer_sovereign_id}`
+        : `node ${subject.key}`,
     named: { ...(cert_id === null ? {} : { cert_id }), ...(relayed_by === null ? {} : { relayed_by }) },
     attempt: () => attempt,
     owners: ownersOf(subject, basis),
