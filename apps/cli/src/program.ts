@@ -16,6 +16,7 @@ import type { PrintForm } from './output/print.ts'
 import { screen } from './output/screen.ts'
 import { screenedPrompts } from './prompts/prompts.ts'
 import { chooseStyle } from './output/style.ts'
+import { requireReadable } from './files/files.ts'
 import { buildParser, givenOptions } from './arguments/parser.ts'
 
 /** Runs one command line and returns the exit code: 0 done, 1 refused or failed, 2 usage error. */
@@ -79,6 +80,9 @@ async function execute(command: Command, leaf: Parser, context: Context): Promis
   })
   const args = new Arguments(new Map(words))
   const commandContext = toCommandContext(command, options, context)
+  // The services read it themselves, and have other codes.
+  const settings = options.has('env-file') ? options.text('env-file') : undefined
+  if (settings !== undefined) await requireReadable(context.cwd, settings)
   const { run } = await load()
   const form = { json: commandContext.json, quiet: options.isSet('quiet'), exactTimes: options.isSet('exact-times') }
   return { result: await run(commandContext, args, options), form }

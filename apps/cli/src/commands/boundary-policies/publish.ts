@@ -20,5 +20,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const next = `Not in force yet: chancery boundary-policy activate ${visible(policy_id)} ${version}`
   const warnings = findPolicyWarnings(record).map(({ message }) => `\n${style.warn('Warning:')} ${visible(message)}`)
   const text = `${style.good('Published:')}\n${describePolicy(record, style)}${saved}${warnings.join('')}\n${next}`
-  return { data: record, text }
+  return { data: record, ids: [policy_id], text }
 }

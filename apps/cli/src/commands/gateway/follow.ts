@@ -35,7 +35,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       message: `${typed(cwd, genesisFile)} is the block of ${block.network_name}, not of ${network}.`,
     })
   const followed = await openFollowedKeys(block, keysFileOf(genesisFile))
-  const connection = await connect(context, options)
+  const connection = await connect(context, options, options.required('genesis'))
   const outcome = await connection.ask((client) => followed.follow(client))
   if (outcome !== 'changed' && outcome !== 'unchanged')
     throw new CommandError({

@@ -22,7 +22,9 @@ beforeEach(async () => {
   audience = readPublicKeyFile(await read('network-authority.pub'))?.value ?? ''
   const operator = readPublicKeyFile(await read('operator.pub'))?.value ?? ''
   reply = ({ body }) => ({ json: body['dry_run'] === true ? PREVIEWED : REVOKED })
-  server = await startFakeAuthority({ audience, operator }, (asked) => reply(asked))
+  server = await startFakeAuthority({ audience, operator, genesis: setup.path('na', 'genesis.json') }, (asked) =>
+    reply(asked),
+  )
 })
 afterEach(async () => {
   await server.close()

@@ -45,7 +45,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   }
   const done = await connection.ask((client) => client.operatorKeys.revoke(keyId, { ...request, ...made }))
   const data = Object.fromEntries(Object.entries(done).filter(([, value]) => value !== undefined))
-  return { data: { ...data, forecast: preview.data }, text: describe(done, context.style) }
+  return { data: { ...data, forecast: preview.data }, ids: [done.key_id], text: describe(done, context.style) }
 }
 
 /** Limit of the wait: a caller with the compromised key may use up the admin limit. */

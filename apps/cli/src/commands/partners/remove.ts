@@ -18,7 +18,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   })
   if (only !== undefined) return only
   const done = await connection.ask((client) => client.partners.remove(sovereign, { reason }))
-  return { data: { ...done }, text: `${context.style.good('Removed')} ${visible(sovereign)}.` }
+  return { data: { ...done }, ids: [sovereign], text: `${context.style.good('Removed')} ${visible(sovereign)}.` }
 }
 
 function staysText(treaties: readonly string[]): string {
