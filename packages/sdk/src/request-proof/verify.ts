@@ -98,7 +98,12 @@ export interface NodeCaller {
 }
 
 export type ProofVerdict =
-  | { readonly ok: true; readonly node: NodeCaller }
+  | {
+      readonly ok: true
+      readonly node: NodeCaller
+      /** What the proof does not show. A service asks its authority about the attestation of profile v2. */
+      readonly unproven: readonly 'attestation_signature'[]
+    }
   | { readonly ok: false; readonly reason: ProofRefusal; readonly decision?: TrustVerdict }
 
 /** Checks a request proof in the order of docs/protocol/request-proof.md section 3. Never throws on what arrived. */
@@ -121,7 +126,8 @@ export async function verifyRequest(request: IncomingRequest, given: ProofPolicy
   const unread = typeof request.body === 'function' ? checkBody(await request.body(), headers) : undefined
   if (unread !== undefined) return { ok: false, reason: unread }
   const { node_public_key: publicKey, roles } = certificate
-  return { ok: true, node: { publicKey, certificate, roles, decision, attestation, proof: { request, headers } } }
+  const node = { publicKey, certificate, roles, decision, attestation, proof: { request, headers } }
+  return { ok: true, node, unproven: attestation === undefined ? [] : ['attestation_signature'] }
 }
 
 function readProof(

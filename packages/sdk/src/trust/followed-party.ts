@@ -11,15 +11,14 @@ import type {
 import type { Client } from '../client.ts'
 import { RefusedError, RequestError } from '../errors.ts'
 import { toVerdict } from '../gateway/verdict.ts'
-import type { TrustVerdict } from '../gateway/verdict.ts'
 import { signingTimeOf } from './signing-time.ts'
 import { FollowedKeys } from '../node/followed.ts'
 import type { Followed, KeyStore } from '../node/followed.ts'
 import { MemoryNodeStore } from '../node/store.ts'
 import type { CallOptions } from '../http/call.ts'
 import { RelyingParty } from '../verify/relying-party.ts'
-import type { InstallRefusal, NetworkPins, OfferedList } from '../verify/relying-party.ts'
 import { ListPositions } from './list-positions.ts'
+import type { CertificateVerdict, InstallRefusal, NetworkPins, OfferedList } from '../verify/relying-party.ts'
 import { deltaStart, offeredWithDelta } from './scanned-list.ts'
 
 export interface FollowedPartyOptions extends Omit<
@@ -133,7 +132,7 @@ export class FollowedParty {
    * Verifies one certificate as {@link RelyingParty.evaluate} does. A certificate of a former key must also be dated in
    * the time of that key (decision 0022).
    */
-  async evaluate(presented: JoinCertificate, now?: Instant): Promise<TrustVerdict> {
+  async evaluate(presented: JoinCertificate, now?: Instant): Promise<CertificateVerdict> {
     const time = now ?? this.#options.clock?.() ?? signingTimeOf(undefined)
     if (this.#party === undefined) throw new RequestError('no list was read yet')
     const verdict = await this.#party.evaluate(presented, time)
@@ -143,7 +142,7 @@ export class FollowedParty {
     if (former === undefined || wasCurrent(former, instantOf(issued_at))) return verdict
     const refused = { findings: [{ code: 'unknown_issuer' as const, key_id }], issuer: undefined, expiresAt: undefined }
     const facts = { network: presented.network_name, policyRevision: this.#options.revision ?? null, now: time }
-    return toVerdict(toTrustDecision(refused, facts))
+    return { ...toVerdict(toTrustDecision(refused, facts)), certificate: verdict.certificate, checked: [] }
   }
 
   /** Reads the change since the held list where there is one, and the full list otherwise. */

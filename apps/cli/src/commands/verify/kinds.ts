@@ -1,4 +1,4 @@
-import type { RecordKindName, Unproven } from '@chancery/protocol'
+import type { CheckedPart, RecordKindName, Unproven } from '@chancery/protocol'
 
 interface KindWords {
   readonly name: string
@@ -127,4 +127,22 @@ export const UNPROVEN_WORDS: Readonly<Record<Unproven, string>> = {
   node_key: 'that this key is the one of the node. Compare it, or give it with --key.',
   node_membership: 'that the node is a member now. Check its certificate and the revocation list.',
   authorship: 'who wrote it. It has no signature.',
+  network: 'that it is of the network you mean. Give --genesis to compare the name in it.',
+  revocation: 'that it was not revoked since. Check the current list or feed of its issuer.',
+  newest: 'that no later one replaced it. Ask its issuer for the newest.',
+  basis: 'the records that it names. Verify them, too, or verify an evidence pack.',
+  first_use: 'that it is used for the first time. Compare it with those you have seen.',
+  time: 'that it is valid now.',
+}
+
+export const CHECKED_WORDS: Readonly<Record<CheckedPart, string>> = {
+  signature: 'signature',
+  network: 'network',
+  time: 'time',
+  revocation: 'revocation',
+  root_key: 'root key',
+  node_key: 'node key',
+  commitment: 'commitment',
+  validators: 'validators',
+  basis: 'the records it names',
 }
