@@ -197,12 +197,13 @@ export async function requireTier(
   required: Tier,
 ): Promise<void> {
   if (satisfiesTier(operator.tier, required)) return
-  await recordFailure(call, parts, 'admin_authz_denied', {
+  const details = {
     key_id: operator.key_id,
     reason: 'insufficient_operator_tier',
     holder_tier: operator.tier,
     required_tier: required,
-  })
+  }
+  await recordFailure(call, parts, 'admin_authz_denied', details, operator.key_id)
   throw new Refusal('insufficient_operator_tier')
 }
 
@@ -219,7 +220,9 @@ async function fail(
   if (parts.operators.has(key_id)) await parts.limits.shared.hit(keyBucket(call, key_id), limit)
   if (reason === 'invalid_signature' && isLarge(call))
     await parts.limits.local.hit(largeBucket(call), LARGE_FORGERIES_PER_MINUTE)
-  await recordFailure(call, parts, 'admin_auth_failed', { key_id: key_id.slice(0, 256) || 'missing', reason, ...more })
+  const named = { key_id: key_id.slice(0, 256) || 'missing', reason, ...more }
+  // Found after the signature: the key is proved.
+  await recordFailure(call, parts, 'admin_auth_failed', named, reason === 'nonce_replay' ? key_id : undefined)
   const unknown = reason === 'unknown_key' || reason === 'revoked_key'
   throw new Refusal('admin_auth_failed', {}, unknown ? { message: 'Unknown admin key' } : {})
 }
@@ -242,9 +245,10 @@ async function recordFailure(
   parts: Pick<AuthParts, 'audit'>,
   type: AuditEventType,
   details: JsonObject,
+  key?: string,
 ): Promise<void> {
   const cause = { scope: call.routeId, ...requestDetails(call) }
-  await parts.audit.recordRefusal({ type, details: { ...details, ...cause } })
+  await parts.audit.recordRefusal({ type, details: { ...details, ...cause } }, key)
 }
 
 function failureLimit({ limits }: FailureParts): number {
