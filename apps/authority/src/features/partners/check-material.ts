@@ -18,7 +18,8 @@ import {
   verifyKeyHistory,
   writeJson,
 } from '@chancery/protocol'
-import type { FormerKey, GenesisBlock, Instant, JsonValue, ReadLimits } from '@chancery/protocol'
+import type { FormerKey, GenesisBlock, Instant, JsonValue } from '@chancery/protocol'
+import { DocumentHead } from './document-head.ts'
 import { keysAt } from './pin.ts'
 import type { AcceptedKeys, Pin } from './pin.ts'
 import type { StoredCrl, StoredGenesis } from './stored-facts.ts'
@@ -54,8 +55,8 @@ export async function checked<Value>(check: () => Promise<Value>): Promise<Check
   }
 }
 
-export function readBlocks(blocks: Blocks, limits: ReadLimits = LIST_LIMITS): JsonValue {
-  return readJsonBytes(joinBytes(blocks), limits)
+export function readBlocks(blocks: Blocks): JsonValue {
+  return readJsonBytes(joinBytes(blocks), LIST_LIMITS)
 }
 
 function shortText(record: JsonValue): string | null {
@@ -146,7 +147,9 @@ export interface CheckedCrl {
 
 export function checkCrl(task: Signer & { readonly blocks: Blocks }): Promise<Checked<CheckedCrl>> {
   return checked(async () => {
-    const list = readRevocationList(readBlocks(task.blocks))
+    const bytes = joinBytes(task.blocks)
+    new DocumentHead(bytes).requireSigned()
+    const list = readRevocationList(readJsonBytes(bytes, LIST_LIMITS))
     const { signatures, ...signed } = list
     const own = signatures.filter(({ key_id }) => key_id === list.issuer)
     const isOfIssuer = list.revoked_certificates.every(({ issuer }) => issuer === list.issuer)

@@ -46,7 +46,7 @@ export async function runPull(
   const ending = new AbortController()
   let timer = setTimeout(() => ending.abort(), PULL_MS)
   const signal = AbortSignal.any([ending.signal, stop])
-  const parts: PullingParts = { ...given, checks: given.checks.until(signal) }
+  const parts: PullingParts = { ...given, checks: given.checks.until(row.sovereign_id, signal) }
   const started = parts.clock.monotonicMs()
   const allowParts = (): void => {
     clearTimeout(timer)
