@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { writeInstant } from '@chancery/protocol'
 import type { Clock, Ids } from '@chancery/service-kit'
 import { ConfigurationError } from '../policy/configuration-error.ts'
@@ -6,6 +7,7 @@ import type { GatewaySettings } from '../settings/gateway-settings.ts'
 import { appendEvents } from '../state/audit-log.ts'
 import { writeCheckpoint } from '../state/checkpoints.ts'
 import { createStateFile, inTransaction } from '../state/state-file.ts'
+import { proofMarkFile, writeProofMark } from '../quota/proof-mark.ts'
 import { StateError } from '../state/state-error.ts'
 import { ListWorker } from '../trust/list-worker.ts'
 import { loadListsOrThrow } from '../trust/open-trust.ts'
@@ -39,6 +41,9 @@ export async function initializeState(
         }
       })
     })
+    // A new state has no spent proofs, so the first start need not wait as after a loss. A mark of an earlier state stays.
+    const mark = proofMarkFile(stateFile)
+    if (!existsSync(mark)) await writeProofMark(mark, tools.clock.now())
   } finally {
     await listWorker.close()
   }

@@ -110,6 +110,8 @@ export interface CheckPolicy {
   readonly wimse: ReadonlyMap<string, string>
   /** Refuse a request with Authorization that its proof does not cover. */
   readonly requireSignedAuthorization: boolean
+  /** The proxy sends every body to the check, so a request without one has none. */
+  readonly proxyReportsBody: boolean
   /** SHA-256 of the client certificates of the proxies. */
   readonly proxyCertificates: readonly string[]
   /** Limits for each node. */
