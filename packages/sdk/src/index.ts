@@ -28,7 +28,7 @@ export {
   UnreachableError,
   ValidationError,
 } from './errors.ts'
-export type { NodeKey } from './http/node-signing.ts'
+export type { NodeIdentity, NodeKey } from './http/node-signing.ts'
 export { Node } from './node/node.ts'
 export { EvidenceError, freshEvidence } from './node/evidence.ts'
 export type { EvidenceAudience, EvidenceSource, NodeEvidence } from './node/evidence.ts'
@@ -96,7 +96,6 @@ export type {
   NodeDecision,
   NodeDecisionRequest,
   PresentedAttestation,
-  ResourceHead,
 } from './api/boundary.ts'
 export type {
   TrustDecision,
@@ -315,9 +314,20 @@ export type { RequestVerifierOptions, RequestVerifierRefusal } from './request-p
 export { honoNodeProof } from './request-proof/hono.ts'
 export type { WebRequestVerifierOptions } from './request-proof/hono.ts'
 export { Governor, provingFetch, verifyPaper } from './former-names.ts'
-// Helpers of the protocol, for callers that sign by hand.
+// Helpers of the protocol, for callers that sign by hand or read records of others.
 export { readPrivateKeyFile, seedSigner, signAgentDelete, signNodeProof, signOperatorRequest } from '@chancery/protocol'
-export type { Signer } from '@chancery/protocol'
+export { readAttestation, readGenesisBlock, readJoinCertificate } from '@chancery/protocol'
+export type * from './record-types.ts'
+// The aliases have other names here, because these are taken or too general.
+export type { NodeAction as SignedNodeAction } from '@chancery/protocol'
+export type {
+  ErrorCode,
+  Method as HttpMethod,
+  Surface,
+  SurfaceAccess,
+  SurfaceGroup,
+  SurfaceMap,
+} from '@chancery/contract'
 
 export * from './evidence-pack/index.ts'
 export * from './decision-bundle/index.ts'

@@ -198,8 +198,7 @@ describe('FollowedParty', () => {
       client: createClient({
         url: na.url,
         retry: false,
-        fetch: async (url, init) =>
-          new URL(String(url)).pathname.startsWith('/crl') ? new Response(list) : fetch(url, init),
+        fetch: async (url, init) => (new URL(url).pathname.startsWith('/crl') ? new Response(list) : fetch(url, init)),
       }),
     })
 
