@@ -2,7 +2,7 @@ import { readAgentDescriptor, verifyAgentDescriptor } from '../artifacts/agent-d
 import { readAttestation } from '../artifacts/attestation.ts'
 import { readCrl } from '../artifacts/crl.ts'
 import { readGenesisBlock, verifyGenesisBlock } from '../artifacts/genesis-block.ts'
-import { readJoinCertificate } from '../artifacts/join-certificate.ts'
+import { hasOnlyTrustedSignatures, readJoinCertificate } from '../artifacts/join-certificate.ts'
 import { readPolicyManifest } from '../artifacts/policy-manifest.ts'
 import { readRecognitionPolicy } from '../artifacts/recognition-policy.ts'
 import { readRecognitionTreaty } from '../artifacts/recognition-treaty.ts'
@@ -46,7 +46,9 @@ const genesisBlock: Verifies<'genesis-block'> = async (value, { keys, genesis })
 const joinCertificate: Verifies<'join-certificate'> = async (value, trust) => {
   const certificate = readJoinCertificate(value)
   const { network_name: issuer, issued_at: from, expires_at: until } = certificate
-  return verifySigned(certificate, trust, { issuer, from, until })
+  if (certificate.signatures.length === 0) return invalid('missing_signature')
+  const isSigned = await hasOnlyTrustedSignatures(certificate, signerKeys(trust, certificate))
+  return isSigned ? holdSigned(certificate, trust, { issuer, from, until }) : invalid('invalid_signature')
 }
 
 const crl: Verifies<'crl'> = async (value, trust) => {
