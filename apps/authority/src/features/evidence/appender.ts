@@ -9,6 +9,7 @@ import { translateDatabaseError } from '../../database/open.ts'
 import { AnchorScheduler } from './anchor.job.ts'
 import { appendBatch } from './append.ts'
 import type { AppendItem } from './append.ts'
+import { BasisChangedError } from './claim-decision.ts'
 
 /** Maximum number of items in one transaction (reliability 6). */
 const MAX_ITEMS = 100
@@ -39,7 +40,7 @@ export class EvidenceAppender {
     try {
       return await this.#appends.add(item)
     } catch (error) {
-      if (error instanceof Refusal) throw error
+      if (error instanceof Refusal || error instanceof BasisChangedError) throw error
       const outcome = error instanceof UnknownOutcomeError ? { outcome: 'unknown' } : {}
       const details = { reason: whyNotAppended(error), ...outcome }
       throw new Refusal('evidence_store_unavailable', details, { cause: error })
