@@ -59,10 +59,7 @@ export interface SignedDecision extends DecisionClaim {
   readonly events: readonly AuditEvent[]
 }
 
-interface ResourceHead {
-  readonly resource_sequence: number
-  readonly record_digest: string | null
-}
+type ResourceHead = { readonly resource_sequence: number; readonly record_digest: string | null }
 
 async function findResourceHead({ database }: EvidenceParts, resource_id: string): Promise<ResourceHead | undefined> {
   const head = (await findResourceHeads(database, database.read, [resource_id])).get(resource_id)
@@ -90,8 +87,8 @@ export interface Evidence extends Feature {
   removeOldRows(): Promise<void>
 }
 
-export function openEvidence(parts: EvidenceParts): Evidence {
-  const own: EvidenceState = {
+function openState(parts: EvidenceParts): EvidenceState {
+  return {
     ...parts,
     storeVerifier: new StoreVerifier(),
     executorKeys: new ExecutorKeyCache(),
@@ -103,6 +100,10 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     storeSize: { entries: 0 },
     lastBasis: { version: undefined },
   }
+}
+
+export function openEvidence(parts: EvidenceParts): Evidence {
+  const own = openState(parts)
   const appender = new EvidenceAppender(own)
   const unchained = new UnchainedDecisions(own)
   const handlerParts = { ...own, appender }
