@@ -46,7 +46,6 @@ export type {
   DecisionExpectations,
   DecisionFault,
   DecisionMeaning,
-  DecisionVerdict,
   DeclaredSource,
   DsseEnvelope,
   EndedTreaty,

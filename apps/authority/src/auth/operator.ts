@@ -137,6 +137,15 @@ async function findUsableKey(call: BodylessCall, parts: AuthParts, key_id: strin
   return key
 }
 
+/** For calls that read state later: refuses a key that was revoked since the call was authenticated. */
+export async function requireKeyInForce(
+  call: OperatorCall,
+  parts: FailureParts & Pick<AuthParts, 'database' | 'revokedOperatorKeys' | 'versions'>,
+): Promise<void> {
+  const versions = await parts.versions.read()
+  if (await parts.revokedOperatorKeys.has(parts, call.operator, versions)) await refuseRevokedKey(call, parts)
+}
+
 /** The same response and event for a key that was revoked during the request. */
 export function refuseRevokedKey(call: OperatorCall, parts: FailureParts): Promise<never> {
   return fail(call, parts, call.operator.key_id, 'revoked_key')

@@ -11,7 +11,10 @@ import type { RecognitionTreaties } from '../recognition-treaties/index.ts'
 import type { RevocationFeeds } from '../revocation-feeds/index.ts'
 import type { DecisionCounts } from './decision-counts.ts'
 
-export interface BoundaryParts extends FeatureBase, Pick<Core, 'limits' | 'nonces' | 'rollback'> {
+export interface BoundaryParts
+  extends
+    FeatureBase,
+    Pick<Core, 'limits' | 'nonces' | 'operators' | 'revokedOperatorKeys' | 'rollback' | 'versions'> {
   readonly settings: Pick<
     AuthoritySettings,
     | 'boundaryPolicyEnforcement'

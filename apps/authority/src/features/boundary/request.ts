@@ -55,6 +55,7 @@ async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
   const proof = await authenticateNode(call, parts, ACTION)
   const { node_public_key, on_behalf_of } = asked
   await count(parts, on_behalf_of === undefined ? 'decision' : 'decision-relay', node_public_key)
+  const basisVersion = await parts.evidence.basisVersion()
   const { basis, subject } = await auditRefusals(call, parts, asked, () =>
     admit(parts, asked, (name, key) => count(parts, name, key)),
   )
@@ -77,6 +78,7 @@ async function answer(call: Call, parts: BoundaryState): Promise<HttpResponse> {
     onAttestation(parts, read, asked.context, asked.requested_capability, { chancery_request })
   const question = {
     ...resolve(basis),
+    basisVersion,
     // One request counts once.
     resolveAgain: async () => resolve((await admit(parts, asked, () => Promise.resolve())).basis),
     asked_by,

@@ -10,6 +10,7 @@ import { AnchorScheduler } from './anchor.job.ts'
 import { appendBatch } from './append.ts'
 import { refuseWithoutRoom } from './disk-space.ts'
 import type { AppendItem } from './append.ts'
+import { BasisChangedError } from './claim-decision.ts'
 
 /** Maximum number of items in one transaction (reliability 6). */
 const MAX_ITEMS = 100
@@ -41,7 +42,7 @@ export class EvidenceAppender {
     try {
       return await this.#appends.add(item)
     } catch (error) {
-      if (error instanceof Refusal) throw error
+      if (error instanceof Refusal || error instanceof BasisChangedError) throw error
       const outcome = error instanceof UnknownOutcomeError ? { outcome: 'unknown' } : {}
       if (error instanceof DiskFull) throw new Refusal('disk_space_low', { reason: 'disk_full' }, { cause: error })
       const details = { reason: whyNotAppended(error), ...outcome }
