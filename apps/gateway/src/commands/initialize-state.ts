@@ -37,7 +37,8 @@ export async function initializeState(
           const body = Buffer.from(issuerState.body).toString('utf8')
           const checkpoint = { network, issuer, sequence, issued_at: writeInstant(issuedAt), body }
           writeCheckpoint(db, { ...checkpoint, gained: [], lost: [] })
-          appendEvents(db, [operatorEvent('crl_installed', { network, issuer, list_sequence: sequence }, tools)])
+          const event = operatorEvent('crl_installed', { network, issuer, list_sequence: sequence }, tools)
+          appendEvents(db, [event], settings.auditUrl !== undefined)
         }
       })
     })

@@ -23,7 +23,7 @@ export class LocalQuota implements Quota {
 
   readonly #mark: ProofMark | undefined
 
-  /** Without a mark nothing remembers proofs through a restart, and the check takes none that is dated ahead. */
+  /** Without a mark a restart loses the proofs, and the check takes none that is dated ahead. */
   constructor(clock: Pick<Clock, 'monotonicMs' | 'now'>, mark?: ProofMark) {
     this.#clock = clock
     this.#mark = mark

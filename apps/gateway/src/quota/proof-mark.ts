@@ -8,7 +8,7 @@ import { MAX_AHEAD, QuotaUnavailableError } from './quota.ts'
 /** The mark is written ahead of the proofs, so that one write serves the proofs of some seconds. */
 const STEP = seconds(3)
 
-/** Next to the state. Without it the check is closed for the time in which a forgotten proof could be accepted. */
+/** Next to the state. Without it the check is closed for the time in which a spent proof could be accepted. */
 export function proofMarkFile(stateFile: string): string {
   return `${stateFile}.proofs`
 }

@@ -156,10 +156,10 @@ describe('shared quota', () => {
     await expect(quota.spend(proofOf(), many())).rejects.toBeInstanceOf(QuotaUnavailableError)
   })
 
-  describe('a server that forgot the proofs', () => {
+  describe('a server that lost the proofs', () => {
     const own = { namespace: `test-${randomUUID()}`, clock: new ManualClock('2026-01-02T03:04:05Z') }
     const now = (): bigint => own.clock.now()
-    const forget = async (...proofs: readonly { name: string }[]): Promise<void> => {
+    const lose = async (...proofs: readonly { name: string }[]): Promise<void> => {
       await redis.del(quotaKey([own.namespace, 'epoch', 'proofs']))
       for (const { name } of proofs) await redis.del(quotaKey([own.namespace, name, 'proof']))
     }
@@ -171,20 +171,32 @@ describe('shared quota', () => {
       expect(await quota.spend(proofOf(now()), many())).toBe('replayed')
       const captured = proofOf(now() + seconds(28))
       expect(await quota.spend(captured, many())).toBeUndefined()
-      await forget(captured)
+      await lose(captured)
       expect(await quota.spend(captured, many())).toBe('replayed')
       own.clock.advance(31)
       expect(await quota.spend(proofOf(now()), many())).toBeUndefined()
     })
 
-    it('is noticed by a process that comes late: it raises the floor once', async () => {
-      const [one, two] = [shared(own), shared(own)]
-      await Promise.all([untilReady(one), untilReady(two)])
+    it('is detected by a process that has spent nothing yet', async () => {
+      const idle = shared(own)
+      await untilReady(idle)
+      own.clock.advance(60)
+      const between = proofOf(now())
+      await lose()
+      expect(await idle.spend(between, many())).toBe('replayed')
+      own.clock.advance(31)
+    })
+
+    it('is detected by a process that comes late: it raises the floor once', async () => {
+      const one = shared(own)
+      await untilReady(one)
       own.clock.advance(60)
       const captured = proofOf(now() + seconds(28))
       expect(await one.spend(captured, many())).toBeUndefined()
-      await forget(captured)
-      // A process that knew nothing sets its own start as the floor.
+      await lose(captured)
+      // A process that starts after the loss sets its own start as the floor.
+      const two = shared(own)
+      await untilReady(two)
       expect(await two.spend(proofOf(now()), many())).toBe('replayed')
       expect(await one.spend(captured, many())).toBe('replayed')
       expect(await two.spend(captured, many())).toBe('replayed')
@@ -194,9 +206,9 @@ describe('shared quota', () => {
     })
 
     it('is closed for 30 s at a first start, when proofs dated ahead are taken', async () => {
+      await lose()
       const quota = shared({ ...own, takesAhead: true })
       await untilReady(quota)
-      await forget()
       expect(await quota.spend(proofOf(now() + seconds(30)), many())).toBe('replayed')
       own.clock.advance(31)
       expect(await quota.spend(proofOf(now()), many())).toBeUndefined()

@@ -22,23 +22,26 @@ if left < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 return {1, left}
 `
 
+/** Returns the epoch of the server; begins one with a floor when there is none. */
+const OPEN_EPOCH = `
+if redis.call('HSETNX', KEYS[1], 'id', ARGV[1]) == 1 then redis.call('HSET', KEYS[1], 'floor', ARGV[2]) end
+return redis.call('HGET', KEYS[1], 'id')
+`
+
 /**
  * Spends a proof and counts its request. Names of spent proofs are lost when the server restarts without persistence. The
- * epoch key is lost with them: then every proof up to a floor counts as spent. A process that knows another epoch
- * noticed the loss late, and raises the floor.
+ * epoch key is lost with them: a process that finds no epoch, or another one than it knows, raises the floor, up to which
+ * every proof counts as spent.
  */
 const SPEND = `
 local epoch = redis.call('HGET', KEYS[3], 'id')
 local floor = tonumber(redis.call('HGET', KEYS[3], 'floor') or '0')
-if not epoch then
-  epoch = ARGV[4]
-  floor = tonumber(ARGV[ARGV[5] == '' and 6 or 7])
+if epoch ~= ARGV[4] then
+  epoch = epoch or ARGV[5]
+  floor = math.max(floor, tonumber(ARGV[6]))
   redis.call('HSET', KEYS[3], 'id', epoch, 'floor', string.format('%.0f', floor))
-elseif ARGV[5] ~= '' and ARGV[5] ~= epoch and floor < tonumber(ARGV[7]) then
-  floor = tonumber(ARGV[7])
-  redis.call('HSET', KEYS[3], 'floor', string.format('%.0f', floor))
 end
-if tonumber(ARGV[8]) <= floor or redis.call('EXISTS', KEYS[1]) == 1 then return {2, 0, epoch} end
+if tonumber(ARGV[7]) <= floor or redis.call('EXISTS', KEYS[1]) == 1 then return {2, 0, epoch} end
 local used = tonumber(redis.call('GET', KEYS[2]) or '0')
 local left = redis.call('PTTL', KEYS[2])
 if used + 1 > tonumber(ARGV[1]) then return {0, left, epoch} end
@@ -63,6 +66,7 @@ export interface RedisQuotaOptions {
 
 type QuotaRedis = Redis & {
   takeQuota(key: string, limit: number, cost: number, windowMs: number): Promise<[number, number]>
+  openEpoch(key: string, id: string, floor: string): Promise<string>
   spendProof(...keysAndValues: (string | number)[]): Promise<[number, number, string]>
 }
 
@@ -87,8 +91,11 @@ export class RedisQuota implements Quota {
       ...(isSecure && extraRoots.length > 0 ? { tls: { ca: [...getCACertificates('default'), ...extraRoots] } } : {}),
     })
     redis.defineCommand('takeQuota', { numberOfKeys: 1, lua: TAKE })
+    redis.defineCommand('openEpoch', { numberOfKeys: 1, lua: OPEN_EPOCH })
     redis.defineCommand('spendProof', { numberOfKeys: 3, lua: SPEND })
     redis.on('error', (error: unknown) => log.warn('quota backend failed', { error: toError(error) }))
+    // A failure is repeated by the first request.
+    redis.on('ready', () => void this.#openEpoch().catch(() => undefined))
     this.#redis = redis as QuotaRedis
   }
 
@@ -100,26 +107,37 @@ export class RedisQuota implements Quota {
   }
 
   async spend({ name, created }: SpentProof, { clientId, kind, limit }: QuotaClaim): Promise<SpendResult> {
-    const now = this.#options.clock.now()
-    const ahead = now + MAX_AHEAD
+    const known = await this.#openEpoch()
     const [result, leftMs, epoch] = await this.#call((redis) =>
       redis.spendProof(
         quotaKey([this.#namespace, name, 'proof']),
         this.#keyOf(clientId, kind),
-        quotaKey([this.#namespace, 'epoch', 'proofs']),
+        this.#epochKey,
         limit,
         WINDOW_MS,
         PROOF_MS,
+        known,
         randomUUID(),
-        this.#epoch,
-        String(this.#options.takesAhead ? ahead : now),
-        String(ahead),
+        String(this.#options.clock.now() + MAX_AHEAD),
         String(created),
       ),
     )
     this.#epoch = epoch
     if (result === 2) return 'replayed'
     return result === 1 ? undefined : { retryAfterMs: leftMs < 0 ? WINDOW_MS : leftMs }
+  }
+
+  /** Learns the epoch, at the first connection: what this process does not know it cannot miss later. */
+  async #openEpoch(): Promise<string> {
+    if (this.#epoch !== '') return this.#epoch
+    const { clock, takesAhead } = this.#options
+    const floor = String(takesAhead ? clock.now() + MAX_AHEAD : clock.now())
+    this.#epoch = await this.#call((redis) => redis.openEpoch(this.#epochKey, randomUUID(), floor))
+    return this.#epoch
+  }
+
+  get #epochKey(): string {
+    return quotaKey([this.#namespace, 'epoch', 'proofs'])
   }
 
   async probe(): Promise<boolean> {

@@ -33,7 +33,7 @@ export class SpentProofs {
     return created <= this.#floor || this.#recent.names.has(name) || this.#earlier.names.has(name)
   }
 
-  /** Throws when it cannot remember one more proof. */
+  /** Throws when it cannot store one more proof. */
   checkRoom(): void {
     if (this.#recent.names.size + this.#earlier.names.size >= this.#maxProofs)
       throw new QuotaUnavailableError('too many request proofs are stored')

@@ -12,9 +12,7 @@ import type { RevocationFeeds } from '../revocation-feeds/index.ts'
 import type { DecisionCounts } from './decision-counts.ts'
 
 export interface BoundaryParts
-  extends
-    FeatureBase,
-    Pick<Core, 'limits' | 'nonces' | 'operators' | 'revokedOperatorKeys' | 'rollback' | 'versions'> {
+  extends FeatureBase, Pick<Core, 'limits' | 'nonces' | 'operators' | 'revokedOperatorKeys' | 'rollback' | 'versions'> {
   readonly settings: Pick<
     AuthoritySettings,
     | 'boundaryPolicyEnforcement'

@@ -171,7 +171,7 @@ async function checkBody(
     if (contentDigest(bytes) !== digest) throw new GatewayRefusal('digest_mismatch')
     return
   }
-  // The node signed that there is no body. The proxy must know: a service may get one that nobody compared.
+  // The node signed that there is no body. The proxy must know: a service may get one that was not compared.
   const reported = reportedBody(request)
   const isKnown = reported === 'none' || (reported === 'unknown' && (proxyReportsBody || BODILESS.has(request.method)))
   if (digest === NOTHING && !isPartial && isKnown) return

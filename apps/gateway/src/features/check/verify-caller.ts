@@ -118,7 +118,7 @@ async function spend(
 const MAX_WAIT_MS = 2000
 
 /**
- * Without a state nothing remembers through a restart how far ahead accepted proofs were dated. So a proof waits until
+ * Without a state a restart loses how far ahead accepted proofs were dated. So a proof waits until
  * its time, and one that is dated further ahead is refused.
  */
 async function awaitTime(created: Instant, clock: CheckParts['clock']): Promise<void> {
