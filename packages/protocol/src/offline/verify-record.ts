@@ -16,9 +16,10 @@ const SELF_SIGNED: ReadonlySet<RecordKindName> = new Set(['genesis-block', 'agen
 /**
  * What a valid record does not prove. root_key: the block signs for its own root key, and no other was given.
  * node_key: the same for the key of a node. node_membership: only a certificate, and the list that may revoke it, say
- * that a node is a member. authorship: such a record has no signature.
+ * that a node is a member. authorship: such a record has no signature. hidden_names: the commitment is unsalted, so the
+ * names that it hides can be guessed.
  */
-export type Unproven = 'root_key' | 'node_key' | 'node_membership' | 'authorship'
+export type Unproven = 'root_key' | 'node_key' | 'node_membership' | 'authorship' | 'hidden_names'
 
 export type OfflineVerdict =
   | { readonly ok: true; readonly unproven?: readonly Unproven[] }
@@ -38,7 +39,7 @@ export async function verifyRecordOfKind(
   if (needsSignerKeys(kind) && signerKeys(trust).length === 0) return invalid('keys_needed')
   try {
     const verdict = await JUDGES[kind](value, trust)
-    const unproven = verdict.ok ? unprovenIn(kind, trust) : []
+    const unproven = verdict.ok ? unprovenIn(kind, value, trust) : []
     return unproven.length === 0 ? verdict : { ok: true, unproven }
   } catch (error) {
     if (!(error instanceof FormError)) throw error
@@ -51,8 +52,14 @@ function needsSignerKeys(kind: RecordKindName): boolean {
   return kind !== 'agreement-record' && !SELF_SIGNED.has(kind)
 }
 
-function unprovenIn(kind: RecordKindName, { keys, genesis }: OfflineTrust): readonly Unproven[] {
+function unprovenIn(
+  kind: RecordKindName,
+  value: JsonObject,
+  { keys, genesis, commitment }: OfflineTrust,
+): readonly Unproven[] {
   if (kind === 'genesis-block') return keys.length === 0 && genesis === undefined ? ['root_key'] : []
   if (kind === 'agent-descriptor') return keys.length === 0 ? ['node_key', 'node_membership'] : ['node_membership']
+  if (kind === 'capability-commitment') return value['salted'] === true ? [] : ['hidden_names']
+  if (kind === 'capability-membership-proof') return commitment?.record.salted === true ? [] : ['hidden_names']
   return kind === 'recognition-policy' ? ['authorship'] : []
 }

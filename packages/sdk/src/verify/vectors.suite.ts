@@ -60,6 +60,8 @@ const FUNCTIONS: Readonly<Record<string, verify.VerifyRecord>> = {
 const UNPROVEN: Readonly<Record<string, readonly verify.Unproven[]>> = {
   'agent-descriptor': ['node_membership'],
   'recognition-policy': ['authorship'],
+  'capability-commitment': ['hidden_names'],
+  'capability-membership-proof': ['hidden_names'],
 }
 
 /** Every kind holds as its author signed it, and with one changed text it does not. */

@@ -1,3 +1,4 @@
+import { UNSALTED } from '@chancery/protocol'
 import type { RecordKindName, Unproven } from '@chancery/protocol'
 
 interface KindWords {
@@ -93,7 +94,7 @@ export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
   },
   'capability-commitment': {
     name: 'capability commitment',
-    proves: 'The issuer committed to this many capabilities without showing them.',
+    proves: 'The issuer committed to capabilities without showing them.',
   },
   'capability-membership-proof': {
     name: 'proof of a capability',
@@ -127,4 +128,5 @@ export const UNPROVEN_WORDS: Readonly<Record<Unproven, string>> = {
   node_key: 'that this key is the one of the node. Compare it, or give it with --key.',
   node_membership: 'that the node is a member now. Check its certificate and the revocation list.',
   authorship: 'who wrote it. It has no signature.',
+  hidden_names: `that the other names are hidden. ${UNSALTED}.`,
 }
