@@ -123,7 +123,13 @@ export type { AssemblyRequest, ConsensusApi, ConsensusVerdict } from './api/cons
 export type { CrlApi, RevocationPreview, RevocationRequest, RevocationResult, RevokedCertificates } from './api/crl.ts'
 export type { DashboardApi, DashboardView } from './api/dashboard.ts'
 export type { DataUsageApi, IntentRequest, LicenseRequest, UsageVerdict, UsageViolation } from './api/data-usage.ts'
-export type { DisclosureApi, DisclosureVerdict, ProveRequest } from './api/disclosure.ts'
+export type {
+  CommitRequest,
+  DisclosureApi,
+  DisclosureVerdict,
+  ProveRequest,
+  SaltedCommitment,
+} from './api/disclosure.ts'
 export { DryRunUnsupportedError } from './api/dry-run.ts'
 export type { CountedSample, DryRun, RealRun } from './api/dry-run.ts'
 export type {
