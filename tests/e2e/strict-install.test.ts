@@ -6,8 +6,8 @@ import { ROUTE_METHODS } from '@chancery/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 /**
- * A project that installs only the client library, laid out as pnpm does: each package is in a store with what it needs
- * beside it, and the project sees only what it names. A type that the library takes from a package below it, and does not
+ * A project that installs only the client library, laid out as pnpm does: each package is in a store together with what it
+ * needs, and the project sees only what it names. A type that the library takes from a package below it, and does not
  * export, cannot be named there: TS2742 in a declaration, TS2307 for an import.
  */
 const ROOT = join(import.meta.dirname, '../..')

@@ -23,11 +23,13 @@ export {
   RateLimitError,
   RefusedError,
   RequestError,
+  RevokedError,
   ServiceUnavailableError,
   UnauthorizedError,
   UnreachableError,
   ValidationError,
 } from './errors.ts'
+export type { RefusedCode, RefusedFacts } from './errors.ts'
 export type { NodeIdentity, NodeKey } from './http/node-signing.ts'
 export { Node } from './node/node.ts'
 export { EvidenceError, freshEvidence } from './node/evidence.ts'
@@ -35,7 +37,7 @@ export type { EvidenceAudience, EvidenceSource, NodeEvidence } from './node/evid
 export type { FetchAsOptions, NodeOptions } from './node/node.ts'
 export { requireNodeDecision } from './node/ask.ts'
 export type { AskOptions, AskedDecision } from './node/ask.ts'
-export { CertificateError, RevokedError } from './node/certificate.ts'
+export { CertificateError } from './node/certificate.ts'
 export { JoinInterruptedError } from './node/enroll.ts'
 export type { NodeAction, NodeEvents, RefusedList } from './node/events.ts'
 export { FollowedKeys } from './node/followed.ts'
@@ -284,6 +286,8 @@ export type {
 } from './governed/action.ts'
 export type { GovernedRequest } from './governed/request-fields.ts'
 export { pinAttestation, summarizeDecision } from './governed/decision.ts'
+export { denialCode } from './governed/denial-code.ts'
+export type { DenialCode } from './governed/denial-code.ts'
 export type { Expectations } from './governed/decision.ts'
 export {
   DecisionVerificationError,
@@ -328,6 +332,7 @@ export type * from './record-types.ts'
 export type { NodeAction as SignedNodeAction } from '@chancery/protocol'
 export type {
   ErrorCode,
+  GatewayErrorCode,
   Method as HttpMethod,
   Surface,
   SurfaceAccess,

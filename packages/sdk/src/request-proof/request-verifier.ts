@@ -1,5 +1,6 @@
 import { coversAuthorization, isWimseRequest } from '@chancery/protocol'
 import type { Instant, JoinCertificate } from '@chancery/protocol'
+import { isUnavailable } from '../errors.ts'
 import { systemClock } from '../http/system-clock.ts'
 import type { TrustVerdict } from '../gateway/verdict.ts'
 import { allProofs } from './authorization.ts'
@@ -71,11 +72,16 @@ export class RequestVerifier {
     const incoming = { ...request, target, body: read }
     const isWimse =
       wimse !== undefined && isWimseRequest(request.field) && request.field('chancery-certificate').length === 0
-    const verdict: ProofVerdict = isWimse
-      ? await verifyWimse(incoming, { ...policy, networks: wimse })
-      : this.#isUncovered(request)
-        ? { ok: false, reason: 'authorization_not_covered' }
-        : await verifyRequest(incoming, { ...policy, attested: allProofs })
+    const verify = async (): Promise<ProofVerdict> => {
+      if (isWimse) return verifyWimse(incoming, { ...policy, networks: wimse })
+      if (this.#isUncovered(request)) return { ok: false, reason: 'authorization_not_covered' }
+      return verifyRequest(incoming, { ...policy, attested: allProofs })
+    }
+    const verdict = await verify().catch((error: unknown): ProofVerdict => {
+      // A gateway that verifies certificates may be away. This is no defect of the service.
+      if (!isUnavailable(error)) throw error
+      return { ok: false, reason: 'trust_unavailable' }
+    })
     if (verdict.ok) return { node: withoutSecret(verdict.node), body: body ?? new Uint8Array() }
     return this.#refuse(verdict)
   }
@@ -104,7 +110,7 @@ function toRefusal(reason: ProofRefusal): RequestVerifierRefusal {
   if (reason === 'certificate_untrusted' || reason === 'wit_untrusted')
     return refusal(403, 'certificate_untrusted', 'This certificate is not trusted here.', reason)
   if (reason === 'body_too_large') return refusal(413, 'request_entity_too_large', 'The body is too large.', 'body')
-  if (reason === 'nonces_unavailable')
+  if (reason === 'nonces_unavailable' || reason === 'trust_unavailable')
     return refusal(503, 'service_unavailable', 'The proof cannot be checked at the moment.', reason)
   if (reason === 'target_unknown')
     return refusal(503, 'service_unavailable', 'This service does not see the address as it was sent.', reason)

@@ -33,6 +33,7 @@ export type ProofRefusal =
   /** Of the options and profiles of a middleware. */
   | 'authorization_not_covered'
   | 'target_unknown'
+  | 'trust_unavailable'
   | 'wit_malformed'
   | 'wit_expired'
   | 'wit_untrusted'

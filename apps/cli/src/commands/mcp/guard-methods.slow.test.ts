@@ -34,7 +34,7 @@ it.each([
 ])('does not pass %s on without a right to it', (method, params) =>
   withSession(async (session) => {
     expect(await session.ask(method, params)).toMatchObject({
-      error: { code: 40_301, data: { reason: 'capability out of scope' } },
+      error: { code: 40_301, data: { reason: 'capability out of scope', code: 'capability_out_of_scope' } },
     })
   }),
 )

@@ -1,5 +1,6 @@
 import { isJsonObject, member, visible } from '@chancery/protocol'
 import type { JsonObject, JsonValue } from '@chancery/protocol'
+import { denialCode } from '@chancery/sdk'
 import type { ActionReport } from '@chancery/sdk'
 import { DecisionUnavailableError, deniedResult, denialText, outcomeOf, refusedResult } from '@chancery/sdk/mcp'
 import type { DeniedDecision, ToolCall } from '@chancery/sdk/mcp'
@@ -225,6 +226,7 @@ export class ToolGuard {
       return refused(id, denialText(outcome.denied), {
         decision_id: decision.decision_id,
         reason: decision.denial_reason,
+        code: denialCode(decision) ?? null,
       })
     } catch (error) {
       if (!(error instanceof DecisionUnavailableError)) throw error
