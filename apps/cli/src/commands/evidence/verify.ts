@@ -27,11 +27,13 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const boundary = await loadBoundary(context, options)
   const checker = new StoreChecker({ keys: keysOf(keys), scope: 'store', boundary, anchors })
   await withProgress(context, `Verifying ${file}`, (progress) =>
-    auditFile(resolve(context.cwd, file), checker, keys, (share) =>
-      progress.update(
-        `Verified ${plural(checker.checked, 'entry', 'entries')} (${Math.floor(share * 100)} %), ${plural(checker.failureCount, 'failure')}`,
-      ),
-    ),
+    auditFile(resolve(context.cwd, file), checker, keys, {
+      network: trust.network,
+      update: (share) =>
+        progress.update(
+          `Verified ${plural(checker.checked, 'entry', 'entries')} (${Math.floor(share * 100)} %), ${plural(checker.failureCount, 'failure')}`,
+        ),
+    }),
   )
   const report = await checker.finish()
   const { verified, unjudged } = options.isSet('executor-keys') ? { verified: report, unjudged: 0 } : setAside(report)
