@@ -19,6 +19,7 @@ export interface BoundaryParts extends FeatureBase, Pick<Core, 'limits' | 'nonce
     | 'evidenceStore'
     | 'foreignFeedMaxAgeSeconds'
     | 'nodeDecisions'
+    | 'partnerContactMaxAgeSeconds'
     | 'requireParentKind'
   >
   readonly agreements: Agreements
@@ -26,7 +27,7 @@ export interface BoundaryParts extends FeatureBase, Pick<Core, 'limits' | 'nonce
   readonly boundaryPolicies: BoundaryPolicies
   readonly enrollment: Pick<Enrollment, 'findCertificate'>
   readonly evidence: Evidence
-  readonly partners: Pick<Partners, 'maxFeedAge'>
+  readonly partners: Pick<Partners, 'freshness'>
   readonly recognitionPolicy: RecognitionPolicy
   readonly recognitionTreaties: RecognitionTreaties
   readonly revocationFeeds: RevocationFeeds
