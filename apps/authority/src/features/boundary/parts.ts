@@ -20,6 +20,7 @@ export interface BoundaryParts
     | 'evidenceStore'
     | 'foreignFeedMaxAgeSeconds'
     | 'nodeDecisions'
+    | 'partnerContactMaxAgeSeconds'
     | 'requireParentKind'
   >
   readonly agreements: Agreements
@@ -27,7 +28,7 @@ export interface BoundaryParts
   readonly boundaryPolicies: BoundaryPolicies
   readonly enrollment: Pick<Enrollment, 'findCertificate'>
   readonly evidence: Evidence
-  readonly partners: Pick<Partners, 'maxFeedAge'>
+  readonly partners: Pick<Partners, 'freshness'>
   readonly recognitionPolicy: RecognitionPolicy
   readonly recognitionTreaties: RecognitionTreaties
   readonly revocationFeeds: RevocationFeeds

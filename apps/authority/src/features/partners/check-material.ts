@@ -22,7 +22,7 @@ import type { FormerKey, GenesisBlock, Instant, JsonValue } from '@chancery/prot
 import { DocumentHead } from './document-head.ts'
 import { keysAt } from './pin.ts'
 import type { AcceptedKeys, Pin } from './pin.ts'
-import type { StoredCrl, StoredGenesis } from './stored-facts.ts'
+import type { AnnouncedKey, StoredCrl, StoredGenesis } from './stored-facts.ts'
 import { StepFailure } from './step-failure.ts'
 import type { Failure } from './step-failure.ts'
 
@@ -137,6 +137,26 @@ export function checkMetadata(task: {
       isJsonObject(authority) &&
       authority['public_key'] === network_authority.public_key
     )
+  })
+}
+
+const MAX_BLOCK_BYTES = 262_144
+
+/** Step 2: the block that the partner announces. It may come with a long list, which is not read. */
+export function checkSuccession(task: {
+  readonly blocks: Blocks
+  readonly genesis: GenesisBlock
+}): Promise<Checked<AnnouncedKey>> {
+  return checked(async () => {
+    const offered = new DocumentHead(joinBytes(task.blocks)).read('genesis', MAX_BLOCK_BYTES)
+    const block = readGenesisBlock(offered ?? null)
+    const { network_name, root_public_key, network_authority: current } = task.genesis
+    if (block.network_name !== network_name || block.root_public_key !== root_public_key)
+      throw new StepFailure('mismatch')
+    if (!(await verifyGenesisBlock(block)).ok) throw new StepFailure('unauthentic')
+    const { public_key, valid_from } = block.network_authority
+    const isNext = public_key !== current.public_key && instantOf(valid_from) >= instantOf(current.valid_from)
+    return isNext ? { public_key, valid_from } : null
   })
 }
 

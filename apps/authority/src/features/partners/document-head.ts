@@ -35,10 +35,10 @@ export class DocumentHead {
   }
 
   /** A small member. Undefined without it. */
-  read(name: string): JsonValue | undefined {
+  read(name: string, maxBytes = MAX_SMALL_BYTES): JsonValue | undefined {
     const member = this.#members.get(name)
     if (member === undefined) return undefined
-    if (member.bytes.length > MAX_SMALL_BYTES) throw new StepFailure('malformed')
+    if (member.bytes.length > maxBytes) throw new StepFailure('malformed')
     return readJsonBytes(member.bytes)
   }
 
