@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { connectAsOperator } from '../../connection/connection.ts'
+import { connectAsOperator, genesisWord } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { typed } from '../../files/files.ts'
 import { plural } from '../../output/plural.ts'
@@ -28,5 +28,8 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const data = { folder, entries, segments, first_sequence: chain.first, last_sequence: last }
   if (entries === 0) return { data, text: `The archive is complete through entry ${last}.` }
   const added = `${plural(entries, 'entry', 'entries')}, through entry ${last}, in ${plural(segments, 'new segment')}`
-  return { data, text: `${style.good('Archived')} ${added}.\nVerify it: chancery evidence verify ${name}` }
+  return {
+    data,
+    text: `${style.good('Archived')} ${added}.\nVerify it: chancery evidence verify ${name} --genesis ${genesisWord(cwd, connection)}`,
+  }
 }

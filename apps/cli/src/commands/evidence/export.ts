@@ -3,11 +3,12 @@ import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { constants, createGzip, createZstdCompress } from 'node:zlib'
-import { connectAsOperator } from '../../connection/connection.ts'
+import { writeJson } from '@chancery/protocol'
+import { connectAsOperator, genesisWord } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { usageError } from '../../errors/failure.ts'
 import type { Result } from '../../output/result.ts'
-import { OWNER_ONLY, refuseExisting, toFailure, typed } from '../../files/files.ts'
+import { OWNER_ONLY, refuseExisting, replaceFile, toFailure, typed } from '../../files/files.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
@@ -33,7 +34,8 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       '--resume cannot be combined with --compress or --since.',
       'Only a file that is not compressed can be continued, and it states where.',
     )
-  if (!isResumed) await refuseExisting([file])
+  const keysFile = `${file}.executor-keys.json`
+  if (!isResumed) await refuseExisting([file, keysFile])
   const connection = await connectAsOperator(context, options)
   const handle = await open(file, isResumed ? 'a+' : 'wx', OWNER_ONLY).catch((error: unknown) => {
     throw toFailure(error, file, 'written')
@@ -60,9 +62,14 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   } finally {
     await handle.close()
   }
+  // The keys are no entries of the store, and without them no execution can be verified.
+  const executor_keys = (await connection.ask((client) => client.evidence.executorKeys())).map((key) => ({ ...key }))
+  if (executor_keys.length > 0) await replaceFile(keysFile, `${writeJson({ executor_keys })}\n`, OWNER_ONLY)
+  const keys = executor_keys.length === 0 ? '' : ` --executor-keys ${typed(cwd, keysFile)}`
   const entries = `${count} ${isResumed ? 'more ' : ''}${count === 1 ? 'entry' : 'entries'}`
-  const text = `${style.good('Exported')} ${entries} to ${typed(cwd, file)}.\nVerify it: chancery evidence verify ${typed(cwd, file)}`
-  return { data: { entries: count, file }, text }
+  const text = `${style.good('Exported')} ${entries} to ${typed(cwd, file)}.\nVerify it: chancery evidence verify ${typed(cwd, file)} --genesis ${genesisWord(cwd, connection)}${keys}`
+  const written = executor_keys.length === 0 ? {} : { executor_keys_file: keysFile }
+  return { data: { entries: count, file, ...written }, text }
 }
 
 /** Removes a line that was not written in full, and returns the sequence of the last one that was. */
