@@ -14,6 +14,7 @@ import { Arguments, Options, flagName } from './arguments/options.ts'
 import { printError, printResult } from './output/print.ts'
 import type { PrintForm } from './output/print.ts'
 import { screen } from './output/screen.ts'
+import { shellWord } from './output/shell-word.ts'
 import { screenedPrompts } from './prompts/prompts.ts'
 import { chooseStyle } from './output/style.ts'
 import { requireReadable } from './files/files.ts'
@@ -109,8 +110,14 @@ function toCommandContext(command: Command, options: Options, context: Context):
     note: (text) => {
       if (!isQuiet) context.stderr.write(`${errorStyle.warn('note:')} ${visible(text)}\n`)
     },
+    again: (line) => `${line}${repeated(options)}`,
     showProgress: context.stderr.isTTY && !isQuiet && !json,
   }
+}
+
+function repeated(options: Options): string {
+  const given = ['config', 'url', 'operator-key', 'operator-key-id'].map((name) => [name, options.text(name)] as const)
+  return given.map(([name, value]) => (value === undefined ? '' : ` --${name} ${shellWord(value)}`)).join('')
 }
 
 /** A service prints its own problems, without a next step. */

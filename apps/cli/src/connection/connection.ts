@@ -90,6 +90,11 @@ export function signersAt({ authorityKey, followed }: Connection, record: object
   return authorityKey === undefined ? undefined : [authorityKey]
 }
 
+/** The configured genesis block for the command line of a hint. */
+export function genesisWord(cwd: string, { config }: Connection): string {
+  return config.paths.genesis === undefined ? '<file>' : typed(cwd, config.paths.genesis)
+}
+
 export type Endpoint = Omit<Connection, 'ask' | 'client'>
 
 async function findEndpoint(context: CommandContext, options: Options, given: string | undefined): Promise<Endpoint> {

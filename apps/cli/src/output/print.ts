@@ -46,7 +46,7 @@ const MAX_DETAIL = 300
 /** The messages of the contract name members of the details, so that a person needs them as well. --json has all of it. */
 function detailLine(name: string, value: JsonValue): string {
   const text = typeof value === 'string' ? value : writeJson(value)
-  return visible(`details.${name}: ${text.length > MAX_DETAIL ? `${text.slice(0, MAX_DETAIL)}…` : text}`)
+  return visible(`${name}: ${text.length > MAX_DETAIL ? `${text.slice(0, MAX_DETAIL)}…` : text}`)
 }
 
 function toJson({ code, message, problems = [], hint, requestId, details }: ErrorText): JsonObject {

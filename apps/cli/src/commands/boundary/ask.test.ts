@@ -51,7 +51,7 @@ describe('ask', () => {
     const line =
       'ask ledger.read --key node/node.key --presented foreign.json --issuer NOBODY-NET --config operator.toml'
     const asText = await network.run(line)
-    expect(asText.stderr).toMatch(/details\.reason: [a-z_]+\n/)
+    expect(asText.stderr).toMatch(/\n  reason: [a-z_]+\n/)
     expect(asText.stderr).toMatch(/request [0-9a-f-]{36}\n/)
     const { details, request_id } = (await network.run(`${line} --json`)).errorJson()['error'] as JsonObject
     expect([asText.code, details, request_id]).toEqual([

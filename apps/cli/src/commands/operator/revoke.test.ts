@@ -236,7 +236,7 @@ describe('operator revoke', () => {
   it('names one audited thing in the singular', () => {
     const [event] = ACTIVITY.events
     const one = { ...ACTIVITY, events: event === undefined ? [] : [{ ...event, count: 1 }] }
-    expect(activityLines(one)[0]).toMatch(/^ops-2 did 1 audited thing from /)
+    expect(activityLines({ again: (text) => text }, one)[0]).toMatch(/^ops-2 did 1 audited thing from /)
   })
 
   it('withdraws them in a script only with --withdraw-invites', async () => {
