@@ -1,5 +1,6 @@
 import { isErrorCode } from '@chancery/contract'
 import { ResponseError, RefusedError, RequestError, UnreachableError } from '@chancery/sdk'
+import type { RefusedCode } from '@chancery/sdk'
 import { describe, expect, it } from 'vitest'
 import { codesWithHint } from './hints.ts'
 import { explain } from './explain.ts'
@@ -8,7 +9,8 @@ import { CommandError, usageError } from './failure.ts'
 function refused(code: string, more: Partial<RefusedError> = {}): RefusedError {
   return new RefusedError({
     status: 400,
-    code,
+    // Codes of later releases, too.
+    code: code as RefusedCode,
     message: 'No.',
     details: {},
     requestId: 'r-1',

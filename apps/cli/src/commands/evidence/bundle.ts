@@ -3,12 +3,11 @@ import { asJson } from '@chancery/protocol'
 import { BUNDLE_FORMS, checkDecisionBundle, writeDecisionBundle } from '@chancery/sdk'
 import type { BundleForm } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { FOLLOW_HINT, connectAsOperator } from '../../connection/connection.ts'
+import { FOLLOW_HINT, connectAsOperator, genesisWord } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import type { Result } from '../../output/result.ts'
-import { genesisFlag } from './verify-hint.ts'
 
 /** Runs `evidence bundle`: verifies the envelope with the configured genesis block before it is written. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -40,7 +39,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ids: [id],
     text: [
       `${context.style.good('Written:')} ${name}.`,
-      `A reader runs: chancery verify bundle ${name} ${genesisFlag(context, connection)}`,
+      `A reader runs: chancery verify bundle ${name} --genesis ${genesisWord(context.cwd, connection)}`,
     ].join('\n'),
   }
 }

@@ -8,14 +8,13 @@ import {
 } from '@chancery/sdk'
 import type { EvidencePack, EvidencePackReport, GivenRecords } from '@chancery/sdk'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { FOLLOW_HINT, connectAsOperator } from '../../connection/connection.ts'
+import { FOLLOW_HINT, connectAsOperator, genesisWord } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import { FOR_ALL, readText, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import { loadPageTemplate } from '../../files/evidence-page.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
 import type { Result } from '../../output/result.ts'
-import { genesisFlag } from './verify-hint.ts'
 
 /** Runs `evidence pack`: verifies everything before it is written. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -37,8 +36,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     `${context.style.good('Written:')} ${name}, with ${count(pack)} records.`,
     ...(unchecked.length === 0 ? [] : [`Not in it, or not checked: ${unchecked.join(', ')}.`]),
     isPage
-      ? `The auditor opens the page in a browser to read it, and verifies it with: chancery verify pack ${name} ${genesisFlag(context, connection)}`
-      : `The auditor runs: chancery verify pack ${name} ${genesisFlag(context, connection)}`,
+      ? `The auditor opens the page in a browser to read it, and verifies it with: chancery verify pack ${name} --genesis ${genesisWord(context.cwd, connection)}`
+      : `The auditor runs: chancery verify pack ${name} --genesis ${genesisWord(context.cwd, connection)}`,
   ]
   return {
     data: { decision_id: id, file: name, contents: { ...pack.contents }, unchecked },

@@ -51,9 +51,3 @@ export function verifyCommand(
   const executors = keys === undefined ? '' : ` --executor-keys ${typed(cwd, keys)}`
   return `chancery evidence verify ${typed(cwd, file)}${executors}${trust}`
 }
-
-/** The genesis block for a command that an auditor runs: the configured one, if there is one. */
-export function genesisFlag({ cwd }: CommandContext, { config }: Connection): string {
-  const { genesis } = config.paths
-  return `--genesis ${genesis === undefined ? '<file>' : typed(cwd, genesis)}`
-}
