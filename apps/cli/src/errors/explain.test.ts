@@ -1,6 +1,5 @@
 import { isErrorCode } from '@chancery/contract'
 import { ResponseError, RefusedError, RequestError, UnreachableError } from '@chancery/sdk'
-import type { RefusedCode } from '@chancery/sdk'
 import { describe, expect, it } from 'vitest'
 import { codesWithHint } from './hints.ts'
 import { explain } from './explain.ts'
@@ -9,8 +8,8 @@ import { CommandError, usageError } from './failure.ts'
 function refused(code: string, more: Partial<RefusedError> = {}): RefusedError {
   return new RefusedError({
     status: 400,
-    // Codes of later releases, too.
-    code: code as RefusedCode,
+    code: isErrorCode(code) ? code : 'unknown_code',
+    receivedCode: code,
     message: 'No.',
     details: {},
     requestId: 'r-1',

@@ -142,7 +142,8 @@ export const enrollmentCommands: readonly Command[] = [
   {
     path: ['heartbeat'],
     summary: 'Send one heartbeat',
-    description: 'Sends one heartbeat to the authority. To send heartbeats continuously, use node run.',
+    description:
+      'Sends one heartbeat to the authority. When the authority announces its next key, the node takes up the block that the root signed, and its next heartbeat reports it. To send heartbeats continuously, use node run.',
     arguments: [],
     options: [
       NODE_HOME_OPTION,

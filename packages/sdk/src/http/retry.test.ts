@@ -118,7 +118,7 @@ describe('withRetry', () => {
 
   it('ends a pause when the caller aborts', async () => {
     const controller = new AbortController()
-    const work = withRetry(() => Promise.reject(refused(429, 'rate_limit_exceeded', { retryAfterSeconds: 60 })), {
+    const work = withRetry(() => Promise.reject(refused(429, 'unknown_code', { retryAfterSeconds: 60 })), {
       options: {},
       repeatable: true,
       endpoints: new Endpoints('http://na'),
