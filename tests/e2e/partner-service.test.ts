@@ -184,14 +184,15 @@ async function listen(server: ReturnType<typeof createServer>): Promise<Service>
 
 /** What an adapter of Hono does, in short. */
 async function serveWeb(
-  app: { fetch(request: Request): Response | Promise<Response> },
+  app: { fetch(request: Request, env: object): Response | Promise<Response> },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const headers = new Headers()
   for (const [name, values] of Object.entries(request.headersDistinct))
     for (const value of values ?? []) headers.append(name, value)
-  const answer = await app.fetch(new Request(`http://h${request.url}`, { method: request.method ?? '', headers }))
+  const received = new Request(`http://h${request.url}`, { method: request.method ?? '', headers })
+  const answer = await app.fetch(received, { incoming: request })
   send(response, { status: answer.status, text: await answer.text() })
 }
 

@@ -81,7 +81,7 @@ export type CheckedPart =
  * that a node is a member. authorship: such a record has no signature. network: keys were given, so the name that the
  * record bears was compared with nothing. revocation: the record may have been revoked. newest: a later one may replace
  * it. basis: the records that it names were not verified. first_use: whether it was used before. time: whether it is
- * valid now.
+ * valid now. hidden_names: the commitment is unsalted, so the names that it hides can be guessed.
  */
 export type Unproven =
   | 'root_key'
@@ -94,6 +94,7 @@ export type Unproven =
   | 'basis'
   | 'first_use'
   | 'time'
+  | 'hidden_names'
 
 /** A record that is genuine and in its time. What it says is in `record`: a decision may deny. */
 export interface ProvedRecord<Kind extends RecordKindName = RecordKindName> {

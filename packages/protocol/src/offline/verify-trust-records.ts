@@ -3,6 +3,7 @@ import { agreementRecordForm } from '../artifacts/agreement-record.ts'
 import { boundaryDecisionForm } from '../artifacts/boundary-decision.ts'
 import { BOUNDARY_POLICY_FORM } from '../artifacts/boundary-policy.ts'
 import { commitmentForm } from '../artifacts/capability-commitment.ts'
+import type { CapabilityCommitment } from '../artifacts/capability-commitment.ts'
 import { capabilityCounterForm } from '../artifacts/capability-counter.ts'
 import { membershipProofForm } from '../artifacts/capability-membership-proof.ts'
 import { nullifierForm } from '../artifacts/capability-nullifier.ts'
@@ -22,7 +23,7 @@ import { readConsensusProof, verifyConsensusProof } from '../consensus/verify-co
 import { verifyDisclosure } from '../disclosure/verify-disclosure.ts'
 import type { RecordForm } from '../reading/trust-form.ts'
 import { readReceived, verifyReceived } from '../signing/received.ts'
-import type { RecordsByKind } from './offline-verdict.ts'
+import type { RecordsByKind, Unproven } from './offline-verdict.ts'
 import { holdSigned, isOfNetwork, partyKeys, signerKeys } from './trust-inputs.ts'
 import type { RecordVerifier } from './trust-inputs.ts'
 import type { TrustKindName } from './record-kind.ts'
@@ -69,7 +70,20 @@ const membershipProof: Verifies<'capability-membership-proof'> = async (value, t
   const proof = readReceived(membershipProofForm, value).record
   if (trust.commitment === undefined) return invalid('commitment_needed')
   const verdict = await verifyDisclosure(proof, trust.commitment, signerKeys(trust, trust.commitment.record))
-  return verdict.ok ? { ok: true, record: proof, checked: ['signature', 'commitment'] } : verdict
+  if (!verdict.ok) return verdict
+  const unproven = hiddenNames(trust.commitment.record)
+  return { ok: true, record: proof, checked: ['signature', 'commitment'], unproven }
+}
+
+const signedCommitment = signedBy(commitmentForm, (record) => ({ from: record.committed_at }))
+
+const commitment: Verifies<'capability-commitment'> = async (value, trust) => {
+  const held = await signedCommitment(value, trust)
+  return held.ok ? { ...held, unproven: [...(held.unproven ?? []), ...hiddenNames(held.record)] } : held
+}
+
+function hiddenNames({ salted }: CapabilityCommitment): readonly Unproven[] {
+  return salted === true ? [] : ['hidden_names']
 }
 
 const consensusProof: Verifies<'consensus-proof'> = async (value, trust) => {
@@ -113,7 +127,7 @@ export const TRUST_JUDGES: { readonly [Kind in TrustKindName]: Verifies<Kind> } 
   'execution-evidence': signedBy(executionEvidenceForm, (record) => ({ from: record.executed_at })),
   'retention-checkpoint': signedBy(retentionCheckpointForm, (record) => ({ from: record.created_at })),
   'store-anchor': signedBy(storeAnchorForm, (record) => ({ issuer: record.sovereign_id, from: record.anchored_at })),
-  'capability-commitment': signedBy(commitmentForm, (record) => ({ from: record.committed_at })),
+  'capability-commitment': commitment,
   'capability-membership-proof': membershipProof,
   'capability-nullifier': signedBy(nullifierForm, (record) => ({ from: record.issued_at, until: record.expires_at })),
   'validator-vote': signedBy(voteForm, (record) => ({ issuer: record.validator_sovereign_id, from: record.voted_at })),

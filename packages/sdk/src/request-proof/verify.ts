@@ -32,6 +32,8 @@ export type ProofRefusal =
   | 'body_too_large'
   /** Of the options and profiles of a middleware. */
   | 'authorization_not_covered'
+  | 'target_unknown'
+  | 'trust_unavailable'
   | 'wit_malformed'
   | 'wit_expired'
   | 'wit_untrusted'

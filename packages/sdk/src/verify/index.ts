@@ -38,3 +38,4 @@ export type {
 } from '../request-proof/verify.ts'
 export { PROOF_FIELDS } from '@chancery/protocol'
 export type { ProofField, ProofHeaders } from '@chancery/protocol'
+export type * from '../record-types.ts'

@@ -57,8 +57,7 @@ export async function reimportEvidence(parts: EvidenceParts, stored: EvidenceExp
   if (mark === undefined || !rollback.isEvidenceBehind) throw new EvidenceImportError('no evidence is missing')
   // The import raises the anchor version. If only that version shows the rollback, the rollback would not be detected
   // any more: no replay floor would be set, and invites used after the backup would work again (reliability 12.3).
-  if (rollback.isHalted())
-    throw new EvidenceImportError('the database is rolled back: run chancery authority recover first')
+  if (rollback.isHalted()) throw new EvidenceImportError(rollback.haltText)
   const reimported = await database.write(
     async (tx) => {
       await tx.lock('evidence-anchors')

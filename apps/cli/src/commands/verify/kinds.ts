@@ -1,3 +1,4 @@
+import { UNSALTED } from '@chancery/protocol'
 import type { CheckedPart, RecordKindName, Unproven } from '@chancery/protocol'
 
 interface KindWords {
@@ -93,7 +94,7 @@ export const KIND_WORDS: Readonly<Record<RecordKindName, KindWords>> = {
   },
   'capability-commitment': {
     name: 'capability commitment',
-    proves: 'The issuer committed to this many capabilities without showing them.',
+    proves: 'The issuer committed to capabilities without showing them.',
   },
   'capability-membership-proof': {
     name: 'proof of a capability',
@@ -133,6 +134,7 @@ export const UNPROVEN_WORDS: Readonly<Record<Unproven, string>> = {
   basis: 'the records that it names. Verify them, too, or verify an evidence pack.',
   first_use: 'that it is used for the first time. Compare it with those you have seen.',
   time: 'that it is valid now.',
+  hidden_names: `that the other names are hidden. ${UNSALTED}.`,
 }
 
 export const CHECKED_WORDS: Readonly<Record<CheckedPart, string>> = {
