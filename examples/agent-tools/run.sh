@@ -31,7 +31,7 @@ stop_all() {
   local ids
   ids="$(jobs -p) $(cat gateway/gateway.pid 2> /dev/null || true)"
   kill $ids 2> /dev/null || true
-  while kill -0 $ids 2> /dev/null; do sleep 0.1; done
+  for try in $(seq 300); do kill -0 $ids 2> /dev/null || break; sleep 0.1; done
 }
 trap stop_all EXIT
 
@@ -42,8 +42,8 @@ sed -i '/^NA_NODE_DECISIONS=/d' ./harbour/authority.env
 cat "$EXAMPLES/agent-tools/harbour.env" >> ./harbour/authority.env
 chancery authority start --env-file ./harbour/authority.env > harbour.log 2>&1 &
 chancery authority start --env-file ./northwind/authority.env > northwind.log 2>&1 &
-until chancery nodes --config ./harbour/chancery.toml --quiet 2> /dev/null; do sleep 0.5; done
-until chancery nodes --config ./northwind/chancery.toml --quiet 2> /dev/null; do sleep 0.5; done
+timeout 60 sh -c 'until chancery nodes --config ./harbour/chancery.toml --quiet 2> /dev/null; do sleep 0.5; done'
+timeout 60 sh -c 'until chancery nodes --config ./northwind/chancery.toml --quiet 2> /dev/null; do sleep 0.5; done'
 
 step '2. NORTHWIND gives its agent a certificate and an attestation'
 chancery invite --role role:client --out agent.token --config ./northwind/chancery.toml --quiet
@@ -54,7 +54,7 @@ chancery attestation issue dispatch-agent --role role:client --public-key ./agen
 step '3. HARBOUR signs a treaty and a policy'
 chancery federation bootstrap "$NORTHWIND" --root-key ./northwind/keys/root.pub --role role:client \
   --capability mcp:notes:read_note --partner --import-feeds --yes --config ./harbour/chancery.toml
-until chancery partner pull NORTHWIND --config ./harbour/chancery.toml --quiet 2> /dev/null; do sleep 1; done
+timeout 60 sh -c 'until chancery partner pull NORTHWIND --config ./harbour/chancery.toml --quiet 2> /dev/null; do sleep 1; done'
 chancery boundary-policy publish "$EXAMPLES/agent-tools/notes.policy.yaml" --config ./harbour/chancery.toml
 chancery boundary-policy activate notes 1 --yes --config ./harbour/chancery.toml
 
@@ -72,13 +72,13 @@ chancery keygen executor --out executor --key-id notes-1
 chancery executor-key register notes-1 --public-key executor.pub --executor notes --config ./harbour/chancery.toml
 NA_URL="$HARBOUR" GATEWAY="http://127.0.0.1:$PORT_GATEWAY" AUDIENCE="$TOOLS" PORT="$PORT_TOOLS" \
   node "$EXAMPLES/agent-tools/tools.ts" > tools.log 2>&1 &
-until grep -s listening tools.log; do sleep 0.2; done
+timeout 60 sh -c 'until grep -s listening tools.log; do sleep 0.2; done'
 
 mkdir nginx
 sed "s/:8000/:$PORT_NGINX/; s/:8081/:$PORT_CHECK/; s/:9000/:$PORT_TOOLS/" "$EXAMPLES/http-check/nginx.conf" > nginx/nginx.conf
 cp "$EXAMPLES/http-check/chancery-headers.conf" nginx/
 nginx -p "$PWD/nginx" -e stderr -c nginx.conf -g "daemon off; $AS_ROOT" 2> nginx.log &
-until curl -s -o answer.html "$TOOLS/mcp"; do sleep 0.2; done
+for try in $(seq 100); do curl -s -o answer.html "$TOOLS/mcp" && break; sleep 0.2; done
 
 step '5. The agent calls tools'
 node "$EXAMPLES/agent-tools/agent.ts" read_note todo

@@ -29,10 +29,10 @@ export function expectFewCommands(page: string): void {
   expect(evidence).toContain(`/${basename(page)}) | ${commands.length + 1}, ${characters} |`)
 }
 
-/** Runs the commands of the page as printed, with the programs of `bin`. Returns the seconds. */
-export async function followPage(page: string, bin?: string): Promise<number> {
+/** Runs the commands of the page as printed, with the programs of `bin`, in the home of a reader. Returns the seconds. */
+export async function followPage(page: string, bin?: string, home?: string): Promise<number> {
   const started = performance.now()
-  const ran = await runPage(page, bin)
+  const ran = await runPage(page, bin, home)
   try {
     expect(ran.code, `${ran.output}\n${ran.errors}`).toBe(0)
     expect(ran.outputs).toHaveLength(stepsOf(page).length)

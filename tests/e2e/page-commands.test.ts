@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { flagName } from '../../apps/cli/src/arguments/options.ts'
@@ -20,6 +20,13 @@ function commandsIn(text: string): readonly (readonly string[])[] {
   return [...joined.matchAll(/(?<![\w/.-])chancery +(?=[a-z-])/g)].map(({ 0: found, index }) =>
     wordsOf(joined.slice(index + found.length)),
   )
+}
+
+/** The shell blocks of a page, or a whole script. */
+function shellTexts(page: string): readonly string[] {
+  const text = readFileSync(join(ROOT, page), 'utf8')
+  if (page.endsWith('.sh')) return [text]
+  return [...text.matchAll(/^ *```(?:sh|bash|shell)[^\n]*\n([\s\S]*?)^ *```$/gm)].map(([, block = '']) => block)
 }
 
 const WORD = /(?:"(?:\\.|[^"\\])*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|[^\s"'|;&<>()])+/y
@@ -73,9 +80,21 @@ describe('the commands of a page', () => {
     expect(found).toEqual([])
   })
 
+  it('end: every loop that waits has a limit', () => {
+    const pages = globSync(['README.md', 'docs/**/*.md', 'examples/**/*.md', 'examples/**/*.sh'], { cwd: ROOT })
+    const endless = pages.flatMap((page) =>
+      shellTexts(page)
+        .flatMap((text) => text.replaceAll('\\\n', ' ').split('\n'))
+        .filter((line) => /(?:^|[\s'"])(?:until|while)\s.*;\s*do\s/.test(line) && !/^\s*timeout \d+ sh -c /.test(line))
+        .map((line) => `${page}: ${line.trim()}`),
+    )
+    expect(pages.length).toBeGreaterThan(50)
+    expect(endless).toEqual([])
+  })
+
   it('are found in loops, pipes and variables', () => {
     const page = [
-      'until chancery nodes --quiet 2> /dev/null; do sleep 1; done',
+      "timeout 60 sh -c 'until chancery nodes --quiet 2> /dev/null; do sleep 1; done'",
       'ID=$(chancery attestation list --config "a b.toml" | grep x)',
       'chancery ask pay --home ./agent \\\n  --note "$(date -u)" || true',
       'cp "$(command -v chancery)" ./chancery.toml',

@@ -1,4 +1,5 @@
 import { isNightlyPage, runnablePages } from './runnable-pages.ts'
 import { describePages } from './runnable-pages.suite.ts'
 
-describePages(runnablePages().filter(isNightlyPage))
+// In the home of a reader of the README, who has chosen its network.
+describePages(runnablePages().filter(isNightlyPage), ['README.md'])

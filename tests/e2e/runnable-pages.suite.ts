@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { missing, readSteps, runPages } from './runnable-pages.ts'
@@ -9,12 +10,23 @@ const ROOT = join(import.meta.dirname, '..', '..')
 const steps = (page: string) => readSteps(readFileSync(join(ROOT, page), 'utf8'))
 
 /** Runs the pages and compares what they print with what they promise. Returns how each of them ran. */
-export function describePages(pages: readonly string[]): () => ReadonlyMap<string, Ran> {
+export function describePages(
+  pages: readonly string[],
+  readFirst: readonly string[] = [],
+): () => ReadonlyMap<string, Ran> {
   let all: ReadonlyMap<string, Ran>
+  let home = ''
   beforeAll(async () => {
-    all = await runPages(pages)
+    home = await mkdtemp(join(tmpdir(), 'chancery-reader-'))
+    // What these pages choose is chosen for all others.
+    for (const ran of (await runPages(readFirst, home)).values()) {
+      await rm(ran.folder, { recursive: true, force: true })
+      expect(ran.code, ran.errors).toBe(0)
+    }
+    all = await runPages(pages, home)
   }, 1_500_000)
   afterAll(async () => {
+    await rm(home, { recursive: true, force: true })
     for (const { folder } of all.values()) await rm(folder, { recursive: true, force: true })
   })
 

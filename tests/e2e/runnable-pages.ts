@@ -122,18 +122,24 @@ export interface Ran {
 }
 
 /** Pages wait for services as much as they compute: two at a time, each in a separate folder and on separate ports. */
-export async function runPages(pages: readonly string[], atOnce = 2): Promise<ReadonlyMap<string, Ran>> {
+export async function runPages(pages: readonly string[], home?: string, atOnce = 2): Promise<ReadonlyMap<string, Ran>> {
   const waiting = [...pages]
   const ran = new Map<string, Ran>()
   const take = async (): Promise<void> => {
-    for (let page = waiting.shift(); page !== undefined; page = waiting.shift()) ran.set(page, await runPage(page))
+    for (let page = waiting.shift(); page !== undefined; page = waiting.shift())
+      ran.set(page, await runPage(page, BIN, home))
   }
   await Promise.all(Array.from({ length: atOnce }, take))
   return ran
 }
 
-/** Runs one page with the programs of `bin`: those of the workspace, or of an installation. */
-export async function runPage(page: string, bin = join(ROOT, 'node_modules/.bin')): Promise<Ran> {
+const BIN = join(ROOT, 'node_modules/.bin')
+
+/**
+ * Runs one page with the programs of `bin`: those of the workspace, or of an installation. Pages with one `home` run as
+ * those of one reader: what one of them chooses with `chancery use` is chosen for the next.
+ */
+export async function runPage(page: string, bin = BIN, home?: string): Promise<Ran> {
   if (!existsSync(join(ROOT, 'apps/cli/dist/main.js'))) throw new Error('build first: npm run build')
   const markdown = readFileSync(join(ROOT, page), 'utf8')
   const steps = allSteps(page, markdown)
@@ -141,7 +147,7 @@ export async function runPage(page: string, bin = join(ROOT, 'node_modules/.bin'
   for (const port of PORTS) ports.set(port, String(await freePort()))
   const folder = await mkdtemp(join(tmpdir(), 'chancery-page-'))
   const script = replaceAll(toScript(steps), ports)
-  const { code, output, errors } = await runScript(script, folder, bin)
+  const { code, output, errors } = await runScript(script, { folder, bin, home: home ?? folder })
   const named = replaceAll(output, new Map([...ports].map(([from, to]) => [to, from])))
   const printed = named.split(new RegExp(`^${MARK}\\d+\\n`, 'm')).slice(1)
   const outputs = printed.filter((_, index) => steps[index]?.isOwn === true)
@@ -171,11 +177,17 @@ function replaceAll(text: string, words: ReadonlyMap<string, string>): string {
   return [...words].reduce((out, [from, to]) => out.replaceAll(from, to), text)
 }
 
-function runScript(script: string, folder: string, bin: string): Promise<Pick<Ran, 'code' | 'output' | 'errors'>> {
+interface Place {
+  readonly folder: string
+  readonly bin: string
+  readonly home: string
+}
+
+function runScript(script: string, { folder, bin, home }: Place): Promise<Pick<Ran, 'code' | 'output' | 'errors'>> {
   return new Promise((resolve, reject) => {
     const path = [bin, process.env['PATH'] ?? ''].join(delimiter)
     // A separate home: the configuration of the person who runs the test must not be read.
-    const env = { PATH: path, HOME: folder, NO_COLOR: '1', NODE_COMPILE_CACHE: COMPILED }
+    const env = { PATH: path, HOME: home, NO_COLOR: '1', NODE_COMPILE_CACHE: COMPILED }
     // Alone in its group, so that nothing it started is left behind when it takes too long.
     const child = spawn('bash', ['-c', script], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
     let [output, errors] = ['', '']

@@ -52,6 +52,8 @@ export interface CommandContext extends Context {
   readonly style: Style
   /** Prints a remark to standard error, except with --quiet. */
   readonly note: (text: string) => void
+  /** Returns a command as a hint that works as printed: for the network and the key that this command was given. */
+  readonly again: (line: string) => string
   /** Progress of a long operation; see output/progress.ts. */
   readonly showProgress: boolean
 }

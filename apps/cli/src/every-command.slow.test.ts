@@ -6,11 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { COMMANDS } from '@chancery/contract'
 import type { Command } from '@chancery/contract'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { INTERNALS, NOWHERE, fill, nameOf, problemOf } from './testing/any-command.suite.ts'
+import { startFakeAuthority } from './testing/fake-authority.suite.ts'
 import { TestContext } from './testing/run-command.suite.ts'
-import type { CommandRun } from './testing/run-command.suite.ts'
-
-/** No server listens on this port. */
-const NOWHERE = 'http://127.0.0.1:1'
 
 let setup: TestContext
 let busy: Server
@@ -57,28 +55,6 @@ function portOf(server: Server): string {
   return String((server.address() as AddressInfo).port)
 }
 
-/** Text that shows how the program is built, never what a person did wrong. */
-const INTERNALS = [
-  /^\s+at .*[:(]/m,
-  /\bfile:\/\//,
-  /\bnode:[a-z]/,
-  /node_modules|[/\\]dist[/\\]|apps[/\\]cli[/\\]src/,
-  /Unexpected error|\[object |\bundefined\b|\bERR_[A-Z]/,
-]
-
-/** Returns what is wrong with the output of a command that cannot succeed, or undefined. */
-function problemOf({ code, stdout, stderr }: CommandRun, mayPass = false): string | undefined {
-  const found = INTERNALS.find((pattern) => pattern.test(stdout + stderr))
-  if (found !== undefined) return `shows ${found}`
-  if (mayPass && code <= 1 && !stderr.includes('error:')) return undefined
-  if (code === 0) return 'exits with 0'
-  if (stdout !== '' && code === 1 && !stderr.includes('error:')) return undefined
-  const [, message = ''] = /^error: (.+)$/m.exec(stderr) ?? []
-  if (message === '') return stderr.includes('Usage:') ? undefined : 'has no error sentence'
-  const after = stderr.slice(stderr.indexOf(message) + message.length).trim()
-  return after === '' ? 'does not say what to do next' : undefined
-}
-
 /** Services write to the process, not to the command. Commands run at the same time, so this is checked for all. */
 async function withProcessOutput(work: () => Promise<readonly string[]>): Promise<readonly string[]> {
   let written = ''
@@ -105,6 +81,7 @@ function problemsOf(
   wordsOf: (command: Command) => readonly string[] | undefined,
   mayPass: (command: Command) => boolean = () => false,
   mustName: (command: Command) => string = () => '',
+  code?: number,
 ): Promise<readonly string[]> {
   const queue = COMMANDS.values()
   const problems: string[] = []
@@ -116,7 +93,10 @@ function problemsOf(
       // A command that stays until it is stopped ends at once.
       const ran = await setup.run(line, { sleep: () => undefined, stop: AbortSignal.abort() })
       const isNamed = (ran.stdout + ran.stderr).includes(mustName(command))
-      const problem = problemOf(ran, mayPass(command)) ?? (isNamed ? undefined : `does not name ${mustName(command)}`)
+      const problem =
+        problemOf(ran, mayPass(command)) ??
+        (isNamed ? undefined : `does not name ${mustName(command)}`) ??
+        (code === undefined || ran.code === code ? undefined : `has code ${ran.code}, not ${code}`)
       if (problem !== undefined) problems.push(`${line.join(' ')}: ${problem}\n${ran.stderr}`)
     }
   }
@@ -158,32 +138,8 @@ const READS: Readonly<Record<string, string>> = {
   'gateway preflight': `--origin ${NOWHERE} --genesis na/genesis.json --allow-http`,
 }
 
-function nameOf({ path }: Command): string {
-  return path.join(' ')
-}
-
-/** A value for an option or argument; names of files and keys get the wrong one. */
-function valueFor(name: string, wrong: string): string {
-  if (/^(n|sequence|version|hours|days|seconds|port|quorum)$/.test(name)) return '1'
-  if (/^(address|url)$/.test(name)) return NOWHERE
-  if (/^time$/.test(name)) return '2030-01-01T00:00:00Z'
-  if (/file|dir|folder|key$|agreement|pin|record|certificate|genesis|path/.test(name)) return wrong
-  return 'x'
-}
-
-function fill(command: Command, wrong: string): readonly string[] {
-  const options = command.options.flatMap(({ flags, required, choices }) => {
-    const [flag = '', value] = flags.split(' ')
-    const name = value?.slice(1, -1)
-    if (name === undefined || (required !== true && !/file|dir|folder/.test(name)) || flag === '--out') return []
-    return [flag, choices?.[0] ?? valueFor(name, wrong)]
-  })
-  const out = command.options.some(({ flags, required }) => flags.startsWith('--out ') && required === true)
-  const words = command.arguments
-    .filter(({ required }) => required)
-    .map(({ name, choices }) => choices?.[0] ?? valueFor(name, wrong))
-  return [...words, ...options, ...(out ? ['--out', `out-${nameOf(command).replaceAll(' ', '-')}`] : [])]
-}
+/** Commands that ask another network on purpose. */
+const OTHER_NETWORKS = new Set(['sovereign inspect', 'gateway init', 'gateway preflight', 'watch', 'join'])
 
 /** The first test loads the modules of all commands, which takes long on a busy machine. */
 const LIMIT_MS = 180_000
@@ -206,15 +162,21 @@ describe('every command', () => {
   it.each(['missing', 'garbage', 'folder'])(
     'with a wrong file (%s) names it and what to do',
     async (wrong) => {
-      const problems = await problemsOf((command) => {
-        // Every command meets a missing file, and one of the two others.
-        const isTurn = wrong === 'missing' || (COMMANDS.indexOf(command) % 2 === 0) === (wrong === 'garbage')
-        const words = fill(command, wrong)
-        if (!isTurn || !words.includes(wrong) || STARTS.has(nameOf(command))) return undefined
-        // A folder is what this command needs.
-        if (wrong === 'folder' && nameOf(command) === 'boundary-policy new') return undefined
-        return [...words, ...offline]
-      })
+      const problems = await problemsOf(
+        (command) => {
+          // Every command meets a missing file, and one of the two others.
+          const isTurn = wrong === 'missing' || (COMMANDS.indexOf(command) % 2 === 0) === (wrong === 'garbage')
+          const words = fill(command, wrong)
+          if (!isTurn || !words.includes(wrong) || STARTS.has(nameOf(command))) return undefined
+          // This command writes into a folder.
+          if (wrong !== 'garbage' && nameOf(command) === 'boundary-policy new') return undefined
+          return [...words, ...offline]
+        },
+        () => false,
+        () => '',
+        // One code in every command: 1 would be a verdict about the content.
+        wrong === 'missing' ? 2 : undefined,
+      )
       expect(problems).toEqual([])
     },
     LIMIT_MS,
@@ -236,6 +198,31 @@ describe('every command', () => {
         (command) => (nameOf(command) in READS && !REPORTS.has(nameOf(command)) ? NOWHERE : ''),
       )
       expect(problems).toEqual([])
+    },
+    LIMIT_MS,
+  )
+
+  it(
+    'at the address of another network says so, and sends it nothing',
+    async () => {
+      await setup.run('init --home other --network OTHER', { now: () => BigInt(Date.now()) * 1000n })
+      const genesis = setup.path('other', 'genesis.json')
+      const other = await startFakeAuthority({ audience: '', operator: '', genesis }, () => ({ json: {} }))
+      const problems = await problemsOf(
+        (command) => {
+          const reads = READS[nameOf(command)]
+          const isAsked = reads !== undefined || command.needs === 'operator'
+          if (!isAsked || OTHER_NETWORKS.has(nameOf(command))) return undefined
+          const words = reads?.split(' ').filter((word) => word !== '') ?? fill(command, 'node.pub')
+          const yes = command.options.some(({ flags }) => flags === '--yes') ? ['--yes'] : []
+          return [...words, ...yes, '--config', 'na/chancery.toml', '--url', other.url]
+        },
+        () => false,
+        // Some of the others meet a wrong file before they ask.
+        (command) => (nameOf(command) in READS ? 'another network' : ''),
+      )
+      await other.close()
+      expect({ problems, asked: other.asked.map(({ route }) => route) }).toEqual({ problems: [], asked: [] })
     },
     LIMIT_MS,
   )

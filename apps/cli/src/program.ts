@@ -14,8 +14,10 @@ import { Arguments, Options, flagName } from './arguments/options.ts'
 import { printError, printResult } from './output/print.ts'
 import type { PrintForm } from './output/print.ts'
 import { screen } from './output/screen.ts'
+import { shellWord } from './output/shell-word.ts'
 import { screenedPrompts } from './prompts/prompts.ts'
 import { chooseStyle } from './output/style.ts'
+import { requireReadable } from './files/files.ts'
 import { buildParser, givenOptions } from './arguments/parser.ts'
 
 /** Runs one command line and returns the exit code: 0 done, 1 refused or failed, 2 usage error. */
@@ -79,6 +81,9 @@ async function execute(command: Command, leaf: Parser, context: Context): Promis
   })
   const args = new Arguments(new Map(words))
   const commandContext = toCommandContext(command, options, context)
+  // The services read it themselves, and have other codes.
+  const settings = options.has('env-file') ? options.text('env-file') : undefined
+  if (settings !== undefined) await requireReadable(context.cwd, settings)
   const { run } = await load()
   const form = { json: commandContext.json, quiet: options.isSet('quiet'), exactTimes: options.isSet('exact-times') }
   return { result: await run(commandContext, args, options), form }
@@ -105,8 +110,14 @@ function toCommandContext(command: Command, options: Options, context: Context):
     note: (text) => {
       if (!isQuiet) context.stderr.write(`${errorStyle.warn('note:')} ${visible(text)}\n`)
     },
+    again: (line) => `${line}${repeated(options)}`,
     showProgress: context.stderr.isTTY && !isQuiet && !json,
   }
+}
+
+function repeated(options: Options): string {
+  const given = ['config', 'url', 'operator-key', 'operator-key-id'].map((name) => [name, options.text(name)] as const)
+  return given.map(([name, value]) => (value === undefined ? '' : ` --${name} ${shellWord(value)}`)).join('')
 }
 
 /** A service prints its own problems, without a next step. */

@@ -33,6 +33,10 @@ export const AUDIT_EVENTS = {
     when: 'The proof of possession of a node did not verify.',
     details: ['scope', 'reason', 'nonce'],
   },
+  refusals_not_recorded: {
+    when: 'A day ended, or an instance stopped, with refused callers that got no event of their own: how many of each type.',
+    details: ['day', 'counts'],
+  },
   authority_key_succeeded: {
     when: 'Another key of the authority took over.',
     details: ['former_key_id', 'new_key_id', 'lists_until'],

@@ -219,6 +219,15 @@ const BETA_ERRORS = {
   invalid_attestation: { status: 400, message: 'The presented attestation does not match its schema.' },
   attestation_not_bound: { status: 403, message: 'This key has no such attestation.' },
   attestation_untrusted: { status: 403, message: 'The attestation is not trusted here. See details.reason.' },
+  context_too_large: { status: 413, message: 'The context is larger than 16 KiB in canonical form.' },
+  daily_bytes_exceeded: {
+    status: 429,
+    message: 'This key or partner has used its bytes of the day. See details.ends_at.',
+  },
+  disk_space_low: {
+    status: 503,
+    message: 'Too little disk space is left for decisions and evidence. Try again later.',
+  },
   relay_not_allowed: { status: 403, message: 'This certificate has no role that may ask for others.' },
   node_decisions_disabled: { status: 404, message: 'Decisions for nodes are off. See NA_NODE_DECISIONS.' },
   caller_proof_rejected: { status: 422, message: 'The proof of the caller does not verify. See details.reason.' },

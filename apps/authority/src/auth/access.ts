@@ -157,8 +157,9 @@ function refuseDisabled(route: Route, { settings }: AccessParts): void {
   if (!settings.partners && PARTNER_ROUTES.has(route.id)) throw new Refusal('partners_disabled')
 }
 
-function authorize(call: Call, route: Route, parts: AccessParts): MaybePromise<Call> {
-  refuseDisabled(route, parts)
+function authorize(call: Call, route: Route, given: AccessParts): MaybePromise<Call> {
+  refuseDisabled(route, given)
+  const parts = route.reserve === undefined ? given : { ...given, nonces: given.revocationNonces }
   switch (route.access) {
     case 'operator:standard':
       return authenticateOperator(call, parts, standardOrRaised(route, parts))

@@ -286,6 +286,9 @@ export interface Tables
     body_digest: string
     /** Null for answers that hold a secret. */
     answer_json: string | null
+    /** An answer without its context, which the entry `answer_sequence` of the evidence store has. */
+    answer_rest: string | null
+    answer_sequence: number | null
     status: number
     expires_at: string
   }

@@ -31,6 +31,26 @@ describe('settings of operators', () => {
     expect(operators.get('ops-1')).toMatchObject({ publicKey: key, tier: 'privileged' })
   })
 
+  it('take keys and tiers of flags in addition to those of the variables', async () => {
+    const other = (await testSigner('op-2')).publicKey
+    const env = {
+      ...MINIMAL,
+      OPERATOR_PUBLIC_KEYS_JSON: JSON.stringify({ 'ops-1': key, 'ops-2': other }),
+      OPERATOR_KEY_TIERS_JSON: '{"ops-1":"privileged","ops-2":"standard"}',
+    }
+    const tiersWith = (flags: Readonly<Record<string, string>>): readonly (readonly [string, string])[] =>
+      [...requireValues(readAuthoritySettings({ flags, env })).operators.values()].map(({ key_id, tier }) => [
+        key_id,
+        tier,
+      ])
+    expect(tiersWith({ '--operator-key-tier': 'ops-2=privileged' })).toEqual([
+      ['ops-1', 'privileged'],
+      ['ops-2', 'privileged'],
+    ])
+    const third = { '--operator-public-key': `ops-3=${key}`, '--operator-key-tier': 'ops-3=standard' }
+    expect(tiersWith(third).map(([id]) => id)).toEqual(['ops-1', 'ops-2', 'ops-3'])
+  })
+
   it('take keys and tiers from an operators file', async () => {
     const file = join(folder, 'operators.json')
     const listed = { key_id: 'ops-1', public_key: key, tier: 'standard' }

@@ -73,18 +73,22 @@ export const OPERATOR_SETTINGS = {
   operatorPublicKeys: setting({
     name: 'OPERATOR_PUBLIC_KEYS_JSON',
     flag: '--operator-public-key',
-    help: 'Object key id → base64 public key, or the path of an operators file with keys and tiers, which is read again when it changes; the flag takes <key-id>=<base64 or .pub file> and may be repeated.',
+    help: 'Object key id → base64 public key, or the path of an operators file with keys and tiers, which is read again when it changes; the flag takes <key-id>=<base64 or .pub file>, may be repeated, and adds to the object.',
     read: operatorKeys,
     readFlags: (texts): OperatorKeySource => ({ keys: operatorPairs(texts, 'key') }),
+    // An operators file has keys and tiers, so the flags stand for the whole of it.
+    addFlags: (configured, given): OperatorKeySource =>
+      configured.file === undefined ? { keys: new Map([...configured.keys, ...given.keys]) } : given,
     default: NO_OPERATORS,
     defaultText: '{}',
   }),
   operatorKeyTiers: setting({
     name: 'OPERATOR_KEY_TIERS_JSON',
     flag: '--operator-key-tier',
-    help: 'Object key id → standard or privileged; not with an operators file, which has the tiers; the flag takes <key-id>=<tier> and may be repeated.',
+    help: 'Object key id → standard or privileged; not with an operators file, which has the tiers; the flag takes <key-id>=<tier>, may be repeated, and adds to the object.',
     read: jsonTextMap,
     readFlags: (texts) => operatorPairs(texts, 'tier'),
+    addFlags: (configured, given) => new Map([...configured, ...given]),
     default: new Map(),
     defaultText: '{}',
   }),

@@ -53,6 +53,8 @@ export interface AppParts {
   readonly log: Log
   readonly clock?: Clock
   readonly ids?: Ids
+  /** Holds disk space for revocations: for a service, and not for each of many tests. */
+  readonly keepsReserve?: true
   /** Set in a worker process. */
   readonly worker?: Pick<WorkerStart<unknown>, 'worker' | 'channel' | 'restarts' | 'shareMetrics'>
 }
@@ -105,6 +107,7 @@ export async function openCore(settings: AuthoritySettings, parts: CoreOptions):
     database,
     ...openReads(settings, { database, rollback, log, metrics }),
     nonces: openNonceQueue(database),
+    revocationNonces: openNonceQueue(database, { room: 'revocation' }),
     ...openOperators(settings, { network, signer, instance, database, audit, log, rollback }),
     revokedOperatorKeys: new RevokedOperatorKeys(),
     limits: {
@@ -200,9 +203,18 @@ function openReads(
   return { versions, reads, agentReads }
 }
 
-async function closeCore({ audit, nonces, limits, reads, agentReads, database }: Core): Promise<void> {
+async function closeCore({
+  audit,
+  nonces,
+  revocationNonces,
+  limits,
+  reads,
+  agentReads,
+  database,
+}: Core): Promise<void> {
   await audit.close()
   await nonces.close()
+  await revocationNonces.close()
   await limits.shared.close()
   await agentReads.close()
   await reads.close()

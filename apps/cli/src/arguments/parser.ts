@@ -98,8 +98,13 @@ function toOption({ flags, summary, default: shown, required, repeatable, choice
   // The default is shown but not set, because settings and configuration files take precedence over it.
   const option = new Option(flags, facts.length === 0 ? summary : `${summary} (${facts.join('; ')})`)
   if (choices !== undefined) option.choices(choices)
-  else if (flags.includes('<'))
-    option.argParser((value, before: unknown) => readOptionValue(value, before, repeatable === true))
+  const checkChoice = option.parseArg
+  if (flags.includes('<') && (checkChoice === undefined || repeatable === true))
+    option.argParser((value, before: unknown) => {
+      // The parser checks one value and drops the ones before it.
+      checkChoice?.(value, undefined)
+      return readOptionValue(value, before, repeatable === true)
+    })
   return option
 }
 

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { signersOf } from '@chancery/protocol'
 import type { GenesisBlock, Signer } from '@chancery/protocol'
 import { RequestError, UnreachableError, createClient } from '@chancery/sdk'
@@ -14,6 +14,7 @@ import { loadSigner } from '../files/keys.ts'
 import type { Options } from '../arguments/options.ts'
 import { withProgress } from '../output/progress.ts'
 import { keysFileOf, openFollowedKeys } from './followed-keys.ts'
+import { fetchFromNetwork } from './own-network.ts'
 import { shellWord } from '../output/shell-word.ts'
 
 /** Connection of a command to an authority. */
@@ -32,21 +33,28 @@ export interface Connection {
   ask<Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer>
 }
 
-/** A connection for public calls. */
-export async function connect(context: CommandContext, options: Options): Promise<Connection> {
-  return open(context, await findEndpoint(context, options))
+/** A connection for public calls. `genesis` is the file of an option that pins the network, instead of the configured one. */
+export async function connect(context: CommandContext, options: Options, genesis?: string): Promise<Connection> {
+  return open(context, await findEndpoint(context, options, genesis))
 }
 
 /** A connection whose calls an operator signs. */
-export async function connectAsOperator(context: CommandContext, options: Options): Promise<Connection> {
-  const endpoint = await findEndpoint(context, options)
+export async function connectAsOperator(
+  context: CommandContext,
+  options: Options,
+  genesis?: string,
+): Promise<Connection> {
+  const endpoint = await findEndpoint(context, options, genesis)
   const file = options.text('operator-key') ?? endpoint.config.paths.operator_private_key
   if (file === undefined) {
     const hint = 'Give --operator-key <file>, or a configuration with paths.operator_private_key (init writes one).'
     throw usageError('This command needs an operator key.', hint)
   }
   const configured = endpoint.config.operator.key_id
-  const signer = await loadSigner(context, file, (noted) => options.text('operator-key-id') ?? configured ?? noted)
+  // The configured id belongs to the configured key.
+  const idOf = (noted: string | undefined): string | undefined =>
+    options.isSet('operator-key') ? (noted ?? configured) : (configured ?? noted)
+  const signer = await loadSigner(context, file, (noted) => options.text('operator-key-id') ?? idOf(noted))
   if (endpoint.authorityKey !== undefined)
     return open(context, endpoint, { operator: { signer, audience: endpoint.authorityKey } })
   context.note(
@@ -56,8 +64,13 @@ export async function connectAsOperator(context: CommandContext, options: Option
 }
 
 /** A connection whose calls a key signs that has no certificate here. */
-export async function connectWithKey(context: CommandContext, options: Options, signer: Signer): Promise<Connection> {
-  const endpoint = await findEndpoint(context, options)
+export async function connectWithKey(
+  context: CommandContext,
+  options: Options,
+  signer: Signer,
+  genesis: string | undefined,
+): Promise<Connection> {
+  const endpoint = await findEndpoint(context, options, genesis)
   if (endpoint.authorityKey !== undefined)
     return open(context, endpoint, { node: { signer, audience: endpoint.authorityKey } })
   context.note(
@@ -77,13 +90,18 @@ export function signersAt({ authorityKey, followed }: Connection, record: object
   return authorityKey === undefined ? undefined : [authorityKey]
 }
 
+/** The configured genesis block for the command line of a hint. */
+export function genesisWord(cwd: string, { config }: Connection): string {
+  return config.paths.genesis === undefined ? '<file>' : typed(cwd, config.paths.genesis)
+}
+
 export type Endpoint = Omit<Connection, 'ask' | 'client'>
 
-async function findEndpoint(context: CommandContext, options: Options): Promise<Endpoint> {
+async function findEndpoint(context: CommandContext, options: Options, given: string | undefined): Promise<Endpoint> {
   const config = await findConfig(context, options)
   const url = options.text('url') ?? config.network.na_endpoint ?? localUrl(config)
   // A pin that cannot be read is an error. Trust on first use would silently ignore it.
-  const genesis = config.paths.genesis
+  const genesis = given === undefined ? config.paths.genesis : resolve(context.cwd, given)
   const block = genesis === undefined ? undefined : await loadVerifiedGenesis(genesis)
   if (block === undefined || genesis === undefined) return { url, config, genesis: undefined, authorityKey: undefined }
   const followed = await openFollowedKeys(block, keysFileOf(genesis))
@@ -119,7 +137,9 @@ type Caller = Pick<ClientOptions, 'operator' | 'node'>
 
 /** Opens a connection to a known endpoint. */
 export function open(context: CommandContext, endpoint: Endpoint, caller: Caller = {}): Connection {
-  const facts = { url: endpoint.url, clock: context.now, ...caller }
+  const { url, genesis } = endpoint
+  const fetch = genesis === undefined ? {} : { fetch: fetchFromNetwork(url, genesis) }
+  const facts = { url, clock: context.now, ...fetch, ...caller }
   const ask = <Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer> =>
     withProgress(context, `Waiting for ${endpoint.url}`, async (progress) => {
       const onRetry = (pause: RetryDelay): void => progress.update(delayText(pause))

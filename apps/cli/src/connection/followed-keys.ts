@@ -1,11 +1,8 @@
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { GenesisBlock } from '@chancery/protocol'
 import { FollowedKeys } from '@chancery/sdk'
-import type { Options } from '../arguments/options.ts'
-import type { CommandContext } from '../context.ts'
 import { CommandError, usageError } from '../errors/failure.ts'
 import { FOR_ALL, errorCode, readText, replaceFile } from '../files/files.ts'
-import { loadVerifiedGenesis } from '../files/genesis-file.ts'
 
 /** Returns the file next to a genesis block with the newest block of its root and the key history. */
 export function keysFileOf(genesisFile: string): string {
@@ -24,20 +21,9 @@ export function openFollowedKeys(pinned: GenesisBlock, keysFile: string | undefi
   })
 }
 
-/**
- * Returns the keys of --genesis, or else the configured ones. Without a pin, the server would confirm its own records.
- */
-export async function requireFollowedKeys(
-  { cwd }: CommandContext,
-  options: Options,
-  configured: FollowedKeys | undefined,
-): Promise<FollowedKeys> {
-  const file = options.text('genesis')
-  if (file !== undefined) {
-    const path = resolve(cwd, file)
-    return openFollowedKeys(await loadVerifiedGenesis(path), keysFileOf(path))
-  }
-  if (configured !== undefined) return configured
+/** Without a pin, the server would confirm its own records. */
+export function requireFollowedKeys(followed: FollowedKeys | undefined): FollowedKeys {
+  if (followed !== undefined) return followed
   throw usageError(
     'No genesis block pins the authority.',
     'Give --genesis <file>, or a configuration with paths.genesis.',

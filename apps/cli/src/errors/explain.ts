@@ -10,6 +10,7 @@ import {
 } from '@chancery/sdk'
 import { hintFor } from './hints.ts'
 import { CommandError } from './failure.ts'
+import { OtherNetworkError } from './other-network.ts'
 
 /** Error as shown to the user. */
 export interface ErrorText {
@@ -26,10 +27,16 @@ export interface ErrorText {
 /** Explains any error of a command. Unknown errors are defects; the stack is shown only with CHANCERY_DEBUG. */
 export function explain(error: unknown, isDebugging = false): ErrorText {
   if (error instanceof CommandError) {
-    const { code, message, problems, hint, exitCode } = error
-    return { code, message, problems, hint, exitCode }
+    const { code, message, problems, hint, exitCode, cause } = error
+    const refusal = cause instanceof RefusedError ? { requestId: cause.requestId, details: cause.details } : {}
+    return { code, message, problems, hint, exitCode, ...refusal }
   }
   if (error instanceof RefusedError) return explainRefusal(error)
+  if (error instanceof OtherNetworkError) {
+    const hint =
+      'Nothing was asked or changed there. Check --url and network.na_endpoint. For that network give its --config.'
+    return { code: 'another_network', message: `${error.message}.`, hint, exitCode: 1 }
+  }
   if (error instanceof RequestError)
     return { code: 'usage', message: `The request cannot be made: ${error.message}.`, exitCode: 2 }
   if (error instanceof UnreachableError)
@@ -84,7 +91,7 @@ function withoutPaths(text: string): string {
 }
 
 function explainRefusal(error: RefusedError): ErrorText {
-  const { code, message, details, requestId } = error
+  const { receivedCode: code, message, details, requestId } = error
   const hint = clockHint(error) ?? hintFor(error)
   return { code, message, hint, requestId, details, exitCode: 1 }
 }

@@ -6,7 +6,7 @@ export interface CommandErrorFields {
   readonly problems?: readonly string[] | undefined
   /** What to do next, in one or two sentences. */
   readonly hint?: string | undefined
-  /** 1: refused or failed. 2: called wrongly. */
+  /** 1: refused or failed. 2: called wrongly. An error that explains another one has its code. */
   readonly exitCode?: 1 | 2
 }
 
@@ -23,7 +23,7 @@ export class CommandError extends Error {
     this.code = facts.code
     this.problems = facts.problems ?? []
     this.hint = facts.hint
-    this.exitCode = facts.exitCode ?? 1
+    this.exitCode = facts.exitCode ?? (this.cause instanceof CommandError ? this.cause.exitCode : 1)
   }
 }
 

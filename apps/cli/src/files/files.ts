@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { access, constants, lstat, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
-import { basename, dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { CommandError } from '../errors/failure.ts'
 import { shellWord } from '../output/shell-word.ts'
 
@@ -107,6 +107,13 @@ export async function readText(path: string, maxBytes?: number): Promise<string>
   })
 }
 
+/** Refuses a file that cannot be read, before a part of the program reads it that reports this in another way. */
+export async function requireReadable(cwd: string, file: string): Promise<void> {
+  await access(resolve(cwd, file), constants.R_OK).catch((error: unknown) => {
+    throw toFailure(error, file, 'read')
+  })
+}
+
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
@@ -146,8 +153,10 @@ export function toFailure(
   if (code === undefined) throw error
   const message = `${path} cannot be ${action}: ${REASONS[code] ?? code}.`
   const next = hint ?? NEXT_STEPS[code] ?? 'Check the path.'
+  // A file to read that is not there is a wrong call in every command: 1 would be a verdict about its content.
+  const exitCode = action === 'read' ? 2 : 1
   return new CommandError(
-    { code: code === 'EEXIST' ? 'file_exists' : 'file_error', message, hint: next },
+    { code: code === 'EEXIST' ? 'file_exists' : 'file_error', message, hint: next, exitCode },
     { cause: error },
   )
 }

@@ -109,7 +109,7 @@ describe('print', () => {
     expect(drain(json)).toBe(
       '{"error":{"code":"conflict","message":"No.","hint":"Do this.","details":{"a":1},"request_id":"r-1"}}\n',
     )
-    expect(drain(text)).toBe('error: No. (conflict)\n  Do this.\n  request r-1\n')
+    expect(drain(text)).toBe('error: No. (conflict)\n  a: 1\n  Do this.\n  request r-1\n')
   })
 
   it('prints one problem per line, and escapes line breaks inside a problem', () => {

@@ -36,8 +36,17 @@ export function printError(output: Output, explained: ErrorText, json: boolean, 
   const code = explained.details === undefined ? '' : ` (${explained.code})`
   output.write(`${style.bad('error:')} ${visible(explained.message)}${code}\n`)
   for (const problem of explained.problems ?? []) output.write(`  ${visible(problem)}\n`)
+  for (const [name, value] of Object.entries(explained.details ?? {})) output.write(`  ${detailLine(name, value)}\n`)
   for (const line of (explained.hint ?? '').split('\n')) if (line !== '') output.write(`  ${visible(line)}\n`)
   if (explained.requestId !== undefined) output.write(`  ${style.quiet(`request ${visible(explained.requestId)}`)}\n`)
+}
+
+const MAX_DETAIL = 300
+
+/** The messages of the contract name members of the details, so that a person needs them as well. --json has all of it. */
+function detailLine(name: string, value: JsonValue): string {
+  const text = typeof value === 'string' ? value : writeJson(value)
+  return visible(`${name}: ${text.length > MAX_DETAIL ? `${text.slice(0, MAX_DETAIL)}…` : text}`)
 }
 
 function toJson({ code, message, problems = [], hint, requestId, details }: ErrorText): JsonObject {

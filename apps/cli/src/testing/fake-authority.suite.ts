@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -28,7 +29,7 @@ export interface Reply {
 
 export interface FakeAuthority {
   readonly url: string
-  /** Without requests for /sovereign.json, which the server answers itself. */
+  /** Without requests for /sovereign.json, and for /genesis of a given file: the server answers both itself. */
   readonly asked: RecordedCall[]
   /** What /sovereign.json names. */
   surfaces: Readonly<Record<string, string>>
@@ -37,7 +38,12 @@ export interface FakeAuthority {
 
 /** A fake authority: it checks operator signatures like a real one; `reply` gives the responses. */
 export async function startFakeAuthority(
-  keys: { readonly audience: string; readonly operator: string },
+  keys: {
+    readonly audience: string
+    readonly operator: string
+    /** Path of the block that it serves. Every command asks for it first when one is configured. */
+    readonly genesis?: string
+  },
   reply: (asked: RecordedCall, count: number) => Reply,
 ): Promise<FakeAuthority> {
   const asked: RecordedCall[] = []
@@ -46,6 +52,10 @@ export async function startFakeAuthority(
       const seen = await read(request, keys)
       if (seen.route === 'GET /sovereign.json') {
         response.end(writeJson(metadataOf(keys.audience, fake.surfaces)))
+        return
+      }
+      if (seen.route === 'GET /genesis' && keys.genesis !== undefined) {
+        response.end(await readFile(keys.genesis))
         return
       }
       asked.push(seen)

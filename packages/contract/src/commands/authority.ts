@@ -19,7 +19,7 @@ export const authorityCommands: readonly Command[] = [
       },
       {
         flags: '--operator-key-tier <key-id=tier>',
-        summary: 'Tier of an operator key, standard or privileged; no default (OPERATOR_KEY_TIERS_JSON)',
+        summary: 'Tier of an operator key, standard or privileged; no default; adds to OPERATOR_KEY_TIERS_JSON',
         repeatable: true,
       },
       { flags: '--db-path <file>', summary: 'SQLite file (DB_PATH)', default: 'chancery.db' },

@@ -64,6 +64,10 @@ export const boundaryCommands: readonly Command[] = [
       NODE_HOME_OPTION,
       { flags: '--attestation <id|file>', summary: 'Attestation of this node key: its id or its file' },
       { flags: '--key <file>', summary: 'Key of a member of a partner, which has no certificate here' },
+      {
+        flags: '--genesis <file>',
+        summary: 'With --key: genesis block of the asked network; default: the configured one',
+      },
       ...PRESENTED_OPTIONS,
       { flags: '--context <file>', summary: 'JSON or YAML file with the context of the request' },
       { flags: '--resource <id>', summary: 'Also get the newest evidence record of this resource' },
@@ -75,7 +79,7 @@ export const boundaryCommands: readonly Command[] = [
         summary: 'Ask for a decision on the attestation of this node',
       },
       {
-        line: 'chancery ask ledger.read --key member.key --presented member.json --issuer BETA --url https://na.alpha.example',
+        line: 'chancery ask ledger.read --key member.key --presented member.json --issuer BETA --url https://na.alpha.example --genesis alpha-genesis.json',
         summary: 'Ask the authority of a partner',
       },
     ],

@@ -149,6 +149,7 @@ const PATHS = [
   'gateway state release-revocation',
   'gateway audit verify',
   'gateway audit export',
+  'gateway audit prune',
   'gateway follow',
   'gateway preflight',
   'cert verify',

@@ -32,6 +32,7 @@ const facts = {
     purpose: 'Shows how requests would be decided with an active policy; nothing is signed or stored.',
     errors: [
       'boundary_policy_invalid',
+      'context_too_large',
       'evidence_store_disabled',
       'invalid_boundary_policy',
       'invalid_context',

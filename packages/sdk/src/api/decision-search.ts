@@ -171,10 +171,11 @@ export function decisionSearchApi({ call }: Connection): DecisionSearchApi {
       }),
     rejections: (page = {}, options) =>
       call({ route: evidence.rejected, query: { ...page }, read: json((value) => readRejections(value, '')), options }),
-    counts: ({ split, ...query } = {}, options) =>
+    // Split by nothing is no split: the authority refuses an empty value.
+    counts: ({ split = [], ...query } = {}, options) =>
       call({
         route: evidence.counts,
-        query: { ...query, ...omitUndefined({ split: split?.join(',') }) },
+        query: { ...query, ...omitUndefined({ split: split.length === 0 ? undefined : split.join(',') }) },
         read: json((value) => readCounts(value, '')),
         options,
       }),

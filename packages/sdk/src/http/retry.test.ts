@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { Endpoints } from './endpoints.ts'
 import { ResponseError, RefusedError, UnreachableError } from '../errors.ts'
+import type { RefusedCode } from '../errors.ts'
 import { canRetry, withRetry } from './retry.ts'
 import type { RetryDelay, RetryOptions } from './retry.ts'
 
-function refused(status: number, code: string, more: Partial<RefusedError> = {}): RefusedError {
+function refused(status: number, code: RefusedCode, more: Partial<RefusedError> = {}): RefusedError {
   return new RefusedError({
     status,
     code,

@@ -17,6 +17,8 @@ interface SettingFacts<T> {
   readonly readFlags?: (texts: readonly string[]) => T
   /** Text for the default in the reference, when the value itself does not explain it. */
   readonly defaultText?: string
+  /** Adds the flags to the variable; without it they replace it. A method, so that settings of all types fit one table. */
+  addFlags?(configured: T, given: T): T
   /** The value is never shown, neither in problems nor in the reference. */
   readonly secret?: boolean
   /** Other programs read this name too (PORT): with a settings file it is taken from the file only. */
@@ -150,9 +152,15 @@ export function readSettings<const Definitions extends SettingDefinitions>(
 function readOne(definition: Setting<unknown>, variables: Variables, sources: SettingSources): unknown {
   const { flag } = definition
   if (flag !== undefined && Object.hasOwn(sources.flags, flag)) {
-    const given = sources.flags[flag] ?? []
-    return readFlag(definition, flag, typeof given === 'string' ? [given] : given)
+    const texts = sources.flags[flag] ?? []
+    const given = readFlag(definition, flag, typeof texts === 'string' ? [texts] : texts)
+    return definition.addFlags?.(readVariable(definition, variables), given) ?? given
   }
+  return readVariable(definition, variables)
+}
+
+function readVariable(definition: Setting<unknown>, variables: Variables): unknown {
+  const { flag } = definition
   const found = variables.find(definition)
   if (found !== undefined) {
     const where = found.overFile ? 'in the environment ' : ''

@@ -3,8 +3,8 @@ import { isTracing } from '@chancery/service-kit'
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
 import type { PostgresPool } from 'kysely'
 import pg from 'pg'
-import { DatabaseUnavailableError, LockTimeoutError } from '../database.ts'
-import type { Database, Query, Statement, Transaction } from '../database.ts'
+import { DatabaseUnavailableError, DiskFull, LockTimeoutError } from '../database.ts'
+import type { Database, Query, RoomOption, Statement, Transaction } from '../database.ts'
 import { BEGIN, PostgresClient, isRefusedCommit, sqlState } from './client.ts'
 import { LIMITS_MS, NOT_COMPILED, ServerIdentity, pooledClient } from './pooled-client.ts'
 import type { Tables } from '../tables.ts'
@@ -14,6 +14,8 @@ import { tracedQuery } from '../tracing.ts'
 import { transactOn, transactOnce, withRetries } from '../transaction.ts'
 import type { TransactOptions } from '../transaction.ts'
 import { WriteProbe } from '../probe-write.ts'
+import { DiskRoom } from '../room/disk-room.ts'
+import { postgresReserve } from '../room/postgres-reserve.ts'
 
 const { Pool, types } = pg
 
@@ -62,8 +64,9 @@ export function openPostgres(url: string, pooler: Pooler = 'none'): Database {
     commit: () => commitProbe((work) => transactOn(query, work, options)),
     writeUndone: () => undoneProbe(query, options),
     grow: () => growPostgres(query),
-    isFull: (error) => sqlState(error) === DISK_FULL,
+    isFull,
   })
+  const room = new DiskRoom(postgresReserve(query, isFull, sqlState))
   lost.push(() => probe.doubt())
   const { refused } = probe
 
@@ -71,31 +74,39 @@ export function openPostgres(url: string, pooler: Pooler = 'none'): Database {
     engine: 'postgres',
     location: describeUrl(url),
     read: query,
-    write: (work, { cachedPlans, pipelined, unlimited } = {}) => {
-      if (pipelined === true) return transactPipelined(named, work, options).catch(refused)
-      return transactOn(
-        cachedPlans === true ? cached : query,
-        async (tx) => {
-          if (unlimited === true) await sql`set local statement_timeout = 0`.execute(tx.query)
-          return work(tx)
-        },
-        options,
-      ).catch(refused)
+    room,
+    write: (work, { cachedPlans, pipelined, unlimited, room: kind = 'service' } = {}) => {
+      if (pipelined === true) return room.run(kind, () => transactPipelined(named, work, options)).catch(refused)
+      const attempt = () =>
+        transactOn(
+          cachedPlans === true ? cached : query,
+          async (tx) => {
+            if (unlimited === true) await sql`set local statement_timeout = 0`.execute(tx.query)
+            return work(tx)
+          },
+          options,
+        )
+      return room.run(kind, attempt).catch(refused)
     },
-    run: <Input, Row>(statement: Statement<Input, Row>, input: Input) => {
+    run: <Input, Row>(statement: Statement<Input, Row>, input: Input, { room: kind = 'service' }: RoomOption = {}) => {
       const { name, isRead, postgres } = statement
       // A change is committed only after the answer to BEGIN has said which server it is.
       if (isPooled && isRead !== true)
-        return transactPipelined(named, (tx) => tx.run(statement, input), options).catch(refused)
-      return withRetries(options, async () => {
-        const { rows } = await named.query({ name, text: postgres.text, values: [...postgres.values(input)] })
-        if (isRead !== true) faultAfterCommit(statement)
-        return rows as readonly Row[]
-      }).catch(refused)
+        return room.run(kind, () => transactPipelined(named, (tx) => tx.run(statement, input), options)).catch(refused)
+      const attempt = () =>
+        withRetries(options, async () => {
+          const { rows } = await named.query({ name, text: postgres.text, values: [...postgres.values(input)] })
+          if (isRead !== true) faultAfterCommit(statement)
+          return rows as readonly Row[]
+        })
+      return (isRead === true ? attempt() : room.run(kind, attempt)).catch(refused)
     },
     onConnectionLost: (listener) => void lost.push(listener),
     confirmServer: () => identity.confirm(),
-    checkWritable: () => probe.check(),
+    async checkWritable() {
+      room.requireService()
+      await probe.check()
+    },
     async close() {
       // `cached` has no other resources.
       await named.end()
@@ -208,6 +219,10 @@ function describeUrl(text: string): string {
   const user = url.username === '' ? '' : `${url.username}@`
   const port = url.port === '' ? '' : `:${url.port}`
   return `${url.protocol}//${user}${url.hostname}${port}${url.pathname}`
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof DiskFull || sqlState(error) === DISK_FULL
 }
 
 /** Serialisation failure and deadlock: the server rolled back everything. */

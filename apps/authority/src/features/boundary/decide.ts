@@ -74,6 +74,7 @@ async function decideOn(
     events: [{ type: 'boundary_decision_made', details }],
     basisVersion,
     attempt: readAttempt(call, now),
+    owners: [{ kind: 'operator', name: call.operator.key_id }],
     answer,
   })
   if (text === answer.text) countDecision(parts, 'operator', decision, false)

@@ -4,6 +4,7 @@ import {
   basisEnd,
   boundaryDecisionForm,
   boundaryQuestions,
+  canonicalJson,
   draftBoundaryDecision,
   draftJustification,
   evaluateBoundary,
@@ -33,6 +34,7 @@ import type { BasisVersion } from '../../database/locks/decision-basis.ts'
 import type { Attempt } from '../../requests/idempotency.ts'
 import type { BoundaryState } from './parts.ts'
 import type { ResolvedBasis } from './basis.ts'
+import type { ByteOwner } from '../evidence/index.ts'
 import { countDecision } from './count-decision.ts'
 import { untilStored } from './until-stored.ts'
 
@@ -43,6 +45,8 @@ export interface Question extends ResolvedBasis {
   /** Reads the basis again, with everything that can refuse the request. */
   readonly resolveAgain: () => Promise<ResolvedBasis>
   readonly asked_by: Asker
+  /** Whose share of the engines and other systems it uses. */
+  readonly caller: string
   /** Names for the audit event. */
   readonly named?: JsonObject
   readonly attempt: (now: Instant) => Attempt | undefined
@@ -51,6 +55,8 @@ export interface Question extends ResolvedBasis {
   /** The resource whose head an authorized response has. */
   readonly resource_id?: string | undefined
   readonly callerNonce?: NonceClaim
+  /** Whose bytes of the day the stored decision uses. */
+  readonly owners: readonly ByteOwner[]
 }
 
 /** Decides under the active policies, signs, and stores decision and audit event before the response is sent. */
@@ -98,7 +104,8 @@ async function decideOnce(call: Call, parts: BoundaryState, question: Question, 
     text: proofText,
     whole: proofWhole,
   } = await parts.signing.signFormText(justificationForm, drafted)
-  const shown = question.showsContext ? `,"context":${writeJson(asJson(context))}` : ''
+  // In canonical form, as the store has it: a repeat of the answer takes it from there.
+  const shown = question.showsContext ? `,"context":${canonicalJson(asJson(context))}` : ''
   const head = await headOf(parts, question, decision)
   const text = `{"decision":${decisionText},"justification_proof":${proofText}${shown}${head}}`
   const stored = await parts.evidence.recordDecision({
@@ -110,6 +117,7 @@ async function decideOnce(call: Call, parts: BoundaryState, question: Question, 
     basisVersion,
     attempt: question.attempt(parts.clock.now()),
     callerNonce: question.callerNonce,
+    owners: question.owners,
     answer: { status: 201, text },
   })
   if (stored.text === text) countDecision(parts, question.asked_by, decision, basis.kind === 'presented')
@@ -145,7 +153,7 @@ async function evaluateAsked(parts: BoundaryState, question: Question, asking: A
     const first = { basis, context, policies, policyRequired, now }
     const asked = boundaryQuestions(first)
     if (asked.length === 0) return { basis, context, evaluation: evaluateBoundary(first), basisVersion }
-    const answers = await askGates(parts, asked, context.requester_sovereign_id)
+    const answers = await askGates(parts, asked, question.caller)
     asking.answered = { answers, now, context_id: context.context_id }
     read = await readAgain(parts, question)
   }

@@ -12,9 +12,7 @@ import type { RevocationFeeds } from '../revocation-feeds/index.ts'
 import type { DecisionCounts } from './decision-counts.ts'
 
 export interface BoundaryParts
-  extends
-    FeatureBase,
-    Pick<Core, 'limits' | 'nonces' | 'operators' | 'operatorsFile' | 'revokedOperatorKeys' | 'rollback' | 'versions'> {
+  extends FeatureBase, Pick<Core, 'limits' | 'nonces' | 'operators' | 'revokedOperatorKeys' | 'rollback' | 'versions'> {
   readonly settings: Pick<
     AuthoritySettings,
     | 'boundaryPolicyEnforcement'
@@ -22,6 +20,7 @@ export interface BoundaryParts
     | 'evidenceStore'
     | 'foreignFeedMaxAgeSeconds'
     | 'nodeDecisions'
+    | 'partnerContactMaxAgeSeconds'
     | 'requireParentKind'
   >
   readonly agreements: Agreements
@@ -29,7 +28,7 @@ export interface BoundaryParts
   readonly boundaryPolicies: BoundaryPolicies
   readonly enrollment: Pick<Enrollment, 'findCertificate'>
   readonly evidence: Evidence
-  readonly partners: Pick<Partners, 'maxFeedAge'>
+  readonly partners: Pick<Partners, 'freshness'>
   readonly recognitionPolicy: RecognitionPolicy
   readonly recognitionTreaties: RecognitionTreaties
   readonly revocationFeeds: RevocationFeeds

@@ -19,6 +19,7 @@ import { countCertificates } from './preview.ts'
 import { NO_TEXT, findProblem, insertLost } from './unknown-certificates.ts'
 import type { LostCertificate } from './unknown-certificates.ts'
 import { publishVersion } from './publish.ts'
+import { reclaimRoom, removeReservedLists } from './remove-reserved.ts'
 import { chunks, findActiveVersion, findEntries } from './queries.ts'
 import type { CrlVersion } from './queries.ts'
 import { addSuperseded } from './superseded.ts'
@@ -65,6 +66,7 @@ export async function revokeBatch(
     for (const request of requests) checked.push(await checkRequest(tx, parts, request, changes))
     faultPoint('revoke-marked')
     const published = await publishChange(tx, parts, previous, changes)
+    if (published !== undefined) await removeReservedLists(tx, parts, published.version.sequence)
     const active = published?.version ?? previous
     const answers: (StoredResponse | Error)[] = []
     for (const [index, verdict] of checked.entries()) {
@@ -77,6 +79,7 @@ export async function revokeBatch(
     return { outcomes: answers, stored: published?.stored }
   })
   faultPoint('revoke-committed')
+  if (parts.database.room.isReserveInUse) await reclaimRoom(parts)
   if (stored !== undefined) setCurrent(parts, stored)
   return outcomes
 }

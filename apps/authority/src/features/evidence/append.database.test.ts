@@ -44,6 +44,7 @@ describe('recordDecision', () => {
           events: [],
           basisVersion,
           attempt: undefined,
+          owners: [],
           answer: { status: 201, text: decision.decision_id },
         }),
       ),
@@ -86,6 +87,7 @@ describe('recordDecision', () => {
           events: [],
           basisVersion,
           attempt: undefined,
+          owners: [],
           answer: { status: 201, text: '{}' },
         }),
       ),
@@ -157,7 +159,10 @@ describe('recordDecision', () => {
   it('repeats the response of the same attempt without another entry', async () => {
     const { decision, context, basisVersion } = await makeDecision(evidence.na, evidence.clock, {})
     const attempt = { scope: 's', key: 'k', bodyDigest: 'd', expires_at: '2027-01-01T00:00:00.000000Z' }
-    const made = { decision, context, basisVersion, events: [], attempt, answer: { status: 201, text: '{"n":1}' } }
+    const made = {
+      ...{ decision, context, basisVersion, events: [], attempt, owners: [] },
+      answer: { status: 201, text: '{"n":1}' },
+    }
     expect(await evidence.na.features.evidence.recordDecision(made)).toEqual({ status: 201, text: '{"n":1}' })
     const other = await makeDecision(evidence.na, evidence.clock, {})
     const again = { ...made, ...other, answer: { status: 201, text: '{"n":2}' } }

@@ -8,6 +8,7 @@ import type { EvidenceState } from './state.ts'
 import type { Transaction } from '../../database/database.ts'
 import { lockEvidenceHead } from './queries/chain.ts'
 import { findNamed } from './queries/lookups.ts'
+import { storeDecisionResponse } from '../../requests/idempotency.ts'
 import type { StoredResponse } from '../../requests/idempotency.ts'
 import { holdBasisVersion } from '../../database/locks/decision-basis.ts'
 import type { BasisVersion } from '../../database/locks/decision-basis.ts'
@@ -80,7 +81,7 @@ export async function appendBatch(
       await batch.write(tx)
       return { answers, batch, head, basisVersion: basis }
     },
-    { cachedPlans: true, pipelined: true },
+    { cachedPlans: true, pipelined: true, room: 'growth' },
   )
   parts.storeSize.entries = before.last_sequence
   if (basisVersion !== undefined) parts.lastBasis.version = basisVersion
@@ -119,15 +120,19 @@ async function appendDecision(
 ): Promise<StoredResponse | Error> {
   const claimed = await claimDecision(tx, item, { basisVersion, now: batch.now })
   if (claimed !== undefined) return claimed
-  const { decision, context, proof, texts } = item
-  const subject = decisionSubject({ decision, context })
+  const { decision, proof, texts } = item
+  const context = canonicalJson(asJson(item.context))
+  const subject = decisionSubject({ decision, context: item.context })
   // C({ context, decision }).
-  const payload = `{"context":${canonicalJson(asJson(context))},"decision":${texts?.decision ?? canonicalJson(asJson(decision))}}`
-  const { entry } = batch.append(subject, payload, null, decisionFacts(decision, context))
+  const payload = `{"context":${context},"decision":${texts?.decision ?? canonicalJson(asJson(decision))}}`
+  const { entry } = batch.append(subject, payload, null, decisionFacts(decision, item.context))
+  const { store_sequence } = entry
+  if (item.attempt !== undefined)
+    await storeDecisionResponse(tx, item.attempt, item.answer, { context, store_sequence })
   if (proof !== undefined)
     batch.append({ ...subject, entry_kind: 'justification' }, texts?.proof ?? canonicalJson(asJson(proof)), null)
   const { decision_id } = decision
-  batch.addEvent({ type: 'decision_stored', details: { decision_id, store_sequence: entry.store_sequence } })
+  batch.addEvent({ type: 'decision_stored', details: { decision_id, store_sequence } })
   for (const event of item.events) batch.addEvent(event)
   return item.answer
 }

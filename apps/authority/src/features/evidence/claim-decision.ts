@@ -3,7 +3,7 @@ import { spendNonceInside } from '../../auth/nonces.ts'
 import type { NonceClaim } from '../../auth/nonces.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { BasisVersion } from '../../database/locks/decision-basis.ts'
-import { findStoredResponse, forgetAttempt, storeResponse } from '../../requests/idempotency.ts'
+import { findStoredResponse, forgetAttempt } from '../../requests/idempotency.ts'
 import type { Attempt, StoredResponse } from '../../requests/idempotency.ts'
 
 /** What the transaction checks that stores a decision. */
@@ -24,12 +24,12 @@ export class BasisChangedError extends Error {
 }
 
 /**
- * Claims the key and the nonce of a decision. Returns undefined when the decision is to be stored; otherwise the earlier
- * response, or why it must not be stored. An allowed decision is not stored after a revocation that it did not see.
+ * Claims the key and the nonce of a decision. Returns undefined when the decision is to be stored with its
+ * response; otherwise the earlier response, or why it must not be stored. An allowed decision is not stored after a revocation that it did not see.
  */
 export async function claimDecision(
   tx: Transaction,
-  { decision, basisVersion, attempt, callerNonce, answer }: DecisionClaim,
+  { decision, basisVersion, attempt, callerNonce }: DecisionClaim,
   current: { readonly basisVersion: BasisVersion | undefined; readonly now: string },
 ): Promise<StoredResponse | Error | undefined> {
   if (attempt !== undefined) {
@@ -47,7 +47,6 @@ export async function claimDecision(
       : callerNonce !== undefined && !(await spendNonceInside(tx, callerNonce))
         ? new Refusal('caller_proof_rejected', { reason: 'replayed' })
         : undefined
-  if (attempt !== undefined)
-    await (refused === undefined ? storeResponse(tx, attempt, answer) : forgetAttempt(tx, attempt))
+  if (attempt !== undefined && refused !== undefined) await forgetAttempt(tx, attempt)
   return refused
 }

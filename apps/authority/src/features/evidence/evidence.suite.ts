@@ -194,6 +194,7 @@ async function decide(na: TestAuthority, clock: ManualClock, wishes: DecisionWis
     events: [],
     basisVersion: made.basisVersion,
     attempt: undefined,
+    owners: [],
     answer: { status: 201, text: canonicalJson(asJson(made.decision)) },
   })
   return made

@@ -1,5 +1,6 @@
 import { evidence } from '@chancery/contract'
 import type { BoundaryDecision, ContextRecord, Instant, JustificationProof } from '@chancery/protocol'
+import { asJson, canonicalJson } from '@chancery/protocol'
 import { CodedPages } from '@chancery/service-kit'
 import { bind } from '../../auth/access.ts'
 import { bindRead } from '../../auth/replica-routes.ts'
@@ -15,6 +16,7 @@ import { registerKey } from './register-key.ts'
 import { resourceHeads } from './resource-heads.ts'
 import { resources } from './resources.ts'
 import { retention } from './retention.ts'
+import { forRevocations } from '../../database/room/for-revocations.ts'
 import { retireKey } from './retire-key.ts'
 import { search } from './search.ts'
 import { status } from './status.ts'
@@ -32,6 +34,9 @@ import type { AppendListener } from './append-listeners.ts'
 import { UnchainedDecisions } from './unchained-decisions.ts'
 import type { DecisionClaim } from './claim-decision.ts'
 import type { AppendItem, DecisionItem } from './append.ts'
+import { DailyBytes } from './daily-bytes.ts'
+import { refuseWithoutRoom } from './disk-space.ts'
+import type { ByteOwner } from './daily-bytes.ts'
 import { EntryRoom } from '../../database/partitions/entry-room.ts'
 import { ExecutorKeyCache } from './executor-key-cache.ts'
 import { describeStored } from './describe-decisions.job.ts'
@@ -44,6 +49,7 @@ import { SignatureChecks } from './signature-checks.ts'
 import { StoreVerifier } from './store-verifier.ts'
 import { sweepRemoved } from './sweep.job.ts'
 
+export type { ByteOwner } from './daily-bytes.ts'
 export { listDecidedContexts } from './decision-contexts.ts'
 export type { DecisionRange } from './decision-contexts.ts'
 export { BasisChangedError } from './claim-decision.ts'
@@ -57,6 +63,18 @@ export interface SignedDecision extends DecisionClaim {
   readonly proof?: JustificationProof
   readonly texts?: DecisionItem['texts']
   readonly events: readonly AuditEvent[]
+  /** Whose bytes of the day it uses. */
+  readonly owners: readonly ByteOwner[]
+}
+
+/** Rows of the audit log, of indexes and of counters, about. */
+const OTHER_ROWS_BYTES = 2048
+
+/** About what a decision adds to the database, as it is before compression. */
+function bytesOf({ answer, context }: SignedDecision): number {
+  const text = canonicalJson(asJson(context))
+  // Stored once, whether the answer repeats it or not.
+  return answer.text.length + (answer.text.includes(text) ? 0 : text.length) + OTHER_ROWS_BYTES
 }
 
 type ResourceHead = { readonly resource_sequence: number; readonly record_digest: string | null }
@@ -98,6 +116,7 @@ function openState(parts: EvidenceParts): EvidenceState {
     exportPages: new CodedPages(),
     room: new EntryRoom(parts.database),
     storeSize: { entries: 0 },
+    dailyBytes: new DailyBytes(parts),
     lastBasis: { version: undefined },
   }
 }
@@ -121,7 +140,7 @@ export function openEvidence(parts: EvidenceParts): Evidence {
       bind(evidence.status, (call) => status(call, handlerParts)),
       bind(evidence.executorKeys, (call) => executorKeys(call, handlerParts)),
       bind(evidence.registerKey, (call) => registerKey(call, handlerParts)),
-      bind(evidence.retireKey, (call) => retireKey(call, handlerParts)),
+      bind(evidence.retireKey, (call) => retireKey(call, forRevocations(handlerParts))),
       bind(evidence.retention, (call) => retention(call, handlerParts)),
       bind(evidence.anchors, (call) => anchors(call, handlerParts)),
       bind(evidence.anchor, (call) => anchor(call, handlerParts)),
@@ -129,15 +148,19 @@ export function openEvidence(parts: EvidenceParts): Evidence {
     ],
     jobs: [
       { name: 'evidence-anchor', everySeconds: 60, run: () => appender.anchorNow() },
+      { name: 'count-bytes', everySeconds: 5, run: () => own.dailyBytes.flush() },
       { name: 'evidence-rejections', everySeconds: 15, run: () => appender.appendSummaries() },
       { name: 'evidence-facts', everySeconds: 60, run: (signal) => describeStored(own, signal) },
       { name: 'evidence-partitions', everySeconds: 60, run: (signal) => keepEvidencePartitions(own, signal) },
       { name: 'evidence-sweep', everySeconds: 60, run: (signal) => sweepRemoved(own, signal) },
     ],
-    recordDecision: (made) =>
-      parts.settings.evidenceStore
-        ? appender.append({ kind: 'decision', ...made, proof: made.proof })
-        : unchained.record(made),
+    async recordDecision(made) {
+      // Before anything is stored: what a caller causes has an owner and an end, denied requests too.
+      await refuseWithoutRoom(own)
+      await own.dailyBytes.take(made.owners, bytesOf(made))
+      if (!parts.settings.evidenceStore) return unchained.record(made)
+      return appender.append({ kind: 'decision', ...made, proof: made.proof })
+    },
     basisVersion: async () => own.lastBasis.version ?? readBasisVersion(parts.database),
     appendSummaries: (now) => appender.appendSummaries(now),
     append: (item) => appender.append(item),

@@ -2,6 +2,7 @@ import { writeSortable } from '@chancery/protocol'
 import { Batcher, endOfLoopTurn } from '@chancery/service-kit'
 import type { AuditEvent } from '../../audit/record.ts'
 import { holdBasisVersion } from '../../database/locks/decision-basis.ts'
+import { storeResponse } from '../../requests/idempotency.ts'
 import type { StoredResponse } from '../../requests/idempotency.ts'
 import { claimDecision } from './claim-decision.ts'
 import type { DecisionClaim } from './claim-decision.ts'
@@ -46,13 +47,16 @@ async function storeBatch(
       const outcomes: (StoredResponse | Error)[] = []
       for (const item of items) {
         const claimed = await claimDecision(tx, item, { basisVersion: held, now })
-        if (claimed === undefined) events.push(...item.events)
+        if (claimed === undefined) {
+          if (item.attempt !== undefined) await storeResponse(tx, item.attempt, item.answer)
+          events.push(...item.events)
+        }
         outcomes.push(claimed ?? item.answer)
       }
       await parts.audit.recordAll(tx, events)
       return { answers: outcomes, basisVersion: held }
     },
-    { cachedPlans: true, pipelined: true },
+    { cachedPlans: true, pipelined: true, room: 'growth' },
   )
   parts.lastBasis.version = basisVersion
   return answers

@@ -144,7 +144,8 @@ export async function readBoundary(db: Reader): Promise<RetentionCheckpoint | un
   return readOrUndefined(() => readReceived(retentionCheckpointForm, readJson(row.checkpoint_json, ANY_COUNT)).record)
 }
 
-async function readAnchors(db: Reader): Promise<readonly StoreAnchor[]> {
+/** All stored anchors, in order. */
+export async function readAnchors(db: Reader): Promise<readonly StoreAnchor[]> {
   const anchors: StoreAnchor[] = []
   for (;;) {
     const rows = await listAnchors(db, anchors.at(-1)?.anchor_sequence ?? 0, PAGE)

@@ -134,7 +134,7 @@ function registerStandGauges(parts: HealthState): void {
   })
   registry.gauge({
     name: 'chancery_state_rollback',
-    help: 'Whether the database is rolled back: all requests are refused until it is recovered.',
+    help: 'Whether the database is rolled back, or the mark that would show it is missing: all requests are refused until it is recovered.',
     collect: () => (parts.rollback.isHalted() ? 1 : 0),
   })
   registry.gauge({

@@ -22,5 +22,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   )
   const notes = warnings.map((warning) => `\n  Note: ${warning}.`).join('')
   const data = asJson({ rule, admits, warnings, ...(audience === undefined ? {} : { audience }) })
-  return { data, text: `${context.style.good('Added')} and signed.\n${rows}${notes}` }
+  return { data, ids: [rule.rule_id], text: `${context.style.good('Added')} and signed.\n${rows}${notes}` }
 }

@@ -18,7 +18,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
       const data = await connection.ask((client) => client.admission.remove(rule_id, { reason, dryRun: true }))
       return {
         data: { ...data, dry_run: true },
-        lines: ['No node could join or renew by this rule any more.', staysText(data)],
+        lines: ['No node could join or renew by this rule any more.', staysText(context, data)],
       }
     },
     question: `Remove the rule ${visible(rule_id)} at ${connection.url}? This cannot be undone.`,
@@ -28,13 +28,13 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   return {
     data: { ...done },
     ids: done.certificates,
-    text: `${context.style.good('Removed')} ${visible(rule_id)}.\n${staysText(done)}`,
+    text: `${context.style.good('Removed')} ${visible(rule_id)}.\n${staysText(context, done)}`,
   }
 }
 
-function staysText({ valid_certificates: count, certificates, more }: RemovedRule): string {
+function staysText({ again }: CommandContext, { valid_certificates: count, certificates, more }: RemovedRule): string {
   if (count === 0) return 'No certificate of it is valid.'
-  const named = certificates.slice(0, SHOWN).map((id) => `  chancery revoke ${visible(id)}`)
+  const named = certificates.slice(0, SHOWN).map((id) => `  ${again(`chancery revoke ${visible(id)}`)}`)
   const rest = more || count > SHOWN ? ['  The rest are in --json.'] : []
   const number = more ? `More than ${count} certificates` : plural(count, 'certificate')
   return [

@@ -18,8 +18,8 @@ import { fetchCard } from './fetch-card.ts'
 
 /** Runs `agent card verify`: by certificate, list and treaty; a key or an address in the card decides nothing. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
-  const connection = await connect(context, options)
-  const { keys } = await requireFollowedKeys(context, options, connection.followed)
+  const connection = await connect(context, options, options.text('genesis'))
+  const { keys } = requireFollowedKeys(connection.followed)
   const expected = await readExpected(context, options)
   const { bytes, origin } = await fetchCard(context.cwd, args.required('card'), options.isSet('allow-http'))
   const read = await readSignedCard(bytes)

@@ -23,7 +23,11 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
       ],
       context.style,
     )
-    return { data: { expires_at, descriptor }, text: `${context.style.good('Registered')} ${facts.agent_id}.\n${rows}` }
+    return {
+      data: { expires_at, descriptor },
+      ids: [facts.agent_id],
+      text: `${context.style.good('Registered')} ${facts.agent_id}.\n${rows}`,
+    }
   }
   const [client, report, stop] = [connection.client(), reporter(context), context.stop()]
   const registration = new Registration({ context, client, report, stop, facts })

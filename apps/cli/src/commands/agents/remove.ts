@@ -10,6 +10,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const key = connection.signer.publicKey
   return {
     data: { node_public_key: key, withdrawn: true },
+    ids: [key],
     text: `${context.style.good('Removed')} the agent of ${key}.`,
   }
 }

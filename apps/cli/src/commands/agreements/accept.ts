@@ -19,8 +19,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   )
   const text = `${describeAgreement(record, style)}${saved}`
   const isForeign = given === undefined && offer.offerer_sovereign_id !== own
-  if (!isForeign) return { data: record, text: `${style.good('Agreed:')}\n${text}` }
+  const ids = [record.agreement_id]
+  if (!isForeign) return { data: record, ids, text: `${style.good('Agreed:')}\n${text}` }
   const [half, original] = [options.text('out') ?? 'half.json', args.required('offer')]
   const hint = `${visible(offer.offerer_sovereign_id)} must sign it, too:\n  chancery agreement cosign ${half} --offer ${original} --out agreement.json`
-  return { data: record, text: `${style.good('Accepted, half signed:')}\n${text}\n${hint}` }
+  return { data: record, ids, text: `${style.good('Accepted, half signed:')}\n${text}\n${hint}` }
 }

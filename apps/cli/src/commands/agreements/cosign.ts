@@ -15,5 +15,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     connection.ask((client) => client.agreements.cosign({ agreement, original_offer })),
   )
   const text = `${style.good('Agreed, signed by both:')}\n${describeAgreement(record, style)}${saved}`
-  return { data: record, text }
+  return { data: record, ids: [record.agreement_id], text }
 }

@@ -15,5 +15,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     connection.ask((client) => client.agreements.counter({ offer, ...terms })),
   )
   const text = describeTerms(record, record.agreed_terms, style, [['offer', record.offer_id]])
-  return { data: record, text: `${style.good('Countered:')}\n${text}${saved}` }
+  return { data: record, ids: [record.offer_id], text: `${style.good('Countered:')}\n${text}${saved}` }
 }

@@ -29,5 +29,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ['trust', verdict],
   ] as const
   const text = describeTerms(record, record.requested_terms, style, more)
-  return { data: record, text: `${style.good('Offered:')}\n${text}${saved}` }
+  return { data: record, ids: [record.offer_id], text: `${style.good('Offered:')}\n${text}${saved}` }
 }

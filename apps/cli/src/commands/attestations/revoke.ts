@@ -18,8 +18,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   })
   if (only !== undefined) return only
   const done = await connection.ask((client) => client.attestations.revoke(id, { reason }))
-  const text = `${context.style.good('Revoked')} attestation ${visible(done.attestation_id)}.\nPartner networks refuse it after they import the feed: chancery feed export`
-  return { data: { ...done, forecast: preview.data }, text }
+  const text = `${context.style.good('Revoked')} attestation ${visible(done.attestation_id)}.\nPartner networks refuse it after they import the feed: ${context.again('chancery feed export')}`
+  return { data: { ...done, forecast: preview.data }, ids: [done.attestation_id], text }
 }
 
 function describePreview(preview: AttestationPreview): Preview {

@@ -2,10 +2,11 @@ import { visible } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
+import { typed } from '../../files/files.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { withProgress } from '../../output/progress.ts'
-import { megabytes, pathOf, progressText, successOf, toHostArguments } from './maintenance.ts'
+import { megabytes, pathOf, progressText, settingsWords, successOf, toHostArguments } from './maintenance.ts'
 import { plural } from '../../output/plural.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
@@ -49,7 +50,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
         ]),
     ...(isNoted ? [] : [context.style.warn(`The database did not record this backup. ${NOT_NOTED}`)]),
     'Not included: private keys, settings and the high-water mark. Back them up separately.',
-    `Test it: chancery authority rehearse --from ${visible(to)}, with the same settings.`,
+    `Test it: chancery authority rehearse --from ${typed(context.cwd, to)}${settingsWords(toHostArguments(context, options, ['--to']))}`,
   ]
   const data = { folder: to, manifest: manifest as unknown as JsonObject, behind, bytes, seconds }
   return { data, text: text.join('\n') }

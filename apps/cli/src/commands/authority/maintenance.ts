@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { shellWord } from '../../output/shell-word.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
 import type { Options } from '../../arguments/options.ts'
@@ -21,6 +22,12 @@ export function toHostArguments(
   const { flags, ...rest } = toStartArguments(context, options)
   const settings = Object.entries(flags).filter(([flag]) => !own.includes(flag))
   return { ...rest, flags: Object.fromEntries(settings) }
+}
+
+/** Returns the given settings for the command line of a hint. */
+export function settingsWords({ flags, envFile }: StartArguments): string {
+  const given = [...(envFile === undefined ? [] : [['--env-file', envFile] as const]), ...Object.entries(flags)]
+  return given.flatMap(([flag, value]) => [value].flat().map((each) => ` ${flag} ${shellWord(each)}`)).join('')
 }
 
 /** Returns the absolute path of an option, relative to the working directory. */

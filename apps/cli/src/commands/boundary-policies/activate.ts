@@ -25,7 +25,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const rest =
     before === null ? '' : before === version ? ' It was in force already.' : ` Version ${before} is out of force.`
   const text = `${context.style.good('In force:')} ${visible(id)} version ${version}.${rest}`
-  return { data: { ...done, simulation: preview.data }, text }
+  return { data: { ...done, simulation: preview.data }, ids: [id], text }
 }
 
 /** Simulates the stored version; without contexts there is nothing to compare. */

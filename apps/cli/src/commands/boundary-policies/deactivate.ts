@@ -17,5 +17,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     if (!versions.some((each) => each.version === version)) throw missingRecord('boundary_policy_not_found')
   })
   const done = await connection.ask((client) => client.boundaryPolicies.deactivate(id, version))
-  return { data: done, text: `${context.style.good('Out of force:')} ${visible(id)} version ${version}.` }
+  return { data: done, ids: [id], text: `${context.style.good('Out of force:')} ${visible(id)} version ${version}.` }
 }

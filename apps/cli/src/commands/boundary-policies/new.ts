@@ -18,5 +18,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   await writeNewFile(policy, examplePolicy(id), FOR_ALL)
   await writeNewFile(cases, exampleCases(id), FOR_ALL)
   const text = `${style.good('Written:')} ${typed(cwd, policy)} and ${typed(cwd, cases)}\nNext: chancery boundary-policy test ${folder}`
-  return { data: { policy_id: id, policy_file: policy, cases_file: cases }, text }
+  return { data: { policy_id: id, policy_file: policy, cases_file: cases }, ids: [id], text }
 }

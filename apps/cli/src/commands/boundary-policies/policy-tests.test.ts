@@ -126,7 +126,7 @@ describe('boundary-policy test', () => {
   })
 
   it('refuses a folder with nothing in it, and never overwrites', async () => {
-    expect((await setup.run('boundary-policy test /nowhere')).code).toBe(1)
+    expect((await setup.run('boundary-policy test /nowhere')).code).toBe(2)
     expect((await setup.run('boundary-policy new pay')).stderr).toContain('exists already')
     expect((await setup.run('boundary-policy new a/b')).code).toBe(2)
   })

@@ -1,6 +1,7 @@
 import { findPolicyWarnings, visible } from '@chancery/protocol'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
+import { shellWord } from '../../output/shell-word.ts'
 import type { Result } from '../../output/result.ts'
 import { saveRecord } from '../../files/save-record.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
@@ -17,8 +18,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     connection.ask((client) => client.boundaryPolicies.publish(intent)),
   )
   const { policy_id, version } = record
-  const next = `Not in force yet: chancery boundary-policy activate ${visible(policy_id)} ${version}`
+  const next = `Not in force yet: ${context.again(`chancery boundary-policy activate ${shellWord(policy_id)} ${version}`)}`
   const warnings = findPolicyWarnings(record).map(({ message }) => `\n${style.warn('Warning:')} ${visible(message)}`)
   const text = `${style.good('Published:')}\n${describePolicy(record, style)}${saved}${warnings.join('')}\n${next}`
-  return { data: record, text }
+  return { data: record, ids: [policy_id], text }
 }

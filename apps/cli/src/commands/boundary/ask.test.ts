@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import type { JsonObject } from '@chancery/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openNetwork } from '../../testing/real-authority.suite.ts'
@@ -7,7 +7,7 @@ import type { RealNetwork } from '../../testing/real-authority.suite.ts'
 let network = undefined as unknown as RealNetwork
 let attestation: string
 beforeAll(async () => {
-  network = await openNetwork({ NA_NODE_DECISIONS: 'own' })
+  network = await openNetwork({ NA_NODE_DECISIONS: 'partners' })
   const { json } = await network.join('node', '--json')
   const key = String((json()['certificate'] as JsonObject)['node_public_key'])
   const line = `attestation issue ${key} --role role:client --capability ledger.read --out member.json --json`
@@ -43,6 +43,22 @@ describe('ask', () => {
     expect([refused.code, refused.stdout]).toEqual([2, ''])
     const both = await network.run(`ask ledger.read --home node --attestation ${attestation} --presented x.json`)
     expect(both.code).toBe(2)
+  })
+
+  it('prints details and request id of a refusal, as text and as JSON', async () => {
+    const record = await readFile(network.setup.path('member.json'), 'utf8')
+    await writeFile(network.setup.path('foreign.json'), record.replaceAll('TEST-NET', 'NOBODY-NET'))
+    const line =
+      'ask ledger.read --key node/node.key --presented foreign.json --issuer NOBODY-NET --config operator.toml'
+    const asText = await network.run(line)
+    expect(asText.stderr).toMatch(/\n  reason: [a-z_]+\n/)
+    expect(asText.stderr).toMatch(/request [0-9a-f-]{36}\n/)
+    const { details, request_id } = (await network.run(`${line} --json`)).errorJson()['error'] as JsonObject
+    expect([asText.code, details, request_id]).toEqual([
+      2,
+      expect.objectContaining({ reason: expect.stringMatching(/^[a-z_]+$/) }),
+      expect.stringMatching(/^[0-9a-f-]{36}$/),
+    ])
   })
 
   it('exits with 2 when the authority is not reachable', async () => {

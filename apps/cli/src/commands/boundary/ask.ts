@@ -56,13 +56,14 @@ interface Caller {
 async function openCaller(context: CommandContext, options: Options): Promise<Caller> {
   const key = options.text('key')
   if (key === undefined) {
+    if (options.isSet('genesis')) throw usageError('--genesis needs --key: the folder of a node has its own block.')
     const connection = await connectAsNode(context, options)
     const { cert_id } = await loadCertificate(connection.files)
     return { connection, publicKey: connection.signer.publicKey, cert_id, keys: connection.followed.keys }
   }
   if (options.isSet('home')) throw usageError('Give --home or --key, not both.')
   const signer = await loadNodeSigner(context, key)
-  const connection = await connectWithKey(context, options, signer)
+  const connection = await connectWithKey(context, options, signer, options.text('genesis'))
   return { connection, publicKey: signer.publicKey, cert_id: undefined, keys: connection.followed?.keys }
 }
 

@@ -4,7 +4,6 @@ import { connect } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import type { Style } from '../../output/style.ts'
 import { shellWord } from '../../output/shell-word.ts'
 
 /** Runs `trust path`: prints the hops, or the reason why there is no path with exit code 1. */
@@ -12,11 +11,11 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const [from, to] = [args.required('from'), args.required('to')]
   const connection = await connect(context, options)
   const path = await connection.ask((client) => client.connectome.trustPath(from, to))
-  return { data: path, text: describe(path, context.style), exitCode: path.trusted ? 0 : 1 }
+  return { data: path, text: describe(path, context), exitCode: path.trusted ? 0 : 1 }
 }
 
-function describe(found: ExplainedPath, style: Style): string {
-  if (!found.trusted) return `${style.bad('No path:')} ${reasonText(found)}`
+function describe(found: ExplainedPath, { style, again }: CommandContext): string {
+  if (!found.trusted) return `${style.bad('No path:')} ${reasonText(found, again)}`
   const treaties = found.path.map((edge) => `  ${visible(edge.treaty_id)}  until ${visible(edge.expires_at)}`)
   const hops = `${found.hop_count} hop${found.hop_count === 1 ? '' : 's'}`
   const caution =
@@ -35,16 +34,16 @@ export function draw({ from, path }: Pick<ExplainedPath, 'from' | 'path'>): stri
   return `${visible(from)}${hops.join('')}`
 }
 
-function reasonText({ from, to, reason, path }: ExplainedPath): string {
+function reasonText({ from, to, reason, path }: ExplainedPath, again: CommandContext['again']): string {
   const pair = `${visible(from)} ──╳──▶ ${visible(to)}`
   if (from === to) return `${pair}: a network needs no treaty with itself. (${reason})`
   const [edge] = path
   if (reason === 'direct_treaty_revoked' && edge !== undefined) {
     const id = visible(edge.treaty_id)
-    return `${pair}: the treaty ${id} between them was ${edge.lifecycle_state}. (${reason})\n  See: chancery treaty inspect ${id}`
+    return `${pair}: the treaty ${id} between them was ${edge.lifecycle_state}. (${reason})\n  See: ${again(`chancery treaty inspect ${id}`)}`
   }
   if (reason === 'reported_treaty_path')
     return `${pair}: only treaties that partners report connect them. (${reason})\n  ${draw({ from, path })}`
-  const hint = `  Issue a treaty: chancery federation bootstrap <address of ${visible(to)}>, or check: chancery treaty list --subject ${shellWord(visible(to))}`
+  const hint = `  Issue a treaty: chancery federation bootstrap <address of ${visible(to)}>, or check:\n  ${again(`chancery treaty list --subject ${shellWord(visible(to))}`)}`
   return `${pair}: no chain of active treaties connects them. (${reason})\n${hint}`
 }

@@ -203,7 +203,11 @@ it('says how far it came when a later call fails', async () => {
   const key = async (name: string): Promise<string> =>
     readPublicKeyFile(await readFile(setup.path('na', 'keys', name), 'utf8'))?.value ?? ''
   const server = await startFakeAuthority(
-    { audience: await key('network-authority.pub'), operator: await key('operator.pub') },
+    {
+      audience: await key('network-authority.pub'),
+      operator: await key('operator.pub'),
+      genesis: setup.path('na', 'genesis.json'),
+    },
     ({ body }, count) => {
       if (body['dry_run'] === true) return { json: PREVIEWED }
       const done = { crl_sequence: 1, revoked_count: 1000, other_certificates: { count: 0, sample: [] } }

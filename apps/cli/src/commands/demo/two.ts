@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { addressOf } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
@@ -112,7 +112,7 @@ function tellNext(context: CommandContext, home: string, { bank, freight, servic
     `${BANK} serves ${bank.url}/, and its accounts at ${service}/accounts`,
     `${FREIGHT} serves ${freight.url}/; its agent calls the accounts every ${CALL_SECONDS} s`,
     'Ask the bank as the agent:',
-    `  ${ask} --issuer ${FREIGHT} --url ${bank.url}`,
+    `  ${ask} --issuer ${FREIGHT} --url ${bank.url} --genesis ${at(join(dirname(bank.config), 'genesis.json'))}`,
     'Revoke the agent at home. The bank denies it after its next pull, within 70 s:',
     `  chancery attestation revoke ${attestation_id} --reason left --yes --config ${at(freight.config)}`,
     'The demo keys are public. Do not expose these networks. Press Ctrl-C to stop.',

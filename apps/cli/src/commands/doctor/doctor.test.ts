@@ -1,4 +1,4 @@
-import { chmod, writeFile } from 'node:fs/promises'
+import { chmod, rename, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TestContext } from '../../testing/run-command.suite.ts'
 
@@ -18,6 +18,16 @@ describe('doctor', () => {
     expect(ran.code).toBe(1)
     expect(bad).toBe(findings.length)
     expect(findings.every(({ check, fix }) => check === 'settings' && fix !== undefined)).toBe(true)
+  })
+
+  it('finds the settings of the authority of --config, of its folder or of its paths', async () => {
+    await setup.run('init --home na --network NET', { now: () => BigInt(Date.now()) * 1000n })
+    const inFolder = await setup.run('doctor --config na/chancery.toml')
+    expect(inFolder.stdout).not.toContain('GENESIS_FILE')
+    expect(inFolder.stdout).toMatch(/genesis/)
+    await rename(setup.path('na', 'authority.env'), setup.path('na', 'moved.env'))
+    const byPaths = await setup.run('doctor --config na/chancery.toml')
+    expect(byPaths.stdout + byPaths.stderr).not.toMatch(/GENESIS_FILE: is required|NA_PRIVATE_KEY_FILE: is required/)
   })
 
   it('is readable, the worst first', async () => {

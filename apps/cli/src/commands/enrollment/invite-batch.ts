@@ -38,7 +38,7 @@ interface Made {
   readonly file: string | undefined
 }
 
-function describe({ cwd, style }: CommandContext, { request, batch, file }: Made): Result {
+function describe({ cwd, style, again }: CommandContext, { request, batch, file }: Made): Result {
   const data = {
     count: batch.count,
     batch_id: batch.batch_id,
@@ -60,7 +60,7 @@ function describe({ cwd, style }: CommandContext, { request, batch, file }: Made
   const warning = style.warn(
     'Each token is a secret and works once. Anyone with a token can join. The tokens cannot be shown again.',
   )
-  const next = `${style.title('Withdraw unused invites with:')}\n  chancery invite withdraw --batch ${batch.batch_id}`
+  const next = `${style.title('Withdraw unused invites with:')}\n  ${again(`chancery invite withdraw --batch ${batch.batch_id}`)}`
   const tokens = file === undefined ? `\n\n${batch.token_ids.join('\n')}` : ''
   return {
     data,

@@ -86,10 +86,11 @@ async function findJoinConfig(context: CommandContext, options: Options, files: 
     if (error instanceof CommandError && errorCode(error.cause) === 'ENOENT') return undefined
     throw error
   })
-  const config =
-    own === undefined ? await loadConfig({ ...context, given: options.text('config') }) : readConfig(files.config, own)
+  const saved = own === undefined ? undefined : readConfig(files.config, own)
+  const given = options.text('config')
+  const config = given === undefined && saved !== undefined ? saved : await loadConfig({ ...context, given })
   for (const warning of config.warnings) context.note(warning)
-  if (own === undefined || config.paths.node_private_key !== undefined) return config
+  if (saved === undefined || saved.paths.node_private_key !== undefined) return config
   const hint = 'Choose another folder: nodes and authorities use different files.'
   throw new CommandError({
     code: 'folder_in_use',
@@ -187,5 +188,9 @@ function describe({ cwd, style }: CommandContext, joined: Joined): Result {
     style,
   )
   const next = `${style.title('Next:')}\n  ${stay}\n  ${status}`
-  return { data, text: `${style.good('Joined')} ${genesis.network_name}.\n${rows}\n\n${next}` }
+  return {
+    data,
+    ids: [certificate.cert_id],
+    text: `${style.good('Joined')} ${genesis.network_name}.\n${rows}\n\n${next}`,
+  }
 }

@@ -15,5 +15,9 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const { node_public_key, label } = await connection.ask((client) => client.enrollment.labelNode(key, given ?? null))
   const done = label === null ? 'Removed' : 'Set'
   const what = label === null ? 'the label' : `the label ${visible(label)}`
-  return { data: { node_public_key, label }, text: `${context.style.good(done)} ${what} of ${node_public_key}.` }
+  return {
+    data: { node_public_key, label },
+    ids: [node_public_key],
+    text: `${context.style.good(done)} ${what} of ${node_public_key}.`,
+  }
 }

@@ -15,12 +15,12 @@ export interface PinSources {
   readonly config: Config
 }
 
-/** Every source that names the network. All must agree with the block of the authority. */
+/** Every source that names the network; --genesis stands for the configured one. All must agree with the served block. */
 export async function findPins({ cwd, given, saved, config }: PinSources): Promise<readonly Pin[]> {
   const pins: Pin[] = []
   if (given !== undefined) pins.push(await readPin(cwd, given))
   if (await exists(saved)) pins.push(await pinOf(saved))
-  const configured = config.paths.genesis
+  const configured = given === undefined ? config.paths.genesis : undefined
   if (configured !== undefined && configured !== saved) pins.push(await pinOf(configured))
   return pins
 }

@@ -46,5 +46,5 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     context.style,
   )
   const data = { certificate, replaces: old.cert_id }
-  return { data, text: `${context.style.good('Renewed')} the certificate.\n${rows}` }
+  return { data, ids: [certificate.cert_id], text: `${context.style.good('Renewed')} the certificate.\n${rows}` }
 }

@@ -8,6 +8,7 @@ import type { CommandContext } from '../../context.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { FOR_ALL, refuseExisting, typed, writeNewFile } from '../../files/files.ts'
 import type { Result } from '../../output/result.ts'
+import { genesisFlag } from './verify-hint.ts'
 
 /** Runs `evidence bundle`: verifies the envelope with the configured genesis block before it is written. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -39,7 +40,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     ids: [id],
     text: [
       `${context.style.good('Written:')} ${name}.`,
-      `A reader runs: chancery verify bundle ${name} --genesis genesis.json`,
+      `A reader runs: chancery verify bundle ${name} ${genesisFlag(context, connection)}`,
     ].join('\n'),
   }
 }

@@ -21,15 +21,16 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const connection = await connectAsOperator(context, options)
   const answer = await connection.ask((client) => client.evidence.counts(query))
   const [first] = answer.counts
-  if (first === undefined) return { data: asJson(answer), text: 'No decisions.' }
+  const more = answer.complete
+    ? ''
+    : '\nNot complete: there are more names, or older decisions are still being counted.'
+  if (first === undefined)
+    return { data: asJson(answer), text: `0 decisions from ${answer.since} to ${answer.until}.${more}` }
   const shown = COLUMNS.filter((name) => first[name] !== null)
   const toRow = (count: StoredDecisionCount): readonly string[] => [
     ...shown.map((name) => count[name] ?? '-'),
     String(count.decisions),
   ]
   const head = [...shown, 'decisions'].map((name) => name.toUpperCase())
-  const more = answer.complete
-    ? ''
-    : '\nNot complete: there are more names, or older decisions are still being counted.'
   return { data: asJson(answer), text: `${table(head, answer.counts.map(toRow), context.style)}${more}` }
 }

@@ -15,6 +15,7 @@ import { FOR_ALL, readText, refuseExisting, typed, writeNewFile } from '../../fi
 import { loadPageTemplate } from '../../files/evidence-page.ts'
 import { loadJsonObject } from '../../files/json-file.ts'
 import type { Result } from '../../output/result.ts'
+import { genesisFlag } from './verify-hint.ts'
 
 /** Runs `evidence pack`: verifies everything before it is written. */
 export async function run(context: CommandContext, args: Arguments, options: Options): Promise<Result> {
@@ -36,8 +37,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     `${context.style.good('Written:')} ${name}, with ${count(pack)} records.`,
     ...(unchecked.length === 0 ? [] : [`Not in it, or not checked: ${unchecked.join(', ')}.`]),
     isPage
-      ? `The auditor opens the page in a browser to read it, and verifies it with: chancery verify pack ${name} --genesis genesis.json`
-      : `The auditor runs: chancery verify pack ${name} --genesis genesis.json`,
+      ? `The auditor opens the page in a browser to read it, and verifies it with: chancery verify pack ${name} ${genesisFlag(context, connection)}`
+      : `The auditor runs: chancery verify pack ${name} ${genesisFlag(context, connection)}`,
   ]
   return {
     data: { decision_id: id, file: name, contents: { ...pack.contents }, unchecked },

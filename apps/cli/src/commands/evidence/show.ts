@@ -40,7 +40,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     '',
     table(['SEQUENCE', 'RECORDED', 'KIND', 'OUTCOME', 'RESOURCE'], rows, style),
     '',
-    `Prove it to an auditor: chancery evidence pack ${id} --out pack.json`,
+    `Prove it to an auditor: ${context.again(`chancery evidence pack ${id} --out pack.json`)}`,
   ]
   return { data: asJson({ decision_id: id, signature, entries }), ids: [id], text: parts.join('\n') }
 }

@@ -15,5 +15,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await connectAsOperator(context, options)
   const done = await connection.ask((client) => client.evidence.registerKey(key))
   const text = `${context.style.good('Registered')} ${visible(done.key_id)} for ${visible(done.executor_sovereign_id)}.`
-  return { data: { ...done }, text }
+  return { data: { ...done }, ids: [done.key_id], text }
 }

@@ -22,6 +22,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const done = await connection.ask((client) => client.evidence.retireKey(id))
   return {
     data: { ...done },
+    ids: [done.key_id],
     text: `${context.style.good('Retired')} ${visible(done.key_id)}. What it signed stays verifiable.`,
   }
 }

@@ -66,7 +66,13 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
       metadata: { genesis_fingerprint: remote.fingerprint, endpoint: remote.address, pinned_by: pinned },
     }),
   )
-  const next = `${style.title('Next:')}\n  ${partner === undefined ? `chancery feed import ${remote.address}` : `chancery partner pull ${shellWord(subject)}`}\n  chancery treaty inspect ${treaty.treaty_id}`
+  const steps = [
+    partner === undefined
+      ? `chancery feed import ${shellWord(remote.address)}`
+      : `chancery partner pull ${shellWord(subject)}`,
+    `chancery treaty inspect ${treaty.treaty_id}`,
+  ]
+  const next = `${style.title('Next:')}\n${steps.map((step) => `  ${context.again(step)}`).join('\n')}`
   const text = `${style.good('Recognised')} ${visible(subject)}.\n${describeTreaty(treaty, style)}\n\n${next}`
   return { data: { ...data, treaty, ...(partner === undefined ? {} : { partner: asJson(partner) }) }, text }
 }

@@ -47,7 +47,7 @@ describe('genesis follow', () => {
     })
     await writeFile(setup.setup.path('genesis.json'), writeJson(await signList(draft, root)))
     const ran = await follow()
-    expect([ran.code, ran.errorJson()]).toMatchObject([1, { error: { code: 'other_root' } }])
+    expect([ran.code, ran.errorJson()]).toMatchObject([1, { error: { code: 'another_network' } }])
     await expect(readFile(setup.setup.path('keys.json'))).rejects.toThrow('ENOENT')
   })
 })

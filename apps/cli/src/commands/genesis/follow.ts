@@ -21,7 +21,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   await refuseExisting([out, historyOut].filter((each) => each !== undefined))
   const pinned = await loadVerifiedGenesis(file)
   const followed = await openFollowedKeys(pinned, keysFileOf(file))
-  const connection = await connect(context, options)
+  const connection = await connect(context, options, options.required('genesis'))
   const outcome = await connection.ask((client) => followed.follow(client))
   if (outcome !== 'changed' && outcome !== 'unchanged')
     throw new CommandError({

@@ -175,7 +175,7 @@ describe('genesis verify', () => {
 
   it('says when there is no file', async () => {
     const { code, errorJson } = await setup.run('genesis verify gone.json --json')
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(errorJson()).toMatchObject({ error: { code: 'file_error' } })
   })
 })

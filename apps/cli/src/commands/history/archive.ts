@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { SUBJECT_KINDS, writeTrustHistoryPage } from '@chancery/protocol'
 import type { Arguments, Options } from '../../arguments/options.ts'
-import { connectAsOperator } from '../../connection/connection.ts'
+import { connectAsOperator, genesisWord } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { OWNER_ONLY, refuseExisting, toFailure, typed } from '../../files/files.ts'
 import { plural } from '../../output/plural.ts'
@@ -41,7 +41,7 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
   const name = typed(cwd, file)
   const text = [
     `${style.good('Written:')} ${name}, with ${plural(records, 'record')}.`,
-    `Ask it: chancery trusted RECORD --at TIME --offline ${name} --genesis genesis.json`,
+    `Ask it: chancery trusted <record> --at <time> --offline ${name} --genesis ${genesisWord(cwd, connection)}`,
   ]
   return { data: { records, file }, text: text.join('\n') }
 }

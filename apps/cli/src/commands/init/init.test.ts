@@ -150,7 +150,7 @@ describe('an existing folder', () => {
   it('may not be a file', async () => {
     await writeFile(setup.path('na'), 'precious')
     const { code, stderr } = await setup.run(`${INIT} --force`)
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(stderr).toContain('is not a folder')
   })
 })

@@ -32,5 +32,5 @@ export async function run(context: CommandContext, _args: Arguments, options: Op
     ],
     style,
   )
-  return { data, text: `${style.good('Made')} a key pair (${kind}).\n${rows}` }
+  return { data, ids: [made.publicKey], text: `${style.good('Made')} a key pair (${kind}).\n${rows}` }
 }

@@ -23,7 +23,9 @@ beforeEach(async () => {
   const operator = readPublicKeyFile(await read('keys/operator.pub'))?.value ?? ''
   policy = await signedPolicy(readPrivateKeyFile(await read('keys/network-authority.key'))?.value ?? '', 'p-1')
   reply = () => ({ json: policy })
-  server = await startFakeAuthority({ audience, operator }, (asked, count) => reply(asked, count))
+  server = await startFakeAuthority({ audience, operator, genesis: setup.path('na', 'genesis.json') }, (asked, count) =>
+    reply(asked, count),
+  )
 })
 afterEach(async () => {
   await server.close()
@@ -64,7 +66,7 @@ describe('network-policy show', () => {
   it('refuses every authority when the pinned genesis block is missing', async () => {
     await rm(setup.path('na', 'genesis.json'))
     const { code, stderr } = await run('show')
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(stderr).toContain('genesis.json cannot be read')
     expect(server.asked).toHaveLength(0)
   })

@@ -14,5 +14,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const { manifest, created } = await connection.ask((client) => client.policy.publish(request))
   const signature = await checkSignature(connection, manifest)
   const title = created ? `${style.good('Published')} and active:` : 'This version was stored before; it is active:'
-  return { data: manifest, text: `${title}\n${describePolicy(manifest, signature, style)}` }
+  return { data: manifest, ids: [manifest.policy_id], text: `${title}\n${describePolicy(manifest, signature, style)}` }
 }

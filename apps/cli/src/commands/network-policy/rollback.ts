@@ -19,6 +19,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const signature = await checkSignature(connection, manifest)
   return {
     data: manifest,
+    ids: [manifest.policy_id],
     text: `${context.style.good('Active again:')}\n${describePolicy(manifest, signature, context.style)}`,
   }
 }

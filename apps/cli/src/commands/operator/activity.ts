@@ -7,6 +7,7 @@ import { checkKeyId } from '../../files/keys.ts'
 import { wholeNumberOrDefault } from '../../arguments/numbers.ts'
 import type { Arguments, Options } from '../../arguments/options.ts'
 import { plural } from '../../output/plural.ts'
+import { shellWord } from '../../output/shell-word.ts'
 import { table } from '../../output/table.ts'
 
 /** Runs `operator activity`: shows the actions of a key from the audit log. */
@@ -19,25 +20,29 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     [event_type, String(count), first_at, last_at].map((text) => visible(text)),
   )
   const rows = lines.length === 0 ? '' : `${table(['EVENT', 'COUNT', 'FIRST', 'LAST'], lines, context.style)}\n\n`
-  const text = `${rows}${activityLines(found).join('\n')}`
+  const text = `${rows}${activityLines(context, found).join('\n')}`
   return { data: { ...found }, text }
 }
 
 /** Returns the activity as text lines. */
-export function activityLines(found: OperatorKeyActivity): readonly string[] {
+export function activityLines({ again }: Pick<CommandContext, 'again'>, found: OperatorKeyActivity): readonly string[] {
   const sum = found.events.reduce((total, { count }) => total + count, 0)
   const span = `from ${found.from} to ${found.until}`
   const key = visible(found.key_id)
   return [
     sum === 0 ? `${key} did nothing that is audited ${span}.` : `${key} did ${plural(sum, 'audited thing')} ${span}.`,
-    ...(found.complete ? [] : ['There are too many earlier events. Use chancery audit export for them.']),
+    ...(found.complete
+      ? []
+      : ['There are too many earlier events. On the host of the authority, chancery audit export has them.']),
     ...(found.open_invites === 0
       ? []
-      : [`${found.open_invites} of its invites can still be used: chancery invite withdraw --created-by ${key}`]),
+      : [
+          `${found.open_invites} of its invites can still be used: ${again(`chancery invite withdraw --created-by ${shellWord(key)}`)}`,
+        ]),
     ...((found.active_rules ?? 0) === 0
       ? []
       : [
-          `${plural(found.active_rules ?? 0, 'admission rule')} of it in force: chancery operator revoke ${key} --remove-rules`,
+          `${plural(found.active_rules ?? 0, 'admission rule')} of it in force: ${again(`chancery operator revoke ${shellWord(key)} --remove-rules`)}`,
         ]),
   ]
 }

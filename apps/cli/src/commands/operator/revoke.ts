@@ -4,6 +4,7 @@ import type { OperatorKeyPreview, OperatorKeyRevocation } from '@chancery/sdk'
 import { connectAsOperator } from '../../connection/connection.ts'
 import type { Connection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
+import { shellWord } from '../../output/shell-word.ts'
 import type { Result } from '../../output/result.ts'
 import { CommandError, usageError } from '../../errors/failure.ts'
 import { previewThenConfirm } from '../../prompts/preview.ts'
@@ -32,7 +33,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
       )
       openInvites = previewed.open_invites
       activeRules = previewed.active_rules
-      return describePreview(previewed, await findActivity(connection, previewed))
+      return describePreview(previewed, await findActivity(context, connection, previewed))
     },
     question: `Revoke operator key ${keyId} at ${connection.url}? This cannot be undone.`,
   })
@@ -45,7 +46,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   }
   const done = await connection.ask((client) => client.operatorKeys.revoke(keyId, { ...request, ...made }))
   const data = Object.fromEntries(Object.entries(done).filter(([, value]) => value !== undefined))
-  return { data: { ...data, forecast: preview.data }, text: describe(done, context.style) }
+  return { data: { ...data, forecast: preview.data }, ids: [done.key_id], text: describe(done, context.style) }
 }
 
 /** Limit of the wait: a caller with the compromised key may use up the admin limit. */
@@ -53,17 +54,21 @@ const ACTIVITY_MS = 5000
 
 /** Returns the activity of the key if the authority supports it. A failure never stops the revocation. */
 async function findActivity(
+  context: CommandContext,
   connection: Connection,
   { key_id, would_change: wouldChange, open_invites: open }: OperatorKeyPreview,
 ): Promise<readonly string[]> {
   if (open === null || !wouldChange) return []
   try {
     return activityLines(
+      context,
       await connection.ask((client) => client.operatorKeys.activity(key_id, {}, { budgetMs: ACTIVITY_MS })),
     )
   } catch (error) {
     if (!(error instanceof ChanceryError) && !(error instanceof CommandError)) throw error
-    return ['What the key did could not be read; chancery operator activity shows it later.']
+    return [
+      `What the key did could not be read. Later: ${context.again(`chancery operator activity ${shellWord(key_id)}`)}`,
+    ]
   }
 }
 

@@ -33,8 +33,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
     }),
   )
   const shown = shellWord(partner.sovereign_id)
-  const next = `${style.title('Next:')}\n  chancery partner pull ${shown}\n  chancery partner show ${shown}`
+  const next = `${style.title('Next:')}\n  ${context.again(`chancery partner pull ${shown}`)}\n  ${context.again(`chancery partner show ${shown}`)}`
   const note = 'It recognises no members: only a treaty does.'
   const text = `${style.good('Added')} ${visible(partner.sovereign_id)}. ${note}\n${describePartner(partner, context.now(), style)}\n\n${next}`
-  return { data: asJson(partner), text }
+  return { data: asJson(partner), ids: [partner.sovereign_id], text }
 }

@@ -13,5 +13,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await connectAsOperator(context, options)
   const partner = await connection.ask((client) => client.partners.clearAlarm(sovereign, { alarm_id, reason }))
   const text = `${style.good('Cleared')} alarm ${visible(alarm_id)}.\n${describePartner(partner, context.now(), style)}`
-  return { data: asJson(partner), text }
+  return { data: asJson(partner), ids: [partner.sovereign_id], text }
 }

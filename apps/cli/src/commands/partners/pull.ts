@@ -15,6 +15,8 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const first = `${isGood ? style.good('Pulled') : style.bad('Not pulled in full')}: ${visible(done.outcome)}.${visible(changed)}`
   return {
     data: asJson(done),
+    // A failed pull says why, with --quiet as well.
+    ...(isGood ? { ids: [done.partner.sovereign_id] } : {}),
     text: `${first}\n${describePartner(done.partner, context.now(), style)}`,
     exitCode: isGood ? 0 : 1,
   }

@@ -12,17 +12,17 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const { only } = await previewThenConfirm(context, options, {
     preview: async () => {
       const data = await connection.ask((client) => client.partners.remove(sovereign, { reason, dryRun: true }))
-      return { data: { ...data, dry_run: true }, lines: [staysText(data.treaties_in_force)] }
+      return { data: { ...data, dry_run: true }, lines: [staysText(context, data.treaties_in_force)] }
     },
     question: `Remove the partner ${visible(sovereign)} at ${connection.url}?`,
   })
   if (only !== undefined) return only
   const done = await connection.ask((client) => client.partners.remove(sovereign, { reason }))
-  return { data: { ...done }, text: `${context.style.good('Removed')} ${visible(sovereign)}.` }
+  return { data: { ...done }, ids: [sovereign], text: `${context.style.good('Removed')} ${visible(sovereign)}.` }
 }
 
-function staysText(treaties: readonly string[]): string {
+function staysText({ again }: CommandContext, treaties: readonly string[]): string {
   if (treaties.length === 0) return 'No own treaty with it is in force. Imported revocations stay.'
-  const lines = treaties.map((id) => `  chancery treaty revoke ${visible(id)}`)
+  const lines = treaties.map((id) => `  ${again(`chancery treaty revoke ${visible(id)}`)}`)
   return `Imported revocations stay, and these treaties stay in force. To end them:\n${lines.join('\n')}`
 }

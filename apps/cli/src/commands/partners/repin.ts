@@ -20,5 +20,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const reason = options.required('reason')
   const partner = await connection.ask((client) => client.partners.repin(sovereign, { ...pin, reason }))
   const text = `${style.good('Pinned')} the new keys of ${visible(partner.sovereign_id)}.\n${describePartner(partner, context.now(), style)}`
-  return { data: asJson(partner), text }
+  return { data: asJson(partner), ids: [partner.sovereign_id], text }
 }

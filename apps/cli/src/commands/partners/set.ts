@@ -16,7 +16,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const connection = await connectAsOperator(context, options)
   const partner = await connection.ask((client) => client.partners.update(args.required('sovereign'), changes))
   const text = `${context.style.good('Changed')} ${visible(partner.sovereign_id)}.\n${describePartner(partner, context.now(), context.style)}`
-  return { data: asJson(partner), text }
+  return { data: asJson(partner), ids: [partner.sovereign_id], text }
 }
 
 function readChanges(options: Options): PartnerChanges {

@@ -65,7 +65,7 @@ describe('use', () => {
   it('names the way out when the chosen file is gone', async () => {
     await writeFile(setup.path('user', '.chancery', 'profile'), `${setup.path('gone', 'chancery.toml')}\n`)
     const { code, stderr } = await setup.run('nodes')
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(stderr).toContain('chancery use --none')
     await setup.run('use --none')
   })

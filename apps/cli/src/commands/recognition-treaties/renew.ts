@@ -15,5 +15,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   const { treaty: old } = await findPredecessor(connection, args.required('id'))
   const treaty = await succeed(connection, old, sameAs(old, hours), 'renewed_by')
   const text = `${style.good('Renewed')} treaty ${visible(old.treaty_id)} by:\n${describeTreaty(treaty, style)}`
-  return { data: { renewed: old.treaty_id, treaty }, text }
+  return { data: { renewed: old.treaty_id, treaty }, ids: [treaty.treaty_id], text }
 }

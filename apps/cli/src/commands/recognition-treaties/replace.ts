@@ -46,7 +46,7 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   if (only !== undefined) return only
   const treaty = await succeed(connection, old, request, 'replaced_by')
   const text = `${style.good('Replaced')} treaty ${visible(old.treaty_id)} by:\n${describeTreaty(treaty, style)}`
-  return { data: { replaced: old.treaty_id, treaty, forecast: preview.data }, text }
+  return { data: { replaced: old.treaty_id, treaty, forecast: preview.data }, ids: [treaty.treaty_id], text }
 }
 
 /** Removes from the preview of the authority what the new treaty still covers. */

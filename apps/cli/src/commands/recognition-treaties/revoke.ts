@@ -20,5 +20,5 @@ export async function run(context: CommandContext, args: Arguments, options: Opt
   if (only !== undefined) return only
   const done = await connection.ask((client) => client.recognitionTreaties.revoke(id, { reason }))
   const text = `${context.style.good('Revoked')} treaty ${visible(done.treaty_id)} (${visible(reason)}).`
-  return { data: { ...done, reason, forecast: preview.data }, text }
+  return { data: { ...done, reason, forecast: preview.data }, ids: [done.treaty_id], text }
 }

@@ -39,7 +39,11 @@ beforeEach(async () => {
   await setup.run('init --home na --network EXAMPLE-NET')
   const key = async (name: string): Promise<string> =>
     readPublicKeyFile(await readFile(setup.path('na', 'keys', name), 'utf8'))?.value ?? ''
-  const keys = { audience: await key('network-authority.pub'), operator: await key('operator.pub') }
+  const keys = {
+    audience: await key('network-authority.pub'),
+    operator: await key('operator.pub'),
+    genesis: setup.path('na', 'genesis.json'),
+  }
   server = await startFakeAuthority(keys, ({ route }) => {
     if (route === 'GET /recognition-treaties/old') return { json: row('old', 'active') }
     if (route === 'GET /recognition-treaties/new') return { json: row('new', newStatus) }

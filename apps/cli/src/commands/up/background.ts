@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { visible } from '@chancery/protocol'
 import { waitUntilPassed } from '../../connection/wait-until.ts'
 import type { CommandContext } from '../../context.ts'
 import { CommandError } from '../../errors/failure.ts'
@@ -19,6 +20,8 @@ export interface StartedService {
   /** Absolute. */
   readonly settings: string
   readonly isReady: () => Promise<boolean>
+  /** The reasons for which it runs but must not serve. An operator ends them; waiting does not. */
+  readonly findHalts?: () => Promise<readonly string[]>
   /** What is complete even if the start fails, and how to start again. */
   readonly afterFailure: { readonly complete: string; readonly again: string }
 }
@@ -59,26 +62,47 @@ export function describeBackground({ cwd }: CommandContext, place: Place): strin
   return `The ${place.name} runs. Its log is ${log}. Stop it with: kill $(cat ${pid})`
 }
 
+export type StartOutcome = 'ready' | 'late' | 'ended' | { readonly halts: readonly string[] }
+
+/** A clock that was not compared yet also halts, for a moment. */
+const HALTED_CHECKS = 10
+
 /** Waits until a service is ready. Returns `ended` when the service ends before, and `late` after 60 s. */
 export async function readyOrEnded(
-  { isReady }: Pick<StartedService, 'isReady'>,
+  { isReady, findHalts }: Pick<StartedService, 'isReady' | 'findHalts'>,
   end: Promise<unknown>,
-): Promise<'ready' | 'late' | 'ended'> {
+): Promise<StartOutcome> {
   let hasEnded = false
   const ended = end.then((): 'ended' => {
     hasEnded = true
     return 'ended'
   })
+  let [halts, times]: [readonly string[], number] = [[], 0]
   const check = async (): Promise<void> => {
     // After the end nothing is polled any more: the command would stay until the time limit.
-    if (!hasEnded && !(await isReady())) throw new Error('not ready')
+    if (hasEnded || (await isReady())) return
+    halts = (await findHalts?.()) ?? []
+    times = halts.length === 0 ? 0 : times + 1
+    if (times < HALTED_CHECKS) throw new Error('not ready')
   }
-  const ready = waitUntilPassed(check, READY_SECONDS).then((isPassed) => (isPassed ? 'ready' : 'late'))
+  const ready = waitUntilPassed(check, READY_SECONDS).then((isPassed): StartOutcome =>
+    times >= HALTED_CHECKS ? { halts } : isPassed ? 'ready' : 'late',
+  )
   return Promise.race([ready, ended])
 }
 
-export function notReady({ cwd }: CommandContext, service: StartedService, outcome: 'ended' | 'late'): CommandError {
-  const { name, afterFailure } = service
+export function notReady(
+  { cwd }: CommandContext,
+  service: StartedService,
+  outcome: Exclude<StartOutcome, 'ready'>,
+): CommandError {
+  const { name, afterFailure, settings } = service
+  if (typeof outcome === 'object')
+    return new CommandError({
+      code: `${name}_halted`,
+      message: `The ${name} started, but does not serve: ${outcome.halts.map((halt) => visible(halt)).join(', ')}.`,
+      hint: `What to do: chancery doctor --env-file ${typed(cwd, settings)}`,
+    })
   const what = outcome === 'ended' ? 'ended during its start' : `was not ready after ${READY_SECONDS} s`
   return new CommandError({
     code: `${name}_not_ready`,

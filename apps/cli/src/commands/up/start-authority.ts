@@ -1,4 +1,5 @@
-import { createClient } from '@chancery/sdk'
+import { member } from '@chancery/protocol'
+import { RefusedError, createClient } from '@chancery/sdk'
 import { addressOf } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
@@ -18,11 +19,18 @@ export function authorityOf({ choices, files }: Plan): StartedService {
         () => true,
         () => false,
       ),
+    findHalts: () => client.health.readyz().then(() => [], haltsOf),
     afterFailure: {
       complete: 'The network and its keys are complete.',
       again: 'Then run the same command with --home only: the keys stay.',
     },
   }
+}
+
+/** The reasons of the readiness document, whatever their names are. */
+function haltsOf(error: unknown): readonly string[] {
+  const halts = error instanceof RefusedError ? member(error.details, 'signing_halted') : undefined
+  return Array.isArray(halts) ? halts.filter((halt) => typeof halt === 'string') : []
 }
 
 /** Starts the authority in this process and prints the last part when it is ready. */
@@ -31,7 +39,7 @@ export async function startHere(context: CommandContext, plan: Plan, end: () => 
   const service = authorityOf(plan)
   const ended = commands.start({ flags: {}, envFile: plan.files.settings, logFile: logFile(service) })
   const outcome = await readyOrEnded(service, ended)
-  if (outcome === 'late') {
+  if (outcome !== 'ready' && outcome !== 'ended') {
     // The authority runs in this process: without a signal the command would not end.
     process.kill(process.pid, 'SIGTERM')
     await ended

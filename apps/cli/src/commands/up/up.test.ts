@@ -3,12 +3,14 @@ import { readFile, readdir, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { readPrivateKeyFile } from '@chancery/protocol'
 import { freePort } from '@chancery/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { NOW, TestContext } from '../../testing/run-command.suite.ts'
 import { homeFiles } from '../init/home.ts'
+import { readyOrEnded } from './background.ts'
 import { NODE_RANGE, checkMachine } from './check-machine.ts'
 import { composeText, unitText } from './service-files.ts'
 
@@ -175,5 +177,19 @@ describe('checks of the machine', () => {
     expect(await statusOf('write', { home: setup.path('a', 'b', 'c') })).toBe('good')
     expect(await statusOf('disk', { home: setup.path('a', 'b', 'c') })).not.toBe('bad')
     expect(await statusOf('write', { home: '/proc/chancery' })).toBe('bad')
+  })
+})
+
+describe('the start of a service', () => {
+  const never = new Promise<never>(() => undefined)
+  const wait = (halts: readonly string[]) =>
+    readyOrEnded({ isReady: () => Promise.resolve(false), findHalts: () => Promise.resolve(halts) }, never)
+
+  it('ends the wait with the reasons of a halt, whatever their names are', async () => {
+    expect(await wait(['mark_missing', 'other'])).toEqual({ halts: ['mark_missing', 'other'] })
+  })
+
+  it('continues to wait while nothing is halted', async () => {
+    expect(await Promise.race([wait([]), setTimeout(1500, 'waits')])).toBe('waits')
   })
 })

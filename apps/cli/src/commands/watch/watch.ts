@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { allAuthorityKeys, writeInstant } from '@chancery/protocol'
 import type { JsonObject } from '@chancery/protocol'
-import { connect } from '../../connection/connection.ts'
+import { connect, openForeign } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import type { Result } from '../../output/result.ts'
 import { usageError } from '../../errors/failure.ts'
@@ -16,13 +16,15 @@ import { metricsText } from './metrics-text.ts'
 
 /** Runs `watch`: checks the published records like a verifier, once or repeatedly. */
 export async function run(context: CommandContext, _args: Arguments, options: Options): Promise<Result> {
-  const connection = await connect(context, options)
-  const followed = await requireFollowedKeys(context, options, connection.followed)
+  const connection = await connect(context, options, options.text('genesis'))
+  const followed = requireFollowedKeys(connection.followed)
   const [stateFile, metrics] = [
     resolvePath(context, options.text('state')),
     resolvePath(context, options.text('metrics-file')),
   ]
-  const parts = { client: connection.client(), followed, now: context.now, canary: options.text('canary') }
+  // Every document is verified. That another network answers is a finding, and no end of the watch.
+  const client = openForeign(context, connection.url).client()
+  const parts = { client, followed, now: context.now, canary: options.text('canary') }
   let state = await readWatchState(stateFile, allAuthorityKeys(followed.keys))
   const checkOnce = async (): Promise<CheckRound> => {
     const seen = await checkPublished(parts, state)
