@@ -59,7 +59,8 @@ export async function inspectStore(db: Reader, identity: StoreIdentity): Promise
     const { removed_through } = await readEvidenceHead(db)
     // Retention ran in the meantime, so missing entries may have been removed.
     if (removed_through === head.removed_through || round === MAX_ROUNDS)
-      return reportJson(report, { anchors: anchors.report() })
+      // Those outside of the chain are counted as in the status.
+      return reportJson({ ...report, rejections: report.rejections + head.rejections }, { anchors: anchors.report() })
   }
 }
 
